@@ -1,0 +1,50 @@
+# Pawl: the commands a person types. CMake presets and Ninja do the work underneath.
+#   make run      installs what is missing, builds, and runs a sample job on the embedded store
+#   make test     installs, builds and runs every test
+#   make storm    longer simulator swarms and kill -9 storms
+#   make bench    the benchmarks, as JSON in build/release/bench
+#   make asan     the unit tests under AddressSanitizer and UBSan
+#   make install  installs the library, headers, CMake package, pkg-config file and the binary
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test storm bench asan tsan install clean format
+BUILD := build/release
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup:
+	@scripts/setup
+
+$(BUILD)/build.ninja: | setup
+	@cmake --preset release > /dev/null
+
+build: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS)
+
+run: build
+	@$(BUILD)/pawl demo
+
+test: build
+	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+
+storm: build
+	@scripts/storm $(BUILD)
+
+bench: build
+	@scripts/bench $(BUILD)
+
+asan tsan: setup
+	@cmake --preset $@ > /dev/null
+	@cmake --build --preset $@ -j $(JOBS)
+	@cd build/$@ && ctest --output-on-failure -j $(JOBS)
+
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	@git ls-files '*.cc' '*.h' | xargs clang-format-14 -i
+
+clean:
+	rm -rf build

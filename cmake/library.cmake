@@ -1,0 +1,29 @@
+# libpawl: all modules in one static library, with a CMake package and a pkg-config file.
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY PAWL_MODULES)
+set(objects)
+foreach(module ${modules})
+  list(APPEND objects $<TARGET_OBJECTS:${module}>)
+endforeach()
+add_library(pawl STATIC ${objects})
+add_library(pawl::pawl ALIAS pawl)
+target_include_directories(pawl PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(pawl PUBLIC cxx_std_20)
+target_link_libraries(pawl PUBLIC Threads::Threads PRIVATE SQLite::SQLite3 fmt::fmt
+  Boost::json yaml-cpp PkgConfig::RE2)
+if(PAWL_SANITIZE)
+  target_link_options(pawl PUBLIC -fsanitize=${PAWL_SANITIZE})
+endif()
+
+install(TARGETS pawl EXPORT pawl ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT pawl NAMESPACE pawl:: FILE pawl-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
+configure_package_config_file(cmake/pawl-config.cmake.in ${PROJECT_BINARY_DIR}/pawl-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/pawl-config-version.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/pawl.pc.in ${PROJECT_BINARY_DIR}/pawl.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/pawl-config.cmake ${PROJECT_BINARY_DIR}/pawl-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
+install(FILES ${PROJECT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

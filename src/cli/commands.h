@@ -1,0 +1,17 @@
+// Every command of the binary: a function that adds its subcommand and, when chosen, runs it and sets
+// the exit code (0 success, 1 the work failed, 2 the input was wrong).
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace pawl::cli {
+
+using AddCommand = void (*)(CLI::App& app, int& exit_code);
+
+void add_about(CLI::App& app, int& exit_code);
+
+inline constexpr AddCommand commands[] = {add_about};
+
+}  // namespace pawl::cli

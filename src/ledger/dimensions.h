@@ -28,6 +28,7 @@ class Dimensions {
   // A plane is an ordinal less 1, and ordinals end where the ledger's entry counter ends.
   static constexpr std::uint32_t plane_max = ActivityLedger::entries_max - 1;
 
+  Dimensions() : text_(",0") {}  // the trigger's place
   static Result<Dimensions> parse(std::string_view text);
   static Dimensions trigger() { return Dimensions(",0"); }
   std::string_view text() const { return text_; }

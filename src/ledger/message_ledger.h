@@ -34,6 +34,9 @@ class MessageLedger {
   // would read as "closed the job" here. Fails with invalid when the activity has no entry.
   static Result<MessageLedger> opened_by(ActivityLedger after_entry);
 
+  // 000000000000001: the first message of an activity, nothing done.
+  constexpr MessageLedger() : value_(1) {}
+
   // Fails with corrupt when the digits are not ones that this class can write.
   static Result<MessageLedger> decode(std::uint64_t stored);
   constexpr std::uint64_t encode() const { return value_; }

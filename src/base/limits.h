@@ -1,0 +1,29 @@
+// A limit with a name for everything that could grow without bound.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace pawl::limits {
+
+inline constexpr std::size_t name_bytes_max = 200;
+inline constexpr std::size_t payload_bytes_max = 4u << 20;     // input or output of one activity
+inline constexpr std::size_t reason_bytes_max = 4u << 10;      // why a job failed or was parked
+inline constexpr std::uint32_t graph_activities_max = 10'000;
+inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever
+inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a suspect is entered alone
+inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;
+inline constexpr std::uint32_t lanes_per_pool_max = 4096;
+inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
+inline constexpr std::size_t bundles_per_group_max = 1024;
+inline constexpr std::size_t group_bytes_max = 64u << 20;
+inline constexpr std::size_t messages_per_bundle_max = 16'384;
+inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
+inline constexpr std::size_t submits_waiting_max = 65'536;
+inline constexpr std::uint32_t worker_threads_max = 1024;
+inline constexpr std::size_t worker_queue_max = 65'536;
+inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
+inline constexpr std::size_t recovery_page_rows = 4096;
+
+}  // namespace pawl::limits

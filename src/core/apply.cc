@@ -1,0 +1,120 @@
+#include "core/apply.h"
+
+#include "base/format.h"
+#include "base/invariant.h"
+
+namespace pawl::core {
+
+namespace {
+
+Error corrupt(std::string detail) { return Error{ErrorCode::corrupt, std::move(detail)}; }
+
+Status check_write(const JobState& state, const PutActivity& write) {
+  const Activity* stored = state.find(write.after.seq);
+  if (!write.before) {
+    if (stored != nullptr) return corrupt(format("activity {} exists already", write.after.seq.raw()));
+    return {};
+  }
+  if (stored == nullptr) return corrupt(format("activity {} is missing", write.after.seq.raw()));
+  if (stored->ledger != *write.before)
+    return corrupt(format("activity {}: ledger is {}, expected {}", write.after.seq.raw(), stored->ledger.digits(),
+                          write.before->digits()));
+  return {};
+}
+
+Status check_write(const JobState& state, const PutRecord& write) {
+  const MessageRecord* stored = state.find_message(write.after.guid);
+  if (!write.before) {
+    if (stored != nullptr) return corrupt(format("message {} has a ledger already", write.after.guid.text()));
+    return {};
+  }
+  if (stored == nullptr) return corrupt(format("message {} has no ledger", write.after.guid.text()));
+  if (stored->ledger != *write.before)
+    return corrupt(format("message {}: ledger is {}, expected {}", write.after.guid.text(),
+                          stored->ledger.digits(), write.before->digits()));
+  return {};
+}
+
+// The compound step of the rules, computed from the stored semaphore.
+Status check_semaphore(const JobRow& job, const SemaphoreStep& step) {
+  if (job.semaphore != step.before)
+    return corrupt(format("semaphore is {}, expected {}", job.semaphore, step.before));
+  const auto stored = ledger::Semaphore::decode(job.semaphore);
+  if (!stored) return stored.error();
+  const auto stepped = stored->step(step.delta, job.threshold);
+  if (!stepped) return stepped.error();
+  if (stepped->threshold_hit != step.hit)
+    return corrupt(format("semaphore {} + {} {} the threshold {}, the bundle says otherwise", job.semaphore,
+                          step.delta, stepped->threshold_hit ? "hits" : "misses", job.threshold));
+  return {};
+}
+
+}  // namespace
+
+Status check(const JobState& state, const Bundle& bundle) {
+  const auto* head = std::get_if<JobHead>(&bundle.head);
+  if (head == nullptr) return corrupt("a mailbox bundle for a job");
+  if (head->semaphore) {
+    const auto checked = check_semaphore(state.job, *head->semaphore);
+    if (!checked) return checked;
+  }
+  if (state.job.completions != head->completions_before)
+    return corrupt("completion tasks ran without this bundle's knowledge");
+  for (const Write& write : bundle.writes) {
+    const auto checked = std::visit(
+        [&](const auto& w) -> Status {
+          using W = std::decay_t<decltype(w)>;
+          if constexpr (std::is_same_v<W, PutActivity> || std::is_same_v<W, PutRecord>) return check_write(state, w);
+          else return {};
+        },
+        write);
+    if (!checked) return checked;
+  }
+  return {};
+}
+
+void apply(JobState& state, const Bundle& bundle) {
+  const auto& head = std::get<JobHead>(bundle.head);
+  JobRow& job = state.job;
+  job.rev = next(bundle.rev_before);
+  job.bundle = bundle.id;
+  job.status = head.status;
+  if (head.semaphore) job.semaphore = head.semaphore->before + head.semaphore->delta;
+  if (is_closed(head.status)) job.semaphore = 0;
+  job.completions = head.completions;
+  job.next_activity = head.next_activity;
+  job.closed_at = head.closed_at;
+  if (head.result) job.result = *head.result;
+  if (head.reason) job.reason = *head.reason;
+  for (const Write& write : bundle.writes) {
+    std::visit(Overloaded{
+                   [&](const PutActivity& w) { state.put(w.after); },
+                   [&](const PutRecord& w) { state.put(w.after); },
+                   [&](const PutWork& w) { state.put(w.item); },
+                   [&](const DropWork& w) { state.drop_work(w.activity); },
+                   [&](const Sweep&) { state.drop_all_work(); },
+                   [](const PutMessage&) {},
+                   [](const CountRedelivery&) {},
+                   [](const Consume&) {},
+                   [](const Send&) {},
+                   [](const PutEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
+                   [](const DropEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
+               },
+               write);
+  }
+}
+
+void apply(MailboxState& state, const Bundle& bundle) {
+  state.rev = next(bundle.rev_before);
+  state.bundle = bundle.id;
+  state.next_entry = std::get<MailboxHead>(bundle.head).next_entry;
+  for (const Write& write : bundle.writes) {
+    if (const auto* put = std::get_if<PutEntry>(&write)) {
+      state.entries.push_back(put->entry);
+    } else if (const auto* drop = std::get_if<DropEntry>(&write)) {
+      std::erase_if(state.entries, [&](const MailboxEntry& entry) { return entry.seq == drop->seq; });
+    }
+  }
+}
+
+}  // namespace pawl::core

@@ -1,0 +1,19 @@
+// apply: moves a state on by one bundle. Pure; the runtime's memory, the memory store and recovery share it.
+#pragma once
+
+#include "core/bundle.h"
+#include "core/job_state.h"
+#include "core/mailbox_state.h"
+#include "pawl/result.h"
+
+namespace pawl::core {
+
+// Checks every before-value against the state. After `corrupt` the state is unchanged.
+Status check(const JobState& state, const Bundle& bundle);
+
+// REQUIRES: check(state, bundle) would succeed. Inbox and outbox writes are not part of a state: the
+// holder of the inbox applies those.
+void apply(JobState& state, const Bundle& bundle);
+void apply(MailboxState& state, const Bundle& bundle);
+
+}  // namespace pawl::core

@@ -1,0 +1,237 @@
+#include "core/codec.h"
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "core/fields.h"
+
+namespace pawl::core {
+
+namespace {
+
+class Encoder {
+ public:
+  template <class... Ts>
+  void operator()(const Ts&... values) { (put(values), ...); }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void number(std::uint64_t value) {
+    while (value >= 0x80) {
+      out_.push_back(static_cast<char>(value | 0x80));
+      value >>= 7;
+    }
+    out_.push_back(static_cast<char>(value));
+  }
+  void bytes(std::string_view text) {
+    number(text.size());
+    out_.append(text);
+  }
+
+  void put(bool value) { number(value ? 1 : 0); }
+  template <std::unsigned_integral T>
+  void put(T value) { number(value); }
+  template <std::signed_integral T>
+  void put(T value) {
+    const auto wide = static_cast<std::int64_t>(value);
+    number((static_cast<std::uint64_t>(wide) << 1) ^ static_cast<std::uint64_t>(wide >> 63));
+  }
+  template <class T>
+    requires std::is_enum_v<T>
+  void put(T value) { number(static_cast<std::uint64_t>(value)); }
+  void put(const std::string& text) { bytes(text); }
+  void put(const Payload& payload) { bytes(payload.view()); }
+  void put(const ledger::Dimensions& at) { bytes(at.text()); }
+  void put(const ledger::ActivityLedger& ledger) { number(ledger.encode()); }
+  void put(const ledger::MessageLedger& ledger) { number(ledger.encode()); }
+  void put(Instant at) { put(at.micros()); }
+  template <class Tag, class Rep>
+  void put(const Strong<Tag, Rep>& value) { put(value.raw()); }
+  template <class T>
+  void put(const std::optional<T>& value) {
+    number(value ? 1 : 0);
+    if (value) put(*value);
+  }
+  template <class T>
+  void put(const std::vector<T>& values) {
+    number(values.size());
+    for (const T& value : values) put(value);
+  }
+  template <class... Ts>
+  void put(const std::variant<Ts...>& value) {
+    number(value.index());
+    std::visit([&](const auto& alternative) { put(alternative); }, value);
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void put(const T& value) { fields_of(*this, const_cast<T&>(value)); }  // the lists take T&; encoding only reads
+
+  std::string out_;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+
+  template <class... Ts>
+  void operator()(Ts&... values) { (get(values), ...); }
+  bool failed() const { return failed_; }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (rest_.empty()) break;
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    failed_ = true;
+    return 0;
+  }
+  std::string_view bytes() {
+    const std::uint64_t size = number();
+    if (failed_ || size > rest_.size()) {
+      failed_ = true;
+      return {};
+    }
+    const std::string_view text = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return text;
+  }
+  template <class T>
+  void keep(T& into, Result<T> decoded) {
+    if (decoded) into = std::move(*decoded);
+    else failed_ = true;
+  }
+
+  void get(bool& value) {
+    const std::uint64_t read = number();
+    if (read > 1) failed_ = true;
+    value = read == 1;
+  }
+  template <std::unsigned_integral T>
+  void get(T& value) {
+    const std::uint64_t wide = number();
+    value = static_cast<T>(wide);
+    if (value != wide) failed_ = true;
+  }
+  template <std::signed_integral T>
+  void get(T& value) {
+    const std::uint64_t zigzag = number();
+    const auto wide = static_cast<std::int64_t>((zigzag >> 1) ^ (~(zigzag & 1) + 1));
+    value = static_cast<T>(wide);
+    if (value != wide) failed_ = true;
+  }
+  void get(ReplyStatus& value) { get_enum(value, ReplyStatus::error); }
+  void get(JobStatus& value) { get_enum(value, JobStatus::parked); }
+  void get(ActivityStatus& value) { get_enum(value, ActivityStatus::errored); }
+  template <class T>
+  void get_enum(T& value, T last) {
+    const std::uint64_t read = number();
+    if (read > static_cast<std::uint64_t>(last)) failed_ = true;
+    else value = static_cast<T>(read);
+  }
+  void get(std::string& text) { text = bytes(); }
+  void get(Payload& payload) { payload = Payload(bytes()); }
+  void get(ledger::Dimensions& at) { keep(at, ledger::Dimensions::parse(bytes())); }
+  void get(ledger::ActivityLedger& ledger) { keep(ledger, ledger::ActivityLedger::decode(number())); }
+  void get(ledger::MessageLedger& ledger) { keep(ledger, ledger::MessageLedger::decode(number())); }
+  void get(Instant& at) {
+    std::int64_t micros = 0;
+    get(micros);
+    at = Instant::from_micros(micros);
+  }
+  template <class Tag, class Rep>
+  void get(Strong<Tag, Rep>& value) {
+    Rep raw{};
+    get(raw);
+    value = Strong<Tag, Rep>(std::move(raw));
+  }
+  template <class T>
+  void get(std::optional<T>& value) {
+    bool present = false;
+    get(present);
+    if (failed_ || !present) return;
+    T inner = blank<T>();
+    get(inner);
+    value = std::move(inner);
+  }
+  template <class T>
+  void get(std::vector<T>& values) {
+    const std::uint64_t count = number();
+    for (std::uint64_t i = 0; i < count && !failed_; ++i) {
+      T value = blank<T>();
+      get(value);
+      values.push_back(std::move(value));
+    }
+  }
+  template <class... Ts>
+  void get(std::variant<Ts...>& value) {
+    const std::uint64_t index = number();
+    if (index >= sizeof...(Ts)) {
+      failed_ = true;
+      return;
+    }
+    get_alternative<0>(value, index);
+  }
+  template <std::size_t I, class V>
+  void get_alternative(V& value, std::uint64_t index) {
+    if constexpr (I < std::variant_size_v<V>) {
+      if (index != I) return get_alternative<I + 1>(value, index);
+      auto alternative = blank<std::variant_alternative_t<I, V>>();
+      get(alternative);
+      value.template emplace<I>(std::move(alternative));
+    }
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void get(T& value) { fields_of(*this, value); }
+
+  // A value to decode into; strong types have no default of their own.
+  template <class T>
+  static T blank() {
+    if constexpr (std::is_default_constructible_v<T>) return T{};
+    else return blank_of(static_cast<T*>(nullptr));
+  }
+  template <class Tag, class Rep>
+  static Strong<Tag, Rep> blank_of(Strong<Tag, Rep>*) { return Strong<Tag, Rep>(Rep{}); }
+  template <class First, class... Rest>
+  static std::variant<First, Rest...> blank_of(std::variant<First, Rest...>*) { return blank<First>(); }
+
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+template <class T>
+std::string encode_any(const T& value) {
+  Encoder encoder;
+  encoder(value);
+  return encoder.take();
+}
+
+template <class T>
+Result<T> decode_any(std::string_view bytes, T blank, const char* what) {
+  Decoder decoder(bytes);
+  decoder(blank);
+  if (decoder.failed() || !decoder.at_end())
+    return Error{ErrorCode::corrupt, std::string("stored bytes are not a ") + what};
+  return blank;
+}
+
+}  // namespace
+
+std::string encode(const Bundle& bundle) { return encode_any(bundle); }
+std::string encode(const Body& body) { return encode_any(body); }
+std::string encode(const Envelope& envelope) { return encode_any(envelope); }
+
+Result<Bundle> decode_bundle(std::string_view bytes) { return decode_any(bytes, Bundle{}, "bundle"); }
+Result<Body> decode_body(std::string_view bytes) { return decode_any(bytes, Body{}, "message"); }
+Result<Envelope> decode_envelope(std::string_view bytes) {
+  return decode_any(bytes, Envelope{}, "message on its way");
+}
+
+}  // namespace pawl::core

@@ -1,0 +1,91 @@
+#include "core/decide.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "base/limits.h"
+#include "core/draft.h"
+#include "core/step.h"
+
+namespace pawl::core {
+
+namespace {
+
+Progress take(Context& context) {
+  return std::visit(Overloaded{
+                        [&](const Start& start_message) { return start(context, start_message); },
+                        [&](const Transition& transition) { return leg1(context, transition); },
+                        [&](const Response& response) { return respond(context, response); },
+                        // Graphs of triggers and workers wait for no signal: such a message has no taker.
+                        [&](const Resume&) { return acknowledge(context); },
+                        [&](const Register&) { return acknowledge(context); },
+                        [&](const Signal&) { return acknowledge(context); },
+                    },
+                    context.delivery.message.body);
+}
+
+// The order of service: the message between its steps 1 and 2 first (DESIGN 3.1 g), then as delivered.
+std::vector<std::size_t> order_of(const JobState& state, std::span<const Delivery> deliveries) {
+  std::vector<std::size_t> order(deliveries.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (const auto half = state.half_done())
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t i) { return deliveries[i].message.guid == *half; });
+  return order;
+}
+
+}  // namespace
+
+Progress acknowledge(Context& context) {
+  if (context.stored()) context.draft.consume(context.delivery.message.guid);
+  return Progress::finished;
+}
+
+Progress park(Context& context, const Error& error) {
+  // An answer that has no row yet must outlive the stop: its work item may be gone from this very draft.
+  if (!context.stored()) context.draft.put_message(context.delivery.message);
+  context.draft.park(to_string(error));
+  return Progress::parked;
+}
+
+std::uint32_t entries_before(const JobState& state, const Delivery& delivery) {
+  if (const auto* transition = std::get_if<Transition>(&delivery.message.body)) {
+    const Activity* activity = state.find(transition->node, transition->at);
+    return activity == nullptr ? 0 : activity->ledger.leg1_attempts();
+  }
+  return delivery.redeliveries;
+}
+
+Progress count_reentry(Context& context) {
+  const Delivery& delivery = context.delivery;
+  const std::uint32_t before = entries_before(context.draft.base(), delivery);
+  if (before >= limits::reentries_max && !is_closed(context.draft.status()))
+    return park(context, Error{ErrorCode::over_limit,
+                               format("message {} was entered {} times and never finished", delivery.message.guid.text(),
+                                      before)});
+  if (std::holds_alternative<Transition>(delivery.message.body)) return Progress::commit_first;  // leg1 counts on its ledger
+  context.draft.count_redelivery(delivery.message.guid, delivery.redeliveries);
+  context.entered = true;
+  return Progress::commit_first;
+}
+
+Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,
+                const DecideOptions& options) {
+  Decision decision;
+  Draft draft(state);
+  if (state.job.status == JobStatus::parked) return decision;
+  for (const std::size_t index : order_of(state, deliveries)) {
+    Context context{draft, graph, deliveries[index], options};
+    const Progress progress = take(context);
+    if (progress == Progress::finished) decision.done.push_back(index);
+    if (context.entered) decision.entered.push_back(index);
+    if (progress == Progress::commit_first || progress == Progress::parked) break;
+    const bool full = draft.write_count() >= limits::messages_per_bundle_max;
+    if (!draft.empty() && (options.fusion == Fusion::off || full)) break;
+  }
+  if (!draft.empty()) decision.bundle = std::move(draft).build(options.epoch, options.id);
+  return decision;
+}
+
+}  // namespace pawl::core

@@ -1,0 +1,55 @@
+// decide: what one job commits next. Pure: no I/O, no clock, no thread; the same arguments give the same
+// bundle, so a crash can be replayed and every commit of a run can be numbered.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/bundle.h"
+#include "core/job_state.h"
+#include "core/message.h"
+#include "pawl/graph.h"
+
+namespace pawl::core {
+
+// How a message came to the engine.
+enum class Origin : std::uint8_t {
+  unstored,  // straight from a local worker: no row of its own yet
+  memory,    // handed over by the commit that stored it
+  loaded,    // read from the inbox: perhaps an earlier engine died of it
+};
+
+struct Delivery {
+  Message message;
+  Origin origin = Origin::memory;
+  std::uint32_t redeliveries = 0;  // as stored
+  bool entered = false;            // this engine committed its entry already
+};
+
+// On: all steps that nothing outside the store separates go into one bundle. Off: every step alone.
+enum class Fusion : std::uint8_t { on, off };
+
+struct DecideOptions {
+  Instant now;
+  Fusion fusion = Fusion::on;
+  Epoch epoch{0};
+  BundleId id{0};
+};
+
+struct Decision {
+  std::optional<Bundle> bundle;      // none: nothing to commit
+  std::vector<std::size_t> done;     // deliveries that are finished once the bundle is committed
+  std::vector<std::size_t> entered;  // deliveries whose entry it commits
+};
+
+// Takes as many of `deliveries` as one bundle holds, one by one, so that a threshold is never jumped.
+// Calling it again after the commit, with what is not done, makes progress until nothing is left.
+Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,
+                const DecideOptions& options);
+
+// How suspect a loaded message is: the number of engine entries it survived without being finished.
+std::uint32_t entries_before(const JobState& state, const Delivery& delivery);
+
+}  // namespace pawl::core

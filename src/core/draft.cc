@@ -1,0 +1,151 @@
+#include "core/draft.h"
+
+#include "base/invariant.h"
+#include "base/limits.h"
+
+namespace pawl::core {
+
+Draft::Draft(const JobState& base) : base_(base), semaphore_(base.job.semaphore) {
+  head_.status = base.job.status;
+  head_.completions_before = base.job.completions;
+  head_.completions = base.job.completions;
+  head_.next_activity = base.job.next_activity;
+  head_.closed_at = base.job.closed_at;
+}
+
+const Activity* Draft::find(ActivitySeq seq) const {
+  const auto written = activity_writes_.find(seq);
+  if (written != activity_writes_.end()) return &std::get<PutActivity>(writes_[written->second]).after;
+  return base_.find(seq);
+}
+
+const Activity* Draft::find(std::uint32_t node, const ledger::Dimensions& at) const {
+  const Activity* known = base_.find(node, at);
+  if (known != nullptr) return find(known->seq);
+  for (std::uint32_t seq = base_.job.next_activity; seq < head_.next_activity; ++seq) {
+    const Activity* opened = find(ActivitySeq(seq));
+    if (opened->node == node && opened->at == at) return opened;
+  }
+  return nullptr;
+}
+
+const MessageRecord* Draft::find_message(const Guid& guid) const {
+  const auto written = record_writes_.find(guid);
+  if (written != record_writes_.end()) return &std::get<PutRecord>(writes_[written->second]).after;
+  return base_.find_message(guid);
+}
+
+const WorkItem* Draft::find_work(ActivitySeq seq) const {
+  const auto written = work_writes_.find(seq);
+  if (written == work_writes_.end()) return base_.find_work(seq);
+  const auto* put = std::get_if<PutWork>(&writes_[written->second]);
+  return put == nullptr ? nullptr : &put->item;
+}
+
+void Draft::put(Activity activity) {
+  touched_ = true;
+  const ActivitySeq seq = activity.seq;
+  const auto written = activity_writes_.find(seq);
+  if (written != activity_writes_.end()) {
+    std::get<PutActivity>(writes_[written->second]).after = std::move(activity);
+    return;
+  }
+  const Activity* stored = base_.find(seq);
+  std::optional<ledger::ActivityLedger> before;
+  if (stored != nullptr) {
+    before = stored->ledger;
+  } else {
+    invariant(seq == next_activity(), "a new instance takes the next number");
+    ++head_.next_activity;
+  }
+  activity_writes_.emplace(seq, writes_.size());
+  writes_.emplace_back(PutActivity{before, std::move(activity)});
+}
+
+void Draft::put(MessageRecord record) {
+  touched_ = true;
+  const auto written = record_writes_.find(record.guid);
+  if (written != record_writes_.end()) {
+    std::get<PutRecord>(writes_[written->second]).after = std::move(record);
+    return;
+  }
+  const MessageRecord* stored = base_.find_message(record.guid);
+  std::optional<ledger::MessageLedger> before;
+  if (stored != nullptr) before = stored->ledger;
+  record_writes_.emplace(record.guid, writes_.size());
+  writes_.emplace_back(PutRecord{before, std::move(record)});
+}
+
+void Draft::put_work(WorkItem item) {
+  touched_ = true;
+  work_writes_.insert_or_assign(item.activity, writes_.size());
+  writes_.emplace_back(PutWork{std::move(item)});
+}
+
+void Draft::drop_work(const WorkItem& item) {
+  touched_ = true;
+  work_writes_.insert_or_assign(item.activity, writes_.size());
+  writes_.emplace_back(DropWork{item.activity, item.token});
+}
+
+void Draft::put_message(Message message) {
+  touched_ = true;
+  writes_.emplace_back(PutMessage{std::move(message)});
+}
+
+void Draft::count_redelivery(const Guid& guid, std::uint32_t before) {
+  touched_ = true;
+  writes_.emplace_back(CountRedelivery{guid, before});
+}
+
+void Draft::consume(const Guid& guid) {
+  touched_ = true;
+  writes_.emplace_back(Consume{guid});
+}
+
+void Draft::send(Envelope envelope) {
+  touched_ = true;
+  writes_.emplace_back(Send{std::move(envelope)});
+}
+
+void Draft::step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& step) {
+  touched_ = true;
+  if (!head_.semaphore)
+    head_.semaphore = SemaphoreStep{base_.job.semaphore, 0, base_.job.threshold, false};
+  head_.semaphore->delta += delta;
+  head_.semaphore->hit = step.threshold_hit;
+  semaphore_ = step.after.value();
+}
+
+void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
+  touched_ = true;
+  head_.status = status;
+  head_.closed_at = now;
+  // The last obligation closes a job without leaving anything behind; every other closing sweeps.
+  const bool something_left = semaphore_ != 0;
+  semaphore_ = 0;
+  if (something_left) writes_.emplace_back(Sweep{keep});
+}
+
+void Draft::finish(std::optional<Payload> result) {
+  touched_ = true;
+  head_.completions += 1;
+  head_.result = std::move(result);
+}
+
+void Draft::fail_reason(std::string reason) {
+  if (reason.size() > limits::reason_bytes_max) reason.resize(limits::reason_bytes_max);
+  head_.reason = std::move(reason);
+}
+
+void Draft::park(std::string reason) {
+  touched_ = true;
+  head_.status = JobStatus::parked;
+  fail_reason(std::move(reason));
+}
+
+Bundle Draft::build(Epoch epoch, BundleId id) && {
+  return Bundle{base_.job.run, epoch, base_.job.rev, id, std::move(head_), std::move(writes_)};
+}
+
+}  // namespace pawl::core

@@ -1,0 +1,62 @@
+// Draft: a bundle in the making. Reads see what was written to it, so several steps and several messages
+// of one job can go into one bundle, each computed on top of the one before; the state itself is untouched.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/bundle.h"
+#include "core/job_state.h"
+
+namespace pawl::core {
+
+class Draft {
+ public:
+  // `base` must outlive the draft.
+  explicit Draft(const JobState& base);
+
+  const JobState& base() const { return base_; }
+  JobStatus status() const { return head_.status; }
+  bool active() const { return head_.status == JobStatus::running; }
+  bool empty() const { return !touched_; }
+  std::int64_t semaphore() const { return semaphore_; }
+  std::size_t write_count() const { return writes_.size(); }
+
+  const Activity* find(ActivitySeq seq) const;
+  const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
+  const MessageRecord* find_message(const Guid& guid) const;
+  const WorkItem* find_work(ActivitySeq seq) const;
+
+  ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }
+  void put(Activity activity);  // seq == next_activity() opens a new instance
+  void put(MessageRecord record);
+  void put_work(WorkItem item);
+  void drop_work(const WorkItem& item);
+  void put_message(Message message);
+  void count_redelivery(const Guid& guid, std::uint32_t before);
+  void consume(const Guid& guid);
+  void send(Envelope envelope);
+
+  void step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& step);
+  void close(JobStatus status, Instant now, std::optional<Guid> keep);
+  void finish(std::optional<Payload> result);
+  void fail_reason(std::string reason);
+  void park(std::string reason);
+
+  Bundle build(Epoch epoch, BundleId id) &&;
+
+ private:
+  const JobState& base_;
+  bool touched_ = false;
+  std::int64_t semaphore_;
+  JobHead head_;
+  std::vector<Write> writes_;
+  // Where a row's write stands in writes_, so that a second write of the row replaces the first.
+  std::unordered_map<ActivitySeq, std::size_t> activity_writes_;
+  std::unordered_map<Guid, std::size_t> record_writes_;
+  std::unordered_map<ActivitySeq, std::size_t> work_writes_;
+};
+
+}  // namespace pawl::core

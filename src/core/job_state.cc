@@ -1,0 +1,73 @@
+#include "core/job_state.h"
+
+#include "base/invariant.h"
+
+namespace pawl::core {
+
+std::string_view name_of(JobStatus status) {
+  switch (status) {
+    case JobStatus::running: return "running";
+    case JobStatus::completed: return "completed";
+    case JobStatus::failed: return "failed";
+    case JobStatus::interrupted: return "interrupted";
+    case JobStatus::parked: return "parked";
+  }
+  return "?";
+}
+
+std::string_view name_of(ActivityStatus status) {
+  switch (status) {
+    case ActivityStatus::open: return "open";
+    case ActivityStatus::completed: return "completed";
+    case ActivityStatus::errored: return "errored";
+  }
+  return "?";
+}
+
+const Activity* JobState::find(ActivitySeq seq) const {
+  return seq.raw() < activities_.size() ? &activities_[seq.raw()] : nullptr;
+}
+
+const Activity* JobState::find(std::uint32_t node, const ledger::Dimensions& at) const {
+  const auto found = by_place_.find(Place{node, at});
+  return found == by_place_.end() ? nullptr : find(found->second);
+}
+
+const MessageRecord* JobState::find_message(const Guid& guid) const {
+  const auto found = messages_.find(guid);
+  return found == messages_.end() ? nullptr : &found->second;
+}
+
+const WorkItem* JobState::find_work(ActivitySeq seq) const {
+  const auto found = work_.find(seq);
+  return found == work_.end() ? nullptr : &found->second;
+}
+
+std::optional<Guid> JobState::half_done() const { return half_done_; }
+
+void JobState::put(Activity activity) {
+  const std::size_t index = activity.seq.raw();
+  invariant(index <= activities_.size(), "activity instances are numbered without gaps");
+  if (index < activities_.size()) {
+    activities_[index] = std::move(activity);
+    return;
+  }
+  by_place_.emplace(Place{activity.node, activity.at}, activity.seq);
+  activities_.push_back(std::move(activity));
+}
+
+void JobState::put(MessageRecord record) {
+  using Step = ledger::MessageLedger::Step;
+  const bool half = record.ledger.done(Step::work) && !record.ledger.done(Step::spawn);
+  if (half) half_done_ = record.guid;
+  else if (half_done_ == record.guid) half_done_.reset();
+  messages_.insert_or_assign(record.guid, std::move(record));
+}
+
+void JobState::put(WorkItem item) { work_.insert_or_assign(item.activity, std::move(item)); }
+
+bool operator==(const JobState& a, const JobState& b) {
+  return a.job == b.job && a.activities_ == b.activities_ && a.messages_ == b.messages_ && a.work_ == b.work_;
+}
+
+}  // namespace pawl::core

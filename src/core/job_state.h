@@ -1,0 +1,139 @@
+// JobState: all that is known of one job: its row, activity instances, message ledgers and open work.
+// A value: the store reads it, `decide` reads it, `apply` moves it on by one bundle.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/guid.h"
+#include "core/ids.h"
+#include "core/message.h"
+#include "ledger/activity_ledger.h"
+#include "ledger/dimensions.h"
+#include "ledger/message_ledger.h"
+#include "ledger/semaphore.h"
+#include "pawl/payload.h"
+#include "pawl/time.h"
+
+namespace pawl::core {
+
+// Stored: never renumber. Only `running` is active. Parked is not an end: it waits for a person.
+enum class JobStatus : std::uint8_t { running = 0, completed = 1, failed = 2, interrupted = 3, parked = 4 };
+enum class ActivityStatus : std::uint8_t { open = 0, completed = 1, errored = 2 };
+
+std::string_view name_of(JobStatus status);
+std::string_view name_of(ActivityStatus status);
+constexpr bool is_closed(JobStatus status) {
+  return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
+}
+
+// The graph a job is pinned to for life.
+struct GraphRef {
+  GraphName name;
+  std::uint32_t version = 0;
+  std::uint64_t fingerprint = 0;
+  friend bool operator==(const GraphRef&, const GraphRef&) = default;
+};
+
+struct JobRow {
+  RunId run{0};
+  Namespace name_space{""};
+  JobId id{""};
+  GraphRef graph{GraphName(""), 0, 0};
+  Rev rev{0};
+  BundleId bundle{0};                 // the last bundle that wrote this row
+  JobStatus status = JobStatus::running;
+  std::int64_t semaphore = 1;         // open obligations; the trigger is the first
+  std::int64_t threshold = 0;         // the semaphore value that closes the job
+  std::uint32_t completions = 0;      // how often the completion tasks ran: 0 or 1
+  std::uint32_t next_activity = 0;    // the next ActivitySeq
+  Instant created_at;
+  Instant closed_at;
+  Payload result;
+  std::string reason;                 // why it failed or was parked
+  friend bool operator==(const JobRow&, const JobRow&) = default;
+};
+
+struct Activity {
+  ActivitySeq seq{0};
+  std::uint32_t node = 0;
+  ledger::Dimensions at;
+  std::optional<ActivitySeq> parent;
+  ledger::ActivityLedger ledger;
+  ActivityStatus status = ActivityStatus::open;
+  std::int32_t code = 0;              // of the concluding response
+  Instant opened_at;
+  Instant closed_at;
+  Payload output;
+  friend bool operator==(const Activity&, const Activity&) = default;
+};
+
+struct MessageRecord {
+  Guid guid;
+  ActivitySeq activity{0};
+  ledger::MessageLedger ledger;
+  friend bool operator==(const MessageRecord&, const MessageRecord&) = default;
+};
+
+// A request that waits for, or is with, a worker. Claimed means token != 0.
+struct WorkItem {
+  RunId run{0};
+  ActivitySeq activity{0};
+  Topic topic{""};
+  Guid request;                       // the idempotency key: stable over runs
+  WorkToken token{0};
+  std::string worker;
+  Epoch epoch{0};                     // of the lane's owner, when the claim came with a bundle; 0 otherwise
+  Instant lease_until;                // for claims by remote workers
+  std::uint32_t runs = 0;             // how often it was handed to a worker
+  Payload input;
+  friend bool operator==(const WorkItem&, const WorkItem&) = default;
+};
+
+class JobState {
+ public:
+  JobRow job;
+
+  const Activity* find(ActivitySeq seq) const;
+  const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
+  const MessageRecord* find_message(const Guid& guid) const;
+  const WorkItem* find_work(ActivitySeq seq) const;
+
+  const std::deque<Activity>& activities() const { return activities_; }  // by seq
+  const std::unordered_map<Guid, MessageRecord>& messages() const { return messages_; }
+  const std::unordered_map<ActivitySeq, WorkItem>& work() const { return work_; }
+  // The message that has step 1 but not step 2, if any: recovery finishes it first.
+  std::optional<Guid> half_done() const;
+
+  // For `apply` and for stores that read rows. Activities must come in the order of their seq.
+  void put(Activity activity);
+  void put(MessageRecord record);
+  void put(WorkItem item);
+  void drop_work(ActivitySeq seq) { work_.erase(seq); }
+  void drop_all_work() { work_.clear(); }
+
+  friend bool operator==(const JobState&, const JobState&);
+
+ private:
+  struct Place {
+    std::uint32_t node;
+    ledger::Dimensions at;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const noexcept {
+      return std::hash<ledger::Dimensions>{}(place.at) * 31 + place.node;
+    }
+  };
+  std::deque<Activity> activities_;  // index is the seq: a 10,000-step chain stays flat
+  std::unordered_map<Place, ActivitySeq, PlaceHash> by_place_;
+  std::unordered_map<Guid, MessageRecord> messages_;
+  std::unordered_map<ActivitySeq, WorkItem> work_;
+  std::optional<Guid> half_done_;
+};
+
+}  // namespace pawl::core

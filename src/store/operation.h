@@ -1,0 +1,131 @@
+// What a store can be asked to commit, and what it answers. A closed set: these are all the durable writes
+// of the program, so crash points are exactly the calls of Store::commit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/bundle.h"
+#include "core/ids.h"
+#include "core/job_state.h"
+#include "core/message.h"
+#include "pawl/ids.h"
+#include "pawl/time.h"
+
+namespace pawl::store {
+
+// Makes the lanes of a pool, once. The number is fixed for the life of the store; another one is rejected.
+struct OpenPool {
+  Pool pool{""};
+  std::uint32_t lanes = 1;
+};
+
+// Takes a free or expired lane; the epoch rises and fences whoever had it. Conflict while another owner's
+// lease runs. The same owner may take its own lane again (a restart under its old name): the epoch rises too.
+struct AcquireLane {
+  core::LaneId lane{0};
+  std::string owner;
+  Duration lease{0};
+};
+struct RenewLane {  // fenced when the epoch moved
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+  Duration lease{0};
+};
+struct ReleaseLane {  // fenced when the epoch moved
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+};
+
+// Job stub, start key and start message in one transaction, by whoever wants the job, owner or not.
+// `exists` with the run that holds the id when it is taken.
+struct Submit {
+  Namespace name_space{""};
+  JobId id{""};
+  core::LaneId lane{0};
+  core::GraphRef graph{GraphName(""), 0, 0};
+  Payload input;
+  Instant at;
+};
+
+// Inserts a message into an inbox. Needs no epoch: anyone may deliver. The same guid twice is already_done;
+// a run that is gone or closed takes nothing (committed, without effect). With a source (an outbox row), only
+// last + 1 of that lane is accepted: at or below last is already_done, beyond last + 1 is a conflict. A mailbox
+// is made by its first message, in `mailbox_lane`.
+struct Deliver {
+  struct Source {
+    core::LaneId lane{0};
+    std::uint64_t seq = 0;
+  };
+  core::Envelope envelope;
+  core::LaneId mailbox_lane{0};
+  std::optional<Source> source;
+};
+struct DropOutbox {  // by the lane's owner, once delivered
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+  std::uint64_t up_to = 0;
+};
+
+// Claims the oldest items of these topics that nobody holds or whose lease ran out (by the store's clock).
+struct ClaimWork {
+  std::vector<Topic> topics;
+  std::size_t items_max = 1;
+  std::string worker;
+  Duration lease{0};
+};
+// Claims one known item for a local worker of the lane's owner; conflict when its token is no longer `before`.
+struct ClaimItem {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken before{0};
+  std::string worker;
+  core::Epoch epoch{0};  // guarded like a bundle's
+};
+struct ExtendWork {  // conflict on a stale token, as for the next two
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+  Duration lease{0};
+};
+struct ReleaseWork {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+};
+// A remote worker's answer: the message goes to the job's inbox; a final one takes the work item with it.
+struct Respond {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+  core::Message message;
+};
+
+using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
+                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane>;
+
+enum class OutcomeKind : std::uint8_t {
+  committed,
+  already_done,     // my bundle id is on the row, or the message was there: carry on
+  exists,           // the job id is taken; `run` says by whom
+  conflict,         // rev, token or sequence moved: re-read and decide again
+  fenced,           // the lane has another owner: stop
+  rejected,         // this operation can never be applied; `reason` says why
+  outcome_unknown,  // it may have happened: re-read, never add again
+};
+std::string_view name_of(OutcomeKind kind);
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::committed;
+  std::string reason;
+  RunId run{0};                        // Submit; Deliver to a mailbox
+  core::Epoch epoch{0};                // AcquireLane
+  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
+  std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem
+  bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
+};
+
+}  // namespace pawl::store

@@ -1,0 +1,94 @@
+// Store: applies operations, many to a transaction, and reads what was committed.
+//
+// Invariants that every store keeps (store/conformance_test.cc is the list, executed):
+// 1. commit() applies each operation whole or not at all, and answers one outcome for each, in order.
+// 2. A bundle is applied only if its lane's epoch and its entity's rev are the stored ones.
+// 3. Committed means durable: it survives the faults of the store's row in docs/GUARANTEES.md.
+// 4. One operation that can never be applied is rejected alone; the others of its group are applied.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/job_state.h"
+#include "core/mailbox_state.h"
+#include "pawl/ids.h"
+#include "pawl/result.h"
+#include "pawl/time.h"
+#include "store/operation.h"
+
+namespace pawl::store {
+
+struct StoredJob {
+  core::JobState state;
+  std::vector<core::InboxMessage> inbox;  // not consumed, in order of arrival
+};
+struct StoredMailbox {
+  core::MailboxState state;
+  std::vector<core::InboxMessage> inbox;
+};
+struct PoolInfo {
+  core::LaneId first{0};  // its lanes are first, first + 1, ... first + lanes - 1
+  std::uint32_t lanes = 0;
+};
+struct LaneInfo {
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+  std::string owner;                   // empty: free
+  std::optional<Instant> lease_until;
+};
+enum class EntityKind : std::uint8_t { job, mailbox };
+struct Waiting {
+  RunId run{0};
+  EntityKind kind = EntityKind::job;
+};
+struct OutboxRow {
+  std::uint64_t seq = 0;
+  core::Envelope envelope;
+};
+struct WorkCursor {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+};
+struct ListQuery {
+  std::optional<Namespace> name_space;
+  std::optional<core::JobStatus> status;
+  RunId after{0};
+  std::size_t rows_max = 100;
+};
+
+// Threads: commit() is called by one thread at a time; reads may come from any other thread meanwhile.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // The only durable write of the program. A group holds at most one bundle per entity.
+  // An error concerns the whole group: retry_later (nothing was applied, the cause may pass: a full disk,
+  // a busy file) or outcome_unknown (the reply was lost).
+  virtual Result<std::vector<Outcome>> commit(std::span<const Operation> group) = 0;
+
+  virtual Instant now() const = 0;
+
+  // Whether a bundle's Send goes straight into the target's inbox, in the sender's transaction. If not, it
+  // waits in the outbox until the lane's owner delivers it.
+  virtual bool sends_directly() const = 0;
+
+  virtual Result<std::optional<PoolInfo>> read_pool(const Pool& pool) = 0;
+  virtual Result<LaneInfo> read_lane(core::LaneId lane) = 0;
+  virtual Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) = 0;
+  virtual Result<std::optional<StoredJob>> read_job(RunId run) = 0;
+  virtual Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) = 0;
+  virtual Result<std::optional<StoredMailbox>> read_mailbox(RunId run) = 0;
+
+  // Recovery, page by page: entities with unconsumed messages, and work items, of one lane.
+  virtual Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) = 0;
+  virtual Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
+  virtual Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;
+
+  virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
+};
+
+}  // namespace pawl::store

@@ -1,11 +1,11 @@
 #include "ledger/dimensions.h"
 
+#include "base/format.h"
+#include "base/invariant.h"
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-
-#include "base/format.h"
-#include "base/invariant.h"
 
 namespace pawl::ledger {
 

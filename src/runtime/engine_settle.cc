@@ -166,8 +166,7 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
   state.job.graph = submit.graph;
   state.job.created_at = submit.at;
   HotJob& job = jobs_.add(std::move(state), std::move(graph));
-  job.queue.push_back(core::Delivery{core::Message{core::Guid::of_run(outcome.run), core::Start{submit.input}},
-                                     core::Origin::memory});
+  job.queue.push_back(core::Delivery{core::start_message(outcome.run, submit.input), core::Origin::memory});
   make_ready(job);
 }
 

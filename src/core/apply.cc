@@ -9,10 +9,14 @@ namespace {
 
 Error corrupt(std::string detail) { return Error{ErrorCode::corrupt, std::move(detail)}; }
 
-Status check_write(const JobState& state, const PutActivity& write) {
+// `next` is the number that the bundle's next new instance must take.
+Status check_write(const JobState& state, const PutActivity& write, std::size_t& next) {
   const Activity* stored = state.find(write.after.seq);
   if (!write.before) {
     if (stored != nullptr) return corrupt(format("activity {} exists already", write.after.seq.raw()));
+    if (write.after.seq.raw() != next)
+      return corrupt(format("activity {} is opened out of turn, next is {}", write.after.seq.raw(), next));
+    ++next;
     return {};
   }
   if (stored == nullptr) return corrupt(format("activity {} is missing", write.after.seq.raw()));
@@ -37,6 +41,8 @@ Status check_write(const JobState& state, const PutRecord& write) {
 
 // The compound step of the rules, computed from the stored semaphore.
 Status check_semaphore(const JobRow& job, const SemaphoreStep& step) {
+  if (job.threshold != step.threshold)
+    return corrupt(format("threshold is {}, expected {}", job.threshold, step.threshold));
   if (job.semaphore != step.before)
     return corrupt(format("semaphore is {}, expected {}", job.semaphore, step.before));
   const auto stored = ledger::Semaphore::decode(job.semaphore);
@@ -54,18 +60,60 @@ Status check_semaphore(const JobRow& job, const SemaphoreStep& step) {
 Status check(const JobState& state, const Bundle& bundle) {
   const auto* head = std::get_if<JobHead>(&bundle.head);
   if (head == nullptr) return corrupt("a mailbox bundle for a job");
+  if (is_closed(state.job.status) && head->status != state.job.status)
+    return corrupt(format("a {} job would become {}", name_of(state.job.status), name_of(head->status)));
   if (head->semaphore) {
     const auto checked = check_semaphore(state.job, *head->semaphore);
     if (!checked) return checked;
   }
   if (state.job.completions != head->completions_before)
     return corrupt("completion tasks ran without this bundle's knowledge");
+  std::size_t next_activity = state.activities().size();
   for (const Write& write : bundle.writes) {
     const auto checked = std::visit(
-        [&](const auto& w) -> Status {
-          using W = std::decay_t<decltype(w)>;
-          if constexpr (std::is_same_v<W, PutActivity> || std::is_same_v<W, PutRecord>) return check_write(state, w);
-          else return {};
+        Overloaded{
+            [&](const PutActivity& w) { return check_write(state, w, next_activity); },
+            [&](const PutRecord& w) { return check_write(state, w); },
+            [&](const PutWork& w) {
+              if (w.item.run == state.job.run) return Status{};
+              return Status{corrupt(format("a work item of run {} in another job's bundle", w.item.run.raw()))};
+            },
+            [](const PutEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
+            [](const DropEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
+            [](const auto&) { return Status{}; },
+        },
+        write);
+    if (!checked) return checked;
+  }
+  if (head->next_activity != next_activity)
+    return corrupt(format("the next activity is {}, the bundle says {}", next_activity, head->next_activity));
+  return {};
+}
+
+Status check(const MailboxState& state, const Bundle& bundle) {
+  const auto* head = std::get_if<MailboxHead>(&bundle.head);
+  if (head == nullptr) return corrupt("a job's bundle for a mailbox");
+  if (head->next_entry < state.next_entry) return corrupt("the numbers of entries only grow");
+  std::uint64_t next_entry = state.next_entry;
+  for (const Write& write : bundle.writes) {
+    const auto checked = std::visit(
+        Overloaded{
+            [&](const PutEntry& w) {
+              if (w.entry.seq < next_entry || w.entry.seq >= head->next_entry)
+                return Status{corrupt(format("entry {} is out of turn", w.entry.seq))};
+              next_entry = w.entry.seq + 1;
+              return Status{};
+            },
+            [&](const DropEntry& w) {
+              for (const MailboxEntry& entry : state.entries)
+                if (entry.seq == w.seq) return Status{};
+              return Status{corrupt(format("entry {} is missing", w.seq))};
+            },
+            [](const PutMessage&) { return Status{}; },
+            [](const CountRedelivery&) { return Status{}; },
+            [](const Consume&) { return Status{}; },
+            [](const Send&) { return Status{}; },
+            [](const auto&) { return Status{corrupt("a job's write in a mailbox bundle")}; },
         },
         write);
     if (!checked) return checked;

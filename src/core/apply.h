@@ -8,8 +8,10 @@
 
 namespace pawl::core {
 
-// Checks every before-value against the state. After `corrupt` the state is unchanged.
+// Checks every before-value against the state, and that the bundle can be applied at all: whatever passes
+// leaves apply() nothing to trip over. `corrupt` names the first contradiction.
 Status check(const JobState& state, const Bundle& bundle);
+Status check(const MailboxState& state, const Bundle& bundle);
 
 // REQUIRES: check(state, bundle) would succeed. Inbox and outbox writes are not part of a state: the
 // holder of the inbox applies those.

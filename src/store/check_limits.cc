@@ -1,0 +1,86 @@
+#include "store/check_limits.h"
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "base/limits.h"
+
+namespace pawl::store {
+
+namespace {
+
+Status check_size(std::string_view what, std::size_t size, std::size_t size_max) {
+  if (size <= size_max) return {};
+  return Error{ErrorCode::over_limit,
+               format("{} has {} bytes; at most {} are allowed", what, size, size_max)};
+}
+
+Status check_payload(std::string_view what, const Payload& payload) {
+  return check_size(what, payload.size(), limits::payload_bytes_max);
+}
+
+Status check_body(const core::Body& body) {
+  return std::visit(
+      Overloaded{
+          [](const core::Start& m) { return check_payload("the input", m.input); },
+          [](const core::Transition& m) { return check_payload("the input", m.input); },
+          [](const core::Response& m) { return check_payload("the answer", m.data); },
+          [](const core::Register&) { return Status{}; },
+          [](const core::Signal& m) { return check_payload("the signal", m.data); },
+          [](const core::Resume& m) { return check_payload("the signal", m.data); },
+      },
+      body);
+}
+
+Status check_write(const core::Write& write) {
+  return std::visit(
+      Overloaded{
+          [](const core::PutActivity& w) { return check_payload("the output", w.after.output); },
+          [](const core::PutMessage& w) { return check_body(w.message.body); },
+          [](const core::PutWork& w) { return check_payload("the input", w.item.input); },
+          [](const core::Send& w) { return check_body(w.envelope.message.body); },
+          [](const core::PutEntry& w) {
+            const auto* signal = std::get_if<core::Signal>(&w.entry.what);
+            return signal == nullptr ? Status{} : check_payload("the signal", signal->data);
+          },
+          [](const core::PutRecord&) { return Status{}; },
+          [](const core::CountRedelivery&) { return Status{}; },
+          [](const core::Consume&) { return Status{}; },
+          [](const core::DropWork&) { return Status{}; },
+          [](const core::Sweep&) { return Status{}; },
+          [](const core::DropEntry&) { return Status{}; },
+      },
+      write);
+}
+
+Status check_bundle(const core::Bundle& bundle) {
+  if (const auto* head = std::get_if<core::JobHead>(&bundle.head)) {
+    if (head->result) {
+      auto checked = check_payload("the result", *head->result);
+      if (!checked) return checked;
+    }
+    if (head->reason) {
+      auto checked = check_size("the reason", head->reason->size(), limits::reason_bytes_max);
+      if (!checked) return checked;
+    }
+  }
+  for (const core::Write& write : bundle.writes) {
+    auto checked = check_write(write);
+    if (!checked) return checked;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_limits(const Operation& operation) {
+  if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return check_bundle(*bundle);
+  if (const auto* submit = std::get_if<Submit>(&operation))
+    return check_payload("the input", submit->input);
+  if (const auto* deliver = std::get_if<Deliver>(&operation))
+    return check_body(deliver->envelope.message.body);
+  if (const auto* respond = std::get_if<Respond>(&operation))
+    return check_body(respond->message.body);
+  return {};  // the others carry no payload
+}
+
+}  // namespace pawl::store

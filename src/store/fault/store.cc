@@ -1,0 +1,178 @@
+#include "store/fault/store.h"
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "base/random.h"
+
+namespace pawl::store::fault {
+
+namespace {
+
+Error connection_lost() {
+  return Error{ErrorCode::outcome_unknown, "injected: the reply was lost"};
+}
+Error refused() { return Error{ErrorCode::retry_later, "injected: the store refused the call"}; }
+
+bool guarded_by_epoch(const Operation& operation) {
+  return std::visit(Overloaded{
+                        [](const core::Bundle&) { return true; },
+                        [](const ClaimItem&) { return true; },
+                        [](const DropOutbox&) { return true; },
+                        [](const RenewLane&) { return true; },
+                        [](const ReleaseLane&) { return true; },
+                        [](const auto&) { return false; },
+                    },
+                    operation);
+}
+
+}  // namespace
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::none:
+      return "none";
+    case Kind::error_before:
+      return "error_before";
+    case Kind::error_after:
+      return "error_after";
+    case Kind::drop_midway:
+      return "drop_midway";
+    case Kind::fence:
+      return "fence";
+    case Kind::delay:
+      return "delay";
+    case Kind::duplicate:
+      return "duplicate";
+  }
+  return "?";
+}
+
+Plan at_call(std::uint64_t number, Fault fault) {
+  return [number, fault](const Call& call) { return call.number == number ? fault : Fault{}; };
+}
+Plan from_call(std::uint64_t number, Fault fault) {
+  return [number, fault](const Call& call) { return call.number >= number ? fault : Fault{}; };
+}
+
+Store::Store(pawl::store::Store& inner, Options options)
+    : inner_(inner), options_(std::move(options)) {}
+
+void Store::heal() {
+  options_.plan = nullptr;
+  options_.read_faults_per_thousand = 0;
+}
+
+Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
+  const Call call{++calls_, group};
+  const Fault fault = options_.plan ? options_.plan(call) : Fault{};
+  if (fault.kind != Kind::none) ++fired_;
+  switch (fault.kind) {
+    case Kind::none:
+      return inner_.commit(group);
+    case Kind::error_before:
+      return refused();
+    case Kind::error_after: {
+      auto applied = inner_.commit(group);
+      if (!applied) return applied;
+      return connection_lost();
+    }
+    case Kind::drop_midway: {
+      const auto prefix = group.first(std::min(fault.applied, group.size()));
+      if (!prefix.empty()) {
+        auto applied = inner_.commit(prefix);
+        if (!applied) return applied;
+      }
+      return connection_lost();
+    }
+    case Kind::fence:
+      return commit_fenced(group);
+    case Kind::delay:
+      invariant(options_.wait != nullptr, "a plan with delays needs somebody who waits");
+      options_.wait(fault.by);
+      return inner_.commit(group);
+    case Kind::duplicate: {
+      auto first = inner_.commit(group);
+      if (!first) return first;
+      return inner_.commit(group);
+    }
+  }
+  return refused();
+}
+
+Result<std::vector<Outcome>> Store::commit_fenced(std::span<const Operation> group) {
+  std::vector<Operation> rest;
+  for (const Operation& operation : group)
+    if (!guarded_by_epoch(operation)) rest.push_back(operation);
+  std::vector<Outcome> applied;
+  if (!rest.empty()) {
+    auto inner = inner_.commit(rest);
+    if (!inner) return inner;
+    applied = std::move(*inner);
+  }
+  std::vector<Outcome> outcomes;
+  std::size_t next = 0;
+  for (const Operation& operation : group) {
+    if (!guarded_by_epoch(operation)) {
+      outcomes.push_back(std::move(applied[next++]));
+      continue;
+    }
+    Outcome fenced;
+    fenced.kind = OutcomeKind::fenced;
+    fenced.reason = "injected: the lane has another owner";
+    outcomes.push_back(std::move(fenced));
+  }
+  return outcomes;
+}
+
+bool Store::read_fails() {
+  const std::uint64_t number = ++reads_;
+  const bool fails = Random(options_.seed + number).below(1000) < options_.read_faults_per_thousand;
+  if (fails) ++reads_failed_;
+  return fails;
+}
+
+Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {
+  if (read_fails()) return refused();
+  return inner_.read_pool(pool);
+}
+Result<LaneInfo> Store::read_lane(core::LaneId lane) {
+  if (read_fails()) return refused();
+  return inner_.read_lane(lane);
+}
+Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const JobId& id) {
+  if (read_fails()) return refused();
+  return inner_.find_run(name_space, id);
+}
+Result<std::optional<StoredJob>> Store::read_job(RunId run) {
+  if (read_fails()) return refused();
+  return inner_.read_job(run);
+}
+Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
+  if (read_fails()) return refused();
+  return inner_.find_mailbox(key);
+}
+Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
+  if (read_fails()) return refused();
+  return inner_.read_mailbox(run);
+}
+Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
+                                                 std::size_t rows_max) {
+  if (read_fails()) return refused();
+  return inner_.read_waiting(lane, after, rows_max);
+}
+Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
+                                                     std::size_t rows_max) {
+  if (read_fails()) return refused();
+  return inner_.read_work(lane, after, rows_max);
+}
+Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+  if (read_fails()) return refused();
+  return inner_.read_outbox(lane, rows_max);
+}
+Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
+  if (read_fails()) return refused();
+  return inner_.list_jobs(query);
+}
+
+}  // namespace pawl::store::fault

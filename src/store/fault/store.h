@@ -1,0 +1,118 @@
+// The fault store: wraps any store and breaks it on plan. The simulator, the conformance suite and
+// the storms over real stores use this one class, so a fault means the same everywhere.
+//
+// The fault model. Every commit call has a number, from 1; the plan is asked once for each and
+// answers:
+//
+//   none           the call goes through.
+//   error_before   nothing is applied; the group fails with retry_later. A refused connection, a
+//   full disk. error_after    all is applied and the reply is lost: the group fails with
+//   outcome_unknown. drop_midway    the first `applied` operations are applied in an inner commit
+//   of their own, then the
+//                  connection is gone: outcome_unknown. On a store whose group is one transaction
+//                  the caller sees the same as for a server that took several.
+//   fence          whatever an epoch guards (bundles, ClaimItem, DropOutbox, RenewLane,
+//   ReleaseLane) answers
+//                  fenced and is not applied; the rest of the group goes through. Another owner
+//                  came.
+//   delay          `wait` is called with the fault's duration before the inner call: time passes,
+//   leases run
+//                  out, other engines act meanwhile (the callback may commit to the inner store
+//                  itself).
+//   duplicate      the inner commit is called twice and the second outcomes are returned: a request
+//   that was
+//                  sent again because its first reply was late.
+//
+// Reads fail with retry_later, at a rate in thousandths, drawn from the seed and the read's number;
+// a failed read never touches the inner store. Reads are never stale: no store of ours serves old
+// rows.
+//
+// An error of the inner store is passed on as it is. Threads: as for the inner store; the counters
+// may be read from anywhere.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "store/store.h"
+
+namespace pawl::store::fault {
+
+enum class Kind : std::uint8_t {
+  none,
+  error_before,
+  error_after,
+  drop_midway,
+  fence,
+  delay,
+  duplicate,
+};
+inline constexpr Kind all_kinds[] = {Kind::error_before, Kind::error_after, Kind::drop_midway,
+                                     Kind::fence,        Kind::delay,       Kind::duplicate};
+std::string_view name_of(Kind kind);
+
+struct Fault {
+  Kind kind = Kind::none;
+  std::size_t applied = 0;  // drop_midway: how many operations went through
+  Duration by{0};           // delay
+};
+struct Call {
+  std::uint64_t number;  // of this store, from 1
+  std::span<const Operation> group;
+};
+using Plan = std::function<Fault(const Call&)>;
+
+// Breaks one call, or every call from that number on.
+Plan at_call(std::uint64_t number, Fault fault);
+Plan from_call(std::uint64_t number, Fault fault);
+
+struct Options {
+  Plan plan;                           // none: no commit fails
+  std::function<void(Duration)> wait;  // REQUIRED for Kind::delay
+  std::uint32_t read_faults_per_thousand = 0;
+  std::uint64_t seed = 0;
+};
+
+class Store final : public pawl::store::Store {
+ public:
+  // `inner` must outlive this store.
+  Store(pawl::store::Store& inner, Options options);
+
+  std::uint64_t calls() const { return calls_; }  // commit calls so far
+  std::uint64_t fired() const { return fired_; }  // of these, broken ones
+  std::uint64_t reads() const { return reads_; }
+  std::uint64_t reads_failed() const { return reads_failed_; }
+  void heal();  // from now on nothing fails; not while another thread is inside
+
+  Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
+  Instant now() const override { return inner_.now(); }
+  bool sends_directly() const override { return inner_.sends_directly(); }
+
+  Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
+  Result<LaneInfo> read_lane(core::LaneId lane) override;
+  Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override;
+  Result<std::optional<StoredJob>> read_job(RunId run) override;
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
+  Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
+                                            std::size_t rows_max) override;
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max) override;
+  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
+  Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+
+ private:
+  Result<std::vector<Outcome>> commit_fenced(std::span<const Operation> group);
+  bool read_fails();
+
+  pawl::store::Store& inner_;
+  Options options_;
+  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<std::uint64_t> fired_ = 0;
+  std::atomic<std::uint64_t> reads_ = 0;
+  std::atomic<std::uint64_t> reads_failed_ = 0;
+};
+
+}  // namespace pawl::store::fault

@@ -1,0 +1,46 @@
+// Dump: everything a memory store holds, in a stable order, as plain values. For oracles: two
+// stores that went through the same history have equal dumps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store/store.h"
+
+namespace pawl::store::memory {
+
+struct DumpedJob {
+  core::JobRow job;
+  std::vector<core::Activity> activities;    // by seq
+  std::vector<core::MessageRecord> records;  // by guid
+  std::vector<core::WorkItem> work;          // by activity
+  std::vector<core::InboxMessage> inbox;     // by arrival
+  friend bool operator==(const DumpedJob&, const DumpedJob&) = default;
+};
+struct DumpedMailbox {
+  core::MailboxState state;
+  std::vector<core::InboxMessage> inbox;
+  friend bool operator==(const DumpedMailbox&, const DumpedMailbox&) = default;
+};
+struct DumpedOutboxRow {
+  std::uint64_t seq = 0;
+  core::Envelope envelope;
+  friend bool operator==(const DumpedOutboxRow&, const DumpedOutboxRow&) = default;
+};
+struct DumpedLane {
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+  std::string owner;
+  std::optional<Instant> lease_until;
+  std::uint64_t delivered = 0;          // the last outbox row of this lane that was accepted
+  std::vector<DumpedOutboxRow> outbox;  // by seq
+  friend bool operator==(const DumpedLane&, const DumpedLane&) = default;
+};
+struct Dump {
+  std::vector<DumpedJob> jobs;           // by run
+  std::vector<DumpedMailbox> mailboxes;  // by run
+  std::vector<DumpedLane> lanes;         // by lane
+  friend bool operator==(const Dump&, const Dump&) = default;
+};
+
+}  // namespace pawl::store::memory

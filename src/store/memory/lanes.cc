@@ -1,0 +1,61 @@
+// Pools and lanes: who may commit, and since when.
+#include "base/format.h"
+#include "base/limits.h"
+#include "store/memory/answers.h"
+#include "store/memory/store.h"
+
+namespace pawl::store::memory {
+
+Outcome Store::run(const OpenPool& open) {
+  const auto known = pools_.find(open.pool);
+  if (known != pools_.end()) {
+    if (known->second.lanes == open.lanes) return already_done();
+    return rejected(format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(),
+                           known->second.lanes, open.lanes));
+  }
+  if (open.lanes == 0 || open.lanes > limits::lanes_per_pool_max)
+    return rejected(
+        format("a pool has 1 to {} lanes, not {}", limits::lanes_per_pool_max, open.lanes));
+  if (lanes_.size() + open.lanes > limits::lanes_max)
+    return rejected(format("all pools together have at most {} lanes", limits::lanes_max));
+  const core::LaneId first(static_cast<std::uint32_t>(lanes_.size()) + 1);
+  pools_.emplace(open.pool, PoolInfo{first, open.lanes});
+  lanes_.resize(lanes_.size() + open.lanes);
+  return committed();
+}
+
+Outcome Store::run(const AcquireLane& acquire) {
+  Lane* lane = find_lane(acquire.lane);
+  if (lane == nullptr) return rejected(format("there is no lane {}", acquire.lane.raw()));
+  if (acquire.owner.empty()) return rejected("an owner needs a name");
+  const Instant now = clock_.now();
+  const bool taken = !lane->owner.empty() && lane->owner != acquire.owner;
+  if (taken && lane->lease_until > now) return conflict(format("{} holds the lane", lane->owner));
+  lane->owner = acquire.owner;
+  lane->epoch = core::next(lane->epoch);
+  lane->lease_until = now + acquire.lease;
+  Outcome outcome = committed();
+  outcome.epoch = lane->epoch;
+  outcome.lease_until = lane->lease_until;
+  return outcome;
+}
+
+Outcome Store::run(const RenewLane& renew) {
+  if (!owns(renew.lane, renew.epoch)) return fenced();
+  Lane& lane = *find_lane(renew.lane);
+  lane.lease_until = clock_.now() + renew.lease;
+  Outcome outcome = committed();
+  outcome.lease_until = lane.lease_until;
+  return outcome;
+}
+
+Outcome Store::run(const ReleaseLane& release) {
+  Lane* lane = find_lane(release.lane);
+  if (lane == nullptr || lane->epoch != release.epoch) return fenced();
+  if (lane->owner.empty()) return already_done();
+  lane->owner.clear();
+  lane->lease_until.reset();
+  return committed();
+}
+
+}  // namespace pawl::store::memory

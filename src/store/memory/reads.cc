@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "base/format.h"
+#include "store/memory/store.h"
+
+namespace pawl::store::memory {
+
+Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pools_.find(pool);
+  if (found == pools_.end()) return std::optional<PoolInfo>();
+  return std::optional<PoolInfo>(found->second);
+}
+
+Result<LaneInfo> Store::read_lane(core::LaneId lane) {
+  const std::lock_guard lock(mutex_);
+  const Lane* found = find_lane(lane);
+  if (found == nullptr)
+    return Error{ErrorCode::not_found, format("there is no lane {}", lane.raw())};
+  return LaneInfo{lane, found->epoch, found->owner, found->lease_until};
+}
+
+Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = start_keys_.find({name_space, id});
+  if (found == start_keys_.end()) return std::optional<RunId>();
+  return std::optional<RunId>(found->second);
+}
+
+Result<std::optional<StoredJob>> Store::read_job(RunId run) {
+  const std::lock_guard lock(mutex_);
+  const Job* job = find_job(run);
+  if (job == nullptr) return std::optional<StoredJob>();
+  return std::optional<StoredJob>(StoredJob{job->state, job->inbox.in_order()});
+}
+
+Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = mailbox_keys_.find(key);
+  if (found == mailbox_keys_.end()) return std::optional<RunId>();
+  return std::optional<RunId>(found->second);
+}
+
+Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
+  const std::lock_guard lock(mutex_);
+  const auto found = mailboxes_.find(run);
+  if (found == mailboxes_.end()) return std::optional<StoredMailbox>();
+  return std::optional<StoredMailbox>(
+      StoredMailbox{found->second.state, found->second.inbox.in_order()});
+}
+
+Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
+                                                 std::size_t rows_max) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Waiting> rows;
+  const RunId from = std::max(after, core::make_run(lane, 0));
+  for (auto run = waiting_.upper_bound(from); run != waiting_.end(); ++run) {
+    if (rows.size() == rows_max || core::lane_of(*run) != lane) break;
+    rows.push_back({*run, jobs_.contains(*run) ? EntityKind::job : EntityKind::mailbox});
+  }
+  return rows;
+}
+
+Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
+                                                     std::size_t rows_max) {
+  const std::lock_guard lock(mutex_);
+  std::vector<core::WorkItem> items;
+  for (const WorkKey& key : queue_.of_lane(lane, {after.run, after.activity}, rows_max))
+    items.push_back(*find_job(key.run)->state.find_work(key.activity));
+  return items;
+}
+
+Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+  const std::lock_guard lock(mutex_);
+  const Lane* found = find_lane(lane);
+  std::vector<OutboxRow> rows;
+  if (found == nullptr) return rows;
+  for (const OutboxRow& row : found->outbox) {
+    if (rows.size() == rows_max) break;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
+  const std::lock_guard lock(mutex_);
+  std::vector<core::JobRow> rows;
+  for (auto job = jobs_.upper_bound(query.after); job != jobs_.end(); ++job) {
+    if (rows.size() == query.rows_max) break;
+    const core::JobRow& row = job->second.state.job;
+    if (query.name_space && *query.name_space != row.name_space) continue;
+    if (query.status && *query.status != row.status) continue;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+namespace {
+
+DumpedJob dumped(const core::JobState& state, std::vector<core::InboxMessage> inbox) {
+  DumpedJob out;
+  out.job = state.job;
+  out.activities.assign(state.activities().begin(), state.activities().end());
+  for (const auto& [guid, record] : state.messages()) out.records.push_back(record);
+  for (const auto& [activity, item] : state.work()) out.work.push_back(item);
+  std::sort(out.records.begin(), out.records.end(),
+            [](const auto& a, const auto& b) { return a.guid < b.guid; });
+  std::sort(out.work.begin(), out.work.end(),
+            [](const auto& a, const auto& b) { return a.activity < b.activity; });
+  out.inbox = std::move(inbox);
+  return out;
+}
+
+}  // namespace
+
+Dump Store::dump() const {
+  const std::lock_guard lock(mutex_);
+  Dump all;
+  for (const auto& [run, job] : jobs_) all.jobs.push_back(dumped(job.state, job.inbox.in_order()));
+  for (const auto& [run, mailbox] : mailboxes_)
+    all.mailboxes.push_back({mailbox.state, mailbox.inbox.in_order()});
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const Lane& lane = lanes_[i];
+    DumpedLane out{core::LaneId(static_cast<std::uint32_t>(i) + 1),
+                   lane.epoch,
+                   lane.owner,
+                   lane.lease_until,
+                   lane.delivered,
+                   {}};
+    for (const OutboxRow& row : lane.outbox) out.outbox.push_back({row.seq, row.envelope});
+    all.lanes.push_back(std::move(out));
+  }
+  return all;
+}
+
+}  // namespace pawl::store::memory

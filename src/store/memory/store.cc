@@ -1,0 +1,158 @@
+// The group, and bundles. lanes.cc, messages.cc and work.cc hold the other operations, reads.cc the
+// reads.
+#include "store/memory/store.h"
+
+#include "base/format.h"
+#include "core/apply.h"
+#include "store/check_limits.h"
+#include "store/memory/answers.h"
+
+namespace pawl::store::memory {
+
+Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(group.size());
+  for (const Operation& operation : group) {
+    const auto fits = check_limits(operation);
+    if (!fits) {
+      outcomes.push_back(rejected(fits.error().detail));
+      continue;
+    }
+    outcomes.push_back(std::visit([this](const auto& one) { return run(one); }, operation));
+  }
+  return outcomes;
+}
+
+Store::Lane* Store::find_lane(core::LaneId lane) {
+  const std::uint32_t number = lane.raw();
+  return number == 0 || number > lanes_.size() ? nullptr : &lanes_[number - 1];
+}
+
+bool Store::owns(core::LaneId lane, core::Epoch epoch) {
+  const Lane* found = find_lane(lane);
+  return found != nullptr && !found->owner.empty() && found->epoch == epoch;
+}
+
+Store::Job* Store::find_job(RunId run) {
+  const auto found = jobs_.find(run);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+RunId Store::next_run(core::LaneId lane) {
+  return core::make_run(lane, find_lane(lane)->next_run++);
+}
+
+void Store::note_waiting(RunId run, const Inbox& inbox) {
+  if (inbox.empty())
+    waiting_.erase(run);
+  else
+    waiting_.insert(run);
+}
+
+namespace {
+
+// Guard 2 of a bundle. None: the rev is the expected one.
+std::optional<Outcome> check_rev(core::Rev rev, core::BundleId last, const core::Bundle& bundle) {
+  if (rev == bundle.rev_before) return std::nullopt;
+  if (rev == core::next(bundle.rev_before) && last == bundle.id) return already_done();
+  return conflict(format("rev is {}, expected {}", rev.raw(), bundle.rev_before.raw()));
+}
+
+// Others may claim an item between two bundles, so a moved token is a race and not a mistake.
+std::optional<Outcome> check_tokens(const core::JobState& state, const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    const auto* drop = std::get_if<core::DropWork>(&write);
+    if (drop == nullptr) continue;
+    const core::WorkItem* item = state.find_work(drop->activity);
+    if (item == nullptr || item->token != drop->token)
+      return conflict(format("work item {} is no longer held by this token", drop->activity.raw()));
+  }
+  return std::nullopt;
+}
+
+Status check_redeliveries(const Inbox& inbox, const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    const auto* count = std::get_if<core::CountRedelivery>(&write);
+    if (count == nullptr) continue;
+    const core::InboxMessage* message = inbox.find(count->guid);
+    if (message != nullptr && message->redeliveries != count->before)
+      return Error{ErrorCode::corrupt,
+                   format("message {} has {} redeliveries, expected {}", count->guid.text(),
+                          message->redeliveries, count->before)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Outcome Store::run(const core::Bundle& bundle) {
+  if (!owns(core::lane_of(bundle.entity), bundle.epoch)) return fenced();
+  if (Job* job = find_job(bundle.entity)) return run_on(*job, bundle);
+  const auto mailbox = mailboxes_.find(bundle.entity);
+  if (mailbox != mailboxes_.end()) return run_on(mailbox->second, bundle);
+  return rejected(format("there is no job or mailbox {}", bundle.entity.raw()));
+}
+
+Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
+  if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) return *moved;
+  if (const auto stale = check_tokens(job.state, bundle)) return *stale;
+  const auto fits = core::check(job.state, bundle);
+  if (!fits) return rejected(fits.error().detail);
+  const auto counted = check_redeliveries(job.inbox, bundle);
+  if (!counted) return rejected(counted.error().detail);
+
+  apply_queue(bundle);
+  core::apply(job.state, bundle);
+  apply_inbox(bundle.entity, job.inbox, bundle);
+  apply_outbox(bundle);
+  return committed();
+}
+
+Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
+  if (const auto moved = check_rev(mailbox.state.rev, mailbox.state.bundle, bundle)) return *moved;
+  const auto fits = core::check(mailbox.state, bundle);
+  if (!fits) return rejected(fits.error().detail);
+  const auto counted = check_redeliveries(mailbox.inbox, bundle);
+  if (!counted) return rejected(counted.error().detail);
+
+  core::apply(mailbox.state, bundle);
+  apply_inbox(bundle.entity, mailbox.inbox, bundle);
+  apply_outbox(bundle);
+  return committed();
+}
+
+void Store::apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* put = std::get_if<core::PutMessage>(&write))
+      inbox.put(put->message);
+    else if (const auto* count = std::get_if<core::CountRedelivery>(&write))
+      inbox.count_redelivery(count->guid);
+    else if (const auto* consume = std::get_if<core::Consume>(&write))
+      inbox.drop(consume->guid);
+    else if (const auto* sweep = std::get_if<core::Sweep>(&write))
+      inbox.drop_all_but(sweep->keep);
+  }
+  note_waiting(run, inbox);
+}
+
+void Store::apply_outbox(const core::Bundle& bundle) {
+  Lane& lane = *find_lane(core::lane_of(bundle.entity));
+  for (const core::Write& write : bundle.writes)
+    if (const auto* send = std::get_if<core::Send>(&write))
+      lane.outbox.push_back(OutboxRow{lane.next_outbox++, send->envelope});
+}
+
+void Store::apply_queue(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* put = std::get_if<core::PutWork>(&write)) {
+      queue_.put(put->item);
+    } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      queue_.drop({bundle.entity, drop->activity});
+    } else if (std::holds_alternative<core::Sweep>(write)) {
+      queue_.drop_all_of(bundle.entity);  // also what this very bundle put before
+    }
+  }
+}
+
+}  // namespace pawl::store::memory

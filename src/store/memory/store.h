@@ -1,0 +1,122 @@
+// The memory store: the reference that every other store is compared with, and the floor of the
+// simulator. It keeps the whole contract of store.h except durability: what it holds ends with it.
+//
+// What store.h leaves to a store, settled here and tested for all of them by conformance/:
+// 1. Lanes are numbered from 1, so a lane that somebody forgot to name is refused. Run ids count
+// from 1
+//    in each lane, jobs and mailboxes together.
+// 2. A guarded operation needs the lane's epoch and an owner: a lane that was given back takes
+// none.
+// 3. Guards are asked in the order epoch, entity, bundle id, rev, work tokens, before-values.
+// 4. Consume and CountRedelivery of a message that is gone do nothing: a Sweep may have taken it
+// while an
+//    engine held it in memory. PutMessage of a guid that waits already does nothing.
+// 5. Sends go to the outbox of the sender's lane, one sequence from 1 for all its targets; the
+// store keeps
+//    one last accepted number per source lane. Rows that were not accepted yet cannot be dropped.
+//
+// Threads: any; one mutex. Memory is bounded by what the caller puts in: there is no limit of its
+// own. Everything is checked before the first write, so no operation is ever half applied.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "store/memory/dump.h"
+#include "store/memory/inbox.h"
+#include "store/memory/work_queue.h"
+#include "store/store.h"
+
+namespace pawl::store::memory {
+
+class Store final : public pawl::store::Store {
+ public:
+  // `clock` must outlive the store.
+  explicit Store(const Clock& clock) : clock_(clock) {}
+
+  Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
+  Instant now() const override { return clock_.now(); }
+  bool sends_directly() const override { return false; }
+
+  Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
+  Result<LaneInfo> read_lane(core::LaneId lane) override;
+  Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override;
+  Result<std::optional<StoredJob>> read_job(RunId run) override;
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
+  Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
+                                            std::size_t rows_max) override;
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max) override;
+  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
+  Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+
+  Dump dump() const;
+
+ private:
+  struct Job {
+    core::JobState state;
+    Inbox inbox;
+  };
+  struct Mailbox {
+    core::MailboxState state;
+    Inbox inbox;
+  };
+  struct Lane {
+    core::Epoch epoch{0};
+    std::string owner;  // empty: free
+    std::optional<Instant> lease_until;
+    std::uint64_t next_run = 1;
+    std::uint64_t next_outbox = 1;
+    std::uint64_t delivered = 0;  // the last of this lane's outbox rows that some inbox accepted
+    std::deque<OutboxRow> outbox;
+  };
+
+  // One per operation; each answers for its own and touches nothing unless it commits.
+  Outcome run(const core::Bundle& bundle);
+  Outcome run(const Submit& submit);
+  Outcome run(const Deliver& deliver);
+  Outcome run(const Respond& respond);
+  Outcome run(const ClaimWork& claim);
+  Outcome run(const ClaimItem& claim);
+  Outcome run(const ExtendWork& extend);
+  Outcome run(const ReleaseWork& release);
+  Outcome run(const DropOutbox& drop);
+  Outcome run(const OpenPool& open);
+  Outcome run(const AcquireLane& acquire);
+  Outcome run(const RenewLane& renew);
+  Outcome run(const ReleaseLane& release);
+
+  Outcome run_on(Job& job, const core::Bundle& bundle);
+  Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
+  void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
+  void apply_outbox(const core::Bundle& bundle);
+  void apply_queue(const core::Bundle& bundle);
+  Outcome insert(Job& job, const core::Message& message);
+  RunId mailbox_for(const core::MailboxKey& key, core::LaneId lane);
+
+  Lane* find_lane(core::LaneId lane);
+  bool owns(core::LaneId lane, core::Epoch epoch);
+  Job* find_job(RunId run);
+  RunId next_run(core::LaneId lane);
+  void note_waiting(RunId run, const Inbox& inbox);
+
+  const Clock& clock_;
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::map<Pool, PoolInfo> pools_;
+  std::deque<Lane> lanes_;  // lane n stands at n - 1
+  std::map<RunId, Job> jobs_;
+  std::map<RunId, Mailbox> mailboxes_;
+  std::map<std::pair<Namespace, JobId>, RunId> start_keys_;
+  std::map<core::MailboxKey, RunId> mailbox_keys_;
+  std::set<RunId> waiting_;  // entities with something in their inbox
+  WorkQueue queue_;
+};
+
+}  // namespace pawl::store::memory

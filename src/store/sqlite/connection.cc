@@ -34,7 +34,8 @@ const char* advice(int code) {
 
 int take_first(void* lines, int columns, char** values, char**) {
   if (columns > 0)
-    static_cast<std::vector<std::string>*>(lines)->emplace_back(values[0] != nullptr ? values[0] : "");
+    static_cast<std::vector<std::string>*>(lines)->emplace_back(values[0] != nullptr ? values[0]
+                                                                                     : "");
   return 0;
 }
 
@@ -102,8 +103,9 @@ Result<std::int64_t> Connection::read_number(const char* sql) {
 Error Connection::error(int code, const char* doing) const {
   const bool damaged = primary(code) == SQLITE_CORRUPT || primary(code) == SQLITE_NOTADB;
   const char* said = database_ == nullptr ? "" : sqlite3_errmsg(database_);
-  return Error{damaged ? ErrorCode::corrupt : ErrorCode::retry_later,
-               format("cannot {} {}: {}: {}; {}", doing, path_, describe(code), said, advice(code))};
+  return Error{
+      damaged ? ErrorCode::corrupt : ErrorCode::retry_later,
+      format("cannot {} {}: {}: {}; {}", doing, path_, describe(code), said, advice(code))};
 }
 
 }  // namespace pawl::store::sqlite

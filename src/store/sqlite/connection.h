@@ -15,8 +15,8 @@ namespace pawl::store::sqlite {
 
 // What a failed statement means for the group it stands in.
 enum class Fault : std::uint8_t {
-  passing,      // full disk, busy file, no memory: nothing is wrong with the operation; try again later
-  poison,       // this operation cannot be applied; the others of its group can
+  passing,  // full disk, busy file, no memory: nothing is wrong with the operation; try again later
+  poison,   // this operation cannot be applied; the others of its group can
   sync_failed,  // written bytes may be lost whatever we do: the process must end
 };
 Fault fault_of(int code);

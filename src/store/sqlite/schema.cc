@@ -8,8 +8,9 @@ namespace {
 
 // Published steps are never edited: files of that version exist.
 //
-// What grows with time (activities, inbox) is keyed by a growing rowid, so that new rows go to the last
-// page; what is looked up and dropped by its run (work, message ledgers) stands in the order of the run.
+// What grows with time (activities, inbox) is keyed by a growing rowid, so that new rows go to the
+// last page; what is looked up and dropped by its run (work, message ledgers) stands in the order
+// of the run.
 constexpr const char* first_schema = R"sql(
 CREATE TABLE store_state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -185,9 +186,10 @@ Status migrate(Connection& connection, Migrations steps) {
   const auto version = connection.read_number("PRAGMA user_version");
   if (!version) return version.error();
   if (*version < 0 || static_cast<std::size_t>(*version) > steps.size())
-    return Error{ErrorCode::unsupported,
-                 format("{} has version {}, this program knows versions up to {}; use a newer program",
-                        connection.path(), *version, steps.size())};
+    return Error{
+        ErrorCode::unsupported,
+        format("{} has version {}, this program knows versions up to {}; use a newer program",
+               connection.path(), *version, steps.size())};
   for (auto at = static_cast<std::size_t>(*version); at < steps.size(); ++at) {
     auto begun = connection.execute("BEGIN IMMEDIATE");
     if (!begun) return begun;

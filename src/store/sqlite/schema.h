@@ -1,5 +1,5 @@
-// The layout of the file, as a list of steps that only grows. A file of any older version is brought
-// forward step by step when it is opened.
+// The layout of the file, as a list of steps that only grows. A file of any older version is
+// brought forward step by step when it is opened.
 #pragma once
 
 #include <cstdint>

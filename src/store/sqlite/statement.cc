@@ -64,9 +64,7 @@ std::string_view Rows::bytes(int column) {
   return {blob, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-Payload Rows::payload(int column) {
-  return is_null(column) ? Payload() : Payload(bytes(column));
-}
+Payload Rows::payload(int column) { return is_null(column) ? Payload() : Payload(bytes(column)); }
 
 core::Guid Rows::guid(int column) {
   const std::string_view stored = bytes(column);

@@ -1,8 +1,9 @@
-// Statement: one prepared statement, kept for the life of its connection. Values are bound, never pasted.
+// Statement: one prepared statement, kept for the life of its connection. Values are bound, never
+// pasted.
 //
 // 1. run() binds every parameter anew, so nothing of an earlier call is left.
-// 2. Bound text and blobs are not copied: the arguments must outlive the call (run) or the Rows (query).
-// A statement belongs to its connection's thread at the time.
+// 2. Bound text and blobs are not copied: the arguments must outlive the call (run) or the Rows
+// (query). A statement belongs to its connection's thread at the time.
 #pragma once
 
 #include <sqlite3.h>
@@ -41,17 +42,17 @@ class Rows {
   Rows& operator=(const Rows&) = delete;
   ~Rows() { sqlite3_reset(statement_); }
 
-  bool next();                                          // false: at the end, or failed()
+  bool next();  // false: at the end, or failed()
   bool failed() const { return rc_ != SQLITE_ROW && rc_ != SQLITE_DONE && rc_ != SQLITE_OK; }
   int rc() const { return rc_; }
 
   // A column of another type than its schema says marks the row as malformed and reads as empty.
   std::int64_t number(int column);
   std::uint64_t word(int column) { return static_cast<std::uint64_t>(number(column)); }
-  std::uint32_t small(int column);                      // 0 .. 2^32 - 1
-  std::string_view text(int column);                    // valid until next()
-  Payload payload(int column);                          // NULL is the empty one
-  std::string_view bytes(int column);                   // valid until next()
+  std::uint32_t small(int column);     // 0 .. 2^32 - 1
+  std::string_view text(int column);   // valid until next()
+  Payload payload(int column);         // NULL is the empty one
+  std::string_view bytes(int column);  // valid until next()
   core::Guid guid(int column);
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   bool malformed() const { return malformed_; }
@@ -71,7 +72,7 @@ class Statement {
   Statement& operator=(const Statement&) = delete;
   ~Statement() { sqlite3_finalize(statement_); }
 
-  int prepare(sqlite3* database, const char* sql);      // an SQLite result code
+  int prepare(sqlite3* database, const char* sql);  // an SQLite result code
 
   // The number of rows it changed, or `failed`; then code() says why.
   template <class... Args>
@@ -104,10 +105,8 @@ class Statement {
     return sqlite3_bind_int64(statement_, index, static_cast<std::int64_t>(value));
   }
   template <class T>
-    requires std::is_enum_v<T>
-  int bind(int index, T value) {
-    return bind(index, static_cast<std::int64_t>(value));
-  }
+  requires std::is_enum_v<T>
+  int bind(int index, T value) { return bind(index, static_cast<std::int64_t>(value)); }
   int bind(int index, Instant at) { return bind(index, at.micros()); }
   int bind(int index, std::string_view text) {
     return sqlite3_bind_text64(statement_, index, text.data() == nullptr ? "" : text.data(),

@@ -37,38 +37,46 @@ Status WriteStatements::prepare(Connection& connection) {
       {&read_pool, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
       {&last_lane, "SELECT max(lane) FROM lanes"},
       {&put_pool, "INSERT INTO pools (pool, first_lane, lanes) VALUES (?1, ?2, ?3)"},
-      {&put_lane, "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (?1, ?2, 0, '', 1)"},
+      {&put_lane,
+       "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (?1, ?2, 0, '', 1)"},
   };
-  // step_job is put_job for a job that runs on: it leaves the status, so no index entry moves. Both are
-  // the compound step: the stored semaphore, the delta and the stored threshold must give the same hit.
+  // step_job is put_job for a job that runs on: it leaves the status, so no index entry moves. Both
+  // are the compound step: the stored semaphore, the delta and the stored threshold must give the
+  // same hit.
   const Entry jobs[] = {
       {&step_job,
        "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?8,"
        " next_activity = ?9, closed_at = 0"
-       " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4"
-       " AND (?5 IS NULL OR (semaphore = ?5 AND (semaphore + ?6 = threshold) = ?7"
-       " AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
+       " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?11"
+       " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
+       " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
       {&put_job,
        "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
-       " semaphore = CASE WHEN ?10 IN (1, 2, 3) THEN 0 ELSE semaphore + ?6 END,"
-       " completions = ?8, next_activity = ?9, status = ?10, closed_at = ?11,"
-       " result = CASE WHEN ?12 THEN ?13 ELSE result END, reason = coalesce(?14, reason)"
-       " WHERE run = ?1 AND rev = ?2 AND completions = ?4"
-       " AND (?5 IS NULL OR (semaphore = ?5 AND (semaphore + ?6 = threshold) = ?7"
-       " AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
+       " semaphore = CASE WHEN ?12 IN (1, 2, 3) THEN 0 ELSE semaphore + ?6 END,"
+       " completions = ?8, next_activity = ?9, status = ?12, closed_at = ?13,"
+       " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason)"
+       " WHERE run = ?1 AND rev = ?2 AND (status NOT IN (1, 2, 3) OR status = ?12)"
+       " AND completions = ?4 AND next_activity = ?11"
+       " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
+       " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
       {&read_guard,
-       "SELECT rev, bundle, semaphore, threshold, completions FROM jobs WHERE run = ?1"},
+       "SELECT rev, bundle, semaphore, threshold, completions, status, next_activity"
+       " FROM jobs WHERE run = ?1"},
       {&put_start_key,
-       "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING"},
+       "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3) ON CONFLICT DO "
+       "NOTHING"},
       {&find_start_key, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
       {&put_new_job,
-       "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle,"
+       "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, "
+       "bundle,"
        " status, semaphore, threshold, completions, next_activity, closed_at, result, reason)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '')"},
       {&read_status, "SELECT status FROM jobs WHERE run = ?1"},
       {&put_activity,
-       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
-       " opened_at = ?10, closed_at = ?11, output = ?12 WHERE run = ?1 AND seq = ?2 AND ledger = ?3"},
+       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = "
+       "?9,"
+       " opened_at = ?10, closed_at = ?11, output = ?12 WHERE run = ?1 AND seq = ?2 AND ledger = "
+       "?3"},
       {&new_activity,
        "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
        " closed_at, output) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
@@ -97,8 +105,9 @@ Status WriteStatements::prepare(Connection& connection) {
        "INSERT INTO source_lanes (lane, last_seq) VALUES (?1, ?2)"
        " ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq"},
       {&step_mailbox,
-       "UPDATE mailboxes SET rev = rev + 1, bundle = ?3, next_entry = ?4 WHERE run = ?1 AND rev = ?2"},
-      {&read_mailbox_guard, "SELECT rev, bundle FROM mailboxes WHERE run = ?1"},
+       "UPDATE mailboxes SET rev = rev + 1, bundle = ?3, next_entry = ?4 WHERE run = ?1 AND rev = "
+       "?2"},
+      {&read_mailbox_guard, "SELECT rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
       {&find_mailbox, "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&new_mailbox,
        "INSERT INTO mailboxes (run, namespace, topic, key, rev, bundle, next_entry)"
@@ -108,7 +117,8 @@ Status WriteStatements::prepare(Connection& connection) {
   };
   const Entry work[] = {
       {&put_work,
-       "INSERT INTO work (run, activity, position, topic, request, token, worker, epoch, lease_until,"
+       "INSERT INTO work (run, activity, position, topic, request, token, worker, epoch, "
+       "lease_until,"
        " runs, input) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
        " ON CONFLICT DO UPDATE SET topic = ?4, request = ?5, token = ?6, worker = ?7, epoch = ?8,"
        " lease_until = ?9, runs = ?10, input = ?11"},

@@ -1,8 +1,10 @@
 // Writer: turns a group of operations into one transaction.
 //
-// 1. A group is first applied without savepoints, for most groups hold nothing that is refused after its
-//    first write. When one is, the transaction is rolled back and the group applied again with a savepoint
-//    around each operation: a refused one is undone alone, at a cost that is linear in the group.
+// 1. A group is first applied without savepoints, for most groups hold nothing that is refused
+// after its
+//    first write. When one is, the transaction is rolled back and the group applied again with a
+//    savepoint around each operation: a refused one is undone alone, at a cost that is linear in
+//    the group.
 // 2. What is read of a lane is good for one transaction and forgotten with it.
 // One thread at a time (Store::commit's rule).
 #pragma once
@@ -80,23 +82,26 @@ class Writer {
   Applied apply_head(const core::Bundle& bundle, const core::JobHead& head);
   Applied apply_head(const core::Bundle& bundle, const core::MailboxHead& head);
   Applied refused_head(const core::Bundle& bundle, const core::JobHead& head);
-  Applied apply_write(RunId run, const core::PutActivity& write);
-  Applied apply_write(RunId run, const core::PutRecord& write);
-  Applied apply_write(RunId run, const core::PutMessage& write);
-  Applied apply_write(RunId run, const core::CountRedelivery& write);
-  Applied apply_write(RunId run, const core::Consume& write);
-  Applied apply_write(RunId run, const core::PutWork& write);
-  Applied apply_write(RunId run, const core::DropWork& write);
-  Applied apply_write(RunId run, const core::Sweep& write);
-  Applied apply_write(RunId run, const core::Send& write);
-  Applied apply_write(RunId run, const core::PutEntry& write);
-  Applied apply_write(RunId run, const core::DropEntry& write);
+  Applied refused_entity(const core::Bundle& bundle);
+  Applied check_tokens(const core::Bundle& bundle);
+  Applied apply_write(const core::Bundle& bundle, const core::PutActivity& write);
+  Applied apply_write(const core::Bundle& bundle, const core::PutRecord& write);
+  Applied apply_write(const core::Bundle& bundle, const core::PutMessage& write);
+  Applied apply_write(const core::Bundle& bundle, const core::CountRedelivery& write);
+  Applied apply_write(const core::Bundle& bundle, const core::Consume& write);
+  Applied apply_write(const core::Bundle& bundle, const core::PutWork& write);
+  Applied apply_write(const core::Bundle& bundle, const core::DropWork& write);
+  Applied apply_write(const core::Bundle& bundle, const core::Sweep& write);
+  Applied apply_write(const core::Bundle& bundle, const core::Send& write);
+  Applied apply_write(const core::Bundle& bundle, const core::PutEntry& write);
+  Applied apply_write(const core::Bundle& bundle, const core::DropEntry& write);
 
   // commit_message.cc
   Applied apply(const Submit& submit);
   Applied apply(const Deliver& deliver);
   Applied apply(const Respond& respond);
   Applied send(const core::Envelope& envelope, core::LaneId mailbox_lane);
+  Applied send_to_job(RunId run, const core::Message& message);
   Applied put_into_inbox(RunId run, const core::Message& message);
   Applied find_or_make_mailbox(const core::MailboxKey& key, core::LaneId lane);
 
@@ -105,8 +110,8 @@ class Writer {
   Applied apply(const ClaimItem& claim);
   Applied apply(const ExtendWork& extend);
   Applied apply(const ReleaseWork& release);
-  Applied claim(RunId run, core::ActivitySeq activity, const core::WorkItem& as);
-  Applied read_item(RunId run, core::ActivitySeq activity);
+  int claim_item(core::WorkItem& item);
+  Result<std::optional<core::WorkItem>> read_item(RunId run, core::ActivitySeq activity);
 
   // commit_lane.cc
   Applied apply(const DropOutbox& drop);
@@ -136,8 +141,15 @@ class Writer {
   int sync_failure_ = SQLITE_OK;
 };
 
+// Items keep the order in which they came: the number of the commit, then the place within it.
+inline constexpr int position_bits = 24;
+
 // Short forms for the files of this class.
 Applied refused(OutcomeKind kind, std::string reason);
+Applied stale_item(core::ActivitySeq activity);
+inline bool is_mailbox(const core::Bundle& bundle) {
+  return std::holds_alternative<core::MailboxHead>(bundle.head);
+}
 inline Applied failed(const Statement& statement) { return Applied{statement.code(), false, {}}; }
 inline bool is_done(const Applied& applied) {
   return applied.code == SQLITE_OK && applied.outcome.done();

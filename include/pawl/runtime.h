@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pawl/graph.h"
 #include "pawl/ids.h"
@@ -44,6 +45,14 @@ struct JobRequest {
 struct Submission {
   RunId run{0};
   bool created = false;  // false: the id was taken; `run` is the job that has it
+};
+
+// Which jobs to list, in the order they were made; page on with the last run id seen.
+struct JobFilter {
+  std::optional<JobStatus> status;
+  std::string name_space;  // empty: all
+  RunId after{0};
+  std::uint32_t rows_max = 100;
 };
 
 // What happens, as it becomes durable.
@@ -92,6 +101,7 @@ class Runtime {
   virtual Result<JobView> wait(RunId run, Duration at_most) = 0;
   virtual Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space = "default") = 0;
   virtual Result<JobDetail> inspect(RunId run) = 0;
+  virtual Result<std::vector<JobView>> list(const JobFilter& filter) = 0;
   // True while this process runs jobs; false while another process owns the store.
   virtual bool owns() const = 0;
   virtual RuntimeStats stats() const = 0;

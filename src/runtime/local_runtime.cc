@@ -136,6 +136,19 @@ Result<JobDetail> LocalRuntime::inspect(RunId run) {
   return detail_of((*stored)->state, graph.get());
 }
 
+Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
+  store::ListQuery query;
+  if (!filter.name_space.empty()) query.name_space = Namespace(filter.name_space);
+  if (filter.status) query.status = core_status(*filter.status);
+  query.after = filter.after;
+  query.rows_max = filter.rows_max;
+  const auto rows = store_.store->list_jobs(query);
+  if (!rows) return rows.error();
+  std::vector<JobView> views;
+  for (const core::JobRow& row : *rows) views.push_back(view_of(row));
+  return views;
+}
+
 void LocalRuntime::run_engine() {
   engine_.tick();
   std::vector<Command> batch;

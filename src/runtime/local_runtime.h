@@ -41,6 +41,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Result<JobView> wait(RunId run, Duration at_most) override;
   Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space) override;
   Result<JobDetail> inspect(RunId run) override;
+  Result<std::vector<JobView>> list(const JobFilter& filter) override;
   bool owns() const override { return owns_.load(); }
   RuntimeStats stats() const override { return store_.stats(); }
 

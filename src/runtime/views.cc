@@ -70,6 +70,17 @@ std::string collation_key_of(const core::JobState& state, const Graph& graph) {
 
 }  // namespace
 
+core::JobStatus core_status(JobStatus status) {
+  switch (status) {
+    case JobStatus::running: return core::JobStatus::running;
+    case JobStatus::completed: return core::JobStatus::completed;
+    case JobStatus::failed: return core::JobStatus::failed;
+    case JobStatus::interrupted: return core::JobStatus::interrupted;
+    case JobStatus::parked: return core::JobStatus::parked;
+  }
+  return core::JobStatus::parked;
+}
+
 JobView view_of(const core::JobRow& job) {
   return {job.name_space, job.id,         job.run,       job.graph.name, job.graph.version, public_status(job.status),
           job.semaphore,  job.created_at, job.closed_at, job.result,     job.reason};

@@ -11,6 +11,7 @@
 
 namespace pawl::runtime {
 
+core::JobStatus core_status(JobStatus status);
 JobView view_of(const core::JobRow& job);
 // `graph` may be null when this process does not have it: names are then the nodes' numbers.
 JobDetail detail_of(const core::JobState& state, const Graph* graph);

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/random.h"
 #include "store/store.h"
 
 namespace pawl::store {
@@ -83,7 +84,9 @@ class Bench : public testing::Test {
                         std::optional<Deliver::Source> source = std::nullopt);
   static Deliver to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane);
 
-  core::Guid guid(std::uint64_t number) const { return core::Guid{number, ~number}; }
+  core::Guid guid(std::uint64_t number) const {
+    return core::Guid{number, Random::mix(number + 1)};
+  }
   core::Message start_message(std::uint64_t number, Payload input = {}) const {
     return core::Message{guid(number), core::Start{std::move(input)}};
   }

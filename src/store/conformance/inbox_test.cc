@@ -15,7 +15,7 @@ class Inboxes : public StoreTest {
     std::vector<std::uint64_t> numbers;
     const StoredJob stored = job(run);
     for (const core::InboxMessage& one : stored.inbox)
-      if (one.message.guid.low == ~one.message.guid.high) numbers.push_back(one.message.guid.high);
+      if (one.message.guid == guid(one.message.guid.high)) numbers.push_back(one.message.guid.high);
     return numbers;
   }
 };

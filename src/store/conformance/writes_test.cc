@@ -25,8 +25,8 @@ core::MailboxEntry entry(std::uint64_t seq) {
   return core::MailboxEntry{seq, core::Guid{seq, 77}, core::Signal{"early"}};
 }
 
-const core::Guid waiting_guid{11, ~std::uint64_t{11}};
-const core::Guid record_guid{12, ~std::uint64_t{12}};
+const core::Guid waiting_guid{11, 11};
+const core::Guid record_guid{12, 12};
 
 core::Activity first_activity(std::uint64_t digits) {
   core::Activity made;

@@ -1,5 +1,6 @@
 #include "runtime/local_runtime.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -150,6 +151,7 @@ Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
 }
 
 void LocalRuntime::run_engine() {
+  pthread_setname_np(pthread_self(), "pawl-engine");
   engine_.tick();
   std::vector<Command> batch;
   while (!(stopping_ && engine_.drained() && !committing_)) {
@@ -192,6 +194,7 @@ std::optional<Duration> LocalRuntime::time_to_sleep() const {
 }
 
 void LocalRuntime::run_committer() {
+  pthread_setname_np(pthread_self(), "pawl-commit");
   std::vector<std::optional<Group>> batch;
   for (;;) {
     groups_.take_all(batch, std::nullopt);

@@ -1,0 +1,39 @@
+#include "store/sqlite/owner_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/format.h"
+
+namespace pawl::store::sqlite {
+
+OwnerLock::~OwnerLock() {
+  if (file_ >= 0) close(file_);
+}
+
+bool OwnerLock::owned() const {
+  const std::lock_guard lock(mutex_);
+  return file_ >= 0;
+}
+
+Result<bool> OwnerLock::try_own() {
+  const std::lock_guard lock(mutex_);
+  if (file_ >= 0) return true;
+  const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0)
+    return Error{ErrorCode::retry_later, format("cannot open {}: {}", path_, std::strerror(errno))};
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+    file_ = file;
+    return true;
+  }
+  const int why = errno;
+  close(file);
+  if (why == EWOULDBLOCK) return false;
+  return Error{ErrorCode::retry_later, format("cannot lock {}: {}", path_, std::strerror(why))};
+}
+
+}  // namespace pawl::store::sqlite

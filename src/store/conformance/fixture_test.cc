@@ -4,8 +4,22 @@
 #include "store/conformance/conformance.h"
 #include "store/fault/store.h"
 #include "store/memory/store.h"
+#include "store/sqlite/store.h"
 
 namespace pawl::store {
+
+namespace {
+
+std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::path& folder) {
+  sqlite::Options options;
+  options.clock = &clock;
+  auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
+  if (opened) return std::move(*opened);
+  ADD_FAILURE() << to_string(opened.error());
+  return nullptr;
+}
+
+}  // namespace
 
 const std::vector<StoreFactory>& all_stores() {
   using Folder = std::filesystem::path;
@@ -18,6 +32,7 @@ const std::vector<StoreFactory>& all_stores() {
          return std::make_unique<fault::Store>(std::make_unique<memory::Store>(clock),
                                                fault::Options{});
        }},
+      {"sqlite", make_sqlite},
   };
   return stores;
 }

@@ -42,8 +42,8 @@ inline std::string describe(const std::vector<Mistake>& mistakes) {
 }
 
 // The result as JSON text, or "error: <code>: <detail>", or the mistakes.
-inline std::string evaluate_text(const boost::json::value& source, const boost::json::value& data,
-                                 const CompileOptions& options = {}) {
+inline std::string evaluate_value(const boost::json::value& source, const boost::json::value& data,
+                                  const CompileOptions& options = {}) {
   const CompileResult compiled = compile(source, options);
   if (!compiled.expression) return "mistakes: " + describe(compiled.mistakes);
   const DataDocument document(data);
@@ -59,7 +59,7 @@ inline std::string evaluate_text(const boost::json::value& source, const boost::
 
 inline std::string evaluate_text(std::string_view source, std::string_view data = "{}",
                                  const CompileOptions& options = {}) {
-  return evaluate_text(json_of(source), json_of(data), options);
+  return evaluate_value(json_of(source), json_of(data), options);
 }
 
 }  // namespace pawl::mapping

@@ -12,7 +12,8 @@ using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
+void add_eval(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_demo, add_about};
+inline constexpr AddCommand commands[] = {add_demo, add_eval, add_about};
 
 }  // namespace pawl::cli

@@ -86,6 +86,33 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
+// What the original accepts and something sensible can be done with: ignore the key, leave the schema
+// unenforced, run the activity once per incoming edge, read nothing.
+bool passes_in_compat(Code code) {
+  switch (code) {
+    case Code::unknown_key:
+    case Code::wrong_type:
+    case Code::bad_value:
+    case Code::bad_name:
+    case Code::no_effect:
+    case Code::unknown_topic:
+    case Code::unreachable:
+    case Code::two_parents:
+    case Code::cycle_not_ancestor:
+    case Code::cycle_bad_pivot:
+    case Code::never_leaves:
+    case Code::duplicate_transition:
+    case Code::bad_hook:
+    case Code::reference_not_ancestor:
+    case Code::bad_reference:
+    case Code::bad_schema:
+    case Code::unknown_keyword:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::span<const CodeInfo> all_codes() { return infos; }
@@ -93,6 +120,7 @@ std::span<const CodeInfo> all_codes() { return infos; }
 std::string id_of(Code code) { return format("G{:03}", static_cast<unsigned>(code)); }
 
 void Mistakes::add(Mistake mistake) {
+  if (lenient_ && passes_in_compat(mistake.code)) mistake.severity = Severity::warning;
   if (mistake.severity == Severity::error) ++error_count_;
   if (list_.size() >= mistakes_max) {
     ++left_out_;

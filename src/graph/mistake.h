@@ -90,6 +90,8 @@ struct Mistake {
 class Mistakes {
  public:
   void add(Mistake mistake);
+  // From here on, what the original dialect lets pass is a warning (compat: hotmesh).
+  void be_lenient() { lenient_ = true; }
   bool has_errors() const { return error_count_ > 0; }
   std::size_t left_out() const { return left_out_; }
   // In order of file, line and column, so that a report reads like the file.
@@ -99,6 +101,7 @@ class Mistakes {
   std::vector<Mistake> list_;
   std::size_t error_count_ = 0;
   std::size_t left_out_ = 0;
+  bool lenient_ = false;
 };
 
 // The candidate nearest to `word`, or empty when none is near enough to be worth saying.

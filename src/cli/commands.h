@@ -11,7 +11,9 @@ namespace pawl::cli {
 using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_graph(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_about};
+inline constexpr AddCommand commands[] = {add_about, add_check, add_graph};
 
 }  // namespace pawl::cli

@@ -23,7 +23,8 @@ constexpr double region_padding = 14;
 constexpr std::size_t text_characters_max = 34;
 constexpr std::size_t label_characters_max = 30;
 constexpr int order_sweeps = 12;
-constexpr int position_sweeps = 24;
+constexpr int position_sweeps = 40;
+constexpr int closing_sweeps = 12;
 
 struct Item {
   enum class Role { node, label, bend };
@@ -166,7 +167,9 @@ class Drawing {
       for (std::size_t i = 0; i < layers_.size(); ++i)
         settle(layers_[down ? i : layers_.size() - 1 - i], down);
     }
-    for (std::size_t i = 0; i < layers_.size(); ++i) settle(layers_[i], true);
+    // The last word is the parents': a single child stands exactly below.
+    for (int sweep = 0; sweep < closing_sweeps; ++sweep)
+      for (const auto& layer : layers_) settle(layer, true);
   }
 
   // Moves the items of a layer towards the mean of their neighbours, as near as order and distances
@@ -184,14 +187,25 @@ class Drawing {
       const Item& item = items_[layer[i]];
       if (i > 0) offset += items_[layer[i - 1]].width / 2 + item_gap + item.width / 2;
       offsets.push_back(offset);
-      const auto& near = down ? item.up : item.down;
+      auto near = down ? item.up : item.down;
+      if (item.role != Item::Role::node) {  // helpers lie between their two ends
+        const auto& others = down ? item.down : item.up;
+        near.insert(near.end(), others.begin(), others.end());
+      }
       double wanted = item.x;
       double weight = 0.05;  // without a neighbour on that side it stays where it is
       if (!near.empty()) {
         wanted = 0;
-        for (const std::size_t other : near) wanted += items_[other].x;
-        wanted /= static_cast<double>(near.size());
-        weight = item.role == Item::Role::node ? 1 : 2;
+        double total = 0;
+        for (const std::size_t other : near) {
+          // Two helpers of one edge hold on to each other: long edges run straight.
+          const bool helpers = item.role != Item::Role::node && items_[other].role != Item::Role::node;
+          const double pull = helpers ? 8 : 1;
+          wanted += pull * items_[other].x;
+          total += pull;
+        }
+        wanted /= total;
+        weight = item.role == Item::Role::node ? 1 : 4;
       }
       pools.push_back({wanted - offset, weight, 1});
       while (pools.size() > 1 && pools[pools.size() - 2].mean > pools.back().mean) {
@@ -258,6 +272,8 @@ class Drawing {
       const Item& item = items_[path.items[i]];
       const double y = layer_y_[item.layer];
       if (item.role == Item::Role::label) edge.label_box = {{item.x, y}, item.width, label_height};
+      // A bend between two layers would only dent the curve.
+      if (item.role == Item::Role::bend && item.layer % 2 == 1) continue;
       const double half = item.layer % 2 == 0 ? node_height / 2 : 0;
       edge.points.push_back({item.x, y - half});
       if (half > 0) edge.points.push_back({item.x, y + half});

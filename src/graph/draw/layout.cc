@@ -24,7 +24,7 @@ constexpr std::size_t text_characters_max = 34;
 constexpr std::size_t label_characters_max = 30;
 constexpr int order_sweeps = 12;
 constexpr int position_sweeps = 40;
-constexpr int closing_sweeps = 12;
+constexpr int closing_sweeps = 40;
 
 struct Item {
   enum class Role { node, label, bend };

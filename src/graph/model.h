@@ -28,7 +28,7 @@ struct Where {
 struct Formula {
   mapping::Expression expression;
   Where where;
-  std::vector<Mark> reference_marks;  // one per expression.references()
+  std::vector<Where> references;  // one per expression.references()
 };
 using OptionalFormula = std::optional<Formula>;
 using SchemaPointer = std::shared_ptr<const Schema>;

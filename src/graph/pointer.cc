@@ -39,10 +39,11 @@ void for_each_part(std::string_view pointer, Visit visit) {
 }  // namespace
 
 Walk walk_pointer(const Node& root, std::string_view pointer) {
-  Walk walk{&root, root.mark, true, {}};
+  Walk walk{&root, root.mark, root.mark, true, {}};
   for_each_part(pointer, [&](std::string part) {
     if (const Entry* entry = walk.node->find_entry(part)) {
       walk.node = &entry->value;
+      walk.key_mark = entry->mark;
       // The value of a leaf is the better place to point at; of a map or list, its key.
       const bool leaf = entry->value.items.empty() && entry->value.entries.empty();
       walk.mark = leaf && entry->value.kind != Node::Kind::null ? entry->value.mark : entry->mark;
@@ -51,6 +52,7 @@ Walk walk_pointer(const Node& root, std::string_view pointer) {
     if (const Node* item = item_of(*walk.node, part)) {
       walk.node = item;
       walk.mark = item->mark;
+      walk.key_mark = item->mark;
       return true;
     }
     walk.complete = false;

@@ -10,7 +10,8 @@ namespace pawl::graph {
 
 struct Walk {
   const Node* node;     // the target, or the deepest node on the way
-  Mark mark;            // of the key that led there when there is one, else of the value
+  Mark mark;            // of the value when it is a leaf, else of the key that led there
+  Mark key_mark;        // of that key; of the value when it stands in a list
   bool complete;        // false when a part was missing
   std::string missing;  // that part
 };

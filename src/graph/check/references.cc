@@ -4,7 +4,6 @@
 #include "base/format.h"
 #include "graph/check/structure.h"
 #include "graph/check/visit.h"
-#include "graph/pointer.h"
 
 namespace pawl::graph {
 namespace {
@@ -49,32 +48,18 @@ class References {
   void check(const Formula& formula, Role role) {
     const auto& references = formula.expression.references();
     for (std::size_t i = 0; i < references.size(); ++i) {
-      formula_ = &formula;
       reference_ = &references[i];
-      mark_ = formula.reference_marks[i];
+      where_ = &formula.references[i];
       check_one(role);
     }
   }
 
   void report(Code code, std::string message, std::string suggestion = {}) {
     mistakes_.add({.code = code,
-                   .mark = mark_,
-                   .path = formula_->where.path + dotted(reference_->path),
+                   .mark = where_->mark,
+                   .path = where_->path,
                    .message = std::move(message),
                    .suggestion = std::move(suggestion)});
-  }
-
-  static std::string dotted(std::string_view pointer) {
-    std::string out;
-    while (!pointer.empty()) {
-      pointer.remove_prefix(1);
-      const auto slash = pointer.find('/');
-      const std::string_view part = pointer.substr(0, slash);
-      const bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-      out += number ? format("[{}]", part) : format(".{}", part);
-      pointer = slash == std::string_view::npos ? std::string_view{} : pointer.substr(slash);
-    }
-    return out;
   }
 
   const std::string& id(ActivityIndex index) const { return graph_.activities[index].id; }
@@ -186,9 +171,8 @@ class References {
   std::unordered_map<std::string_view, ActivityIndex> ids_;
   ActivityIndex here_ = 0;
   bool here_is_island_ = false;
-  const Formula* formula_ = nullptr;
   const mapping::Reference* reference_ = nullptr;
-  Mark mark_;
+  const Where* where_ = nullptr;
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
     };
   };
   const auto no_effect = [&reader](const Cursor& key) {
-    reader.warn(key, Code::no_effect, format("'{}' has no effect", key.key()));
+    reader.warn(key.key_where(), Code::no_effect, format("'{}' has no effect", key.key()));
   };
   std::vector<Key> common{
       {"type", {}},
@@ -90,7 +90,7 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
   for (const std::string_view key : compiler_keys)
     if (at.node().find(key) != nullptr)
       common.push_back({key, [&reader](const Cursor& here) {
-                          reader.report(here, Code::unknown_key,
+                          reader.report(here.key_where(), Code::unknown_key,
                                         format("'{}' is worked out from the transitions; remove it",
                                                here.key()));
                         }});
@@ -99,13 +99,13 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
   const bool maps_output = type != "worker" && type != "await" && type != "trigger";
   if (known_type && !maps_output && activity.output.maps)
     if (const Entry* output = at.node().find_entry("output"))
-      reader.warn(Cursor(at, *output), Code::no_effect,
+      reader.warn(Cursor(at, *output).key_where(), Code::no_effect,
                   format("'output.maps' has no effect on a {}: what it answers is its output", type));
   const bool can_time_out =
       type == "worker" || type == "await" || type == "hook" || type == "join" || type == "map";
   if (known_type && !can_time_out && activity.timeout)
     if (const Entry* timeout = at.node().find_entry("timeout"))
-      reader.warn(Cursor(at, *timeout), Code::no_effect,
+      reader.warn(Cursor(at, *timeout).key_where(), Code::no_effect,
                   format("'timeout' has no effect on a {}: it never waits", type));
   return activity;
 }

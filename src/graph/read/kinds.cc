@@ -46,7 +46,7 @@ struct Site {
       for (const Key& key : keys) own = own || key.name == other.key;
       if (own || at.node().find(other.key) == nullptr) continue;
       all.push_back({other.key, [this, &other, type](const Cursor& here) {
-                       reader.report(here, Code::unknown_key,
+                       reader.report(here.key_where(), Code::unknown_key,
                                      format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
                      }});
     }
@@ -139,7 +139,7 @@ Kind read_signal(const Site& site) {
   out.topic = site.or_placeholder(topic);
   for (const std::string_view key : {"key_name", "key_value", "resolver", "scrub"})
     if (const Entry* entry = site.at.node().find_entry(key); entry != nullptr && !out.to_all)
-      reader.warn(Cursor(site.at, *entry), Code::no_effect,
+      reader.warn(Cursor(site.at, *entry).key_where(), Code::no_effect,
                   format("'{}' has no effect without 'subtype: all'", key));
   return out;
 }

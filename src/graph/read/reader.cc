@@ -27,13 +27,15 @@ Cursor::Cursor(const Cursor& parent, const Entry& entry)
     : node_(&entry.value),
       parent_(&parent),
       key_(entry.key),
-      mark_(is_leaf(entry.value) ? entry.value.mark : entry.mark) {}
+      mark_(is_leaf(entry.value) ? entry.value.mark : entry.mark),
+      key_mark_(entry.mark) {}
 
 Cursor::Cursor(const Cursor& parent, std::size_t index)
     : node_(&parent.node().items[index]),
       parent_(&parent),
       index_(index),
-      mark_(parent.node().items[index].mark) {}
+      mark_(parent.node().items[index].mark),
+      key_mark_(mark_) {}
 
 std::string Cursor::path() const {
   if (parent_ == nullptr) return {};
@@ -53,11 +55,11 @@ void Reader::report(const Where& at, Code code, std::string message, std::string
                  .suggestion = std::move(suggestion)});
 }
 
-void Reader::warn(const Cursor& at, Code code, std::string message) const {
+void Reader::warn(const Where& at, Code code, std::string message) const {
   mistakes_.add({.code = code,
                  .severity = Severity::warning,
-                 .mark = at.mark(),
-                 .path = at.path(),
+                 .mark = at.mark,
+                 .path = at.path,
                  .message = std::move(message),
                  .suggestion = {}});
 }
@@ -215,10 +217,44 @@ OptionalFormula Reader::compile(const Cursor& at, const json::value& source) con
   }
   if (!compiled.expression) return std::nullopt;
   Formula formula{std::move(*compiled.expression), at.where(), {}};
-  for (const mapping::Reference& reference : formula.expression.references())
-    formula.reference_marks.push_back(
-        reference.path.empty() ? at.mark() : walk_pointer(at.node(), reference.path).mark);
+  for (const mapping::Reference& reference : formula.expression.references()) {
+    if (reference.path.empty()) {
+      formula.references.push_back(formula.where);
+    } else {
+      formula.references.push_back({walk_pointer(at.node(), reference.path).mark,
+                                    append_pointer(formula.where.path, at.node(), reference.path)});
+    }
+  }
   return formula;
+}
+
+namespace {
+
+void collect_references(const Node& node, std::string path, json::array& texts, std::vector<Where>& wheres) {
+  if (node.is_text() && node.text.starts_with('{') && !node.text.starts_with("{@")) {
+    const json::value source(json::string_view(node.text.data(), node.text.size()));
+    const auto alone = mapping::compile(source);
+    if (!alone.expression || alone.expression->references().size() != 1) return;
+    texts.push_back(source);
+    wheres.push_back({node.mark, std::move(path)});
+    return;
+  }
+  for (const Entry& entry : node.entries)
+    collect_references(entry.value, append_key(path, entry.key), texts, wheres);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    collect_references(node.items[i], path + format("[{}]", i), texts, wheres);
+}
+
+}  // namespace
+
+Formula Reader::references_of(const Cursor& at) const {
+  json::array texts;
+  std::vector<Where> wheres;
+  collect_references(at.node(), at.path(), texts, wheres);
+  auto compiled = mapping::compile(std::move(texts));
+  if (!compiled.expression || compiled.expression->references().size() != wheres.size())
+    return placeholder(at);
+  return {std::move(*compiled.expression), at.where(), std::move(wheres)};
 }
 
 OptionalFormula Reader::formula(const Cursor& at, Expect expect) const {
@@ -226,7 +262,8 @@ OptionalFormula Reader::formula(const Cursor& at, Expect expect) const {
   if (expect == Expect::seconds && at.node().is_text())
     if (const auto seconds = parse_seconds(at.node().text)) source = *seconds;
   auto out = compile(at, source);
-  if (out && out->expression.literal() != nullptr &&
+  if (!out) return references_of(at);
+  if (out->expression.literal() != nullptr &&
       !literal_fits(at, *out->expression.literal(), expect))
     return std::nullopt;
   return out;
@@ -236,11 +273,11 @@ SchemaPointer Reader::schema(const Cursor& at) const {
   auto result = compile_schema(to_json(at.node()));
   for (const SchemaMistake& mistake : result.mistakes) {
     const Walk walk = walk_pointer(at.node(), mistake.path);
-    report(Where{mistake.path.empty() ? at.mark() : walk.mark,
+    const bool unknown = mistake.kind == SchemaMistake::Kind::unknown_keyword;
+    const Mark mark = unknown ? walk.key_mark : walk.mark;
+    report(Where{mistake.path.empty() ? at.mark() : mark,
                  append_pointer(at.path(), at.node(), mistake.path)},
-           mistake.kind == SchemaMistake::Kind::unknown_keyword ? Code::unknown_keyword
-                                                                : Code::bad_schema,
-           mistake.message, mistake.suggestion);
+           unknown ? Code::unknown_keyword : Code::bad_schema, mistake.message, mistake.suggestion);
   }
   return result.schema;
 }

@@ -19,7 +19,7 @@ namespace pawl::graph {
 // A node and the way to it. Borrows its parent: cursors live on the stack of the readers.
 class Cursor {
  public:
-  explicit Cursor(const Node& root) : node_(&root), mark_(root.mark) {}
+  explicit Cursor(const Node& root) : node_(&root), mark_(root.mark), key_mark_(root.mark) {}
   Cursor(const Cursor& parent, const Entry& entry);
   Cursor(const Cursor& parent, std::size_t index);
 
@@ -29,6 +29,7 @@ class Cursor {
   Mark mark() const { return mark_; }
   std::string path() const;
   Where where() const { return {mark_, path()}; }
+  Where key_where() const { return {key_mark_, path()}; }
 
  private:
   const Node* node_;
@@ -36,6 +37,7 @@ class Cursor {
   std::string_view key_;
   std::size_t index_ = 0;
   Mark mark_;
+  Mark key_mark_;
 };
 
 // What a literal must be; an expression that is computed is checked when it runs.
@@ -54,7 +56,7 @@ class Reader {
   Dialect dialect() const { return dialect_; }
   void report(const Cursor& at, Code code, std::string message, std::string suggestion = {}) const;
   void report(const Where& at, Code code, std::string message, std::string suggestion = {}) const;
-  void warn(const Cursor& at, Code code, std::string message) const;
+  void warn(const Where& at, Code code, std::string message) const;
 
   bool expect_map(const Cursor& at) const;
   bool expect_list(const Cursor& at) const;
@@ -83,6 +85,8 @@ class Reader {
 
  private:
   OptionalFormula compile(const Cursor& at, const boost::json::value& source) const;
+  // What can still be said about an expression with mistakes: the references among its texts.
+  Formula references_of(const Cursor& at) const;
   bool literal_fits(const Cursor& at, const boost::json::value& value, Expect expect) const;
 
   Mistakes& mistakes_;

@@ -102,6 +102,10 @@ std::optional<Transition> read_transition(const Cursor& at, const Reader& reader
   transition.where = at.where();
   if (reader.dialect() == Dialect::hotmesh) transition.on = Transition::On::anything;
   std::optional<ActivityIndex> to;
+  const auto misplaced = [&](const Cursor& key) {
+    reader.report(key.key_where(), Code::unknown_key,
+                  format("'{}' belongs inside 'conditions'", key.key()));
+  };
   const Key keys[] = {
       {"to",
        [&](const Cursor& key) {
@@ -109,6 +113,9 @@ std::optional<Transition> read_transition(const Cursor& at, const Reader& reader
          transition.where.mark = key.mark();
        }},
       {"conditions", [&](const Cursor& key) { read_conditions(key, reader, transition); }},
+      {"code", misplaced},
+      {"gate", misplaced},
+      {"match", misplaced},
   };
   reader.keys(at, keys);
   if (at.node().is_map() && at.node().find("to") == nullptr) reader.missing(at, "to");

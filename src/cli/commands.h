@@ -11,7 +11,8 @@ namespace pawl::cli {
 using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
+void add_demo(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_about};
+inline constexpr AddCommand commands[] = {add_demo, add_about};
 
 }  // namespace pawl::cli

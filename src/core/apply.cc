@@ -136,7 +136,11 @@ void apply(JobState& state, const Bundle& bundle) {
   if (head.reason) job.reason = *head.reason;
   for (const Write& write : bundle.writes) {
     std::visit(Overloaded{
-                   [&](const PutActivity& w) { state.put(w.after); },
+                   [&](const PutActivity& w) {
+                     // A remote worker's answer took its work item with it, without a bundle of the job.
+                     if (w.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) state.drop_work(w.after.seq);
+                     state.put(w.after);
+                   },
                    [&](const PutRecord& w) { state.put(w.after); },
                    [&](const PutWork& w) { state.put(w.item); },
                    [&](const DropWork& w) { state.drop_work(w.activity); },

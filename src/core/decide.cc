@@ -60,7 +60,7 @@ std::uint32_t entries_before(const JobState& state, const Delivery& delivery) {
 Progress count_reentry(Context& context) {
   const Delivery& delivery = context.delivery;
   const std::uint32_t before = entries_before(context.draft.base(), delivery);
-  if (before >= limits::reentries_max && !is_closed(context.draft.status()))
+  if (before >= context.options.reentries_max && !is_closed(context.draft.status()))
     return park(context, Error{ErrorCode::over_limit,
                                format("message {} was entered {} times and never finished", delivery.message.guid.text(),
                                       before)});
@@ -68,6 +68,12 @@ Progress count_reentry(Context& context) {
   context.draft.count_redelivery(delivery.message.guid, delivery.redeliveries);
   context.entered = true;
   return Progress::commit_first;
+}
+
+Bundle park(const JobState& state, std::string reason, const DecideOptions& options) {
+  Draft draft(state);
+  draft.park(std::move(reason));
+  return std::move(draft).build(options.epoch, options.id);
 }
 
 Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,

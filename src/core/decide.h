@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "core/bundle.h"
 #include "core/job_state.h"
 #include "core/message.h"
@@ -36,6 +38,7 @@ struct DecideOptions {
   Fusion fusion = Fusion::on;
   Epoch epoch{0};
   BundleId id{0};
+  std::uint32_t reentries_max = limits::reentries_max;
 };
 
 struct Decision {
@@ -48,6 +51,9 @@ struct Decision {
 // Calling it again after the commit, with what is not done, makes progress until nothing is left.
 Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,
                 const DecideOptions& options);
+
+// The bundle that stops a job and says why; its messages and work stay for whoever resumes it.
+Bundle park(const JobState& state, std::string reason, const DecideOptions& options);
 
 // How suspect a loaded message is: the number of engine entries it survived without being finished.
 std::uint32_t entries_before(const JobState& state, const Delivery& delivery);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "core/guid.h"
@@ -69,6 +70,11 @@ struct Message {
   Body body;
   friend bool operator==(const Message&, const Message&) = default;
 };
+
+// The message that opens a run: its name follows from the run, so whoever makes it makes the same one.
+inline Message start_message(RunId run, Payload input) {
+  return Message{Guid::of_run(run).derive(Guid::Purpose::start, 0), Start{std::move(input)}};
+}
 
 // A message as it waits in an inbox.
 struct InboxMessage {

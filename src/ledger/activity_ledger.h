@@ -10,12 +10,12 @@
 // A small value: copy it. It holds no lock and does no I/O.
 #pragma once
 
+#include "ledger/digit_map.h"
+#include "pawl/result.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string>
-
-#include "ledger/digit_map.h"
-#include "pawl/result.h"
 
 namespace pawl::ledger {
 

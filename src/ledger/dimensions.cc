@@ -1,11 +1,11 @@
 #include "ledger/dimensions.h"
 
+#include "base/format.h"
+#include "base/invariant.h"
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-
-#include "base/format.h"
-#include "base/invariant.h"
 
 namespace pawl::ledger {
 
@@ -105,7 +105,7 @@ std::strong_ordering operator<=>(const Dimensions& a, const Dimensions& b) {
   const std::size_t b_digits = digits_from(b.text_, at);
   // Up to here both numbers are the same digits, so the one with more digits left is the larger.
   if (a_digits != b_digits) return a_digits <=> b_digits;
-  if (a_digits == 0) return a.text_.size() <=> b.text_.size();
+  // Behind its end a text reads '\0', which sorts before the comma of a deeper path.
   return a.text_[at] <=> b.text_[at];
 }
 

@@ -9,15 +9,16 @@
 // One string of text: short paths (up to 7 parts) allocate nothing.
 #pragma once
 
+#include "ledger/activity_ledger.h"
+#include "pawl/result.h"
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-
-#include "ledger/activity_ledger.h"
-#include "pawl/result.h"
+#include <utility>
 
 namespace pawl::ledger {
 

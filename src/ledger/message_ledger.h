@@ -14,13 +14,13 @@
 // A small value: copy it. It holds no lock and does no I/O.
 #pragma once
 
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-
 #include "ledger/activity_ledger.h"
 #include "ledger/digit_map.h"
 #include "pawl/result.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
 
 namespace pawl::ledger {
 

@@ -7,10 +7,10 @@
 // A small value: copy it. It holds no lock and does no I/O.
 #pragma once
 
+#include "pawl/result.h"
+
 #include <compare>
 #include <cstdint>
-
-#include "pawl/result.h"
 
 namespace pawl::ledger {
 

@@ -23,8 +23,7 @@ Outcome Store::run(const Submit& submit) {
   job.state.job.id = submit.id;
   job.state.job.graph = submit.graph;
   job.state.job.created_at = submit.at;
-  const auto guid = core::Guid::of_run(outcome.run).derive(core::Guid::Purpose::start, 0);
-  job.inbox.put(core::Message{guid, core::Start{submit.input}});
+  job.inbox.put(core::start_message(outcome.run, submit.input));
   note_waiting(outcome.run, job.inbox);
   start_keys_.emplace(std::move(key), outcome.run);
   return outcome;

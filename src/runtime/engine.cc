@@ -1,0 +1,213 @@
+// Engine: input and deciding. engine_settle.cc has what follows a commit, engine_load.cc what is read.
+#include "runtime/engine.h"
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "base/random.h"
+#include "core/work_token.h"
+
+namespace pawl::runtime {
+
+Engine::Engine(EngineOptions options, store::PoolInfo pool, store::Store& store, const Clock& clock,
+               const GraphCatalog& graphs, EngineEvents& events)
+    : options_(std::move(options)),
+      store_(store),
+      clock_(clock),
+      graphs_(graphs),
+      events_(events),
+      lanes_(pool, options_.lease),
+      jobs_(options_.hot_jobs_max) {}
+
+void Engine::serve(const Topic& topic) {
+  if (desk_.serves(topic)) return;
+  desk_.serve(topic);
+  inbox_changed();  // items of this topic may have waited for a worker
+}
+
+void Engine::submit(SubmitRequest request, Ticket ticket) {
+  const auto graph = graphs_.newest(request.graph);
+  if (stopping_) {
+    events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
+  } else if (retry_) {
+    events_.submitted(ticket, Error{ErrorCode::retry_later, "the store takes no writes at the moment; try again"});
+  } else if (pending_.operations.size() >= limits::submits_waiting_max) {
+    events_.submitted(ticket, Error{ErrorCode::retry_later,
+                                    format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max)});
+  } else if (graph == nullptr) {
+    events_.submitted(ticket, Error{ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw())});
+  } else {
+    const core::LaneId lane = lanes_.lane_for(request.name_space, request.id.raw());
+    push(store::Submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
+                       std::move(request.input), clock_.now()},
+         ticket);
+  }
+}
+
+void Engine::answer(WorkAnswer answer) {
+  const WorkRef ref{answer.run, answer.activity};
+  const bool final = answer.status != core::ReplyStatus::pending;
+  if (final) {
+    if (!desk_.end(ref, answer.token)) return;
+    desk_.give_slot();
+  } else if (!desk_.is_running(ref)) {
+    return;
+  }
+  // Not ours any more: the lane's new owner hands the work out again.
+  if (!lanes_.owns(core::lane_of(answer.run), clock_.monotonic())) return;
+  const core::Guid guid = final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
+                                : answer.request.derive(core::Guid::Purpose::response_pending, answer.pending_index);
+  core::Response response{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
+  deliver(answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
+}
+
+void Engine::inbox_changed() {
+  blocked_.clear();
+  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) {
+    // A scan that already waits to begin will see it all.
+    bool waiting = false;
+    for (const Scan& scan : scans_)
+      waiting = waiting || (scan.lane == lane && scan.inboxes && scan.after_run == RunId(0));
+    if (!waiting) scans_.push_back(Scan{lane});
+  }
+}
+
+void Engine::ownership_changed() {
+  for (const core::LaneId lane : lanes_.all())
+    if (!lanes_.owns(lane, clock_.monotonic())) lanes_.ask_again(lane);
+}
+
+void Engine::tick() {
+  const Duration now = clock_.monotonic();
+  if (!stopping_)
+    for (store::Operation& operation : lanes_.due(options_.name, now)) {
+      if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
+      push(std::move(operation));
+    }
+  auto unread = std::move(unread_);
+  unread_.clear();
+  for (auto& [run, deliveries] : unread)
+    if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
+}
+
+void Engine::stop() { stopping_ = true; }
+
+void Engine::release_lanes() {
+  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) push(store::ReleaseLane{lane, lanes_.epoch(lane)});
+}
+
+std::optional<Duration> Engine::next_wake() const {
+  std::optional<Duration> wake = stopping_ ? std::nullopt : lanes_.next_due();
+  const auto sooner = [&](Duration at) {
+    if (!wake || at < *wake) wake = at;
+  };
+  if (retry_) sooner(retry_at_);
+  if (!unread_.empty()) sooner(clock_.monotonic() + std::chrono::milliseconds(20));
+  return wake;
+}
+
+bool Engine::drained() const {
+  return !group_out_ && !retry_ && pending_.operations.empty() && ready_.empty() && desk_.running() == 0;
+}
+
+void Engine::push(store::Operation operation, Ticket ticket) {
+  pending_.operations.push_back(std::move(operation));
+  pending_.tickets.push_back(ticket);
+}
+
+void Engine::pump() {
+  if (desk_.take_overflow()) inbox_changed();
+  scan_some();
+  park_overrun();
+  std::size_t bundles = pending_.operations.size();
+  while (!ready_.empty() && bundles < options_.bundles_per_group_max) {
+    HotJob* job = jobs_.find(ready_.front());
+    ready_.pop_front();
+    if (job == nullptr || !job->ready) continue;
+    job->ready = false;
+    decide_job(*job);
+    bundles = pending_.operations.size();
+  }
+  if (!stopping_) claim_waiting();
+}
+
+std::optional<Group> Engine::take_group() {
+  invariant(!group_out_, "one group at a time");
+  Group group;
+  if (retry_) {
+    if (clock_.monotonic() < retry_at_) return std::nullopt;
+    group = std::move(*retry_);
+    retry_.reset();
+  } else {
+    if (pending_.operations.empty()) return std::nullopt;
+    group = std::move(pending_);
+    pending_ = Group{};
+  }
+  group.asked_at = clock_.monotonic();
+  group_out_ = true;
+  return group;
+}
+
+void Engine::make_ready(HotJob& job) {
+  if (job.in_flight || job.ready || job.queue.empty()) return;
+  const RunId run = job.state.job.run;
+  jobs_.use(job);
+  if (job.suspect && suspect_out_ != run) {
+    if (suspect_out_) {
+      suspects_.push_back(run);
+      return;
+    }
+    suspect_out_ = run;
+  }
+  job.ready = true;
+  ready_.push_back(run);
+}
+
+void Engine::decide_job(HotJob& job) {
+  const RunId run = job.state.job.run;
+  if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return forget(run);
+  job.decision = core::decide(job.state, *job.graph, job.queue, decide_options(run));
+  if (!job.decision.bundle) {
+    // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
+    job.drop_done();
+    if (job.state.job.status == core::JobStatus::parked) job.queue.clear();
+    return rest(job);
+  }
+  core::Bundle bundle = std::move(*job.decision.bundle);
+  job.decision.bundle.reset();
+  claim_for_local_workers(bundle);
+  job.in_flight = true;
+  push(std::move(bundle));
+}
+
+void Engine::claim_for_local_workers(core::Bundle& bundle) {
+  if (stopping_) return;
+  for (core::Write& write : bundle.writes) {
+    auto* put = std::get_if<core::PutWork>(&write);
+    if (put == nullptr || !desk_.serves(put->item.topic) || !desk_.take_slot()) continue;
+    put->item.runs = 1;
+    put->item.token = core::token_of(put->item.request, 1);
+    put->item.worker = options_.name;
+    put->item.epoch = bundle.epoch;
+  }
+}
+
+void Engine::claim_waiting() {
+  while (const auto work = desk_.next_waiting()) {
+    const core::LaneId lane = core::lane_of(work->ref.run);
+    if (!lanes_.owns(lane, clock_.monotonic())) {
+      desk_.claim_failed(work->ref);
+      continue;
+    }
+    push(store::ClaimItem{work->ref.run, work->ref.activity, work->before, options_.name, lanes_.epoch(lane)});
+  }
+}
+
+core::DecideOptions Engine::decide_options(RunId run) {
+  return {clock_.now(), options_.fusion, lanes_.epoch(core::lane_of(run)), next_bundle_id(), options_.reentries_max};
+}
+
+core::BundleId Engine::next_bundle_id() {
+  return core::BundleId(Random::mix(Random::mix(options_.seed) + ++bundle_counter_) >> 1);
+}
+
+}  // namespace pawl::runtime

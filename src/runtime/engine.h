@@ -1,0 +1,189 @@
+// Engine: owns lanes, turns messages into bundles and delivers what was committed. No thread, no clock of
+// its own, no I/O but reads: the runtime drives it from one thread, the simulator drives many of them with
+// virtual time. A driver's loop is
+//
+//   give it input (submit, answer, inbox_changed, tick)  ->  pump()  ->  take_group()
+//     ->  store.commit(group)  ->  finished(group, result)  ->  pump() ...
+//
+// Invariants:
+// 1. A job has at most one bundle in a group that is not finished.
+// 2. Nothing leaves (dispatch, submitted, closed) before the commit that caused it is known to be durable.
+// 3. After an outcome that is not known, the job is forgotten and read again; nothing is added twice.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "core/decide.h"
+#include "core/job_state.h"
+#include "runtime/graph_catalog.h"
+#include "runtime/hot_jobs.h"
+#include "runtime/lane_table.h"
+#include "runtime/work_desk.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+using Ticket = std::uint64_t;  // names a caller that waits for an answer; 0 is nobody
+
+struct SubmitRequest {
+  Namespace name_space;
+  JobId id;
+  GraphName graph;
+  Payload input;
+};
+
+struct Submitted {
+  RunId run{0};
+  bool created = false;  // false: the id was taken, `run` is the job that has it
+};
+
+// A local worker's answer. Pending answers are numbered from 0 within one run of the work.
+struct WorkAnswer {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+  core::Guid request;
+  core::ReplyStatus status = core::ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+  std::uint64_t pending_index = 0;
+};
+
+// What the engine tells its driver, always after the commit that made it true.
+class EngineEvents {
+ public:
+  virtual ~EngineEvents() = default;
+  virtual void dispatch(const core::WorkItem& item) = 0;
+  virtual void submitted(Ticket ticket, Result<Submitted> result) = 0;
+  virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
+  virtual void closed(const core::JobRow& job) = 0;
+  virtual void problem(const std::string& text) = 0;
+};
+
+// Operations that are committed together, and who waits for them.
+struct Group {
+  std::vector<store::Operation> operations;
+  std::vector<Ticket> tickets;  // one for each operation
+  Duration asked_at{0};
+};
+
+struct EngineOptions {
+  std::string name;
+  Duration lease{0};  // 0: lanes are held for as long as the process lives
+  core::Fusion fusion = core::Fusion::on;
+  std::uint64_t seed = 1;
+  std::size_t hot_jobs_max = limits::hot_jobs_max;
+  std::size_t bundles_per_group_max = limits::bundles_per_group_max;
+  std::uint32_t reentries_max = limits::reentries_max;
+};
+
+class Engine {
+ public:
+  // The references must outlive the engine.
+  Engine(EngineOptions options, store::PoolInfo pool, store::Store& store, const Clock& clock,
+         const GraphCatalog& graphs, EngineEvents& events);
+
+  // --- input
+  void serve(const Topic& topic);
+  void add_slots(std::size_t count) { desk_.add_slots(count); }
+  void submit(SubmitRequest request, Ticket ticket);
+  void answer(WorkAnswer answer);
+  void inbox_changed();  // something may have been delivered by others: look
+  void ownership_changed();  // lanes may have become free: ask for them
+  void tick();           // time passed
+  void stop();           // take nothing new; finish what runs
+  void release_lanes();  // once drained: others may take over at once
+
+  // --- commits
+  void pump();
+  std::optional<Group> take_group();
+  void finished(Group group, Result<std::vector<store::Outcome>> result);
+
+  // When tick() has something to do; none: not before the next input.
+  std::optional<Duration> next_wake() const;
+  bool drained() const;
+  bool owns_anything() const { return !lanes_.owned(clock_.monotonic()).empty(); }
+  std::size_t hot_jobs() const { return jobs_.size(); }
+  core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {
+    return lanes_.lane_for(name_space, id);
+  }
+
+ private:
+  struct Scan {  // of a lane that was just acquired, or that others wrote to
+    core::LaneId lane;
+    bool inboxes = true;
+    RunId after_run{0};
+    store::WorkCursor after_work;
+  };
+
+  // engine.cc: deciding
+  void push(store::Operation operation, Ticket ticket = 0);
+  void make_ready(HotJob& job);
+  void decide_job(HotJob& job);
+  void claim_for_local_workers(core::Bundle& bundle);
+  void claim_waiting();
+  core::DecideOptions decide_options(RunId run);
+  core::BundleId next_bundle_id();
+
+  // engine_settle.cc: what became of a group
+  void settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at);
+  void settle_bundle(core::Bundle& bundle, const store::Outcome& outcome);
+  void settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket);
+  void settle_claim(const store::ClaimItem& claim, store::Outcome outcome);
+  void settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at);
+  void retry_later(Group group, const Error& error);
+  void absorb(HotJob& job, const core::Bundle& bundle);
+  void reject(HotJob& job, const std::string& reason);
+  void give_back_slots(const core::Bundle& bundle);
+  void rest(HotJob& job);  // nothing in flight: ready again, idle, or out of memory
+
+  // engine_load.cc: what is read
+  HotJob* hot(RunId run);
+  void deliver(RunId run, core::Delivery delivery);
+  HotJob* load(RunId run, std::vector<core::Delivery> unstored);
+  void reload(RunId run);
+  void merge_inbox(HotJob& job);
+  void look_again(const WorkRef& ref);
+  enum class Slot : std::uint8_t { taken, wanted };
+  void adopt(const core::WorkItem& item, Slot slot);
+  void park_overrun();
+  void next_suspect();
+  void scan_some();
+  void lane_lost(core::LaneId lane);
+  void forget(RunId run);
+
+  const EngineOptions options_;
+  store::Store& store_;
+  const Clock& clock_;
+  const GraphCatalog& graphs_;
+  EngineEvents& events_;
+
+  LaneTable lanes_;
+  WorkDesk desk_;
+  HotJobs jobs_;
+  std::deque<RunId> ready_;
+  std::deque<RunId> suspects_;
+  std::optional<RunId> suspect_out_;
+  std::deque<Scan> scans_;
+  std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
+  std::unordered_map<RunId, std::vector<core::Delivery>> unread_;  // loads that failed: tried again by tick()
+  std::unordered_set<RunId> blocked_;                              // their graph is not deployed here
+  Group pending_;
+  std::optional<Group> retry_;
+  Duration retry_at_{0};
+  Duration retry_backoff_{0};
+  bool group_out_ = false;
+  bool stopping_ = false;
+  std::uint64_t bundle_counter_ = 0;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,197 @@
+// Engine: what is read from the store: cold jobs, jobs whose outcome is not known, lanes after a take-over.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "runtime/engine.h"
+
+namespace pawl::runtime {
+
+void Engine::forget(RunId run) {
+  jobs_.erase(run);
+  if (suspect_out_ == run) next_suspect();
+}
+
+// Suspects are served one at a time: only the one that is out can be counted again if the process dies.
+void Engine::next_suspect() {
+  suspect_out_.reset();
+  while (!suspects_.empty() && !suspect_out_) {
+    HotJob* next = jobs_.find(suspects_.front());
+    suspects_.pop_front();
+    if (next != nullptr) make_ready(*next);
+  }
+}
+
+void Engine::deliver(RunId run, core::Delivery delivery) {
+  if (const auto waiting = unread_.find(run); waiting != unread_.end()) {
+    waiting->second.push_back(std::move(delivery));
+    return;
+  }
+  HotJob* job = jobs_.find(run);
+  if (job == nullptr) {
+    std::vector<core::Delivery> deliveries;
+    deliveries.push_back(std::move(delivery));
+    load(run, std::move(deliveries));
+    return;
+  }
+  job->queue.push_back(std::move(delivery));
+  make_ready(*job);
+}
+
+HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
+  auto stored = store_.read_job(run);
+  if (!stored) {
+    if (stored.error().code == ErrorCode::corrupt) {
+      events_.problem(format("run {}: {}", run.raw(), stored.error().detail));
+    } else {
+      unread_.emplace(run, std::move(unstored));
+    }
+    return nullptr;
+  }
+  if (!*stored) return nullptr;
+  core::JobState& state = (*stored)->state;
+  const bool nothing_to_do = (*stored)->inbox.empty() && state.job.status != core::JobStatus::running;
+  if (nothing_to_do) return nullptr;
+  auto graph = graphs_.find(state.job.graph);
+  if (graph == nullptr) {
+    if (blocked_.insert(run).second)
+      events_.problem(format("job {} waits: graph {} version {} is not deployed here with the content it started on",
+                             state.job.id.raw(), state.job.graph.name.raw(), state.job.graph.version));
+    return nullptr;
+  }
+  HotJob& job = jobs_.add(std::move(state), std::move(graph));
+  for (core::InboxMessage& message : (*stored)->inbox) {
+    core::Delivery delivery{std::move(message.message), core::Origin::loaded, message.redeliveries};
+    if (core::entries_before(job.state, delivery) >= limits::reentries_in_groups_max) job.suspect = true;
+    job.queue.push_back(std::move(delivery));
+  }
+  for (core::Delivery& delivery : unstored) job.queue.push_back(std::move(delivery));
+  std::vector<core::WorkItem> items;
+  for (const auto& [seq, item] : job.state.work()) items.push_back(item);
+  std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
+  for (const core::WorkItem& item : items) adopt(item, Slot::wanted);
+  if (job.queue.empty()) jobs_.idle(job);
+  else make_ready(job);
+  return &job;
+}
+
+void Engine::reload(RunId run) {
+  std::vector<core::Delivery> unstored;
+  if (HotJob* job = jobs_.find(run)) {
+    // What has a row is read again with the job; an answer that never had one lives only here.
+    for (core::Delivery& delivery : job->queue)
+      if (delivery.origin == core::Origin::unstored) unstored.push_back(std::move(delivery));
+    forget(run);
+  }
+  if (lanes_.owns(core::lane_of(run), clock_.monotonic())) load(run, std::move(unstored));
+}
+
+// Adds what others delivered to the inbox of a job that is in memory.
+void Engine::merge_inbox(HotJob& job) {
+  const auto stored = store_.read_job(job.state.job.run);
+  if (!stored || !*stored) {
+    job.look_again = !stored;
+    return;
+  }
+  for (const core::InboxMessage& message : (*stored)->inbox) {
+    const auto known = [&](const core::Delivery& delivery) { return delivery.message.guid == message.message.guid; };
+    if (std::none_of(job.queue.begin(), job.queue.end(), known))
+      job.queue.push_back(core::Delivery{message.message, core::Origin::loaded, message.redeliveries});
+  }
+}
+
+// A claim did not go as expected: the stored item says who has it.
+void Engine::look_again(const WorkRef& ref) {
+  const auto stored = store_.read_job(ref.run);
+  if (!stored || !*stored) return;
+  const core::WorkItem* item = (*stored)->state.find_work(ref.activity);
+  if (item == nullptr) return;
+  if (HotJob* job = jobs_.find(ref.run)) job->state.put(*item);
+  adopt(*item, Slot::wanted);
+}
+
+// A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.
+void Engine::adopt(const core::WorkItem& item, Slot slot) {
+  const WorkRef ref{item.run, item.activity};
+  if (!desk_.serves(item.topic) || desk_.is_running(ref)) return;
+  const bool claimed = item.token != core::WorkToken(0);
+  if (claimed && item.epoch == core::Epoch(0)) return;  // with a remote worker, under its own lease
+  // Claimed by this engine in the bundle that made it, and begun here at most once: `running` would know.
+  const bool ours = claimed && item.runs == 1 && item.worker == options_.name &&
+                    item.epoch == lanes_.epoch(core::lane_of(item.run));
+  if (ours && (slot == Slot::taken || desk_.take_slot())) {
+    desk_.begin(ref, item.token);
+    return events_.dispatch(item);
+  }
+  if (item.runs >= options_.reentries_max) overrun_.push_back(item);
+  else desk_.wait(WaitingWork{ref, item.token, item.runs});
+}
+
+void Engine::park_overrun() {
+  for (std::size_t left = overrun_.size(); left > 0; --left) {
+    const core::WorkItem item = std::move(overrun_.front());
+    overrun_.pop_front();
+    HotJob* job = jobs_.find(item.run);
+    if (job == nullptr) {
+      load(item.run, {});  // comes back here with the job in memory
+    } else if (job->in_flight) {
+      overrun_.push_back(item);
+    } else if (job->state.job.status == core::JobStatus::running && job->state.find_work(item.activity) != nullptr) {
+      job->decision = core::Decision{};
+      job->in_flight = true;
+      job->ready = false;
+      jobs_.use(*job);
+      push(core::park(job->state,
+                      format("over_limit: work for topic {} was handed out {} times and never answered",
+                             item.topic.raw(), item.runs),
+                      decide_options(item.run)));
+    }
+  }
+}
+
+void Engine::scan_some() {
+  while (!scans_.empty() && ready_.size() < limits::recovery_page_rows) {
+    Scan& scan = scans_.front();
+    if (!lanes_.owns(scan.lane, clock_.monotonic())) {
+      scans_.pop_front();
+      continue;
+    }
+    if (scan.inboxes) {
+      const auto page = store_.read_waiting(scan.lane, scan.after_run, limits::recovery_page_rows);
+      if (!page) return;  // tried again at the next pump
+      for (const store::Waiting& waiting : *page) {
+        scan.after_run = waiting.run;
+        if (waiting.kind != store::EntityKind::job || unread_.contains(waiting.run) || blocked_.contains(waiting.run))
+          continue;
+        HotJob* job = jobs_.find(waiting.run);
+        if (job == nullptr) {
+          load(waiting.run, {});
+        } else if (job->in_flight) {
+          job->look_again = true;
+        } else {
+          merge_inbox(*job);
+          make_ready(*job);
+        }
+      }
+      if (page->empty()) scan.inboxes = false;
+      continue;
+    }
+    const auto page = store_.read_work(scan.lane, scan.after_work, limits::recovery_page_rows);
+    if (!page) return;
+    for (const core::WorkItem& item : *page) {
+      scan.after_work = store::WorkCursor{item.run, item.activity};
+      // A hot job has a view of its own, newer than this page may be.
+      if (jobs_.find(item.run) == nullptr) adopt(item, Slot::wanted);
+    }
+    if (page->empty()) scans_.pop_front();
+  }
+}
+
+void Engine::lane_lost(core::LaneId lane) {
+  for (const RunId run : jobs_.of_lane(lane)) forget(run);
+  std::erase_if(scans_, [&](const Scan& scan) { return scan.lane == lane; });
+  for (auto it = unread_.begin(); it != unread_.end();)
+    it = core::lane_of(it->first) == lane ? unread_.erase(it) : std::next(it);
+}
+
+}  // namespace pawl::runtime

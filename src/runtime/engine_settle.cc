@@ -1,0 +1,207 @@
+// Engine: what became of a group. Each outcome has one reaction, and they are all here.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "core/apply.h"
+#include "runtime/engine.h"
+
+namespace pawl::runtime {
+
+namespace {
+using store::OutcomeKind;
+constexpr Duration retry_backoff_min = std::chrono::milliseconds(5);
+constexpr Duration retry_backoff_max = std::chrono::seconds(1);
+}  // namespace
+
+void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
+  group_out_ = false;
+  if (!result && result.error().code != ErrorCode::outcome_unknown) return retry_later(std::move(group), result.error());
+  retry_backoff_ = Duration{0};
+  std::vector<store::Outcome> outcomes;
+  if (result) {
+    outcomes = std::move(*result);
+    invariant(outcomes.size() == group.operations.size(), "one outcome for each operation");
+  } else {
+    outcomes.assign(group.operations.size(), store::Outcome{OutcomeKind::outcome_unknown, result.error().detail});
+  }
+  for (std::size_t i = 0; i < group.operations.size(); ++i)
+    settle(group.operations[i], std::move(outcomes[i]), group.tickets[i], group.asked_at);
+}
+
+// Nothing was applied and the cause may pass. Callers hear it at once; bundles are committed later.
+void Engine::retry_later(Group group, const Error& error) {
+  if (retry_backoff_.count() == 0) events_.problem(to_string(error));
+  Group kept;
+  for (std::size_t i = 0; i < group.operations.size(); ++i) {
+    if (std::holds_alternative<store::Submit>(group.operations[i])) {
+      events_.submitted(group.tickets[i], error);
+    } else {
+      kept.operations.push_back(std::move(group.operations[i]));
+      kept.tickets.push_back(group.tickets[i]);
+    }
+  }
+  if (kept.operations.empty()) return;
+  retry_backoff_ = std::clamp(retry_backoff_ * 2, retry_backoff_min, retry_backoff_max);
+  retry_at_ = clock_.monotonic() + retry_backoff_;
+  retry_ = std::move(kept);
+}
+
+void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at) {
+  if (auto* bundle = std::get_if<core::Bundle>(&operation)) {
+    settle_bundle(*bundle, outcome);
+  } else if (const auto* submit = std::get_if<store::Submit>(&operation)) {
+    settle_submit(*submit, outcome, ticket);
+  } else if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) {
+    settle_claim(*claim, std::move(outcome));
+  } else if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) {
+    settle_lane(acquire->lane, outcome, true, asked_at);
+  } else if (const auto* renew = std::get_if<store::RenewLane>(&operation)) {
+    settle_lane(renew->lane, outcome, false, asked_at);
+  }
+}
+
+void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) {
+  HotJob* job = jobs_.find(bundle.entity);
+  // Forgotten meanwhile with its lane, or read again: whoever owns it now delivers what was committed.
+  if (job == nullptr || !job->in_flight || job->state.job.rev != bundle.rev_before) return give_back_slots(bundle);
+  job->in_flight = false;
+  switch (outcome.kind) {
+    case OutcomeKind::committed:
+    case OutcomeKind::already_done: return absorb(*job, bundle);
+    case OutcomeKind::exists:
+    case OutcomeKind::conflict:
+    case OutcomeKind::outcome_unknown:
+      give_back_slots(bundle);
+      return reload(bundle.entity);
+    case OutcomeKind::fenced:
+      give_back_slots(bundle);
+      lane_lost(core::lane_of(bundle.entity));
+      return lanes_.lost(core::lane_of(bundle.entity), clock_.monotonic());
+    case OutcomeKind::rejected:
+      give_back_slots(bundle);
+      return reject(*job, outcome.reason);
+  }
+}
+
+void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
+  const std::uint32_t completions_before = job.state.job.completions;
+  core::apply(job.state, bundle);
+  job.drop_done();
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* work = std::get_if<core::PutWork>(&write)) {
+      adopt(work->item, work->item.token == core::WorkToken(0) ? Slot::wanted : Slot::taken);
+    } else if (const auto* put = std::get_if<core::PutMessage>(&write)) {
+      job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
+    }
+  }
+  events_.committed(job.state, bundle);
+  if (job.state.job.completions > completions_before) events_.closed(job.state.job);
+  if (job.state.job.status == core::JobStatus::parked)
+    events_.problem(format("job {} is parked: {}", job.state.job.id.raw(), job.state.job.reason));
+  rest(job);
+}
+
+void Engine::rest(HotJob& job) {
+  const RunId run = job.state.job.run;
+  if (job.look_again) {
+    job.look_again = false;
+    merge_inbox(job);
+  }
+  if (job.queue.empty() || job.state.job.status == core::JobStatus::parked) {
+    if (suspect_out_ == run) {
+      job.suspect = false;
+      next_suspect();
+    }
+    if (job.state.job.status == core::JobStatus::running) return jobs_.idle(job);
+    return forget(run);
+  }
+  make_ready(job);
+}
+
+// The store will never take this bundle: the job stops and says so. If even that is refused, it stays out
+// of memory and the operator reads why.
+void Engine::reject(HotJob& job, const std::string& reason) {
+  const RunId run = job.state.job.run;
+  events_.problem(format("job {}: the store rejected its bundle: {}", job.state.job.id.raw(), reason));
+  const auto stored = store_.read_job(run);
+  const bool can_park = stored && *stored && (*stored)->state.job.status == core::JobStatus::running &&
+                        job.state.job.reason != reason;
+  if (!can_park) return forget(run);
+  job.state = (*stored)->state;
+  job.state.job.reason = reason;  // remembered here only: a second rejection for the same reason ends it
+  core::Bundle bundle = core::park(job.state, reason, decide_options(run));
+  job.decision = core::Decision{};
+  job.in_flight = true;
+  push(std::move(bundle));
+}
+
+void Engine::give_back_slots(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes)
+    if (const auto* work = std::get_if<core::PutWork>(&write))
+      if (work->item.token != core::WorkToken(0)) desk_.give_slot();
+}
+
+void Engine::settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket) {
+  switch (outcome.kind) {
+    case OutcomeKind::committed: break;
+    case OutcomeKind::already_done:
+    case OutcomeKind::exists: return events_.submitted(ticket, Submitted{outcome.run, false});
+    case OutcomeKind::outcome_unknown:
+      return events_.submitted(
+          ticket, Error{ErrorCode::outcome_unknown, "the job may have been accepted; look it up by its id"});
+    case OutcomeKind::conflict:
+    case OutcomeKind::fenced:
+    case OutcomeKind::rejected: return events_.submitted(ticket, Error{ErrorCode::invalid, outcome.reason});
+  }
+  events_.submitted(ticket, Submitted{outcome.run, true});
+  if (!lanes_.owns(submit.lane, clock_.monotonic())) return;
+  if (jobs_.find(outcome.run) != nullptr) return;  // a scan was faster
+  auto graph = graphs_.find(submit.graph);
+  if (graph == nullptr) return;
+  core::JobState state;
+  state.job.run = outcome.run;
+  state.job.name_space = submit.name_space;
+  state.job.id = submit.id;
+  state.job.graph = submit.graph;
+  state.job.created_at = submit.at;
+  HotJob& job = jobs_.add(std::move(state), std::move(graph));
+  job.queue.push_back(core::Delivery{core::start_message(outcome.run, submit.input), core::Origin::memory});
+  make_ready(job);
+}
+
+void Engine::settle_claim(const store::ClaimItem& claim, store::Outcome outcome) {
+  const WorkRef ref{claim.run, claim.activity};
+  if (outcome.kind == OutcomeKind::committed && outcome.items.size() == 1) {
+    const core::WorkItem& item = outcome.items.front();
+    if (HotJob* job = jobs_.find(claim.run)) job->state.put(item);
+    desk_.begin(ref, item.token);
+    return events_.dispatch(item);
+  }
+  desk_.claim_failed(ref);
+  if (outcome.kind == OutcomeKind::outcome_unknown || outcome.kind == OutcomeKind::conflict) look_again(ref);
+}
+
+void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at) {
+  const Duration now = clock_.monotonic();
+  switch (outcome.kind) {
+    case OutcomeKind::committed:
+    case OutcomeKind::already_done:
+      if (!acquired) return lanes_.renewed(lane, asked_at);
+      lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+      scans_.push_back(Scan{lane});
+      return;
+    case OutcomeKind::outcome_unknown:
+      lane_lost(lane);
+      lanes_.lost(lane, now);
+      return lanes_.ask_again(lane);
+    case OutcomeKind::exists:
+    case OutcomeKind::conflict:
+    case OutcomeKind::fenced:
+    case OutcomeKind::rejected:
+      lane_lost(lane);
+      return lanes_.lost(lane, now);
+  }
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,224 @@
+// The engine, driven step by step over the memory store: no thread, a clock that moves when told to.
+#include "runtime/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+
+#include "store/memory/store.h"
+
+namespace pawl::runtime {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  Instant now() const override { return Instant::from_micros(1'000'000'000) + at_; }
+  Duration monotonic() const override { return at_; }
+  void advance(Duration by) { at_ += by; }
+
+ private:
+  Duration at_{1000};
+};
+
+struct Recorder final : EngineEvents {
+  void dispatch(const core::WorkItem& item) override { work.push_back(item); }
+  void submitted(Ticket, Result<Submitted> result) override { answers.push_back(std::move(result)); }
+  void committed(const core::JobState&, const core::Bundle& bundle) override { bundles.push_back(bundle); }
+  void closed(const core::JobRow& job) override { ended.push_back(job); }
+  void problem(const std::string& text) override { problems.push_back(text); }
+  std::deque<core::WorkItem> work;
+  std::vector<Result<Submitted>> answers;
+  std::vector<core::Bundle> bundles;
+  std::vector<core::JobRow> ended;
+  std::vector<std::string> problems;
+};
+
+using Script = std::function<WorkAnswer(const core::WorkItem&)>;
+
+WorkAnswer reply(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success,
+                 std::int32_t code = 200, Payload data = "{}") {
+  return {item.run, item.activity, item.token, item.request, status, code, std::move(data), 0};
+}
+
+struct Bench {
+  explicit Bench(core::Fusion fusion, std::string name = "e1", std::uint64_t seed = 1) : store(clock) { boot(fusion, name, seed); }
+
+  void boot(core::Fusion fusion, std::string name, std::uint64_t seed) {
+    const store::Operation open = store::OpenPool{Pool("graphs"), 2};
+    EXPECT_TRUE(store.commit({&open, 1}).ok());
+    EngineOptions options;
+    options.name = std::move(name);
+    options.fusion = fusion;
+    options.seed = seed;
+    options.lease = std::chrono::seconds(10);
+    engine = std::make_unique<Engine>(options, **store.read_pool(Pool("graphs")), store, clock, graphs, events);
+    engine->serve(Topic("work"));
+    engine->add_slots(100);
+    engine->tick();
+  }
+  void deploy(Result<Graph> graph) {
+    ASSERT_TRUE(graph.ok()) << graph.error().detail;
+    ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
+  }
+  // Commits until nothing moves, letting `script` answer the work.
+  int run(const Script& script) {
+    int commits = 0;
+    for (;;) {
+      engine->pump();
+      if (auto group = engine->take_group()) {
+        auto result = store.commit(group->operations);
+        ++commits;
+        engine->finished(std::move(*group), std::move(result));
+        continue;
+      }
+      if (events.work.empty()) return commits;
+      const core::WorkItem item = events.work.front();
+      events.work.pop_front();
+      engine->answer(script(item));
+    }
+  }
+  void submit(std::string id, std::string graph) {
+    engine->submit(SubmitRequest{default_namespace(), JobId(std::move(id)), GraphName(std::move(graph)), "{\"n\":1}"}, 1);
+  }
+  core::JobState state(std::string id) {
+    const auto run = store.find_run(default_namespace(), JobId(std::move(id)));
+    return (*store.read_job(**run))->state;
+  }
+
+  ManualClock clock;
+  GraphCatalog graphs;
+  Recorder events;
+  store::memory::Store store;
+  std::unique_ptr<Engine> engine;
+};
+
+Result<Graph> chain() {
+  return GraphBuilder("chain").trigger("t").worker("a", "work").after("t").worker("b", "work").after("a").build();
+}
+
+class EngineTest : public ::testing::TestWithParam<core::Fusion> {};
+
+TEST_P(EngineTest, a_chain_ends_with_every_ledger_marked_and_the_semaphore_at_zero) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  const auto state = bench.state("j1");
+  EXPECT_EQ(state.job.status, core::JobStatus::completed);
+  EXPECT_EQ(state.job.semaphore, 0);
+  EXPECT_EQ(state.job.completions, 1u);
+  ASSERT_EQ(state.activities().size(), 3u);
+  EXPECT_EQ(state.activities()[0].ledger.digits(), "001111000000001");
+  EXPECT_EQ(state.activities()[1].ledger.digits(), "001111000000001");
+  EXPECT_EQ(state.activities()[2].ledger.digits(), "001111100000001");
+  EXPECT_EQ(state.activities()[2].at.text(), ",0,0,0");
+  ASSERT_EQ(bench.events.ended.size(), 1u);
+  EXPECT_TRUE(bench.events.problems.empty());
+  EXPECT_EQ(bench.engine->hot_jobs(), 0u);
+}
+
+TEST_P(EngineTest, an_uncaught_error_fails_the_job_once_and_drops_what_was_open) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("two").trigger("t").worker("a", "work").after("t").worker("b", "work").after("t").build());
+  bench.submit("j1", "two");
+  bench.run([](const core::WorkItem& item) { return reply(item, core::ReplyStatus::error, 500, "\"boom\""); });
+  const auto state = bench.state("j1");
+  EXPECT_EQ(state.job.status, core::JobStatus::failed);
+  EXPECT_EQ(state.job.semaphore, 0);
+  EXPECT_EQ(state.job.completions, 1u);
+  EXPECT_TRUE(state.work().empty());
+  EXPECT_NE(state.job.reason.find("boom"), std::string::npos);
+  EXPECT_EQ(bench.events.ended.size(), 1u);
+}
+
+TEST_P(EngineTest, a_caught_error_takes_the_branch_of_its_code) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("c")
+                   .trigger("t")
+                   .worker("a", "work").after("t")
+                   .worker("ok", "work").after("a")
+                   .worker("refund", "work").after("a", Condition::code(402))
+                   .build());
+  bench.submit("j1", "c");
+  bench.run([](const core::WorkItem& item) {
+    if (item.activity.raw() == 1) return reply(item, core::ReplyStatus::error, 402);
+    return reply(item);
+  });
+  const auto state = bench.state("j1");
+  EXPECT_EQ(state.job.status, core::JobStatus::completed);
+  ASSERT_EQ(state.activities().size(), 3u);
+  EXPECT_EQ(state.activities()[2].node, 3u);
+}
+
+TEST_P(EngineTest, each_pending_reply_opens_a_plane) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  bool sent = false;
+  bench.run([&](const core::WorkItem& item) {
+    if (item.activity.raw() == 1 && !sent) {
+      sent = true;
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        auto pending = reply(item, core::ReplyStatus::pending, 202);
+        pending.pending_index = i;
+        bench.engine->answer(pending);
+      }
+    }
+    return reply(item);
+  });
+  const auto state = bench.state("j1");
+  EXPECT_EQ(state.job.status, core::JobStatus::completed);
+  ASSERT_EQ(state.activities().size(), 6u);
+  EXPECT_EQ(state.activities()[1].ledger.entries(), 4u);
+  EXPECT_NE(state.find(2, *ledger::Dimensions::parse(",0,3,0")), nullptr);
+}
+
+TEST_P(EngineTest, a_second_engine_takes_over_when_the_lease_ran_out) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  // The first engine dies with work in its hands.
+  for (int i = 0; i < 20; ++i) {
+    bench.engine->pump();
+    if (auto group = bench.engine->take_group()) {
+      auto result = bench.store.commit(group->operations);
+      bench.engine->finished(std::move(*group), std::move(result));
+    }
+  }
+  ASSERT_EQ(bench.events.work.size(), 1u);
+  bench.events.work.clear();
+  bench.clock.advance(std::chrono::seconds(11));
+  bench.boot(GetParam(), "e2", 2);
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  const auto state = bench.state("j1");
+  EXPECT_EQ(state.job.status, core::JobStatus::completed);
+  EXPECT_EQ(state.job.completions, 1u);
+}
+
+TEST_P(EngineTest, a_taken_job_id_is_answered_with_the_run_that_has_it) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  bench.submit("j1", "chain");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  ASSERT_EQ(bench.events.answers.size(), 2u);
+  EXPECT_TRUE(bench.events.answers[0]->created);
+  EXPECT_FALSE(bench.events.answers[1]->created);
+  EXPECT_EQ(bench.events.answers[0]->run, bench.events.answers[1]->run);
+}
+
+INSTANTIATE_TEST_SUITE_P(fusion, EngineTest, ::testing::Values(core::Fusion::on, core::Fusion::off),
+                         [](const auto& p) { return p.param == core::Fusion::on ? "on" : "off"; });
+
+TEST(EngineFusionTest, a_fused_worker_activity_is_one_commit_and_at_most_seven_rows) {
+  Bench bench(core::Fusion::on);
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  ASSERT_EQ(bench.events.bundles.size(), 3u);  // start, a, b
+  EXPECT_LE(bench.events.bundles[1].writes.size() + 1, 7u);
+}
+
+}  // namespace
+}  // namespace pawl::runtime

@@ -1,0 +1,38 @@
+#include "runtime/graph_catalog.h"
+
+#include "base/format.h"
+
+namespace pawl::runtime {
+
+core::GraphRef ref_of(const Graph& graph) { return {graph.name(), graph.version(), graph.fingerprint()}; }
+
+Status GraphCatalog::add(Graph graph) {
+  const std::lock_guard lock(mutex_);
+  const auto key = std::make_pair(graph.name().raw(), graph.version());
+  const auto found = graphs_.find(key);
+  if (found != graphs_.end()) {
+    if (found->second->fingerprint() == graph.fingerprint()) return {};
+    return Error{ErrorCode::already_exists,
+                 format("graph {} version {} is deployed with another content; give the changed graph a new version",
+                        key.first, key.second)};
+  }
+  graphs_.emplace(key, std::make_shared<const Graph>(std::move(graph)));
+  return {};
+}
+
+std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Graph> found;
+  for (auto it = graphs_.lower_bound({name.raw(), 0}); it != graphs_.end() && it->first.first == name.raw(); ++it)
+    found = it->second;
+  return found;
+}
+
+std::shared_ptr<const Graph> GraphCatalog::find(const core::GraphRef& ref) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = graphs_.find({ref.name.raw(), ref.version});
+  if (found == graphs_.end() || found->second->fingerprint() != ref.fingerprint) return nullptr;
+  return found->second;
+}
+
+}  // namespace pawl::runtime

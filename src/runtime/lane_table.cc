@@ -1,0 +1,109 @@
+#include "runtime/lane_table.h"
+
+#include <algorithm>
+
+#include "base/invariant.h"
+#include "base/random.h"
+
+namespace pawl::runtime {
+
+LaneTable::LaneTable(store::PoolInfo pool, Duration lease) : pool_(pool), lease_(lease) {
+  for (std::uint32_t i = 0; i < pool.lanes; ++i) lanes_.emplace(core::LaneId(pool.first.raw() + i), Lane{});
+}
+
+core::LaneId LaneTable::lane_for(const Namespace& name_space, std::string_view id) const {
+  // Stored identity: a job id must find the same lane for ever. Never change this hash.
+  std::uint64_t hash = 0x70617774;
+  for (const char c : name_space.raw()) hash = Random::mix(hash ^ static_cast<unsigned char>(c));
+  hash = Random::mix(hash + 0x2f);
+  for (const char c : id) hash = Random::mix(hash ^ static_cast<unsigned char>(c));
+  return core::LaneId(pool_.first.raw() + static_cast<std::uint32_t>(hash % pool_.lanes));
+}
+
+bool LaneTable::owns(core::LaneId lane, Duration monotonic) const {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end() || !found->second.owned) return false;
+  return !found->second.expires || monotonic < found->second.usable_until;
+}
+
+core::Epoch LaneTable::epoch(core::LaneId lane) const {
+  const auto found = lanes_.find(lane);
+  invariant(found != lanes_.end(), "the lane belongs to this pool");
+  return found->second.epoch;
+}
+
+std::vector<core::LaneId> LaneTable::owned(Duration monotonic) const {
+  std::vector<core::LaneId> result;
+  for (const auto& [lane, state] : lanes_)
+    if (owns(lane, monotonic)) result.push_back(lane);
+  return result;
+}
+
+std::vector<core::LaneId> LaneTable::all() const {
+  std::vector<core::LaneId> result;
+  for (const auto& [lane, state] : lanes_) result.push_back(lane);
+  return result;
+}
+
+std::vector<store::Operation> LaneTable::due(const std::string& owner, Duration monotonic) {
+  std::vector<store::Operation> operations;
+  for (auto& [lane, state] : lanes_) {
+    if (state.asked || state.waits || monotonic < state.ask_at) continue;
+    if (state.owned && state.expires && monotonic < state.usable_until) {
+      operations.emplace_back(store::RenewLane{lane, state.epoch, lease_});
+    } else if (!state.owned || state.expires) {
+      state.owned = false;
+      operations.emplace_back(store::AcquireLane{lane, owner, lease_});
+    } else {
+      continue;
+    }
+    state.asked = true;
+  }
+  return operations;
+}
+
+std::optional<Duration> LaneTable::next_due() const {
+  std::optional<Duration> next;
+  for (const auto& [lane, state] : lanes_) {
+    if (state.asked || state.waits || (state.owned && !state.expires)) continue;
+    if (!next || state.ask_at < *next) next = state.ask_at;
+  }
+  return next;
+}
+
+void LaneTable::acquired(core::LaneId lane, core::Epoch epoch, Duration asked_at, bool expires) {
+  Lane& state = lanes_.at(lane);
+  state.epoch = epoch;
+  state.owned = true;
+  state.expires = expires;
+  renewed(lane, asked_at);
+}
+
+void LaneTable::renewed(core::LaneId lane, Duration asked_at) {
+  Lane& state = lanes_.at(lane);
+  state.asked = false;
+  state.usable_until = asked_at + lease_ - lease_ / 10;
+  state.ask_at = asked_at + lease_ / 3;
+}
+
+void LaneTable::refused(core::LaneId lane, Duration monotonic) {
+  Lane& state = lanes_.at(lane);
+  state.asked = false;
+  state.owned = false;
+  state.ask_at = monotonic + lease_ / 3;
+  state.waits = lease_.count() == 0;
+}
+
+void LaneTable::ask_again(core::LaneId lane) {
+  Lane& state = lanes_.at(lane);
+  state.waits = false;
+  state.asked = false;
+  state.ask_at = Duration{0};
+}
+
+void LaneTable::lost(core::LaneId lane, Duration monotonic) {
+  lanes_.at(lane).owned = false;
+  refused(lane, monotonic);
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,53 @@
+// LaneTable: which lanes this engine owns, under which epoch, and until when it may act on that.
+// An owner stops at (monotonic time before it asked) + lease - margin, whatever it hears later: the store's
+// clock and ours may run apart, the guard in the store decides in the end. Not thread-safe: the engine owns it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "pawl/time.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+class LaneTable {
+ public:
+  // lease 0: held without renewal for as long as the process lives.
+  LaneTable(store::PoolInfo pool, Duration lease);
+
+  core::LaneId lane_for(const Namespace& name_space, std::string_view id) const;
+  bool owns(core::LaneId lane, Duration monotonic) const;
+  core::Epoch epoch(core::LaneId lane) const;  // REQUIRES: it was acquired
+  std::vector<core::LaneId> owned(Duration monotonic) const;
+  std::vector<core::LaneId> all() const;
+
+  // What to ask of the store now: lanes to renew or to try to take.
+  std::vector<store::Operation> due(const std::string& owner, Duration monotonic);
+  // When due() will next have something to say; none: never.
+  std::optional<Duration> next_due() const;
+
+  void acquired(core::LaneId lane, core::Epoch epoch, Duration asked_at, bool expires);
+  void renewed(core::LaneId lane, Duration asked_at);
+  void refused(core::LaneId lane, Duration monotonic);  // somebody else has it: ask again after a lease
+  void ask_again(core::LaneId lane);                    // at once
+  void lost(core::LaneId lane, Duration monotonic);
+
+ private:
+  struct Lane {
+    core::Epoch epoch{0};
+    bool owned = false;
+    bool asked = false;                // an operation is under way
+    bool expires = false;
+    Duration usable_until{0};
+    Duration ask_at{0};
+    bool waits = false;                // do not ask before somebody says so (no lease: the store tells)
+  };
+  store::PoolInfo pool_;
+  Duration lease_;
+  std::map<core::LaneId, Lane> lanes_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,77 @@
+// WorkDesk: what the local workers are doing. Counts free slots, remembers what is running, and keeps what
+// waits for a slot, in order. Bounded: beyond waiting_max it only remembers that the store holds more.
+// Not thread-safe: the engine owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/job_state.h"
+
+namespace pawl::runtime {
+
+struct WorkRef {
+  RunId run;
+  core::ActivitySeq activity;
+  friend bool operator==(const WorkRef&, const WorkRef&) = default;
+};
+
+struct WorkRefHash {
+  std::size_t operator()(const WorkRef& ref) const noexcept { return ref.run.raw() * 31 + ref.activity.raw(); }
+};
+
+// An item that waits: enough to claim it without reading it again.
+struct WaitingWork {
+  WorkRef ref;
+  core::WorkToken before;  // 0, or the token of an owner that is gone
+  std::uint32_t runs = 0;  // so far
+};
+
+class WorkDesk {
+ public:
+  static constexpr std::size_t waiting_max = 1'000'000;
+
+  void serve(const Topic& topic) { topics_.insert(topic.raw()); }
+  bool serves(const Topic& topic) const { return topics_.contains(topic.raw()); }
+
+  void add_slots(std::size_t count) { free_ += count; }
+  bool take_slot();
+  void give_slot() { ++free_; }
+  std::size_t free() const { return free_; }
+
+  void begin(const WorkRef& ref, core::WorkToken token) { running_.insert_or_assign(ref, token); }
+  // Ends what runs under `token`; false when that item is not with a local worker (any more).
+  bool end(const WorkRef& ref, core::WorkToken token);
+  bool is_running(const WorkRef& ref) const { return running_.contains(ref); }
+  std::size_t running() const { return running_.size(); }
+
+  // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps
+  // the worker's code killed those processes. Suspects run one at a time, so that only the guilty one is
+  // counted again.
+  void wait(const WaitingWork& work);
+  // The next item to claim, if a slot is free for it.
+  std::optional<WaitingWork> next_waiting();
+  // True once after `wait` had to drop something: the queue must be read again from the store.
+  bool take_overflow();
+
+  void forget_waiting();
+  // A claimed item that never began: its slot and its turn as a suspect are free again.
+  void claim_failed(const WorkRef& ref);
+
+ private:
+  std::unordered_set<std::string> topics_;
+  std::size_t free_ = 0;
+  std::unordered_map<WorkRef, core::WorkToken, WorkRefHash> running_;
+  std::deque<WaitingWork> waiting_;
+  std::deque<WaitingWork> suspects_;
+  std::optional<WorkRef> suspect_out_;
+  std::unordered_set<WorkRef, WorkRefHash> waiting_refs_;
+  bool overflow_ = false;
+};
+
+}  // namespace pawl::runtime

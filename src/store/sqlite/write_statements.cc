@@ -123,6 +123,7 @@ Status WriteStatements::prepare(Connection& connection) {
        " ON CONFLICT DO UPDATE SET topic = ?4, request = ?5, token = ?6, worker = ?7, epoch = ?8,"
        " lease_until = ?9, runs = ?10, input = ?11"},
       {&drop_work, "DELETE FROM work WHERE run = ?1 AND activity = ?2 AND token = ?3"},
+      {&forget_work, "DELETE FROM work WHERE run = ?1 AND activity = ?2"},
       {&sweep_work, "DELETE FROM work WHERE run = ?1"},
       {&read_work_item,
        "SELECT topic, request, token, worker, epoch, lease_until, runs, input FROM work"

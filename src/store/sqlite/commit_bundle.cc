@@ -51,6 +51,7 @@ Applied Writer::apply(const core::Bundle& bundle) {
   Applied head = job != nullptr ? apply_head(bundle, *job)
                                 : apply_head(bundle, std::get<core::MailboxHead>(bundle.head));
   if (head.code != SQLITE_OK || head.outcome.kind != OutcomeKind::committed) return head;
+  dropped_.reset();
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
   for (const core::Write& write : bundle.writes) {
     Applied applied = std::visit(
@@ -166,19 +167,29 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutActivity&
                                             to.closed_at, to.output);
     if (added == Statement::failed) return failed(sql_.new_activity);
     if (added == 0) return corrupt(format("activity {} exists already", to.seq.raw()));
-    return {};
+    return forget_answered(bundle, to);
   }
   const int changed = sql_.put_activity.run(bundle.entity, to.seq, write.before->encode(), to.node,
                                             to.at.text(), to.parent, to.ledger.encode(), to.status,
                                             to.code, to.opened_at, to.closed_at, to.output);
   if (changed == Statement::failed) return failed(sql_.put_activity);
-  if (changed == 1) return {};
+  if (changed == 1) return forget_answered(bundle, to);
   Rows rows = sql_.read_activity_ledger.query(bundle.entity, to.seq);
   if (!rows.next())
     return rows.failed() ? Applied{rows.rc(), false, {}}
                          : corrupt(format("activity {} is missing", to.seq.raw()));
   return corrupt(format("activity {}: ledger is {:015}, expected {}", to.seq.raw(), rows.number(0),
                         write.before->digits()));
+}
+
+// As core::apply does: what is answered is no longer work. A local answer has dropped its item in
+// the write before, which saves the hot path this statement.
+Applied Writer::forget_answered(const core::Bundle& bundle, const core::Activity& activity) {
+  if (!activity.ledger.has(ledger::ActivityLedger::Mark::work_done)) return {};
+  if (dropped_ == activity.seq) return {};
+  if (sql_.forget_work.run(bundle.entity, activity.seq) == Statement::failed)
+    return failed(sql_.forget_work);
+  return {};
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& write) {
@@ -243,7 +254,9 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& wri
 Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& write) {
   const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token);
   if (dropped == Statement::failed) return failed(sql_.drop_work);
-  return dropped == 1 ? Applied{} : stale_item(write.activity);
+  if (dropped != 1) return stale_item(write.activity);
+  dropped_ = write.activity;
+  return {};
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write) {

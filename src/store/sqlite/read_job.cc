@@ -135,9 +135,6 @@ Status Reader::read_records(core::JobState& state) {
     if (rows.malformed()) return corrupt("the row of a message ledger is malformed");
     if (!digits)
       return corrupt(format("message {}: {}", record.guid.text(), digits.error().detail));
-    if (state.find(record.activity) == nullptr)
-      return corrupt(format("message {} is of activity {}, which is missing", record.guid.text(),
-                            record.activity.raw()));
     record.ledger = *digits;
     state.put(std::move(record));
   }

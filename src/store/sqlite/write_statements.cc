@@ -52,10 +52,10 @@ Status WriteStatements::prepare(Connection& connection) {
        " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
       {&put_job,
        "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
-       " semaphore = CASE WHEN ?12 IN (1, 2, 3) THEN 0 ELSE semaphore + ?6 END,"
+       " semaphore = CASE WHEN ?12 BETWEEN 1 AND 3 THEN 0 ELSE semaphore + ?6 END,"
        " completions = ?8, next_activity = ?9, status = ?12, closed_at = ?13,"
        " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason)"
-       " WHERE run = ?1 AND rev = ?2 AND (status NOT IN (1, 2, 3) OR status = ?12)"
+       " WHERE run = ?1 AND rev = ?2 AND (status NOT BETWEEN 1 AND 3 OR status = ?12)"
        " AND completions = ?4 AND next_activity = ?11"
        " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
        " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
@@ -123,6 +123,7 @@ Status WriteStatements::prepare(Connection& connection) {
        " ON CONFLICT DO UPDATE SET topic = ?4, request = ?5, token = ?6, worker = ?7, epoch = ?8,"
        " lease_until = ?9, runs = ?10, input = ?11"},
       {&drop_work, "DELETE FROM work WHERE run = ?1 AND activity = ?2 AND token = ?3"},
+      {&forget_work, "DELETE FROM work WHERE run = ?1 AND activity = ?2"},
       {&sweep_work, "DELETE FROM work WHERE run = ?1"},
       {&read_work_item,
        "SELECT topic, request, token, worker, epoch, lease_until, runs, input FROM work"

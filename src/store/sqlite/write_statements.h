@@ -22,7 +22,8 @@ struct WriteStatements {
   Statement put_message, count_redelivery, consume, read_redeliveries, sweep_inbox;
   Statement read_source, put_source;
   // Work.
-  Statement put_work, drop_work, sweep_work, read_work_item, claim_work, extend_work, release_work;
+  Statement put_work, drop_work, forget_work, sweep_work, read_work_item, claim_work, extend_work,
+      release_work;
   Statement find_free_work, find_expired_work;
   // Mailboxes.
   Statement step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry;

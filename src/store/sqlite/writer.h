@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -84,6 +85,7 @@ class Writer {
   Applied refused_head(const core::Bundle& bundle, const core::JobHead& head);
   Applied refused_entity(const core::Bundle& bundle);
   Applied check_tokens(const core::Bundle& bundle);
+  Applied forget_answered(const core::Bundle& bundle, const core::Activity& activity);
   Applied apply_write(const core::Bundle& bundle, const core::PutActivity& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutRecord& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutMessage& write);
@@ -134,6 +136,7 @@ class Writer {
   int lane_code_ = SQLITE_OK;
   std::int64_t commits_ = 0;
   std::int64_t positions_used_ = 0;
+  std::optional<core::ActivitySeq> dropped_;  // the last DropWork of the bundle at hand
 
   // Of this process.
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took

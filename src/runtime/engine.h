@@ -180,6 +180,7 @@ class Engine {
   Group pending_;
   std::optional<Group> retry_;
   Duration retry_at_{0};
+  std::string retry_reason_;
   Duration retry_backoff_{0};
   bool group_out_ = false;
   bool stopping_ = false;

@@ -76,16 +76,18 @@ class LocalRuntime final : public Runtime, private EngineEvents {
 
   const RuntimeOptions options_;
   const SystemClock clock_;
+  // Before the store: its threads push into it for as long as the store is open.
+  CommandQueue<Command> commands_;
   OpenedStore store_;
   GraphCatalog graphs_;
   Waiters waiters_;
   std::function<void(const Event&)> observer_;              // constant after start()
   std::function<void(const std::string&)> reporter_;        // constant after start()
-  CommandQueue<Command> commands_;
   CommandQueue<std::optional<Group>> groups_;               // to the committer; none: end
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;
-  bool running_ = false;                                    // guarded by life_mutex_
+  enum class Life : std::uint8_t { made, running, stopped };
+  std::atomic<Life> life_{Life::made};                      // written under life_mutex_
 
   // Owned by the engine's thread.
   Engine engine_;

@@ -155,6 +155,7 @@ class Engine {
   void look_again(const WorkRef& ref);
   enum class Slot : std::uint8_t { taken, wanted };
   void adopt(const core::WorkItem& item, Slot slot);
+  void adopt_scanned(const core::WorkItem& item);
   void park_overrun();
   void next_suspect();
   void scan_some();

@@ -127,6 +127,16 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
   else desk_.wait(WaitingWork{ref, item.token, item.runs});
 }
 
+// A hot job has a view of its own, newer than a page may be. What is claimed there under this epoch is with a
+// worker, or its answer is on the way; the rest had no worker when it was put, or no room in the queue.
+void Engine::adopt_scanned(const core::WorkItem& item) {
+  HotJob* job = jobs_.find(item.run);
+  if (job == nullptr) return adopt(item, Slot::wanted);
+  const core::WorkItem* own = job->state.find_work(item.activity);
+  if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lanes_.epoch(core::lane_of(item.run))))
+    adopt(*own, Slot::wanted);
+}
+
 void Engine::park_overrun() {
   for (std::size_t left = overrun_.size(); left > 0; --left) {
     const core::WorkItem item = std::move(overrun_.front());
@@ -180,8 +190,7 @@ void Engine::scan_some() {
     if (!page) return;
     for (const core::WorkItem& item : *page) {
       scan.after_work = store::WorkCursor{item.run, item.activity};
-      // A hot job has a view of its own, newer than this page may be.
-      if (jobs_.find(item.run) == nullptr) adopt(item, Slot::wanted);
+      adopt_scanned(item);
     }
     if (page->empty()) scans_.pop_front();
   }

@@ -164,8 +164,12 @@ Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
 }
 
 void LocalRuntime::run_engine() {
-  engine_.tick();
   std::vector<Command> batch;
+  // What was served before start() is known before the first job is looked at.
+  commands_.take_all(batch, Duration{0});
+  for (Command& command : batch) obey(command);
+  batch.clear();
+  engine_.tick();
   while (!(stopping_ && engine_.drained() && !committing_)) {
     engine_.pump();
     pool_->give(std::exchange(dispatched_, {}));

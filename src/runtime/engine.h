@@ -156,6 +156,7 @@ class Engine {
   enum class Slot : std::uint8_t { taken, wanted };
   void adopt(const core::WorkItem& item, Slot slot);
   void adopt_scanned(const core::WorkItem& item);
+  bool is_answered(const core::WorkItem& item);
   void park_overrun();
   void next_suspect();
   void scan_some();

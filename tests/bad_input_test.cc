@@ -9,7 +9,8 @@ namespace {
 
 using namespace testing;
 
-constexpr std::size_t payload_bytes_max = 4u << 20;  // as promised; the limit's own name is internal
+constexpr std::size_t payload_bytes_max = 4u
+                                          << 20;  // as promised; the limit's own name is internal
 
 TEST(BadGraph, a_transition_that_names_an_unknown_activity_is_refused_by_name) {
   const auto graph = GraphBuilder("order")
@@ -20,9 +21,9 @@ TEST(BadGraph, a_transition_that_names_an_unknown_activity_is_refused_by_name) {
                          .transition("chrage", "charge")
                          .result_of("nothing")
                          .build();
-  EXPECT_TRUE(fails_with(graph, ErrorCode::invalid,
-                         {"no activity named shipp", "no activity named chrage",
-                          "no activity named nothing"}));
+  EXPECT_TRUE(fails_with(
+      graph, ErrorCode::invalid,
+      {"no activity named shipp", "no activity named chrage", "no activity named nothing"}));
 }
 
 TEST(BadGraph, a_cycle_without_a_pivot_is_refused_with_its_path) {
@@ -44,14 +45,11 @@ TEST(BadGraph, an_activity_that_follows_itself_is_a_cycle) {
 }
 
 TEST(BadGraph, every_mistake_is_reported_at_once) {
-  const auto graph = GraphBuilder("or der")
-                         .worker("a", "")
-                         .worker("a", "w")
-                         .worker("lost", "w")
-                         .build();
-  EXPECT_TRUE(fails_with(graph, ErrorCode::invalid,
-                         {"graph name", "topic of activity a", "activity a is declared twice",
-                          "0 triggers"}));
+  const auto graph =
+      GraphBuilder("or der").worker("a", "").worker("a", "w").worker("lost", "w").build();
+  EXPECT_TRUE(fails_with(
+      graph, ErrorCode::invalid,
+      {"graph name", "topic of activity a", "activity a is declared twice", "0 triggers"}));
 }
 
 TEST(BadGraph, an_orphan_and_a_second_parent_are_named) {

@@ -170,7 +170,8 @@ TEST_P(RuntimeTest, many_threads_may_wait_for_one_job) {
       const auto end = runtime->wait(job->run, 20s);
       if (end && end->result.str() == "x++") ++heard;
     });
-  EXPECT_TRUE(fails_with(runtime->wait(job->run, 10ms), ErrorCode::retry_later, {"job j", "not ended"}));
+  EXPECT_TRUE(
+      fails_with(runtime->wait(job->run, 10ms), ErrorCode::retry_later, {"job j", "not ended"}));
   open = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(heard, 16);
@@ -191,8 +192,9 @@ TEST_P(RuntimeTest, an_observer_sees_each_job_from_its_start_to_its_end_in_order
   runtime->stop();
   ASSERT_EQ(seen.size(), 20u);
   for (auto& [job, events] : seen) {
-    std::erase(events, "open t");  // a trigger opens and closes in one step, unless every step is alone
-    const std::vector<std::string> expected{"start",     "close t",  "open one", "close one",
+    std::erase(events,
+               "open t");  // a trigger opens and closes in one step, unless every step is alone
+    const std::vector<std::string> expected{"start",    "close t",   "open one", "close one",
                                             "open two", "close two", "end"};
     EXPECT_EQ(events, expected) << job;
   }
@@ -227,7 +229,8 @@ TEST_P(RuntimeTest, stop_while_others_submit_answers_every_submit) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0;; ++i) {
-        const auto job = runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i)});
+        const auto job =
+            runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i)});
         if (job) {
           ++accepted;
           continue;
@@ -345,7 +348,8 @@ TEST(TwoRuntimes, the_second_submits_through_the_first_and_takes_over_when_it_is
   EXPECT_FALSE(second->owns());
   first.reset();
   const auto limit = std::chrono::steady_clock::now() + 1s;
-  while (!second->owns() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(1ms);
+  while (!second->owns() && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(second->owns());
   expect_runs(*second, "c");
 }

@@ -1,4 +1,5 @@
-// What the tests of this folder share: a directory that goes away, a shell, and a runtime that opens.
+// What the tests of this folder share: a directory that goes away, a shell, and a runtime that
+// opens.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -91,7 +92,8 @@ inline Graph chain_graph() {
   return std::move(*graph);
 }
 
-// Opened and with the chain deployed; the caller serves and starts. Null, with a failure, otherwise.
+// Opened and with the chain deployed; the caller serves and starts. Null, with a failure,
+// otherwise.
 inline std::unique_ptr<Runtime> open_runtime(RuntimeOptions options) {
   auto opened = Runtime::open(std::move(options));
   if (!opened) {

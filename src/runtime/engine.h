@@ -111,6 +111,7 @@ class Engine {
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;
   bool drained() const;
+  bool store_refuses() const { return retry_.has_value(); }  // what was decided waits for the store
   bool owns_anything() const { return !lanes_.owned(clock_.monotonic()).empty(); }
   std::size_t hot_jobs() const { return jobs_.size(); }
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {

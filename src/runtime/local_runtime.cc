@@ -170,15 +170,15 @@ void LocalRuntime::run_engine() {
   for (Command& command : batch) obey(command);
   batch.clear();
   engine_.tick();
-  while (!(stopping_ && engine_.drained() && !committing_)) {
+  while (!may_end()) {
     engine_.pump();
     pool_->give(std::exchange(dispatched_, {}));
     if (commit_something()) continue;
+    owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
     commands_.take_all(batch, time_to_sleep());
     for (Command& command : batch) obey(command);
     batch.clear();
     engine_.tick();
-    owns_.store(engine_.owns_anything(), std::memory_order_relaxed);
   }
   engine_.release_lanes();
   if (auto group = engine_.take_group()) {
@@ -186,6 +186,14 @@ void LocalRuntime::run_engine() {
     engine_.finished(std::move(*group), std::move(result));
   }
   owns_.store(false);
+  for (auto& [ticket, done] : tickets_) done(stopped());
+  tickets_.clear();
+}
+
+// What is given up here was not promised to anybody: an answer that is not committed is asked for again.
+bool LocalRuntime::may_end() const {
+  if (!stopping_ || committing_) return false;
+  return engine_.drained() || (engine_.store_refuses() && clock_.monotonic() > stop_by_);
 }
 
 bool LocalRuntime::commit_something() {
@@ -243,6 +251,7 @@ void LocalRuntime::obey(Command& command) {
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
                    if (signal == Signal::stop) {
                      stopping_ = true;
+                     stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
                      engine_.stop();
                    }
                  },

@@ -72,6 +72,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void run_committer();
   void obey(Command& command);
   bool commit_something();  // false: nothing to commit now
+  bool may_end() const;
   std::optional<Duration> time_to_sleep() const;
 
   const RuntimeOptions options_;
@@ -97,6 +98,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Ticket next_ticket_ = 1;
   bool committing_ = false;
   bool stopping_ = false;
+  Duration stop_by_{0};  // even if the store takes no writes by then
 
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;

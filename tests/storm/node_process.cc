@@ -97,8 +97,10 @@ bool NodeProcess::was_busy() const {
     std::istringstream words(line);
     std::string key, attempt, worker, phase;
     words >> key >> attempt >> worker >> phase;
-    if (phase == "begin") open.insert(key + attempt);
-    else open.erase(key + attempt);
+    if (phase == "begin")
+      open.insert(key + attempt);
+    else
+      open.erase(key + attempt);
   }
   if (!open.empty()) return true;
   std::ifstream log(setup_.dir + "/client-" + setup_.slot + ".log");
@@ -106,8 +108,10 @@ bool NodeProcess::was_busy() const {
     std::istringstream words(line);
     std::string what, id;
     words >> what >> id;
-    if (what == "submit") open.insert(id);
-    else open.erase(id);
+    if (what == "submit")
+      open.insert(id);
+    else
+      open.erase(id);
   }
   return !open.empty();
 }

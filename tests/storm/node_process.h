@@ -26,7 +26,7 @@ class NodeProcess {
   // Waits until it said `word`; false when the time is over or the process is gone.
   bool heard(const std::string& word, std::chrono::milliseconds at_most);
   void send(int signal) const;
-  void kill();                 // SIGKILL, and waits for its end
+  void kill();  // SIGKILL, and waits for its end
   // Its exit code after a graceful end; -1 when it did not come in time or was killed.
   int wait(std::chrono::milliseconds at_most);
   // After kill(): whether an attempt had begun and not ended, or a submit had no answer.

@@ -1,7 +1,9 @@
-// The storm: kills the engine with SIGKILL while jobs run, starts it again, some hundred times, then
-// lets it finish everything and has the evidence checked by a program that knows no engine code.
+// The storm: kills the engine with SIGKILL while jobs run, starts it again, some hundred times,
+// then lets it finish everything and has the evidence checked by a program that knows no engine
+// code.
 //
-//   storm --node PROGRAM --checker PROGRAM [--dir DIR] [--kills N] [--seconds S] [--seed N] [--keep]
+//   storm --node PROGRAM --checker PROGRAM [--dir DIR] [--kills N] [--seconds S] [--seed N]
+//   [--keep]
 //
 // Sometimes two nodes run on the same file: the second one submits, and takes over within a second
 // when the first is killed. Sometimes a node is stopped for a while (SIGSTOP), as a machine under
@@ -34,6 +36,7 @@ constexpr milliseconds takeover_time_max{1'000};
 constexpr milliseconds stop_time_max{30'000};
 constexpr milliseconds drain_time_max{150'000};
 constexpr int busy_kills_min = 20;
+constexpr int kills_while_made = 12;  // before the first node lives long enough to make the file
 
 struct Options {
   std::string node, checker, dir;
@@ -44,7 +47,7 @@ struct Options {
 };
 
 struct Figures {
-  int kills = 0, busy_kills = 0, takeovers = 0, pauses = 0;
+  int kills = 0, busy_kills = 0, opening_kills = 0, takeovers = 0, pauses = 0;
   milliseconds slowest_start{0}, slowest_takeover{0};
 };
 
@@ -55,6 +58,7 @@ class Storm {
   // What went wrong; none: nothing did.
   std::optional<std::string> run() {
     const auto begin = Clock::now();
+    for (int i = 0; i < kills_while_made; ++i) kill_while_opening();
     while (!over(begin)) {
       if (auto problem = one_kill()) return problem;
       show(begin);
@@ -82,13 +86,16 @@ class Storm {
   }
 
   std::optional<std::string> one_kill() {
+    if (!first_ && chance(10)) {
+      kill_while_opening();
+      return std::nullopt;
+    }
     if (!first_) {
       const auto begin = Clock::now();
       first_ = start("a");
       if (!first_->heard("owns", start_time_max)) return "a node did not start";
-      figures_.slowest_start =
-          std::max(figures_.slowest_start,
-                   std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
+      figures_.slowest_start = std::max(
+          figures_.slowest_start, std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
     }
     if (!second_ && chance(25)) {
       second_ = start(first_->slot() == "a" ? "b" : "a");
@@ -112,6 +119,14 @@ class Storm {
     return first_ ? await_takeover() : std::nullopt;
   }
 
+  // Hits the making of the file, or recovery.
+  void kill_while_opening() {
+    const auto node = start("a");
+    std::this_thread::sleep_for(std::chrono::microseconds(between(500, 40'000)));
+    strike(*node);
+    ++figures_.opening_kills;
+  }
+
   void strike(NodeProcess& node) {
     node.kill();
     ++figures_.kills;
@@ -123,9 +138,8 @@ class Storm {
     if (!first_->heard("owns", takeover_time_max))
       return "the second node did not take over within a second";
     ++figures_.takeovers;
-    figures_.slowest_takeover =
-        std::max(figures_.slowest_takeover,
-                 std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
+    figures_.slowest_takeover = std::max(
+        figures_.slowest_takeover, std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
     return std::nullopt;
   }
 
@@ -166,16 +180,18 @@ class Storm {
     const auto seconds =
         std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count();
     std::cerr << "\rstorm: " << figures_.kills << " kills, " << figures_.busy_kills
-              << " in flight, " << figures_.takeovers << " takeovers, " << seconds << " s " << std::flush;
+              << " in flight, " << figures_.takeovers << " takeovers, " << seconds << " s "
+              << std::flush;
   }
 
   void report(Clock::time_point begin) const {
     const auto ms = std::chrono::duration_cast<milliseconds>(Clock::now() - begin).count();
     std::cout << "storm: " << figures_.kills << " kills (" << figures_.busy_kills
-              << " with work in flight), " << figures_.takeovers << " takeovers (slowest "
-              << figures_.slowest_takeover.count() << " ms), " << figures_.pauses
-              << " pauses, slowest start " << figures_.slowest_start.count() << " ms, "
-              << static_cast<double>(ms) / 1000 << " s, seed " << options_.seed << "\n";
+              << " with work in flight, " << figures_.opening_kills << " while opening), "
+              << figures_.takeovers << " takeovers (slowest " << figures_.slowest_takeover.count()
+              << " ms), " << figures_.pauses << " pauses, slowest start "
+              << figures_.slowest_start.count() << " ms, " << static_cast<double>(ms) / 1000
+              << " s, seed " << options_.seed << "\n";
   }
 
   const Options options_;
@@ -210,13 +226,20 @@ bool parse(int argc, char** argv, Options& options) {
     }
     if (++i >= argc) return false;
     const std::string value = argv[i];
-    if (name == "--node") options.node = value;
-    else if (name == "--checker") options.checker = value;
-    else if (name == "--dir") options.dir = value;
-    else if (name == "--kills") options.kills = std::atoi(value.c_str());
-    else if (name == "--seconds") options.seconds = std::atoi(value.c_str());
-    else if (name == "--seed") options.seed = std::strtoull(value.c_str(), nullptr, 10);
-    else return false;
+    if (name == "--node")
+      options.node = value;
+    else if (name == "--checker")
+      options.checker = value;
+    else if (name == "--dir")
+      options.dir = value;
+    else if (name == "--kills")
+      options.kills = std::atoi(value.c_str());
+    else if (name == "--seconds")
+      options.seconds = std::atoi(value.c_str());
+    else if (name == "--seed")
+      options.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else
+      return false;
   }
   return !options.node.empty() && !options.checker.empty() && options.kills > 0;
 }

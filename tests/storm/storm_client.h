@@ -1,9 +1,9 @@
 // The client side of a storm node: submits jobs under known ids, waits for their ends, and writes
-// down each call and each answer. A restarted node finds in its log what it had not heard the end of
-// and asks again, as a careful client would.
+// down each call and each answer. A restarted node finds in its log what it had not heard the end
+// of and asks again, as a careful client would.
 //
-// Log: `submit <id> <graph> <input>`, `accepted <id> <run>`, `exists <id> <run>`, `error <id> <text>`,
-// `closed <id> <run> <status> <result or reason>`.
+// Log: `submit <id> <graph> <input>`, `accepted <id> <run>`, `exists <id> <run>`, `error <id>
+// <text>`, `closed <id> <run> <status> <result or reason>`.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,8 @@ class Client {
   };
   Client(Runtime& runtime, Setup setup);
 
-  // One client of several: returns when stop() was called or, without new jobs, when all have ended.
+  // One client of several: returns when stop() was called or, without new jobs, when all have
+  // ended.
   void serve();
   void stop() { stopping_ = true; }
   std::size_t left() const;  // earlier jobs whose end was not heard
@@ -48,9 +49,9 @@ class Client {
   SyncedLog log_;
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;
-  std::deque<Known> earlier_;         // guarded by mutex_
-  std::size_t following_ = 0;         // guarded by mutex_
-  std::uint64_t number_ = 0;          // guarded by mutex_; of the last job of this slot
+  std::deque<Known> earlier_;  // guarded by mutex_
+  std::size_t following_ = 0;  // guarded by mutex_
+  std::uint64_t number_ = 0;   // guarded by mutex_; of the last job of this slot
 };
 
 }  // namespace pawl::storm

@@ -9,7 +9,8 @@ namespace pawl::storm {
 
 namespace {
 
-// Sleeps differ from attempt to attempt, so that a repeated attempt is not killed at the same place.
+// Sleeps differ from attempt to attempt, so that a repeated attempt is not killed at the same
+// place.
 void sleep_a_little(const Work& work, int part) {
   const auto hash = std::hash<std::string>{}(work.idempotency_key());
   const auto mixed = (hash >> 7) + work.attempt() * 1777 + static_cast<std::size_t>(part) * 331;
@@ -107,13 +108,13 @@ Status serve_all(Runtime& runtime, Journal& journal) {
       return reply;
     };
   };
-  for (const char* topic : {"chain.one", "chain.two", "chain.three", "fan.left", "fan.mid",
-                            "fan.right", "fan.leaf", "pend.note", "caught.refund", "caught.never",
-                            "doomed.side", "doomed.never"})
+  for (const char* topic :
+       {"chain.one", "chain.two", "chain.three", "fan.left", "fan.mid", "fan.right", "fan.leaf",
+        "pend.note", "caught.refund", "caught.never", "doomed.side", "doomed.never"})
     if (auto served = runtime.serve(topic, journaled(succeed)); !served) return served;
   if (auto served = runtime.serve("pend.ship", journaled(report_twice)); !served) return served;
-  if (auto served = runtime.serve("caught.risky",
-                                  journaled([](Work& work) { return refuse(work, 402); }));
+  if (auto served =
+          runtime.serve("caught.risky", journaled([](Work& work) { return refuse(work, 402); }));
       !served)
     return served;
   return runtime.serve("doomed.fatal", journaled([](Work& work) { return refuse(work, 500); }));

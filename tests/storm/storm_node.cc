@@ -110,8 +110,8 @@ int run(const Options& options, const sigset_t& term) {
   Client::Setup setup;
   setup.slot = options.slot;
   setup.log_path = options.dir + "/client-" + options.slot + ".log";
-  setup.earlier_logs = options.drain ? client_logs(options.dir)
-                                     : std::vector<std::string>{setup.log_path};
+  setup.earlier_logs =
+      options.drain ? client_logs(options.dir) : std::vector<std::string>{setup.log_path};
   setup.new_jobs = !options.drain;
   Client client(runtime, std::move(setup));
   std::vector<std::thread> clients;

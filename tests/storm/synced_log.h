@@ -1,5 +1,6 @@
 // SyncedLog: a text file that is appended to one line at a time, each on disk before append()
-// returns. Any thread. A line is one write() with O_APPEND: a kill leaves it whole or absent.
+// returns. Any thread. A line is one write() with O_APPEND. A kill can leave the last one torn;
+// whoever opens the file next cuts that off, since nobody was told that it was written.
 #pragma once
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 namespace pawl::storm {
@@ -24,6 +26,8 @@ class SyncedLog {
   explicit SyncedLog(const std::string& path)
       : file_(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
     if (file_ < 0) give_up(path);
+    const std::uintmax_t whole = whole_lines(path);
+    if (ftruncate(file_, static_cast<off_t>(whole)) != 0) give_up(path);
   }
   SyncedLog(const SyncedLog&) = delete;
   SyncedLog& operator=(const SyncedLog&) = delete;
@@ -36,6 +40,15 @@ class SyncedLog {
   }
 
  private:
+  static std::uintmax_t whole_lines(const std::string& path) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    auto size = static_cast<std::uintmax_t>(file.tellg());
+    for (char last = 0; size > 0; --size) {
+      file.seekg(static_cast<std::streamoff>(size) - 1);
+      if (file.get(last) && last == '\n') break;
+    }
+    return size;
+  }
   // Without its log the run proves nothing.
   [[noreturn]] static void give_up(const std::string& what) {
     std::perror(what.c_str());

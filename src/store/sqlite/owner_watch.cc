@@ -30,8 +30,8 @@ Result<std::unique_ptr<OwnerWatch>> OwnerWatch::start(Setup setup) {
   const bool watching = events >= 0 && stop >= 0 &&
                         inotify_add_watch(events, setup.lock_path.c_str(), IN_CLOSE_WRITE) >= 0;
   if (!watching) {
-    const Error error{ErrorCode::retry_later, format("cannot watch {}: {}", setup.lock_path,
-                                                     std::strerror(errno))};
+    const Error error{ErrorCode::retry_later,
+                      format("cannot watch {}: {}", setup.lock_path, std::strerror(errno))};
     if (events >= 0) close(events);
     if (stop >= 0) close(stop);
     return error;

@@ -1,5 +1,5 @@
-// OwnerWatch: waits, without polling, until the process that owns a file's lanes is gone, then takes
-// them over and says so once.
+// OwnerWatch: waits, without polling, until the process that owns a file's lanes is gone, then
+// takes them over and says so once.
 //
 // The owner holds `<file>-owner` open for writing; the kernel reports the close of that descriptor,
 // however the process ended. The report may come a moment before the lock itself is free, so a

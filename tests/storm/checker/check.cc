@@ -53,8 +53,7 @@ class Checker {
       if (std::exchange(stored_[job.run].job, &job) != nullptr)
         violation("two job rows have run " + job.run);
     }
-    for (const ActivityRow& row : history_.activities)
-      stored_[row.run].activities.push_back(&row);
+    for (const ActivityRow& row : history_.activities) stored_[row.run].activities.push_back(&row);
     for (const MessageRow& row : history_.messages)
       stored_[row.run].messages[row.activity].push_back(&row);
   }
@@ -149,8 +148,8 @@ class Checker {
       violation("job " + id + " has status " + std::to_string(job.status) + ", expected " +
                 std::to_string(expected.status) + " (" + job.reason + ")");
     if (job.result != expected.result)
-      violation("job " + id + " has the result '" + job.result + "', expected '" +
-                expected.result + "'");
+      violation("job " + id + " has the result '" + job.result + "', expected '" + expected.result +
+                "'");
     if (job.reason != expected.reason) violation("job " + id + " has the reason " + job.reason);
     if (job.semaphore != 0)
       violation("job " + id + " has semaphore " + std::to_string(job.semaphore) + " at the end");
@@ -172,18 +171,17 @@ class Checker {
       for (const ActivityRow*& row : rows)
         if (row != nullptr && row->node == activity.node && row->place == activity.place)
           found = std::exchange(row, nullptr);
-      const std::string what = "job " + id + ", activity " + std::to_string(activity.node) + " at " +
-                               activity.place;
+      const std::string what =
+          "job " + id + ", activity " + std::to_string(activity.node) + " at " + activity.place;
       if (found == nullptr) {
         if (!activity.may_be_cut) violation(what + " is missing");
         check_work(what, stored.job->run, activity, Ended::no);
         continue;
       }
       const auto messages = stored.messages.find(found->seq);
-      const LedgerCheck ledgers =
-          check_ledgers(activity, *found,
-                        messages == stored.messages.end() ? std::vector<const MessageRow*>()
-                                                          : messages->second);
+      const LedgerCheck ledgers = check_ledgers(
+          activity, *found,
+          messages == stored.messages.end() ? std::vector<const MessageRow*>() : messages->second);
       for (const std::string& problem : ledgers.problems) violation(what + ": " + problem);
       closers += ledgers.closers;
       check_work(what, stored.job->run, activity, ledgers.concluded ? Ended::yes : Ended::no);
@@ -226,23 +224,24 @@ class Checker {
   // What is there and was never asked for.
   void check_strangers() {
     for (const auto& [run, stored] : stored_) {
-      if (stored.job == nullptr) violation("rows of run " + run + ", which is no job");
+      if (stored.job == nullptr)
+        violation("rows of run " + run + ", which is no job");
       else if (known_.count(stored.job->id) == 0)
         violation("job " + stored.job->id + " was never submitted");
     }
     for (const auto& [place, done] : done_)
       if (expected_work_.count(place) == 0)
-        violation("a worker ran " + std::get<1>(place) + " of run " + std::get<0>(place) + " for '" +
-                  std::get<2>(place) + "', which nobody asked for");
+        violation("a worker ran " + std::get<1>(place) + " of run " + std::get<0>(place) +
+                  " for '" + std::get<2>(place) + "', which nobody asked for");
   }
 
   const History& history_;
   const std::uint64_t percent_min_;
   Report report_;
-  std::map<std::string, KnownJob> known_;        // by id
+  std::map<std::string, KnownJob> known_;  // by id
   std::set<std::string> accepted_;
-  std::map<std::string, std::string> runs_;      // by id
-  std::map<std::string, Stored> stored_;         // by run
+  std::map<std::string, std::string> runs_;  // by id
+  std::map<std::string, Stored> stored_;     // by run
   std::map<Place, Done> done_;
   std::set<Place> expected_work_;
 };

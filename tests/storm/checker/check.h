@@ -10,13 +10,13 @@
 namespace storm {
 
 struct Figures {
-  std::uint64_t jobs = 0;        // accepted
-  std::uint64_t submits = 0;     // calls
-  std::uint64_t answered = 0;    // of them: accepted or exists
-  std::uint64_t refused = 0;     // of them: an error
-  std::uint64_t attempts = 0;    // of activities
-  std::uint64_t repeated = 0;    // of them: not the first
-  std::uint64_t cut = 0;         // of them: begun and never ended
+  std::uint64_t jobs = 0;      // accepted
+  std::uint64_t submits = 0;   // calls
+  std::uint64_t answered = 0;  // of them: accepted or exists
+  std::uint64_t refused = 0;   // of them: an error
+  std::uint64_t attempts = 0;  // of activities
+  std::uint64_t repeated = 0;  // of them: not the first
+  std::uint64_t cut = 0;       // of them: begun and never ended
 };
 
 struct Report {

@@ -108,8 +108,8 @@ struct Forgery {
 
 // The last words say what a real engine would have done to leave this behind.
 const Forgery forgeries[] = {
-    {"a_lost_job", &Texts::dump, "job|104|caught-a-4|caught|1|0|1|caught-a-4:x/risky!/refund|\n", "",
-     "acknowledged and is not in the store"},
+    {"a_lost_job", &Texts::dump, "job|104|caught-a-4|caught|1|0|1|caught-a-4:x/risky!/refund|\n",
+     "", "acknowledged and is not in the store"},
     {"a_job_that_never_ended", &Texts::dump, "job|101|chain-a-1|chain|1|0|1|",
      "job|101|chain-a-1|chain|0|1|0|", "has status 0"},
     {"a_wrong_result", &Texts::dump, "|chain-a-1:x/one/two/three|\n", "|chain-a-1:x/one/three|\n",
@@ -141,8 +141,8 @@ const Forgery forgeries[] = {
      "message|101|2|000011000000001\nmessage|101|2|000011000000002\n", "the store has 2"},
     {"an_ordinal_taken_twice", &Texts::dump, "message|103|1|000011000000002",
      "message|103|1|000011000000001", "ordinal"},
-    {"a_missing_end", &Texts::journal, "k42 1 a-1 end 43 19 104 caught.refund caught-a-4:x/risky!\n",
-     "", "no worker ended it"},
+    {"a_missing_end", &Texts::journal,
+     "k42 1 a-1 end 43 19 104 caught.refund caught-a-4:x/risky!\n", "", "no worker ended it"},
     {"a_cut_attempt_without_a_successor", &Texts::journal,
      "k13 1 a-1 end 23 7 101 chain.three chain-a-1:x/one/two\n",
      "k13 1 a-1 end 23 7 101 chain.three chain-a-1:x/one/two\n"
@@ -177,6 +177,14 @@ const Forgery forgeries[] = {
 
 TEST(Doctored, an_honest_history_has_no_violation) {
   const auto found = violations_of(honest());
+  EXPECT_TRUE(found.empty()) << found.front();
+}
+
+TEST(Doctored, a_line_that_a_kill_cut_off_at_the_end_counts_as_not_written) {
+  Texts texts = honest();
+  texts.journal += "k53 1 a-1 begin 60 2";
+  texts.client += "submit chain-a-6 ch";
+  const auto found = violations_of(texts);
   EXPECT_TRUE(found.empty()) << found.front();
 }
 

@@ -121,6 +121,13 @@ bool add_row(History& history, std::string_view text) {
   return true;
 }
 
+// A kill can cut the line that was being written: its process never heard that it was on disk, so
+// it counts as not written. Only the last line of a file can be that one.
+std::string_view without_torn_tail(std::string_view text) {
+  const auto end = text.rfind('\n');
+  return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
+}
+
 template <class Take>
 void for_each_line(std::string_view text, Take take) {
   while (!text.empty()) {
@@ -141,17 +148,21 @@ std::string read_file(const std::filesystem::path& path) {
 
 void add_journal(History& history, std::string_view text) {
   auto& lines = history.journals.emplace_back();
-  for_each_line(text, [&](std::string_view line) {
-    if (auto read = journal_line(line)) lines.push_back(std::move(*read));
-    else history.unreadable.push_back("journal: " + std::string(line));
+  for_each_line(without_torn_tail(text), [&](std::string_view line) {
+    if (auto read = journal_line(line))
+      lines.push_back(std::move(*read));
+    else
+      history.unreadable.push_back("journal: " + std::string(line));
   });
 }
 
 void add_client(History& history, std::string_view text) {
   auto& lines = history.clients.emplace_back();
-  for_each_line(text, [&](std::string_view line) {
-    if (auto read = client_line(line)) lines.push_back(std::move(*read));
-    else history.unreadable.push_back("client log: " + std::string(line));
+  for_each_line(without_torn_tail(text), [&](std::string_view line) {
+    if (auto read = client_line(line))
+      lines.push_back(std::move(*read));
+    else
+      history.unreadable.push_back("client log: " + std::string(line));
   });
 }
 

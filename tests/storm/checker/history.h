@@ -1,5 +1,5 @@
-// What a storm left behind, as records: the workers' journals, the clients' logs and the dump of the
-// store. Read from text only; nothing here knows the engine.
+// What a storm left behind, as records: the workers' journals, the clients' logs and the dump of
+// the store. Read from text only; nothing here knows the engine.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct ClientLine {
   enum class Kind : std::uint8_t { submit, accepted, exists, error, closed };
   Kind kind = Kind::submit;
   std::string id;
-  std::string graph, input;         // of a submit
-  std::string run;                  // of accepted, exists, closed
-  std::string status, text;         // of closed; text: of an error
+  std::string graph, input;  // of a submit
+  std::string run;           // of accepted, exists, closed
+  std::string status, text;  // of closed; text: of an error
 };
 
 struct JobRow {
@@ -37,7 +37,7 @@ struct JobRow {
 struct ActivityRow {
   std::string run;
   std::int64_t seq = 0, node = 0;
-  std::string place, ledger;        // ledger: 15 digits
+  std::string place, ledger;  // ledger: 15 digits
   std::int64_t status = 0, code = 0;
   std::string output;
 };
@@ -55,7 +55,7 @@ struct History {
   std::vector<MessageRow> messages;
   std::optional<std::int64_t> inbox_rows, work_rows;
   std::string integrity;
-  std::vector<std::string> unreadable;             // lines that are none of these
+  std::vector<std::string> unreadable;  // lines that are none of these
 };
 
 // Each adds one file's text.

@@ -11,8 +11,8 @@ struct Digits {
   std::int64_t attempts = 0;  // of an activity; 0 on a message
   int fourth = 0;             // activity: leg 1 complete; message: closed the job
   int work = 0, children = 0, completion = 0;
-  std::int64_t entries = 0;   // message: its ordinal
-  bool legal = false;         // 15 digits, marks 0 or 1, in their order
+  std::int64_t entries = 0;  // message: its ordinal
+  bool legal = false;        // 15 digits, marks 0 or 1, in their order
 };
 
 inline Digits read_digits(const std::string& text) {

@@ -13,12 +13,12 @@ ExpectedActivity works(std::string topic, std::int64_t node, std::string place,
 }
 
 ExpectedJob chain(const std::string& in) {
-  return {status_completed,
-          in + "/one/two/three",
-          "",
-          {trigger(in), works("chain.one", 1, ",0,0", in),
-           works("chain.two", 2, ",0,0,0", in + "/one"),
-           works("chain.three", 3, ",0,0,0,0", in + "/one/two")}};
+  return {
+      status_completed,
+      in + "/one/two/three",
+      "",
+      {trigger(in), works("chain.one", 1, ",0,0", in), works("chain.two", 2, ",0,0,0", in + "/one"),
+       works("chain.three", 3, ",0,0,0,0", in + "/one/two")}};
 }
 
 ExpectedJob fan(const std::string& in) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -21,6 +22,7 @@ class CommandQueue {
     bool wake = false;
     {
       const std::lock_guard lock(mutex_);
+      if (closed_) return;
       values_.push_back(std::move(value));
       wake = std::exchange(sleeping_, false);
     }
@@ -28,14 +30,26 @@ class CommandQueue {
     if (wake) ready_.notify_one();
   }
 
-  // False when `size_max` values wait already: the caller is told to come back.
-  bool try_push(T value, std::size_t size_max) {
+  enum class Taken : std::uint8_t { yes, full, closed };
+  // Full when `size_max` values wait already: the caller is told to come back.
+  Taken try_push(T value, std::size_t size_max) {
+    bool wake = false;
     {
       const std::lock_guard lock(mutex_);
-      if (values_.size() >= size_max) return false;
+      if (closed_) return Taken::closed;
+      if (values_.size() >= size_max) return Taken::full;
+      values_.push_back(std::move(value));
+      wake = std::exchange(sleeping_, false);
     }
-    push(std::move(value));
-    return true;
+    if (wake) ready_.notify_one();
+    return Taken::yes;
+  }
+
+  // Nobody takes any more: hands back what nobody took; later values are dropped.
+  std::vector<T> close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    return std::exchange(values_, {});
   }
 
   // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no
@@ -57,6 +71,7 @@ class CommandQueue {
   std::condition_variable ready_;
   std::vector<T> values_;   // guarded by mutex_
   bool sleeping_ = false;   // guarded by mutex_
+  bool closed_ = false;     // guarded by mutex_
 };
 
 }  // namespace pawl::runtime

@@ -111,6 +111,7 @@ class Engine {
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;
   bool drained() const;
+  bool store_refuses() const { return retry_.has_value(); }  // what was decided waits for the store
   bool owns_anything() const { return !lanes_.owned(clock_.monotonic()).empty(); }
   std::size_t hot_jobs() const { return jobs_.size(); }
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {
@@ -155,6 +156,8 @@ class Engine {
   void look_again(const WorkRef& ref);
   enum class Slot : std::uint8_t { taken, wanted };
   void adopt(const core::WorkItem& item, Slot slot);
+  void adopt_scanned(const core::WorkItem& item);
+  bool is_answered(const core::WorkItem& item);
   void park_overrun();
   void next_suspect();
   void scan_some();
@@ -180,6 +183,7 @@ class Engine {
   Group pending_;
   std::optional<Group> retry_;
   Duration retry_at_{0};
+  std::string retry_reason_;
   Duration retry_backoff_{0};
   bool group_out_ = false;
   bool stopping_ = false;

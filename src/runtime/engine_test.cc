@@ -196,6 +196,38 @@ TEST_P(EngineTest, a_second_engine_takes_over_when_the_lease_ran_out) {
   EXPECT_EQ(state.job.completions, 1u);
 }
 
+// Found by the storm: a job that was loaded before its worker was known stayed in memory, and the look for
+// waiting work passed it over.
+TEST_P(EngineTest, work_of_a_job_in_memory_is_run_when_its_worker_comes_later) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("late").trigger("t").worker("a", "comes.later").after("t").build());
+  bench.submit("j1", "late");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  ASSERT_EQ(bench.engine->hot_jobs(), 1u);
+  ASSERT_EQ(bench.state("j1").job.status, core::JobStatus::running);
+  bench.engine->serve(Topic("comes.later"));
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+}
+
+// Found by the storm: the answer brought its job into memory, and the item it answered was begun again.
+TEST_P(EngineTest, an_answer_for_a_job_that_is_not_in_memory_does_not_begin_its_work_again) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("late").trigger("t").worker("a", "comes.later").after("t").build());
+  bench.submit("j1", "late");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  bench.clock.advance(std::chrono::seconds(11));
+  bench.boot(GetParam(), "e2", 2);
+  bench.engine->serve(Topic("comes.later"));
+  int handed_out = 0;
+  bench.run([&](const core::WorkItem& item) {
+    ++handed_out;
+    return reply(item);
+  });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+  EXPECT_EQ(handed_out, 1);
+}
+
 TEST_P(EngineTest, a_taken_job_id_is_answered_with_the_run_that_has_it) {
   Bench bench(GetParam());
   bench.deploy(chain());

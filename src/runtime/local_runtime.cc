@@ -36,6 +36,8 @@ EngineOptions engine_options(const RuntimeOptions& options, Duration lease, cons
   return result;
 }
 
+Error stopped() { return {ErrorCode::retry_later, "this runtime is stopped; open the store again to submit"}; }
+
 Status check_request(const JobRequest& request) {
   for (const auto& [what, name] : {std::pair<const char*, const std::string&>{"job id", request.id},
                                    {"graph name", request.graph},
@@ -74,9 +76,11 @@ Status LocalRuntime::serve(const std::string& topic, Worker worker) {
 
 Status LocalRuntime::start() {
   const std::lock_guard lock(life_mutex_);
-  if (running_) return Error{ErrorCode::already_done, "the runtime runs already"};
-  running_ = true;
+  if (life_ == Life::running) return Error{ErrorCode::already_done, "the runtime runs already"};
+  if (life_ == Life::stopped) return Error{ErrorCode::invalid, "a stopped runtime stays stopped; open the store again"};
+  life_ = Life::running;
   store_.on_doorbell([this] { commands_.push(Signal::look); });
+  store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
   pool_ = std::make_unique<WorkerPool>(options_.worker_threads, [this](WorkAnswer answer) { commands_.push(std::move(answer)); });
   engine_.add_slots(options_.worker_queue);
   committer_ = std::thread([this] { run_committer(); });
@@ -86,13 +90,16 @@ Status LocalRuntime::start() {
 
 void LocalRuntime::stop() {
   const std::lock_guard lock(life_mutex_);
-  if (!running_) return;
+  if (life_ != Life::running) return;
   commands_.push(Signal::stop);
   engine_thread_.join();
   pool_.reset();
   groups_.push(std::nullopt);
   committer_.join();
-  running_ = false;
+  life_ = Life::stopped;
+  // Submits that came after the engine's last look: their callers wait for an answer.
+  for (Command& command : commands_.close())
+    if (auto* late = std::get_if<SubmitCommand>(&command)) late->done(stopped());
 }
 
 Result<Submission> LocalRuntime::submit(JobRequest request) {
@@ -108,8 +115,15 @@ void LocalRuntime::submit(JobRequest request, std::function<void(Result<Submissi
   SubmitCommand command{SubmitRequest{Namespace(request.name_space), JobId(request.id), GraphName(request.graph),
                                       std::move(request.input)},
                         done};
-  if (!commands_.try_push(std::move(command), limits::submits_waiting_max))
-    done(Error{ErrorCode::retry_later, format("{} commands wait already (submits_waiting_max)", limits::submits_waiting_max)});
+  if (life_ == Life::made)
+    return done(Error{ErrorCode::invalid, format("job {} cannot be submitted before start()", request.id)});
+  switch (commands_.try_push(std::move(command), limits::submits_waiting_max)) {
+    case CommandQueue<Command>::Taken::yes: return;
+    case CommandQueue<Command>::Taken::closed: return done(stopped());
+    case CommandQueue<Command>::Taken::full:
+      return done(Error{ErrorCode::retry_later,
+                        format("{} commands wait already (submits_waiting_max)", limits::submits_waiting_max)});
+  }
 }
 
 Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
@@ -152,17 +166,21 @@ Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
 
 void LocalRuntime::run_engine() {
   pthread_setname_np(pthread_self(), "pawl-engine");
-  engine_.tick();
   std::vector<Command> batch;
-  while (!(stopping_ && engine_.drained() && !committing_)) {
+  // What was served before start() is known before the first job is looked at.
+  commands_.take_all(batch, Duration{0});
+  for (Command& command : batch) obey(command);
+  batch.clear();
+  engine_.tick();
+  while (!may_end()) {
     engine_.pump();
     pool_->give(std::exchange(dispatched_, {}));
     if (commit_something()) continue;
+    owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
     commands_.take_all(batch, time_to_sleep());
     for (Command& command : batch) obey(command);
     batch.clear();
     engine_.tick();
-    owns_.store(engine_.owns_anything(), std::memory_order_relaxed);
   }
   engine_.release_lanes();
   if (auto group = engine_.take_group()) {
@@ -170,6 +188,14 @@ void LocalRuntime::run_engine() {
     engine_.finished(std::move(*group), std::move(result));
   }
   owns_.store(false);
+  for (auto& [ticket, done] : tickets_) done(stopped());
+  tickets_.clear();
+}
+
+// What is given up here was not promised to anybody: an answer that is not committed is asked for again.
+bool LocalRuntime::may_end() const {
+  if (!stopping_ || committing_) return false;
+  return engine_.drained() || (engine_.store_refuses() && clock_.monotonic() > stop_by_);
 }
 
 bool LocalRuntime::commit_something() {
@@ -228,6 +254,7 @@ void LocalRuntime::obey(Command& command) {
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
                    if (signal == Signal::stop) {
                      stopping_ = true;
+                     stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
                      engine_.stop();
                    }
                  },

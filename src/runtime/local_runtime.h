@@ -72,20 +72,23 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void run_committer();
   void obey(Command& command);
   bool commit_something();  // false: nothing to commit now
+  bool may_end() const;
   std::optional<Duration> time_to_sleep() const;
 
   const RuntimeOptions options_;
   const SystemClock clock_;
+  // Before the store: its threads push into it for as long as the store is open.
+  CommandQueue<Command> commands_;
   OpenedStore store_;
   GraphCatalog graphs_;
   Waiters waiters_;
   std::function<void(const Event&)> observer_;              // constant after start()
   std::function<void(const std::string&)> reporter_;        // constant after start()
-  CommandQueue<Command> commands_;
   CommandQueue<std::optional<Group>> groups_;               // to the committer; none: end
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;
-  bool running_ = false;                                    // guarded by life_mutex_
+  enum class Life : std::uint8_t { made, running, stopped };
+  std::atomic<Life> life_{Life::made};                      // written under life_mutex_
 
   // Owned by the engine's thread.
   Engine engine_;
@@ -95,6 +98,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Ticket next_ticket_ = 1;
   bool committing_ = false;
   bool stopping_ = false;
+  Duration stop_by_{0};  // even if the store takes no writes by then
 
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;

@@ -21,7 +21,7 @@ Result<OpenedStore> open_store(const std::string& where, const Clock& clock) {
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
   opened.on_doorbell = [raw](std::function<void()> ring) { raw->on_doorbell(std::move(ring)); };
-  opened.on_owner_gone = [](const auto&) {};
+  opened.on_owner_gone = [raw](std::function<void()> gone) { raw->on_owner_gone(std::move(gone)); };
   opened.stats = [raw] {
     const auto stats = raw->stats();
     return RuntimeStats{stats.commits, stats.operations, stats.row_writes, stats.log_bytes};

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <exception>
+#include <optional>
 
 #include "base/format.h"
 #include "base/limits.h"
@@ -25,17 +26,19 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-Reply fitting(Reply reply) {
-  if (reply.data().size() <= limits::payload_bytes_max) return reply;
+bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
+
+Reply too_large(std::size_t bytes) {
   return Reply::error(quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
-                                    reply.data().size(), limits::payload_bytes_max)),
+                                    bytes, limits::payload_bytes_max)),
                       code_too_large);
 }
 
 // The one place where a worker's exceptions end.
 Reply call(const Worker& worker, Work& work) {
   try {
-    return fitting(worker(work));
+    Reply reply = worker(work);
+    return fits(reply.data()) ? std::move(reply) : too_large(reply.data().size());
   } catch (const std::exception& error) {
     return Reply::error(quoted(error.what()), code_exception);
   } catch (...) {
@@ -92,7 +95,10 @@ void WorkerPool::run(Task& task) {
   const core::WorkItem& item = task.item;
   WorkAnswer answer{item.run, item.activity, item.token, item.request};
   std::uint64_t pending = 0;
+  std::optional<std::size_t> oversized;  // an interim answer that no store takes: the work fails for it
   const auto send_pending = [&](Payload data, std::int32_t code) {
+    if (!fits(data)) oversized = data.size();
+    if (oversized) return;
     WorkAnswer interim = answer;
     interim.status = core::ReplyStatus::pending;
     interim.code = code;
@@ -101,7 +107,8 @@ void WorkerPool::run(Task& task) {
     answer_(std::move(interim));
   };
   Work work(item.topic, item.run, item.request.text(), item.runs, item.input, send_pending);
-  const Reply reply = call(*task.worker, work);
+  Reply reply = call(*task.worker, work);
+  if (oversized) reply = too_large(*oversized);
   answer.status = reply.status() == Reply::Status::error ? core::ReplyStatus::error : core::ReplyStatus::success;
   answer.code = reply.code();
   answer.data = reply.data();

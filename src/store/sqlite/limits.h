@@ -17,6 +17,8 @@ inline constexpr int checkpoint_rounds_max = 3;      // copies beside the writer
 inline constexpr int cache_kib = 64 << 10;           // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
 inline constexpr std::size_t problems_max = 20;      // lines of a verify() report
+inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
+inline constexpr int owner_retries = 8;  // after a report that the owner is gone
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
 }  // namespace pawl::store::sqlite::limits

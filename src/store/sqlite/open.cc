@@ -165,7 +165,11 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Opt
       {canonical.empty() ? path : canonical, mode, options.vfs, options.busy_wait});
   if (!opened) return opened.error();
   Connection& connection = **opened;
-  auto done = is_new ? prepare_new(connection, options) : Status{};
+  // Asked of SQLite, not of the file's size: a process that was killed while it made the file left a
+  // journal, and reading it takes the file back to nothing.
+  const auto pages = connection.read_number("PRAGMA page_count");
+  if (!pages) return pages.error();
+  auto done = *pages == 0 ? prepare_new(connection, options) : Status{};
   if (done) done = set_up_writer(connection, options);
   if (done) done = migrate(connection, steps);
   if (done) done = check_small_tables(connection);

@@ -1,6 +1,7 @@
 // OwnerLock: which process owns the lanes of a file. An operating-system lock on `<file>-owner`: it
 // ends with the process, however that ends, and costs nothing while it is held. The lock file
-// stays; it is empty.
+// stays; it is empty. Only the owner has it open for writing: the close of that descriptor is what
+// OwnerWatch hears in other processes.
 //
 // Threads: any.
 #pragma once
@@ -22,11 +23,13 @@ class OwnerLock final : public Ownership {
 
   Result<bool> try_own() override;  // true: this process owns it, since now or since before
   bool owned() const;
+  const std::string& path() const { return path_; }
 
  private:
   const std::string path_;
   mutable std::mutex mutex_;
-  int file_ = -1;  // guarded by mutex_; open exactly while owned
+  int file_ = -1;    // guarded by mutex_; open exactly while owned, as is
+  int writer_ = -1;  // the same file, open for writing; closed after the lock is free
 };
 
 }  // namespace pawl::store::sqlite

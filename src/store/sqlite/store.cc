@@ -11,6 +11,7 @@
 #include "store/sqlite/doorbell.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/owner_lock.h"
+#include "store/sqlite/owner_watch.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/writer.h"
 
@@ -74,6 +75,7 @@ class Store::Parts {
       if (!owner_before) listen();
     } else {
       ringer_.ring();
+      watch_owner();
     }
     return outcomes;
   }
@@ -85,6 +87,7 @@ class Store::Parts {
   }
 
   void on_doorbell(std::function<void()> ring) { ring_ = std::move(ring); }
+  void on_owner_gone(std::function<void()> gone) { gone_ = std::move(gone); }
 
   // Some reader that is free, or the first one that gets free.
   template <class Read>
@@ -129,6 +132,14 @@ class Store::Parts {
     if (bell) doorbell_ = std::move(*bell);
   }
 
+  // Called by the committing thread only.
+  void watch_owner() {
+    if (!gone_ || owner_watch_) return;
+    auto watch = OwnerWatch::start({lock_.path(), [this] { return try_own(); }, gone_});
+    // Tried again at the next commit.
+    if (watch) owner_watch_ = std::move(*watch);
+  }
+
   void die(int code) {
     const std::string message = format(
         "pawl: a sync of {} failed ({}): what was written may be lost, so this process ends; check "
@@ -148,7 +159,7 @@ class Store::Parts {
   Ringer ringer_;
   const std::string path_;
   std::uint64_t frame_bytes_ = 0;
-  std::function<void()> ring_;
+  std::function<void()> ring_, gone_;
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
   std::mutex writer_mutex_;         // the writer commits, or the checkpointer has it paused
@@ -160,7 +171,8 @@ class Store::Parts {
 
   std::atomic<std::uint64_t> commits_{0}, operations_{0}, row_writes_{0}, log_bytes_{0};
   std::atomic<std::size_t> turn_{0};
-  std::unique_ptr<Checkpointer> checkpointer_;  // last: its thread uses the writer's mutex
+  std::unique_ptr<Checkpointer> checkpointer_;  // its thread uses the writer's mutex
+  std::unique_ptr<OwnerWatch> owner_watch_;     // last: its thread uses the lock and the doorbell
 };
 
 Store::Store(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -178,6 +190,7 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
 Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
 void Store::on_doorbell(std::function<void()> ring) { parts_->on_doorbell(std::move(ring)); }
+void Store::on_owner_gone(std::function<void()> gone) { parts_->on_owner_gone(std::move(gone)); }
 Stats Store::stats() const { return parts_->stats(); }
 
 Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {

@@ -75,6 +75,9 @@ class Store final : public pawl::store::Store {
   // Calls `ring` from a thread of the store whenever another process committed something. Set it
   // once, before the first AcquireLane or try_own().
   void on_doorbell(std::function<void()> ring);
+  // Calls `gone` from a thread of the store, once, when this process has become the owner because
+  // the other one is gone: AcquireLane will succeed now. Set it before the first AcquireLane.
+  void on_owner_gone(std::function<void()> gone);
 
   Stats stats() const;
   // Reads the whole file and checks every page, row and index entry: slow. `corrupt` lists what it

@@ -11,9 +11,7 @@ bool WorkDesk::take_slot() {
 }
 
 bool WorkDesk::end(const WorkRef& ref, core::WorkToken token) {
-  const auto found = running_.find(ref);
-  if (found == running_.end() || found->second != token) return false;
-  running_.erase(found);
+  if (running_.erase(WorkRun{ref, token}) == 0) return false;
   if (suspect_out_ == ref) suspect_out_.reset();
   return true;
 }

@@ -138,7 +138,7 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
     if (slot == Slot::taken) desk_.give_slot();
     return;
   }
-  if (!desk_.serves(item.topic) || desk_.is_running(ref, item.token)) return;
+  if (!desk_.serves(item.topic) || desk_.is_claiming(ref) || desk_.is_running(ref, item.token)) return;
   if (claimed && item.epoch == core::Epoch(0)) return;  // with a remote worker, under its own lease
   // Claimed by this engine in the bundle that made it, and begun here at most once: `running` would know.
   const bool ours = claimed && item.runs == 1 && item.worker == options_.name &&

@@ -1,5 +1,6 @@
 #include "runtime/work_desk.h"
 
+#include "base/invariant.h"
 #include "base/limits.h"
 
 namespace pawl::runtime {
@@ -10,6 +11,12 @@ bool WorkDesk::take_slot() {
   return true;
 }
 
+void WorkDesk::begin(const WorkRef& ref, core::WorkToken token) {
+  claiming_.erase(ref);
+  const bool is_new = running_.insert(WorkRun{ref, token}).second;
+  invariant(is_new, "a run of an item begins once: its slot comes back once");
+}
+
 bool WorkDesk::end(const WorkRef& ref, core::WorkToken token) {
   if (running_.erase(WorkRun{ref, token}) == 0) return false;
   if (suspect_out_ == ref) suspect_out_.reset();
@@ -17,6 +24,7 @@ bool WorkDesk::end(const WorkRef& ref, core::WorkToken token) {
 }
 
 void WorkDesk::claim_failed(const WorkRef& ref) {
+  claiming_.erase(ref);
   if (suspect_out_ == ref) suspect_out_.reset();
   give_slot();
 }
@@ -39,6 +47,7 @@ std::optional<WaitingWork> WorkDesk::next_waiting() {
   const WaitingWork work = queue->front();
   queue->pop_front();
   waiting_refs_.erase(work.ref);
+  claiming_.insert(work.ref);
   if (queue == &suspects_) suspect_out_ = work.ref;
   return work;
 }

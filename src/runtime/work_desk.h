@@ -54,7 +54,7 @@ class WorkDesk {
   void give_slot() { ++free_; }
   std::size_t free() const { return free_; }
 
-  void begin(const WorkRef& ref, core::WorkToken token) { running_.insert(WorkRun{ref, token}); }
+  void begin(const WorkRef& ref, core::WorkToken token);
   // Ends what runs under `token`; false when that item is not with a local worker (any more).
   bool end(const WorkRef& ref, core::WorkToken token);
   bool is_running(const WorkRef& ref, core::WorkToken token) const { return running_.contains(WorkRun{ref, token}); }
@@ -66,6 +66,8 @@ class WorkDesk {
   void wait(const WaitingWork& work);
   // The next item to claim, if a slot is free for it.
   std::optional<WaitingWork> next_waiting();
+  // Its claim is on its way: the store may show it as ours before the reply is here.
+  bool is_claiming(const WorkRef& ref) const { return claiming_.contains(ref); }
   // True once after `wait` had to drop something: the queue must be read again from the store.
   bool take_overflow();
 
@@ -81,6 +83,7 @@ class WorkDesk {
   std::deque<WaitingWork> suspects_;
   std::optional<WorkRef> suspect_out_;
   std::unordered_set<WorkRef, WorkRefHash> waiting_refs_;
+  std::unordered_set<WorkRef, WorkRefHash> claiming_;
   bool overflow_ = false;
 };
 

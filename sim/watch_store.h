@@ -48,6 +48,7 @@ class WatchStore final : public store::Store {
   }
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override;
+  core::Guid id() const override { return inner_.id(); }
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
   Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override { return inner_.read_pool(pool); }

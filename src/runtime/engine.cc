@@ -60,6 +60,12 @@ void Engine::answer(WorkAnswer answer) {
   deliver(answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
 }
 
+void Engine::give_back(const core::WorkItem& item) {
+  if (!desk_.end(WorkRef{item.run, item.activity}, item.token)) return;
+  desk_.give_slot();
+  push(store::ReleaseWork{item.run, item.activity, item.token});
+}
+
 void Engine::inbox_changed() {
   blocked_.clear();
   for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, true);
@@ -72,11 +78,12 @@ void Engine::ownership_changed() {
 
 void Engine::tick() {
   const Duration now = clock_.monotonic();
-  if (!stopping_)
-    for (store::Operation& operation : lanes_.due(options_.name, now)) {
-      if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
-      push(std::move(operation));
-    }
+  // A stopping engine keeps what it has until its workers are done, and takes nothing new.
+  const auto wants = stopping_ ? LaneTable::Wants::renewals : LaneTable::Wants::everything;
+  for (store::Operation& operation : lanes_.due(options_.name, now, wants)) {
+    if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
+    push(std::move(operation));
+  }
   for (const core::LaneId lane : rescans_) scan(lane, false);
   rescans_.clear();
   auto unread = std::move(unread_);
@@ -92,19 +99,20 @@ void Engine::release_lanes() {
 }
 
 std::optional<Duration> Engine::next_wake() const {
-  std::optional<Duration> wake = stopping_ ? std::nullopt : lanes_.next_due();
+  std::optional<Duration> wake = lanes_.next_due();
   const auto sooner = [&](Duration at) {
     if (!wake || at < *wake) wake = at;
   };
   if (retry_) sooner(retry_at_);
   // Reads that failed, and scans that could not go on, are tried again.
-  if (!unread_.empty() || !rescans_.empty() || !scans_.empty())
+  if (!unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty())
     sooner(clock_.monotonic() + std::chrono::milliseconds(20));
   return wake;
 }
 
 bool Engine::drained() const {
-  return !group_out_ && !retry_ && pending_.operations.empty() && ready_.empty() && desk_.running() == 0;
+  return !group_out_ && !retry_ && pending_.operations.empty() && ready_.empty() && unread_.empty() &&
+         desk_.running() == 0;
 }
 
 void Engine::push(store::Operation operation, Ticket ticket) {
@@ -116,14 +124,13 @@ void Engine::pump() {
   if (desk_.take_overflow()) inbox_changed();
   scan_some();
   park_overrun();
-  std::size_t bundles = pending_.operations.size();
-  while (!ready_.empty() && bundles < options_.bundles_per_group_max) {
+  // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
+  while (!ready_.empty() && bundles_pending_ < options_.bundles_per_group_max) {
     HotJob* job = jobs_.find(ready_.front());
     ready_.pop_front();
     if (job == nullptr || !job->ready) continue;
     job->ready = false;
     decide_job(*job);
-    bundles = pending_.operations.size();
   }
   if (!stopping_) claim_waiting();
 }
@@ -139,6 +146,7 @@ std::optional<Group> Engine::take_group() {
     if (pending_.operations.empty()) return std::nullopt;
     group = std::move(pending_);
     pending_ = Group{};
+    bundles_pending_ = 0;
   }
   group.asked_at = clock_.monotonic();
   group_out_ = true;
@@ -179,6 +187,7 @@ void Engine::decide_job(HotJob& job) {
 void Engine::launch(HotJob& job, core::Bundle bundle) {
   job.in_flight = true;
   job.bundle = bundle.id;
+  ++bundles_pending_;
   push(std::move(bundle));
 }
 

@@ -98,6 +98,7 @@ class Engine {
   void add_slots(std::size_t count) { desk_.add_slots(count); }
   void submit(SubmitRequest request, Ticket ticket);
   void answer(WorkAnswer answer);
+  void give_back(const core::WorkItem& item);  // dispatched, but no worker began it
   void inbox_changed();  // something may have been delivered by others: look
   void ownership_changed();  // lanes may have become free: ask for them
   void tick();           // time passed
@@ -146,6 +147,7 @@ class Engine {
   void settle_claim(const store::ClaimItem& claim, store::Outcome outcome);
   void settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at);
   void retry_later(Group group, const Error& error);
+  void refuse_pending_submits(const Error& error);
   void absorb(HotJob& job, const core::Bundle& bundle);
   void reject(HotJob& job, const std::string& reason);
   void give_back_slots(const core::Bundle& bundle);
@@ -188,6 +190,7 @@ class Engine {
   std::unordered_map<RunId, std::vector<core::Delivery>> unread_;  // loads that failed: tried again by tick()
   std::unordered_set<RunId> blocked_;                              // their graph is not deployed here
   Group pending_;
+  std::size_t bundles_pending_ = 0;
   std::optional<Group> retry_;
   Duration retry_at_{0};
   std::string retry_reason_;

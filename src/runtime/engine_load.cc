@@ -38,19 +38,6 @@ void Engine::deliver(RunId run, core::Delivery delivery) {
   make_ready(*job);
 }
 
-namespace {
-
-// Whether an answer to this item waits in `deliveries`: then nobody needs to run it again.
-bool is_answered(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
-  return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
-    const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return response != nullptr && response->activity == item.activity && response->token == item.token &&
-           response->status != core::ReplyStatus::pending;
-  });
-}
-
-}  // namespace
-
 HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
   if (HotJob* known = jobs_.find(run)) {
     for (core::Delivery& delivery : unstored) known->queue.push_back(std::move(delivery));
@@ -87,8 +74,9 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
   std::vector<core::WorkItem> items;
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
-  for (const core::WorkItem& item : items)
-    if (!is_answered(job.queue, item)) adopt(item, Slot::wanted);
+  // A parked job's work is not handed out: nobody would take the answer.
+  if (job.state.job.status == core::JobStatus::running)
+    for (const core::WorkItem& item : items) adopt(item, Slot::wanted);
   if (job.queue.empty()) jobs_.idle(job);
   else make_ready(job);
   return &job;
@@ -129,12 +117,12 @@ void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
   adopt(*item, Slot::wanted);
 }
 
-// Whether a local worker ended it and its answer is not committed yet.
+// Whether its final answer waits here, not committed yet: then nobody needs to run it again.
 bool Engine::is_answered(const core::WorkItem& item) {
   const auto answers = [&](const core::Delivery& delivery) {
     const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return delivery.origin == core::Origin::unstored && response != nullptr && response->activity == item.activity &&
-           response->token == item.token && response->status != core::ReplyStatus::pending;
+    return response != nullptr && response->activity == item.activity && response->token == item.token &&
+           response->status != core::ReplyStatus::pending;
   };
   if (const HotJob* job = jobs_.find(item.run))
     return std::any_of(job->queue.begin(), job->queue.end(), answers);
@@ -169,7 +157,11 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
 // worker, or its answer is on the way; the rest had no worker when it was put, or no room in the queue.
 void Engine::adopt_scanned(const core::WorkItem& item) {
   HotJob* job = jobs_.find(item.run);
-  if (job == nullptr) return adopt(item, Slot::wanted);
+  if (job == nullptr) {
+    // Loading it adopts its work, unless it is parked or its graph is not here: its answer could not be taken.
+    if (!unread_.contains(item.run) && !blocked_.contains(item.run)) load(item.run, {});
+    return;
+  }
   const core::WorkItem* own = job->state.find_work(item.activity);
   if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lanes_.epoch(core::lane_of(item.run))))
     adopt(*own, Slot::wanted);

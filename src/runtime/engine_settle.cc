@@ -42,10 +42,25 @@ void Engine::retry_later(Group group, const Error& error) {
     }
   }
   if (kept.operations.empty()) return;
+  refuse_pending_submits(error);
   retry_backoff_ = std::clamp(retry_backoff_ * 2, retry_backoff_min, retry_backoff_max);
   retry_at_ = clock_.monotonic() + retry_backoff_;
   retry_reason_ = error.detail;
   retry_ = std::move(kept);
+}
+
+// Callers whose submit would only wait behind what cannot be written hear it now.
+void Engine::refuse_pending_submits(const Error& error) {
+  Group kept;
+  for (std::size_t i = 0; i < pending_.operations.size(); ++i) {
+    if (std::holds_alternative<store::Submit>(pending_.operations[i])) {
+      events_.submitted(pending_.tickets[i], error);
+    } else {
+      kept.operations.push_back(std::move(pending_.operations[i]));
+      kept.tickets.push_back(pending_.tickets[i]);
+    }
+  }
+  pending_ = std::move(kept);
 }
 
 void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at) {
@@ -76,6 +91,7 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
       give_back_slots(bundle);
       return reload(bundle.entity);
     case OutcomeKind::fenced:
+      events_.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
       give_back_slots(bundle);
       lane_lost(core::lane_of(bundle.entity));
       return lanes_.lost(core::lane_of(bundle.entity), clock_.monotonic());
@@ -167,7 +183,10 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
   switch (outcome.kind) {
     case OutcomeKind::committed: break;
     case OutcomeKind::already_done:
-    case OutcomeKind::exists: return events_.submitted(ticket, Submitted{outcome.run, false});
+    case OutcomeKind::exists:
+      // Perhaps by an earlier try of ours whose reply was lost: then its start message has no taker yet.
+      if (lanes_.owns(submit.lane, clock_.monotonic()) && jobs_.find(outcome.run) == nullptr) load(outcome.run, {});
+      return events_.submitted(ticket, Submitted{outcome.run, false});
     case OutcomeKind::outcome_unknown:
       // If it was accepted, its start message waits in the store and nobody will hand it over.
       if (lanes_.owns(submit.lane, clock_.monotonic())) scan(submit.lane, false);

@@ -45,12 +45,15 @@ std::vector<core::LaneId> LaneTable::all() const {
   return result;
 }
 
-std::vector<store::Operation> LaneTable::due(const std::string& owner, Duration monotonic) {
+std::vector<store::Operation> LaneTable::due(const std::string& owner, Duration monotonic, Wants wants) {
   std::vector<store::Operation> operations;
   for (auto& [lane, state] : lanes_) {
     if (state.asked || state.waits || monotonic < state.ask_at) continue;
     if (state.owned && state.expires && monotonic < state.usable_until) {
       operations.emplace_back(store::RenewLane{lane, state.epoch, lease_});
+    } else if (wants == Wants::renewals) {
+      state.waits = true;  // nobody will want it any more
+      continue;
     } else if (!state.owned || state.expires) {
       state.owned = false;
       operations.emplace_back(store::AcquireLane{lane, owner, lease_});

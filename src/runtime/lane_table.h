@@ -24,8 +24,9 @@ class LaneTable {
   std::vector<core::LaneId> owned(Duration monotonic) const;
   std::vector<core::LaneId> all() const;
 
+  enum class Wants : std::uint8_t { everything, renewals };
   // What to ask of the store now: lanes to renew or to try to take.
-  std::vector<store::Operation> due(const std::string& owner, Duration monotonic);
+  std::vector<store::Operation> due(const std::string& owner, Duration monotonic, Wants wants = Wants::everything);
   // When due() will next have something to say; none: never.
   std::optional<Duration> next_due() const;
 

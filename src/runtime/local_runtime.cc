@@ -21,6 +21,15 @@ namespace {
 // would have been decided meanwhile.
 constexpr std::size_t inline_operations_max = 8;
 
+constexpr Duration wait_max = std::chrono::hours(24 * 365);
+constexpr Duration wait_slice_owner = std::chrono::seconds(10);
+constexpr Duration wait_slice_guest = std::chrono::milliseconds(50);
+
+// Closed with its completion tasks done, or stopped until a person sees to it.
+bool has_ended(const core::JobRow& job) {
+  return (core::is_closed(job.status) && job.completions > 0) || job.status == core::JobStatus::parked;
+}
+
 std::uint64_t unique_seed(const Clock& clock) {
   static std::atomic<std::uint64_t> count{0};
   return Random::mix(static_cast<std::uint64_t>(clock.now().micros()) ^ (static_cast<std::uint64_t>(getpid()) << 40)) +
@@ -81,7 +90,7 @@ Status LocalRuntime::start() {
   life_ = Life::running;
   store_.on_doorbell([this] { commands_.push(Signal::look); });
   store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
-  pool_ = std::make_unique<WorkerPool>(options_.worker_threads, [this](WorkAnswer answer) { commands_.push(std::move(answer)); });
+  pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(), [this](WorkAnswer answer) { commands_.push(std::move(answer)); });
   engine_.add_slots(options_.worker_queue);
   committer_ = std::thread([this] { run_committer(); });
   engine_thread_ = std::thread([this] { run_engine(); });
@@ -103,6 +112,8 @@ void LocalRuntime::stop() {
 }
 
 Result<Submission> LocalRuntime::submit(JobRequest request) {
+  if (std::this_thread::get_id() == engine_id_.load())
+    return Error{ErrorCode::invalid, "an observer cannot wait for a submit: use the form with a callback"};
   std::promise<Result<Submission>> promise;
   auto future = promise.get_future();
   submit(std::move(request), [&](Result<Submission> result) { promise.set_value(std::move(result)); });
@@ -132,11 +143,20 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
   if (!stored) return stored.error();
   if (!*stored) return Error{ErrorCode::not_found, format("no job has run id {}", run.raw())};
   const core::JobRow& job = (*stored)->state.job;
-  const bool ended = core::is_closed(job.status) && job.completions > 0;
-  if (ended || job.status == core::JobStatus::parked) return view_of(job);
-  auto end = place.wait(at_most);
-  if (!end) return Error{ErrorCode::retry_later, format("job {} has not ended yet", job.id.raw())};
-  return std::move(*end);
+  if (has_ended(job)) return view_of(job);
+  const Duration until = clock_.monotonic() + std::min(at_most, wait_max);
+  for (;;) {
+    // The owner's engine tells us. Another process tells nobody here, so then the store is asked now and then.
+    const Duration left = until - clock_.monotonic();
+    if (auto end = place.wait(owns() ? std::min(left, wait_slice_owner) : std::min(left, wait_slice_guest)))
+      return std::move(*end);
+    if (!owns()) {
+      const auto again = store_.store->read_job(run);
+      if (!again) return again.error();
+      if (*again && has_ended((*again)->state.job)) return view_of((*again)->state.job);
+    }
+    if (left <= Duration{0}) return Error{ErrorCode::retry_later, format("job {} has not ended yet", job.id.raw())};
+  }
 }
 
 Result<std::optional<RunId>> LocalRuntime::find(const std::string& job_id, const std::string& name_space) {
@@ -166,6 +186,7 @@ Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
 
 void LocalRuntime::run_engine() {
   pthread_setname_np(pthread_self(), "pawl-engine");
+  engine_id_.store(std::this_thread::get_id());
   std::vector<Command> batch;
   // What was served before start() is known before the first job is looked at.
   commands_.take_all(batch, Duration{0});
@@ -256,6 +277,8 @@ void LocalRuntime::obey(Command& command) {
                      stopping_ = true;
                      stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
                      engine_.stop();
+                     for (const WorkerPool::Task& task : pool_->take_back()) engine_.give_back(task.item);
+                     for (const WorkerPool::Task& task : std::exchange(dispatched_, {})) engine_.give_back(task.item);
                    }
                  },
              },

@@ -79,13 +79,14 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   const SystemClock clock_;
   // Before the store: its threads push into it for as long as the store is open.
   CommandQueue<Command> commands_;
-  OpenedStore store_;
+  OpenedStore store_;                                       // after commands_: its doorbell pushes to them
   GraphCatalog graphs_;
   Waiters waiters_;
   std::function<void(const Event&)> observer_;              // constant after start()
   std::function<void(const std::string&)> reporter_;        // constant after start()
   CommandQueue<std::optional<Group>> groups_;               // to the committer; none: end
   std::atomic<bool> owns_{false};
+  std::atomic<std::thread::id> engine_id_{};
   std::mutex life_mutex_;
   enum class Life : std::uint8_t { made, running, stopped };
   std::atomic<Life> life_{Life::made};                      // written under life_mutex_

@@ -41,8 +41,9 @@ void WorkDesk::wait(const WaitingWork& work) {
 
 std::optional<WaitingWork> WorkDesk::next_waiting() {
   std::deque<WaitingWork>* queue = nullptr;
-  if (!waiting_.empty()) queue = &waiting_;
-  else if (!suspects_.empty() && !suspect_out_) queue = &suspects_;
+  // A suspect has its turn whenever none is out: a busy queue must not keep it waiting for ever.
+  if (!suspects_.empty() && !suspect_out_) queue = &suspects_;
+  else if (!waiting_.empty()) queue = &waiting_;
   if (queue == nullptr || !take_slot()) return std::nullopt;
   const WaitingWork work = queue->front();
   queue->pop_front();

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <exception>
+#include <iterator>
 #include <optional>
 
 #include "base/format.h"
@@ -40,7 +41,7 @@ Reply call(const Worker& worker, Work& work) {
     Reply reply = worker(work);
     return fits(reply.data()) ? std::move(reply) : too_large(reply.data().size());
   } catch (const std::exception& error) {
-    return Reply::error(quoted(error.what()), code_exception);
+    return Reply::error(quoted(std::string_view(error.what()).substr(0, limits::reason_bytes_max)), code_exception);
   } catch (...) {
     return Reply::error(quoted("the worker threw something that is not a std::exception"), code_exception);
   }
@@ -48,7 +49,8 @@ Reply call(const Worker& worker, Work& work) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(std::size_t threads, std::function<void(WorkAnswer)> answer) : answer_(std::move(answer)) {
+WorkerPool::WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkAnswer)> answer)
+    : store_(store), answer_(std::move(answer)) {
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
 }
 
@@ -71,6 +73,13 @@ void WorkerPool::give(std::vector<Task> tasks) {
     for (Task& task : tasks) tasks_.push_back(std::move(task));
   }
   for (std::size_t i = 0; i < wake; ++i) ready_.notify_one();
+}
+
+std::vector<WorkerPool::Task> WorkerPool::take_back() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Task> tasks(std::make_move_iterator(tasks_.begin()), std::make_move_iterator(tasks_.end()));
+  tasks_.clear();
+  return tasks;
 }
 
 void WorkerPool::serve() {
@@ -106,7 +115,9 @@ void WorkerPool::run(Task& task) {
     interim.pending_index = pending++;
     answer_(std::move(interim));
   };
-  Work work(item.topic, item.run, item.request.text(), item.runs, item.input, send_pending);
+  // The request's guid is unique within its store; whoever is given the key serves many stores.
+  const core::Guid key{item.request.high ^ store_.high, item.request.low ^ store_.low};
+  Work work(item.topic, item.run, key.text(), item.runs, item.input, send_pending);
   Reply reply = call(*task.worker, work);
   if (oversized) reply = too_large(*oversized);
   answer.status = reply.status() == Reply::Status::error ? core::ReplyStatus::error : core::ReplyStatus::success;

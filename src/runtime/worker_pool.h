@@ -23,16 +23,19 @@ class WorkerPool {
     core::WorkItem item;
     std::shared_ptr<const Worker> worker;
   };
-  // `answer` is called on the pool's threads.
-  WorkerPool(std::size_t threads, std::function<void(WorkAnswer)> answer);
+  // `answer` is called on the pool's threads. `store` makes idempotency keys differ between stores.
+  WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkAnswer)> answer);
   ~WorkerPool();  // finishes what runs; what only waits is not begun
 
   void give(std::vector<Task> tasks);
+  // What was given and not begun: it will not be begun here.
+  std::vector<Task> take_back();
 
  private:
   void serve();
   void run(Task& task);
 
+  const core::Guid store_;
   const std::function<void(WorkAnswer)> answer_;
   std::mutex mutex_;
   std::condition_variable ready_;

@@ -72,6 +72,9 @@ class Store {
 
   virtual Instant now() const = 0;
 
+  // Tells this store from every other one, for ever.
+  virtual core::Guid id() const = 0;
+
   // Whether a bundle's Send goes straight into the target's inbox, in the sender's transaction. If not, it
   // waits in the outbox until the lane's owner delivers it.
   virtual bool sends_directly() const = 0;

@@ -89,6 +89,7 @@ class Store final : public pawl::store::Store {
   void heal();  // from now on nothing fails; not while another thread is inside
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
+  core::Guid id() const override { return inner_.id(); }
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
 

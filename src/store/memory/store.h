@@ -37,9 +37,11 @@ namespace pawl::store::memory {
 class Store final : public pawl::store::Store {
  public:
   // `clock` must outlive the store.
-  explicit Store(const Clock& clock) : clock_(clock) {}
+  explicit Store(const Clock& clock)
+      : clock_(clock), id_(core::Guid::of_run(RunId(static_cast<std::uint64_t>(clock.now().micros())))) {}
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
+  core::Guid id() const override { return id_; }
   Instant now() const override { return clock_.now(); }
   bool sends_directly() const override { return false; }
 
@@ -107,6 +109,7 @@ class Store final : public pawl::store::Store {
   void note_waiting(RunId run, const Inbox& inbox);
 
   const Clock& clock_;
+  const core::Guid id_;  // of the moment it was made: nothing of it outlives the process
 
   mutable std::mutex mutex_;  // guards everything below
   std::map<Pool, PoolInfo> pools_;

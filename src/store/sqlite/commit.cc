@@ -107,7 +107,7 @@ int Writer::finish_group() {
     if (sql_.put_next_run.run(id, lane.next_run) == Statement::failed)
       return sql_.put_next_run.code();
   }
-  if (sql_.count_commit.run(commits_) == Statement::failed) return sql_.count_commit.code();
+  if (sql_.count_commit.run(commits_, tag_) == Statement::failed) return sql_.count_commit.code();
   return SQLITE_OK;
 }
 
@@ -124,7 +124,8 @@ Error Writer::abandon(int code) {
 }
 
 // COMMIT itself failed. While the transaction is still open it can be rolled back; when it is gone,
-// the commit counter tells which way it went.
+// the commit counter tells which way it went: it and the tag are ours only if the commit was, since
+// another process may have reached the same number.
 Result<std::vector<Outcome>> Writer::failed_commit(int code, std::vector<Outcome> outcomes) {
   if (fault_of(code) == Fault::sync_failed) {
     sync_failure_ = code;
@@ -135,7 +136,7 @@ Result<std::vector<Outcome>> Writer::failed_commit(int code, std::vector<Outcome
   } else {
     Rows rows = sql_.read_commits.query();
     if (rows.next() && !rows.malformed()) {
-      if (rows.number(0) == commits_) return outcomes;
+      if (rows.number(0) == commits_ && rows.number(1) == tag_) return outcomes;
       return abandon(code);
     }
   }

@@ -43,6 +43,7 @@ Status Reader::prepare() {
   } entries[] = {
       {&begin_, "BEGIN"},
       {&end_, "COMMIT"},
+      {&store_id_, "SELECT store_id FROM store_state WHERE id = 1"},
       {&pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
       {&lane_, "SELECT epoch, owner FROM lanes WHERE lane = ?1"},
       {&run_, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
@@ -77,6 +78,17 @@ Status Reader::prepare() {
     if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   }
   return {};
+}
+
+Result<core::Guid> Reader::read_store_id() {
+  Rows rows = store_id_.query();
+  if (!rows.next()) {
+    if (rows.failed()) return error(rows);
+    return Error{ErrorCode::corrupt, "the store has no id"};
+  }
+  const core::Guid id = rows.guid(0);
+  if (rows.malformed()) return Error{ErrorCode::corrupt, "the store's id is malformed"};
+  return id;
 }
 
 Result<std::optional<PoolInfo>> Reader::read_pool(const Pool& pool) {

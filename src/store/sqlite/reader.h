@@ -24,6 +24,7 @@ class Reader {
   std::mutex& mutex() { return mutex_; }
   Connection& connection() { return *connection_; }
 
+  Result<core::Guid> read_store_id();
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool);
   Result<LaneInfo> read_lane(core::LaneId lane);
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id);
@@ -53,7 +54,7 @@ class Reader {
 
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
-  Statement begin_, end_;
+  Statement store_id_, begin_, end_;
   Statement pool_, lane_, run_, mailbox_of_key_;
   Statement job_, activities_, records_, work_of_, inbox_;
   Statement mailbox_, entries_;

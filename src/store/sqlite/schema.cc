@@ -13,8 +13,10 @@ namespace {
 constexpr const char* first_schema = R"sql(
 CREATE TABLE store_state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
-  commits INTEGER NOT NULL);                -- raised by every commit: tells whether a commit happened
-INSERT INTO store_state VALUES (1, 0);
+  commits INTEGER NOT NULL,                 -- raised by every commit, with
+  writer INTEGER NOT NULL,                  -- who made it: together they tell whether a commit happened
+  store_id BLOB NOT NULL);                  -- no other store has it
+INSERT INTO store_state VALUES (1, 0, 0, randomblob(16));
 
 CREATE TABLE pools (
   pool TEXT PRIMARY KEY,

@@ -41,6 +41,9 @@ class Store::Parts {
       if (!opened) return opened.error();
       reader = std::move(*opened);
     }
+    const auto id = parts->readers_.front()->read_store_id();
+    if (!id) return id.error();
+    parts->id_ = *id;
     auto copier = open_again(**first, options, Role::checkpointer);
     if (!copier) return copier.error();
     auto writer = Writer::open(std::move(*first), parts->clock(), parts->lock_);
@@ -58,7 +61,6 @@ class Store::Parts {
   }
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) {
-    const bool owner_before = lock_.owned();
     auto outcomes = [&] {
       const std::lock_guard lock(writer_mutex_);
       auto done = writer_->commit(group);
@@ -72,7 +74,7 @@ class Store::Parts {
     operations_.fetch_add(group.size(), std::memory_order_relaxed);
     checkpointer_->note_log_pages(log_pages_);
     if (lock_.owned()) {
-      if (!owner_before) listen();
+      listen();  // at the latest now: a group that failed may have been the one that took ownership
     } else {
       ringer_.ring();
       watch_owner();
@@ -101,6 +103,7 @@ class Store::Parts {
     return read(*readers_[turn]);
   }
 
+  const core::Guid& id() const { return id_; }
   const Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock_; }
 
   Stats stats() const {
@@ -159,6 +162,7 @@ class Store::Parts {
   Ringer ringer_;
   const std::string path_;
   std::uint64_t frame_bytes_ = 0;
+  core::Guid id_;
   std::function<void()> ring_, gone_;
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
@@ -187,6 +191,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, const Option
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
   return parts_->commit(group);
 }
+core::Guid Store::id() const { return parts_->id(); }
 Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
 void Store::on_doorbell(std::function<void()> ring) { parts_->on_doorbell(std::move(ring)); }

@@ -53,6 +53,7 @@ class Store final : public pawl::store::Store {
   ~Store() override;
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
+  core::Guid id() const override;
   Instant now() const override;
   bool sends_directly() const override { return true; }
 

@@ -9,6 +9,8 @@
 // One thread at a time (Store::commit's rule).
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "core/bundle.h"
 #include "store/operation.h"
 #include "store/sqlite/connection.h"
@@ -68,7 +71,11 @@ class Writer {
   };
 
   Writer(std::unique_ptr<Connection> connection, const Clock& clock, Ownership& ownership)
-      : clock_(clock), ownership_(ownership), connection_(std::move(connection)) {}
+      : clock_(clock),
+        ownership_(ownership),
+        connection_(std::move(connection)),
+        tag_(static_cast<std::int64_t>(Random::mix(static_cast<std::uint64_t>(clock.now().micros()) ^
+                                                   (static_cast<std::uint64_t>(getpid()) << 44)) >> 1)) {}
 
   // commit.cc
   Attempt apply_group(std::span<const Operation> group, Undo undo);
@@ -144,6 +151,7 @@ class Writer {
   const Clock& clock_;
   Ownership& ownership_;
   std::unique_ptr<Connection> connection_;
+  const std::int64_t tag_;  // tells this writer's commits from those of other processes
   WriteStatements sql_;
 
   // Of the open transaction.

@@ -86,6 +86,8 @@ class Decoder {
       if (rest_.empty()) break;
       const auto byte = static_cast<unsigned char>(rest_.front());
       rest_.remove_prefix(1);
+      // One value, one encoding: a bit beyond the 64th or a needless zero byte is nothing we wrote.
+      if ((shift == 63 && byte > 1) || (shift > 0 && byte == 0)) break;
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }

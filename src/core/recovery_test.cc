@@ -20,11 +20,14 @@ JobState play(Fusion fusion, ReplyStatus status, int crash_at, int* commits) {
   for (const std::uint32_t activity : {1u, 2u})
     if (job.state.find_work(ActivitySeq(activity)) != nullptr) items.push_back(job.claim(activity));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success, i == 0 && status == ReplyStatus::error ? 500 : 200));
+    job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success,
+                                      i == 0 && status == ReplyStatus::error ? 500 : 200));
     advance();
     // A worker whose answer was lost with the engine answers again.
-    if (job.state.find_work(items[i].activity) != nullptr && job.state.job.status == JobStatus::running) {
-      job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success, i == 0 && status == ReplyStatus::error ? 500 : 200));
+    if (job.state.find_work(items[i].activity) != nullptr &&
+        job.state.job.status == JobStatus::running) {
+      job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success,
+                                        i == 0 && status == ReplyStatus::error ? 500 : 200));
       advance();
     }
   }
@@ -36,7 +39,8 @@ JobState play(Fusion fusion, ReplyStatus status, int crash_at, int* commits) {
 // Ledgers without what a crash may add: leg-1 attempts.
 std::vector<std::uint64_t> masked(const JobState& state) {
   std::vector<std::uint64_t> digits;
-  for (const Activity& one : state.activities()) digits.push_back(one.ledger.encode() % 1'000'000'000'000);
+  for (const Activity& one : state.activities())
+    digits.push_back(one.ledger.encode() % 1'000'000'000'000);
   return digits;
 }
 
@@ -88,7 +92,9 @@ TEST_P(Recovery, a_message_that_was_entered_ten_times_parks_its_job) {
 }
 
 INSTANTIATE_TEST_SUITE_P(fusions, Recovery, testing::Values(Fusion::on, Fusion::off),
-                         [](const auto& info) { return info.param == Fusion::on ? "fused" : "alone"; });
+                         [](const auto& one) {
+                           return one.param == Fusion::on ? "fused" : "alone";
+                         });
 
 // Up to the child's transition in the inbox, entered once.
 TestJob with_transition_waiting() {
@@ -143,7 +149,9 @@ TEST(reentry, a_configured_limit_parks_earlier) {
   options.reentries_max = 3;
   Delivery delivery = job.queue.front();
   delivery.redeliveries = 2;
-  EXPECT_FALSE(std::get<JobHead>(decide(job.state, one_worker(), std::span(&delivery, 1), options).bundle->head).reason);
+  EXPECT_FALSE(std::get<JobHead>(
+                   decide(job.state, one_worker(), std::span(&delivery, 1), options).bundle->head)
+                   .reason);
   delivery.redeliveries = 3;
   const Decision parked = decide(job.state, one_worker(), std::span(&delivery, 1), options);
   EXPECT_EQ(std::get<JobHead>(parked.bundle->head).status, JobStatus::parked);
@@ -176,7 +184,8 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");
   for (const Fusion fusion : {Fusion::on, Fusion::off}) {
     TestJob job(*builder.build(), fusion, 1);
-    job.state.job.semaphore = 2;  // the trigger and somebody else's obligation: 2 - 1 + 3 = 4 are open
+    job.state.job.semaphore =
+        2;  // the trigger and somebody else's obligation: 2 - 1 + 3 = 4 are open
     job.run();
     ASSERT_EQ(job.state.job.semaphore, 4);
     job.work(1);
@@ -192,7 +201,8 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
 }
 
 TEST(threshold, is_not_jumped_by_a_bundle_of_many_messages) {
-  // Reading of DESIGN 4: deliveries are applied one by one; the second answer closes, the third is late.
+  // Reading of DESIGN 4: deliveries are applied one by one; the second answer closes, the third is
+  // late.
   GraphBuilder builder("g");
   builder.trigger("t");
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");
@@ -201,7 +211,8 @@ TEST(threshold, is_not_jumped_by_a_bundle_of_many_messages) {
   job.run();
   ASSERT_EQ(job.state.job.semaphore, 3);
   std::vector<Message> answers;
-  for (const std::uint32_t activity : {1u, 2u, 3u}) answers.push_back(TestJob::answer(job.claim(activity), ReplyStatus::success));
+  for (const std::uint32_t activity : {1u, 2u, 3u})
+    answers.push_back(TestJob::answer(job.claim(activity), ReplyStatus::success));
   for (const Message& answer : answers) job.deliver_local(answer);
   EXPECT_EQ(job.run(), 1);
   EXPECT_EQ(job.state.job.status, JobStatus::completed);

@@ -89,6 +89,15 @@ TEST_P(BundleGuards, a_new_bundle_with_the_last_ones_id_is_applied) {
   EXPECT_EQ(job(run).state.job.rev, core::Rev(2));
 }
 
+TEST_P(BundleGuards, the_last_ones_id_at_another_rev_is_a_conflict_not_already_done) {
+  const RunId run = submit("a");
+  const Bundle first = bundle_for(run);
+  EXPECT_EQ(kind_of(first), OutcomeKind::committed);
+  Bundle elsewhere = first;
+  elsewhere.rev_before = core::Rev(5);
+  EXPECT_EQ(kind_of(elsewhere), OutcomeKind::conflict);
+}
+
 TEST_P(BundleGuards, a_fenced_owner_is_told_so_even_when_the_rev_moved) {
   const RunId run = submit("a");
   const Bundle late = bundle_for(run);

@@ -1,0 +1,159 @@
+// The stored form, pinned: a change of these bytes is a change of everything that was ever stored.
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "core/codec.h"
+
+namespace pawl::core {
+
+namespace {
+
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes)
+    text += format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  return text;
+}
+
+Activity activity() {
+  Activity made;
+  made.seq = ActivitySeq(1);
+  made.node = 2;
+  made.at = *ledger::Dimensions::parse(",0,3");
+  made.parent = ActivitySeq(0);
+  made.ledger = *ledger::ActivityLedger::decode(1'110'000'000'001);
+  made.status = ActivityStatus::errored;
+  made.code = -500;
+  made.opened_at = Instant::from_micros(1'700'000'000'000'000);
+  made.closed_at = Instant::from_micros(-1);
+  made.output = "out";
+  return made;
+}
+
+WorkItem item() {
+  WorkItem made;
+  made.run = RunId(140737488355329);
+  made.activity = ActivitySeq(1);
+  made.topic = Topic("pay");
+  made.request = Guid{1, 2};
+  made.token = WorkToken(300);
+  made.worker = "w";
+  made.epoch = Epoch(4);
+  made.lease_until = Instant::from_micros(64);
+  made.runs = 5;
+  made.input = "in";
+  return made;
+}
+
+Bundle bundle_of(Write write) {
+  Bundle made;
+  made.entity = RunId(140737488355329);  // lane 1, run 1
+  made.epoch = Epoch(2);
+  made.rev_before = Rev(3);
+  made.id = BundleId(0x8000);
+  made.writes = {std::move(write)};
+  return made;
+}
+
+struct Pinned {
+  std::string name;
+  std::string bytes;  // as encoded now
+  std::string hex;    // as it was always encoded
+};
+
+std::vector<Pinned> pinned();
+
+class Golden : public testing::TestWithParam<Pinned> {};
+
+TEST_P(Golden, bytes_never_change) { EXPECT_EQ(hex(GetParam().bytes), GetParam().hex); }
+
+INSTANTIATE_TEST_SUITE_P(stored, Golden, testing::ValuesIn(pinned()),
+                         [](const auto& one) { return one.param.name; });
+
+TEST(golden, every_kind_is_pinned) {
+  EXPECT_EQ(pinned().size(), std::variant_size_v<Write> + std::variant_size_v<Body> +
+                                 std::variant_size_v<Target> + 2);
+}
+
+std::vector<Pinned> pinned() {
+  Bundle closing = bundle_of(Sweep{});
+  closing.writes.clear();
+  JobHead head;
+  head.status = JobStatus::failed;
+  head.semaphore = SemaphoreStep{2, -2, 0, true};
+  head.completions_before = 0;
+  head.completions = 1;
+  head.next_activity = 9;
+  head.closed_at = Instant::from_micros(100);
+  head.result = Payload("r");
+  head.reason = "why";
+  closing.head = head;
+  Bundle mailbox = closing;
+  mailbox.head = MailboxHead{200};
+  const MessageRecord record{Guid{1, 2}, ActivitySeq(1),
+                             *ledger::MessageLedger::decode(111'000'000'001)};
+  const Message message{Guid{~std::uint64_t{0}, 1}, Start{"x"}};
+  Envelope to_run;
+  to_run.to = RunId(9);
+  to_run.message = message;
+  Envelope to_mailbox;
+  to_mailbox.to = MailboxKey{Namespace("n"), Topic("t"), "k"};
+  to_mailbox.message = message;
+  return {
+      {"JobHead", encode(closing),
+       "81808080808020020380800200020104030001000109c801010172010377687900"},
+      {"MailboxHead", encode(mailbox), "81808080808020020380800201c80100"},
+      {"PutActivity",
+       encode(
+           bundle_of(PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), activity()})),
+       "81808080808020020380800200000000000000000001000180f0efe881200102042c302c33010081b89f89a7200"
+       "2e7078080f2818389850601036f7574"},
+      {"PutRecord", encode(bundle_of(PutRecord{std::nullopt, record})),
+       "81808080808020020380800200000000000000000001010001020181acf6c09d03"},
+      {"PutMessage", encode(bundle_of(PutMessage{message})),
+       "8180808080802002038080020000000000000000000102ffffffffffffffffff0101000178"},
+      {"CountRedelivery", encode(bundle_of(CountRedelivery{Guid{1, 2}, 3})),
+       "8180808080802002038080020000000000000000000103010203"},
+      {"Consume", encode(bundle_of(Consume{Guid{1, 2}})),
+       "81808080808020020380800200000000000000000001040102"},
+      {"PutWork", encode(bundle_of(PutWork{item()})),
+       "81808080808020020380800200000000000000000001058180808080802001037061790102ac020177048001050"
+       "2696e"},
+      {"DropWork", encode(bundle_of(DropWork{ActivitySeq(1), WorkToken(300)})),
+       "818080808080200203808002000000000000000000010601ac02"},
+      {"Sweep", encode(bundle_of(Sweep{Guid{1, 2}})),
+       "8180808080802002038080020000000000000000000107010102"},
+      {"Send", encode(bundle_of(Send{to_run})),
+       "81808080808020020380800200000000000000000001080009ffffffffffffffffff0101000178"},
+      {"PutEntry",
+       encode(bundle_of(PutEntry{MailboxEntry{5, Guid{1, 2}, Register{RunId(9), ActivitySeq(1)}}})),
+       "8180808080802002038080020000000000000000000109050102000901"},
+      {"DropEntry", encode(bundle_of(DropEntry{5})),
+       "818080808080200203808002000000000000000000010a05"},
+      {"Start", encode(Body(Start{"in"})), "0002696e"},
+      {"Transition",
+       encode(Body(Transition{2, *ledger::Dimensions::parse(",0,3"), ActivitySeq(1), "in"})),
+       "0102042c302c330102696e"},
+      {"Response",
+       encode(Body(Response{ActivitySeq(1), ReplyStatus::error, -500, WorkToken(300), "d"})),
+       "020102e707ac020164"},
+      {"Register", encode(Body(Register{RunId(9), ActivitySeq(1)})), "030901"},
+      {"Signal", encode(Body(Signal{"s"})), "040173"},
+      {"Resume", encode(Body(Resume{ActivitySeq(1), Guid{1, 2}, "d"})), "050101020164"},
+      {"ToRun", encode(to_run), "0009ffffffffffffffffff0101000178"},
+      {"ToMailbox", encode(to_mailbox), "01016e0174016bffffffffffffffffff0101000178"},
+  };
+}
+
+TEST(golden, guids_are_derived_as_they_always_were) {
+  const Guid run = Guid::of_run(RunId(1));
+  EXPECT_EQ(run.text(), "b19258350f9eb1e7910a2dec89025cc1");
+  EXPECT_EQ(run.derive(Guid::Purpose::start, 0).text(), "17afc8632744dd824c34f3fa1bd67f55");
+  EXPECT_EQ(run.derive(Guid::Purpose::transition, 7).text(), "6bd952ed14f5fdfd03aff9cfa59731df");
+  EXPECT_EQ(start_message(RunId(1), "").guid, run.derive(Guid::Purpose::start, 0));
+  EXPECT_EQ(Guid::parse(run.text()), run);
+}
+
+}  // namespace
+
+}  // namespace pawl::core

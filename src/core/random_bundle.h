@@ -1,0 +1,182 @@
+// For tests: bundles and messages with random values in every field.
+#pragma once
+
+#include "base/random.h"
+#include "core/bundle.h"
+
+namespace pawl::core {
+
+class RandomBundle {
+ public:
+  explicit RandomBundle(std::uint64_t seed) : random_(seed) {}
+
+  Bundle bundle() {
+    Bundle made;
+    made.entity = RunId(number());
+    made.epoch = Epoch(number());
+    made.rev_before = Rev(number());
+    made.id = BundleId(number());
+    if (coin())
+      made.head = job_head();
+    else
+      made.head = MailboxHead{number()};
+    for (std::uint64_t i = random_.below(6); i > 0; --i)
+      made.writes.push_back(write(random_.below(std::variant_size_v<Write>)));
+    return made;
+  }
+
+  Write write(std::uint64_t kind) {
+    switch (kind) {
+      case 0:
+        return PutActivity{maybe([this] { return activity_ledger(); }), activity()};
+      case 1:
+        return PutRecord{maybe([this] { return message_ledger(); }),
+                         MessageRecord{guid(), seq(), message_ledger()}};
+      case 2:
+        return PutMessage{message()};
+      case 3:
+        return CountRedelivery{guid(), small()};
+      case 4:
+        return Consume{guid()};
+      case 5:
+        return PutWork{work()};
+      case 6:
+        return DropWork{seq(), WorkToken(number())};
+      case 7:
+        return Sweep{maybe([this] { return guid(); })};
+      case 8:
+        return Send{envelope()};
+      case 9:
+        return PutEntry{entry()};
+      default:
+        return DropEntry{number()};
+    }
+  }
+  Message message() { return {guid(), body(random_.below(std::variant_size_v<Body>))}; }
+  Body body(std::uint64_t kind) {
+    switch (kind) {
+      case 0:
+        return Start{payload()};
+      case 1:
+        return Transition{small(), dimensions(), seq(), payload()};
+      case 2:
+        return Response{seq(), static_cast<ReplyStatus>(random_.below(3)),
+                        static_cast<std::int32_t>(number()), WorkToken(number()), payload()};
+      case 3:
+        return registration();
+      case 4:
+        return Signal{payload()};
+      default:
+        return Resume{seq(), guid(), payload()};
+    }
+  }
+  Envelope envelope() {
+    Envelope made;
+    if (coin())
+      made.to = RunId(number());
+    else
+      made.to = MailboxKey{Namespace(text()), Topic(text()), text()};
+    made.message = message();
+    return made;
+  }
+
+ private:
+  bool coin() { return random_.one_in(2); }
+  // Small and large numbers alike, so that every length of the encoding occurs.
+  std::uint64_t number() { return random_.next() >> random_.below(64); }
+  std::uint32_t small() { return static_cast<std::uint32_t>(number()); }
+  std::int64_t signed_number() { return static_cast<std::int64_t>(number()) * (coin() ? 1 : -1); }
+  ActivitySeq seq() { return ActivitySeq(small()); }
+  Guid guid() { return Guid{number(), number()}; }
+  Instant instant() { return Instant::from_micros(signed_number()); }
+  std::string text() {
+    std::string made;
+    for (std::uint64_t i = random_.below(20); i > 0; --i)
+      made.push_back(static_cast<char>(random_.below(256)));
+    return made;
+  }
+  Payload payload() {
+    return random_.one_in(20) ? Payload(std::string(300, 'p')) : Payload(text());
+  }
+  template <class F>
+  auto maybe(F make) -> std::optional<decltype(make())> {
+    if (coin()) return std::nullopt;
+    return make();
+  }
+  ledger::ActivityLedger activity_ledger() {
+    std::uint64_t digits = random_.below(1000) * 1'000'000'000'000 + random_.below(100'000'000);
+    static constexpr std::uint64_t weights[] = {100'000'000'000, 10'000'000'000, 1'000'000'000,
+                                                100'000'000};
+    for (const std::uint64_t weight : weights)
+      if (coin()) digits += weight;
+    return *ledger::ActivityLedger::decode(digits);
+  }
+  ledger::MessageLedger message_ledger() {
+    static constexpr std::uint64_t shapes[] = {0, 10'000'000'000, 11'000'000'000, 111'000'000'000,
+                                               111'100'000'000};
+    return *ledger::MessageLedger::decode(shapes[random_.below(5)] + 1 + random_.below(99'999'999));
+  }
+  ledger::Dimensions dimensions() {
+    ledger::Dimensions made;
+    for (std::uint64_t i = random_.below(5); i > 0; --i)
+      made = made.in_plane(static_cast<std::uint32_t>(random_.below(1000))).child();
+    return made;
+  }
+  Activity activity() {
+    Activity made;
+    made.seq = seq();
+    made.node = small();
+    made.at = dimensions();
+    made.parent = maybe([this] { return seq(); });
+    made.ledger = activity_ledger();
+    made.status = static_cast<ActivityStatus>(random_.below(3));
+    made.code = static_cast<std::int32_t>(number());
+    made.opened_at = instant();
+    made.closed_at = instant();
+    made.output = payload();
+    return made;
+  }
+  WorkItem work() {
+    WorkItem made;
+    made.run = RunId(number());
+    made.activity = seq();
+    made.topic = Topic(text());
+    made.request = guid();
+    made.token = WorkToken(number());
+    made.worker = text();
+    made.epoch = Epoch(number());
+    made.lease_until = instant();
+    made.runs = small();
+    made.input = payload();
+    return made;
+  }
+  Register registration() { return Register{RunId(number()), seq()}; }
+  MailboxEntry entry() {
+    MailboxEntry made;
+    made.seq = number();
+    made.guid = guid();
+    if (coin())
+      made.what = Signal{payload()};
+    else
+      made.what = registration();
+    return made;
+  }
+  JobHead job_head() {
+    JobHead made;
+    made.status = static_cast<JobStatus>(random_.below(5));
+    made.semaphore = maybe([this] {
+      return SemaphoreStep{signed_number(), signed_number(), signed_number(), coin()};
+    });
+    made.completions_before = small();
+    made.completions = small();
+    made.next_activity = small();
+    made.closed_at = instant();
+    made.result = maybe([this] { return payload(); });
+    made.reason = maybe([this] { return text(); });
+    return made;
+  }
+
+  Random random_;
+};
+
+}  // namespace pawl::core

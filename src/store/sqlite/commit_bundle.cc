@@ -1,4 +1,6 @@
 // Bundles of jobs: the compound step first, then the writes in their order.
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/invariant.h"
 #include "core/codec.h"
@@ -52,6 +54,7 @@ Applied Writer::apply(const core::Bundle& bundle) {
                                 : apply_head(bundle, std::get<core::MailboxHead>(bundle.head));
   if (head.code != SQLITE_OK || head.outcome.kind != OutcomeKind::committed) return head;
   dropped_.reset();
+  swept_ = false;
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
   for (const core::Write& write : bundle.writes) {
     Applied applied = std::visit(
@@ -252,6 +255,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& wri
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& write) {
+  if (swept_) return {};
   const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token);
   if (dropped == Statement::failed) return failed(sql_.drop_work);
   if (dropped != 1) return stale_item(write.activity);
@@ -260,6 +264,18 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& wr
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write) {
+  // Tokens are guards on what the bundle found, so those that the bundle still has to ask for are
+  // asked before the items are gone.
+  const auto from = std::find_if(bundle.writes.begin(), bundle.writes.end(), [&](const auto& one) {
+    return std::get_if<core::Sweep>(&one) == &write;
+  });
+  for (auto next = from; next != bundle.writes.end() && !swept_; ++next) {
+    const auto* drop = std::get_if<core::DropWork>(&*next);
+    if (drop == nullptr) continue;
+    Applied dropped = apply_write(bundle, *drop);
+    if (!is_done(dropped)) return dropped;
+  }
+  swept_ = true;
   std::optional<GuidBytes> keep;
   if (write.keep) keep.emplace(*write.keep);
   if (sql_.sweep_inbox.run(bundle.entity, keep) == Statement::failed)

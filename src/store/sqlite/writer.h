@@ -137,6 +137,7 @@ class Writer {
   std::int64_t commits_ = 0;
   std::int64_t positions_used_ = 0;
   std::optional<core::ActivitySeq> dropped_;  // the last DropWork of the bundle at hand
+  bool swept_ = false;                        // the bundle at hand had its Sweep
 
   // Of this process.
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took

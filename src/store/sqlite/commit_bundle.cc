@@ -1,6 +1,4 @@
 // Bundles of jobs: the compound step first, then the writes in their order.
-#include <algorithm>
-
 #include "base/format.h"
 #include "base/invariant.h"
 #include "core/codec.h"
@@ -53,8 +51,8 @@ Applied Writer::apply(const core::Bundle& bundle) {
   Applied head = job != nullptr ? apply_head(bundle, *job)
                                 : apply_head(bundle, std::get<core::MailboxHead>(bundle.head));
   if (head.code != SQLITE_OK || head.outcome.kind != OutcomeKind::committed) return head;
-  dropped_.reset();
-  swept_ = false;
+  Applied dropped = drop_items(bundle);
+  if (!is_done(dropped)) return after_write(std::move(dropped));
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
   for (const core::Write& write : bundle.writes) {
     Applied applied = std::visit(
@@ -185,11 +183,14 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutActivity&
                         write.before->digits()));
 }
 
-// As core::apply does: what is answered is no longer work. A local answer has dropped its item in
-// the write before, which saves the hot path this statement.
+// As core::apply does: what is answered is no longer work. Local answers dropped their items, in
+// the order of their activities' writes; that saves the hot path this statement.
 Applied Writer::forget_answered(const core::Bundle& bundle, const core::Activity& activity) {
   if (!activity.ledger.has(ledger::ActivityLedger::Mark::work_done)) return {};
-  if (dropped_ == activity.seq) return {};
+  if (dropped_used_ < dropped_.size() && dropped_[dropped_used_] == activity.seq) {
+    ++dropped_used_;
+    return {};
+  }
   if (sql_.forget_work.run(bundle.entity, activity.seq) == Statement::failed)
     return failed(sql_.forget_work);
   return {};
@@ -254,28 +255,28 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& wri
   return {};
 }
 
-Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& write) {
-  if (swept_) return {};
-  const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token);
-  if (dropped == Statement::failed) return failed(sql_.drop_work);
-  if (dropped != 1) return stale_item(write.activity);
-  dropped_ = write.activity;
+// Tokens are guards on what stood before the bundle, so they come before its other writes: one of
+// those may take the item away too (a Sweep, an answered activity).
+Applied Writer::drop_items(const core::Bundle& bundle) {
+  dropped_.clear();
+  dropped_used_ = 0;
+  if (is_mailbox(bundle)) return {};
+  for (const core::Write& write : bundle.writes) {
+    const auto* drop = std::get_if<core::DropWork>(&write);
+    if (drop == nullptr) continue;
+    const int dropped = sql_.drop_work.run(bundle.entity, drop->activity, drop->token);
+    if (dropped == Statement::failed) return failed(sql_.drop_work);
+    if (dropped != 1) return stale_item(drop->activity);
+    dropped_.push_back(drop->activity);
+  }
   return {};
 }
 
+Applied Writer::apply_write(const core::Bundle&, const core::DropWork&) {
+  return {};  // done by drop_items()
+}
+
 Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write) {
-  // Tokens are guards on what the bundle found, so those that the bundle still has to ask for are
-  // asked before the items are gone.
-  const auto from = std::find_if(bundle.writes.begin(), bundle.writes.end(), [&](const auto& one) {
-    return std::get_if<core::Sweep>(&one) == &write;
-  });
-  for (auto next = from; next != bundle.writes.end() && !swept_; ++next) {
-    const auto* drop = std::get_if<core::DropWork>(&*next);
-    if (drop == nullptr) continue;
-    Applied dropped = apply_write(bundle, *drop);
-    if (!is_done(dropped)) return dropped;
-  }
-  swept_ = true;
   std::optional<GuidBytes> keep;
   if (write.keep) keep.emplace(*write.keep);
   if (sql_.sweep_inbox.run(bundle.entity, keep) == Statement::failed)

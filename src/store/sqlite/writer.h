@@ -85,6 +85,7 @@ class Writer {
   Applied refused_head(const core::Bundle& bundle, const core::JobHead& head);
   Applied refused_entity(const core::Bundle& bundle);
   Applied check_tokens(const core::Bundle& bundle);
+  Applied drop_items(const core::Bundle& bundle);
   Applied forget_answered(const core::Bundle& bundle, const core::Activity& activity);
   Applied apply_write(const core::Bundle& bundle, const core::PutActivity& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutRecord& write);
@@ -136,8 +137,8 @@ class Writer {
   int lane_code_ = SQLITE_OK;
   std::int64_t commits_ = 0;
   std::int64_t positions_used_ = 0;
-  std::optional<core::ActivitySeq> dropped_;  // the last DropWork of the bundle at hand
-  bool swept_ = false;                        // the bundle at hand had its Sweep
+  std::vector<core::ActivitySeq> dropped_;  // by the bundle at hand
+  std::size_t dropped_used_ = 0;            // how many of them its activities have met
 
   // Of this process.
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took

@@ -34,6 +34,34 @@ TEST_P(AnsweredTest, the_other_items_of_the_bundle_are_dropped_by_their_own_answ
   EXPECT_EQ(waiting->front().activity, core::ActivitySeq(2));
 }
 
+TEST_P(AnsweredTest, a_drop_may_stand_after_the_mark_that_answers_it) {
+  // A pending and a final answer in one bundle: the activity's write stands where the first one put
+  // it.
+  const RunId run = submit("order");
+  enqueue(run, 2);
+  const auto before = activity_ledger(1'100'000'000'000);
+  const core::PutActivity done{before, activity(0, 1'110'000'000'002)};
+  const core::DropWork stale{core::ActivitySeq(0), core::WorkToken(9)};
+  const core::DropWork right{core::ActivitySeq(0), core::WorkToken(0)};
+  EXPECT_EQ(kind_of(bundle_with(run, {done, stale})), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(bundle_with(run, {done, right})), OutcomeKind::committed);
+  EXPECT_EQ(job(run).state.work().size(), 1u);
+}
+
+TEST_P(AnsweredTest, a_drop_after_a_sweep_is_still_a_guard_on_its_token) {
+  // Claim: tokens are compared with what was stored before the bundle. Checked in both orders.
+  const RunId run = submit("order");
+  enqueue(run, 2);
+  const core::DropWork right{core::ActivitySeq(0), core::WorkToken(0)};
+  const core::DropWork stale{core::ActivitySeq(1), core::WorkToken(9)};
+  const core::Sweep sweep{std::nullopt};
+  EXPECT_EQ(kind_of(bundle_with(run, {sweep, stale})), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(bundle_with(run, {stale, sweep})), OutcomeKind::conflict);
+  EXPECT_EQ(job(run).state.work().size(), 2u);
+  EXPECT_EQ(kind_of(bundle_with(run, {sweep, right})), OutcomeKind::committed);
+  EXPECT_TRUE(job(run).state.work().empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(stores, AnsweredTest, testing::ValuesIn(all_stores()), store_name);
 
 }  // namespace pawl::store

@@ -84,12 +84,6 @@ Applied Writer::apply_in_savepoint(const Operation& operation) {
     applied.code = SQLITE_OK;
     if (sql_.undo.run() == Statement::failed) return failed(sql_.undo);
     applied.wrote = false;
-    const auto* bundle = std::get_if<core::Bundle>(&operation);
-    if (bundle != nullptr && applied.outcome.kind == OutcomeKind::rejected) {
-      // A token that moved is a race and is named before anything that may follow from it.
-      Applied stale = check_tokens(*bundle);
-      if (!is_done(stale)) applied = std::move(stale);
-    }
   }
   if (sql_.release.run() == Statement::failed) return failed(sql_.release);
   return applied;

@@ -1,5 +1,6 @@
-// How functions read their operands and build their results. The rule for a null or missing first
-// operand (null in, null out, like `?.` in JavaScript) is applied here, once.
+// How functions read their operands and build their results. What a family does with a null first
+// operand (null in, null out, like `?.` in JavaScript) is decided by its on_array, on_text, on_date
+// or on_object.
 #pragma once
 
 #include "mapping/functions/functions.h"

@@ -17,7 +17,8 @@ Checked check(const Loader& loader, std::string_view main_file, const CheckOptio
     app = read_app(*document, {.force_hotmesh = options.force_hotmesh}, mistakes);
     if (app) {
       for (Graph& graph : app->graphs) {
-        if (!check_structure(graph, mistakes)) continue;
+        // Without activities there is nothing to check; the reader said so.
+        if (graph.activities.empty() || !check_structure(graph, mistakes)) continue;
         check_maps(graph, mistakes);
         check_joins(graph, mistakes);
         check_cycles(graph, mistakes);

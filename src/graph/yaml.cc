@@ -25,9 +25,44 @@ struct Stop {};  // thrown by the builder to leave yaml-cpp, caught in parse_yam
 
 constexpr std::size_t expanded_bytes_max = 4 * file_bytes_max;
 
+// yaml-cpp counts columns in bytes; people count characters. Marks come almost in order, so the last one is
+// where counting goes on: a file of one long line stays linear.
+class Columns {
+ public:
+  explicit Columns(std::string_view text) : text_(text) {
+    starts_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n') starts_.push_back(i + 1);
+  }
+
+  std::uint32_t characters(std::size_t line, std::size_t bytes) {
+    if (line >= starts_.size()) return static_cast<std::uint32_t>(bytes);
+    if (line != line_ || bytes < bytes_) line_ = line, bytes_ = 0, count_ = 0;
+    for (; bytes_ < bytes; ++bytes_) {
+      const std::size_t at = starts_[line] + bytes_;
+      if (at >= text_.size() || (static_cast<unsigned char>(text_[at]) & 0xC0U) != 0x80U) ++count_;
+    }
+    return static_cast<std::uint32_t>(count_);
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+  std::size_t line_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t count_ = 0;
+};
+
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(std::uint32_t file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+  Builder(std::string_view text, std::uint32_t file, Mistakes& mistakes)
+      : file_(file), mistakes_(mistakes), columns_(text) {}
+
+  Mark mark_of(const YAML::Mark& mark) {
+    const auto line = static_cast<std::size_t>(mark.line);
+    return {file_, static_cast<std::uint32_t>(line + 1),
+            columns_.characters(line, static_cast<std::size_t>(mark.column)) + 1};
+  }
 
   std::optional<Node> take_root() { return std::move(root_); }
 
@@ -107,10 +142,6 @@ class Builder final : public YAML::EventHandler {
     std::size_t bytes = 0;
   };
 
-  Mark mark_of(const YAML::Mark& mark) const {
-    return {file_, static_cast<std::uint32_t>(mark.line + 1),
-            static_cast<std::uint32_t>(mark.column + 1)};
-  }
   static std::string shortened(const std::string& text) {
     return text.size() <= 40 ? text : text.substr(0, 40) + "...";
   }
@@ -254,6 +285,7 @@ class Builder final : public YAML::EventHandler {
   std::size_t byte_count_ = 0;
   int document_count_ = 0;
   bool merge_candidate_ = false;
+  Columns columns_;
 };
 
 Mark mark_at(std::string_view text, std::size_t offset, std::uint32_t file) {
@@ -304,7 +336,7 @@ std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mista
     mistakes.add(std::move(*unreadable));
     return std::nullopt;
   }
-  Builder builder(file, mistakes);
+  Builder builder(text, file, mistakes);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
@@ -314,8 +346,7 @@ std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mista
     return std::nullopt;
   } catch (const YAML::Exception& error) {
     mistakes.add({.code = Code::bad_yaml,
-                  .mark = {file, static_cast<std::uint32_t>(error.mark.line + 1),
-                           static_cast<std::uint32_t>(error.mark.column + 1)},
+                  .mark = builder.mark_of(error.mark),
                   .path = {},
                   .message = error.msg,
                   .suggestion = {}});

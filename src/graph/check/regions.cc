@@ -119,6 +119,12 @@ void check_maps(Graph& graph, Mistakes& mistakes) {
 }
 
 void check_joins(const Graph& graph, Mistakes& mistakes) {
+  // A map that did not find its join was reported; the join it meant may be any of these.
+  std::size_t open_maps = 0;
+  for (const ActivityIndex index : graph.topology.order) {
+    if (std::holds_alternative<Map>(graph.activities[index].kind)) ++open_maps;
+    if (graph.topology.places[index].closes_map) --open_maps;
+  }
   for (const ActivityIndex index : graph.topology.order) {
     const auto* join = std::get_if<Join>(&graph.activities[index].kind);
     if (join == nullptr) continue;
@@ -132,7 +138,7 @@ void check_joins(const Graph& graph, Mistakes& mistakes) {
       report(mistakes, join->where, Code::bad_join,
              format("'{}' wants {} arrivals, but {} {} to it", graph.activities[index].id, join->count,
                     place.in.size(), place.in.size() == 1 ? "transition leads" : "transitions lead"));
-    if (place.in.size() == 1)
+    if (place.in.size() == 1 && open_maps == 0)
       report(mistakes, graph.activities[index].where, Code::bad_join,
              format("only one transition leads to the join '{}'", graph.activities[index].id), {},
              Severity::warning);

@@ -13,6 +13,8 @@ void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
     reader.report(at, Code::over_limit, format("more than {} activities in one graph", activities_max));
     return;
   }
+  if (at.node().entries.empty())
+    reader.report(at, Code::no_trigger, "a graph has exactly one activity of type trigger");
   graph.activities.reserve(at.node().entries.size());
   for (const Entry& entry : at.node().entries) {
     const Cursor here(at, entry);

@@ -88,7 +88,7 @@ Kind read_await(const Site& site) {
 void check_escalation(const Cursor& at, const Reader& reader) {
   std::vector<Key> keys;
   for (const std::string_view key : escalation_keys) keys.push_back({key, {}});
-  if (at.node().find("@pipe") == nullptr) reader.keys(at, keys);
+  if (at.node().is_map() && at.node().find("@pipe") == nullptr) reader.keys(at, keys);
 }
 
 Kind read_hook(const Site& site) {

@@ -1,5 +1,5 @@
-// Hostile files must stop within 50 ms of processor time and 64 MB: each case runs in a child process whose
-// peak memory the kernel reports.
+// Hostile files must stop within 50 ms of processor time and 64 MB: each case runs in a child
+// process whose peak memory the kernel reports.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,7 +101,8 @@ TEST(Hostile, a_billion_laughs_stay_small) {
 
   std::string nested_anchors;
   for (int i = 0; i < 90; ++i) nested_anchors += format("&n{} [", i);
-  expect_cheap("anchors inside anchors", nested_anchors + repeated("1,", 10'000) + std::string(90, ']'));
+  expect_cheap("anchors inside anchors",
+               nested_anchors + repeated("1,", 10'000) + std::string(90, ']'));
 }
 
 TEST(Hostile, thousands_of_duplicate_keys_stay_small) {

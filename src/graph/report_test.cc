@@ -8,7 +8,9 @@ namespace pawl::graph {
 namespace {
 
 TEST(Report, shows_the_line_and_points_at_the_word) {
-  const Checked checked = check_graph("activities:\n  t: {type: trigger}\n  w:\n    type: worker\n    topci: pay\ntransitions: {t: [{to: w}]}\n");
+  const Checked checked = check_graph(
+      "activities:\n  t: {type: trigger}\n  w:\n    type: worker\n    topci: pay\ntransitions: {t: "
+      "[{to: w}]}\n");
   EXPECT_EQ(report_of(checked),
             "error[G102]: the key 'topic' is missing\n"
             "  --> app.yaml:8:9  app.graphs[0].activities.w\n"
@@ -27,7 +29,8 @@ TEST(Report, shows_the_line_and_points_at_the_word) {
 }
 
 TEST(Report, says_ok_with_the_size_of_the_app) {
-  EXPECT_EQ(report_of(check_graph("activities: {t: {type: trigger}}")), "ok test version 1: 1 graph, 1 activity\n");
+  EXPECT_EQ(report_of(check_graph("activities: {t: {type: trigger}}")),
+            "ok test version 1: 1 graph, 1 activity\n");
 }
 
 TEST(Report, colours_only_when_asked) {
@@ -45,12 +48,13 @@ TEST(Report, as_json_holds_the_same) {
   const auto json = boost::json::parse(report_json(check_graph("activities: {t: {type: triger}}")));
   EXPECT_EQ(json.at("ok"), false);
   EXPECT_EQ(json.at("left_out").to_number<int>(), 0);
-  const auto& first = json.at("mistakes").as_array().at(0);
-  EXPECT_EQ(first.at("code"), "G201");
-  const auto& second = json.at("mistakes").as_array().at(1);
-  EXPECT_EQ(boost::json::serialize(second),
-            R"({"code":"G106","severity":"error","file":"app.yaml","line":6,"column":29,"path":"app.graphs[0].activities.t.type","message":"there is no activity type 'triger'; there are trigger, worker, await, hook, signal, cycle, interrupt, join or map","suggestion":"trigger"})");
-  EXPECT_EQ(boost::json::parse(report_json(check_graph("activities: {t: {type: trigger}}"))).at("ok"), true);
+  ASSERT_EQ(json.at("mistakes").as_array().size(), 1U);
+  EXPECT_EQ(
+      boost::json::serialize(json.at("mistakes").as_array().at(0)),
+      R"({"code":"G106","severity":"error","file":"app.yaml","line":6,"column":30,"path":"app.graphs[0].activities.t.type","message":"there is no activity type 'triger'; there are trigger, worker, await, hook, signal, cycle, interrupt, join or map","suggestion":"trigger"})");
+  EXPECT_EQ(
+      boost::json::parse(report_json(check_graph("activities: {t: {type: trigger}}"))).at("ok"),
+      true);
 }
 
 TEST(Report, near_words_are_suggested_and_far_ones_are_not) {
@@ -69,7 +73,8 @@ TEST(Report, a_code_keeps_its_number_and_has_one_title) {
   EXPECT_EQ(id_of(Code::bad_hook), "G216");
   EXPECT_EQ(id_of(Code::bad_reference), "G305");
   EXPECT_EQ(id_of(Code::unknown_keyword), "G402");
-  for (std::size_t i = 1; i < all_codes().size(); ++i) EXPECT_LT(all_codes()[i - 1].code, all_codes()[i].code);
+  for (std::size_t i = 1; i < all_codes().size(); ++i)
+    EXPECT_LT(all_codes()[i - 1].code, all_codes()[i].code);
 }
 
 }  // namespace

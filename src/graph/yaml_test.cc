@@ -107,7 +107,8 @@ TEST(Yaml, broken_text_is_refused_with_its_place) {
   ASSERT_EQ(parsed.mistakes.size(), 1U);
   EXPECT_EQ(parsed.mistakes[0].code, Code::bad_yaml);
   EXPECT_GE(parsed.mistakes[0].mark.line, 1U);
-  for (const char* text : {"a: *nobody", "\"open", "a: b: c", "\t- x", "{a: 1, [2]: 3}", "? [a]\n: b", "? \n: b"})
+  for (const char* text :
+       {"a: *nobody", "\"open", "a: b: c", "\t- x", "{a: 1, [2]: 3}", "? [a]\n: b", "? \n: b"})
     EXPECT_EQ(only_code(text), Code::bad_yaml) << text;
   EXPECT_EQ(only_code(std::string("a: \0b", 5)), Code::bad_yaml);
   EXPECT_EQ(only_code("&a [*a]"), Code::bad_alias);
@@ -115,8 +116,9 @@ TEST(Yaml, broken_text_is_refused_with_its_place) {
 }
 
 TEST(Yaml, text_that_is_not_utf8_is_refused_at_the_byte) {
-  for (const std::string& bytes : {std::string("\xff"), std::string("\xc0\x80"), std::string("\xed\xa0\x80"),
-                                   std::string("\xf4\x90\x80\x80"), std::string("\xe2\x82")}) {
+  for (const std::string& bytes :
+       {std::string("\xff"), std::string("\xc0\x80"), std::string("\xed\xa0\x80"),
+        std::string("\xf4\x90\x80\x80"), std::string("\xe2\x82")}) {
     const Parsed parsed = parse("a: 1\nb: " + bytes + "\n");
     EXPECT_FALSE(parsed.root);
     ASSERT_EQ(parsed.mistakes.size(), 1U);
@@ -126,9 +128,7 @@ TEST(Yaml, text_that_is_not_utf8_is_refused_at_the_byte) {
   EXPECT_EQ(json_of("a: \"€ 𝄞\""), "{\"a\":\"€ 𝄞\"}");
 }
 
-std::string nested(std::size_t depth) {
-  return std::string(depth, '[') + std::string(depth, ']');
-}
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 TEST(Yaml, limits_hold_at_the_limit_and_break_one_above) {
   EXPECT_TRUE(parse(nested(document_depth_max)).root);

@@ -12,8 +12,9 @@ using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_eval(CLI::App& app, int& exit_code);
 void add_graph(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_about, add_check, add_graph};
+inline constexpr AddCommand commands[] = {add_about, add_check, add_eval, add_graph};
 
 }  // namespace pawl::cli

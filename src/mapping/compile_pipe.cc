@@ -39,7 +39,8 @@ void collect_output_reads(Node& node, std::vector<ReferenceNode*>& reads) {
   }
 }
 
-// Whether the body's first row works on the accumulator it is seeded with; a nested pipe replaces it.
+// Whether the body's first row works on the accumulator it is seeded with; a nested pipe replaces
+// it.
 bool reads_seed(const PipeNode& body) {
   if (body.rows.empty()) return false;
   return body.rows[0].kind == Row::Kind::call || body.rows[0].kind == Row::Kind::reduce;

@@ -229,7 +229,8 @@ std::string long_text(DateMillis date) {
 
 std::string us_day_text(DateMillis date) {
   const Printed p(date);
-  return format("{}/{}/{}", p.month + 1, p.day, p.year);
+  const int year = p.year > 0 ? p.year : 1 - p.year;  // before the year 1: counted backwards
+  return format("{}/{}/{}", p.month + 1, p.day, year);
 }
 
 std::string us_time_text(DateMillis date) {

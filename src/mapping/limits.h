@@ -15,6 +15,8 @@ inline constexpr std::size_t reference_bytes_max = 1'024;    // characters betwe
 inline constexpr std::size_t reference_parts_max = 64;       // names between the dots
 inline constexpr std::size_t mistakes_max = 100;             // further mistakes are not reported
 
+inline constexpr std::size_t json_depth_max = 64;  // nesting of JSON text that is read
+
 // At evaluation time; Budget holds what is left of the first two.
 inline constexpr std::uint64_t evaluation_steps_max = 1'000'000;
 inline constexpr std::uint64_t evaluation_bytes_max = 64ULL * 1024 * 1024;

@@ -47,10 +47,11 @@ Digits shortest_digits(double positive) {
 // 767 significant digits hold every double exactly.
 constexpr int exact_digits = 767;
 
-Digits exact(double positive) {
+// REQUIRES: 1 <= count <= exact_digits. Rounded to nearest, ties to even.
+Digits nearest_digits(double positive, int count) {
   std::array<char, exact_digits + 32> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), positive,
-                                 std::chars_format::scientific, exact_digits - 1);
+                                 std::chars_format::scientific, count - 1);
   return split_scientific({buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data())});
 }
 
@@ -72,6 +73,32 @@ Digits round_half_up(Digits number, int count) {
     ++number.exponent;
   }
   return number;
+}
+
+// A tie shows as a 5 in the digit after the last one wanted; only then is the exact expansion,
+// which is slow, needed. `count` below 1 is left to it as well.
+bool may_be_tie(double positive, int count) {
+  return count < 1 || count >= exact_digits ||
+         nearest_digits(positive, count + 1).digits.back() == '5';
+}
+
+// `count` significant digits, ties upwards.
+Digits rounded_digits(double positive, int count) {
+  if (!may_be_tie(positive, count)) return nearest_digits(positive, count);
+  return round_half_up(nearest_digits(positive, exact_digits), count);
+}
+
+// All digits down to `places` behind the point, ties upwards; the point is not written.
+std::string digits_to_place(double positive, int places) {
+  const int count = shortest_digits(positive).exponent + places;
+  if (!may_be_tie(positive, count)) {
+    Digits rounded = nearest_digits(positive, count);
+    // Rounding up to 10...0 adds a digit in front, so one is missing at the end.
+    rounded.digits.resize(static_cast<std::size_t>(rounded.exponent + places), '0');
+    return rounded.digits;
+  }
+  const Digits all = nearest_digits(positive, exact_digits);
+  return round_half_up(all, all.exponent + places).digits;
 }
 
 void append_exponent(std::string& out, int exponent) {
@@ -257,11 +284,7 @@ double parse_int_prefix(std::string_view text, int radix) {
 std::string to_fixed(double number, int digits) {
   if (std::fabs(number) >= 1e21) return number_text(number);
   const auto places = static_cast<std::size_t>(digits);
-  std::string kept;  // all digits down to the last place wanted, without the point
-  if (number != 0) {
-    const Digits all = exact(std::fabs(number));
-    kept = round_half_up(all, all.exponent + digits).digits;
-  }
+  std::string kept = number == 0 ? "" : digits_to_place(std::fabs(number), digits);
   if (kept.size() < places + 1) kept.insert(0, places + 1 - kept.size(), '0');
   std::string out(
       sign_of(number));  // kept even when nothing else is: (-0.001).toFixed(2) is "-0.00"
@@ -273,7 +296,7 @@ std::string to_fixed(double number, int digits) {
 std::string to_exponential(double number, int digits) {
   Digits rounded{std::string(static_cast<std::size_t>(digits) + 1, '0'), 1};
   if (number != 0) {
-    rounded = round_half_up(exact(std::fabs(number)), digits + 1);
+    rounded = rounded_digits(std::fabs(number), digits + 1);
     rounded.digits.resize(static_cast<std::size_t>(digits) + 1);  // a carry made one digit too many
   }
   return scientific(sign_of(number), rounded);
@@ -287,7 +310,7 @@ std::string to_precision(double number, int precision) {
   const auto count = static_cast<std::size_t>(precision);
   Digits rounded{std::string(count, '0'), 1};
   if (number != 0) {
-    rounded = round_half_up(exact(std::fabs(number)), precision);
+    rounded = rounded_digits(std::fabs(number), precision);
     rounded.digits.resize(count);
   }
   const int exponent = rounded.exponent - 1;

@@ -34,6 +34,8 @@ Operand element(Operand& holder, const json::array& array, std::size_t index) {
 }
 
 Result<Operand> get(Call& call, Operands operands, const json::array& array) {
+  const Operand& wanted = operand_at(operands, 1);
+  if (!wanted.missing() && wanted.value().is_null()) return Operand();
   const double index = number_at(call, operands, 1, 0);
   const bool exists = index >= 0 && index < static_cast<double>(array.size()) &&
                       index == static_cast<double>(to_integer(index));
@@ -117,7 +119,7 @@ Result<Operand> join(Call& call, Operands operands, const json::array& array) {
   std::string separator_buffer;
   const Operand& given = operand_at(operands, 1);
   const std::string_view separator =
-      given.nullish() ? "," : to_text(given, separator_buffer, call.budget);
+      given.missing() ? "," : to_text(given, separator_buffer, call.budget);
   std::string out;
   for (std::size_t i = 0; i < array.size(); ++i) {
     if (i > 0) out.append(separator);

@@ -1,15 +1,11 @@
 // json: text to value and back.
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
+#include "mapping/json_parse.h"
 #include "mapping/json_text.h"
 #include "mapping/text.h"
 
-#include "base/format.h"
-
-#include <boost/json/parse.hpp>
-
 #include <algorithm>
-#include <cmath>
 
 namespace pawl::mapping {
 
@@ -30,19 +26,6 @@ std::string indent_of(Call& call, const Operand& space) {
   return slice_units(to_text(space, buffer, call.budget), 0, static_cast<std::size_t>(indent_max));
 }
 
-// JSON allows numbers that no double holds; JavaScript reads them as Infinity, which no JSON may
-// contain.
-void drop_infinities(json::value& value) {
-  if (json::array* array = value.if_array()) {
-    for (json::value& element : *array) drop_infinities(element);
-  } else if (json::object* object = value.if_object()) {
-    for (json::key_value_pair& member : *object) drop_infinities(member.value());
-  } else if (const double* number = value.if_double();
-             number != nullptr && !std::isfinite(*number)) {
-    value = nullptr;
-  }
-}
-
 Result<Operand> stringify(Call& call, Operands operands) {
   if (operands[0].missing()) return Operand();
   const json::value& value = operands[0].value();
@@ -58,14 +41,10 @@ Result<Operand> parse(Call& call, Operands operands) {
   read_text(call, operands[0], text);
   if (!text.valid) return wants("a string", operands, 0);
   if (!call.budget.spend_bytes(text.view.size() * 2)) return Operand();
-  json::parse_options options;
-  options.max_depth = value_depth_max / 2;
-  json::error_code failure;
-  json::value value = json::parse({text.view.data(), text.view.size()}, failure, {}, options);
-  if (failure) return Error{ErrorCode::invalid, format("not JSON: {}", failure.message())};
-  drop_infinities(value);
-  if (!charge_copy(value, call.budget)) return Operand();
-  return Operand(std::move(value));
+  auto value = parse_json(text.view);
+  if (!value) return value.error();
+  if (!charge_copy(*value, call.budget)) return Operand();
+  return Operand(std::move(*value));
 }
 
 constexpr Function table[] = {

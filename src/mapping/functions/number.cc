@@ -66,7 +66,7 @@ Result<Operand> formatted(Call& call, Operands operands) {
   const double number = number_of(operands[0].value());
   const Operand& wanted = operand_at(operands, 1);
   if (!std::isfinite(number)) return text_result(call, number_text(number));
-  if (wanted.nullish()) return text_result(call, form.without(number));
+  if (wanted.missing()) return text_result(call, form.without(number));
   const double digits = std::trunc(to_number(wanted, call.budget));
   const double count = std::isnan(digits) ? 0 : digits;
   if (count < form.digits_min || count > digits_max)

@@ -36,7 +36,7 @@ double number_at(Call& call, Operands operands, std::size_t index) {
 
 double number_at(Call& call, Operands operands, std::size_t index, double fallback) {
   const Operand& operand = operand_at(operands, index);
-  return operand.nullish() ? fallback : to_number(operand, call.budget);
+  return operand.missing() ? fallback : to_number(operand, call.budget);
 }
 
 void read_text(Call& call, const Operand& operand, Text& text) {

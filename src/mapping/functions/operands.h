@@ -20,7 +20,7 @@ const Operand& operand_at(Operands operands, std::size_t index);
 Error wants(std::string_view what, Operands operands, std::size_t index);
 
 double number_at(Call& call, Operands operands, std::size_t index);
-// `fallback` when the operand is missing or null.
+// `fallback` when the operand is missing (null is 0, as everywhere in JavaScript).
 double number_at(Call& call, Operands operands, std::size_t index, double fallback);
 
 // A string operand; numbers and booleans are converted. Empty when it is neither.

@@ -117,18 +117,28 @@ Result<Operand> includes(Call& call, Operands operands, std::string_view text) {
   return Operand::boolean(find_text(text, wanted, from_byte(call, operands, text)) != not_found);
 }
 
+// Whether unit `unit` is the second half of a pair: then no character begins there.
+bool splits_pair(std::string_view text, std::size_t unit) {
+  return !is_ascii(text) && unit_count(text.substr(0, byte_of_unit(text, unit))) > unit;
+}
+constexpr std::size_t pair_bytes = 4;
+
 Result<Operand> index_of(Call& call, Operands operands, std::string_view text) {
   std::string buffer;
   const std::string_view wanted = to_text(operands[1], buffer, call.budget);
-  return unit_index(text, find_text(text, wanted, from_byte(call, operands, text)));
+  const std::size_t from = clamped_index(number_at(call, operands, 2, 0), unit_count(text));
+  if (wanted.empty()) return Operand::number(static_cast<double>(from));
+  return unit_index(text, find_text(text, wanted, byte_of_unit(text, from)));
 }
 
 Result<Operand> last_index_of(Call& call, Operands operands, std::string_view text) {
   std::string buffer;
   const std::string_view wanted = to_text(operands[1], buffer, call.budget);
-  const double from = number_at(call, operands, 2, infinity);
-  const std::size_t limit = clamped_index(std::isnan(from) ? infinity : from, text.size());
-  return unit_index(text, find_last_text(text, wanted, byte_of_unit(text, limit)));
+  const double given = number_at(call, operands, 2, infinity);
+  const std::size_t from = clamped_index(std::isnan(given) ? infinity : given, unit_count(text));
+  if (wanted.empty()) return Operand::number(static_cast<double>(from));
+  const std::size_t byte = byte_of_unit(text, from) - (splits_pair(text, from) ? pair_bytes : 0);
+  return unit_index(text, find_last_text(text, wanted, byte));
 }
 
 Result<Operand> slice(Call& call, Operands operands, std::string_view text) {
@@ -168,7 +178,7 @@ Result<std::string> padding(Call& call, Operands operands, std::string_view text
   if (!(wanted > static_cast<double>(units))) return std::string();
   std::string buffer;
   const Operand& given = operand_at(operands, 2);
-  const std::string_view filler = given.nullish() ? " " : to_text(given, buffer, call.budget);
+  const std::string_view filler = given.missing() ? " " : to_text(given, buffer, call.budget);
   if (filler.empty()) return std::string();
   const double missing = std::floor(wanted) - static_cast<double>(units);
   const auto bytes = static_cast<std::uint64_t>(to_integer(missing));
@@ -232,14 +242,19 @@ Result<Operand> search(Call& call, Operands operands, std::string_view text) {
 Result<Operand> starts_with(Call& call, Operands operands, std::string_view text) {
   std::string buffer;
   const std::string_view wanted = to_text(operands[1], buffer, call.budget);
-  return Operand::boolean(text.substr(from_byte(call, operands, text)).starts_with(wanted));
+  const std::size_t from = clamped_index(number_at(call, operands, 2, 0), text.size());
+  if (wanted.empty()) return Operand::boolean(true);
+  const bool whole = !splits_pair(text, from);
+  return Operand::boolean(whole && text.substr(byte_of_unit(text, from)).starts_with(wanted));
 }
 
 Result<Operand> ends_with(Call& call, Operands operands, std::string_view text) {
   std::string buffer;
   const std::string_view wanted = to_text(operands[1], buffer, call.budget);
   const std::size_t end = clamped_index(number_at(call, operands, 2, infinity), text.size());
-  return Operand::boolean(text.substr(0, byte_of_unit(text, end)).ends_with(wanted));
+  if (wanted.empty()) return Operand::boolean(true);
+  const bool whole = !splits_pair(text, end);
+  return Operand::boolean(whole && text.substr(0, byte_of_unit(text, end)).ends_with(wanted));
 }
 
 Result<Operand> repeat(Call& call, Operands operands, std::string_view text) {

@@ -167,6 +167,23 @@ TEST(Compat, the_last_of_two_equal_transitions_counts) {
   EXPECT_EQ(only_transition(theirs(graph)).codes, std::vector<int>{500});
 }
 
+TEST(Compat, what_nothing_can_run_without_is_a_mistake_in_both) {
+  for (const char* text :
+       {"app: k", "app: {id: 5, version: 1, graphs: []}", "app: {id: a, version: 1, graphs: 5}",
+        "app: {id: a, version: 1, graphs: [{subscribes: 5, activities: {t: {type: trigger}}}]}",
+        "app: {id: a, version: 1, graphs: [{subscribes: a, activities: 5}]}",
+        "app: {id: a, version: [], graphs: [{subscribes: a, activities: {t: {type: trigger}}}]}"}) {
+    EXPECT_FALSE(check_text(text).app) << text;
+    EXPECT_FALSE(check_text(text, {.force_hotmesh = true}).app) << text;
+  }
+  EXPECT_FALSE(theirs("activities: {t: {type: trigger}, w: {type: worker, topic: 5}}\ntransitions: "
+                      "{t: [{to: w}]}\n")
+                   .app);
+  EXPECT_FALSE(theirs("activities: {t: {type: trigger}, c: {type: cycle, ancestor: "
+                      "5}}\ntransitions: {t: [{to: c}]}\n")
+                   .app);
+}
+
 TEST(Compat, a_value_of_the_wrong_type_counts_as_absent) {
   const char* graph = "activities: {t: {type: trigger, emit: 5}}\n";
   EXPECT_EQ(codes_of(ours(graph)), Codes{"G103"});

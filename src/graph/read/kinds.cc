@@ -73,8 +73,10 @@ struct Site {
     }
     reader.keys(at, all);
   }
-  void require(std::string_view key) const {
-    if (at.node().find(key) == nullptr) reader.missing(at, key);
+  // Under compat a value of the wrong type only warned; a required one is missing then.
+  void require(std::string_view key, bool found) const {
+    const bool absent = at.node().find(key) == nullptr;
+    if (absent || (!found && reader.dialect() == Dialect::hotmesh)) reader.missing(at, key);
   }
   Formula or_placeholder(OptionalFormula& formula) const {
     return formula ? std::move(*formula) : reader.placeholder(at);
@@ -94,7 +96,7 @@ Kind read_worker(const Site& site) {
   OptionalFormula topic;
   site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
   site.read("worker");
-  site.require("topic");
+  site.require("topic", topic.has_value());
   return Worker{site.or_placeholder(topic)};
 }
 
@@ -103,7 +105,7 @@ Kind read_await(const Site& site) {
   site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
   site.keys.push_back({"await", site.reader.into(await, Expect::boolean)});
   site.read("await");
-  site.require("topic");
+  site.require("topic", topic.has_value());
   return Await{site.or_placeholder(topic), std::move(await)};
 }
 
@@ -158,7 +160,7 @@ Kind read_signal(const Site& site) {
   site.read("signal");
   if (const Entry* subtype = site.at.node().find_entry("subtype"))
     out.to_all = reader.choice(Cursor(site.at, *subtype), signal_subtypes).value_or(0) == 1;
-  site.require("topic");
+  site.require("topic", topic.has_value());
   out.topic = site.or_placeholder(topic);
   for (const std::string_view key : {"key_name", "key_value", "resolver", "scrub"})
     if (const Entry* entry = site.at.node().find_entry(key); entry != nullptr && !out.to_all)
@@ -174,7 +176,7 @@ Kind read_cycle(const Site& site) {
                          out.where = key.where();
                        }});
   site.read("cycle");
-  site.require("ancestor");
+  site.require("ancestor", !out.ancestor.empty());
   return out;
 }
 
@@ -244,8 +246,8 @@ Kind read_map(const Site& site) {
                          where = key.where();
                        }});
   site.read("map");
-  site.require("items");
-  site.require("join");
+  site.require("items", items.has_value());
+  site.require("join", !join.empty());
   return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join),
              std::move(where)};
 }

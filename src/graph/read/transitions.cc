@@ -196,6 +196,7 @@ void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids,
   // Under compat only the first match counts, as in the original.
   if (reader.dialect() == Dialect::hotmesh && matches.size() > 1)
     matches.erase(matches.begin() + 1, matches.end());
+  if (matches.empty()) return;  // without a key no signal can find it
   hook->topic = topic;
   hook->matches = std::move(matches);
 }

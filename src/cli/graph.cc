@@ -1,6 +1,6 @@
 // pawl graph FILE: the graphs of an app as text, SVG or Mermaid. Exit codes as pawl check.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <fstream>
@@ -44,7 +44,8 @@ int run(const Options& options) {
   }
   graph::Graphs graphs;
   for (const graph::Graph& candidate : checked.app->graphs)
-    if (options.topic.empty() || candidate.subscribes == options.topic) graphs.push_back(&candidate);
+    if (options.topic.empty() || candidate.subscribes == options.topic)
+      graphs.push_back(&candidate);
   if (graphs.empty()) {
     fmt::print(stderr, "no graph of {} subscribes to {}\n", options.file, options.topic);
     return 2;

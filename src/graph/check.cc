@@ -9,6 +9,29 @@
 
 namespace pawl::graph {
 
+namespace {
+
+// Under compat a value of the wrong type only warns; without these there is still nothing to run.
+void check_skeleton(const App& app, Mistakes& mistakes) {
+  const auto missing = [&](const Where& where, std::string message) {
+    mistakes.add({.code = Code::missing_key,
+                  .mark = where.mark,
+                  .path = where.path,
+                  .message = std::move(message),
+                  .suggestion = {}});
+  };
+  const Where top{{0, 1, 1}, "app"};
+  if (app.id.empty()) missing(top, "the app has no usable id");
+  if (app.version.empty()) missing(top, "the app has no usable version");
+  if (app.graphs.empty()) missing(top, "the app has no usable graph");
+  for (const Graph& graph : app.graphs) {
+    if (graph.subscribes.empty()) missing(graph.where, "the graph has no usable topic");
+    if (graph.activities.empty()) missing(graph.where, "the graph has no usable activities");
+  }
+}
+
+}  // namespace
+
 Checked check(const Loader& loader, std::string_view main_file, const CheckOptions& options) {
   Checked out;
   Mistakes mistakes;
@@ -17,13 +40,15 @@ Checked check(const Loader& loader, std::string_view main_file, const CheckOptio
     app = read_app(*document, {.force_hotmesh = options.force_hotmesh}, mistakes);
     if (app) {
       for (Graph& graph : app->graphs) {
-        if (!check_structure(graph, mistakes)) continue;
+        // Without activities there is nothing to check; the reader said so.
+        if (graph.activities.empty() || !check_structure(graph, mistakes)) continue;
         check_maps(graph, mistakes);
         check_joins(graph, mistakes);
         check_cycles(graph, mistakes);
         check_references(graph, mistakes);
       }
       check_topics(*app, mistakes);
+      if (!mistakes.has_errors()) check_skeleton(*app, mistakes);
     }
   }
   if (app && !mistakes.has_errors()) out.app = std::make_shared<const App>(std::move(*app));

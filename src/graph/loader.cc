@@ -16,7 +16,8 @@ MemoryLoader::MemoryLoader(std::map<std::string, std::string, std::less<>> files
 
 Result<std::string> MemoryLoader::read(std::string_view name) const {
   const auto found = files_.find(name);
-  if (found == files_.end()) return Error{ErrorCode::not_found, format("there is no file {}", name)};
+  if (found == files_.end())
+    return Error{ErrorCode::not_found, format("there is no file {}", name)};
   return found->second;
 }
 

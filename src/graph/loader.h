@@ -25,7 +25,8 @@ class MemoryLoader final : public Loader {
   std::map<std::string, std::string, std::less<>> files_;
 };
 
-// Reads regular files below `folder`, and only those: a symbolic link that leads outside is not found.
+// Reads regular files below `folder`, and only those: a symbolic link that leads outside is not
+// found.
 class FolderLoader final : public Loader {
  public:
   explicit FolderLoader(std::string folder);
@@ -35,7 +36,8 @@ class FolderLoader final : public Loader {
   std::string folder_;
 };
 
-// The path `ref` means when it stands in the file `from`; `invalid` when it leaves the app's folder.
+// The path `ref` means when it stands in the file `from`; `invalid` when it leaves the app's
+// folder.
 Result<std::string> join_inside(std::string_view from, std::string_view ref);
 
 }  // namespace pawl::graph

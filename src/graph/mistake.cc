@@ -86,8 +86,8 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-// What the original accepts and something sensible can be done with: ignore the key, leave the schema
-// unenforced, run the activity once per incoming edge, read nothing.
+// What the original accepts and something sensible can be done with: ignore the key, leave the
+// schema unenforced, run the activity once per incoming edge, read nothing.
 bool passes_in_compat(Code code) {
   switch (code) {
     case Code::unknown_key:

@@ -1,5 +1,5 @@
-// A mistake in a graph: what is wrong, exactly where, and what was probably meant. The check collects all
-// of them before it gives up, so one run shows everything there is to correct.
+// A mistake in a graph: what is wrong, exactly where, and what was probably meant. The check
+// collects all of them before it gives up, so one run shows everything there is to correct.
 #pragma once
 
 #include <cstddef>

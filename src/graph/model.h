@@ -1,5 +1,6 @@
-// An app after reading: every expression and schema compiled, every key in its place. `Topology` is filled
-// by the structure checks. The whole is immutable once a check hands it out, and shared by all who run it.
+// An app after reading: every expression and schema compiled, every key in its place. `Topology` is
+// filled by the structure checks. The whole is immutable once a check hands it out, and shared by
+// all who run it.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -33,8 +34,8 @@ struct Formula {
 using OptionalFormula = std::optional<Formula>;
 using SchemaPointer = std::shared_ptr<const Schema>;
 
-// What `input`, `output`, `job`, `signal` and `resolver` have in common. A code's own maps replace the
-// general ones when a response carries that code.
+// What `input`, `output`, `job`, `signal` and `resolver` have in common. A code's own maps replace
+// the general ones when a response carries that code.
 struct Channel {
   SchemaPointer schema;
   OptionalFormula maps;
@@ -109,7 +110,8 @@ struct Join {
 struct Map {
   Formula items;
   OptionalFormula parallel;  // items in flight at once; absent: 1, that is in order
-  OptionalFormula collect;   // evaluated at the end of each item; the results go to the join, by index
+  OptionalFormula
+      collect;  // evaluated at the end of each item; the results go to the join, by index
   std::string join;
   Where where;  // of `join`
 };
@@ -156,7 +158,7 @@ struct Transition {
 // Indices of transitions, except where said otherwise.
 struct Place {
   std::vector<std::uint32_t> in, out;
-  std::vector<ActivityIndex> chain;         // from the trigger to here along the address, itself included
+  std::vector<ActivityIndex> chain;  // from the trigger to here along the address, itself included
   std::optional<ActivityIndex> inside_map;  // the innermost map whose body holds it
   std::optional<ActivityIndex> closes_map;  // joins only
   bool reachable = false;
@@ -198,6 +200,8 @@ struct App {
   std::string id;
   std::string version;
   Dialect dialect = Dialect::pawl;
+  // The original never looks at its schemas when a job runs.
+  bool enforces_schemas() const { return dialect == Dialect::pawl; }
   boost::json::value settings;
   std::vector<Graph> graphs;
 };

@@ -1,4 +1,5 @@
-// JSON pointers over Node trees: $refs, and finding the mark of a place inside an expression or a schema.
+// JSON pointers over Node trees: $refs, and finding the mark of a place inside an expression or a
+// schema.
 #pragma once
 
 #include <string>

@@ -65,13 +65,14 @@ class Resolver {
   // Depth is bounded: documents are at most document_depth_max deep and the stack of references is
   // checked against the same limit.
   void resolve(Node& node, const std::string& file, const std::string& path) {
+    if (exhausted_) return;
     if (node.is_map()) {
-      if (const Entry* ref = node.find_entry("$ref"); ref != nullptr && !is_schema_ref(ref->value)) {
+      if (const Entry* ref = node.find_entry("$ref");
+          ref != nullptr && !is_schema_ref(ref->value)) {
         replace(node, *ref, file, path);
         return;
       }
-      for (Entry& entry : node.entries)
-        resolve(entry.value, file, append_key(path, entry.key));
+      for (Entry& entry : node.entries) resolve(entry.value, file, append_key(path, entry.key));
     }
     for (std::size_t i = 0; i < node.items.size(); ++i)
       resolve(node.items[i], file, format("{}[{}]", path, i));
@@ -137,7 +138,8 @@ class Resolver {
     const Node* node;
   };
 
-  std::optional<Target> find_target(const Entry& ref, const std::string& file, const std::string& path) {
+  std::optional<Target> find_target(const Entry& ref, const std::string& file,
+                                    const std::string& path) {
     const Mark mark = ref.value.mark;
     if (!ref.value.is_text() || ref.value.text.empty()) {
       mistake(Code::bad_ref, mark, path, "a $ref is a text such as schemas.yaml#/order");
@@ -185,8 +187,8 @@ class Resolver {
 
 }  // namespace
 
-std::optional<Node> load_document(const Loader& loader, std::string_view main_file, Sources& sources,
-                                  Mistakes& mistakes) {
+std::optional<Node> load_document(const Loader& loader, std::string_view main_file,
+                                  Sources& sources, Mistakes& mistakes) {
   return Resolver(loader, sources, mistakes).load_main(main_file);
 }
 

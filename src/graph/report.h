@@ -1,4 +1,5 @@
-// A check's outcome for people (with the line and a pointer under the word) and for programs (JSON).
+// A check's outcome for people (with the line and a pointer under the word) and for programs
+// (JSON).
 #pragma once
 
 #include <string>

@@ -9,7 +9,8 @@
 
 namespace pawl::graph {
 
-// Line and column count from 1; columns count characters, not bytes. Line 0 means "the file as a whole".
+// Line and column count from 1; columns count characters, not bytes. Line 0 means "the file as a
+// whole".
 struct Mark {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
@@ -36,8 +37,8 @@ class Sources {
   std::vector<File> files_;
 };
 
-// A byte offset that is not UTF-8, or npos when all of `text` is. Surrogates and overlong forms count
-// as wrong.
+// A byte offset that is not UTF-8, or npos when all of `text` is. Surrogates and overlong forms
+// count as wrong.
 std::size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace pawl::graph

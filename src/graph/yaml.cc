@@ -1,6 +1,6 @@
-// The parser below is event driven: nothing recurses, and every limit is checked at the event that would
-// break it. yaml-cpp itself reads a whole flow collection before its first event, so brackets are counted
-// beforehand (test: yaml_refuses_a_million_open_brackets_at_once).
+// The parser below is event driven: nothing recurses, and every limit is checked at the event that
+// would break it. yaml-cpp itself reads a whole flow collection before its first event, so brackets
+// are counted beforehand (test: yaml_refuses_a_million_open_brackets_at_once).
 #include "graph/yaml.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -25,14 +25,50 @@ struct Stop {};  // thrown by the builder to leave yaml-cpp, caught in parse_yam
 
 constexpr std::size_t expanded_bytes_max = 4 * file_bytes_max;
 
+// yaml-cpp counts columns in bytes; people count characters. Marks come almost in order, so the
+// last one is where counting goes on: a file of one long line stays linear.
+class Columns {
+ public:
+  explicit Columns(std::string_view text) : text_(text) {
+    starts_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n') starts_.push_back(i + 1);
+  }
+
+  std::uint32_t characters(std::size_t line, std::size_t bytes) {
+    if (line >= starts_.size()) return static_cast<std::uint32_t>(bytes);
+    if (line != line_ || bytes < bytes_) line_ = line, bytes_ = 0, count_ = 0;
+    for (; bytes_ < bytes; ++bytes_) {
+      const std::size_t at = starts_[line] + bytes_;
+      if (at >= text_.size() || (static_cast<unsigned char>(text_[at]) & 0xC0U) != 0x80U) ++count_;
+    }
+    return static_cast<std::uint32_t>(count_);
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+  std::size_t line_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t count_ = 0;
+};
+
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(std::uint32_t file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+  Builder(std::string_view text, std::uint32_t file, Mistakes& mistakes)
+      : file_(file), mistakes_(mistakes), columns_(text) {}
+
+  Mark mark_of(const YAML::Mark& mark) {
+    const auto line = static_cast<std::size_t>(mark.line);
+    return {file_, static_cast<std::uint32_t>(line + 1),
+            columns_.characters(line, static_cast<std::size_t>(mark.column)) + 1};
+  }
 
   std::optional<Node> take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++document_count_ > 1) stop(Code::many_documents, mark_of(mark), "one file is one document");
+    if (++document_count_ > 1)
+      stop(Code::many_documents, mark_of(mark), "one file is one document");
   }
   void OnDocumentEnd() override {}
   void OnAnchor(const YAML::Mark&, const std::string&) override {}
@@ -59,9 +95,10 @@ class Builder final : public YAML::EventHandler {
     Node node;
     node.mark = mark_of(mark);
     const bool plain = tag.empty() || tag == "?";
-    const bool known = plain || tag == "!"
-                           ? resolve_scalar(value, plain ? ScalarStyle::plain : ScalarStyle::quoted, node)
-                           : resolve_tagged(value, tag, node);
+    const bool known =
+        plain || tag == "!"
+            ? resolve_scalar(value, plain ? ScalarStyle::plain : ScalarStyle::quoted, node)
+            : resolve_tagged(value, tag, node);
     if (!known) {
       mistakes_.add({.code = Code::bad_scalar,
                      .mark = node.mark,
@@ -107,10 +144,6 @@ class Builder final : public YAML::EventHandler {
     std::size_t bytes = 0;
   };
 
-  Mark mark_of(const YAML::Mark& mark) const {
-    return {file_, static_cast<std::uint32_t>(mark.line + 1),
-            static_cast<std::uint32_t>(mark.column + 1)};
-  }
   static std::string shortened(const std::string& text) {
     return text.size() <= 40 ? text : text.substr(0, 40) + "...";
   }
@@ -145,7 +178,8 @@ class Builder final : public YAML::EventHandler {
       stop(Code::too_large, mark,
            format("more than {} values, aliases written out", document_nodes_max));
     if (byte_count_ > expanded_bytes_max)
-      stop(Code::too_large, mark, format("more than {} bytes, aliases written out", expanded_bytes_max));
+      stop(Code::too_large, mark,
+           format("more than {} bytes, aliases written out", expanded_bytes_max));
   }
 
   void keep_anchor(YAML::anchor_t anchor, const Node& node, std::size_t nodes, std::size_t bytes) {
@@ -162,7 +196,8 @@ class Builder final : public YAML::EventHandler {
     add(std::move(node), key_text, mark, std::exchange(merge_candidate_, false));
   }
 
-  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
+            YAML::anchor_t anchor) {
     if (expecting_key()) stop_bad_key(mark_of(mark));
     if (frames_.size() >= document_depth_max)
       stop(Code::too_deep, mark_of(mark), format("more than {} levels", document_depth_max));
@@ -238,11 +273,12 @@ class Builder final : public YAML::EventHandler {
   void report_duplicate(const Frame& frame) {
     const Mark first = frame.node.entries[frame.seen.at(frame.key)].mark;
     const std::string parent = path();
-    mistakes_.add({.code = Code::duplicate_key,
-                   .mark = frame.key_mark,
-                   .path = parent.empty() ? frame.key : parent + "." + frame.key,
-                   .message = format("the key '{}' already stands on line {}", frame.key, first.line),
-                   .suggestion = {}});
+    mistakes_.add(
+        {.code = Code::duplicate_key,
+         .mark = frame.key_mark,
+         .path = parent.empty() ? frame.key : parent + "." + frame.key,
+         .message = format("the key '{}' already stands on line {}", frame.key, first.line),
+         .suggestion = {}});
   }
 
   std::uint32_t file_;
@@ -254,6 +290,7 @@ class Builder final : public YAML::EventHandler {
   std::size_t byte_count_ = 0;
   int document_count_ = 0;
   bool merge_candidate_ = false;
+  Columns columns_;
 };
 
 Mark mark_at(std::string_view text, std::size_t offset, std::uint32_t file) {
@@ -280,7 +317,8 @@ std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file
                    .suggestion = {}};
   };
   if (text.size() > file_bytes_max)
-    return mistake(Code::too_large, 0, format("{} bytes; the limit is {}", text.size(), file_bytes_max));
+    return mistake(Code::too_large, 0,
+                   format("{} bytes; the limit is {}", text.size(), file_bytes_max));
   if (const auto offset = find_invalid_utf8(text); offset != std::string_view::npos)
     return mistake(Code::not_utf8, offset, "this byte is not UTF-8");
   std::size_t depth = 0;
@@ -289,7 +327,8 @@ std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth > 0) --depth;
     if (depth > flow_depth_max)
-      return mistake(Code::too_deep, i, format("more than {} brackets are open here", flow_depth_max));
+      return mistake(Code::too_deep, i,
+                     format("more than {} brackets are open here", flow_depth_max));
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t')
       return mistake(Code::bad_yaml, i, "a control character");
   }
@@ -304,7 +343,7 @@ std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mista
     mistakes.add(std::move(*unreadable));
     return std::nullopt;
   }
-  Builder builder(file, mistakes);
+  Builder builder(text, file, mistakes);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
@@ -314,8 +353,7 @@ std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mista
     return std::nullopt;
   } catch (const YAML::Exception& error) {
     mistakes.add({.code = Code::bad_yaml,
-                  .mark = {file, static_cast<std::uint32_t>(error.mark.line + 1),
-                           static_cast<std::uint32_t>(error.mark.column + 1)},
+                  .mark = builder.mark_of(error.mark),
                   .path = {},
                   .message = error.msg,
                   .suggestion = {}});

@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::string_view part_words[] = {"input", "output", "hook"};
 constexpr std::string_view data_words[] = {"data", "metadata"};
-constexpr std::string_view activity_metadata[] = {"ac",  "au",  "aid", "atp", "stp",   "dad",
-                                                  "as",  "err", "l1s", "l2s", "$error"};
-constexpr std::string_view job_metadata[] = {"jid", "gid", "dad", "aid", "key", "app", "vrs", "tpc",
-                                             "ts",  "jc",  "ju",  "js",  "pj",  "pg",  "pd",  "pa",
-                                             "px",  "ngn", "trc", "err"};
+constexpr std::string_view activity_metadata[] = {"ac", "au",  "aid", "atp", "stp",   "dad",
+                                                  "as", "err", "l1s", "l2s", "$error"};
+constexpr std::string_view job_metadata[] = {"jid", "gid", "dad", "aid", "key", "app", "vrs",
+                                             "tpc", "ts",  "jc",  "ju",  "js",  "pj",  "pg",
+                                             "pd",  "pa",  "px",  "ngn", "trc", "err"};
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -23,7 +23,8 @@ bool contains(std::span<const std::string_view> words, std::string_view word) {
 class References {
  public:
   References(const Graph& graph, Mistakes& mistakes) : graph_(graph), mistakes_(mistakes) {
-    for (ActivityIndex i = 0; i < graph.activities.size(); ++i) ids_.emplace(graph.activities[i].id, i);
+    for (ActivityIndex i = 0; i < graph.activities.size(); ++i)
+      ids_.emplace(graph.activities[i].id, i);
   }
 
   void run() {
@@ -66,7 +67,8 @@ class References {
 
   void check_one(Role role) {
     using mapping::Scope;
-    if (role == Role::payload && reference_->scope != Scope::hook && reference_->scope != Scope::self) {
+    if (role == Role::payload && reference_->scope != Scope::hook &&
+        reference_->scope != Scope::self) {
       report(Code::bad_reference,
              "'actual' looks at the signal alone: {$self.hook.data...} or {$hook.data...}");
       return;
@@ -123,9 +125,11 @@ class References {
     if (!map) return true;
     if (is_inside(graph_, here_, *map) || (in_body && *map == here_)) return true;
     const auto& kind = std::get<Map>(graph_.activities[*map].kind);
-    report(Code::reference_inside_map,
-           format("'{}' runs once per item of the map '{}'; its results are in {{{}.output.data.items}}",
-                  id(target), id(*map), kind.join));
+    report(
+        Code::reference_inside_map,
+        format(
+            "'{}' runs once per item of the map '{}'; its results are in {{{}.output.data.items}}",
+            id(target), id(*map), kind.join));
     return false;
   }
 
@@ -139,14 +143,16 @@ class References {
       return;
     }
     if (part == "input" && target != here_ && !std::holds_alternative<Trigger>(kind)) {
-      report(Code::bad_reference,
-             format("the input of '{}' is not kept; map it into its output or the job", id(target)));
+      report(
+          Code::bad_reference,
+          format("the input of '{}' is not kept; map it into its output or the job", id(target)));
       return;
     }
     const bool own_result = target == here_ && role == Role::before && part != "input";
     const bool pivot = std::holds_alternative<Hook>(kind) && std::get<Hook>(kind).is_pivot;
     if (own_result && !pivot) {
-      report(Code::bad_reference, format("'{}' has no {} yet when this is evaluated", id(here_), part));
+      report(Code::bad_reference,
+             format("'{}' has no {} yet when this is evaluated", id(here_), part));
       return;
     }
     if (!check_part(1, data_words, name)) return;
@@ -154,7 +160,8 @@ class References {
       check_part(2, activity_metadata, name);
   }
 
-  bool check_part(std::size_t index, std::span<const std::string_view> words, std::string_view name) {
+  bool check_part(std::size_t index, std::span<const std::string_view> words,
+                  std::string_view name) {
     if (index >= reference_->parts.size()) {
       report(Code::bad_reference, format("after '{}' there must follow {}", name, any_of(words)));
       return false;

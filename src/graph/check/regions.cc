@@ -40,7 +40,8 @@ std::vector<bool> body_of(const Graph& graph, ActivityIndex map, ActivityIndex j
   return body;
 }
 
-std::optional<ActivityIndex> find_closing_join(const Graph& graph, ActivityIndex map, Mistakes& mistakes) {
+std::optional<ActivityIndex> find_closing_join(const Graph& graph, ActivityIndex map,
+                                               Mistakes& mistakes) {
   const Map& kind = std::get<Map>(graph.activities[map].kind);
   if (kind.join.empty()) return std::nullopt;  // the key is missing: reported when read
   const auto join = graph.find(kind.join);
@@ -51,7 +52,8 @@ std::optional<ActivityIndex> find_closing_join(const Graph& graph, ActivityIndex
   }
   if (!std::holds_alternative<Join>(graph.activities[*join].kind)) {
     report(mistakes, kind.where, Code::bad_map,
-           format("'{}' is a {}; a map ends at a join", kind.join, name_of(graph.activities[*join].kind)));
+           format("'{}' is a {}; a map ends at a join", kind.join,
+                  name_of(graph.activities[*join].kind)));
     return std::nullopt;
   }
   if (!graph.topology.places[*join].reachable) return std::nullopt;
@@ -61,7 +63,8 @@ std::optional<ActivityIndex> find_closing_join(const Graph& graph, ActivityIndex
     return std::nullopt;
   }
   if (graph.topology.places[*join].closes_map) {
-    report(mistakes, kind.where, Code::bad_map, format("'{}' closes another map already", kind.join));
+    report(mistakes, kind.where, Code::bad_map,
+           format("'{}' closes another map already", kind.join));
     return std::nullopt;
   }
   return join;
@@ -84,8 +87,8 @@ void check_map(Graph& graph, ActivityIndex map, Mistakes& mistakes) {
       const ActivityIndex from = graph.transitions[edge].from;
       if (body[from] || from == map) continue;
       report(mistakes, graph.transitions[edge].where, Code::crosses_map,
-             format("'{}' is outside the body of the map '{}', '{}' is {}", graph.activities[from].id,
-                    graph.activities[map].id, graph.activities[i].id,
+             format("'{}' is outside the body of the map '{}', '{}' is {}",
+                    graph.activities[from].id, graph.activities[map].id, graph.activities[i].id,
                     i == *join ? "its closing join" : "inside"));
     }
     if (body[i]) places[i].inside_map = map;
@@ -115,24 +118,33 @@ bool is_inside(const Graph& graph, ActivityIndex inside, ActivityIndex map) {
 void check_maps(Graph& graph, Mistakes& mistakes) {
   // Outer maps come first in the order, so an inner one overwrites what it holds.
   for (const ActivityIndex index : graph.topology.order)
-    if (std::holds_alternative<Map>(graph.activities[index].kind)) check_map(graph, index, mistakes);
+    if (std::holds_alternative<Map>(graph.activities[index].kind))
+      check_map(graph, index, mistakes);
 }
 
 void check_joins(const Graph& graph, Mistakes& mistakes) {
+  // A map that did not find its join was reported; the join it meant may be any of these.
+  std::size_t open_maps = 0;
+  for (const ActivityIndex index : graph.topology.order) {
+    if (std::holds_alternative<Map>(graph.activities[index].kind)) ++open_maps;
+    if (graph.topology.places[index].closes_map) --open_maps;
+  }
   for (const ActivityIndex index : graph.topology.order) {
     const auto* join = std::get_if<Join>(&graph.activities[index].kind);
     if (join == nullptr) continue;
     const Place& place = graph.topology.places[index];
     if (place.closes_map) {
       if (join->need != Join::Need::all)
-        report(mistakes, join->where, Code::bad_join, "the closing join of a map waits for all items");
+        report(mistakes, join->where, Code::bad_join,
+               "the closing join of a map waits for all items");
       continue;
     }
     if (join->need == Join::Need::count && join->count > place.in.size())
-      report(mistakes, join->where, Code::bad_join,
-             format("'{}' wants {} arrivals, but {} {} to it", graph.activities[index].id, join->count,
-                    place.in.size(), place.in.size() == 1 ? "transition leads" : "transitions lead"));
-    if (place.in.size() == 1)
+      report(
+          mistakes, join->where, Code::bad_join,
+          format("'{}' wants {} arrivals, but {} {} to it", graph.activities[index].id, join->count,
+                 place.in.size(), place.in.size() == 1 ? "transition leads" : "transitions lead"));
+    if (place.in.size() == 1 && open_maps == 0)
       report(mistakes, graph.activities[index].where, Code::bad_join,
              format("only one transition leads to the join '{}'", graph.activities[index].id), {},
              Severity::warning);
@@ -151,13 +163,15 @@ void check_cycles(Graph& graph, Mistakes& mistakes) {
       continue;
     }
     const auto& chain = graph.topology.places[index].chain;
-    const bool on_chain = *pivot != index && std::find(chain.begin(), chain.end(), *pivot) != chain.end();
+    const bool on_chain =
+        *pivot != index && std::find(chain.begin(), chain.end(), *pivot) != chain.end();
     if (!on_chain)
       report(mistakes, cycle->where, Code::cycle_not_ancestor,
              graph.topology.is_ancestor(*pivot, index)
                  ? format("not every path to '{}' passes '{}'; a join stands between them",
                           graph.activities[index].id, cycle->ancestor)
-                 : format("'{}' is not an ancestor of '{}'", cycle->ancestor, graph.activities[index].id));
+                 : format("'{}' is not an ancestor of '{}'", cycle->ancestor,
+                          graph.activities[index].id));
     auto* hook = std::get_if<Hook>(&graph.activities[*pivot].kind);
     if (hook == nullptr || !hook->passes_through()) {
       report(mistakes, cycle->where, Code::cycle_bad_pivot,

@@ -49,7 +49,8 @@ class Structure {
         found = true;
       }
     }
-    if (!found) report(graph_.where, Code::no_trigger, "a graph has exactly one activity of type trigger");
+    if (!found)
+      report(graph_.where, Code::no_trigger, "a graph has exactly one activity of type trigger");
     return found;
   }
 
@@ -59,19 +60,21 @@ class Structure {
       const Transition& transition = graph_.transitions[i];
       const Activity& from = graph_.activities[transition.from];
       if (transition.to == topology_.trigger) {
-        report(transition.where, Code::into_trigger, "nothing leads into a trigger; to loop, use a cycle");
+        report(transition.where, Code::into_trigger,
+               "nothing leads into a trigger; to loop, use a cycle");
         continue;
       }
       if (!seen.insert((std::uint64_t{transition.from} << 32U) | transition.to).second) {
         report(transition.where, Code::duplicate_transition,
-               format("'{}' leads to '{}' already; put both conditions into one transition", from.id,
-                      id(transition.to)));
+               format("'{}' leads to '{}' already; put both conditions into one transition",
+                      from.id, id(transition.to)));
         continue;
       }
       if (std::holds_alternative<Cycle>(from.kind))
         report(transition.where, Code::never_leaves,
                format("'{}' is a cycle: it continues at its ancestor, never here", from.id));
-      if (const auto* interrupt = std::get_if<Interrupt>(&from.kind); interrupt && !interrupt->target)
+      if (const auto* interrupt = std::get_if<Interrupt>(&from.kind);
+          interrupt && !interrupt->target)
         report(transition.where, Code::never_leaves,
                format("'{}' interrupts its own job: nothing follows it", from.id));
       topology_.places[transition.from].out.push_back(i);
@@ -79,8 +82,8 @@ class Structure {
     }
   }
 
-  // Depth-first from the trigger, without recursion: 2,000 activities in a row are legal. An edge back to
-  // an activity on the current path closes a loop; it is reported and taken out.
+  // Depth-first from the trigger, without recursion: 2,000 activities in a row are legal. An edge
+  // back to an activity on the current path closes a loop; it is reported and taken out.
   void sort() {
     enum class Colour : std::uint8_t { white, grey, black };
     std::vector<Colour> colours(graph_.activities.size(), Colour::white);
@@ -104,8 +107,8 @@ class Structure {
       const ActivityIndex to = graph_.transitions[edge].to;
       if (colours[to] == Colour::grey) {
         report(graph_.transitions[edge].where, Code::transition_loop,
-               format("'{}' comes before '{}' already; to loop, use an activity of type cycle", id(to),
-                      id(frame.at)));
+               format("'{}' comes before '{}' already; to loop, use an activity of type cycle",
+                      id(to), id(frame.at)));
         place.out.erase(place.out.begin() + static_cast<std::ptrdiff_t>(frame.next));
         std::erase(topology_.places[to].in, edge);
         continue;
@@ -141,9 +144,10 @@ class Structure {
       // A second trigger was reported as such.
       if (std::holds_alternative<Trigger>(graph_.activities[start].kind)) return;
       report(graph_.activities[start].where, Code::unreachable,
-             behind == 0 ? format("no transition leads from the trigger to '{}'", id(start))
-                         : format("no transition leads from the trigger to '{}' and the {} behind it",
-                                  id(start), behind));
+             behind == 0
+                 ? format("no transition leads from the trigger to '{}'", id(start))
+                 : format("no transition leads from the trigger to '{}' and the {} behind it",
+                          id(start), behind));
     };
     for (ActivityIndex i = 0; i < known.size(); ++i)
       if (!known[i] && topology_.places[i].in.empty()) report_island(i);
@@ -161,9 +165,11 @@ class Structure {
     const Transition& first = graph_.transitions[in[0]];
     for (std::size_t i = 1; i < in.size(); ++i) {
       const Transition& other = graph_.transitions[in[i]];
-      report(other.where, Code::two_parents,
-             format("'{}' is reached from '{}' and from '{}'; let them meet in an activity of type join",
-                    id(index), id(first.from), id(other.from)));
+      report(
+          other.where, Code::two_parents,
+          format(
+              "'{}' is reached from '{}' and from '{}'; let them meet in an activity of type join",
+              id(index), id(first.from), id(other.from)));
     }
   }
 
@@ -177,7 +183,8 @@ class Structure {
       if (is_join) {
         for (const std::uint32_t edge : here.in) {
           const auto& other = topology_.places[graph_.transitions[edge].from].chain;
-          const auto end = std::mismatch(here.chain.begin(), here.chain.end(), other.begin(), other.end());
+          const auto end =
+              std::mismatch(here.chain.begin(), here.chain.end(), other.begin(), other.end());
           here.chain.erase(end.first, here.chain.end());
         }
       }

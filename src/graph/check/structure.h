@@ -6,8 +6,8 @@
 
 namespace pawl::graph {
 
-// Triggers, transitions, reachability, parents, loops; fills topology but for the maps. False when the
-// graph has no trigger to start from: nothing else can be said about it then.
+// Triggers, transitions, reachability, parents, loops; fills topology but for the maps. False when
+// the graph has no trigger to start from: nothing else can be said about it then.
 bool check_structure(Graph& graph, Mistakes& mistakes);
 
 // Bodies of maps and their closing joins; needs check_structure.

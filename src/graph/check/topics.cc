@@ -13,7 +13,8 @@ struct Known {
   Topics hooks;
 };
 
-void check_topic(const Formula& topic, const Topics& known, std::string_view what, Mistakes& mistakes) {
+void check_topic(const Formula& topic, const Topics& known, std::string_view what,
+                 Mistakes& mistakes) {
   const boost::json::value* literal = topic.expression.literal();
   if (literal == nullptr || !literal->is_string()) return;  // computed: known when it runs
   const std::string_view name(literal->get_string().data(), literal->get_string().size());
@@ -42,7 +43,8 @@ void check_topics(const App& app, Mistakes& mistakes) {
         check_topic(await->topic, known.graphs, "graph", mistakes);
       if (const auto* signal = std::get_if<Signal>(&activity.kind))
         check_topic(signal->topic, known.hooks, "hook", mistakes);
-      if (const auto* interrupt = std::get_if<Interrupt>(&activity.kind); interrupt && interrupt->topic)
+      if (const auto* interrupt = std::get_if<Interrupt>(&activity.kind);
+          interrupt && interrupt->topic)
         check_topic(*interrupt->topic, known.graphs, "graph", mistakes);
     }
   }

@@ -21,7 +21,8 @@ struct Visitor {
     one(kind.stats.key, Role::before);
     one(kind.stats.parent, Role::before);
     one(kind.stats.adjacent, Role::before);
-    for (const Measurement& measurement : kind.stats.measures) one(measurement.target, Role::before);
+    for (const Measurement& measurement : kind.stats.measures)
+      one(measurement.target, Role::before);
     one(kind.entity, Role::before);
   }
   void operator()(const Worker& kind) const { visit(kind.topic, Role::before); }

@@ -22,13 +22,15 @@ std::string brief(const Formula& formula) {
   const auto& first = references.front();
   if (first.parts.empty()) return first.activity;
   // A whole payload says more with its owner's name.
-  return first.parts.back() == "data" && !first.activity.empty() ? first.activity : first.parts.back();
+  return first.parts.back() == "data" && !first.activity.empty() ? first.activity
+                                                                 : first.parts.back();
 }
 
 std::string duration(const Formula& formula) {
   const auto* literal = formula.expression.literal();
   if (literal == nullptr || !literal->is_number()) return brief(formula);
-  const double seconds = literal->is_double() ? literal->get_double() : literal->to_number<double>();
+  const double seconds =
+      literal->is_double() ? literal->get_double() : literal->to_number<double>();
   struct Unit {
     double size;
     const char* name;
@@ -108,10 +110,10 @@ std::string condition_of(const Graph&, const Transition& transition) {
   std::string matches;
   for (const Match& match : transition.matches) {
     if (!matches.empty()) matches += transition.gate_or ? " or " : " and ";
-    const std::string expected = std::visit(
-        Overloaded{[](const boost::json::value& value) { return literal_text(value); },
-                   [](const Formula& formula) { return brief(formula); }},
-        match.expected);
+    const std::string expected =
+        std::visit(Overloaded{[](const boost::json::value& value) { return literal_text(value); },
+                              [](const Formula& formula) { return brief(formula); }},
+                   match.expected);
     matches += brief(match.actual) + " = " + expected;
   }
   if (!out.empty() && !matches.empty()) out += ", ";

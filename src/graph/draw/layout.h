@@ -1,5 +1,5 @@
-// Where everything goes: layers from the trigger down, few crossings, straight long edges. Lengths are in
-// the SVG's units (pixels at 100 %).
+// Where everything goes: layers from the trigger down, few crossings, straight long edges. Lengths
+// are in the SVG's units (pixels at 100 %).
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ struct DrawnNode {
 struct DrawnEdge {
   std::vector<Point> points;  // from the bottom of its source to the top of its target
   std::string label;
-  Box label_box;       // meaningless without a label
+  Box label_box;  // meaningless without a label
   bool on_error = false;
 };
 struct DrawnLoop {

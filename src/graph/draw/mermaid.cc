@@ -44,7 +44,8 @@ class Mermaid {
                   escaped(graph_.title.empty() ? graph_.subscribes : graph_.title)));
     add_nodes(std::nullopt, 2);
     for (const ActivityIndex index : graph_.topology.order)
-      for (const std::uint32_t edge : graph_.topology.places[index].out) add_edge(graph_.transitions[edge]);
+      for (const std::uint32_t edge : graph_.topology.places[index].out)
+        add_edge(graph_.transitions[edge]);
     for (const ActivityIndex index : graph_.topology.order)
       if (const auto* cycle = std::get_if<Cycle>(&graph_.activities[index].kind))
         if (const auto pivot = graph_.find(cycle->ancestor))
@@ -66,7 +67,8 @@ class Mermaid {
       const Activity& activity = graph_.activities[index];
       const Shape& shape = shape_of(activity.kind);
       add(depth, format("{}{}\"{}<br/><small>{}</small>\"{}:::{}", name(index), shape.open,
-                        escaped(title_of(activity)), escaped(subtitle_of(activity)), shape.close, shape.kind));
+                        escaped(title_of(activity)), escaped(subtitle_of(activity)), shape.close,
+                        shape.kind));
       if (!std::holds_alternative<Map>(activity.kind)) continue;
       add(depth, format("subgraph m{}_{}[\"each item\"]", number_, index));
       add_nodes(index, depth + 1);
@@ -91,7 +93,8 @@ std::string draw_mermaid(const Graphs& graphs) {
   std::string out = "flowchart TD\n";
   for (std::size_t i = 0; i < graphs.size(); ++i) out += Mermaid(*graphs[i], i).run();
   for (const Shape& shape : shapes)
-    out += format("  classDef {} fill:{},stroke:{},color:#1c2430\n", shape.kind, shape.fill, shape.stroke);
+    out += format("  classDef {} fill:{},stroke:{},color:#1c2430\n", shape.kind, shape.fill,
+                  shape.stroke);
   return out;
 }
 

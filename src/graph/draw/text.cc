@@ -5,8 +5,8 @@
 namespace pawl::graph {
 namespace {
 
-// A tree from the trigger down. A join is written out under the last transition that leads to it, and named
-// under the others.
+// A tree from the trigger down. A join is written out under the last transition that leads to it,
+// and named under the others.
 class Tree {
  public:
   explicit Tree(const Graph& graph) : graph_(graph), arrivals_(graph.activities.size()) {}

@@ -10,9 +10,9 @@ namespace {
 constexpr std::string_view threshold_words[] = {"stop", "throw", "stall"};
 
 // Keys that the original's compiler writes into its own files; in ours they would lie.
-constexpr std::string_view compiler_keys[] = {"trigger",   "subscribes", "publishes", "parent",
-                                              "ancestors", "consumes",   "produces",  "PRODUCES",
-                                              "collationInt"};
+constexpr std::string_view compiler_keys[] = {"trigger",  "subscribes", "publishes",
+                                              "parent",   "ancestors",  "consumes",
+                                              "produces", "PRODUCES",   "collationInt"};
 
 constexpr std::string_view types[] = {"trigger", "worker",    "await", "hook", "signal",
                                       "cycle",   "interrupt", "join",  "map",  "activity"};
@@ -25,13 +25,29 @@ std::string_view read_type(const Cursor& at, const Reader& reader) {
   }
   const Cursor here(at, *entry);
   const auto found = std::find(std::begin(types), std::end(types), entry->value.text);
-  if (entry->value.is_text() && found != std::end(types)) return *found == "activity" ? "hook" : *found;
-  reader.report(here, Code::unknown_kind,
-                format("there is no activity type {}; there are {}",
-                       entry->value.is_text() ? format("'{}'", entry->value.text) : describe(entry->value),
-                       any_of(std::span(types).first(9))),
-                nearest(entry->value.text, types));
-  return {};
+  if (entry->value.is_text() && found != std::end(types))
+    return *found == "activity" ? "hook" : *found;
+  reader.report(
+      here, Code::unknown_kind,
+      format("there is no activity type {}; there are {}",
+             entry->value.is_text() ? format("'{}'", entry->value.text) : describe(entry->value),
+             any_of(std::span(types).first(9))),
+      nearest(entry->value.text, types));
+  // A slip in the trigger's type should not also say that there is no trigger.
+  return nearest(entry->value.text, types) == "trigger" ? "trigger" : "";
+}
+
+// Keys that the original reads and never uses.
+void ignore_as_the_original_does(const Cursor& at, const Reader& reader, Activity& activity) {
+  const auto warn = [&](std::string_view key) {
+    if (const Entry* entry = at.node().find_entry(key))
+      reader.warn(Cursor(at, *entry).key_where(), Code::no_effect,
+                  format("'{}' has no effect under compat: hotmesh", key));
+  };
+  if (activity.timeout) warn("timeout");
+  activity.timeout.reset();
+  if (!activity.job.maps_by_code.empty()) warn("job");
+  activity.job.maps_by_code.clear();
 }
 
 }  // namespace
@@ -95,12 +111,14 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
                                                here.key()));
                         }});
   activity.kind = read_kind(type, at, reader, std::move(common));
+  if (reader.dialect() == Dialect::hotmesh) ignore_as_the_original_does(at, reader, activity);
 
   const bool maps_output = type != "worker" && type != "await" && type != "trigger";
   if (known_type && !maps_output && activity.output.maps)
     if (const Entry* output = at.node().find_entry("output"))
-      reader.warn(Cursor(at, *output).key_where(), Code::no_effect,
-                  format("'output.maps' has no effect on a {}: what it answers is its output", type));
+      reader.warn(
+          Cursor(at, *output).key_where(), Code::no_effect,
+          format("'output.maps' has no effect on a {}: what it answers is its output", type));
   const bool can_time_out =
       type == "worker" || type == "await" || type == "hook" || type == "join" || type == "map";
   if (known_type && !can_time_out && activity.timeout)
@@ -120,12 +138,15 @@ std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
          [&](const Cursor& key) {
            rule.attempts_max = static_cast<int>(reader.whole(key, 1, attempts_limit).value_or(1));
          }},
-        {"initialInterval", [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
-        {"maximumInterval", [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
+        {"initialInterval",
+         [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
+        {"maximumInterval",
+         [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
         {"backoffCoefficient",
          [&](const Cursor& key) {
            const Node& node = key.node();
-           const double value = node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
+           const double value =
+               node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
            const bool number = node.kind == Node::Kind::real || node.kind == Node::Kind::integer;
            if (number && value >= 1 && value <= 1000) {
              rule.backoff_coefficient = value;
@@ -148,7 +169,8 @@ std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
                       } else if (key.node().is_list() && key.node().items.size() == 1) {
                         // The original's short form counts retries, not runs.
                         rule.attempts_max =
-                            1 + static_cast<int>(reader.whole(Cursor(key, 0), 0, attempts_limit).value_or(0));
+                            1 + static_cast<int>(
+                                    reader.whole(Cursor(key, 0), 0, attempts_limit).value_or(0));
                       } else {
                         reader.report(key, Code::wrong_type,
                                       "a code's retry is a list of one number or a map such as "

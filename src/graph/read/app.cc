@@ -33,8 +33,9 @@ void read_version(const Cursor& at, const Reader& reader, App& app) {
   } else if (at.node().is_text() && !at.node().text.empty()) {
     app.version = at.node().text;
   } else {
-    reader.report(at, Code::wrong_type,
-                  format("a version is a whole number or a text in quotes, not {}", describe(at.node())));
+    reader.report(
+        at, Code::wrong_type,
+        format("a version is a whole number or a text in quotes, not {}", describe(at.node())));
   }
 }
 
@@ -60,9 +61,10 @@ void read_graphs(const Cursor& at, const Reader& reader, App& app) {
     for (const Activity& activity : graph.activities) {
       const auto [first, is_new] = ids.emplace(activity.id, activity.where.mark.line);
       if (!is_new)
-        reader.report(activity.where, Code::duplicate_activity,
-                      format("'{}' is already the id of the activity on line {}; ids are unique in an app",
-                             activity.id, first->second));
+        reader.report(
+            activity.where, Code::duplicate_activity,
+            format("'{}' is already the id of the activity on line {}; ids are unique in an app",
+                   activity.id, first->second));
     }
     app.graphs.push_back(std::move(graph));
   }
@@ -90,10 +92,11 @@ std::optional<App> read_app(const Node& root, const ReadOptions& options, Mistak
     if (entry.key.starts_with("x-")) continue;  // a place for shared parts, named by $refs
     if (entry.key != "app") {
       const std::string_view known[] = {"app"};
-      reader.report(Where{entry.mark, entry.key}, Code::unknown_key,
-                    format("there is no key '{}' here; shared parts go under a key such as x-shared",
-                           entry.key),
-                    nearest(entry.key, known));
+      reader.report(
+          Where{entry.mark, entry.key}, Code::unknown_key,
+          format("there is no key '{}' here; shared parts go under a key such as x-shared",
+                 entry.key),
+          nearest(entry.key, known));
       continue;
     }
     const Key keys[] = {
@@ -106,7 +109,8 @@ std::optional<App> read_app(const Node& root, const ReadOptions& options, Mistak
     };
     reader.keys(here, keys);
     for (const std::string_view required : {"id", "version", "graphs"})
-      if (entry.value.is_map() && entry.value.find(required) == nullptr) reader.missing(here, required);
+      if (entry.value.is_map() && entry.value.find(required) == nullptr)
+        reader.missing(here, required);
   }
   return app;
 }

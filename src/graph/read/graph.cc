@@ -10,9 +10,12 @@ constexpr std::string_view on_error_words[] = {"fail", "drain"};
 void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
   if (!reader.expect_map(at)) return;
   if (at.node().entries.size() > activities_max) {
-    reader.report(at, Code::over_limit, format("more than {} activities in one graph", activities_max));
+    reader.report(at, Code::over_limit,
+                  format("more than {} activities in one graph", activities_max));
     return;
   }
+  if (at.node().entries.empty())
+    reader.report(at, Code::no_trigger, "a graph has exactly one activity of type trigger");
   graph.activities.reserve(at.node().entries.size());
   for (const Entry& entry : at.node().entries) {
     const Cursor here(at, entry);
@@ -43,9 +46,13 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
          if (reader.choice(key, on_error_words).value_or(0) == 1) graph.on_error = OnError::drain;
        }},
       {"input",
-       [&](const Cursor& key) { graph.input = read_channel(key, reader, ChannelKeys::schema_only); }},
+       [&](const Cursor& key) {
+         graph.input = read_channel(key, reader, ChannelKeys::schema_only);
+       }},
       {"output",
-       [&](const Cursor& key) { graph.output = read_channel(key, reader, ChannelKeys::schema_only); }},
+       [&](const Cursor& key) {
+         graph.output = read_channel(key, reader, ChannelKeys::schema_only);
+       }},
       {"activities", [&](const Cursor& key) { read_activities(key, reader, graph); }},
       {"transitions", {}},  // below: they name activities, wherever those stand in the file
       {"hooks", {}},
@@ -53,7 +60,8 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
   reader.keys(at, keys);
   if (const Entry* entry = at.node().find_entry("transitions"))
     read_transitions(Cursor(at, *entry), reader, graph);
-  if (const Entry* entry = at.node().find_entry("hooks")) read_hooks(Cursor(at, *entry), reader, graph);
+  if (const Entry* entry = at.node().find_entry("hooks"))
+    read_hooks(Cursor(at, *entry), reader, graph);
   for (const std::string_view required : {"subscribes", "activities"})
     if (at.node().find(required) == nullptr) reader.missing(at, required);
   return graph;
@@ -79,7 +87,8 @@ Channel read_channel(const Cursor& at, const Reader& reader, ChannelKeys allowed
   if (maps) keys.push_back({"maps", reader.into(channel.maps, Expect::map)});
   for (const Entry& entry : at.node().entries)
     if (const auto code = parse_code(entry.key))
-      keys.push_back({entry.key, [&read_coded, code](const Cursor& key) { read_coded(key, *code); }});
+      keys.push_back(
+          {entry.key, [&read_coded, code](const Cursor& key) { read_coded(key, *code); }});
   reader.keys(at, keys);
   return channel;
 }

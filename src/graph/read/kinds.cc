@@ -13,25 +13,45 @@ constexpr std::string_view measure_words[] = {"count", "sum", "avg", "min", "max
 constexpr std::string_view signal_subtypes[] = {"one", "all"};
 constexpr std::string_view status_words[] = {"success", "pending", "error"};
 constexpr std::string_view escalation_keys[] = {
-    "role",     "type",      "subtype",  "priority",    "description", "entity",  "metadata",  "envelope",
-    "expiresAt", "originId", "parentId", "initiatedBy", "traceId",     "spanId", "taskQueue", "workflowType"};
+    "role",     "type",     "subtype",   "priority",    "description", "entity",
+    "metadata", "envelope", "expiresAt", "originId",    "parentId",    "initiatedBy",
+    "traceId",  "spanId",   "taskQueue", "workflowType"};
 
-// What each kind knows beyond the common keys, to say "that is a key of hooks" instead of "unknown".
+// What each kind knows beyond the common keys, to say "that is a key of hooks" instead of
+// "unknown".
 struct KindKey {
   std::string_view key;
   std::string_view kinds;
 };
 constexpr KindKey kind_only[] = {
-    {"stats", "trigger"},      {"entity", "trigger"},   {"await", "await"},
-    {"retry", "worker, await"}, {"topic", "worker, await, signal, interrupt"},
-    {"sleep", "hook"},         {"hook", "hook"},        {"escalation", "hook"},
-    {"cycle", "hook"},         {"signal", "signal"},    {"status", "signal"},
-    {"code", "signal, interrupt"}, {"key_name", "signal"}, {"key_value", "signal"},
-    {"resolver", "signal"},    {"scrub", "signal"},     {"ancestor", "cycle"},
-    {"target", "interrupt"},   {"reason", "interrupt"}, {"throw", "interrupt"},
-    {"descend", "interrupt"},  {"stack", "interrupt"},  {"expire", "interrupt"},
-    {"need", "join"},          {"items", "map"},        {"parallel", "map"},
-    {"collect", "map"},        {"join", "map"},
+    {"stats", "trigger"},
+    {"entity", "trigger"},
+    {"await", "await"},
+    {"retry", "worker, await"},
+    {"topic", "worker, await, signal, interrupt"},
+    {"sleep", "hook"},
+    {"hook", "hook"},
+    {"escalation", "hook"},
+    {"cycle", "hook"},
+    {"signal", "signal"},
+    {"status", "signal"},
+    {"code", "signal, interrupt"},
+    {"key_name", "signal"},
+    {"key_value", "signal"},
+    {"resolver", "signal"},
+    {"scrub", "signal"},
+    {"ancestor", "cycle"},
+    {"target", "interrupt"},
+    {"reason", "interrupt"},
+    {"throw", "interrupt"},
+    {"descend", "interrupt"},
+    {"stack", "interrupt"},
+    {"expire", "interrupt"},
+    {"need", "join"},
+    {"items", "map"},
+    {"parallel", "map"},
+    {"collect", "map"},
+    {"join", "map"},
 };
 
 struct Site {
@@ -46,14 +66,17 @@ struct Site {
       for (const Key& key : keys) own = own || key.name == other.key;
       if (own || at.node().find(other.key) == nullptr) continue;
       all.push_back({other.key, [this, &other, type](const Cursor& here) {
-                       reader.report(here.key_where(), Code::unknown_key,
-                                     format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
+                       reader.report(
+                           here.key_where(), Code::unknown_key,
+                           format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
                      }});
     }
     reader.keys(at, all);
   }
-  void require(std::string_view key) const {
-    if (at.node().find(key) == nullptr) reader.missing(at, key);
+  // Under compat a value of the wrong type only warned; a required one is missing then.
+  void require(std::string_view key, bool found) const {
+    const bool absent = at.node().find(key) == nullptr;
+    if (absent || (!found && reader.dialect() == Dialect::hotmesh)) reader.missing(at, key);
   }
   Formula or_placeholder(OptionalFormula& formula) const {
     return formula ? std::move(*formula) : reader.placeholder(at);
@@ -62,7 +85,8 @@ struct Site {
 
 Kind read_trigger(const Site& site) {
   Trigger out;
-  site.keys.push_back({"stats", [&](const Cursor& key) { out.stats = read_stats(key, site.reader); }});
+  site.keys.push_back(
+      {"stats", [&](const Cursor& key) { out.stats = read_stats(key, site.reader); }});
   site.keys.push_back({"entity", site.reader.into(out.entity, Expect::text)});
   site.read("trigger");
   return out;
@@ -72,7 +96,7 @@ Kind read_worker(const Site& site) {
   OptionalFormula topic;
   site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
   site.read("worker");
-  site.require("topic");
+  site.require("topic", topic.has_value());
   return Worker{site.or_placeholder(topic)};
 }
 
@@ -81,14 +105,14 @@ Kind read_await(const Site& site) {
   site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
   site.keys.push_back({"await", site.reader.into(await, Expect::boolean)});
   site.read("await");
-  site.require("topic");
+  site.require("topic", topic.has_value());
   return Await{site.or_placeholder(topic), std::move(await)};
 }
 
 void check_escalation(const Cursor& at, const Reader& reader) {
   std::vector<Key> keys;
   for (const std::string_view key : escalation_keys) keys.push_back({key, {}});
-  if (at.node().find("@pipe") == nullptr) reader.keys(at, keys);
+  if (at.node().is_map() && at.node().find("@pipe") == nullptr) reader.keys(at, keys);
 }
 
 Kind read_hook(const Site& site) {
@@ -123,7 +147,8 @@ Kind read_signal(const Site& site) {
                          out.payload = read_channel(key, reader, ChannelKeys::schema_and_maps);
                        }});
   site.keys.push_back({"status", [&](const Cursor& key) {
-                         out.status = static_cast<SignalStatus>(reader.choice(key, status_words).value_or(0));
+                         out.status = static_cast<SignalStatus>(
+                             reader.choice(key, status_words).value_or(0));
                        }});
   site.keys.push_back({"code", reader.into(out.code, Expect::number)});
   site.keys.push_back({"key_name", reader.into(out.key_name, Expect::text)});
@@ -135,7 +160,7 @@ Kind read_signal(const Site& site) {
   site.read("signal");
   if (const Entry* subtype = site.at.node().find_entry("subtype"))
     out.to_all = reader.choice(Cursor(site.at, *subtype), signal_subtypes).value_or(0) == 1;
-  site.require("topic");
+  site.require("topic", topic.has_value());
   out.topic = site.or_placeholder(topic);
   for (const std::string_view key : {"key_name", "key_value", "resolver", "scrub"})
     if (const Entry* entry = site.at.node().find_entry(key); entry != nullptr && !out.to_all)
@@ -151,7 +176,7 @@ Kind read_cycle(const Site& site) {
                          out.where = key.where();
                        }});
   site.read("cycle");
-  site.require("ancestor");
+  site.require("ancestor", !out.ancestor.empty());
   return out;
 }
 
@@ -173,23 +198,23 @@ Kind read_interrupt(const Site& site) {
 Kind read_join(const Site& site) {
   Join out;
   out.where = site.at.where();
-  site.keys.push_back({"need", [&](const Cursor& key) {
-                         out.where = key.where();
-                         if (key.node().kind == Node::Kind::integer) {
-                           out.need = Join::Need::count;
-                           out.count = static_cast<std::size_t>(
-                               site.reader.whole(key, 1, static_cast<std::int64_t>(activities_max)).value_or(1));
-                           return;
-                         }
-                         constexpr std::string_view words[] = {"all", "any"};
-                         if (key.node().is_text() && key.node().text == "any") out.need = Join::Need::any;
-                         if (!key.node().is_text() ||
-                             (key.node().text != "any" && key.node().text != "all"))
-                           site.reader.report(key, Code::bad_value,
-                                              format("this must be all, any or a number, not {}",
-                                                     describe(key.node())),
-                                              nearest(key.node().text, words));
-                       }});
+  site.keys.push_back(
+      {"need", [&](const Cursor& key) {
+         out.where = key.where();
+         if (key.node().kind == Node::Kind::integer) {
+           out.need = Join::Need::count;
+           out.count = static_cast<std::size_t>(
+               site.reader.whole(key, 1, static_cast<std::int64_t>(activities_max)).value_or(1));
+           return;
+         }
+         constexpr std::string_view words[] = {"all", "any"};
+         if (key.node().is_text() && key.node().text == "any") out.need = Join::Need::any;
+         if (!key.node().is_text() || (key.node().text != "any" && key.node().text != "all"))
+           site.reader.report(
+               key, Code::bad_value,
+               format("this must be all, any or a number, not {}", describe(key.node())),
+               nearest(key.node().text, words));
+       }});
   site.read("join");
   return out;
 }
@@ -204,14 +229,15 @@ Kind read_map(const Site& site) {
   OptionalFormula items, parallel, collect;
   std::string join;
   Where where = site.at.where();
-  site.keys.push_back({"items", [&](const Cursor& key) {
-                         items = site.reader.formula(key, Expect::any);
-                         const auto* literal = items ? items->expression.literal() : nullptr;
-                         if (literal != nullptr && !literal->is_array() && !literal->is_object())
-                           site.reader.report(key, Code::wrong_type,
-                                              format("this must be a list, a map or an expression, not {}",
-                                                     describe(key.node())));
-                       }});
+  site.keys.push_back(
+      {"items", [&](const Cursor& key) {
+         items = site.reader.formula(key, Expect::any);
+         const auto* literal = items ? items->expression.literal() : nullptr;
+         if (literal != nullptr && !literal->is_array() && !literal->is_object())
+           site.reader.report(
+               key, Code::wrong_type,
+               format("this must be a list, a map or an expression, not {}", describe(key.node())));
+       }});
   site.keys.push_back(
       {"parallel", [&](const Cursor& key) { read_parallel(key, site.reader, parallel); }});
   site.keys.push_back({"collect", site.reader.into(collect, Expect::any)});
@@ -220,8 +246,8 @@ Kind read_map(const Site& site) {
                          where = key.where();
                        }});
   site.read("map");
-  site.require("items");
-  site.require("join");
+  site.require("items", items.has_value());
+  site.require("join", !join.empty());
   return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join),
              std::move(where)};
 }
@@ -235,7 +261,8 @@ Kind read_any(const Site& site) {
 
 }  // namespace
 
-Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader, std::vector<Key> common) {
+Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader,
+               std::vector<Key> common) {
   const Site site{at, reader, common};
   if (type == "trigger") return read_trigger(site);
   if (type == "worker") return read_worker(site);
@@ -256,7 +283,8 @@ Stats read_stats(const Cursor& at, const Reader& reader) {
     const Key keys[] = {
         {"measure",
          [&](const Cursor& key) {
-           measurement.measure = static_cast<Measure>(reader.choice(key, measure_words).value_or(0));
+           measurement.measure =
+               static_cast<Measure>(reader.choice(key, measure_words).value_or(0));
          }},
         {"target", reader.into(measurement.target, Expect::any)},
     };
@@ -274,7 +302,8 @@ Stats read_stats(const Cursor& at, const Reader& reader) {
       {"adjacent", reader.into(stats.adjacent, Expect::text)},
       {"granularity",
        [&](const Cursor& key) {
-         if (const auto found = reader.choice(key, granularities)) stats.granularity = granularities[*found];
+         if (const auto found = reader.choice(key, granularities))
+           stats.granularity = granularities[*found];
        }},
       {"measures",
        [&](const Cursor& key) {

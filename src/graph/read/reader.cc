@@ -43,7 +43,8 @@ std::string Cursor::path() const {
   return append_key(parent_->path(), key_);
 }
 
-void Reader::report(const Cursor& at, Code code, std::string message, std::string suggestion) const {
+void Reader::report(const Cursor& at, Code code, std::string message,
+                    std::string suggestion) const {
   report(at.where(), code, std::move(message), std::move(suggestion));
 }
 
@@ -123,11 +124,13 @@ std::optional<bool> Reader::boolean(const Cursor& at) const {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> Reader::whole(const Cursor& at, std::int64_t min, std::int64_t max) const {
+std::optional<std::int64_t> Reader::whole(const Cursor& at, std::int64_t min,
+                                          std::int64_t max) const {
   if (at.node().kind == Node::Kind::integer && at.node().integer >= min && at.node().integer <= max)
     return at.node().integer;
-  report(at, Code::bad_value,
-         format("this must be a whole number from {} to {}, not {}", min, max, describe(at.node())));
+  report(
+      at, Code::bad_value,
+      format("this must be a whole number from {} to {}, not {}", min, max, describe(at.node())));
   return std::nullopt;
 }
 
@@ -145,8 +148,9 @@ std::optional<int> Reader::code(const Cursor& at) const {
   if (at.node().kind == Node::Kind::integer && at.node().integer >= code_min &&
       at.node().integer <= code_max)
     return static_cast<int>(at.node().integer);
-  report(at, Code::bad_value,
-         format("a code is a number from {} to {}, not {}", code_min, code_max, describe(at.node())));
+  report(
+      at, Code::bad_value,
+      format("a code is a number from {} to {}, not {}", code_min, code_max, describe(at.node())));
   return std::nullopt;
 }
 
@@ -154,7 +158,8 @@ std::optional<double> parse_seconds(std::string_view text) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc{} || !(value >= 0)) return std::nullopt;
-  const std::string_view unit(result.ptr, static_cast<std::size_t>(text.data() + text.size() - result.ptr));
+  const std::string_view unit(result.ptr,
+                              static_cast<std::size_t>(text.data() + text.size() - result.ptr));
   if (unit == "ms") return value / 1000;
   if (unit.empty() || unit == "s") return value;
   if (unit == "m") return value * 60;
@@ -169,12 +174,14 @@ std::optional<double> Reader::seconds(const Cursor& at) const {
   if (at.node().kind == Node::Kind::real && at.node().real >= 0) return at.node().real;
   if (at.node().is_text())
     if (const auto found = parse_seconds(at.node().text)) return found;
-  report(at, Code::bad_value,
-         format("this must be seconds or a text such as 90s, 5m or 2h, not {}", describe(at.node())));
+  report(
+      at, Code::bad_value,
+      format("this must be seconds or a text such as 90s, 5m or 2h, not {}", describe(at.node())));
   return std::nullopt;
 }
 
-std::optional<std::size_t> Reader::choice(const Cursor& at, std::span<const std::string_view> words) const {
+std::optional<std::size_t> Reader::choice(const Cursor& at,
+                                          std::span<const std::string_view> words) const {
   if (at.node().is_text()) {
     for (std::size_t i = 0; i < words.size(); ++i)
       if (at.node().text == words[i]) return i;
@@ -230,7 +237,8 @@ OptionalFormula Reader::compile(const Cursor& at, const json::value& source) con
 
 namespace {
 
-void collect_references(const Node& node, std::string path, json::array& texts, std::vector<Where>& wheres) {
+void collect_references(const Node& node, std::string path, json::array& texts,
+                        std::vector<Where>& wheres) {
   if (node.is_text() && node.text.starts_with('{') && !node.text.starts_with("{@")) {
     const json::value source(json::string_view(node.text.data(), node.text.size()));
     const auto alone = mapping::compile(source);
@@ -257,14 +265,20 @@ Formula Reader::references_of(const Cursor& at) const {
   return {std::move(*compiled.expression), at.where(), std::move(wheres)};
 }
 
+// The original knows bare numbers only: "5m" is no time there.
+bool Reader::takes_units(std::string_view text) const {
+  return dialect_ == Dialect::pawl ||
+         text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 OptionalFormula Reader::formula(const Cursor& at, Expect expect) const {
   json::value source = to_json(at.node());
   if (expect == Expect::seconds && at.node().is_text())
-    if (const auto seconds = parse_seconds(at.node().text)) source = *seconds;
+    if (const auto seconds = parse_seconds(at.node().text); seconds && takes_units(at.node().text))
+      source = *seconds;
   auto out = compile(at, source);
   if (!out) return references_of(at);
-  if (out->expression.literal() != nullptr &&
-      !literal_fits(at, *out->expression.literal(), expect))
+  if (out->expression.literal() != nullptr && !literal_fits(at, *out->expression.literal(), expect))
     return std::nullopt;
   return out;
 }

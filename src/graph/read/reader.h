@@ -1,5 +1,5 @@
-// The tools of all readers: a cursor that knows its path, typed access to values, expressions and schemas.
-// Every function reports what is wrong and returns nothing then; reading goes on.
+// The tools of all readers: a cursor that knows its path, typed access to values, expressions and
+// schemas. Every function reports what is wrong and returns nothing then; reading goes on.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +60,8 @@ class Reader {
 
   bool expect_map(const Cursor& at) const;
   bool expect_list(const Cursor& at) const;
-  // Calls the reader of each key that is there; any other key is a mistake. A key with an empty reader is
-  // accepted and left alone.
+  // Calls the reader of each key that is there; any other key is a mistake. A key with an empty
+  // reader is accepted and left alone.
   void keys(const Cursor& at, std::span<const Key> known) const;
   void missing(const Cursor& at, std::string_view key) const;
 
@@ -73,7 +73,8 @@ class Reader {
   std::optional<int> code(const Cursor& at) const;
   std::optional<double> seconds(const Cursor& at) const;
   // The position in `words` of a text that must be one of them.
-  std::optional<std::size_t> choice(const Cursor& at, std::span<const std::string_view> words) const;
+  std::optional<std::size_t> choice(const Cursor& at,
+                                    std::span<const std::string_view> words) const;
   OptionalFormula formula(const Cursor& at, Expect expect) const;
   SchemaPointer schema(const Cursor& at) const;
 
@@ -87,6 +88,7 @@ class Reader {
   OptionalFormula compile(const Cursor& at, const boost::json::value& source) const;
   // What can still be said about an expression with mistakes: the references among its texts.
   Formula references_of(const Cursor& at) const;
+  bool takes_units(std::string_view text) const;
   bool literal_fits(const Cursor& at, const boost::json::value& value, Expect expect) const;
 
   Mistakes& mistakes_;

@@ -81,7 +81,8 @@ class Compiler {
     rules_.emplace_back();
     if (rules_.size() > schema_nodes_max || depth > source_depth_max) {
       if (!exhausted_)
-        mistake(path, format("more than {} schemas or {} levels", schema_nodes_max, source_depth_max));
+        mistake(path,
+                format("more than {} schemas or {} levels", schema_nodes_max, source_depth_max));
       exhausted_ = true;
       return index;
     }
@@ -89,7 +90,8 @@ class Compiler {
     return index;
   }
 
-  void fill(RuleIndex index, const json::value& source, const std::string& path, std::size_t depth) {
+  void fill(RuleIndex index, const json::value& source, const std::string& path,
+            std::size_t depth) {
     if (source.is_bool()) {
       rules_[index].refuses_all = !source.get_bool();
       return;
@@ -116,8 +118,9 @@ class Compiler {
   void unknown_keyword(std::string_view name, const std::string& path) {
     std::vector<std::string_view> names;
     for (const Keyword& keyword : keywords()) names.push_back(keyword.name);
-    mistake(path + "/" + escaped(name), format("'{}' is not a keyword of the supported subset", name),
-            nearest(name, names), SchemaMistake::Kind::unknown_keyword);
+    mistake(path + "/" + escaped(name),
+            format("'{}' is not a keyword of the supported subset", name), nearest(name, names),
+            SchemaMistake::Kind::unknown_keyword);
   }
 
   void compile_unused_definitions() {
@@ -166,7 +169,8 @@ class Compiler {
         mistake(path, "'type' is the name of a type or a list of names");
         return;
       }
-      rules_[rule].types = static_cast<std::uint8_t>(rules_[rule].types | type_bit(item.get_string(), path));
+      rules_[rule].types =
+          static_cast<std::uint8_t>(rules_[rule].types | type_bit(item.get_string(), path));
     }
   }
 
@@ -235,7 +239,8 @@ class Compiler {
         names.push_back(view(entry.key()));
       }
     }
-    mistake(path, format("this schema has no '{}'", name), nearest(name.substr(prefix.size()), names));
+    mistake(path, format("this schema has no '{}'", name),
+            nearest(name.substr(prefix.size()), names));
     return nullptr;
   }
 
@@ -313,12 +318,14 @@ class Compiler {
     re2::RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(static_cast<std::int64_t>(schema_pattern_memory_max));
-    auto pattern = std::make_shared<const re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
+    auto pattern =
+        std::make_shared<const re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
     if (pattern->ok()) return pattern;
     mistake(path, format("not a pattern of RE2: {}", pattern->error()));
     return nullptr;
   }
-  void read_pattern(RuleIndex rule, const json::value& value, const std::string& path, std::size_t) {
+  void read_pattern(RuleIndex rule, const json::value& value, const std::string& path,
+                    std::size_t) {
     if (!value.is_string()) {
       mistake(path, "'pattern' is a text");
       return;
@@ -350,18 +357,21 @@ class Compiler {
 
   void read_properties(RuleIndex rule, const json::value& value, const std::string& path,
                        std::size_t depth) {
-    each_schema(value, path, [&](std::string_view key, const json::value& inner, const std::string& at) {
-      const RuleIndex index = add(inner, at, depth + 1);  // may move rules_
-      rules_[rule].properties.emplace(key, index);
-    });
+    each_schema(value, path,
+                [&](std::string_view key, const json::value& inner, const std::string& at) {
+                  const RuleIndex index = add(inner, at, depth + 1);  // may move rules_
+                  rules_[rule].properties.emplace(key, index);
+                });
   }
   void read_pattern_properties(RuleIndex rule, const json::value& value, const std::string& path,
                                std::size_t depth) {
-    each_schema(value, path, [&](std::string_view key, const json::value& inner, const std::string& at) {
-      auto pattern = make_pattern(key, at);
-      const RuleIndex index = add(inner, at, depth + 1);
-      if (pattern) rules_[rule].pattern_properties.emplace_back(std::move(pattern), index);
-    });
+    each_schema(value, path,
+                [&](std::string_view key, const json::value& inner, const std::string& at) {
+                  auto pattern = make_pattern(key, at);
+                  const RuleIndex index = add(inner, at, depth + 1);
+                  if (pattern)
+                    rules_[rule].pattern_properties.emplace_back(std::move(pattern), index);
+                });
   }
   std::vector<std::string> names(const json::value& value, const std::string& path) {
     std::vector<std::string> out;
@@ -381,19 +391,23 @@ class Compiler {
   void read_required(RuleIndex r, const json::value& v, const std::string& p, std::size_t) {
     rules_[r].required = names(v, p);
   }
-  void read_dependent(RuleIndex rule, const json::value& value, const std::string& path, std::size_t) {
-    each_schema(value, path, [&](std::string_view key, const json::value& inner, const std::string& at) {
-      rules_[rule].dependent_required.emplace_back(std::string(key), names(inner, at));
-    });
+  void read_dependent(RuleIndex rule, const json::value& value, const std::string& path,
+                      std::size_t) {
+    each_schema(value, path,
+                [&](std::string_view key, const json::value& inner, const std::string& at) {
+                  rules_[rule].dependent_required.emplace_back(std::string(key), names(inner, at));
+                });
   }
 
   template <OptionalRule Rule::*member>
-  void read_one(RuleIndex rule, const json::value& value, const std::string& path, std::size_t depth) {
+  void read_one(RuleIndex rule, const json::value& value, const std::string& path,
+                std::size_t depth) {
     const RuleIndex index = add(value, path, depth + 1);
     rules_[rule].*member = index;
   }
   template <std::vector<RuleIndex> Rule::*member>
-  void read_many(RuleIndex rule, const json::value& value, const std::string& path, std::size_t depth) {
+  void read_many(RuleIndex rule, const json::value& value, const std::string& path,
+                 std::size_t depth) {
     if (!value.is_array() || value.get_array().empty()) {
       mistake(path, "this must be a list of at least one schema");
       return;

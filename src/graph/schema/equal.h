@@ -1,4 +1,5 @@
-// Equality of JSON values as JSON Schema means it: 1 and 1.0 are the same, the order of keys is nothing.
+// Equality of JSON values as JSON Schema means it: 1 and 1.0 are the same, the order of keys is
+// nothing.
 #pragma once
 
 #include <boost/json/fwd.hpp>

@@ -142,9 +142,10 @@ class Validation {
     if (rule.refuses_all) return fault(mode, trail, "nothing is allowed here");
     if (rule.types != 0 && (types_of(value) & rule.types) == 0)
       return fault(mode, trail,
-                   format("is {}, not {}", names_of(types_of(value) & ~unsigned{type_number}).empty()
-                                               ? std::string("number")
-                                               : names_of(types_of(value) & ~unsigned{type_number}),
+                   format("is {}, not {}",
+                          names_of(types_of(value) & ~unsigned{type_number}).empty()
+                              ? std::string("number")
+                              : names_of(types_of(value) & ~unsigned{type_number}),
                           names_of(rule.types)));
     bool good = true;
     // In ask mode the first fault decides; in report mode all are collected.
@@ -157,7 +158,8 @@ class Validation {
     if (value.is_number() && !need(fits_number(rule, value, trail, mode))) return false;
     if (value.is_string() && !need(fits_text(rule, value.get_string(), trail, mode))) return false;
     if (value.is_array() && !need(fits_array(rule, value.get_array(), trail, mode))) return false;
-    if (value.is_object() && !need(fits_object(rule, value.get_object(), trail, mode))) return false;
+    if (value.is_object() && !need(fits_object(rule, value.get_object(), trail, mode)))
+      return false;
     return need(fits_combined(rule, value, trail, mode)) && good;
   }
 
@@ -209,13 +211,15 @@ class Validation {
       if (!re2::RE2::PartialMatch(piece(text), *rule.pattern))
         good = fault(mode, trail, format("does not match {}", rule.pattern->pattern()));
     }
-    if (!matches(rule.format, view(text))) good = fault(mode, trail, "does not have the right format");
+    if (!matches(rule.format, view(text)))
+      good = fault(mode, trail, "does not have the right format");
     return good;
   }
 
-  bool fits_count(const CountRange& range, std::size_t count, std::string_view what, const Trail& trail,
-                  Mode mode) {
-    if (count < range.min) return fault(mode, trail, format("has fewer than {} {}", range.min, what));
+  bool fits_count(const CountRange& range, std::size_t count, std::string_view what,
+                  const Trail& trail, Mode mode) {
+    if (count < range.min)
+      return fault(mode, trail, format("has fewer than {} {}", range.min, what));
     if (range.max && count > *range.max)
       return fault(mode, trail, format("has more than {} {}", *range.max, what));
     return true;
@@ -236,7 +240,8 @@ class Validation {
       if (exhausted()) return false;
     }
     if (rule.contains)
-      good = fits_count(rule.contains_count, contained, "items of the wanted kind", trail, mode) && good;
+      good = fits_count(rule.contains_count, contained, "items of the wanted kind", trail, mode) &&
+             good;
     if (rule.unique_items) good = are_unique(array, trail, mode) && good;
     return good;
   }
@@ -258,7 +263,8 @@ class Validation {
   bool fits_object(const Rule& rule, const json::object& object, const Trail& trail, Mode mode) {
     bool good = fits_count(rule.property_count, object.size(), "properties", trail, mode);
     for (const std::string& name : rule.required)
-      if (object.if_contains(name) == nullptr) good = fault(mode, trail, format("lacks '{}'", name));
+      if (object.if_contains(name) == nullptr)
+        good = fault(mode, trail, format("lacks '{}'", name));
     for (const auto& [name, others] : rule.dependent_required) {
       if (object.if_contains(name) == nullptr) continue;
       for (const std::string& other : others)
@@ -273,7 +279,8 @@ class Validation {
     return good;
   }
 
-  bool fits_property(const Rule& rule, const json::key_value_pair& entry, const Trail& trail, Mode mode) {
+  bool fits_property(const Rule& rule, const json::key_value_pair& entry, const Trail& trail,
+                     Mode mode) {
     const Trail here{&trail, view(entry.key()), 0, false};
     bool good = true;
     bool known = false;

@@ -75,8 +75,11 @@ Status check(const JobState& state, const Bundle& bundle) {
             [&](const PutActivity& w) { return check_write(state, w, next_activity); },
             [&](const PutRecord& w) { return check_write(state, w); },
             [&](const PutWork& w) {
-              if (w.item.run == state.job.run) return Status{};
-              return Status{corrupt(format("a work item of run {} in another job's bundle", w.item.run.raw()))};
+              if (w.item.run != state.job.run)
+                return Status{corrupt(format("a work item of run {} in another job's bundle", w.item.run.raw()))};
+              if (w.item.activity.raw() >= head->next_activity)
+                return Status{corrupt(format("work for activity {}, which does not exist", w.item.activity.raw()))};
+              return Status{};
             },
             [](const PutEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
             [](const DropEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },

@@ -130,14 +130,15 @@ TEST(graph_builder, takes_as_many_activities_as_the_limit_and_no_more) {
   EXPECT_EQ(too_many.error().code, ErrorCode::over_limit);
 }
 
-TEST(graph_builder, takes_a_chain_as_deep_as_an_address_and_no_deeper) {
+TEST(graph_builder, takes_a_chain_of_as_many_activities_as_a_graph_may_have_and_no_more) {
+  static_assert(limits::graph_activities_max <= ledger::Dimensions::depth_max);
   GraphBuilder builder("deep");
   builder.trigger("w1");
-  for (std::size_t i = 2; i <= ledger::Dimensions::depth_max; ++i)
+  for (std::size_t i = 2; i <= limits::graph_activities_max; ++i)
     builder.worker(format("w{}", i), "x").after(format("w{}", i - 1));
   EXPECT_TRUE(builder.build());
   const auto too_deep =
-      builder.worker("deeper", "x").after(format("w{}", ledger::Dimensions::depth_max)).build();
+      builder.worker("deeper", "x").after(format("w{}", limits::graph_activities_max)).build();
   ASSERT_FALSE(too_deep);
   EXPECT_EQ(too_deep.error().code, ErrorCode::over_limit);
 }

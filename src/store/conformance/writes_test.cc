@@ -60,7 +60,7 @@ const std::vector<WriteKind> kinds = {
      [](const Scene& scene) {
        core::WorkItem item;
        item.run = scene.job;
-       item.activity = core::ActivitySeq(1);
+       item.activity = core::ActivitySeq(0);
        item.topic = Topic("other");
        return core::PutWork{item};
      }},

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                "UPDATE inbox SET body = x'ff' WHERE run = (SELECT run FROM jobs WHERE job_id = "
                "'damaged')",
                "message"},
-        Damage{"work", "UPDATE work SET request = 'x' WHERE activity = 1", "work item 1"}),
+        Damage{"work", "UPDATE activities SET request = 'x' WHERE seq = 1", "work item 1"}),
     [](const auto& one) { return one.param.name; });
 
 class PoisonTest : public FileTest {};

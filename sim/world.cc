@@ -121,7 +121,9 @@ WorldReport World::run() {
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });
   }
-  const Duration patience = std::max(patience_min, options_.lease * 40);
+  // One worker may have to do all the work, one run after the other.
+  const auto work = static_cast<std::int64_t>(scenario_.jobs.size() * 64);
+  const Duration patience = patience_min + options_.lease * 40 + options_.work_max * work;
   run_until([this] { return all_done(); }, options_.heal_at + patience);
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;

@@ -38,6 +38,8 @@ class Store final : public pawl::store::Store {
  public:
   // `clock` must outlive the store.
   explicit Store(const Clock& clock) : clock_(clock) {}
+  // A fork of the history so far, on the same clock: an explorer tries what else could follow.
+  Store(const Store& other);
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
   Instant now() const override { return clock_.now(); }

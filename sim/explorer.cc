@@ -41,7 +41,7 @@ class Explorer {
     visit(first, 0, Action{});
     std::deque<std::pair<std::uint32_t, ExplorerState>> stack;  // its states are never moved
     stack.emplace_back(0, std::move(first));
-    while (!stack.empty() && !report_.violation) {
+    while (!stack.empty() && !report_.violation && report_.states < world_.options.states_max) {
       auto [id, state] = std::move(stack.back());
       stack.pop_back();
       if (state.ended()) check_end(state, id);
@@ -55,11 +55,12 @@ class Explorer {
         const std::string wrong = contradiction(before, next.job());
         if (!wrong.empty()) return fail("protocol", wrong, next_id);
         if (!is_new) continue;
-        if (report_.states >= world_.options.states_max) return fail("explorer", "more states than states_max", next_id);
         stack.emplace_back(next_id, std::move(next));
       }
     }
-    if (!report_.violation) check_all_can_end();
+    if (report_.violation || !stack.empty()) return report_;
+    check_all_can_end();
+    report_.complete = !report_.violation;
     return report_;
   }
 
@@ -183,7 +184,8 @@ ExplorerReport explore(const ExplorerOptions& options) { return Explorer(options
 std::vector<ExplorerOptions> explorations() {
   using core::Fusion;
   return {
-      {.graph = "only", .engines = 2, .fusion = Fusion::off, .crashes = 2, .expiries = 2},
+      {.graph = "only", .engines = 2, .fusion = Fusion::off},
+      {.graph = "only", .engines = 2, .fusion = Fusion::on, .crashes = 2, .expiries = 2},
       {.graph = "only", .engines = 3, .fusion = Fusion::off},
       {.graph = "chain", .engines = 2, .fusion = Fusion::on, .crashes = 2},
       {.graph = "chain", .engines = 3, .fusion = Fusion::on},

@@ -24,12 +24,13 @@ struct ExplorerOptions {
   std::uint32_t expiries = 1;      // of a living owner's lease; a dead one's always ends
   std::uint32_t lost_replies = 1;
   std::uint32_t repeated_answers = 1;
-  std::uint64_t states_max = 2'000'000;
+  std::uint64_t states_max = 40'000;  // it stops there: then not all was seen
 };
 
 struct ExplorerReport {
   std::uint64_t states = 0;
   std::uint64_t transitions = 0;
+  bool complete = false;   // all states were visited, and from each the end can be reached
   std::uint64_t ends = 0;  // states in which the job is over and nothing is left
   std::optional<Violation> violation;  // its detail is the path to it
 };

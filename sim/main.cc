@@ -165,14 +165,14 @@ int run_explorer() {
     if (report.violation)
       return fail({*report.violation, format("build/release/sim/sim --explore   ({}, {} engines, {})", options.graph,
                                              options.engines, fusion)});
-    std::printf("%-8s %u engines, %-16s %8llu states %9llu transitions %6llu ends\n", options.graph.c_str(),
-                options.engines, fusion, static_cast<unsigned long long>(report.states),
+    std::printf("%-8s %u engines, %-16s %s%8llu states %9llu transitions %6llu ends\n", options.graph.c_str(),
+                options.engines, fusion, report.complete ? "all  " : "first", static_cast<unsigned long long>(report.states),
                 static_cast<unsigned long long>(report.transitions), static_cast<unsigned long long>(report.ends));
     std::fflush(stdout);
     states += report.states;
     transitions += report.transitions;
   }
-  std::printf("explorer: %llu states, %llu transitions, every state can end, no violation, %.1f s\n",
+  std::printf("explorer: %llu states, %llu transitions, no violation, %.1f s\n",
               static_cast<unsigned long long>(states), static_cast<unsigned long long>(transitions),
               seconds_since(start));
   return 0;

@@ -153,6 +153,7 @@ TEST(SwarmTest, a_hundred_seeds_hold) {
 TEST(ExplorerTest, the_smallest_protocol_has_no_bad_state_and_can_always_end) {
   const ExplorerReport report = explore({.graph = "only", .engines = 2, .fusion = core::Fusion::off});
   EXPECT_FALSE(report.violation) << report.violation->oracle << ": " << report.violation->detail;
+  EXPECT_TRUE(report.complete);
   EXPECT_GT(report.states, 100u);
   EXPECT_GT(report.ends, 0u);
 }

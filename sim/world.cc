@@ -131,7 +131,7 @@ WorldReport World::run() {
     verdict_.fail("liveness", format("{} jobs are still open and {} parked after {} s", watch_.open_jobs(),
                                      watch_.parked_jobs(), report_.took.count() / 1'000'000));
   // Late answers, delayed commits, engines that come back: nothing of it may change anything.
-  Duration rest = options_.lease * 3;
+  Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
   for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();

@@ -21,6 +21,7 @@ inline constexpr std::size_t group_bytes_max = 64u << 20;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
+inline constexpr std::chrono::seconds stop_without_store_max{2};  // then stop() leaves the rest to the next start
 inline constexpr std::uint32_t worker_threads_max = 1024;
 inline constexpr std::size_t worker_queue_max = 65'536;
 inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;

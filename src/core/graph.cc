@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "ledger/dimensions.h"
 
 namespace pawl {
 
@@ -143,12 +144,15 @@ Result<Graph> GraphBuilder::build() const {
   graph.trigger_ = triggers.front();
   // Each node has one parent, so whatever the trigger does not reach is an orphan or part of a cycle.
   std::vector<bool> reached(graph.nodes_.size(), false);
-  std::vector<std::uint32_t> queue{graph.trigger_};
+  std::vector<std::pair<std::uint32_t, std::size_t>> queue{{graph.trigger_, 1}};  // node and its depth
   while (!queue.empty()) {
-    const std::uint32_t node = queue.back();
+    const auto [node, depth] = queue.back();
     queue.pop_back();
+    if (depth > ledger::Dimensions::depth_max)
+      return Error{ErrorCode::over_limit, format("graph {} is more than {} activities deep", name_,
+                                                 ledger::Dimensions::depth_max)};
     reached[node] = true;
-    for (const Graph::Edge& edge : graph.nodes_[node].edges) queue.push_back(edge.to);
+    for (const Graph::Edge& edge : graph.nodes_[node].edges) queue.emplace_back(edge.to, depth + 1);
   }
   std::set<std::uint32_t> reported;
   for (std::uint32_t node = 0; node < graph.nodes_.size(); ++node) {

@@ -153,8 +153,10 @@ TEST(duplex_state, the_ninth_leg_1_entry_parks_and_a_tenth_is_refused) {
   }
   EXPECT_EQ(now.digits(), "099000000000000");
   EXPECT_EQ(outcome(now.after(Operation::leg1_entry)), "over_limit");
-  EXPECT_EQ(outcome(DuplexState::decode(now.encode() + DuplexState::delta(Operation::leg1_entry))),
-            "corrupt");
+  const auto borrowed =
+      DuplexState::decode(now.encode() + DuplexState::delta(Operation::leg1_entry));
+  EXPECT_EQ(outcome(borrowed), "corrupt");
+  EXPECT_NE(borrowed.error().detail.find("below zero"), std::string::npos);
 }
 
 TEST(duplex_state, the_ninth_entry_parks_even_when_leg_1_was_left) {

@@ -100,7 +100,8 @@ TEST(message_ledger, decode_refuses_every_other_digit) {
       EXPECT_EQ(outcome(MessageLedger::decode(number_of("000111100000001") + (digit - 1) * weight)),
                 "corrupt");
   for (std::uint64_t digit = 1; digit <= 9; ++digit)
-    for (const std::uint64_t weight : {100'000'000'000'000, 10'000'000'000'000, 1'000'000'000'000})
+    for (const std::uint64_t weight :
+         {100'000'000'000'000U, 10'000'000'000'000U, 1'000'000'000'000U})
       EXPECT_EQ(outcome(MessageLedger::decode(1 + digit * weight)), "corrupt") << digit * weight;
   EXPECT_EQ(outcome(MessageLedger::decode(1'000'000'000'000'001)), "corrupt");
   EXPECT_EQ(outcome(MessageLedger::decode(std::numeric_limits<std::uint64_t>::max())), "corrupt");

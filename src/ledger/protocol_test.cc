@@ -91,6 +91,30 @@ TEST(protocol_example, step_2_without_children_closes_the_job) {
             "001111100000001");
 }
 
+// The table "A pending activity" of docs/LEDGER.md.
+TEST(protocol_example, two_pending_replies_then_a_final_one) {
+  ActivityLedger act = activity("001100000000000");
+  Semaphore semaphore = open(1);
+  for (const std::uint32_t plane : {0U, 1U}) {
+    act = act.with_entry().value();
+    const auto msg = MessageLedger::opened_by(act)->with(Step::work)->with(Step::spawn).value();
+    EXPECT_EQ(msg.digits(), plane == 0 ? "000011000000001" : "000011000000002");
+    EXPECT_EQ(msg.plane(), plane);
+    semaphore = semaphore.step(Semaphore::pending(1), 0)->after;
+  }
+  EXPECT_EQ(act.digits(), "001100000000002");
+  EXPECT_EQ(semaphore.value(), 3);
+  act = act.with_entry()->with(Mark::work_done).value();
+  EXPECT_EQ(act.digits(), "001110000000003");
+  const auto final_reply = MessageLedger::opened_by(act)->with(Step::work).value();
+  EXPECT_EQ(final_reply.digits(), "000010000000003");
+  EXPECT_EQ(final_reply.with(Step::spawn)->digits(), "000011000000003");
+  EXPECT_EQ(act.with(Mark::children_spawned)->digits(), "001111000000003");
+  const auto step = semaphore.step(Semaphore::concluding(0), 0).value();
+  EXPECT_EQ(step.after.value(), 2);
+  EXPECT_FALSE(step.threshold_hit);
+}
+
 TEST(protocol_rule, rule_a_ledgers_only_grow) {
   // By taking every operation that is allowed from every value with up to two attempts and entries.
   std::vector<ActivityLedger> open_values = {ActivityLedger()};

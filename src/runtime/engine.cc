@@ -30,7 +30,7 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   if (stopping_) {
     events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
   } else if (retry_) {
-    events_.submitted(ticket, Error{ErrorCode::retry_later, "the store takes no writes at the moment; try again"});
+    events_.submitted(ticket, Error{ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", retry_reason_)});
   } else if (pending_.operations.size() >= limits::submits_waiting_max) {
     events_.submitted(ticket, Error{ErrorCode::retry_later,
                                     format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max)});

@@ -112,6 +112,7 @@ class Engine {
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;
   bool drained() const;
+  bool store_refuses() const { return retry_.has_value(); }  // what was decided waits for the store
   bool owns_anything() const { return !lanes_.owned(clock_.monotonic()).empty(); }
   std::size_t hot_jobs() const { return jobs_.size(); }
   std::size_t free_slots() const { return desk_.free(); }
@@ -161,6 +162,8 @@ class Engine {
   void look_again(const WorkRef& ref, core::WorkToken before);
   enum class Slot : std::uint8_t { taken, wanted };
   void adopt(const core::WorkItem& item, Slot slot);
+  void adopt_scanned(const core::WorkItem& item);
+  bool is_answered(const core::WorkItem& item);
   void park_overrun();
   void next_suspect();
   void scan(core::LaneId lane, bool work);
@@ -188,6 +191,7 @@ class Engine {
   Group pending_;
   std::optional<Group> retry_;
   Duration retry_at_{0};
+  std::string retry_reason_;
   Duration retry_backoff_{0};
   bool group_out_ = false;
   bool stopping_ = false;

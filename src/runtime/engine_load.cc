@@ -153,9 +153,23 @@ void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
   adopt(*item, Slot::wanted);
 }
 
+// Whether a local worker ended it and its answer is not committed yet.
+bool Engine::is_answered(const core::WorkItem& item) {
+  const auto answers = [&](const core::Delivery& delivery) {
+    const auto* response = std::get_if<core::Response>(&delivery.message.body);
+    return delivery.origin == core::Origin::unstored && response != nullptr && response->activity == item.activity &&
+           response->token == item.token && response->status != core::ReplyStatus::pending;
+  };
+  if (const HotJob* job = jobs_.find(item.run))
+    return std::any_of(job->queue.begin(), job->queue.end(), answers);
+  const auto waiting = unread_.find(item.run);
+  return waiting != unread_.end() && std::any_of(waiting->second.begin(), waiting->second.end(), answers);
+}
+
 // A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.
 void Engine::adopt(const core::WorkItem& item, Slot slot) {
   const WorkRef ref{item.run, item.activity};
+  if (slot == Slot::wanted && is_answered(item)) return;
   const bool claimed = item.token != core::WorkToken(0);
   // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
   if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) {
@@ -163,7 +177,10 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
     return;
   }
   const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
-  if (!desk_.serves(item.topic) || claiming || desk_.is_running(ref, item.token)) return;
+  if (!desk_.serves(item.topic) || claiming || desk_.is_running(ref, item.token)) {
+    if (slot == Slot::taken) desk_.give_slot();
+    return;
+  }
   if (claimed && item.epoch == core::Epoch(0)) return;  // with a remote worker, under its own lease
   if (slot == Slot::taken) {
     desk_.begin(ref, item.token);
@@ -171,6 +188,16 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
   }
   if (item.runs >= options_.reentries_max) overrun_.push_back(item);
   else desk_.wait(WaitingWork{ref, item.token, item.runs});
+}
+
+// A hot job has a view of its own, newer than a page may be. What is claimed there under this epoch is with a
+// worker, or its answer is on the way; the rest had no worker when it was put, or no room in the queue.
+void Engine::adopt_scanned(const core::WorkItem& item) {
+  HotJob* job = jobs_.find(item.run);
+  if (job == nullptr) return adopt(item, Slot::wanted);
+  const core::WorkItem* own = job->state.find_work(item.activity);
+  if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lanes_.epoch(core::lane_of(item.run))))
+    adopt(*own, Slot::wanted);
 }
 
 void Engine::park_overrun() {
@@ -240,8 +267,7 @@ void Engine::scan_some() {
     if (!page) return;
     for (const core::WorkItem& item : *page) {
       scan.after_work = store::WorkCursor{item.run, item.activity};
-      // A hot job has a view of its own, newer than this page may be.
-      if (jobs_.find(item.run) == nullptr) adopt(item, Slot::wanted);
+      adopt_scanned(item);
     }
     if (page->empty()) scans_.pop_front();
   }

@@ -45,6 +45,7 @@ void Engine::retry_later(Group group, const Error& error) {
   if (kept.operations.empty()) return;
   retry_backoff_ = std::clamp(retry_backoff_ * 2, retry_backoff_min, retry_backoff_max);
   retry_at_ = clock_.monotonic() + retry_backoff_;
+  retry_reason_ = error.detail;
   retry_ = std::move(kept);
 }
 

@@ -196,6 +196,38 @@ TEST_P(EngineTest, a_second_engine_takes_over_when_the_lease_ran_out) {
   EXPECT_EQ(state.job.completions, 1u);
 }
 
+// Found by the storm: a job that was loaded before its worker was known stayed in memory, and the look for
+// waiting work passed it over.
+TEST_P(EngineTest, work_of_a_job_in_memory_is_run_when_its_worker_comes_later) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("late").trigger("t").worker("a", "comes.later").after("t").build());
+  bench.submit("j1", "late");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  ASSERT_EQ(bench.engine->hot_jobs(), 1u);
+  ASSERT_EQ(bench.state("j1").job.status, core::JobStatus::running);
+  bench.engine->serve(Topic("comes.later"));
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+}
+
+// Found by the storm: the answer brought its job into memory, and the item it answered was begun again.
+TEST_P(EngineTest, an_answer_for_a_job_that_is_not_in_memory_does_not_begin_its_work_again) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("late").trigger("t").worker("a", "comes.later").after("t").build());
+  bench.submit("j1", "late");
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  bench.clock.advance(std::chrono::seconds(11));
+  bench.boot(GetParam(), "e2", 2);
+  bench.engine->serve(Topic("comes.later"));
+  int handed_out = 0;
+  bench.run([&](const core::WorkItem& item) {
+    ++handed_out;
+    return reply(item);
+  });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+  EXPECT_EQ(handed_out, 1);
+}
+
 TEST_P(EngineTest, a_taken_job_id_is_answered_with_the_run_that_has_it) {
   Bench bench(GetParam());
   bench.deploy(chain());
@@ -206,6 +238,60 @@ TEST_P(EngineTest, a_taken_job_id_is_answered_with_the_run_that_has_it) {
   EXPECT_TRUE(bench.events.answers[0]->created);
   EXPECT_FALSE(bench.events.answers[1]->created);
   EXPECT_EQ(bench.events.answers[0]->run, bench.events.answers[1]->run);
+}
+
+// Commits until a worker has something to do.
+void run_to_first_work(Bench& bench) {
+  while (bench.events.work.empty()) {
+    bench.engine->pump();
+    auto group = bench.engine->take_group();
+    ASSERT_TRUE(group.has_value());
+    auto result = bench.store.commit(group->operations);
+    bench.engine->finished(std::move(*group), std::move(result));
+  }
+}
+
+// Sends a renewal whose reply comes back only after the engine's time was over, and `meanwhile` in between.
+void renew_late(Bench& bench, const std::function<void()>& meanwhile) {
+  bench.clock.advance(std::chrono::milliseconds(3400));
+  bench.engine->tick();
+  bench.engine->pump();
+  auto group = bench.engine->take_group();
+  ASSERT_TRUE(group.has_value());
+  auto result = bench.store.commit(group->operations);
+  bench.clock.advance(std::chrono::milliseconds(6000));
+  meanwhile();
+  bench.engine->finished(std::move(*group), std::move(result));
+}
+
+TEST_P(EngineTest, an_answer_that_was_dropped_before_a_late_renewal_is_asked_for_again) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  run_to_first_work(bench);
+  const core::WorkItem item = bench.events.work.front();
+  bench.events.work.clear();
+  renew_late(bench, [&] { bench.engine->answer(reply(item)); });
+  bench.run([](const core::WorkItem& again) { return reply(again); });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+}
+
+TEST_P(EngineTest, a_run_that_lost_a_pending_reply_does_not_conclude_its_activity) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  run_to_first_work(bench);
+  const core::WorkItem item = bench.events.work.front();
+  bench.events.work.clear();
+  const auto pending = [](const core::WorkItem& of) { return reply(of, core::ReplyStatus::pending, 202); };
+  renew_late(bench, [&] { bench.engine->answer(pending(item)); });
+  bench.engine->answer(reply(item));
+  bench.run([&](const core::WorkItem& again) {
+    if (again.activity == item.activity) bench.engine->answer(pending(again));
+    return reply(again);
+  });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+  EXPECT_EQ(bench.state("j1").activities()[1].ledger.entries(), 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(fusion, EngineTest, ::testing::Values(core::Fusion::on, core::Fusion::off),

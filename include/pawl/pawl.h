@@ -1,0 +1,7 @@
+// Pawl: durable workflows. What was done stays done, whatever crashes.
+#pragma once
+
+#include "pawl/graph.h"
+#include "pawl/job.h"
+#include "pawl/runtime.h"
+#include "pawl/worker.h"

@@ -1,0 +1,110 @@
+// Runtime: a store, an engine and local workers in this process. Start here:
+//
+//   auto runtime = pawl::Runtime::open({.store = "orders.db"});
+//   (*runtime)->deploy(std::move(*graph));
+//   (*runtime)->serve("payments.charge", [](pawl::Work& work) { return pawl::Reply::success(work.input()); });
+//   (*runtime)->start();
+//   auto job = (*runtime)->submit({.graph = "order", .id = "order-17", .input = "{}"});
+//   auto end = (*runtime)->wait(job->run, std::chrono::seconds(10));
+//
+// An accepted submit survives kill -9 and power loss. Workers run at least once, with a stable idempotency key.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pawl/graph.h"
+#include "pawl/ids.h"
+#include "pawl/job.h"
+#include "pawl/result.h"
+#include "pawl/time.h"
+#include "pawl/worker.h"
+
+namespace pawl {
+
+struct RuntimeOptions {
+  std::string store = "pawl.db";      // the path of a SQLite file; ":memory:" keeps nothing
+  std::string pool = "graphs";        // which jobs this process runs
+  std::uint32_t lanes = 1;            // fixed when the store is made
+  std::uint32_t worker_threads = 4;
+  std::uint32_t worker_queue = 4096;  // requests claimed for those threads at the most
+  bool fusion = true;                 // false: every step commits alone (for proofs and for the curious)
+};
+
+struct JobRequest {
+  std::string graph;
+  std::string id;
+  Payload input;
+  std::string name_space = "default";
+};
+
+struct Submission {
+  RunId run{0};
+  bool created = false;  // false: the id was taken; `run` is the job that has it
+};
+
+// Which jobs to list, in the order they were made; page on with the last run id seen.
+struct JobFilter {
+  std::optional<JobStatus> status;
+  std::string name_space;  // empty: all
+  RunId after{0};
+  std::uint32_t rows_max = 100;
+};
+
+// What happens, as it becomes durable.
+struct Event {
+  enum class Kind : std::uint8_t { job_started, activity_opened, activity_pending, activity_closed, job_closed, job_parked };
+  Kind kind = Kind::job_started;
+  JobId job{""};
+  RunId run{0};
+  ActivityName activity{""};
+  std::string address;
+  std::string ledger;
+  std::int32_t code = 0;
+  Instant at;
+};
+
+struct RuntimeStats {
+  std::uint64_t commits = 0;     // transactions, each one sync
+  std::uint64_t operations = 0;  // bundles and other operations in them
+  std::uint64_t row_writes = 0;
+  std::uint64_t bytes = 0;       // written to the log
+};
+
+// Any thread may call any method, from workers and observers too (but not wait() or stop() there).
+class Runtime {
+ public:
+  // Opens or creates the store. Nothing runs before start().
+  static Result<std::unique_ptr<Runtime>> open(RuntimeOptions options);
+  virtual ~Runtime() = default;  // stops, if that was not done
+
+  virtual Status deploy(Graph graph) = 0;
+  virtual Status serve(const std::string& topic, Worker worker) = 0;
+  // Called on the engine's thread: be quick. Set it before start().
+  virtual void observe(std::function<void(const Event&)> observer) = 0;
+  virtual void on_problem(std::function<void(const std::string&)> reporter) = 0;
+
+  virtual Status start() = 0;
+  // Takes nothing new, lets running workers finish and commits their answers.
+  virtual void stop() = 0;
+
+  // Returns when the job is durable.
+  virtual Result<Submission> submit(JobRequest request) = 0;
+  // The same without waiting: `done` is called on the engine's thread.
+  virtual void submit(JobRequest request, std::function<void(Result<Submission>)> done) = 0;
+
+  // Until the job is closed or parked; retry_later when the time is over first.
+  virtual Result<JobView> wait(RunId run, Duration at_most) = 0;
+  virtual Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space = "default") = 0;
+  virtual Result<JobDetail> inspect(RunId run) = 0;
+  virtual Result<std::vector<JobView>> list(const JobFilter& filter) = 0;
+  // True while this process runs jobs; false while another process owns the store.
+  virtual bool owns() const = 0;
+  virtual RuntimeStats stats() const = 0;
+};
+
+}  // namespace pawl

@@ -1,0 +1,83 @@
+#include "cli/job_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pawl::cli {
+
+namespace {
+
+constexpr int bar_columns = 44;
+
+Ink ink_of(const ActivityView& activity) {
+  if (activity.errored) return Ink::red;
+  return activity.open ? Ink::yellow : Ink::green;
+}
+
+Ink ink_of(JobStatus status) {
+  if (status == JobStatus::completed) return Ink::green;
+  return status == JobStatus::running ? Ink::yellow : Ink::red;
+}
+
+std::string label_of(const ActivityView& activity) {
+  return fmt::format("{} {}", activity.name.raw(), activity.address);
+}
+
+std::size_t label_width(const JobDetail& detail) {
+  std::size_t width = 8;
+  for (const ActivityView& activity : detail.activities) width = std::max(width, label_of(activity).size());
+  return width;
+}
+
+double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000.0; }
+
+std::string timeline(const JobDetail& detail, const Paint& paint) {
+  Instant end = detail.job.closed() ? detail.job.closed_at : detail.job.created_at;
+  for (const ActivityView& activity : detail.activities) end = std::max({end, activity.opened_at, activity.closed_at});
+  const Instant begin = detail.job.created_at;
+  const double span = std::max(1.0, static_cast<double>((end - begin).count()));
+  const auto column = [&](Instant at) {
+    return std::clamp(static_cast<int>(static_cast<double>((at - begin).count()) / span * bar_columns), 0, bar_columns);
+  };
+  std::string text;
+  for (const ActivityView& activity : detail.activities) {
+    const Instant until = activity.open ? end : activity.closed_at;
+    const int from = std::min(column(activity.opened_at), bar_columns - 1);
+    const int length = std::max(1, column(until) - from);
+    std::string bar;
+    for (int i = 0; i < length; ++i) bar += "█";
+    text += fmt::format("  {:<{}}  {}{}{}  {:>9.2f} ms\n", label_of(activity), label_width(detail), std::string(static_cast<std::size_t>(from), ' '),
+                        paint(ink_of(activity), bar), std::string(static_cast<std::size_t>(std::max(0, bar_columns - from - length)), ' '),
+                        milliseconds(until - activity.opened_at));
+  }
+  return text;
+}
+
+std::string ledgers(const JobDetail& detail, const Paint& paint) {
+  std::string text;
+  const std::size_t width = label_width(detail);
+  for (const ActivityView& activity : detail.activities) {
+    text += fmt::format("  {:<{}}  {}  {}\n", label_of(activity), width, paint(Ink::bold, activity.ledger), activity.explanation);
+    for (const MessageView& message : activity.messages)
+      text += fmt::format("  {:<{}}  {}  {}\n", "", width, paint(Ink::dim, message.ledger), paint(Ink::dim, message.explanation));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string job_report(const JobDetail& detail, const Paint& paint) {
+  const JobView& job = detail.job;
+  std::string text = fmt::format("{} {} {}", paint(Ink::bold, job.id.raw()), paint(ink_of(job.status), name_of(job.status)),
+                                 job.closed() ? fmt::format("in {:.2f} ms", milliseconds(job.closed_at - job.created_at)) : "");
+  text += fmt::format(", graph {} version {}, semaphore {}\n", job.graph.raw(), job.version, job.semaphore);
+  if (!job.reason.empty()) text += fmt::format("  {}\n", paint(Ink::red, job.reason));
+  if (!job.result.empty()) text += fmt::format("  result {}\n", job.result.view());
+  text += fmt::format("\n{}\n{}", paint(Ink::bold, "Timeline"), timeline(detail, paint));
+  text += fmt::format("\n{} (activity in bold, each message below it)\n{}", paint(Ink::bold, "Ledgers"), ledgers(detail, paint));
+  if (!detail.collation_key.empty()) text += fmt::format("\n{} {}\n", paint(Ink::bold, "Collation key"), detail.collation_key);
+  return text;
+}
+
+}  // namespace pawl::cli

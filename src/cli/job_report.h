@@ -1,0 +1,13 @@
+// A job for people: the timeline of its activities and every ledger, decoded.
+#pragma once
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "pawl/job.h"
+
+namespace pawl::cli {
+
+std::string job_report(const JobDetail& detail, const Paint& paint);
+
+}  // namespace pawl::cli

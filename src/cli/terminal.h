@@ -1,0 +1,24 @@
+// Colours for people, plain text for everybody else: off when the stream is no terminal, when NO_COLOR is
+// set, or when asked.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pawl::cli {
+
+enum class Ink { plain, dim, bold, red, green, yellow, blue, cyan };
+
+class Paint {
+ public:
+  static Paint for_stdout(bool allowed = true);
+  static Paint for_stderr(bool allowed = true);
+  explicit Paint(bool on) : on_(on) {}
+  std::string operator()(Ink ink, std::string_view text) const;
+  bool on() const { return on_; }
+
+ private:
+  bool on_;
+};
+
+}  // namespace pawl::cli

@@ -1,0 +1,77 @@
+// CommandQueue: the one way into a thread. Producers push, the owner takes everything at once and sleeps
+// when there is nothing. Any thread may push; one thread takes.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pawl/time.h"
+
+namespace pawl::runtime {
+
+template <class T>
+class CommandQueue {
+ public:
+  void push(T value) {
+    bool wake = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return;
+      values_.push_back(std::move(value));
+      wake = std::exchange(sleeping_, false);
+    }
+    // Only a sleeper needs the system call: under load the owner is awake.
+    if (wake) ready_.notify_one();
+  }
+
+  enum class Taken : std::uint8_t { yes, full, closed };
+  // Full when `size_max` values wait already: the caller is told to come back.
+  Taken try_push(T value, std::size_t size_max) {
+    bool wake = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return Taken::closed;
+      if (values_.size() >= size_max) return Taken::full;
+      values_.push_back(std::move(value));
+      wake = std::exchange(sleeping_, false);
+    }
+    if (wake) ready_.notify_one();
+    return Taken::yes;
+  }
+
+  // Nobody takes any more: hands back what nobody took; later values are dropped.
+  std::vector<T> close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    return std::exchange(values_, {});
+  }
+
+  // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no
+  // limit: until the next push.
+  void take_all(std::vector<T>& into, std::optional<Duration> wait) {
+    std::unique_lock lock(mutex_);
+    if (values_.empty()) {
+      sleeping_ = true;
+      const auto something = [&] { return !values_.empty(); };
+      if (wait) ready_.wait_for(lock, *wait, something);
+      else ready_.wait(lock, something);
+      sleeping_ = false;
+    }
+    into.swap(values_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::vector<T> values_;   // guarded by mutex_
+  bool sleeping_ = false;   // guarded by mutex_
+  bool closed_ = false;     // guarded by mutex_
+};
+
+}  // namespace pawl::runtime

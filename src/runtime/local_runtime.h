@@ -1,0 +1,108 @@
+// LocalRuntime: pawl::Runtime with threads. One thread owns the engine and everything it touches; a second
+// one commits large groups, so that the next group is decided while the last one is being synced; the worker
+// pool runs activities. Whoever else wants something pushes a command.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "pawl/runtime.h"
+#include "runtime/command_queue.h"
+#include "runtime/engine.h"
+#include "runtime/graph_catalog.h"
+#include "runtime/open_store.h"
+#include "runtime/waiters.h"
+#include "runtime/worker_pool.h"
+
+namespace pawl::runtime {
+
+class LocalRuntime final : public Runtime, private EngineEvents {
+ public:
+  LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool);
+  ~LocalRuntime() override;
+
+  Status deploy(Graph graph) override;
+  Status serve(const std::string& topic, Worker worker) override;
+  void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
+  void on_problem(std::function<void(const std::string&)> reporter) override { reporter_ = std::move(reporter); }
+  Status start() override;
+  void stop() override;
+  Result<Submission> submit(JobRequest request) override;
+  void submit(JobRequest request, std::function<void(Result<Submission>)> done) override;
+  Result<JobView> wait(RunId run, Duration at_most) override;
+  Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space) override;
+  Result<JobDetail> inspect(RunId run) override;
+  Result<std::vector<JobView>> list(const JobFilter& filter) override;
+  bool owns() const override { return owns_.load(); }
+  RuntimeStats stats() const override { return store_.stats(); }
+
+ private:
+  struct SubmitCommand {
+    SubmitRequest request;
+    std::function<void(Result<Submission>)> done;
+  };
+  struct Committed {
+    Group group;
+    Result<std::vector<store::Outcome>> result;
+  };
+  struct ServeCommand {
+    Topic topic;
+    std::shared_ptr<const Worker> worker;
+  };
+  enum class Signal : std::uint8_t { look, owner_gone, stop };
+  using Command = std::variant<WorkAnswer, SubmitCommand, Committed, ServeCommand, Signal>;
+
+  // EngineEvents, on the engine's thread.
+  void dispatch(const core::WorkItem& item) override;
+  void submitted(Ticket ticket, Result<Submitted> result) override;
+  void committed(const core::JobState& after, const core::Bundle& bundle) override;
+  void closed(const core::JobRow& job) override;
+  void problem(const std::string& text) override;
+
+  void run_engine();
+  void run_committer();
+  void obey(Command& command);
+  bool commit_something();  // false: nothing to commit now
+  bool may_end() const;
+  std::optional<Duration> time_to_sleep() const;
+
+  const RuntimeOptions options_;
+  const SystemClock clock_;
+  // Before the store: its threads push into it for as long as the store is open.
+  CommandQueue<Command> commands_;
+  OpenedStore store_;
+  GraphCatalog graphs_;
+  Waiters waiters_;
+  std::function<void(const Event&)> observer_;              // constant after start()
+  std::function<void(const std::string&)> reporter_;        // constant after start()
+  CommandQueue<std::optional<Group>> groups_;               // to the committer; none: end
+  std::atomic<bool> owns_{false};
+  std::mutex life_mutex_;
+  enum class Life : std::uint8_t { made, running, stopped };
+  std::atomic<Life> life_{Life::made};                      // written under life_mutex_
+
+  // Owned by the engine's thread.
+  Engine engine_;
+  std::unordered_map<std::string, std::shared_ptr<const Worker>> workers_;
+  std::unordered_map<Ticket, std::function<void(Result<Submission>)>> tickets_;
+  std::vector<WorkerPool::Task> dispatched_;
+  Ticket next_ticket_ = 1;
+  bool committing_ = false;
+  bool stopping_ = false;
+  Duration stop_by_{0};  // even if the store takes no writes by then
+
+  std::unique_ptr<WorkerPool> pool_;
+  std::thread committer_;
+  std::thread engine_thread_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,25 @@
+// From the `store` option to a Store: the only place that knows which stores exist.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "pawl/result.h"
+#include "pawl/runtime.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+struct OpenedStore {
+  std::unique_ptr<store::Store> store;
+  Duration lease{0};                                          // for the engine's lanes
+  std::function<void(std::function<void()>)> on_doorbell;     // another process committed something
+  std::function<void(std::function<void()>)> on_owner_gone;   // another process gave up the lanes
+  std::function<RuntimeStats()> stats;
+};
+
+Result<OpenedStore> open_store(const std::string& where, const Clock& clock);
+
+}  // namespace pawl::runtime

@@ -1,0 +1,212 @@
+// Bundles of jobs: the compound step first, then the writes in their order.
+#include "base/format.h"
+#include "base/invariant.h"
+#include "core/codec.h"
+#include "ledger/semaphore.h"
+#include "store/sqlite/writer.h"
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+Applied corrupt(std::string reason) { return refused(OutcomeKind::rejected, std::move(reason)); }
+Applied after_write(Applied applied) {
+  applied.wrote = true;
+  return applied;
+}
+
+// New instances are numbered without gaps from the stored next_activity on. The number of new ones,
+// or none when they are out of turn.
+std::optional<std::uint32_t> count_new(const core::Bundle& bundle, std::uint32_t next_after) {
+  std::uint32_t count = 0;
+  for (const core::Write& write : bundle.writes)
+    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before)
+      ++count;
+  if (count > next_after) return std::nullopt;
+  std::uint32_t next = next_after - count;
+  for (const core::Write& write : bundle.writes)
+    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before)
+      if (put->after.seq.raw() != next++) return std::nullopt;
+  return count;
+}
+
+enum class Of : std::uint8_t { job, mailbox, both };
+constexpr Of write_of(const core::PutEntry&) { return Of::mailbox; }
+constexpr Of write_of(const core::DropEntry&) { return Of::mailbox; }
+constexpr Of write_of(const core::PutMessage&) { return Of::both; }
+constexpr Of write_of(const core::CountRedelivery&) { return Of::both; }
+constexpr Of write_of(const core::Consume&) { return Of::both; }
+constexpr Of write_of(const core::Send&) { return Of::both; }
+template <class Write>
+constexpr Of write_of(const Write&) {
+  return Of::job;
+}
+
+// The activity whose row a write goes to, if it does.
+std::optional<std::uint32_t> row_of(const core::Write& write) {
+  if (const auto* put = std::get_if<core::PutActivity>(&write)) return put->after.seq.raw();
+  if (const auto* put = std::get_if<core::PutRecord>(&write)) return put->after.activity.raw();
+  if (const auto* put = std::get_if<core::PutWork>(&write)) return put->item.activity.raw();
+  if (const auto* drop = std::get_if<core::DropWork>(&write)) return drop->activity.raw();
+  return std::nullopt;
+}
+
+}  // namespace
+
+Applied Writer::apply(const core::Bundle& bundle) {
+  Applied guarded = guard(core::lane_of(bundle.entity), bundle.epoch);
+  if (!is_done(guarded)) return guarded;
+  const auto* job = std::get_if<core::JobHead>(&bundle.head);
+  Applied head = job != nullptr ? apply_head(bundle, *job)
+                                : apply_head(bundle, std::get<core::MailboxHead>(bundle.head));
+  if (head.code != SQLITE_OK || head.outcome.kind != OutcomeKind::committed) return head;
+  const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
+  for (const core::Write& write : bundle.writes)
+    if (std::visit([&](const auto& one) { return write_of(one) == foreign; }, write))
+      return after_write(corrupt(foreign == Of::job ? "a job's write in a mailbox bundle"
+                                                    : "a mailbox write in a job's bundle"));
+  // The rows of activities first, each put together from what the bundle says of it; then the rest, in
+  // its order: a sweep takes what stands before it.
+  Applied rows = apply_rows(bundle);
+  if (!is_done(rows)) return after_write(std::move(rows));
+  for (const core::Write& write : bundle.writes) {
+    if (row_of(write)) continue;
+    Applied applied = std::visit([&](const auto& one) { return apply_write(bundle, one); }, write);
+    if (!is_done(applied)) return after_write(std::move(applied));
+  }
+  return head;
+}
+
+Applied Writer::apply_head(const core::Bundle& bundle, const core::JobHead& head) {
+  const auto fresh = count_new(bundle, head.next_activity);
+  if (!fresh) return refused_head(bundle, head);
+  std::optional<std::int64_t> before;
+  core::SemaphoreStep step;
+  if (head.semaphore) {
+    step = *head.semaphore;
+    before = step.before;
+  }
+  const std::uint32_t next_before = head.next_activity - *fresh;
+  const bool runs_on = head.status == core::JobStatus::running && head.closed_at == Instant() &&
+                       !head.result && !head.reason;
+  int changed = 0;
+  if (runs_on) {
+    changed = sql_.step_job.run(bundle.entity, bundle.rev_before, bundle.id,
+                                head.completions_before, before, step.delta, step.hit,
+                                head.completions, head.next_activity, step.threshold, next_before);
+    if (changed == Statement::failed) return failed(sql_.step_job);
+  }
+  if (changed == 0) {
+    changed = sql_.put_job.run(
+        bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
+        step.hit, head.completions, head.next_activity, step.threshold, next_before, head.status,
+        head.closed_at, head.result.has_value(), head.result.value_or(Payload()), head.reason);
+    if (changed == Statement::failed) return failed(sql_.put_job);
+  }
+  if (changed == 0) return refused_head(bundle, head);
+  return Applied{SQLITE_OK, true, {}};
+}
+
+// Nothing was written: reads the row and says which guard did not hold, in the order of their
+// meaning.
+Applied Writer::refused_head(const core::Bundle& bundle, const core::JobHead& head) {
+  core::Rev rev(0);
+  {
+    Rows rows = sql_.read_guard.query(bundle.entity);
+    if (!rows.next()) {
+      if (rows.failed()) return Applied{rows.rc(), false, {}};
+      return refused_entity(bundle);
+    }
+    rev = core::Rev(rows.word(0));
+    if (rev == core::next(bundle.rev_before) && core::BundleId(rows.word(1)) == bundle.id)
+      return refused(OutcomeKind::already_done, "");
+    if (rev != bundle.rev_before)
+      return refused(OutcomeKind::conflict,
+                     format("rev is {}, expected {}", rev.raw(), bundle.rev_before.raw()));
+  }
+  Applied stale = check_tokens(bundle);
+  if (!is_done(stale)) return stale;
+  Rows rows = sql_.read_guard.query(bundle.entity);
+  if (!rows.next()) return Applied{rows.rc(), false, {}};
+  const std::int64_t semaphore = rows.number(2);
+  const std::int64_t threshold = rows.number(3);
+  const auto status = rows.number(5);
+  if (status >= 1 && status <= 3 && status != static_cast<std::int64_t>(head.status))
+    return corrupt(format("a {} job would become {}",
+                          core::name_of(static_cast<core::JobStatus>(status)),
+                          core::name_of(head.status)));
+  if (head.semaphore) {
+    const core::SemaphoreStep& step = *head.semaphore;
+    if (threshold != step.threshold)
+      return corrupt(format("threshold is {}, expected {}", threshold, step.threshold));
+    if (semaphore != step.before)
+      return corrupt(format("semaphore is {}, expected {}", semaphore, step.before));
+    const auto stored = ledger::Semaphore::decode(semaphore);
+    if (!stored) return corrupt(stored.error().detail);
+    const auto stepped = stored->step(step.delta, threshold);
+    if (!stepped) return corrupt(stepped.error().detail);
+    if (stepped->threshold_hit != step.hit)
+      return corrupt(format("semaphore {} + {} {} the threshold {}, the bundle says otherwise",
+                            semaphore, step.delta, stepped->threshold_hit ? "hits" : "misses",
+                            threshold));
+  }
+  if (rows.number(4) != head.completions_before)
+    return corrupt("completion tasks ran without this bundle's knowledge");
+  return corrupt(
+      format("the next activity is {}; the bundle's new ones are out of turn", rows.number(6)));
+}
+
+// The items that a bundle drops must be held by the tokens it knows.
+Applied Writer::check_tokens(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    const auto* drop = std::get_if<core::DropWork>(&write);
+    if (drop == nullptr) continue;
+    Rows rows = sql_.read_work_item.query(bundle.entity, drop->activity);
+    const bool held = rows.next() && core::WorkToken(rows.word(2)) == drop->token;
+    if (rows.failed()) return Applied{rows.rc(), false, {}};
+    if (!held) return stale_item(drop->activity);
+  }
+  return {};
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::PutMessage& write) {
+  const std::string body = core::encode(write.message.body);
+  if (sql_.put_message.run(bundle.entity, GuidBytes(write.message.guid), Blob{body}) ==
+      Statement::failed)
+    return failed(sql_.put_message);
+  return {};
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::CountRedelivery& write) {
+  const GuidBytes guid(write.guid);
+  const int changed = sql_.count_redelivery.run(bundle.entity, guid, write.before);
+  if (changed == Statement::failed) return failed(sql_.count_redelivery);
+  if (changed == 1) return {};
+  Rows rows = sql_.read_redeliveries.query(bundle.entity, guid);
+  // A message that is gone counts nothing: a sweep may have taken it from under an engine.
+  if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
+  return corrupt(format("message {} has {} redeliveries, expected {}", write.guid.text(),
+                        rows.number(0), write.before));
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::Consume& write) {
+  if (sql_.consume.run(bundle.entity, GuidBytes(write.guid)) == Statement::failed)
+    return failed(sql_.consume);
+  return {};
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write) {
+  std::optional<GuidBytes> keep;
+  if (write.keep) keep.emplace(*write.keep);
+  if (sql_.sweep_inbox.run(bundle.entity, keep) == Statement::failed)
+    return failed(sql_.sweep_inbox);
+  if (sql_.sweep_work.run(bundle.entity) == Statement::failed) return failed(sql_.sweep_work);
+  return {};
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::Send& write) {
+  // Who sends to a mailbox that nobody used yet makes it, in the lane it stands in itself.
+  return send(write.envelope, core::lane_of(bundle.entity));
+}
+
+}  // namespace pawl::store::sqlite

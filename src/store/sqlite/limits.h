@@ -1,0 +1,24 @@
+// A name for every number of this store.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace pawl::store::sqlite::limits {
+
+inline constexpr std::chrono::milliseconds busy_wait = std::chrono::seconds(5);
+inline constexpr std::uint32_t page_bytes = 4096;
+inline constexpr std::size_t readers = 2;            // connections that read beside the writer
+inline constexpr int value_bytes_max = 16 << 20;     // one stored value: a payload and its frame
+inline constexpr int checkpoint_pages = 8'000;       // the log is copied home when it is longer
+inline constexpr int checkpoint_tail_pages = 2'000;  // what a copy may leave to the writer's pause
+inline constexpr int checkpoint_rounds_max = 3;      // copies beside the writer before it pauses
+inline constexpr int cache_kib = 64 << 10;           // of the writer
+inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
+inline constexpr std::size_t problems_max = 20;      // lines of a verify() report
+inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
+inline constexpr int owner_retries = 8;  // after a report that the owner is gone
+inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
+
+}  // namespace pawl::store::sqlite::limits

@@ -1,0 +1,24 @@
+// Opening a file: what is checked before anything is written to it, and the settings that every
+// connection gets.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/sqlite/connection.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/store.h"
+
+namespace pawl::store::sqlite {
+
+// The writer's connection to a file of the newest version, made or migrated if need be. The path of
+// the connection is the canonical one.
+Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options,
+                                              Migrations steps);
+
+// One more connection to a file that open_file() opened.
+enum class Role : std::uint8_t { reader, checkpointer };
+Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options,
+                                               Role role);
+
+}  // namespace pawl::store::sqlite

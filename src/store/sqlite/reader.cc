@@ -1,0 +1,180 @@
+#include "store/sqlite/reader.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "store/sqlite/work_rows.h"
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+constexpr const char* job_columns =
+    "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
+    "semaphore,"
+    " threshold, completions, next_activity, closed_at, result, reason";
+
+// The largest run id of a lane: its sequence part is all ones.
+RunId last_run(core::LaneId lane) {
+  return core::make_run(lane, (std::uint64_t{1} << core::run_sequence_bits) - 1);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> Reader::open(std::unique_ptr<Connection> connection) {
+  std::unique_ptr<Reader> reader(new Reader(std::move(connection)));
+  const auto prepared = reader->prepare();
+  if (!prepared) return prepared.error();
+  return reader;
+}
+
+Status Reader::prepare() {
+  const std::string jobs = format("SELECT {} FROM jobs ", job_columns);
+  const std::string job = jobs + "WHERE run = ?1";
+  const std::string list = jobs + "WHERE run > ?1 ORDER BY run LIMIT ?2";
+  const std::string list_namespace =
+      jobs + "WHERE run > ?1 AND namespace = ?3 ORDER BY run LIMIT ?2";
+  const std::string list_status = jobs + "WHERE run > ?1 AND status = ?3 ORDER BY run LIMIT ?2";
+  const std::string list_both =
+      jobs + "WHERE run > ?1 AND namespace = ?3 AND status = ?4 ORDER BY run LIMIT ?2";
+  const struct {
+    Statement* statement;
+    const char* sql;
+  } entries[] = {
+      {&begin_, "BEGIN"},
+      {&end_, "COMMIT"},
+      {&pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
+      {&lane_, "SELECT epoch, owner FROM lanes WHERE lane = ?1"},
+      {&run_, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
+      {&mailbox_of_key_,
+       "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
+      {&job_, job.c_str()},
+      {&activities_,
+       "SELECT seq, node, place, parent, ledger, status, code, opened_at, closed_at, output,"
+       " closing_guid, closing_ledger FROM activities WHERE run = ?1 ORDER BY seq"},
+      {&records_, "SELECT guid, activity, ledger FROM message_ledgers WHERE run = ?1"},
+      {&work_of_,
+       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, seq FROM activities"
+       " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
+      {&inbox_, "SELECT guid, redeliveries, body FROM inbox WHERE run = ?1 ORDER BY id"},
+      {&mailbox_,
+       "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
+      {&entries_, "SELECT seq, guid, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
+      {&waiting_,
+       "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
+       " WHERE run > ?1 AND run <= ?2 ORDER BY run LIMIT ?3"},
+      {&work_,
+       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, run, seq FROM activities"
+       " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
+       " ORDER BY run, seq LIMIT ?4"},
+      {&list_, list.c_str()},
+      {&list_namespace_, list_namespace.c_str()},
+      {&list_status_, list_status.c_str()},
+      {&list_both_, list_both.c_str()},
+  };
+  for (const auto& entry : entries) {
+    const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
+    if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
+  }
+  return {};
+}
+
+Result<std::optional<PoolInfo>> Reader::read_pool(const Pool& pool) {
+  Rows rows = pool_.query(pool);
+  if (!rows.next()) {
+    if (rows.failed()) return error(rows);
+    return std::optional<PoolInfo>();
+  }
+  const PoolInfo info{core::LaneId(rows.small(0)), rows.small(1)};
+  if (rows.malformed())
+    return Error{ErrorCode::corrupt, format("the row of pool {} is malformed", pool.raw())};
+  return std::optional<PoolInfo>(info);
+}
+
+Result<LaneInfo> Reader::read_lane(core::LaneId lane) {
+  Rows rows = lane_.query(lane);
+  if (!rows.next()) {
+    if (rows.failed()) return error(rows);
+    return Error{ErrorCode::not_found, format("there is no lane {}", lane.raw())};
+  }
+  LaneInfo info{lane, core::Epoch(rows.word(0)), std::string(rows.text(1)), std::nullopt};
+  if (rows.malformed())
+    return Error{ErrorCode::corrupt, format("the row of lane {} is malformed", lane.raw())};
+  return info;
+}
+
+Result<std::optional<RunId>> Reader::read_run(Rows rows) {
+  if (!rows.next()) {
+    if (rows.failed()) return error(rows);
+    return std::optional<RunId>();
+  }
+  const RunId run(rows.word(0));
+  if (rows.malformed()) return Error{ErrorCode::corrupt, "a stored run id is malformed"};
+  return std::optional<RunId>(run);
+}
+
+Result<std::optional<RunId>> Reader::find_run(const Namespace& name_space, const JobId& id) {
+  return read_run(run_.query(name_space, id));
+}
+
+Result<std::optional<RunId>> Reader::find_mailbox(const core::MailboxKey& key) {
+  return read_run(mailbox_of_key_.query(key.name_space, key.topic, key.key));
+}
+
+Result<std::vector<Waiting>> Reader::read_waiting(core::LaneId lane, RunId after,
+                                                  std::size_t rows_max) {
+  std::vector<Waiting> found;
+  const RunId from = std::max(after, core::make_run(lane, 0));
+  Rows rows = waiting_.query(from, last_run(lane), rows_max);
+  while (rows.next())
+    found.push_back(
+        {RunId(rows.word(0)), rows.number(1) != 0 ? EntityKind::mailbox : EntityKind::job});
+  if (rows.failed()) return error(rows);
+  return found;
+}
+
+Result<std::vector<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after,
+                                                      std::size_t rows_max) {
+  const RunId first = core::make_run(lane, 0);
+  if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
+  std::vector<core::WorkItem> items;
+  Rows rows = work_.query(after.run, after.activity, last_run(lane), rows_max);
+  while (rows.next()) {
+    const RunId run(rows.word(8));
+    items.push_back(work_item(rows, run, core::ActivitySeq(rows.small(9))));
+    if (rows.malformed())
+      return Error{ErrorCode::corrupt, format("run {}: a work item is malformed", run.raw())};
+  }
+  if (rows.failed()) return error(rows);
+  return items;
+}
+
+Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
+  std::vector<core::JobRow> found;
+  const auto& space = query.name_space;
+  const auto& status = query.status;
+  Rows rows = space && status ? list_both_.query(query.after, query.rows_max, *space, *status)
+              : space         ? list_namespace_.query(query.after, query.rows_max, *space)
+              : status        ? list_status_.query(query.after, query.rows_max, *status)
+                              : list_.query(query.after, query.rows_max);
+  while (rows.next()) {
+    auto row = job_row(rows);
+    if (row) {
+      found.push_back(std::move(*row));
+      continue;
+    }
+    // A damaged job must not hide the others, nor itself: it is listed as one that a person must
+    // see to.
+    core::JobRow damaged;
+    damaged.run = RunId(rows.word(0));
+    damaged.name_space = Namespace(std::string(rows.text(1)));
+    damaged.id = JobId(std::string(rows.text(2)));
+    damaged.status = core::JobStatus::parked;
+    damaged.reason = to_string(row.error());
+    found.push_back(std::move(damaged));
+  }
+  if (rows.failed()) return error(rows);
+  return found;
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,72 @@
+// Reader: a connection that only reads, with its statements. Rows are decoded with checks: what no
+// store can have written is `corrupt` and names its job; nothing is guessed.
+//
+// Threads: any; one mutex per reader. A pool of readers keeps a long list from holding up the
+// engine.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "store/sqlite/connection.h"
+#include "store/sqlite/statement.h"
+#include "store/store.h"
+
+namespace pawl::store::sqlite {
+
+class Reader {
+ public:
+  static Result<std::unique_ptr<Reader>> open(std::unique_ptr<Connection> connection);
+
+  // Lock first; every read below needs it.
+  std::mutex& mutex() { return mutex_; }
+  Connection& connection() { return *connection_; }
+
+  Result<std::optional<PoolInfo>> read_pool(const Pool& pool);
+  Result<LaneInfo> read_lane(core::LaneId lane);
+  Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id);
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key);
+  Result<std::optional<StoredJob>> read_job(RunId run);
+  Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max);
+  Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+
+ private:
+  explicit Reader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  Status prepare();
+
+  // read_job.cc: the parts of one job, within one snapshot.
+  Result<std::optional<StoredJob>> read_job_rows(RunId run);
+  Status read_activities(core::JobState& state);
+  Status read_records(core::JobState& state);
+  Status read_work_of(core::JobState& state);
+  Result<std::vector<core::InboxMessage>> read_inbox(RunId run);
+  // read_mailbox.cc
+  Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
+
+  Result<std::optional<RunId>> read_run(Rows rows);
+  Error error(const Rows& rows) const { return connection_->error(rows.rc(), "read"); }
+
+  std::mutex mutex_;
+  std::unique_ptr<Connection> connection_;
+  Statement begin_, end_;
+  Statement pool_, lane_, run_, mailbox_of_key_;
+  Statement job_, activities_, records_, work_of_, inbox_;
+  Statement mailbox_, entries_;
+  Statement waiting_, work_;
+  Statement list_, list_namespace_, list_status_, list_both_;
+};
+
+// Columns as in the list statements: run, namespace, job_id, graph, version, fingerprint,
+// created_at, rev, bundle, status, semaphore, threshold, completions, next_activity, closed_at,
+// result, reason.
+Result<core::JobRow> job_row(Rows& rows);
+
+// "job default/order-17 (run 140737488355329)": how errors name a job.
+std::string name_of_job(const core::JobRow& job);
+
+}  // namespace pawl::store::sqlite

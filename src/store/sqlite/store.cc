@@ -1,0 +1,246 @@
+#include "store/sqlite/store.h"
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/format.h"
+#include "store/sqlite/checkpointer.h"
+#include "store/sqlite/doorbell.h"
+#include "store/sqlite/open.h"
+#include "store/sqlite/owner_lock.h"
+#include "store/sqlite/owner_watch.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/writer.h"
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+constexpr int log_frame_head_bytes = 24;
+
+[[noreturn]] void print_and_abort(const std::string& message) {
+  std::fputs((message + "\n").c_str(), stderr);
+  std::abort();
+}
+
+}  // namespace
+
+class Store::Parts {
+ public:
+  static Result<std::unique_ptr<Parts>> open(const std::string& path, const Options& options) {
+    auto first = open_file(path, options, migrations());
+    if (!first) return first.error();
+    std::unique_ptr<Parts> parts(new Parts((*first)->path(), options));
+    for (auto& reader : parts->readers_) {
+      auto connection = open_again(**first, options, Role::reader);
+      if (!connection) return connection.error();
+      auto opened = Reader::open(std::move(*connection));
+      if (!opened) return opened.error();
+      reader = std::move(*opened);
+    }
+    auto copier = open_again(**first, options, Role::checkpointer);
+    if (!copier) return copier.error();
+    auto writer = Writer::open(std::move(*first), parts->clock(), parts->lock_);
+    if (!writer) return writer.error();
+    parts->writer_ = std::move(*writer);
+    const auto bytes = parts->writer_->connection().read_number("PRAGMA page_size");
+    if (!bytes) return bytes.error();
+    parts->frame_bytes_ = static_cast<std::uint64_t>(*bytes) + log_frame_head_bytes;
+    Parts* self = parts.get();
+    sqlite3_wal_hook(parts->writer_->connection().handle(), note_log, self);
+    parts->checkpointer_ = std::make_unique<Checkpointer>(
+        std::move(*copier), Checkpointer::Setup{options.checkpoint_pages, &parts->writer_mutex_,
+                                                [self](int code) { self->die(code); }});
+    return parts;
+  }
+
+  Result<std::vector<Outcome>> commit(std::span<const Operation> group) {
+    const bool owner_before = lock_.owned();
+    auto outcomes = [&] {
+      const std::lock_guard lock(writer_mutex_);
+      auto done = writer_->commit(group);
+      row_writes_.store(static_cast<std::uint64_t>(writer_->row_writes()),
+                        std::memory_order_relaxed);
+      return done;
+    }();
+    if (writer_->sync_failure() != SQLITE_OK) die(writer_->sync_failure());
+    if (!outcomes) return outcomes;
+    commits_.fetch_add(1, std::memory_order_relaxed);
+    operations_.fetch_add(group.size(), std::memory_order_relaxed);
+    checkpointer_->note_log_pages(log_pages_);
+    if (lock_.owned()) {
+      if (!owner_before) listen();
+    } else {
+      ringer_.ring();
+      watch_owner();
+    }
+    return outcomes;
+  }
+
+  Result<bool> try_own() {
+    const auto owned = lock_.try_own();
+    if (owned && *owned) listen();
+    return owned;
+  }
+
+  void on_doorbell(std::function<void()> ring) { ring_ = std::move(ring); }
+  void on_owner_gone(std::function<void()> gone) { gone_ = std::move(gone); }
+
+  // Some reader that is free, or the first one that gets free.
+  template <class Read>
+  auto with_reader(Read read) {
+    for (auto& reader : readers_) {
+      std::unique_lock lock(reader->mutex(), std::try_to_lock);
+      if (lock.owns_lock()) return read(*reader);
+    }
+    const std::size_t turn = turn_.fetch_add(1, std::memory_order_relaxed) % readers_.size();
+    const std::lock_guard lock(readers_[turn]->mutex());
+    return read(*readers_[turn]);
+  }
+
+  const Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock_; }
+
+  Stats stats() const {
+    return Stats{commits_.load(std::memory_order_relaxed),
+                 operations_.load(std::memory_order_relaxed),
+                 row_writes_.load(std::memory_order_relaxed),
+                 log_bytes_.load(std::memory_order_relaxed), checkpointer_->count()};
+  }
+
+ private:
+  Parts(const std::string& path, const Options& options)
+      : options_(options), lock_(path), ringer_(path), path_(path) {}
+
+  // Called by SQLite after each commit with the length of the log.
+  static int note_log(void* self, sqlite3*, const char*, int pages) {
+    auto& parts = *static_cast<Parts*>(self);
+    const int grown = pages >= parts.log_pages_ ? pages - parts.log_pages_ : pages;
+    parts.log_pages_ = pages;
+    parts.log_bytes_.fetch_add(static_cast<std::uint64_t>(grown) * parts.frame_bytes_,
+                               std::memory_order_relaxed);
+    return SQLITE_OK;
+  }
+
+  void listen() {
+    const std::lock_guard lock(doorbell_mutex_);
+    if (!ring_ || doorbell_) return;
+    auto bell = Doorbell::listen(path_, ring_);
+    // Without a bell this process still owns the lanes; what others put in waits for its next look.
+    if (bell) doorbell_ = std::move(*bell);
+  }
+
+  // Called by the committing thread only.
+  void watch_owner() {
+    if (!gone_ || owner_watch_) return;
+    auto watch = OwnerWatch::start({lock_.path(), [this] { return try_own(); }, gone_});
+    // Tried again at the next commit.
+    if (watch) owner_watch_ = std::move(*watch);
+  }
+
+  void die(int code) {
+    const std::string message = format(
+        "pawl: a sync of {} failed ({}): what was written may be lost, so this process ends; check "
+        "the"
+        " disk, then start it again",
+        path_, describe(code));
+    if (options_.on_fatal)
+      options_.on_fatal(message);
+    else
+      print_and_abort(message);
+  }
+
+  // Constant after open().
+  const Options options_;
+  const SystemClock system_clock_;
+  OwnerLock lock_;
+  Ringer ringer_;
+  const std::string path_;
+  std::uint64_t frame_bytes_ = 0;
+  std::function<void()> ring_, gone_;
+  std::array<std::unique_ptr<Reader>, limits::readers> readers_;
+
+  std::mutex writer_mutex_;         // the writer commits, or the checkpointer has it paused
+  std::unique_ptr<Writer> writer_;  // guarded by writer_mutex_
+  int log_pages_ = 0;               // of the committing thread
+
+  std::mutex doorbell_mutex_;
+  std::unique_ptr<Doorbell> doorbell_;  // guarded by doorbell_mutex_
+
+  std::atomic<std::uint64_t> commits_{0}, operations_{0}, row_writes_{0}, log_bytes_{0};
+  std::atomic<std::size_t> turn_{0};
+  std::unique_ptr<Checkpointer> checkpointer_;  // its thread uses the writer's mutex
+  std::unique_ptr<OwnerWatch> owner_watch_;     // last: its thread uses the lock and the doorbell
+};
+
+Store::Store(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Store::~Store() = default;
+
+Result<std::unique_ptr<Store>> Store::open(const std::string& path, const Options& options) {
+  auto parts = Parts::open(path, options);
+  if (!parts) return parts.error();
+  return std::unique_ptr<Store>(new Store(std::move(*parts)));
+}
+
+Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
+  return parts_->commit(group);
+}
+Instant Store::now() const { return parts_->clock().now(); }
+Result<bool> Store::try_own() { return parts_->try_own(); }
+void Store::on_doorbell(std::function<void()> ring) { parts_->on_doorbell(std::move(ring)); }
+void Store::on_owner_gone(std::function<void()> gone) { parts_->on_owner_gone(std::move(gone)); }
+Stats Store::stats() const { return parts_->stats(); }
+
+Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_pool(pool); });
+}
+Result<LaneInfo> Store::read_lane(core::LaneId lane) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_lane(lane); });
+}
+Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const JobId& id) {
+  return parts_->with_reader([&](Reader& reader) { return reader.find_run(name_space, id); });
+}
+Result<std::optional<StoredJob>> Store::read_job(RunId run) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_job(run); });
+}
+Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
+  return parts_->with_reader([&](Reader& reader) { return reader.find_mailbox(key); });
+}
+Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_mailbox(run); });
+}
+Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
+                                                 std::size_t rows_max) {
+  return parts_->with_reader(
+      [&](Reader& reader) { return reader.read_waiting(lane, after, rows_max); });
+}
+Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
+                                                     std::size_t rows_max) {
+  return parts_->with_reader(
+      [&](Reader& reader) { return reader.read_work(lane, after, rows_max); });
+}
+Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
+  return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
+}
+
+// Sends of this store go straight to their inbox.
+Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId, std::size_t) {
+  return std::vector<OutboxRow>();
+}
+
+Status Store::verify() {
+  return parts_->with_reader([](Reader& reader) -> Status {
+    const auto found = reader.connection().read_text(
+        format("PRAGMA integrity_check({})", limits::problems_max).c_str());
+    if (!found) return found.error();
+    if (*found == "ok") return {};
+    return Error{ErrorCode::corrupt,
+                 format("{} is damaged; restore it from a backup, or recover what is readable with:"
+                        " sqlite3 FILE .recover\n{}",
+                        reader.connection().path(), *found)};
+  });
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,93 @@
+// The SQLite store: one file, one process that owns its lanes, any number that read it and put
+// messages in.
+//
+// What docs/decisions/010-sqlite.md explains: write-ahead log, every commit synced, one transaction
+// per group, sends straight into the target's inbox.
+//
+// Threads: commit() one at a time; reads from any thread meanwhile.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "store/sqlite/limits.h"
+#include "store/store.h"
+
+namespace pawl::store::sqlite {
+
+// What a commit survives. `full` is the promise of docs/GUARANTEES.md; the weaker one must be asked
+// for.
+enum class Durability : std::uint8_t {
+  full,           // power loss
+  process_death,  // kill -9, but a power loss may take the last commits
+};
+
+struct Options {
+  Durability durability = Durability::full;
+  const Clock* clock = nullptr;  // none: the machine's; must outlive the store
+  std::function<void(const std::string&)>
+      on_fatal;  // none: print and abort; called at a failed sync
+  std::chrono::milliseconds busy_wait = limits::busy_wait;
+  std::uint32_t page_bytes = limits::page_bytes;  // of a new file
+  int checkpoint_pages = limits::checkpoint_pages;
+  std::string vfs;  // none: SQLite's own; tests put faults here
+};
+
+struct Stats {
+  std::uint64_t commits = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t row_writes = 0;  // rows inserted, updated or deleted; index entries do not count
+  std::uint64_t log_bytes = 0;   // written to the write-ahead log
+  std::uint64_t checkpoints = 0;
+};
+
+class Store final : public pawl::store::Store {
+ public:
+  // Makes the file when it is missing. A file that cannot be used is left as it is; the error says
+  // what is wrong with it and what to do.
+  static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options);
+  ~Store() override;
+
+  Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
+  Instant now() const override;
+  bool sends_directly() const override { return true; }
+
+  Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
+  Result<LaneInfo> read_lane(core::LaneId lane) override;
+  Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override;
+  Result<std::optional<StoredJob>> read_job(RunId run) override;
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
+  Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
+                                            std::size_t rows_max) override;
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max) override;
+  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
+  Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+
+  // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
+  // until this store is closed. AcquireLane does the same by itself.
+  Result<bool> try_own();
+  // Calls `ring` from a thread of the store whenever another process committed something. Set it
+  // once, before the first AcquireLane or try_own().
+  void on_doorbell(std::function<void()> ring);
+  // Calls `gone` from a thread of the store, once, when this process has become the owner because
+  // the other one is gone: AcquireLane will succeed now. Set it before the first AcquireLane.
+  void on_owner_gone(std::function<void()> gone);
+
+  Stats stats() const;
+  // Reads the whole file and checks every page, row and index entry: slow. `corrupt` lists what it
+  // found.
+  Status verify();
+
+ private:
+  class Parts;
+  explicit Store(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,172 @@
+#include "store/sqlite/write_statements.h"
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+struct Entry {
+  Statement* statement;
+  const char* sql;
+};
+
+template <std::size_t N>
+Status prepare_all(Connection& connection, const Entry (&entries)[N]) {
+  for (const Entry& entry : entries) {
+    const int rc = entry.statement->prepare(connection.handle(), entry.sql);
+    if (rc != SQLITE_OK) return connection.error(rc, "find the expected tables in");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WriteStatements::prepare(Connection& connection) {
+  const Entry frame[] = {
+      {&begin, "BEGIN IMMEDIATE"},
+      {&commit, "COMMIT"},
+      {&rollback, "ROLLBACK"},
+      {&savepoint, "SAVEPOINT operation"},
+      {&release, "RELEASE operation"},
+      {&undo, "ROLLBACK TO operation"},
+      {&count_commit, "UPDATE store_state SET commits = ?1 WHERE id = 1"},
+      {&read_commits, "SELECT commits FROM store_state WHERE id = 1"},
+      {&read_lane, "SELECT epoch, owner, next_run FROM lanes WHERE lane = ?1"},
+      {&put_next_run, "UPDATE lanes SET next_run = ?2 WHERE lane = ?1"},
+      {&take_lane, "UPDATE lanes SET epoch = ?2, owner = ?3 WHERE lane = ?1"},
+      {&free_lane, "UPDATE lanes SET owner = '' WHERE lane = ?1"},
+      {&read_pool, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
+      {&last_lane, "SELECT max(lane) FROM lanes"},
+      {&put_pool, "INSERT INTO pools (pool, first_lane, lanes) VALUES (?1, ?2, ?3)"},
+      {&put_lane,
+       "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (?1, ?2, 0, '', 1)"},
+  };
+  // step_job is put_job for a job that runs on: it leaves the status, so no index entry moves. Both
+  // are the compound step: the stored semaphore, the delta and the stored threshold must give the
+  // same hit.
+  const Entry jobs[] = {
+      {&step_job,
+       "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?8,"
+       " next_activity = ?9, closed_at = 0"
+       " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?11"
+       " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
+       " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
+      {&put_job,
+       "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
+       " semaphore = CASE WHEN ?12 BETWEEN 1 AND 3 THEN 0 ELSE semaphore + ?6 END,"
+       " completions = ?8, next_activity = ?9, status = ?12, closed_at = ?13,"
+       " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason)"
+       " WHERE run = ?1 AND rev = ?2 AND (status NOT BETWEEN 1 AND 3 OR status = ?12)"
+       " AND completions = ?4 AND next_activity = ?11"
+       " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
+       " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
+      {&read_guard,
+       "SELECT rev, bundle, semaphore, threshold, completions, status, next_activity"
+       " FROM jobs WHERE run = ?1"},
+      {&put_start_key,
+       "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3) ON CONFLICT DO "
+       "NOTHING"},
+      {&find_start_key, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
+      {&put_new_job,
+       "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, "
+       "bundle,"
+       " status, semaphore, threshold, completions, next_activity, closed_at, result, reason)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '')"},
+      {&read_status, "SELECT status FROM jobs WHERE run = ?1"},
+      // put_activity leaves the work item alone, end_activity takes it away; both leave a closing message
+      // that is not theirs.
+      {&put_activity,
+       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
+       " opened_at = ?10, closed_at = ?11, output = ?12,"
+       " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger)"
+       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"},
+      {&end_activity,
+       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
+       " opened_at = ?10, closed_at = ?11, output = ?12,"
+       " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger),"
+       " position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
+       " lease_until = NULL, runs = NULL, input = NULL"
+       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
+       " AND (?16 IS NULL OR token = ?16)"},
+      {&new_activity,
+       "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
+       " closed_at, output, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
+       " lease_until, runs, input) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+       " ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT DO NOTHING"},
+      {&read_activity_ledger, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
+      {&put_record,
+       "UPDATE message_ledgers SET activity = ?4, ledger = ?5"
+       " WHERE run = ?1 AND guid = ?2 AND ledger = ?3"},
+      {&new_record,
+       "INSERT INTO message_ledgers (run, guid, activity, ledger) VALUES (?1, ?2, ?3, ?4)"
+       " ON CONFLICT DO NOTHING"},
+      {&read_record_ledger, "SELECT ledger FROM message_ledgers WHERE run = ?1 AND guid = ?2"},
+      {&put_closing,
+       "UPDATE activities SET closing_ledger = ?5"
+       " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
+      {&read_closing,
+       "SELECT closing_guid, closing_ledger FROM activities WHERE run = ?1 AND seq = ?2"},
+  };
+  const Entry messages[] = {
+      {&put_message,
+       "INSERT INTO inbox (run, guid, redeliveries, body) VALUES (?1, ?2, 0, ?3)"
+       " ON CONFLICT DO NOTHING"},
+      {&count_redelivery,
+       "UPDATE inbox SET redeliveries = redeliveries + 1"
+       " WHERE run = ?1 AND guid = ?2 AND redeliveries = ?3"},
+      {&consume, "DELETE FROM inbox WHERE run = ?1 AND guid = ?2"},
+      {&read_redeliveries, "SELECT redeliveries FROM inbox WHERE run = ?1 AND guid = ?2"},
+      {&sweep_inbox, "DELETE FROM inbox WHERE run = ?1 AND guid IS NOT ?2"},
+      {&read_source, "SELECT last_seq FROM source_lanes WHERE lane = ?1"},
+      {&put_source,
+       "INSERT INTO source_lanes (lane, last_seq) VALUES (?1, ?2)"
+       " ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq"},
+      {&step_mailbox,
+       "UPDATE mailboxes SET rev = rev + 1, bundle = ?3, next_entry = ?4 WHERE run = ?1 AND rev = "
+       "?2"},
+      {&read_mailbox_guard, "SELECT rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
+      {&find_mailbox, "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
+      {&new_mailbox,
+       "INSERT INTO mailboxes (run, namespace, topic, key, rev, bundle, next_entry)"
+       " VALUES (?1, ?2, ?3, ?4, 0, 0, 0)"},
+      {&put_entry, "INSERT INTO mailbox_entries (run, seq, guid, body) VALUES (?1, ?2, ?3, ?4)"},
+      {&drop_entry, "DELETE FROM mailbox_entries WHERE run = ?1 AND seq = ?2"},
+  };
+  const Entry work[] = {
+      // A second request for the same activity keeps the place of the first in the queue.
+      {&put_work,
+       "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
+       " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11 WHERE run = ?1 AND seq = ?2"},
+      {&drop_work,
+       "UPDATE activities SET position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
+       " lease_until = NULL, runs = NULL, input = NULL"
+       " WHERE run = ?1 AND seq = ?2 AND token = ?3"},
+      {&sweep_work,
+       "UPDATE activities INDEXED BY work_by_run SET position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
+       " lease_until = NULL, runs = NULL, input = NULL"
+       " WHERE run = ?1 AND request IS NOT NULL"},
+      {&read_work_item,
+       "SELECT topic, request, token, worker, epoch, lease_until, runs, input FROM activities"
+       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
+      {&claim_work,
+       "UPDATE activities SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7"
+       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
+      {&extend_work,
+       "UPDATE activities SET lease_until = ?4 WHERE run = ?1 AND seq = ?2 AND token = ?3"},
+      {&release_work,
+       "UPDATE activities SET token = 0, worker = '', epoch = 0, lease_until = 0"
+       " WHERE run = ?1 AND seq = ?2 AND token = ?3"},
+      {&find_free_work,
+       "SELECT position, run, seq FROM activities WHERE topic = ?1 AND token = 0"
+       " ORDER BY position LIMIT ?2"},
+      {&find_expired_work,
+       "SELECT position, run, seq FROM activities WHERE topic = ?1 AND token <> 0 AND epoch = 0"
+       " AND lease_until <= ?3 ORDER BY position LIMIT ?2"},
+  };
+  auto prepared = prepare_all(connection, frame);
+  if (prepared) prepared = prepare_all(connection, jobs);
+  if (prepared) prepared = prepare_all(connection, messages);
+  if (prepared) prepared = prepare_all(connection, work);
+  return prepared;
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,173 @@
+// Bad input at the public API: each is refused with the kind of error that fits, in words that name
+// the thing and say what to do, and nothing is lost.
+#include <thread>
+
+#include "testing.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+
+constexpr std::size_t payload_bytes_max = 4u
+                                          << 20;  // as promised; the limit's own name is internal
+
+TEST(BadGraph, a_transition_that_names_an_unknown_activity_is_refused_by_name) {
+  const auto graph = GraphBuilder("order")
+                         .trigger("t")
+                         .worker("charge", "pay")
+                         .after("t")
+                         .transition("charge", "shipp")
+                         .transition("chrage", "charge")
+                         .result_of("nothing")
+                         .build();
+  EXPECT_TRUE(fails_with(
+      graph, ErrorCode::invalid,
+      {"no activity named shipp", "no activity named chrage", "no activity named nothing"}));
+}
+
+TEST(BadGraph, a_cycle_without_a_pivot_is_refused_with_its_path) {
+  const auto graph = GraphBuilder("round")
+                         .trigger("t")
+                         .worker("a", "w")
+                         .after("c")
+                         .worker("b", "w")
+                         .after("a")
+                         .worker("c", "w")
+                         .after("b")
+                         .build();
+  EXPECT_TRUE(fails_with(graph, ErrorCode::invalid, {"cycle without a pivot", "a -> b"}));
+}
+
+TEST(BadGraph, an_activity_that_follows_itself_is_a_cycle) {
+  const auto graph = GraphBuilder("self").trigger("t").worker("a", "w").after("a").build();
+  EXPECT_TRUE(fails_with(graph, ErrorCode::invalid, {"cycle without a pivot: a -> a"}));
+}
+
+TEST(BadGraph, every_mistake_is_reported_at_once) {
+  const auto graph =
+      GraphBuilder("or der").worker("a", "").worker("a", "w").worker("lost", "w").build();
+  EXPECT_TRUE(fails_with(
+      graph, ErrorCode::invalid,
+      {"graph name", "topic of activity a", "activity a is declared twice", "0 triggers"}));
+}
+
+TEST(BadGraph, an_orphan_and_a_second_parent_are_named) {
+  EXPECT_TRUE(fails_with(GraphBuilder("g").trigger("t").worker("lost", "w").build(),
+                         ErrorCode::invalid, {"activity lost is not reachable"}));
+  EXPECT_TRUE(fails_with(GraphBuilder("g")
+                             .trigger("t")
+                             .worker("a", "w")
+                             .after("t")
+                             .worker("b", "w")
+                             .after("t")
+                             .after("a")
+                             .build(),
+                         ErrorCode::invalid, {"b has two parents, t and a"}));
+}
+
+TEST(BadGraph, too_many_activities_are_over_the_limit) {
+  GraphBuilder builder("big");
+  builder.trigger("t");
+  for (int i = 0; i < 10'000; ++i) builder.worker("a" + std::to_string(i), "w").after("t");
+  EXPECT_TRUE(fails_with(builder.build(), ErrorCode::over_limit, {"10001", "at most 10000"}));
+}
+
+class BadCallTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    runtime = start_runtime({.store = dir / "store.db"});
+    ASSERT_NE(runtime, nullptr);
+    expect_runs(*runtime, "earlier");
+  }
+  // Nothing came of the bad calls, and the store works on.
+  void TearDown() override {
+    if (!runtime) return;
+    const auto jobs = runtime->list({});
+    ASSERT_TRUE(jobs.ok());
+    EXPECT_EQ(jobs->size(), jobs_expected);
+    expect_readable(*runtime, "earlier");
+    expect_runs(*runtime, "later");
+  }
+  TempDir dir;
+  std::unique_ptr<Runtime> runtime;
+  std::size_t jobs_expected = 1;
+};
+
+TEST_F(BadCallTest, an_unknown_graph_is_not_found) {
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chian", .id = "j1"}), ErrorCode::not_found,
+                         {"no graph named chian is deployed"}));
+}
+
+TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {
+  const auto submit = [&](std::string id) {
+    return runtime->submit({.graph = "chain", .id = std::move(id)});
+  };
+  EXPECT_TRUE(fails_with(submit(""), ErrorCode::invalid, {"job id is empty"}));
+  EXPECT_TRUE(fails_with(submit(std::string(201, 'a')), ErrorCode::invalid, {"201 bytes", "200"}));
+  EXPECT_TRUE(fails_with(submit("-rf"), ErrorCode::invalid, {"job id starts with '-'"}));
+  EXPECT_TRUE(fails_with(submit("two words"), ErrorCode::invalid, {"byte 4 (0x20)"}));
+  EXPECT_TRUE(fails_with(submit(std::string("a\0b", 3)), ErrorCode::invalid, {"byte 2 (0x00)"}));
+  EXPECT_TRUE(fails_with(submit("line\nbreak"), ErrorCode::invalid, {"byte 5 (0x0a)"}));
+  EXPECT_TRUE(fails_with(submit("caf\xc3\xa9"), ErrorCode::invalid, {"byte 4 (0xc3)"}));
+  EXPECT_TRUE(fails_with(submit("a'; DROP TABLE jobs;--"), ErrorCode::invalid, {"byte 2 (0x27)"}));
+}
+
+TEST_F(BadCallTest, an_invalid_namespace_or_graph_name_is_refused_by_its_field) {
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j", .name_space = "a b"}),
+                         ErrorCode::invalid, {"namespace: byte 2"}));
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "", .id = "j"}), ErrorCode::invalid,
+                         {"graph name is empty"}));
+}
+
+TEST_F(BadCallTest, the_longest_id_is_accepted) {
+  EXPECT_TRUE(runtime->submit({.graph = "chain", .id = std::string(200, 'a')}).ok());
+  jobs_expected = 2;
+}
+
+TEST_F(BadCallTest, an_input_over_the_limit_is_refused_and_one_at_the_limit_is_not) {
+  const std::string most(payload_bytes_max, 'x');
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "big", .input = most + "x"}),
+                         ErrorCode::over_limit, {"job big", "4194305", "payload_bytes_max"}));
+  const auto job = runtime->submit({.graph = "chain", .id = "most", .input = most});
+  ASSERT_TRUE(job.ok()) << to_string(job.error());
+  // Its worker answers with one byte more: that is the worker's error, and the job says so.
+  const auto end = runtime->wait(job->run, 20s);
+  ASSERT_TRUE(end.ok()) << to_string(end.error());
+  EXPECT_EQ(end->status, JobStatus::failed);
+  EXPECT_NE(end->reason.find("code 413"), std::string::npos) << end->reason;
+  jobs_expected = 2;
+}
+
+TEST_F(BadCallTest, a_changed_graph_needs_a_new_version) {
+  auto changed = GraphBuilder("chain").trigger("t").worker("other", "work").after("t").build();
+  EXPECT_TRUE(fails_with(runtime->deploy(std::move(*changed)), ErrorCode::already_exists,
+                         {"graph chain version 1", "new version"}));
+}
+
+TEST_F(BadCallTest, an_unknown_run_is_not_found) {
+  EXPECT_TRUE(fails_with(runtime->wait(RunId(42), 1s), ErrorCode::not_found, {"42"}));
+  EXPECT_TRUE(fails_with(runtime->inspect(RunId(42)), ErrorCode::not_found, {"42"}));
+  const auto found = runtime->find("nobody");
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->has_value());
+}
+
+TEST_F(BadCallTest, a_topic_without_a_name_or_a_worker_is_refused) {
+  EXPECT_TRUE(fails_with(runtime->serve("", echo), ErrorCode::invalid, {"topic is empty"}));
+  EXPECT_TRUE(fails_with(runtime->serve("t", Worker()), ErrorCode::invalid, {"topic t is empty"}));
+}
+
+TEST(BadOptions, numbers_out_of_range_are_refused_with_their_range) {
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .worker_threads = 0}),
+                         ErrorCode::invalid, {"worker_threads is 0", "between 1 and"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lanes = 5000}), ErrorCode::invalid,
+                         {"lanes is 5000", "between 1 and 4096"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .worker_queue = 0}),
+                         ErrorCode::invalid, {"worker_queue is 0"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid,
+                         {"pool: byte 2"}));
+}
+
+}  // namespace
+}  // namespace pawl

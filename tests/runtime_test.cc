@@ -1,0 +1,358 @@
+// The threaded runtime through the public API, over SQLite and in memory, fused and step by step.
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "testing.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+
+constexpr std::size_t payload_bytes_max = 4u << 20;
+
+struct Setting {
+  const char* name;
+  bool in_memory;
+  bool fusion;
+};
+
+class RuntimeTest : public ::testing::TestWithParam<Setting> {
+ protected:
+  RuntimeOptions options() const {
+    RuntimeOptions result;
+    result.store = GetParam().in_memory ? ":memory:" : dir / "store.db";
+    result.fusion = GetParam().fusion;
+    return result;
+  }
+  // What became of one chain whose worker is `worker`.
+  JobView end_of_chain(Worker worker) {
+    runtime = start_runtime(options(), std::move(worker));
+    const auto job = runtime->submit({.graph = "chain", .id = "j1", .input = "x"});
+    EXPECT_TRUE(job.ok());
+    auto end = runtime->wait(job->run, 20s);
+    EXPECT_TRUE(end.ok());
+    return std::move(*end);
+  }
+  TempDir dir;
+  std::unique_ptr<Runtime> runtime;
+};
+
+TEST_P(RuntimeTest, a_job_is_submitted_waited_for_inspected_and_listed) {
+  runtime = start_runtime(options());
+  const auto job = runtime->submit({.graph = "chain", .id = "order-17", .input = "x"});
+  ASSERT_TRUE(job.ok()) << to_string(job.error());
+  EXPECT_TRUE(job->created);
+  const auto end = runtime->wait(job->run, 20s);
+  ASSERT_TRUE(end.ok()) << to_string(end.error());
+  EXPECT_EQ(end->status, JobStatus::completed);
+  EXPECT_EQ(end->result.str(), "x++");
+  const auto found = runtime->find("order-17");
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ(**found, job->run);
+  const auto detail = runtime->inspect(job->run);
+  ASSERT_TRUE(detail.ok());
+  ASSERT_EQ(detail->activities.size(), 3u);
+  EXPECT_EQ(detail->activities[1].ledger, "001111000000001");
+  EXPECT_EQ(detail->activities[2].ledger, "001111100000001");
+  EXPECT_EQ(detail->activities[2].address, ",0,0,0");
+  EXPECT_EQ(detail->job.semaphore, 0);
+  JobFilter completed;
+  completed.status = JobStatus::completed;
+  const auto listed = runtime->list(completed);
+  ASSERT_TRUE(listed.ok());
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().id.raw(), "order-17");
+}
+
+TEST_P(RuntimeTest, a_taken_id_is_answered_with_the_job_that_has_it) {
+  runtime = start_runtime(options());
+  const auto first = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
+  const auto second = runtime->submit({.graph = "chain", .id = "j", .input = "other"});
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_FALSE(second->created);
+  EXPECT_EQ(first->run, second->run);
+}
+
+TEST_P(RuntimeTest, an_exception_in_a_worker_fails_the_job_with_code_500_and_its_words) {
+  const JobView end = end_of_chain([](Work&) -> Reply { throw std::runtime_error("no \"luck\""); });
+  EXPECT_EQ(end.status, JobStatus::failed);
+  EXPECT_EQ(end.reason, R"(activity one failed with code 500: "no \"luck\"")");
+}
+
+TEST_P(RuntimeTest, something_that_is_no_exception_fails_the_job_as_well) {
+  const JobView end = end_of_chain([](Work&) -> Reply { throw 42; });
+  EXPECT_EQ(end.status, JobStatus::failed);
+  EXPECT_NE(end.reason.find("not a std::exception"), std::string::npos);
+}
+
+TEST_P(RuntimeTest, an_output_over_the_limit_becomes_error_413) {
+  const JobView end =
+      end_of_chain([](Work&) { return Reply::success(std::string(payload_bytes_max + 1, 'x')); });
+  EXPECT_EQ(end.status, JobStatus::failed);
+  EXPECT_NE(end.reason.find("activity one failed with code 413"), std::string::npos);
+}
+
+TEST_P(RuntimeTest, an_interim_answer_over_the_limit_becomes_error_413) {
+  const JobView end = end_of_chain([](Work& work) {
+    work.pending(std::string(payload_bytes_max + 1, 'x'));
+    return echo(work);
+  });
+  EXPECT_EQ(end.status, JobStatus::failed);
+  EXPECT_NE(end.reason.find("code 413"), std::string::npos) << end.reason;
+}
+
+TEST_P(RuntimeTest, an_error_text_longer_than_a_reason_may_be_is_cut_and_the_job_fails) {
+  const JobView end = end_of_chain([](Work&) { return Reply::error(std::string(100'000, 'e')); });
+  EXPECT_EQ(end.status, JobStatus::failed);
+  EXPECT_EQ(end.reason.size(), 4096u);
+}
+
+TEST_P(RuntimeTest, pending_replies_open_a_plane_each_for_what_follows) {
+  const JobView end = end_of_chain([](Work& work) {
+    if (work.input().str() == "x") {
+      work.pending("a");
+      work.pending("b");
+      return Reply::success("c");
+    }
+    return echo(work);
+  });
+  EXPECT_EQ(end.status, JobStatus::completed);
+  const auto detail = runtime->inspect(end.run);
+  ASSERT_TRUE(detail.ok());
+  std::map<std::string, std::string> outputs;
+  for (const ActivityView& activity : detail->activities)
+    outputs[activity.name.raw() + activity.address] = activity.output.str();
+  EXPECT_EQ(outputs["two,0,0,0"], "a+");
+  EXPECT_EQ(outputs["two,0,1,0"], "b+");
+  EXPECT_EQ(outputs["two,0,2,0"], "c+");
+  EXPECT_EQ(outputs.size(), 5u);
+}
+
+TEST_P(RuntimeTest, a_thousand_jobs_from_eight_threads_all_complete) {
+  runtime = start_runtime(options());
+  std::atomic<int> completed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<RunId> runs;
+      for (int i = 0; i < 125; ++i) {
+        const auto job = runtime->submit(
+            {.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i), .input = "x"});
+        if (job) runs.push_back(job->run);
+      }
+      for (const RunId run : runs) {
+        const auto end = runtime->wait(run, 60s);
+        if (end && end->status == JobStatus::completed && end->result.str() == "x++") ++completed;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(completed, 1000);
+}
+
+TEST_P(RuntimeTest, many_threads_may_wait_for_one_job) {
+  std::atomic<bool> open{false};
+  runtime = start_runtime(options(), [&](Work& work) {
+    while (!open) std::this_thread::sleep_for(1ms);
+    return echo(work);
+  });
+  const auto job = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
+  ASSERT_TRUE(job.ok());
+  std::atomic<int> heard{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i)
+    threads.emplace_back([&] {
+      const auto end = runtime->wait(job->run, 20s);
+      if (end && end->result.str() == "x++") ++heard;
+    });
+  EXPECT_TRUE(
+      fails_with(runtime->wait(job->run, 10ms), ErrorCode::retry_later, {"job j", "not ended"}));
+  open = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(heard, 16);
+}
+
+TEST_P(RuntimeTest, an_observer_sees_each_job_from_its_start_to_its_end_in_order) {
+  std::mutex mutex;
+  std::map<std::string, std::vector<std::string>> seen;
+  runtime = open_runtime(options());
+  ASSERT_TRUE(runtime->serve("work", echo).ok());
+  runtime->observe([&](const Event& event) {
+    static const char* const names[] = {"start", "open ", "pending ", "close ", "end", "parked"};
+    const std::lock_guard lock(mutex);
+    seen[event.job.raw()].push_back(names[static_cast<int>(event.kind)] + event.activity.raw());
+  });
+  ASSERT_TRUE(runtime->start().ok());
+  for (int i = 0; i < 20; ++i) expect_runs(*runtime, "j" + std::to_string(i));
+  runtime->stop();
+  ASSERT_EQ(seen.size(), 20u);
+  for (auto& [job, events] : seen) {
+    std::erase(events,
+               "open t");  // a trigger opens and closes in one step, unless every step is alone
+    const std::vector<std::string> expected{"start",    "close t",   "open one", "close one",
+                                            "open two", "close two", "end"};
+    EXPECT_EQ(events, expected) << job;
+  }
+}
+
+TEST_P(RuntimeTest, stop_lets_a_running_worker_finish_and_commits_its_answer) {
+  std::atomic<bool> begun{false};
+  std::atomic<int> ended{0};
+  runtime = start_runtime(options(), [&](Work& work) {
+    begun = true;
+    std::this_thread::sleep_for(100ms);
+    ++ended;
+    return echo(work);
+  });
+  const auto job = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
+  ASSERT_TRUE(job.ok());
+  while (!begun) std::this_thread::sleep_for(1ms);
+  runtime->stop();
+  EXPECT_EQ(ended, 1);
+  const auto detail = runtime->inspect(job->run);
+  ASSERT_TRUE(detail.ok());
+  ASSERT_GE(detail->activities.size(), 2u);
+  EXPECT_FALSE(detail->activities[1].open);
+  EXPECT_EQ(detail->activities[1].output.str(), "x+");
+  EXPECT_EQ(detail->job.status, JobStatus::running);
+}
+
+TEST_P(RuntimeTest, stop_while_others_submit_answers_every_submit) {
+  runtime = start_runtime(options());
+  std::atomic<int> accepted{0}, refused{0}, other{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0;; ++i) {
+        const auto job =
+            runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i)});
+        if (job) {
+          ++accepted;
+          continue;
+        }
+        ++(job.error().code == ErrorCode::retry_later ? refused : other);
+        return;
+      }
+    });
+  std::this_thread::sleep_for(30ms);
+  runtime->stop();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(accepted, 0);
+  EXPECT_EQ(refused, 4);
+  EXPECT_EQ(other, 0);
+  JobFilter all;
+  all.rows_max = 100'000;
+  const auto stored = runtime->list(all);
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(stored->size(), static_cast<std::size_t>(accepted));
+}
+
+TEST_P(RuntimeTest, before_start_and_after_stop_a_submit_is_refused_at_once) {
+  runtime = open_runtime(options());
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::invalid,
+                         {"job j", "before start()"}));
+  ASSERT_TRUE(runtime->start().ok());
+  EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::already_done, {"runs already"}));
+  runtime->stop();
+  runtime->stop();
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::retry_later,
+                         {"stopped"}));
+  EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::invalid, {"open the store again"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(store, RuntimeTest,
+                         ::testing::Values(Setting{"sqlite", false, true},
+                                           Setting{"sqlite_step_by_step", false, false},
+                                           Setting{"memory", true, true},
+                                           Setting{"memory_step_by_step", true, false}),
+                         [](const auto& setting) { return std::string(setting.param.name); });
+
+// Over a file, a second life finds what the first left.
+class RestartTest : public ::testing::TestWithParam<bool> {
+ protected:
+  RuntimeOptions options() const {
+    RuntimeOptions result;
+    result.store = dir / "store.db";
+    result.fusion = GetParam();
+    return result;
+  }
+  TempDir dir;
+};
+
+TEST_P(RestartTest, a_restarted_runtime_finishes_the_jobs_it_finds) {
+  std::vector<RunId> runs;
+  {
+    auto first = open_runtime(options());  // no worker: nothing can end
+    ASSERT_TRUE(first->start().ok());
+    for (int i = 0; i < 50; ++i) {
+      const auto job = first->submit({.graph = "chain", .id = std::to_string(i), .input = "x"});
+      ASSERT_TRUE(job.ok());
+      runs.push_back(job->run);
+    }
+    first->stop();
+  }
+  auto second = start_runtime(options());
+  for (const RunId run : runs) {
+    const auto end = second->wait(run, 20s);
+    ASSERT_TRUE(end.ok()) << to_string(end.error());
+    EXPECT_EQ(end->result.str(), "x++");
+  }
+}
+
+TEST_P(RestartTest, a_job_waits_for_its_graph_and_goes_on_when_it_is_deployed) {
+  RunId run{0};
+  {
+    auto first = open_runtime(options());
+    ASSERT_TRUE(first->start().ok());
+    run = first->submit({.graph = "chain", .id = "j", .input = "x"})->run;
+  }
+  auto opened = Runtime::open(options());
+  ASSERT_TRUE(opened.ok());
+  Runtime& second = **opened;
+  std::mutex mutex;
+  std::string problems;
+  second.on_problem([&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    problems += text;
+  });
+  ASSERT_TRUE(second.serve("work", echo).ok());
+  ASSERT_TRUE(second.start().ok());
+  EXPECT_FALSE(second.wait(run, 50ms).ok());
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_NE(problems.find("job j waits: graph chain version 1"), std::string::npos) << problems;
+  }
+  ASSERT_TRUE(second.deploy(chain_graph()).ok());
+  EXPECT_TRUE(second.wait(run, 20s).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(fusion, RestartTest, ::testing::Bool(),
+                         [](const auto& fused) { return fused.param ? "on" : "off"; });
+
+TEST(TwoRuntimes, the_second_submits_through_the_first_and_takes_over_when_it_is_closed) {
+  const TempDir dir;
+  auto first = start_runtime({.store = dir / "store.db"});
+  ASSERT_NE(first, nullptr);
+  expect_runs(*first, "a");
+  EXPECT_TRUE(first->owns());
+  auto second = start_runtime({.store = dir / "store.db"});
+  ASSERT_NE(second, nullptr);
+  const auto job = second->submit({.graph = "chain", .id = "b", .input = "x"});
+  ASSERT_TRUE(job.ok()) << to_string(job.error());
+  EXPECT_TRUE(first->wait(job->run, 20s).ok());
+  EXPECT_FALSE(second->owns());
+  first.reset();
+  const auto limit = std::chrono::steady_clock::now() + 1s;
+  while (!second->owns() && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(second->owns());
+  expect_runs(*second, "c");
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,34 @@
+// What each graph of the storm must produce, computed from a job's input alone. Written from the
+// meaning of the graphs, not from the engine or from the graphs' code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace storm {
+
+inline constexpr std::int64_t status_completed = 1, status_failed = 2;
+inline constexpr std::int64_t activity_open = 0, activity_completed = 1, activity_errored = 2;
+
+struct ExpectedActivity {
+  std::string topic;  // empty: a trigger, which no worker runs
+  std::int64_t node = 0;
+  std::string place;
+  std::string input, output;
+  std::int64_t status = activity_completed;
+  std::int64_t code = 200;
+  std::int64_t messages = 1;  // pending replies and the concluding one
+  bool may_be_cut = false;    // the job's failure may have come first
+};
+
+struct ExpectedJob {
+  std::int64_t status = status_completed;
+  std::string result, reason;
+  std::vector<ExpectedActivity> activities;
+};
+
+std::optional<ExpectedJob> expect(const std::string& graph, const std::string& input);
+
+}  // namespace storm

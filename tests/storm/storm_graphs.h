@@ -1,0 +1,27 @@
+// The graphs of the storm. A payload is text that grows by one part per activity, so that the last
+// one tells the whole path: `chain-a-7:x/one/two/three`. The checker has a model of its own of what
+// must come out (checker/model.cc); it shares nothing with this file.
+#pragma once
+
+#include <vector>
+
+#include "pawl/graph.h"
+#include "pawl/runtime.h"
+
+namespace pawl::storm {
+
+// Called at the begin and at the end of every attempt, from any worker thread.
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  enum class Phase : bool { begin, end };
+  virtual void note(const Work& work, Phase phase) = 0;
+};
+
+inline constexpr const char* graph_names[] = {"chain", "fan", "pend", "caught", "doomed"};
+
+std::vector<Result<Graph>> build_graphs();
+// Workers for every topic of those graphs. They take 0 to 5 ms.
+Status serve_all(Runtime& runtime, Journal& journal);
+
+}  // namespace pawl::storm

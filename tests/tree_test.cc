@@ -1,0 +1,150 @@
+// The tree keeps its own rules: who may include whom, what a public header may use, what no file
+// may contain. A rule that nothing checks does not last.
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <vector>
+
+#include "testing.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+struct File {
+  std::string path;  // from the root of the tree
+  std::string text;
+};
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool is_source(const std::string& path) { return ends_with(path, ".cc") || ends_with(path, ".h"); }
+
+std::vector<File> files_below(const std::string& folder) {
+  const fs::path root = PAWL_SOURCE_DIR;
+  std::vector<File> files;
+  if (!fs::exists(root / folder)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder))
+    if (entry.is_regular_file())
+      files.push_back(
+          {fs::relative(entry.path(), root).string(), read_file(entry.path().string())});
+  return files;
+}
+
+struct Include {
+  std::string what;
+  bool quoted;
+};
+
+std::vector<Include> includes_of(const std::string& text) {
+  static const std::regex pattern(R"re((?:^|\n)[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"])re");
+  std::vector<Include> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
+    found.push_back({(*at)[2], (*at)[1] == "\""});
+  return found;
+}
+
+std::string first_part(const std::string& path) { return path.substr(0, path.find('/')); }
+
+// Folders of one rank do not see each other.
+const std::map<std::string, int> ranks = {
+    {"base", 0}, {"ledger", 1}, {"mapping", 2}, {"graph", 3},  {"flow", 3},
+    {"core", 3}, {"store", 4},  {"runtime", 5}, {"server", 6}, {"cli", 7}};
+
+TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
+  int seen = 0;
+  for (const File& file : files_below("src")) {
+    if (!is_source(file.path)) continue;
+    const std::string folder = first_part(file.path.substr(4));
+    ASSERT_TRUE(ranks.count(folder)) << file.path << ": give the folder a rank";
+    for (const Include& include : includes_of(file.text)) {
+      if (!include.quoted || first_part(include.what) == "pawl") continue;
+      const std::string from = first_part(include.what);
+      ASSERT_TRUE(ranks.count(from)) << file.path << " includes " << include.what;
+      EXPECT_TRUE(from == folder || ranks.at(from) < ranks.at(folder))
+          << file.path << " includes " << include.what;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 100) << "the pattern finds nothing";
+}
+
+// Tests may compare stores; a store may not know another one.
+TEST(Tree, a_store_includes_no_other_store) {
+  for (const File& file : files_below("src/store")) {
+    const std::string within = file.path.substr(std::string("src/store/").size());
+    if (!is_source(file.path) || ends_with(file.path, "_test.cc")) continue;
+    const std::string folder = within.find('/') == std::string::npos ? "" : first_part(within);
+    for (const Include& include : includes_of(file.text)) {
+      if (include.what.rfind("store/", 0) != 0) continue;
+      const std::string rest = include.what.substr(6);
+      if (rest.find('/') == std::string::npos) continue;
+      EXPECT_EQ(first_part(rest), folder) << file.path << " includes " << include.what;
+    }
+  }
+}
+
+TEST(Tree, public_headers_use_only_themselves_and_the_standard_library) {
+  const std::regex standard("[a-z_0-9]+");
+  int seen = 0;
+  for (const File& file : files_below("include")) {
+    for (const Include& include : includes_of(file.text)) {
+      ++seen;
+      const bool own = include.quoted && include.what.rfind("pawl/", 0) == 0;
+      const bool of_the_language = !include.quoted && std::regex_match(include.what, standard);
+      EXPECT_TRUE(own || of_the_language) << file.path << " includes " << include.what;
+    }
+  }
+  EXPECT_GT(seen, 20);
+}
+
+TEST(Tree, the_storm_checker_and_supervisor_know_no_engine_code) {
+  for (const File& file : files_below("tests/storm")) {
+    const bool node = file.path.find("/storm_") != std::string::npos ||
+                      file.path.find("synced_log") != std::string::npos;
+    if (node || !is_source(file.path)) continue;
+    for (const Include& include : includes_of(file.text))
+      EXPECT_TRUE(!include.quoted || include.what.find('/') == std::string::npos)
+          << file.path << " includes " << include.what;
+  }
+}
+
+TEST(Tree, every_header_is_included_once) {
+  for (const char* folder : {"include", "src", "tests", "sim", "bench"})
+    for (const File& file : files_below(folder))
+      EXPECT_TRUE(!ends_with(file.path, ".h") ||
+                  file.text.find("#pragma once") != std::string::npos)
+          << file.path;
+}
+
+// The words are put together here, so that this file does not contain them.
+TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
+  const std::set<std::string> words = {std::string("TO") + "DO",   std::string("FIX") + "ME",
+                                       std::string("XX") + "X:",   std::string("/ho") + "me/",
+                                       std::string("/ro") + "ot/", std::string("/wo") + "rk/"};
+  int seen = 0;
+  for (const char* folder :
+       {"include", "src", "tests", "sim", "bench", "examples", "fuzz", "docs", "scripts", "cmake"})
+    for (const File& file : files_below(folder)) {
+      if (fs::path(file.path).string().find("corpus") != std::string::npos) continue;
+      ++seen;
+      for (const std::string& word : words)
+        EXPECT_EQ(file.text.find(word), std::string::npos) << file.path << " has " << word;
+    }
+  EXPECT_GT(seen, 100);
+}
+
+TEST(Tree, a_folders_readme_is_short) {
+  for (const File& file : files_below("src"))
+    EXPECT_TRUE(!ends_with(file.path, "/README.md") ||
+                std::count(file.text.begin(), file.text.end(), '\n') <= 20)
+        << file.path;
+}
+
+}  // namespace
+}  // namespace pawl

@@ -17,6 +17,7 @@
 
 #include "base/format.h"
 #include "sim/boundaries.h"
+#include "sim/explorer.h"
 #include "sim/swarm.h"
 
 namespace pawl::sim {
@@ -154,6 +155,29 @@ int run_swarm(const Arguments& arguments) {
   return 0;
 }
 
+int run_explorer() {
+  const auto start = std::chrono::steady_clock::now();
+  std::uint64_t states = 0;
+  std::uint64_t transitions = 0;
+  for (const ExplorerOptions& options : explorations()) {
+    const ExplorerReport report = explore(options);
+    const char* fusion = options.fusion == core::Fusion::on ? "fused" : "every step alone";
+    if (report.violation)
+      return fail({*report.violation, format("build/release/sim/sim --explore   ({}, {} engines, {})", options.graph,
+                                             options.engines, fusion)});
+    std::printf("%-8s %u engines, %-16s %s%8llu states %9llu transitions %6llu ends\n", options.graph.c_str(),
+                options.engines, fusion, report.complete ? "all  " : "first", static_cast<unsigned long long>(report.states),
+                static_cast<unsigned long long>(report.transitions), static_cast<unsigned long long>(report.ends));
+    std::fflush(stdout);
+    states += report.states;
+    transitions += report.transitions;
+  }
+  std::printf("explorer: %llu states, %llu transitions, no violation, %.1f s\n",
+              static_cast<unsigned long long>(states), static_cast<unsigned long long>(transitions),
+              seconds_since(start));
+  return 0;
+}
+
 int run(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
@@ -163,6 +187,7 @@ int run(int argc, char** argv) {
                          "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault KIND:FIRST:CALLS]...\n");
     return 2;
   }
+  if (arguments->explore) return run_explorer();
   if (arguments->boundaries || arguments->pairs) return run_loops(*arguments);
   if (!arguments->scenario.empty()) return run_one(*arguments);
   return run_swarm(*arguments);

@@ -121,7 +121,9 @@ WorldReport World::run() {
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });
   }
-  const Duration patience = std::max(patience_min, options_.lease * 40);
+  // One worker may have to do all the work, one run after the other.
+  const auto work = static_cast<std::int64_t>(scenario_.jobs.size() * 64);
+  const Duration patience = patience_min + options_.lease * 40 + options_.work_max * work;
   run_until([this] { return all_done(); }, options_.heal_at + patience);
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;
@@ -129,7 +131,7 @@ WorldReport World::run() {
     verdict_.fail("liveness", format("{} jobs are still open and {} parked after {} s", watch_.open_jobs(),
                                      watch_.parked_jobs(), report_.took.count() / 1'000'000));
   // Late answers, delayed commits, engines that come back: nothing of it may change anything.
-  Duration rest = options_.lease * 3;
+  Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
   for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();

@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "base/seeded_bug.h"
 
 namespace pawl::core {
 
@@ -147,7 +148,9 @@ void apply(JobState& state, const Bundle& bundle) {
                    [&](const PutRecord& w) { state.put(w.after); },
                    [&](const PutWork& w) { state.put(w.item); },
                    [&](const DropWork& w) { state.drop_work(w.activity); },
-                   [&](const Sweep&) { state.drop_all_work(); },
+                   [&](const Sweep&) {
+                     if (!seeded(SeededBug::sweep_forgets_work)) state.drop_all_work();
+                   },
                    [](const PutMessage&) {},
                    [](const CountRedelivery&) {},
                    [](const Consume&) {},

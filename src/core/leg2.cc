@@ -2,6 +2,7 @@
 // first: it alone says which steps are done (rule C), so a crash between any two steps resumes at the
 // next one.
 #include "base/format.h"
+#include "base/seeded_bug.h"
 #include "core/step.h"
 
 namespace pawl::core {
@@ -28,7 +29,9 @@ bool fires(const Condition& when, const Answer& answer) {
 std::vector<Transition> children_of(const Context& context, const Answer& answer, const Activity& activity,
                                     const ledger::MessageLedger& message) {
   std::vector<Transition> children;
-  const ledger::Dimensions at = activity.at.in_plane(message.plane()).child();
+  const std::uint32_t shift =
+      seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
+  const ledger::Dimensions at = activity.at.in_plane(message.plane() + shift).child();
   for (const Graph::Edge& edge : context.graph.nodes()[activity.node].edges)
     if (fires(edge.when, answer)) children.push_back(Transition{edge.to, at, activity.seq, answer.data});
   return children;
@@ -104,7 +107,8 @@ Status spawn(Context& context, const Answer& answer) {
   const auto children = children_of(context, answer, activity, record.ledger);
   if (children.empty() && answer.status == ReplyStatus::error) return fail(context, answer);
 
-  const auto count = static_cast<std::int64_t>(children.size());
+  const auto count = static_cast<std::int64_t>(children.size()) +
+                     (seeded(SeededBug::semaphore_off_by_one) && children.size() > 1 ? 1 : 0);
   const std::int64_t delta =
       is_concluding(answer) ? ledger::Semaphore::concluding(count) : ledger::Semaphore::pending(count);
   const auto semaphore = ledger::Semaphore::decode(draft.semaphore());
@@ -116,6 +120,7 @@ Status spawn(Context& context, const Answer& answer) {
 
   draft.step_semaphore(delta, *stepped);
   for (std::size_t i = 0; i < children.size(); ++i) {
+    if (seeded(SeededBug::lost_child) && i + 1 == children.size() && i > 0) continue;
     const Guid child = guid.derive(Guid::Purpose::transition, i);
     if (context.alone()) {
       draft.put_message(Message{child, children[i]});
@@ -128,7 +133,7 @@ Status spawn(Context& context, const Answer& answer) {
     record = *draft.find_message(guid);
     const auto snapshot = record.ledger.with_job_closed();
     if (!snapshot) return snapshot.error();
-    record.ledger = *snapshot;
+    if (!seeded(SeededBug::snapshot_missing)) record.ledger = *snapshot;
     draft.put(std::move(record));
     draft.close(JobStatus::completed, context.options.now, guid);
   }
@@ -160,6 +165,7 @@ Status finish(Context& context, const Answer& answer) {
 Progress leg2(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   const Guid guid = context.delivery.message.guid;
+  if (seeded(SeededBug::completion_refused) && !draft.active()) return acknowledge(context);
   if (draft.find_message(guid) == nullptr) {
     // A message without marks is subject to "is the job active?", by the job's state, never its semaphore.
     const Activity* activity = draft.find(answer.activity);
@@ -184,7 +190,8 @@ Progress leg2(Context& context, const Answer& answer) {
     if (context.alone()) return Progress::commit_first;
   }
   const ledger::MessageLedger message = draft.find_message(guid)->ledger;
-  if (message.job_closed() && !message.done(Step::finish)) {
+  const bool skipped = seeded(SeededBug::step3_skipped) && context.alone();
+  if (message.job_closed() && !message.done(Step::finish) && !skipped) {
     const auto finished = finish(context, answer);
     if (!finished) return park(context, finished.error());
     if (context.alone()) return Progress::commit_first;

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/random.h"
+#include "base/seeded_bug.h"
 #include "core/work_token.h"
 
 namespace pawl::runtime {
@@ -37,6 +38,7 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
     events_.submitted(ticket, Error{ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw())});
   } else {
     const core::LaneId lane = lanes_.lane_for(request.name_space, request.id.raw());
+    if (seeded(SeededBug::ack_before_commit)) events_.submitted(ticket, Submitted{core::make_run(lane, 1), true});
     push(store::Submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
                        std::move(request.input), clock_.now()},
          ticket);
@@ -47,15 +49,20 @@ void Engine::answer(WorkAnswer answer) {
   const WorkRef ref{answer.run, answer.activity};
   const bool final = answer.status != core::ReplyStatus::pending;
   if (final) {
-    if (!desk_.end(ref, answer.token)) return;
+    const WorkDesk::Ended ended = desk_.end(ref, answer.token);
+    if (ended == WorkDesk::Ended::unknown) return;
     desk_.give_slot();
+    if (ended == WorkDesk::Ended::abandoned) return;
   } else if (!desk_.is_running(ref, answer.token)) {
     return;
   }
   // Not ours any more: the lane's new owner hands the work out again.
-  if (!lanes_.owns(core::lane_of(answer.run), clock_.monotonic())) return;
+  if (!lanes_.owns(core::lane_of(answer.run), clock_.monotonic())) return desk_.abandon(ref, answer.token);
+  const bool again = seeded(SeededBug::response_under_new_id) && answer.token != core::token_of(answer.request, 1);
+  const std::uint64_t repeated = again ? 1000 : 0;
   const core::Guid guid = final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
-                                : answer.request.derive(core::Guid::Purpose::response_pending, answer.pending_index);
+                                : answer.request.derive(core::Guid::Purpose::response_pending,
+                                                        answer.pending_index + repeated);
   core::Response response{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
   deliver(answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
 }
@@ -88,8 +95,10 @@ void Engine::tick() {
   rescans_.clear();
   auto unread = std::move(unread_);
   unread_.clear();
-  for (auto& [run, deliveries] : unread)
+  for (auto& [run, deliveries] : unread) {
     if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
+    else abandon(run, deliveries);
+  }
 }
 
 void Engine::stop() { stopping_ = true; }
@@ -201,6 +210,7 @@ void Engine::claim_for_local_workers(core::Bundle& bundle) {
     put->item.token = core::token_of(put->item.request, 1);
     put->item.worker = options_.name;
     put->item.epoch = bundle.epoch;
+    if (seeded(SeededBug::dispatch_before_commit)) events_.dispatch(put->item);
   }
 }
 

@@ -157,8 +157,9 @@ class Engine {
   // engine_load.cc: what is read
   HotJob* hot(RunId run);
   void deliver(RunId run, core::Delivery delivery);
-  HotJob* load(RunId run, std::vector<core::Delivery> unstored);
-  void reload(RunId run);
+  HotJob* load(RunId run, std::vector<core::Delivery> unstored, const core::Bundle* uncertain = nullptr);
+  void reload(const core::Bundle& uncertain);
+  void abandon(RunId run, const std::vector<core::Delivery>& deliveries);
   void merge_inbox(HotJob& job);
   void look_again(const WorkRef& ref, core::WorkToken before);
   enum class Slot : std::uint8_t { taken, wanted };

@@ -3,13 +3,22 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "base/seeded_bug.h"
 #include "runtime/engine.h"
 
 namespace pawl::runtime {
 
 void Engine::forget(RunId run) {
+  if (const HotJob* job = jobs_.find(run)) abandon(run, job->queue);
   jobs_.erase(run);
   if (suspect_out_ == run) next_suspect();
+}
+
+// These deliveries are lost with their job's place in memory.
+void Engine::abandon(RunId run, const std::vector<core::Delivery>& deliveries) {
+  for (const core::Delivery& delivery : deliveries)
+    if (const auto* response = std::get_if<core::Response>(&delivery.message.body))
+      if (delivery.origin == core::Origin::unstored) desk_.abandon(WorkRef{run, response->activity}, response->token);
 }
 
 // Suspects are served one at a time: only the one that is out can be counted again if the process dies.
@@ -38,7 +47,19 @@ void Engine::deliver(RunId run, core::Delivery delivery) {
   make_ready(*job);
 }
 
-HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
+namespace {
+
+// Whether the bundle, whose outcome is not known, claimed this very run for a local worker: it never began.
+bool is_claimed_by(const core::Bundle* bundle, const core::WorkItem& item) {
+  return bundle != nullptr && std::any_of(bundle->writes.begin(), bundle->writes.end(), [&](const core::Write& write) {
+           const auto* put = std::get_if<core::PutWork>(&write);
+           return put != nullptr && put->item == item && item.token != core::WorkToken(0);
+         });
+}
+
+}  // namespace
+
+HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core::Bundle* uncertain) {
   if (HotJob* known = jobs_.find(run)) {
     for (core::Delivery& delivery : unstored) known->queue.push_back(std::move(delivery));
     make_ready(*known);
@@ -75,22 +96,29 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   // A parked job's work is not handed out: nobody would take the answer.
-  if (job.state.job.status == core::JobStatus::running)
-    for (const core::WorkItem& item : items) adopt(item, Slot::wanted);
+  if (job.state.job.status != core::JobStatus::running) items.clear();
+  for (const core::WorkItem& item : items) {
+    const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot();
+    adopt(item, ours ? Slot::taken : Slot::wanted);
+  }
   if (job.queue.empty()) jobs_.idle(job);
   else make_ready(job);
   return &job;
 }
 
-void Engine::reload(RunId run) {
+// The bundle's outcome is not known, or it came too late: only the store knows where the job stands.
+void Engine::reload(const core::Bundle& uncertain) {
+  const RunId run = uncertain.entity;
   std::vector<core::Delivery> unstored;
   if (HotJob* job = jobs_.find(run)) {
     // What has a row is read again with the job; an answer that never had one lives only here.
     for (core::Delivery& delivery : job->queue)
       if (delivery.origin == core::Origin::unstored) unstored.push_back(std::move(delivery));
+    job->queue.clear();
     forget(run);
   }
-  if (lanes_.owns(core::lane_of(run), clock_.monotonic())) load(run, std::move(unstored));
+  if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return abandon(run, unstored);
+  load(run, std::move(unstored), &uncertain);
 }
 
 // Adds what others delivered to the inbox of a job that is in memory.
@@ -140,12 +168,13 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
     if (slot == Slot::taken) desk_.give_slot();
     return;
   }
-  if (!desk_.serves(item.topic) || desk_.is_claiming(ref) || desk_.is_running(ref, item.token)) return;
+  const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
+  if (!desk_.serves(item.topic) || claiming || desk_.is_running(ref, item.token)) {
+    if (slot == Slot::taken) desk_.give_slot();
+    return;
+  }
   if (claimed && item.epoch == core::Epoch(0)) return;  // with a remote worker, under its own lease
-  // Claimed by this engine and never begun: `running` would know, or the answer would wait.
-  const bool ours = claimed && item.runs == 1 && item.worker == options_.name &&
-                    item.epoch == lanes_.epoch(core::lane_of(item.run));
-  if (ours && (slot == Slot::taken || desk_.take_slot())) {
+  if (slot == Slot::taken) {
     desk_.begin(ref, item.token);
     return events_.dispatch(item);
   }
@@ -245,8 +274,14 @@ void Engine::lane_lost(core::LaneId lane) {
   withdraw(pending_, lane);
   if (retry_) withdraw(*retry_, lane);
   std::erase_if(scans_, [&](const Scan& scan) { return scan.lane == lane; });
-  for (auto it = unread_.begin(); it != unread_.end();)
-    it = core::lane_of(it->first) == lane ? unread_.erase(it) : std::next(it);
+  for (auto it = unread_.begin(); it != unread_.end();) {
+    if (core::lane_of(it->first) != lane) {
+      ++it;
+      continue;
+    }
+    abandon(it->first, it->second);
+    it = unread_.erase(it);
+  }
 }
 
 }  // namespace pawl::runtime

@@ -240,6 +240,60 @@ TEST_P(EngineTest, a_taken_job_id_is_answered_with_the_run_that_has_it) {
   EXPECT_EQ(bench.events.answers[0]->run, bench.events.answers[1]->run);
 }
 
+// Commits until a worker has something to do.
+void run_to_first_work(Bench& bench) {
+  while (bench.events.work.empty()) {
+    bench.engine->pump();
+    auto group = bench.engine->take_group();
+    ASSERT_TRUE(group.has_value());
+    auto result = bench.store.commit(group->operations);
+    bench.engine->finished(std::move(*group), std::move(result));
+  }
+}
+
+// Sends a renewal whose reply comes back only after the engine's time was over, and `meanwhile` in between.
+void renew_late(Bench& bench, const std::function<void()>& meanwhile) {
+  bench.clock.advance(std::chrono::milliseconds(3400));
+  bench.engine->tick();
+  bench.engine->pump();
+  auto group = bench.engine->take_group();
+  ASSERT_TRUE(group.has_value());
+  auto result = bench.store.commit(group->operations);
+  bench.clock.advance(std::chrono::milliseconds(6000));
+  meanwhile();
+  bench.engine->finished(std::move(*group), std::move(result));
+}
+
+TEST_P(EngineTest, an_answer_that_was_dropped_before_a_late_renewal_is_asked_for_again) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  run_to_first_work(bench);
+  const core::WorkItem item = bench.events.work.front();
+  bench.events.work.clear();
+  renew_late(bench, [&] { bench.engine->answer(reply(item)); });
+  bench.run([](const core::WorkItem& again) { return reply(again); });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+}
+
+TEST_P(EngineTest, a_run_that_lost_a_pending_reply_does_not_conclude_its_activity) {
+  Bench bench(GetParam());
+  bench.deploy(chain());
+  bench.submit("j1", "chain");
+  run_to_first_work(bench);
+  const core::WorkItem item = bench.events.work.front();
+  bench.events.work.clear();
+  const auto pending = [](const core::WorkItem& of) { return reply(of, core::ReplyStatus::pending, 202); };
+  renew_late(bench, [&] { bench.engine->answer(pending(item)); });
+  bench.engine->answer(reply(item));
+  bench.run([&](const core::WorkItem& again) {
+    if (again.activity == item.activity) bench.engine->answer(pending(again));
+    return reply(again);
+  });
+  EXPECT_EQ(bench.state("j1").job.status, core::JobStatus::completed);
+  EXPECT_EQ(bench.state("j1").activities()[1].ledger.entries(), 2u);
+}
+
 INSTANTIATE_TEST_SUITE_P(fusion, EngineTest, ::testing::Values(core::Fusion::on, core::Fusion::off),
                          [](const auto& p) { return p.param == core::Fusion::on ? "on" : "off"; });
 

@@ -2,6 +2,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/seeded_bug.h"
 
 namespace pawl::runtime {
 
@@ -13,14 +14,27 @@ bool WorkDesk::take_slot() {
 
 void WorkDesk::begin(const WorkRef& ref, core::WorkToken token) {
   claiming_.erase(ref);
-  const bool is_new = running_.insert(WorkRun{ref, token}).second;
+  const bool is_new = running_.emplace(WorkRun{ref, token}, true).second;
   invariant(is_new, "a run of an item begins once: its slot comes back once");
 }
 
-bool WorkDesk::end(const WorkRef& ref, core::WorkToken token) {
-  if (running_.erase(WorkRun{ref, token}) == 0) return false;
+WorkDesk::Ended WorkDesk::end(const WorkRef& ref, core::WorkToken token) {
+  const auto found = running_.find(WorkRun{ref, token});
+  if (found == running_.end()) return Ended::unknown;
+  const bool valid = found->second;
+  running_.erase(found);
   if (suspect_out_ == ref) suspect_out_.reset();
-  return true;
+  return valid ? Ended::valid : Ended::abandoned;
+}
+
+void WorkDesk::abandon(const WorkRef& ref, core::WorkToken token) {
+  const auto found = running_.find(WorkRun{ref, token});
+  if (found != running_.end() && !seeded(SeededBug::pending_reply_lost)) found->second = false;
+}
+
+bool WorkDesk::is_running(const WorkRef& ref, core::WorkToken token) const {
+  const auto found = running_.find(WorkRun{ref, token});
+  return found != running_.end() && found->second;
 }
 
 void WorkDesk::claim_failed(const WorkRef& ref) {

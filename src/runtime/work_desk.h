@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/job_state.h"
@@ -55,9 +56,13 @@ class WorkDesk {
   std::size_t free() const { return free_; }
 
   void begin(const WorkRef& ref, core::WorkToken token);
-  // Ends what runs under `token`; false when that item is not with a local worker (any more).
-  bool end(const WorkRef& ref, core::WorkToken token);
-  bool is_running(const WorkRef& ref, core::WorkToken token) const { return running_.contains(WorkRun{ref, token}); }
+  // Ends what runs under `token`. Unknown: that run is not with a local worker (any more).
+  enum class Ended : std::uint8_t { valid, abandoned, unknown };
+  Ended end(const WorkRef& ref, core::WorkToken token);
+  // An answer of this run was lost with its lane. Its later ones must not be taken either, for the activity would
+  // conclude without the lost one; the item is run again under a new token.
+  void abandon(const WorkRef& ref, core::WorkToken token);
+  bool is_running(const WorkRef& ref, core::WorkToken token) const;
   std::size_t running() const { return running_.size(); }
 
   // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps
@@ -78,7 +83,7 @@ class WorkDesk {
  private:
   std::unordered_set<std::string> topics_;
   std::size_t free_ = 0;
-  std::unordered_set<WorkRun, WorkRunHash> running_;
+  std::unordered_map<WorkRun, bool, WorkRunHash> running_;  // to whether its answers still count
   std::deque<WaitingWork> waiting_;
   std::deque<WaitingWork> suspects_;
   std::optional<WorkRef> suspect_out_;

@@ -1,6 +1,7 @@
 // Pools and lanes: who may commit, and since when.
 #include "base/format.h"
 #include "base/limits.h"
+#include "base/seeded_bug.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 
@@ -30,9 +31,10 @@ Outcome Store::run(const AcquireLane& acquire) {
   if (acquire.owner.empty()) return rejected("an owner needs a name");
   const Instant now = clock_.now();
   const bool taken = !lane->owner.empty() && lane->owner != acquire.owner;
-  if (taken && lane->lease_until > now) return conflict(format("{} holds the lane", lane->owner));
+  const Duration ahead = seeded(SeededBug::lease_by_own_clock) ? acquire.lease / 2 : Duration{0};
+  if (taken && lane->lease_until > now + ahead) return conflict(format("{} holds the lane", lane->owner));
   lane->owner = acquire.owner;
-  lane->epoch = core::next(lane->epoch);
+  if (!seeded(SeededBug::epoch_not_raised) || lane->epoch == core::Epoch(0)) lane->epoch = core::next(lane->epoch);
   lane->lease_until = now + acquire.lease;
   Outcome outcome = committed();
   outcome.epoch = lane->epoch;

@@ -3,11 +3,24 @@
 #include "store/memory/store.h"
 
 #include "base/format.h"
+#include "base/seeded_bug.h"
 #include "core/apply.h"
 #include "store/check_limits.h"
 #include "store/memory/answers.h"
 
 namespace pawl::store::memory {
+
+Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), id_(other.id_) {
+  const std::lock_guard lock(other.mutex_);
+  pools_ = other.pools_;
+  lanes_ = other.lanes_;
+  jobs_ = other.jobs_;
+  mailboxes_ = other.mailboxes_;
+  start_keys_ = other.start_keys_;
+  mailbox_keys_ = other.mailbox_keys_;
+  waiting_ = other.waiting_;
+  queue_ = other.queue_;
+}
 
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
   const std::lock_guard lock(mutex_);
@@ -31,6 +44,7 @@ Store::Lane* Store::find_lane(core::LaneId lane) {
 
 bool Store::owns(core::LaneId lane, core::Epoch epoch) {
   const Lane* found = find_lane(lane);
+  if (found != nullptr && seeded(SeededBug::epoch_unchecked)) return true;
   return found != nullptr && !found->owner.empty() && found->epoch == epoch;
 }
 
@@ -54,7 +68,7 @@ namespace {
 
 // Guard 2 of a bundle. None: the rev is the expected one.
 std::optional<Outcome> check_rev(core::Rev rev, core::BundleId last, const core::Bundle& bundle) {
-  if (rev == bundle.rev_before) return std::nullopt;
+  if (rev == bundle.rev_before || seeded(SeededBug::marker_without_guard)) return std::nullopt;
   if (rev == core::next(bundle.rev_before) && last == bundle.id) return already_done();
   return conflict(format("rev is {}, expected {}", rev.raw(), bundle.rev_before.raw()));
 }
@@ -95,7 +109,10 @@ Outcome Store::run(const core::Bundle& bundle) {
 }
 
 Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
-  if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) return *moved;
+  if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) {
+    if (seeded(SeededBug::marker_outside_commit)) apply_inbox(bundle.entity, job.inbox, bundle);
+    return *moved;
+  }
   if (const auto stale = check_tokens(job.state, bundle)) return *stale;
   const auto fits = core::check(job.state, bundle);
   if (!fits) return rejected(fits.error().detail);
@@ -153,7 +170,7 @@ void Store::apply_queue(const core::Bundle& bundle) {
         queue_.drop({bundle.entity, activity->after.seq});
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       queue_.drop({bundle.entity, drop->activity});
-    } else if (std::holds_alternative<core::Sweep>(write)) {
+    } else if (std::holds_alternative<core::Sweep>(write) && !seeded(SeededBug::sweep_forgets_work)) {
       queue_.drop_all_of(bundle.entity);  // also what this very bundle put before
     }
   }

@@ -39,6 +39,8 @@ class Store final : public pawl::store::Store {
   // `clock` must outlive the store.
   explicit Store(const Clock& clock)
       : clock_(clock), id_(core::Guid::of_run(RunId(static_cast<std::uint64_t>(clock.now().micros())))) {}
+  // A fork of the history so far, on the same clock: an explorer tries what else could follow.
+  Store(const Store& other);
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
   core::Guid id() const override { return id_; }

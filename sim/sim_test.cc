@@ -1,0 +1,162 @@
+// The simulator's own parts, fused against unfused, and the harness turned on itself.
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "sim/boundaries.h"
+#include "sim/clock.h"
+#include "sim/explorer.h"
+#include "sim/model.h"
+#include "sim/swarm.h"
+#include "sim/watch_store.h"
+
+namespace pawl::sim {
+namespace {
+
+// Every scenario, one engine and two: step by step and fused end in the same ledgers (attempts masked).
+TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
+  for (const Scenario& scenario : all_scenarios())
+    for (const std::uint32_t engines : {1u, 2u})
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        WorldOptions options = options_for({core::Fusion::on, engines});
+        options.seed = seed;
+        const WorldReport fused = run_world(scenario, options);
+        options.fusion = core::Fusion::off;
+        const WorldReport alone = run_world(scenario, options);
+        ASSERT_FALSE(fused.violation) << scenario.name << ": " << fused.violation->detail;
+        ASSERT_FALSE(alone.violation) << scenario.name << ": " << alone.violation->detail;
+        ASSERT_EQ(fused.canonical, alone.canonical) << scenario.name;
+        ASSERT_EQ(fused.canonical.size(), scenario.jobs.size());
+        ASSERT_LE(fused.bundles, alone.bundles);
+      }
+}
+
+// The budget: one commit and at most seven rows for each worker activity of a chain.
+TEST(FusionTest, a_worker_activity_of_a_chain_costs_one_commit_and_at_most_seven_rows) {
+  const WorldReport report = run_world(*find_scenario("deep_chain"), options_for({core::Fusion::on, 1}));
+  ASSERT_FALSE(report.violation);
+  EXPECT_EQ(report.runs, 24u);
+  EXPECT_EQ(report.bundles, report.runs + 1);  // the trigger's is the one more
+  EXPECT_LE(report.rows_max, 7u);
+}
+
+TEST(WorldTest, the_same_seed_gives_the_same_trace_and_another_seed_another) {
+  const auto first = draw_case(7);
+  const auto other = draw_case(8);
+  const auto trace = run_world(first->scenario, first->options).trace;
+  EXPECT_EQ(trace, run_world(draw_case(7)->scenario, first->options).trace);
+  EXPECT_NE(trace, run_world(other->scenario, other->options).trace);
+}
+
+TEST(WorldTest, a_run_without_faults_runs_every_request_exactly_once) {
+  for (const Scenario& scenario : all_scenarios()) {
+    if (scenario.poisoned) continue;
+    const WorldReport report = run_world(scenario, options_for({core::Fusion::on, 2}));
+    EXPECT_FALSE(report.violation) << scenario.name << ": " << report.violation->detail;
+    EXPECT_EQ(report.fired, 0u);
+  }
+}
+
+TEST(WorldTest, a_poisoned_job_is_parked_and_the_others_end) {
+  const WorldReport report = run_world(*find_scenario("poison"), options_for({core::Fusion::on, 1}));
+  ASSERT_FALSE(report.violation) << report.violation->detail;
+  EXPECT_EQ(report.canonical.at("job default/bad"), "parked");
+  EXPECT_NE(report.canonical.at("job default/good"), "parked");
+  EXPECT_LE(report.crashes, 10u);
+}
+
+TEST(EngineClockTest, a_wake_on_a_drifting_clock_is_never_too_early) {
+  VirtualClock base;
+  for (const std::int64_t drift : {-50'000, -1, 0, 1, 50'000}) {
+    const EngineClock clock(base, {drift, std::chrono::minutes(3), {}});
+    for (const std::int64_t own : {180'000'001LL, 200'000'000LL, 3'600'000'000LL}) {
+      base.set(clock.world_time_of(Duration(own)));
+      EXPECT_GE(clock.monotonic().count(), own) << drift;
+      EXPECT_LE(clock.monotonic().count(), own + 3) << drift;
+    }
+  }
+}
+
+TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_does_not) {
+  const Scenario& any = all_scenarios().front();
+  EXPECT_TRUE(expect(any, {.id = "x", .graph = "uncaught"}).fails);
+  EXPECT_FALSE(expect(any, {.id = "x", .graph = "caught"}).fails);
+  EXPECT_NE(expect(any, {.id = "x", .graph = "caught"}).canonical.find("refund"), std::string::npos);
+  EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).canonical.find("ok("), std::string::npos);
+}
+
+// A store that says yes to everything: the canary. Whoever watches it must cry out.
+class YesStore final : public store::Store {
+ public:
+  explicit YesStore(store::Store& real) : real_(real) {}
+  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
+    auto result = real_.commit(group);
+    if (result)
+      for (store::Outcome& outcome : *result)
+        if (outcome.kind != store::OutcomeKind::committed) outcome.kind = store::OutcomeKind::committed;
+    return result;
+  }
+  Instant now() const override { return real_.now(); }
+  bool sends_directly() const override { return real_.sends_directly(); }
+  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override { return real_.read_pool(pool); }
+  Result<store::LaneInfo> read_lane(core::LaneId lane) override { return real_.read_lane(lane); }
+  Result<std::optional<RunId>> find_run(const Namespace& n, const JobId& id) override { return real_.find_run(n, id); }
+  Result<std::optional<store::StoredJob>> read_job(RunId run) override { return real_.read_job(run); }
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override { return real_.find_mailbox(key); }
+  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override { return real_.read_mailbox(run); }
+  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t n) override {
+    return real_.read_waiting(lane, after, n);
+  }
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after, std::size_t n) override {
+    return real_.read_work(lane, after, n);
+  }
+  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane, std::size_t n) override {
+    return real_.read_outbox(lane, n);
+  }
+  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override { return real_.list_jobs(query); }
+
+ private:
+  store::Store& real_;
+};
+
+TEST(WatchStoreTest, a_store_that_says_yes_to_a_second_start_and_a_stolen_lane_is_caught) {
+  VirtualClock clock;
+  store::memory::Store memory(clock);
+  YesStore yes(memory);
+  Journal journal;
+  TraceHash trace;
+  const auto watched = [&](const std::vector<store::Operation>& group) {
+    Verdict verdict;
+    WatchStore watch(yes, journal, verdict, trace);
+    EXPECT_TRUE(watch.commit(group).ok());
+    return verdict.ok() ? std::string() : verdict.violation()->oracle;
+  };
+  EXPECT_EQ(watched({store::OpenPool{Pool("p"), 1}}), "");
+  store::Submit submit;
+  submit.id = JobId("j");
+  submit.lane = core::LaneId(1);
+  EXPECT_EQ(watched({submit, submit}), "identity");
+  const store::AcquireLane mine{core::LaneId(1), "mine", std::chrono::seconds(1)};
+  const store::AcquireLane yours{core::LaneId(1), "yours", std::chrono::seconds(1)};
+  EXPECT_EQ(watched({mine, yours}), "lease");
+}
+
+TEST(SwarmTest, a_hundred_seeds_hold) {
+  SwarmTally tally;
+  for (std::uint64_t seed = 1'000'000; seed < 1'000'100; ++seed) {
+    run_seed(seed, tally);
+    ASSERT_FALSE(tally.failure) << tally.failure->violation.detail << "\n" << tally.failure->command;
+  }
+  EXPECT_GT(tally.fired, 100u);  // a swarm that breaks nothing proves nothing
+  EXPECT_EQ(tally.repeated, 5u);
+}
+
+TEST(ExplorerTest, the_smallest_protocol_has_no_bad_state_and_can_always_end) {
+  const ExplorerReport report = explore({.graph = "only", .engines = 2, .fusion = core::Fusion::off});
+  EXPECT_FALSE(report.violation) << report.violation->oracle << ": " << report.violation->detail;
+  EXPECT_TRUE(report.complete);
+  EXPECT_GT(report.states, 100u);
+  EXPECT_GT(report.ends, 0u);
+}
+
+}  // namespace
+}  // namespace pawl::sim

@@ -1,0 +1,45 @@
+// Bugs on demand, to prove that the tests catch them. In every normal build seeded() is the constant false and
+// leaves no code behind; only the simulator's bug hunt compiles the sources with PAWL_SEEDED_BUGS.
+#pragma once
+
+#include <cstdint>
+
+namespace pawl {
+
+enum class SeededBug : std::uint8_t {
+  none,
+  marker_without_guard,     // the store does not compare the rev
+  marker_outside_commit,    // a message is acknowledged although its bundle was refused
+  epoch_unchecked,          // the store lets a fenced owner commit
+  epoch_not_raised,         // a new owner gets its predecessor's epoch
+  lease_by_own_clock,       // a lease is compared with a clock that runs ahead
+  fenced_ignored,           // the engine carries on as if its bundle were committed
+  unknown_is_committed,     // a lost reply is taken for a yes
+  ack_before_commit,        // the client hears yes before the store does
+  dispatch_before_commit,   // a worker begins before its request is durable
+  semaphore_off_by_one,     // a fan-out counts one obligation too many
+  lost_child,               // counted, but never sent
+  snapshot_missing,         // nobody remembers who closed the job
+  completion_refused,       // step 3 is refused since the job looks closed
+  step3_skipped,            // without fusion the completion tasks are forgotten
+  plane_from_redeliveries,  // a redelivery shifts the plane
+  attempts_wrap,            // the tenth attempt reads as none
+  response_under_new_id,    // a repeated run's pending reply is taken for a new one
+  stale_worker_accepted,    // an answer counts whoever gives it
+  tenant_filter_missing,    // job ids of all tenants share one name space
+  sweep_forgets_work,       // a failed job's work stays in the queue
+  consume_forgotten,        // served messages stay in the inbox
+  no_safety_net,            // nobody looks for a start whose reply was lost
+  late_renewal_trusted,     // answers dropped while the lease was over are not missed
+  run_begun_twice,          // a scan that meets a claim on its way begins the item too
+  pending_reply_lost,       // a run counts on although one of its replies was lost
+};
+
+#ifdef PAWL_SEEDED_BUGS
+extern SeededBug active_seeded_bug;
+inline bool seeded(SeededBug bug) { return active_seeded_bug == bug; }
+#else
+constexpr bool seeded(SeededBug) { return false; }
+#endif
+
+}  // namespace pawl

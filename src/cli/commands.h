@@ -11,8 +11,11 @@ namespace pawl::cli {
 using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
+void add_eval(CLI::App& app, int& exit_code);
+void add_graph(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_demo, add_about};
+inline constexpr AddCommand commands[] = {add_demo, add_check, add_graph, add_eval, add_about};
 
 }  // namespace pawl::cli

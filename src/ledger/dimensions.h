@@ -4,6 +4,8 @@
 //
 // 1. Canonical: no empty part, no leading zero; two equal addresses have equal text.
 // 2. At most depth_max parts, each at most plane_max.
+// 2a. Eight or more zeros in a row are written ",0*8": in a chain of 10,000 activities the last one
+//     has a short address too, and the cost of a step does not grow with the steps before it.
 // 3. Ordered by number, part by part: ",0,2" comes before ",0,10", a parent before its children. A
 //    store that sorts by text orders differently.
 // One string of text: short paths (up to 7 parts) allocate nothing.
@@ -25,7 +27,7 @@ namespace pawl::ledger {
 class Dimensions {
  public:
   // No graph may be deeper: checked when it is deployed, since child() has no way to refuse.
-  static constexpr std::size_t depth_max = 1'000;
+  static constexpr std::size_t depth_max = 100'000;
   // A plane is an ordinal less 1, and ordinals end where the ledger's entry counter ends.
   static constexpr std::uint32_t plane_max = ActivityLedger::entries_max - 1;
 

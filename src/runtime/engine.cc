@@ -49,7 +49,7 @@ void Engine::answer(WorkAnswer answer) {
   if (final) {
     if (!desk_.end(ref, answer.token)) return;
     desk_.give_slot();
-  } else if (!desk_.is_running(ref)) {
+  } else if (!desk_.is_running(ref, answer.token)) {
     return;
   }
   // Not ours any more: the lane's new owner hands the work out again.
@@ -62,13 +62,7 @@ void Engine::answer(WorkAnswer answer) {
 
 void Engine::inbox_changed() {
   blocked_.clear();
-  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) {
-    // A scan that already waits to begin will see it all.
-    bool waiting = false;
-    for (const Scan& scan : scans_)
-      waiting = waiting || (scan.lane == lane && scan.inboxes && scan.after_run == RunId(0));
-    if (!waiting) scans_.push_back(Scan{lane});
-  }
+  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, true);
 }
 
 void Engine::ownership_changed() {
@@ -83,6 +77,8 @@ void Engine::tick() {
       if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
       push(std::move(operation));
     }
+  for (const core::LaneId lane : rescans_) scan(lane, false);
+  rescans_.clear();
   auto unread = std::move(unread_);
   unread_.clear();
   for (auto& [run, deliveries] : unread)
@@ -101,7 +97,9 @@ std::optional<Duration> Engine::next_wake() const {
     if (!wake || at < *wake) wake = at;
   };
   if (retry_) sooner(retry_at_);
-  if (!unread_.empty()) sooner(clock_.monotonic() + std::chrono::milliseconds(20));
+  // Reads that failed, and scans that could not go on, are tried again.
+  if (!unread_.empty() || !rescans_.empty() || !scans_.empty())
+    sooner(clock_.monotonic() + std::chrono::milliseconds(20));
   return wake;
 }
 
@@ -175,12 +173,18 @@ void Engine::decide_job(HotJob& job) {
   core::Bundle bundle = std::move(*job.decision.bundle);
   job.decision.bundle.reset();
   claim_for_local_workers(bundle);
+  launch(job, std::move(bundle));
+}
+
+void Engine::launch(HotJob& job, core::Bundle bundle) {
   job.in_flight = true;
+  job.bundle = bundle.id;
   push(std::move(bundle));
 }
 
 void Engine::claim_for_local_workers(core::Bundle& bundle) {
-  if (stopping_) return;
+  // A bundle that opens work and closes the job sweeps that work again: nobody may begin it.
+  if (stopping_ || core::is_closed(std::get<core::JobHead>(bundle.head).status)) return;
   for (core::Write& write : bundle.writes) {
     auto* put = std::get_if<core::PutWork>(&write);
     if (put == nullptr || !desk_.serves(put->item.topic) || !desk_.take_slot()) continue;

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -114,6 +115,7 @@ class Engine {
   bool store_refuses() const { return retry_.has_value(); }  // what was decided waits for the store
   bool owns_anything() const { return !lanes_.owned(clock_.monotonic()).empty(); }
   std::size_t hot_jobs() const { return jobs_.size(); }
+  std::size_t free_slots() const { return desk_.free(); }
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {
     return lanes_.lane_for(name_space, id);
   }
@@ -122,6 +124,7 @@ class Engine {
   struct Scan {  // of a lane that was just acquired, or that others wrote to
     core::LaneId lane;
     bool inboxes = true;
+    bool work = true;  // false: inboxes only
     RunId after_run{0};
     store::WorkCursor after_work;
   };
@@ -130,6 +133,7 @@ class Engine {
   void push(store::Operation operation, Ticket ticket = 0);
   void make_ready(HotJob& job);
   void decide_job(HotJob& job);
+  void launch(HotJob& job, core::Bundle bundle);
   void claim_for_local_workers(core::Bundle& bundle);
   void claim_waiting();
   core::DecideOptions decide_options(RunId run);
@@ -145,6 +149,7 @@ class Engine {
   void absorb(HotJob& job, const core::Bundle& bundle);
   void reject(HotJob& job, const std::string& reason);
   void give_back_slots(const core::Bundle& bundle);
+  void withdraw(Group& group, core::LaneId lane);
   void rest(HotJob& job);  // nothing in flight: ready again, idle, or out of memory
 
   // engine_load.cc: what is read
@@ -153,13 +158,14 @@ class Engine {
   HotJob* load(RunId run, std::vector<core::Delivery> unstored);
   void reload(RunId run);
   void merge_inbox(HotJob& job);
-  void look_again(const WorkRef& ref);
+  void look_again(const WorkRef& ref, core::WorkToken before);
   enum class Slot : std::uint8_t { taken, wanted };
   void adopt(const core::WorkItem& item, Slot slot);
   void adopt_scanned(const core::WorkItem& item);
   bool is_answered(const core::WorkItem& item);
   void park_overrun();
   void next_suspect();
+  void scan(core::LaneId lane, bool work);
   void scan_some();
   void lane_lost(core::LaneId lane);
   void forget(RunId run);
@@ -177,6 +183,7 @@ class Engine {
   std::deque<RunId> suspects_;
   std::optional<RunId> suspect_out_;
   std::deque<Scan> scans_;
+  std::set<core::LaneId> rescans_;      // an inbox could not be read: tick() begins a scan
   std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
   std::unordered_map<RunId, std::vector<core::Delivery>> unread_;  // loads that failed: tried again by tick()
   std::unordered_set<RunId> blocked_;                              // their graph is not deployed here

@@ -38,7 +38,25 @@ void Engine::deliver(RunId run, core::Delivery delivery) {
   make_ready(*job);
 }
 
+namespace {
+
+// Whether an answer to this item waits in `deliveries`: then nobody needs to run it again.
+bool is_answered(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
+  return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
+    const auto* response = std::get_if<core::Response>(&delivery.message.body);
+    return response != nullptr && response->activity == item.activity && response->token == item.token &&
+           response->status != core::ReplyStatus::pending;
+  });
+}
+
+}  // namespace
+
 HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
+  if (HotJob* known = jobs_.find(run)) {
+    for (core::Delivery& delivery : unstored) known->queue.push_back(std::move(delivery));
+    make_ready(*known);
+    return known;
+  }
   auto stored = store_.read_job(run);
   if (!stored) {
     if (stored.error().code == ErrorCode::corrupt) {
@@ -69,7 +87,8 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
   std::vector<core::WorkItem> items;
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
-  for (const core::WorkItem& item : items) adopt(item, Slot::wanted);
+  for (const core::WorkItem& item : items)
+    if (!is_answered(job.queue, item)) adopt(item, Slot::wanted);
   if (job.queue.empty()) jobs_.idle(job);
   else make_ready(job);
   return &job;
@@ -89,10 +108,8 @@ void Engine::reload(RunId run) {
 // Adds what others delivered to the inbox of a job that is in memory.
 void Engine::merge_inbox(HotJob& job) {
   const auto stored = store_.read_job(job.state.job.run);
-  if (!stored || !*stored) {
-    job.look_again = !stored;
-    return;
-  }
+  if (!stored) rescans_.insert(core::lane_of(job.state.job.run));
+  if (!stored || !*stored) return;
   for (const core::InboxMessage& message : (*stored)->inbox) {
     const auto known = [&](const core::Delivery& delivery) { return delivery.message.guid == message.message.guid; };
     if (std::none_of(job.queue.begin(), job.queue.end(), known))
@@ -101,8 +118,10 @@ void Engine::merge_inbox(HotJob& job) {
 }
 
 // A claim did not go as expected: the stored item says who has it.
-void Engine::look_again(const WorkRef& ref) {
+void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
   const auto stored = store_.read_job(ref.run);
+  // Not readable now: claimed once more as before, which says no more and no less than it did.
+  if (!stored && stored.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0});
   if (!stored || !*stored) return;
   const core::WorkItem* item = (*stored)->state.find_work(ref.activity);
   if (item == nullptr) return;
@@ -126,9 +145,14 @@ bool Engine::is_answered(const core::WorkItem& item) {
 // A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.
 void Engine::adopt(const core::WorkItem& item, Slot slot) {
   const WorkRef ref{item.run, item.activity};
-  if (!desk_.serves(item.topic) || desk_.is_running(ref)) return;
   if (slot == Slot::wanted && is_answered(item)) return;
   const bool claimed = item.token != core::WorkToken(0);
+  // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
+  if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) {
+    if (slot == Slot::taken) desk_.give_slot();
+    return;
+  }
+  if (!desk_.serves(item.topic) || desk_.is_claiming(ref) || desk_.is_running(ref, item.token)) return;
   if (claimed && item.epoch == core::Epoch(0)) return;  // with a remote worker, under its own lease
   // Claimed by this engine and never begun: `running` would know, or the answer would wait.
   const bool ours = claimed && item.runs == 1 && item.worker == options_.name &&
@@ -155,6 +179,7 @@ void Engine::park_overrun() {
   for (std::size_t left = overrun_.size(); left > 0; --left) {
     const core::WorkItem item = std::move(overrun_.front());
     overrun_.pop_front();
+    if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) continue;
     HotJob* job = jobs_.find(item.run);
     if (job == nullptr) {
       load(item.run, {});  // comes back here with the job in memory
@@ -162,15 +187,24 @@ void Engine::park_overrun() {
       overrun_.push_back(item);
     } else if (job->state.job.status == core::JobStatus::running && job->state.find_work(item.activity) != nullptr) {
       job->decision = core::Decision{};
-      job->in_flight = true;
       job->ready = false;
       jobs_.use(*job);
-      push(core::park(job->state,
-                      format("over_limit: work for topic {} was handed out {} times and never answered",
-                             item.topic.raw(), item.runs),
-                      decide_options(item.run)));
+      launch(*job, core::park(job->state,
+                              format("over_limit: work for topic {} was handed out {} times and never answered",
+                                     item.topic.raw(), item.runs),
+                              decide_options(item.run)));
     }
   }
+}
+
+// Looks through a lane's inboxes, and through its work items if asked to.
+void Engine::scan(core::LaneId lane, bool work) {
+  for (Scan& waiting : scans_)
+    if (waiting.lane == lane && waiting.inboxes && waiting.after_run == RunId(0)) {
+      waiting.work = waiting.work || work;  // it has not begun: it will see it all
+      return;
+    }
+  scans_.push_back(Scan{lane, true, work, RunId(0), {}});
 }
 
 void Engine::scan_some() {
@@ -200,6 +234,10 @@ void Engine::scan_some() {
       if (page->empty()) scan.inboxes = false;
       continue;
     }
+    if (!scan.work) {
+      scans_.pop_front();
+      continue;
+    }
     const auto page = store_.read_work(scan.lane, scan.after_work, limits::recovery_page_rows);
     if (!page) return;
     for (const core::WorkItem& item : *page) {
@@ -212,6 +250,8 @@ void Engine::scan_some() {
 
 void Engine::lane_lost(core::LaneId lane) {
   for (const RunId run : jobs_.of_lane(lane)) forget(run);
+  withdraw(pending_, lane);
+  if (retry_) withdraw(*retry_, lane);
   std::erase_if(scans_, [&](const Scan& scan) { return scan.lane == lane; });
   for (auto it = unread_.begin(); it != unread_.end();)
     it = core::lane_of(it->first) == lane ? unread_.erase(it) : std::next(it);

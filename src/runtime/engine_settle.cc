@@ -65,7 +65,7 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
 void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) {
   HotJob* job = jobs_.find(bundle.entity);
   // Forgotten meanwhile with its lane, or read again: whoever owns it now delivers what was committed.
-  if (job == nullptr || !job->in_flight || job->state.job.rev != bundle.rev_before) return give_back_slots(bundle);
+  if (job == nullptr || !job->in_flight || job->bundle != bundle.id) return give_back_slots(bundle);
   job->in_flight = false;
   switch (outcome.kind) {
     case OutcomeKind::committed:
@@ -91,6 +91,7 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   job.drop_done();
   for (const core::Write& write : bundle.writes) {
     if (const auto* work = std::get_if<core::PutWork>(&write)) {
+      if (job.state.find_work(work->item.activity) == nullptr) continue;  // swept by this very bundle
       adopt(work->item, work->item.token == core::WorkToken(0) ? Slot::wanted : Slot::taken);
     } else if (const auto* put = std::get_if<core::PutMessage>(&write)) {
       job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
@@ -133,8 +134,7 @@ void Engine::reject(HotJob& job, const std::string& reason) {
   job.state.job.reason = reason;  // remembered here only: a second rejection for the same reason ends it
   core::Bundle bundle = core::park(job.state, reason, decide_options(run));
   job.decision = core::Decision{};
-  job.in_flight = true;
-  push(std::move(bundle));
+  launch(job, std::move(bundle));
 }
 
 void Engine::give_back_slots(const core::Bundle& bundle) {
@@ -143,12 +143,34 @@ void Engine::give_back_slots(const core::Bundle& bundle) {
       if (work->item.token != core::WorkToken(0)) desk_.give_slot();
 }
 
+// Takes a lost lane's bundles and claims out of a group that was not sent: its jobs are forgotten, and when
+// they are read again a second bundle for the same rev must not meet the first.
+void Engine::withdraw(Group& group, core::LaneId lane) {
+  Group kept;
+  kept.asked_at = group.asked_at;
+  for (std::size_t i = 0; i < group.operations.size(); ++i) {
+    const auto* bundle = std::get_if<core::Bundle>(&group.operations[i]);
+    const auto* claim = std::get_if<store::ClaimItem>(&group.operations[i]);
+    if (bundle != nullptr && core::lane_of(bundle->entity) == lane) {
+      give_back_slots(*bundle);
+    } else if (claim != nullptr && core::lane_of(claim->run) == lane) {
+      desk_.claim_failed(WorkRef{claim->run, claim->activity});
+    } else {
+      kept.operations.push_back(std::move(group.operations[i]));
+      kept.tickets.push_back(group.tickets[i]);
+    }
+  }
+  group = std::move(kept);
+}
+
 void Engine::settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket) {
   switch (outcome.kind) {
     case OutcomeKind::committed: break;
     case OutcomeKind::already_done:
     case OutcomeKind::exists: return events_.submitted(ticket, Submitted{outcome.run, false});
     case OutcomeKind::outcome_unknown:
+      // If it was accepted, its start message waits in the store and nobody will hand it over.
+      if (lanes_.owns(submit.lane, clock_.monotonic())) scan(submit.lane, false);
       return events_.submitted(
           ticket, Error{ErrorCode::outcome_unknown, "the job may have been accepted; look it up by its id"});
     case OutcomeKind::conflict:
@@ -173,14 +195,21 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
 
 void Engine::settle_claim(const store::ClaimItem& claim, store::Outcome outcome) {
   const WorkRef ref{claim.run, claim.activity};
-  if (outcome.kind == OutcomeKind::committed && outcome.items.size() == 1) {
+  const core::LaneId lane = core::lane_of(claim.run);
+  const bool owned = lanes_.owns(lane, clock_.monotonic());
+  if (outcome.kind == OutcomeKind::committed && outcome.items.size() == 1 && owned) {
     const core::WorkItem& item = outcome.items.front();
     if (HotJob* job = jobs_.find(claim.run)) job->state.put(item);
     desk_.begin(ref, item.token);
     return events_.dispatch(item);
   }
   desk_.claim_failed(ref);
-  if (outcome.kind == OutcomeKind::outcome_unknown || outcome.kind == OutcomeKind::conflict) look_again(ref);
+  if (outcome.kind == OutcomeKind::fenced && claim.epoch == lanes_.epoch(lane)) {
+    lane_lost(lane);
+    lanes_.lost(lane, clock_.monotonic());
+  } else if (owned) {
+    look_again(ref, claim.before);
+  }
 }
 
 void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at) {
@@ -188,10 +217,19 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
   switch (outcome.kind) {
     case OutcomeKind::committed:
     case OutcomeKind::already_done:
-      if (!acquired) return lanes_.renewed(lane, asked_at);
-      lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
-      scans_.push_back(Scan{lane});
-      return;
+      if (acquired) {
+        lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+        return scan(lane, true);
+      }
+      if (!lanes_.owns(lane, now)) {
+        // The reply came after our time: we dropped answers meanwhile as if the lane were another's.
+        lane_lost(lane);
+        lanes_.renewed(lane, asked_at);
+        return scan(lane, true);
+      }
+      lanes_.renewed(lane, asked_at);
+      // The safety net: whoever delivers through another node may die before it rings our bell.
+      return scan(lane, false);
     case OutcomeKind::outcome_unknown:
       lane_lost(lane);
       lanes_.lost(lane, now);

@@ -21,6 +21,7 @@ struct HotJob {
   std::vector<core::Delivery> queue;
   core::Decision decision;   // of the bundle in flight; its bundle was moved into the group
   bool in_flight = false;
+  core::BundleId bundle{0};  // the one in flight
   bool look_again = false;   // others may have written to its inbox
   bool ready = false;        // stands in a queue to be decided
   bool suspect = false;      // holds a message that earlier engines did not survive

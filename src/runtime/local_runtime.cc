@@ -1,5 +1,6 @@
 #include "runtime/local_runtime.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,6 +165,7 @@ Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
 }
 
 void LocalRuntime::run_engine() {
+  pthread_setname_np(pthread_self(), "pawl-engine");
   std::vector<Command> batch;
   // What was served before start() is known before the first job is looked at.
   commands_.take_all(batch, Duration{0});
@@ -218,6 +220,7 @@ std::optional<Duration> LocalRuntime::time_to_sleep() const {
 }
 
 void LocalRuntime::run_committer() {
+  pthread_setname_np(pthread_self(), "pawl-commit");
   std::vector<std::optional<Group>> batch;
   for (;;) {
     groups_.take_all(batch, std::nullopt);

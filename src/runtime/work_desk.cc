@@ -1,5 +1,6 @@
 #include "runtime/work_desk.h"
 
+#include "base/invariant.h"
 #include "base/limits.h"
 
 namespace pawl::runtime {
@@ -10,15 +11,20 @@ bool WorkDesk::take_slot() {
   return true;
 }
 
+void WorkDesk::begin(const WorkRef& ref, core::WorkToken token) {
+  claiming_.erase(ref);
+  const bool is_new = running_.insert(WorkRun{ref, token}).second;
+  invariant(is_new, "a run of an item begins once: its slot comes back once");
+}
+
 bool WorkDesk::end(const WorkRef& ref, core::WorkToken token) {
-  const auto found = running_.find(ref);
-  if (found == running_.end() || found->second != token) return false;
-  running_.erase(found);
+  if (running_.erase(WorkRun{ref, token}) == 0) return false;
   if (suspect_out_ == ref) suspect_out_.reset();
   return true;
 }
 
 void WorkDesk::claim_failed(const WorkRef& ref) {
+  claiming_.erase(ref);
   if (suspect_out_ == ref) suspect_out_.reset();
   give_slot();
 }
@@ -41,6 +47,7 @@ std::optional<WaitingWork> WorkDesk::next_waiting() {
   const WaitingWork work = queue->front();
   queue->pop_front();
   waiting_refs_.erase(work.ref);
+  claiming_.insert(work.ref);
   if (queue == &suspects_) suspect_out_ = work.ref;
   return work;
 }

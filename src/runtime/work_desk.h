@@ -8,7 +8,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/job_state.h"
@@ -23,6 +22,17 @@ struct WorkRef {
 
 struct WorkRefHash {
   std::size_t operator()(const WorkRef& ref) const noexcept { return ref.run.raw() * 31 + ref.activity.raw(); }
+};
+
+// One run of an item. An item may run here twice, when the first run lost its claim and is not back yet.
+struct WorkRun {
+  WorkRef ref;
+  core::WorkToken token;
+  friend bool operator==(const WorkRun&, const WorkRun&) = default;
+};
+
+struct WorkRunHash {
+  std::size_t operator()(const WorkRun& run) const noexcept { return WorkRefHash{}(run.ref) ^ run.token.raw(); }
 };
 
 // An item that waits: enough to claim it without reading it again.
@@ -44,10 +54,10 @@ class WorkDesk {
   void give_slot() { ++free_; }
   std::size_t free() const { return free_; }
 
-  void begin(const WorkRef& ref, core::WorkToken token) { running_.insert_or_assign(ref, token); }
+  void begin(const WorkRef& ref, core::WorkToken token);
   // Ends what runs under `token`; false when that item is not with a local worker (any more).
   bool end(const WorkRef& ref, core::WorkToken token);
-  bool is_running(const WorkRef& ref) const { return running_.contains(ref); }
+  bool is_running(const WorkRef& ref, core::WorkToken token) const { return running_.contains(WorkRun{ref, token}); }
   std::size_t running() const { return running_.size(); }
 
   // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps
@@ -56,6 +66,8 @@ class WorkDesk {
   void wait(const WaitingWork& work);
   // The next item to claim, if a slot is free for it.
   std::optional<WaitingWork> next_waiting();
+  // Its claim is on its way: the store may show it as ours before the reply is here.
+  bool is_claiming(const WorkRef& ref) const { return claiming_.contains(ref); }
   // True once after `wait` had to drop something: the queue must be read again from the store.
   bool take_overflow();
 
@@ -66,11 +78,12 @@ class WorkDesk {
  private:
   std::unordered_set<std::string> topics_;
   std::size_t free_ = 0;
-  std::unordered_map<WorkRef, core::WorkToken, WorkRefHash> running_;
+  std::unordered_set<WorkRun, WorkRunHash> running_;
   std::deque<WaitingWork> waiting_;
   std::deque<WaitingWork> suspects_;
   std::optional<WorkRef> suspect_out_;
   std::unordered_set<WorkRef, WorkRefHash> waiting_refs_;
+  std::unordered_set<WorkRef, WorkRefHash> claiming_;
   bool overflow_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "runtime/worker_pool.h"
 
+#include <pthread.h>
+
 #include <exception>
 #include <optional>
 
@@ -72,6 +74,7 @@ void WorkerPool::give(std::vector<Task> tasks) {
 }
 
 void WorkerPool::serve() {
+  pthread_setname_np(pthread_self(), "pawl-worker");
   std::unique_lock lock(mutex_);
   for (;;) {
     while (tasks_.empty() && !closing_) {

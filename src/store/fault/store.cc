@@ -57,6 +57,8 @@ Plan from_call(std::uint64_t number, Fault fault) {
 
 Store::Store(pawl::store::Store& inner, Options options)
     : inner_(inner), options_(std::move(options)) {}
+Store::Store(std::unique_ptr<pawl::store::Store> inner, Options options)
+    : owned_(std::move(inner)), inner_(*owned_), options_(std::move(options)) {}
 
 void Store::heal() {
   options_.plan = nullptr;

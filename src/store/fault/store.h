@@ -34,6 +34,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "store/store.h"
@@ -79,6 +80,7 @@ class Store final : public pawl::store::Store {
  public:
   // `inner` must outlive this store.
   Store(pawl::store::Store& inner, Options options);
+  Store(std::unique_ptr<pawl::store::Store> inner, Options options);
 
   std::uint64_t calls() const { return calls_; }  // commit calls so far
   std::uint64_t fired() const { return fired_; }  // of these, broken ones
@@ -107,6 +109,7 @@ class Store final : public pawl::store::Store {
   Result<std::vector<Outcome>> commit_fenced(std::span<const Operation> group);
   bool read_fails();
 
+  std::unique_ptr<pawl::store::Store> owned_;  // may be empty: the caller keeps the inner store
   pawl::store::Store& inner_;
   Options options_;
   std::atomic<std::uint64_t> calls_ = 0;

@@ -147,6 +147,10 @@ void Store::apply_queue(const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutWork>(&write)) {
       queue_.put(put->item);
+    } else if (const auto* activity = std::get_if<core::PutActivity>(&write)) {
+      // As core::apply does: what is answered is no longer work.
+      if (activity->after.ledger.has(ledger::ActivityLedger::Mark::work_done))
+        queue_.drop({bundle.entity, activity->after.seq});
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       queue_.drop({bundle.entity, drop->activity});
     } else if (std::holds_alternative<core::Sweep>(write)) {

@@ -42,6 +42,15 @@ constexpr Of write_of(const Write&) {
   return Of::job;
 }
 
+// The activity whose row a write goes to, if it does.
+std::optional<std::uint32_t> row_of(const core::Write& write) {
+  if (const auto* put = std::get_if<core::PutActivity>(&write)) return put->after.seq.raw();
+  if (const auto* put = std::get_if<core::PutRecord>(&write)) return put->after.activity.raw();
+  if (const auto* put = std::get_if<core::PutWork>(&write)) return put->item.activity.raw();
+  if (const auto* drop = std::get_if<core::DropWork>(&write)) return drop->activity.raw();
+  return std::nullopt;
+}
+
 }  // namespace
 
 Applied Writer::apply(const core::Bundle& bundle) {
@@ -52,15 +61,17 @@ Applied Writer::apply(const core::Bundle& bundle) {
                                 : apply_head(bundle, std::get<core::MailboxHead>(bundle.head));
   if (head.code != SQLITE_OK || head.outcome.kind != OutcomeKind::committed) return head;
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
+  for (const core::Write& write : bundle.writes)
+    if (std::visit([&](const auto& one) { return write_of(one) == foreign; }, write))
+      return after_write(corrupt(foreign == Of::job ? "a job's write in a mailbox bundle"
+                                                    : "a mailbox write in a job's bundle"));
+  // The rows of activities first, each put together from what the bundle says of it; then the rest, in
+  // its order: a sweep takes what stands before it.
+  Applied rows = apply_rows(bundle);
+  if (!is_done(rows)) return after_write(std::move(rows));
   for (const core::Write& write : bundle.writes) {
-    Applied applied = std::visit(
-        [&](const auto& one) {
-          if (write_of(one) == foreign)
-            return corrupt(foreign == Of::job ? "a job's write in a mailbox bundle"
-                                              : "a mailbox write in a job's bundle");
-          return apply_write(bundle, one);
-        },
-        write);
+    if (row_of(write)) continue;
+    Applied applied = std::visit([&](const auto& one) { return apply_write(bundle, one); }, write);
     if (!is_done(applied)) return after_write(std::move(applied));
   }
   return head;
@@ -158,50 +169,6 @@ Applied Writer::check_tokens(const core::Bundle& bundle) {
   return {};
 }
 
-Applied Writer::apply_write(const core::Bundle& bundle, const core::PutActivity& write) {
-  const core::Activity& to = write.after;
-  if (!write.before) {
-    const int added = sql_.new_activity.run(bundle.entity, to.seq, to.node, to.at.text(), to.parent,
-                                            to.ledger.encode(), to.status, to.code, to.opened_at,
-                                            to.closed_at, to.output);
-    if (added == Statement::failed) return failed(sql_.new_activity);
-    if (added == 0) return corrupt(format("activity {} exists already", to.seq.raw()));
-    return {};
-  }
-  const int changed = sql_.put_activity.run(bundle.entity, to.seq, write.before->encode(), to.node,
-                                            to.at.text(), to.parent, to.ledger.encode(), to.status,
-                                            to.code, to.opened_at, to.closed_at, to.output);
-  if (changed == Statement::failed) return failed(sql_.put_activity);
-  if (changed == 1) return {};
-  Rows rows = sql_.read_activity_ledger.query(bundle.entity, to.seq);
-  if (!rows.next())
-    return rows.failed() ? Applied{rows.rc(), false, {}}
-                         : corrupt(format("activity {} is missing", to.seq.raw()));
-  return corrupt(format("activity {}: ledger is {:015}, expected {}", to.seq.raw(), rows.number(0),
-                        write.before->digits()));
-}
-
-Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& write) {
-  const core::MessageRecord& to = write.after;
-  const GuidBytes guid(to.guid);
-  if (!write.before) {
-    const int added = sql_.new_record.run(bundle.entity, guid, to.activity, to.ledger.encode());
-    if (added == Statement::failed) return failed(sql_.new_record);
-    if (added == 0) return corrupt(format("message {} has a ledger already", to.guid.text()));
-    return {};
-  }
-  const int changed = sql_.put_record.run(bundle.entity, guid, write.before->encode(), to.activity,
-                                          to.ledger.encode());
-  if (changed == Statement::failed) return failed(sql_.put_record);
-  if (changed == 1) return {};
-  Rows rows = sql_.read_record_ledger.query(bundle.entity, guid);
-  if (!rows.next())
-    return rows.failed() ? Applied{rows.rc(), false, {}}
-                         : corrupt(format("message {} has no ledger", to.guid.text()));
-  return corrupt(format("message {}: ledger is {:015}, expected {}", to.guid.text(), rows.number(0),
-                        write.before->digits()));
-}
-
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutMessage& write) {
   const std::string body = core::encode(write.message.body);
   if (sql_.put_message.run(bundle.entity, GuidBytes(write.message.guid), Blob{body}) ==
@@ -226,24 +193,6 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::Consume& wri
   if (sql_.consume.run(bundle.entity, GuidBytes(write.guid)) == Statement::failed)
     return failed(sql_.consume);
   return {};
-}
-
-Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& write) {
-  const core::WorkItem& item = write.item;
-  if (item.run != bundle.entity)
-    return corrupt(format("a work item of run {} in another job's bundle", item.run.raw()));
-  const std::int64_t position = commits_ << position_bits | positions_used_++;
-  if (sql_.put_work.run(item.run, item.activity, position, item.topic, GuidBytes(item.request),
-                        item.token, item.worker, item.epoch, item.lease_until, item.runs,
-                        item.input) == Statement::failed)
-    return failed(sql_.put_work);
-  return {};
-}
-
-Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& write) {
-  const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token);
-  if (dropped == Statement::failed) return failed(sql_.drop_work);
-  return dropped == 1 ? Applied{} : stale_item(write.activity);
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write) {

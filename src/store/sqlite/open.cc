@@ -128,7 +128,9 @@ Status set_up_writer(Connection& connection, const Options& options) {
   if (done)
     done = connection.execute(full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (done) done = expect(connection, "PRAGMA synchronous", full ? "2" : "1");
-  if (done) done = connection.execute("PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY");
+  if (done)
+    done = connection.execute(
+        "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF");
   if (done) done = connection.execute(format("PRAGMA cache_size = -{}", limits::cache_kib).c_str());
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   return done;

@@ -116,6 +116,14 @@ Status Reader::read_activities(core::JobState& state) {
     activity.at = std::move(*at);
     activity.ledger = *digits;
     activity.status = static_cast<core::ActivityStatus>(status);
+    if (!rows.is_null(10)) {
+      const auto closing = ledger::MessageLedger::decode(rows.word(11));
+      const core::Guid guid = rows.guid(10);
+      if (rows.malformed())
+        return corrupt(format("the closing message of activity {} is malformed", expected));
+      if (!closing) return corrupt(format("message {}: {}", guid.text(), closing.error().detail));
+      state.put(core::MessageRecord{guid, activity.seq, *closing});
+    }
     state.put(std::move(activity));
   }
   if (rows.failed()) return error(rows);
@@ -135,9 +143,6 @@ Status Reader::read_records(core::JobState& state) {
     if (rows.malformed()) return corrupt("the row of a message ledger is malformed");
     if (!digits)
       return corrupt(format("message {}: {}", record.guid.text(), digits.error().detail));
-    if (state.find(record.activity) == nullptr)
-      return corrupt(format("message {} is of activity {}, which is missing", record.guid.text(),
-                            record.activity.raw()));
     record.ledger = *digits;
     state.put(std::move(record));
   }

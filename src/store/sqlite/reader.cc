@@ -50,12 +50,12 @@ Status Reader::prepare() {
        "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&job_, job.c_str()},
       {&activities_,
-       "SELECT seq, node, place, parent, ledger, status, code, opened_at, closed_at, output"
-       " FROM activities WHERE run = ?1 ORDER BY seq"},
+       "SELECT seq, node, place, parent, ledger, status, code, opened_at, closed_at, output,"
+       " closing_guid, closing_ledger FROM activities WHERE run = ?1 ORDER BY seq"},
       {&records_, "SELECT guid, activity, ledger FROM message_ledgers WHERE run = ?1"},
       {&work_of_,
-       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, activity FROM work"
-       " WHERE run = ?1"},
+       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, seq FROM activities"
+       " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
       {&inbox_, "SELECT guid, redeliveries, body FROM inbox WHERE run = ?1 ORDER BY id"},
       {&mailbox_,
        "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
@@ -64,9 +64,9 @@ Status Reader::prepare() {
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
        " WHERE run > ?1 AND run <= ?2 ORDER BY run LIMIT ?3"},
       {&work_,
-       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, run, activity FROM "
-       "work"
-       " WHERE (run, activity) > (?1, ?2) AND run <= ?3 ORDER BY run, activity LIMIT ?4"},
+       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, run, seq FROM activities"
+       " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
+       " ORDER BY run, seq LIMIT ?4"},
       {&list_, list.c_str()},
       {&list_namespace_, list_namespace.c_str()},
       {&list_status_, list_status.c_str()},

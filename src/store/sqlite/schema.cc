@@ -9,8 +9,7 @@ namespace {
 // Published steps are never edited: files of that version exist.
 //
 // What grows with time (activities, inbox) is keyed by a growing rowid, so that new rows go to the
-// last page; what is looked up and dropped by its run (work, message ledgers) stands in the order
-// of the run.
+// last page.
 constexpr const char* first_schema = R"sql(
 CREATE TABLE store_state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -56,6 +55,8 @@ CREATE TABLE jobs (
   reason TEXT NOT NULL);
 CREATE INDEX jobs_by_status ON jobs (status);
 
+-- One row is the whole of an instance: itself, the message that concluded it, and, while it is open, its
+-- work item. An answer takes the request's place, so the row hardly grows and its page is not split.
 CREATE TABLE activities (
   id INTEGER PRIMARY KEY,                   -- order of creation
   run INTEGER NOT NULL,
@@ -68,9 +69,24 @@ CREATE TABLE activities (
   code INTEGER NOT NULL,
   opened_at INTEGER NOT NULL,
   closed_at INTEGER NOT NULL,
-  output BLOB);
+  output BLOB,
+  closing_guid BLOB,                        -- the message that concluded it
+  closing_ledger INTEGER,
+  position INTEGER,                         -- the work item: NULL from here on when there is none
+  topic TEXT,
+  request BLOB,
+  token INTEGER,                            -- 0: nobody holds it
+  worker TEXT,
+  epoch INTEGER,                            -- of the lane's owner that holds it; 0: a remote worker
+  lease_until INTEGER,                      -- 0: no lease
+  runs INTEGER,
+  input BLOB);
 CREATE UNIQUE INDEX activities_by_run ON activities (run, seq);
-CREATE TABLE message_ledgers (
+CREATE INDEX work_by_run ON activities (run, seq) WHERE request IS NOT NULL;
+-- Most items are claimed as they are put and never enter these two.
+CREATE INDEX work_free ON activities (topic, position) WHERE token = 0;
+CREATE INDEX work_leased ON activities (topic, lease_until) WHERE token <> 0 AND epoch = 0;
+CREATE TABLE message_ledgers (              -- of messages that did not conclude their activity
   run INTEGER NOT NULL,
   guid BLOB NOT NULL,
   activity INTEGER NOT NULL,
@@ -84,23 +100,6 @@ CREATE TABLE inbox (
   redeliveries INTEGER NOT NULL,
   body BLOB NOT NULL);
 CREATE UNIQUE INDEX inbox_by_run ON inbox (run, guid);
-
-CREATE TABLE work (
-  run INTEGER NOT NULL,
-  activity INTEGER NOT NULL,
-  position INTEGER NOT NULL,                -- order of arrival, kept for life
-  topic TEXT NOT NULL,
-  request BLOB NOT NULL,
-  token INTEGER NOT NULL,                   -- 0: nobody holds it
-  worker TEXT NOT NULL,
-  epoch INTEGER NOT NULL,                   -- of the lane's owner that holds it; 0: a remote worker
-  lease_until INTEGER NOT NULL,             -- 0: no lease
-  runs INTEGER NOT NULL,
-  input BLOB,
-  PRIMARY KEY (run, activity)) WITHOUT ROWID;
--- Most items are claimed as they are put and never enter these two.
-CREATE INDEX work_free ON work (topic, position) WHERE token = 0;
-CREATE INDEX work_leased ON work (topic, lease_until) WHERE token <> 0 AND epoch = 0;
 
 CREATE TABLE mailboxes (
   run INTEGER PRIMARY KEY,
@@ -150,7 +149,9 @@ CREATE VIEW message_view AS
     m.ledger / 1000000000 % 10 AS children_spawned,
     m.ledger / 100000000 % 10 AS completion_done,
     m.ledger % 100000000 AS ordinal
-  FROM message_ledgers m LEFT JOIN jobs j ON j.run = m.run;
+  FROM (SELECT run, guid, activity, ledger FROM message_ledgers
+    UNION ALL SELECT run, closing_guid, seq, closing_ledger FROM activities WHERE closing_guid IS NOT NULL) m
+  LEFT JOIN jobs j ON j.run = m.run;
 CREATE VIEW inbox_view AS
   SELECT j.namespace, j.job_id, i.run, i.id, lower(hex(i.guid)) AS guid,
     CASE substr(i.body, 1, 1) WHEN x'00' THEN 'start' WHEN x'01' THEN 'transition'
@@ -159,11 +160,11 @@ CREATE VIEW inbox_view AS
     i.redeliveries, length(i.body) AS bytes
   FROM inbox i LEFT JOIN jobs j ON j.run = i.run;
 CREATE VIEW work_view AS
-  SELECT j.namespace, j.job_id, w.run, w.activity, w.topic, w.worker, w.token <> 0 AS claimed, w.runs,
+  SELECT j.namespace, j.job_id, w.run, w.seq AS activity, w.topic, w.worker, w.token <> 0 AS claimed, w.runs,
     CASE w.lease_until WHEN 0 THEN NULL
       ELSE strftime('%Y-%m-%d %H:%M:%f', w.lease_until / 1e6, 'unixepoch') END AS lease_until,
     lower(hex(w.request)) AS request, CAST(w.input AS TEXT) AS input
-  FROM work w LEFT JOIN jobs j ON j.run = w.run;
+  FROM activities w LEFT JOIN jobs j ON j.run = w.run WHERE w.request IS NOT NULL;
 )sql";
 
 constexpr const char* all_steps[] = {first_schema};

@@ -52,10 +52,10 @@ Status WriteStatements::prepare(Connection& connection) {
        " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
       {&put_job,
        "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
-       " semaphore = CASE WHEN ?12 IN (1, 2, 3) THEN 0 ELSE semaphore + ?6 END,"
+       " semaphore = CASE WHEN ?12 BETWEEN 1 AND 3 THEN 0 ELSE semaphore + ?6 END,"
        " completions = ?8, next_activity = ?9, status = ?12, closed_at = ?13,"
        " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason)"
-       " WHERE run = ?1 AND rev = ?2 AND (status NOT IN (1, 2, 3) OR status = ?12)"
+       " WHERE run = ?1 AND rev = ?2 AND (status NOT BETWEEN 1 AND 3 OR status = ?12)"
        " AND completions = ?4 AND next_activity = ?11"
        " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
        " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
@@ -72,15 +72,26 @@ Status WriteStatements::prepare(Connection& connection) {
        " status, semaphore, threshold, completions, next_activity, closed_at, result, reason)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '')"},
       {&read_status, "SELECT status FROM jobs WHERE run = ?1"},
+      // put_activity leaves the work item alone, end_activity takes it away; both leave a closing message
+      // that is not theirs.
       {&put_activity,
-       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = "
-       "?9,"
-       " opened_at = ?10, closed_at = ?11, output = ?12 WHERE run = ?1 AND seq = ?2 AND ledger = "
-       "?3"},
+       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
+       " opened_at = ?10, closed_at = ?11, output = ?12,"
+       " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger)"
+       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"},
+      {&end_activity,
+       "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
+       " opened_at = ?10, closed_at = ?11, output = ?12,"
+       " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger),"
+       " position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
+       " lease_until = NULL, runs = NULL, input = NULL"
+       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
+       " AND (?16 IS NULL OR token = ?16)"},
       {&new_activity,
        "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
-       " closed_at, output) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-       " ON CONFLICT DO NOTHING"},
+       " closed_at, output, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
+       " lease_until, runs, input) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+       " ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT DO NOTHING"},
       {&read_activity_ledger, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
       {&put_record,
        "UPDATE message_ledgers SET activity = ?4, ledger = ?5"
@@ -89,6 +100,11 @@ Status WriteStatements::prepare(Connection& connection) {
        "INSERT INTO message_ledgers (run, guid, activity, ledger) VALUES (?1, ?2, ?3, ?4)"
        " ON CONFLICT DO NOTHING"},
       {&read_record_ledger, "SELECT ledger FROM message_ledgers WHERE run = ?1 AND guid = ?2"},
+      {&put_closing,
+       "UPDATE activities SET closing_ledger = ?5"
+       " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
+      {&read_closing,
+       "SELECT closing_guid, closing_ledger FROM activities WHERE run = ?1 AND seq = ?2"},
   };
   const Entry messages[] = {
       {&put_message,
@@ -116,30 +132,34 @@ Status WriteStatements::prepare(Connection& connection) {
       {&drop_entry, "DELETE FROM mailbox_entries WHERE run = ?1 AND seq = ?2"},
   };
   const Entry work[] = {
+      // A second request for the same activity keeps the place of the first in the queue.
       {&put_work,
-       "INSERT INTO work (run, activity, position, topic, request, token, worker, epoch, "
-       "lease_until,"
-       " runs, input) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-       " ON CONFLICT DO UPDATE SET topic = ?4, request = ?5, token = ?6, worker = ?7, epoch = ?8,"
-       " lease_until = ?9, runs = ?10, input = ?11"},
-      {&drop_work, "DELETE FROM work WHERE run = ?1 AND activity = ?2 AND token = ?3"},
-      {&sweep_work, "DELETE FROM work WHERE run = ?1"},
+       "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
+       " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11 WHERE run = ?1 AND seq = ?2"},
+      {&drop_work,
+       "UPDATE activities SET position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
+       " lease_until = NULL, runs = NULL, input = NULL"
+       " WHERE run = ?1 AND seq = ?2 AND token = ?3"},
+      {&sweep_work,
+       "UPDATE activities INDEXED BY work_by_run SET position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
+       " lease_until = NULL, runs = NULL, input = NULL"
+       " WHERE run = ?1 AND request IS NOT NULL"},
       {&read_work_item,
-       "SELECT topic, request, token, worker, epoch, lease_until, runs, input FROM work"
-       " WHERE run = ?1 AND activity = ?2"},
+       "SELECT topic, request, token, worker, epoch, lease_until, runs, input FROM activities"
+       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
       {&claim_work,
-       "UPDATE work SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7"
-       " WHERE run = ?1 AND activity = ?2"},
+       "UPDATE activities SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7"
+       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
       {&extend_work,
-       "UPDATE work SET lease_until = ?4 WHERE run = ?1 AND activity = ?2 AND token = ?3"},
+       "UPDATE activities SET lease_until = ?4 WHERE run = ?1 AND seq = ?2 AND token = ?3"},
       {&release_work,
-       "UPDATE work SET token = 0, worker = '', epoch = 0, lease_until = 0"
-       " WHERE run = ?1 AND activity = ?2 AND token = ?3"},
+       "UPDATE activities SET token = 0, worker = '', epoch = 0, lease_until = 0"
+       " WHERE run = ?1 AND seq = ?2 AND token = ?3"},
       {&find_free_work,
-       "SELECT position, run, activity FROM work WHERE topic = ?1 AND token = 0"
+       "SELECT position, run, seq FROM activities WHERE topic = ?1 AND token = 0"
        " ORDER BY position LIMIT ?2"},
       {&find_expired_work,
-       "SELECT position, run, activity FROM work WHERE topic = ?1 AND token <> 0 AND epoch = 0"
+       "SELECT position, run, seq FROM activities WHERE topic = ?1 AND token <> 0 AND epoch = 0"
        " AND lease_until <= ?3 ORDER BY position LIMIT ?2"},
   };
   auto prepared = prepare_all(connection, frame);

@@ -16,13 +16,14 @@ struct WriteStatements {
   Statement read_lane, put_next_run, take_lane, free_lane, read_pool, last_lane, put_pool, put_lane;
   // Jobs.
   Statement step_job, put_job, read_guard, put_start_key, find_start_key, put_new_job, read_status;
-  Statement put_activity, new_activity, read_activity_ledger, put_record, new_record;
-  Statement read_record_ledger;
+  Statement put_activity, end_activity, new_activity, read_activity_ledger, put_record, new_record;
+  Statement read_record_ledger, put_closing, read_closing;
   // Messages.
   Statement put_message, count_redelivery, consume, read_redeliveries, sweep_inbox;
   Statement read_source, put_source;
   // Work.
-  Statement put_work, drop_work, sweep_work, read_work_item, claim_work, extend_work, release_work;
+  Statement put_work, drop_work, sweep_work, read_work_item, claim_work, extend_work,
+      release_work;
   Statement find_free_work, find_expired_work;
   // Mailboxes.
   Statement step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -84,6 +85,22 @@ class Writer {
   Applied refused_head(const core::Bundle& bundle, const core::JobHead& head);
   Applied refused_entity(const core::Bundle& bundle);
   Applied check_tokens(const core::Bundle& bundle);
+  // What a bundle says of one activity: it is one row, so mostly one statement.
+  struct ActivityWrites {
+    const core::PutActivity* activity = nullptr;
+    const core::PutWork* work = nullptr;
+    const core::DropWork* drop = nullptr;
+    const core::PutRecord* closing = nullptr;
+  };
+  struct Part {
+    std::uint32_t seq;
+    std::size_t index;  // in the bundle's writes
+  };
+  Applied apply_rows(const core::Bundle& bundle);
+  Applied apply_row(const core::Bundle& bundle, std::span<const Part> parts);
+  Applied put_row(const core::Bundle& bundle, const ActivityWrites& writes);
+  Applied refused_row(const core::Bundle& bundle, const ActivityWrites& writes);
+  Result<bool> is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of);
   Applied apply_write(const core::Bundle& bundle, const core::PutActivity& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutRecord& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutMessage& write);
@@ -134,6 +151,7 @@ class Writer {
   int lane_code_ = SQLITE_OK;
   std::int64_t commits_ = 0;
   std::int64_t positions_used_ = 0;
+  std::vector<Part> parts_;  // of the bundle at hand
 
   // Of this process.
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took

@@ -1,0 +1,44 @@
+// The boundary loop: a fault at every commit of every scenario, then at every pair.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/faults.h"
+#include "sim/scenario.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+struct Setting {
+  core::Fusion fusion = core::Fusion::on;
+  std::uint32_t engines = 1;
+};
+// One engine or two, every step alone or fused.
+const std::vector<Setting>& all_settings();
+
+WorldOptions options_for(const Setting& setting);
+
+struct Failure {
+  Violation violation;
+  std::string command;  // repeats it
+};
+std::string command_for(const Scenario& scenario, const Setting& setting, const std::vector<PlannedFault>& faults);
+
+struct Tally {
+  std::uint64_t runs = 0;
+  std::uint64_t boundaries = 0;  // commit calls of the runs without a fault
+  std::uint64_t fired = 0;       // broken commit calls
+  std::uint64_t crashes = 0;
+  std::optional<Failure> failure;
+};
+
+inline constexpr std::uint32_t calls_until_healed = 4;  // below limits::reentries_max
+
+// Both stop at the first failure. A run whose faults did not all fire is a failure as well.
+void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally);
+void break_every_pair(const Scenario& scenario, const Setting& setting, Tally& tally);
+
+}  // namespace pawl::sim

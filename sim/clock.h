@@ -1,0 +1,44 @@
+// Virtual time. One VirtualClock for the whole world (the store reads it); each engine sees it through an
+// EngineClock of its own, which may run fast or slow and shows another time of day.
+#pragma once
+
+#include "base/clock.h"
+
+namespace pawl::sim {
+
+class VirtualClock final : public Clock {
+ public:
+  Instant now() const override { return Instant::from_micros(1'700'000'000'000'000) + at_; }
+  Duration monotonic() const override { return at_; }
+  void set(Duration at) { at_ = at; }
+
+ private:
+  Duration at_{0};
+};
+
+class EngineClock final : public Clock {
+ public:
+  struct Error {
+    std::int64_t drift_ppm = 0;  // of its monotonic time: 50,000 gains 5 %
+    Duration monotonic_offset{0};
+    Duration wall_offset{0};
+  };
+  EngineClock(const VirtualClock& base, Error error) : base_(base), error_(error) {}
+
+  Instant now() const override { return base_.now() + error_.wall_offset; }
+  Duration monotonic() const override {
+    const std::int64_t at = base_.monotonic().count();
+    return Duration(at + at * error_.drift_ppm / 1'000'000) + error_.monotonic_offset;
+  }
+  // When the world's clock will have reached this engine's `own` time; at least `own` on this clock.
+  Duration world_time_of(Duration own) const {
+    const std::int64_t shown = (own - error_.monotonic_offset).count();
+    return Duration(shown * 1'000'000 / (1'000'000 + error_.drift_ppm) + 1);
+  }
+
+ private:
+  const VirtualClock& base_;
+  const Error error_;
+};
+
+}  // namespace pawl::sim

@@ -1,0 +1,174 @@
+// sim: runs the simulator for as long as you like. Without arguments: 10,000 seeds.
+//
+//   sim --seeds N --first-seed S --time T     random worlds, N of them or for T seconds
+//   sim --boundaries [--scenario name]        a fault at every commit
+//   sim --pairs [--scenario name]             at every pair of commits, small scenarios
+//   sim --explore                             every interleaving of a small protocol
+//   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]...   one run
+//
+// On failure it prints the command that repeats it and exits with 1; with 2 when it does not understand you.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "sim/boundaries.h"
+#include "sim/swarm.h"
+
+namespace pawl::sim {
+namespace {
+
+struct Arguments {
+  std::uint64_t seeds = 10'000;
+  std::uint64_t first_seed = 1;
+  std::uint64_t seconds = 0;  // 0: as many seeds as asked for
+  std::string scenario;
+  bool boundaries = false;
+  bool pairs = false;
+  bool explore = false;
+  bool verbose = false;
+  Setting setting;
+  std::vector<PlannedFault> faults;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int fail(const Failure& failure) {
+  std::printf("FAILED (%s): %s\nrepeat it with:\n  %s\n", failure.violation.oracle.c_str(),
+              failure.violation.detail.c_str(), failure.command.c_str());
+  return 1;
+}
+
+std::optional<PlannedFault> parse_fault(const std::string& text) {
+  const auto colon = text.find(':');
+  const auto second = text.find(':', colon + 1);
+  if (colon == std::string::npos || second == std::string::npos) return std::nullopt;
+  for (const FaultKind kind : all_fault_kinds)
+    if (text.substr(0, colon) == name_of(kind))
+      return PlannedFault{kind, std::strtoull(text.c_str() + colon + 1, nullptr, 10),
+                          static_cast<std::uint32_t>(std::strtoul(text.c_str() + second + 1, nullptr, 10))};
+  return std::nullopt;
+}
+
+std::optional<Arguments> parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--boundaries") { arguments.boundaries = true; continue; }
+    if (name == "--pairs") { arguments.pairs = true; continue; }
+    if (name == "--explore") { arguments.explore = true; continue; }
+    if (name == "--verbose") { arguments.verbose = true; continue; }
+    if (i + 1 == argc) return std::nullopt;
+    const std::string value = argv[++i];
+    if (name == "--seeds") arguments.seeds = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--first-seed") arguments.first_seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--time") arguments.seconds = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--scenario") arguments.scenario = value;
+    else if (name == "--engines") arguments.setting.engines = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+    else if (name == "--fusion") arguments.setting.fusion = value == "off" ? core::Fusion::off : core::Fusion::on;
+    else if (name == "--fault") {
+      const auto fault = parse_fault(value);
+      if (!fault) return std::nullopt;
+      arguments.faults.push_back(*fault);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr) return std::nullopt;
+  return arguments;
+}
+
+int run_loops(const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  Tally total;
+  for (const Scenario& scenario : all_scenarios()) {
+    if (!arguments.scenario.empty() && scenario.name != arguments.scenario) continue;
+    if (arguments.pairs && !scenario.small) continue;
+    Tally tally;
+    for (const Setting& setting : all_settings()) {
+      // Pairs: two engines only where a run is short, which is where all steps are fused.
+      if (arguments.pairs && setting.engines == 2 && setting.fusion == core::Fusion::off) continue;
+      if (arguments.pairs) break_every_pair(scenario, setting, tally);
+      else break_every_call(scenario, setting, tally);
+      if (tally.failure) return fail(*tally.failure);
+    }
+    std::printf("%-20s %6llu boundaries %8llu runs %8llu faults fired\n", scenario.name.c_str(),
+                static_cast<unsigned long long>(tally.boundaries), static_cast<unsigned long long>(tally.runs),
+                static_cast<unsigned long long>(tally.fired));
+    std::fflush(stdout);
+    total.boundaries += tally.boundaries;
+    total.runs += tally.runs;
+    total.fired += tally.fired;
+    total.crashes += tally.crashes;
+  }
+  std::printf("%s: %llu boundaries, %llu runs, %llu faults fired, %llu crashes, no violation, %.1f s\n",
+              arguments.pairs ? "pairs" : "single faults", static_cast<unsigned long long>(total.boundaries),
+              static_cast<unsigned long long>(total.runs), static_cast<unsigned long long>(total.fired),
+              static_cast<unsigned long long>(total.crashes), seconds_since(start));
+  return total.runs > 0 ? 0 : 2;
+}
+
+int run_one(const Arguments& arguments) {
+  WorldOptions options = options_for(arguments.setting);
+  options.planned = arguments.faults;
+  const Scenario& scenario = *find_scenario(arguments.scenario);
+  const WorldReport report = run_world(scenario, options);
+  std::printf("%s: %llu commit calls (%llu until the end), %llu broken, %llu bundles of at most %llu rows, %llu runs of activities\n",
+              scenario.name.c_str(), static_cast<unsigned long long>(report.calls),
+              static_cast<unsigned long long>(report.calls_to_end), static_cast<unsigned long long>(report.fired),
+              static_cast<unsigned long long>(report.bundles), static_cast<unsigned long long>(report.rows_max),
+              static_cast<unsigned long long>(report.runs));
+  for (const auto& [job, text] : report.canonical) std::printf("  %s: %s\n", job.c_str(), text.c_str());
+  if (report.violation) return fail({*report.violation, command_for(scenario, arguments.setting, arguments.faults)});
+  return 0;
+}
+
+int run_swarm(const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  const bool show = isatty(STDERR_FILENO) != 0 || arguments.verbose;
+  SwarmTally tally;
+  for (std::uint64_t i = 0;; ++i) {
+    const bool enough = arguments.seconds > 0 ? seconds_since(start) >= static_cast<double>(arguments.seconds)
+                                              : i >= arguments.seeds;
+    if (enough) break;
+    run_seed(arguments.first_seed + i, tally);
+    if (tally.failure) return fail(*tally.failure);
+    if (show && i % 1000 == 999)
+      std::fprintf(stderr, "\r%llu seeds, %.0f s", static_cast<unsigned long long>(tally.seeds), seconds_since(start));
+  }
+  if (show) std::fprintf(stderr, "\n");
+  std::printf("swarm: %llu seeds from %llu (%llu run twice, same trace), %llu jobs, %llu runs of activities, %llu commits, "
+              "%llu broken, %llu crashes, %llu reads failed, %.1f simulated hours, no violation, %.1f s\n",
+              static_cast<unsigned long long>(tally.seeds), static_cast<unsigned long long>(arguments.first_seed),
+              static_cast<unsigned long long>(tally.repeated), static_cast<unsigned long long>(tally.jobs),
+              static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.commits),
+              static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
+              static_cast<unsigned long long>(tally.reads_failed),
+              static_cast<double>(tally.simulated.count()) / 3.6e9, seconds_since(start));
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  const auto arguments = parse(argc, argv);
+  if (!arguments) {
+    std::fprintf(stderr, "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
+                         "       sim --boundaries | --pairs [--scenario NAME]\n"
+                         "       sim --explore\n"
+                         "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault KIND:FIRST:CALLS]...\n");
+    return 2;
+  }
+  if (arguments->boundaries || arguments->pairs) return run_loops(*arguments);
+  if (!arguments->scenario.empty()) return run_one(*arguments);
+  return run_swarm(*arguments);
+}
+
+}  // namespace
+}  // namespace pawl::sim
+
+int main(int argc, char** argv) { return pawl::sim::run(argc, argv); }

@@ -1,0 +1,152 @@
+#include <memory>
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "sim/scenario.h"
+#include "sim/trace.h"
+
+namespace pawl::sim {
+
+namespace {
+
+using core::ReplyStatus;
+
+// The graphs of all scenarios; a topic is "graph.activity", so behaviours are set per node.
+class Builder {
+ public:
+  explicit Builder(std::string graph) : graph_(graph), builder_(graph) { builder_.trigger("t"); }
+  Builder& worker(const std::string& name, const std::string& after,
+                  Condition when = Condition::always()) {
+    builder_.worker(name, graph_ + "." + name).after(after, std::move(when));
+    return *this;
+  }
+  Builder& result_of(const std::string& name) {
+    builder_.result_of(name);
+    return *this;
+  }
+  void deploy(runtime::GraphCatalog& catalog) {
+    auto graph = builder_.build();
+    invariant(graph.ok(), "a scenario's graph is valid");
+    invariant(catalog.add(std::move(*graph)).ok(), "a scenario's graph is new");
+  }
+
+ private:
+  std::string graph_;
+  GraphBuilder builder_;
+};
+
+void deploy_all(runtime::GraphCatalog& catalog) {
+  Builder("only").deploy(catalog);
+  Builder("chain").worker("a", "t").worker("b", "a").deploy(catalog);
+  Builder("fan").worker("a", "t").worker("b", "t").worker("c", "t").deploy(catalog);
+  Builder("fan_chain")
+      .worker("a", "t")
+      .worker("b", "t")
+      .worker("a2", "a")
+      .worker("b2", "b")
+      .worker("b3", "b2")
+      .result_of("b3")
+      .deploy(catalog);
+  Builder("caught")
+      .worker("a", "t")
+      .worker("ok", "a")
+      .worker("refund", "a", Condition::code(402))
+      .worker("note", "refund")
+      .deploy(catalog);
+  Builder("uncaught").worker("a", "t").worker("b", "t").worker("c", "b").deploy(catalog);
+  Builder("pending").worker("a", "t").worker("b", "a").deploy(catalog);
+  Builder("twice").worker("a", "t").worker("b", "a").deploy(catalog);
+  Builder("late").worker("a", "t").worker("b", "t").worker("c", "a").deploy(catalog);
+  Builder deep("deep");
+  for (int i = 0; i < 24; ++i)
+    deep.worker(format("s{}", i), i == 0 ? std::string("t") : format("s{}", i - 1));
+  deep.deploy(catalog);
+  Builder("remote").worker("a", "t").worker("b", "a").deploy(catalog);
+  Builder("poison").worker("a", "t").deploy(catalog);
+}
+
+std::map<std::string, Behaviour> all_behaviours() {
+  std::map<std::string, Behaviour> all;
+  all["caught.a"] = {.status = ReplyStatus::error, .code = 402};
+  all["uncaught.a"] = {.status = ReplyStatus::error, .code = 500};
+  all["pending.a"] = {.pendings = 3};
+  all["twice.a"] = {.pendings = 1, .answers_twice = true};
+  all["twice.b"] = {.answers_twice = true};
+  all["late.a"] = {.answers_late = true};
+  all["late.b"] = {.status = ReplyStatus::error, .code = 500, .answers_late = true};
+  all["remote.a"] = {.pendings = 1, .remote = true};
+  all["remote.b"] = {.answers_twice = true, .remote = true};
+  all["poison.a"] = {.kills_engine = true};
+  return all;
+}
+
+WantedJob job(std::string id, std::string graph, std::uint32_t submits = 1,
+              std::string name_space = "default") {
+  return {.name_space = std::move(name_space),
+          .id = std::move(id),
+          .graph = std::move(graph),
+          .submits = submits};
+}
+
+std::vector<Scenario> build_all() {
+  // Lives as long as the program: engines of every scenario hold references to it.
+  static runtime::GraphCatalog catalog;
+  deploy_all(catalog);
+  std::vector<Scenario> all;
+  const auto add = [&](std::string name, std::vector<WantedJob> jobs, bool small = false) {
+    Scenario scenario;
+    scenario.name = std::move(name);
+    scenario.graphs = &catalog;
+    scenario.behaviours = all_behaviours();
+    scenario.jobs = std::move(jobs);
+    scenario.small = small;
+    all.push_back(std::move(scenario));
+  };
+  add("trigger_only", {job("j", "only")}, true);
+  add("chain", {job("j", "chain")}, true);
+  add("fan_out", {job("j", "fan")}, true);
+  add("fan_out_then_chain", {job("j", "fan_chain")});
+  add("caught_error", {job("j", "caught")}, true);
+  add("uncaught_error", {job("j", "uncaught")}, true);
+  add("pending", {job("j", "pending")}, true);
+  add("duplicate_answers", {job("j", "twice")}, true);
+  add("late_answers", {job("j", "late")});
+  add("same_id", {job("j", "chain", 3), job("k", "chain", 2)});
+  add("two_tenants", {job("j", "chain", 1, "left"), job("j", "caught", 1, "right")});
+  add("deep_chain", {job("j", "deep")});
+  add("remote_worker", {job("j", "remote")}, true);
+  add("mixed", {job("a", "fan_chain"), job("b", "caught"), job("c", "uncaught"),
+                job("d", "pending"), job("e", "twice"), job("f", "remote"), job("g", "only")});
+  add("poison", {job("good", "chain"), job("bad", "poison")});
+  all.back().poisoned = true;
+  return all;
+}
+
+}  // namespace
+
+const Behaviour& Scenario::behaviour(const std::string& topic) const {
+  static const Behaviour succeeds;
+  const auto found = behaviours.find(topic);
+  return found == behaviours.end() ? succeeds : found->second;
+}
+
+Payload reply_data(const std::string& topic, std::string_view input, const Behaviour& behaviour,
+                   std::optional<std::uint32_t> pending) {
+  std::string text = format("\"{}{}:{:016x}\"", topic, pending ? format("#{}", *pending) : "",
+                            hash_of(input) ^ hash_of(topic));
+  text.append(behaviour.padding, ' ');
+  return Payload(std::move(text));
+}
+
+const std::vector<Scenario>& all_scenarios() {
+  static const std::vector<Scenario> all = build_all();
+  return all;
+}
+
+const Scenario* find_scenario(const std::string& name) {
+  for (const Scenario& scenario : all_scenarios())
+    if (scenario.name == name) return &scenario;
+  return nullptr;
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,140 @@
+#include "sim/swarm.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+
+namespace pawl::sim {
+
+namespace {
+
+using core::ReplyStatus;
+
+class Drawer {
+ public:
+  Drawer(SwarmCase& drawn, std::uint64_t seed) : case_(drawn), random_(Random::mix(seed) ^ 0x5357'41524dULL) {}
+
+  void draw() {
+    const std::uint64_t size = random_.below(100);
+    jobs_ = 1 + (size < 70 ? random_.below(4) : size < 97 ? random_.below(20) : random_.below(200));
+    const std::uint64_t graphs = 1 + random_.below(3);
+    for (std::uint64_t i = 0; i < graphs; ++i) draw_graph(format("g{}", i));
+    for (std::uint64_t i = 0; i < jobs_; ++i) draw_job(i, graphs);
+    draw_options();
+    case_.scenario.name = "swarm";
+    case_.scenario.graphs = &case_.graphs;
+  }
+
+ private:
+  bool chance(std::uint64_t percent) { return random_.below(100) < percent; }
+
+  void draw_graph(const std::string& name) {
+    GraphBuilder builder(name);
+    builder.trigger("t");
+    const std::uint64_t nodes = random_.below(jobs_ > 20 ? 4 : 9);
+    std::vector<std::string> names = {"t"};
+    for (std::uint64_t i = 0; i < nodes; ++i) {
+      const std::string node = format("n{}", i);
+      const std::string parent = chance(40) ? names.back() : names[random_.below(names.size())];
+      Condition when = Condition::always();
+      if (parent != "t" && chance(20)) when = chance(50) ? Condition::code(402) : Condition::error();
+      const std::string topic = name + "." + node;
+      builder.worker(node, topic).after(parent, when);
+      case_.scenario.behaviours[topic] = draw_behaviour(nodes);
+      names.push_back(node);
+    }
+    if (nodes == 1 && chance(50)) builder.result_of("n0");
+    auto graph = builder.build();
+    invariant(graph.ok(), "a drawn graph is valid");
+    invariant(case_.graphs.add(std::move(*graph)).ok(), "a drawn graph is new");
+  }
+
+  Behaviour draw_behaviour(std::uint64_t nodes) {
+    Behaviour behaviour;
+    if (chance(15)) {
+      behaviour.status = ReplyStatus::error;
+      behaviour.code = chance(60) ? 402 : 500;
+    }
+    if (nodes <= 5 && chance(15)) behaviour.pendings = 1 + static_cast<std::uint32_t>(random_.below(3));
+    behaviour.answers_twice = chance(10);
+    behaviour.answers_late = chance(10);
+    behaviour.remote = chance(10);
+    if (chance(10)) behaviour.padding = random_.below(4000);
+    return behaviour;
+  }
+
+  void draw_job(std::uint64_t index, std::uint64_t graphs) {
+    WantedJob job;
+    job.id = format("j{}", index / (chance(20) ? 2 : 1));
+    job.name_space = format("tenant{}", index % 3);
+    job.graph = format("g{}", random_.below(graphs));
+    job.submits = chance(10) ? 2 : 1;
+    job.at = Duration(static_cast<std::int64_t>(random_.below(20'000)));
+    const bool taken = std::any_of(case_.scenario.jobs.begin(), case_.scenario.jobs.end(), [&](const WantedJob& other) {
+      return other.id == job.id && other.name_space == job.name_space;
+    });
+    if (!taken) case_.scenario.jobs.push_back(job);
+  }
+
+  void draw_options() {
+    WorldOptions& options = case_.options;
+    options.seed = random_.next();
+    options.engines = 1 + static_cast<std::uint32_t>(random_.below(5));
+    options.lanes = 1 + static_cast<std::uint32_t>(random_.below(4));
+    options.slots = 1 + static_cast<std::uint32_t>(random_.below(6));
+    options.fusion = chance(70) ? core::Fusion::on : core::Fusion::off;
+    options.lease = std::chrono::milliseconds(chance(50) ? 20 + random_.below(200) : 1000 + random_.below(9000));
+    options.hot_jobs_max = chance(30) ? random_.below(4) : 1000;
+    options.bundles_per_group_max = chance(30) ? 1 + random_.below(4) : 1024;
+    options.new_name_at_restart = chance(50);
+    options.drift_ppm_max = chance(50) ? static_cast<std::int64_t>(random_.below(50'000)) : 0;
+    options.latency_max = Duration(static_cast<std::int64_t>(10 + random_.below(2'000)));
+    const auto work_max = static_cast<std::uint64_t>(options.lease.count()) * (chance(10) ? 2 : 1) / (chance(60) ? 20 : 1);
+    options.work_max = Duration(static_cast<std::int64_t>(10 + random_.below(std::min<std::uint64_t>(work_max, 2'000'000))));
+    for (std::uint32_t& rate : options.rates.per_thousand)
+      if (chance(40)) rate = static_cast<std::uint32_t>(1 + random_.below(40));
+    if (chance(30)) options.rates.read_failures_per_thousand = static_cast<std::uint32_t>(1 + random_.below(100));
+    if (chance(40)) options.rates.pauses_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
+    if (chance(40)) options.rates.crashes_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
+    options.rates.budget = static_cast<std::uint32_t>(1 + random_.below(chance(50) ? 4 : 40));
+    // Many faults may enter a message often without any fault of its own: then it must not be parked.
+    options.reentries_max = options.rates.budget <= 4 ? limits::reentries_max : 500;
+    options.heal_at = options.lease * static_cast<std::int64_t>(2 + random_.below(6));
+  }
+
+  SwarmCase& case_;
+  Random random_;
+  std::uint64_t jobs_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed) {
+  auto drawn = std::make_unique<SwarmCase>();
+  Drawer(*drawn, seed).draw();
+  return drawn;
+}
+
+void run_seed(std::uint64_t seed, SwarmTally& tally) {
+  const auto drawn = draw_case(seed);
+  WorldReport report = run_world(drawn->scenario, drawn->options);
+  ++tally.seeds;
+  tally.jobs += drawn->scenario.jobs.size();
+  tally.commits += report.calls;
+  tally.fired += report.fired;
+  tally.crashes += report.crashes;
+  tally.reads_failed += report.reads_failed;
+  tally.runs += report.runs;
+  tally.simulated += report.took;
+  if (!report.violation && seed % repeat_one_in == 0) {
+    ++tally.repeated;
+    const auto again = run_world(drawn->scenario, drawn->options);
+    if (again.trace != report.trace)
+      report.violation = Violation{"determinism", format("trace {:016x}, then {:016x}", report.trace, again.trace)};
+  }
+  if (report.violation)
+    tally.failure = Failure{*report.violation, format("build/release/sim/sim --seeds 1 --first-seed {}", seed)};
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,40 @@
+// Swarm: each seed draws a whole world: graphs, jobs, engines, clocks, and its own mix of faults.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/boundaries.h"
+#include "sim/scenario.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+struct SwarmCase {
+  runtime::GraphCatalog graphs;
+  Scenario scenario;
+  WorldOptions options;
+};
+std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed);
+
+struct SwarmTally {
+  std::uint64_t seeds = 0;
+  std::uint64_t repeated = 0;  // run twice, to compare their traces
+  std::uint64_t jobs = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t fired = 0;
+  std::uint64_t crashes = 0;
+  std::uint64_t reads_failed = 0;
+  std::uint64_t runs = 0;          // of activities
+  Duration simulated{0};
+  std::optional<Failure> failure;
+};
+
+inline constexpr std::uint64_t repeat_one_in = 20;
+
+// Runs one seed; every twentieth twice.
+void run_seed(std::uint64_t seed, SwarmTally& tally);
+
+}  // namespace pawl::sim

@@ -1,0 +1,212 @@
+// The bundles: each write against the shadow, then the whole job.
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "sim/watch_store.h"
+
+namespace pawl::sim {
+
+namespace {
+
+// The digits of the rules, read here by plain arithmetic: not with the code under test.
+constexpr std::uint64_t position(std::uint64_t ledger, int from_left) {
+  for (int i = 15; i > from_left; --i) ledger /= 10;
+  return ledger % 10;
+}
+constexpr std::uint64_t attempts(std::uint64_t ledger) { return ledger / 1'000'000'000'000; }
+constexpr std::uint64_t low8(std::uint64_t ledger) { return ledger % 100'000'000; }
+constexpr bool leg1_complete(std::uint64_t ledger) { return position(ledger, 4) != 0; }
+constexpr bool work_done(std::uint64_t ledger) { return position(ledger, 5) != 0; }
+constexpr bool spawned(std::uint64_t ledger) { return position(ledger, 6) != 0; }
+
+bool closed(core::JobStatus status) {
+  return status == core::JobStatus::completed || status == core::JobStatus::failed ||
+         status == core::JobStatus::interrupted;
+}
+
+const char* regress(std::uint64_t before, std::uint64_t after) {
+  for (int at = 4; at <= 7; ++at) {
+    if (position(after, at) > 1) return "a mark is set twice";
+    if (position(after, at) < position(before, at)) return "a mark is taken back";
+  }
+  if (attempts(after) < attempts(before)) return "attempts fall";
+  return nullptr;
+}
+
+}  // namespace
+
+void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome) {
+  if (outcome.kind != store::OutcomeKind::committed) return;
+  check_owner(core::lane_of(bundle.entity), bundle.epoch, "a bundle was applied");
+  ShadowJob* found = find(bundle.entity);
+  if (found == nullptr) return verdict_.fail("invented", "a bundle for a job that does not exist");
+  ShadowJob& job = *found;
+  if (bundle.rev_before.raw() != job.rev)
+    fail(job, "rev", format("a bundle made for rev {} was applied", bundle.rev_before.raw()));
+  ++job.rev;
+  ++figures_.bundles;
+  figures_.rows_max = std::max<std::uint64_t>(figures_.rows_max, bundle.writes.size() + 1);
+
+  const auto& head = std::get<core::JobHead>(bundle.head);
+  if (closed(job.status) && head.status != job.status) fail(job, "marks", "a closed job changed its status");
+  job.status = head.status;
+  if (head.semaphore) job.semaphore += head.semaphore->delta;
+  if (closed(job.status)) job.semaphore = 0;
+  if (head.completions < job.completions || head.completions > 1 || (head.completions == 1 && !closed(job.status)))
+    fail(job, "completion", format("completion tasks went from {} to {}", job.completions, head.completions));
+  job.completions = head.completions;
+  count(job);
+  for (const core::Write& one : bundle.writes)
+    std::visit([&](const auto& w) { write(job, bundle, w); }, one);
+  // Last, since a message may be consumed by the bundle whose other writes serve it.
+  for (const core::Write& one : bundle.writes)
+    if (const auto* w = std::get_if<core::Consume>(&one)) consume(job, w->guid);
+  check_obligations(job);
+  check_carriers(job);
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActivity& put) {
+  const std::uint32_t seq = put.after.seq.raw();
+  const std::uint64_t after = put.after.ledger.encode();
+  const bool is_new = !job.activities.contains(seq);
+  ShadowActivity& activity = job.activities[seq];
+  if (is_new) {
+    activity.node = put.after.node;
+    activity.at = std::string(put.after.at.text());
+    for (const auto& [other_seq, other] : job.activities)
+      if (other_seq != seq && other.node == activity.node && other.at == activity.at)
+        fail(job, "marks", format("two instances stand at {}", activity.at));
+  }
+  if (const char* why = regress(activity.ledger, after))
+    fail(job, "marks", format("activity {}: {} ({:015} to {:015})", seq, why, activity.ledger, after));
+  if (low8(after) < low8(activity.ledger)) fail(job, "marks", format("entries of activity {} fall", seq));
+  if (work_done(after) && !work_done(activity.ledger)) {
+    const bool trigger = seq == 0;
+    const Journal::Request* request = trigger ? nullptr : journal_.find(activity.request);
+    const bool real = trigger ? put.after.output.view() == job.input
+                              : request != nullptr && request->outputs.contains(put.after.output.str());
+    if (!real) fail(job, "invented", format("activity {} ended with an output that no run produced", seq));
+  }
+  activity.ledger = after;
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecord& put) {
+  const std::uint64_t after = put.after.ledger.encode();
+  const auto known = job.records.find(put.after.guid);
+  const core::Guid start = core::Guid::of_run(job.run).derive(core::Guid::Purpose::start, 0);
+  if (known == job.records.end()) {
+    if (put.after.guid != start && !journal_.produced(put.after.guid))
+      fail(job, "invented", "a message was entered that nobody sent");
+    for (const auto& [guid, other] : job.records)
+      if (other.activity == put.after.activity.raw() && low8(other.ledger) == low8(after))
+        fail(job, "marks", format("two messages of activity {} have the ordinal {}", other.activity, low8(after)));
+  }
+  ShadowRecord& record = job.records[put.after.guid];
+  const std::uint64_t before = known == job.records.end() ? low8(after) : record.ledger;
+  if (const char* why = regress(before, after)) fail(job, "marks", format("message: {} ({:015} to {:015})", why, before, after));
+  if (low8(before) != low8(after)) fail(job, "marks", "an ordinal changed");
+  const auto activity = job.activities.find(put.after.activity.raw());
+  if (activity == job.activities.end() || low8(activity->second.ledger) < low8(after))
+    fail(job, "marks", format("a message has the ordinal {}, beyond its activity's entries", low8(after)));
+  record = {put.after.activity.raw(), after};
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessage& put) {
+  const bool transition = std::holds_alternative<core::Transition>(put.message.body);
+  if (transition && !job.sent.insert(put.message.guid).second) fail(job, "messages", "a transition was sent twice");
+  job.inbox.emplace(put.message.guid, put.message);
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork& put) {
+  const std::uint32_t seq = put.item.activity.raw();
+  ShadowActivity& activity = job.activities[seq];
+  const bool known = job.work.contains(seq) || activity.request != core::Guid{};
+  if (known) fail(job, "messages", format("work of activity {} was enqueued twice", seq));
+  activity.request = put.item.request;
+  job.work[seq] = {put.item.token.raw(), put.item.epoch != core::Epoch(0), put.item.lease_until};
+  if (put.item.token != core::WorkToken(0)) handed_out_.insert({put.item.request, put.item.token});
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork& drop) {
+  const auto work = job.work.find(drop.activity.raw());
+  if (work == job.work.end() || work->second.token != drop.token.raw())
+    return fail(job, "token", format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
+  job.work.erase(work);
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::Sweep& sweep) {
+  if (!closed(job.status)) fail(job, "messages", "a running job's messages were swept");
+  std::erase_if(job.inbox, [&](const auto& row) { return row.first != sweep.keep; });
+  job.work.clear();
+}
+
+bool WatchStore::served(const ShadowJob& job, const core::Message& message) const {
+  if (closed(job.status)) return true;
+  if (const auto* transition = std::get_if<core::Transition>(&message.body))
+    return std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
+      return row.second.node == transition->node && row.second.at == transition->at.text() &&
+             leg1_complete(row.second.ledger);
+    });
+  const auto record = job.records.find(message.guid);
+  if (record != job.records.end()) return spawned(record->second.ledger);
+  const auto* response = std::get_if<core::Response>(&message.body);
+  if (response == nullptr) return false;  // the start message is never refused
+  const auto activity = job.activities.find(response->activity.raw());
+  return activity != job.activities.end() && work_done(activity->second.ledger);  // late
+}
+
+void WatchStore::consume(ShadowJob& job, const core::Guid& guid) {
+  const auto message = job.inbox.find(guid);
+  if (message == job.inbox.end()) return;  // swept, or consumed by somebody faster
+  if (!served(job, message->second)) fail(job, "messages", "a message was consumed before it was served");
+  const auto record = job.records.find(guid);
+  const bool closer = record != job.records.end() && position(record->second.ledger, 4) == 1;
+  if (closer && position(record->second.ledger, 7) == 0)
+    fail(job, "completion", "the message that closed the job was consumed before the completion tasks");
+  job.inbox.erase(message);
+}
+
+void WatchStore::check_obligations(const ShadowJob& job) {
+  if (closed(job.status)) return;
+  std::int64_t open = job.activities.empty() ? 1 : 0;  // the trigger to come
+  for (const auto& [seq, activity] : job.activities)
+    if (!spawned(activity.ledger)) ++open;
+  for (const auto& [guid, message] : job.inbox) {
+    const auto* transition = std::get_if<core::Transition>(&message.body);
+    if (transition == nullptr) continue;
+    const bool entered = std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
+      return row.second.node == transition->node && row.second.at == transition->at.text();
+    });
+    if (!entered) ++open;
+  }
+  if (job.semaphore != open)
+    fail(job, "semaphore", format("the semaphore is {}, {} obligations are open", job.semaphore, open));
+}
+
+void WatchStore::check_carriers(const ShadowJob& job) {
+  if (closed(job.status)) {
+    if (job.completions == 0 && std::none_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
+          const auto record = job.records.find(row.first);
+          return record != job.records.end() && position(record->second.ledger, 4) == 1;
+        }))
+      fail(job, "carrier", "the job is closed and no message is left to run its completion tasks");
+    return;
+  }
+  if (job.activities.empty() && job.inbox.empty()) fail(job, "carrier", "the start message is gone");
+  for (const auto& [seq, activity] : job.activities) {
+    if (spawned(activity.ledger)) continue;
+    bool carried = leg1_complete(activity.ledger) && job.work.contains(seq);
+    for (const auto& [guid, message] : job.inbox) {
+      if (const auto* transition = std::get_if<core::Transition>(&message.body))
+        carried = carried || (transition->node == activity.node && transition->at.text() == activity.at);
+      else if (const auto* response = std::get_if<core::Response>(&message.body))
+        carried = carried || (response->activity.raw() == seq && response->status != core::ReplyStatus::pending);
+      else
+        carried = carried || seq == 0;
+    }
+    if (!carried) fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
+  }
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,149 @@
+#include "sim/world.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+
+namespace pawl::sim {
+
+namespace {
+
+constexpr Duration patience_min = std::chrono::seconds(60);
+constexpr std::uint64_t events_max = 5'000'000;  // a run that needs more goes round in circles
+
+bool later(Duration a_at, std::uint64_t a_order, Duration b_at, std::uint64_t b_order) {
+  return a_at != b_at ? a_at > b_at : a_order > b_order;
+}
+
+}  // namespace
+
+World::World(const Scenario& scenario, WorldOptions options)
+    : scenario_(scenario),
+      options_(std::move(options)),
+      random_(options_.seed),
+      memory_(clock_),
+      watch_(memory_, journal_, verdict_, trace_),
+      store_(watch_, store::fault::Options{[this](const store::fault::Call&) { return current_fault_; }, nullptr,
+                                           options_.rates.read_failures_per_thousand, options_.seed}) {
+  const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
+  invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
+  for (const WantedJob& wanted : scenario_.jobs)
+    for (const Graph::Node& node : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
+      has_remote_ = has_remote_ || scenario_.behaviour(node.topic.raw()).remote;
+  const auto drift = static_cast<std::uint64_t>(options_.drift_ppm_max);
+  for (std::uint32_t i = 0; i < options_.engines; ++i) {
+    EngineClock::Error error;
+    if (drift > 0) {
+      error.drift_ppm = static_cast<std::int64_t>(random_.below(2 * drift + 1)) - options_.drift_ppm_max;
+      error.monotonic_offset = drawn(std::chrono::hours(1));
+      error.wall_offset = drawn(std::chrono::hours(1));
+    }
+    nodes_.push_back(std::make_unique<Node>(*this, i, error));
+  }
+}
+
+World::~World() = default;
+
+void World::post(Duration delay, std::function<void()> act) {
+  events_.push_back(Event{clock_.monotonic() + delay, ++event_order_, std::move(act)});
+  std::push_heap(events_.begin(), events_.end(),
+                 [](const Event& a, const Event& b) { return later(a.at, a.order, b.at, b.order); });
+}
+
+void World::post_to(Node& node, Duration delay, std::function<void()> act) {
+  const std::uint64_t life = node.life;
+  post(delay, [this, &node, life, act = std::move(act)]() mutable {
+    if (node.life != life) return;
+    if (clock_.monotonic() < node.paused_until)
+      return post_to(node, node.paused_until - clock_.monotonic(), std::move(act));
+    act();
+  });
+}
+
+std::optional<FaultKind> World::draw_fault() {
+  ++report_.calls;
+  for (const PlannedFault& planned : options_.planned)
+    if (report_.calls >= planned.first && report_.calls < planned.first + planned.calls) {
+      ++report_.fired;
+      return planned.kind;
+    }
+  if (healed() || random_faults_ >= options_.rates.budget) return std::nullopt;
+  std::uint64_t draw = random_.below(1000);
+  for (std::size_t i = 0; i < std::size(all_fault_kinds); ++i) {
+    if (draw < options_.rates.per_thousand[i]) {
+      ++random_faults_;
+      ++report_.fired;
+      return all_fault_kinds[i];
+    }
+    draw -= options_.rates.per_thousand[i];
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operation> group,
+                                                  store::fault::Fault fault) {
+  current_fault_ = fault;
+  auto result = store_.commit(group);
+  current_fault_ = {};
+  return result;
+}
+
+bool World::all_done() const {
+  if (!healed()) return false;
+  for (const Client& client : clients_)
+    if (!client.answered) return false;
+  return watch_.open_jobs() == 0;
+}
+
+void World::run_until(const std::function<bool()>& done, Duration deadline) {
+  std::uint64_t handled = 0;
+  while (verdict_.ok() && !done() && !events_.empty() && events_.front().at <= deadline) {
+    std::pop_heap(events_.begin(), events_.end(),
+                  [](const Event& a, const Event& b) { return later(a.at, a.order, b.at, b.order); });
+    Event event = std::move(events_.back());
+    events_.pop_back();
+    clock_.set(event.at);
+    event.act();
+    if (++handled > events_max) verdict_.fail("liveness", "the run goes round in circles");
+  }
+}
+
+WorldReport World::run() {
+  for (auto& node : nodes_) boot(*node);
+  for (const WantedJob& wanted : scenario_.jobs)
+    for (std::uint32_t i = 0; i < wanted.submits; ++i) {
+      clients_.push_back(Client{&wanted});
+      const std::size_t client = clients_.size() - 1;
+      post(wanted.at + drawn(options_.latency_max), [this, client] { submit(client); });
+    }
+  if (has_remote_) post(drawn(options_.latency_max), [this] { remote_poll(); });
+  if (options_.heal_at.count() > 0) {
+    post(options_.heal_at, [this] { store_.heal(); });
+  }
+  const Duration patience = std::max(patience_min, options_.lease * 40);
+  run_until([this] { return all_done(); }, options_.heal_at + patience);
+  report_.took = clock_.monotonic();
+  report_.calls_to_end = report_.calls;
+  if (verdict_.ok() && !all_done())
+    verdict_.fail("liveness", format("{} jobs are still open and {} parked after {} s", watch_.open_jobs(),
+                                     watch_.parked_jobs(), report_.took.count() / 1'000'000));
+  // Late answers, delayed commits, engines that come back: nothing of it may change anything.
+  Duration rest = options_.lease * 3;
+  for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
+  run_until([] { return false; }, clock_.monotonic() + rest);
+  if (verdict_.ok()) check_end();
+  report_.violation = verdict_.violation();
+  report_.trace = trace_.value();
+  report_.runs = journal_.begins();
+  report_.rows_max = watch_.figures().rows_max;
+  report_.bundles = watch_.figures().bundles;
+  report_.reads_failed = store_.reads_failed();
+  return report_;
+}
+
+WorldReport run_world(const Scenario& scenario, const WorldOptions& options) {
+  return World(scenario, options).run();
+}
+
+}  // namespace pawl::sim

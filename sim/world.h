@@ -1,0 +1,162 @@
+// World: engines, workers and clients over one store, on one thread, under virtual time. Everything that
+// happens is an event with a time; all delays are drawn from the seed, so a seed repeats a run exactly.
+//
+// A run has two phases. Until `heal_at` faults may strike and nothing may be wrong; after it nothing fails any
+// more and every job must end within `patience`. Then the world runs on for a while so that whatever is late
+// arrives and must change nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "runtime/engine.h"
+#include "sim/clock.h"
+#include "sim/faults.h"
+#include "sim/journal.h"
+#include "sim/scenario.h"
+#include "sim/trace.h"
+#include "sim/verdict.h"
+#include "sim/watch_store.h"
+#include "store/fault/store.h"
+#include "store/memory/store.h"
+
+namespace pawl::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t engines = 1;
+  std::uint32_t lanes = 1;
+  std::uint32_t slots = 4;  // per engine
+  Duration lease = std::chrono::seconds(10);
+  core::Fusion fusion = core::Fusion::on;
+  std::size_t hot_jobs_max = 1000;
+  std::size_t bundles_per_group_max = 1024;
+  std::uint32_t reentries_max = limits::reentries_max;
+  bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
+  std::int64_t drift_ppm_max = 0;
+  Duration latency_max = std::chrono::milliseconds(1);
+  Duration work_max = std::chrono::milliseconds(5);
+  std::vector<PlannedFault> planned;
+  FaultRates rates;
+  Duration heal_at{0};  // of the random faults; planned ones end by themselves
+};
+
+struct WorldReport {
+  std::optional<Violation> violation;
+  std::uint64_t calls = 0;  // commit calls of engines and remote workers
+  std::uint64_t calls_to_end = 0;  // of these, until the last job ended
+  std::uint64_t fired = 0;  // of these, broken ones
+  std::uint64_t crashes = 0;
+  std::uint64_t reads_failed = 0;
+  std::uint64_t trace = 0;
+  std::uint64_t runs = 0;   // of activities
+  std::uint64_t rows_max = 0;
+  std::uint64_t bundles = 0;
+  Duration took{0};         // virtual
+  std::map<std::string, std::string> canonical;  // per job
+};
+
+class World {
+ public:
+  // `scenario` must outlive the world.
+  World(const Scenario& scenario, WorldOptions options);
+  ~World();
+
+  WorldReport run();
+
+ private:
+  struct Node;     // one engine, alive or between two lives
+  struct Event {
+    Duration at;
+    std::uint64_t order;
+    std::function<void()> act;
+  };
+  struct Client {  // one submit that somebody waits for
+    const WantedJob* wanted;
+    std::uint64_t attempt = 0;
+    bool answered = false;
+  };
+  struct RemoteRun;
+
+  // world.cc: time, faults, the run
+  void post(Duration delay, std::function<void()> act);
+  void post_to(Node& node, Duration delay, std::function<void()> act);
+  Duration drawn(Duration up_to) { return Duration(1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count())))); }
+  std::optional<FaultKind> draw_fault();
+  bool healed() const { return clock_.monotonic() >= options_.heal_at; }
+  bool all_done() const;
+  void run_until(const std::function<bool()>& done, Duration deadline);
+  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group, store::fault::Fault fault);
+
+  // world_engines.cc
+  void boot(Node& node);
+  void crash(Node& node);
+  void step(Node& node);
+  void send(Node& node, runtime::Group group);
+  void plan_wake(Node& node);
+  void submit(std::size_t client);
+  void acknowledged(std::size_t client, const Result<runtime::Submitted>& result);
+
+  // world_workers.cc
+  void work(Node& node, const core::WorkItem& item);
+  void answer(Node& node, const core::WorkItem& item, std::uint32_t reply);
+  void remote_poll();
+  void remote_answer(std::shared_ptr<RemoteRun> run);
+  void ring_doorbells();
+
+  // oracle.cc
+  void check_end();
+  void check_job(const store::memory::DumpedJob& job, const WantedJob& wanted);
+  void check_slots();
+
+  const Scenario& scenario_;
+  const WorldOptions options_;
+  Random random_;
+  VirtualClock clock_;
+  Verdict verdict_;
+  TraceHash trace_;
+  Journal journal_;
+  store::memory::Store memory_;
+  WatchStore watch_;
+  store::fault::Fault current_fault_;
+  store::fault::Store store_;
+  std::vector<Event> events_;  // a heap, soonest first
+  std::uint64_t event_order_ = 0;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Client> clients_;
+  std::map<std::pair<std::string, std::string>, RunId> acknowledged_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> created_;
+  WorldReport report_;
+  std::uint32_t random_faults_ = 0;
+  bool has_remote_ = false;
+};
+
+// The node is an EngineEvents of its own: what its engine tells it, it turns into events of the world.
+struct World::Node final : runtime::EngineEvents {
+  Node(World& w, std::size_t i, EngineClock::Error error) : world(w), index(i), clock(w.clock_, error) {}
+  void dispatch(const core::WorkItem& item) override;
+  void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
+  void committed(const core::JobState&, const core::Bundle&) override {}
+  void closed(const core::JobRow& job) override;
+  void problem(const std::string&) override {}
+
+  World& world;
+  const std::size_t index;
+  EngineClock clock;
+  std::unique_ptr<runtime::Engine> engine;  // none: dead
+  std::uint64_t life = 0;                   // events of an earlier life are dropped
+  std::uint32_t boots = 0;
+  Duration paused_until{0};
+  bool group_out = false;
+  std::optional<Duration> wake_at;
+};
+
+WorldReport run_world(const Scenario& scenario, const WorldOptions& options);
+
+}  // namespace pawl::sim

@@ -1,0 +1,166 @@
+// World: engines, their commits, and the clients that submit to them.
+#include "base/format.h"
+#include "base/invariant.h"
+#include "sim/model.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+namespace {
+constexpr Duration wake_min = std::chrono::microseconds(100);
+constexpr Duration client_timeout = std::chrono::milliseconds(200);
+constexpr Duration restart_max = std::chrono::milliseconds(50);
+}  // namespace
+
+void World::boot(Node& node) {
+  ++node.life;
+  ++node.boots;
+  runtime::EngineOptions options;
+  options.name = options_.new_name_at_restart ? format("e{}.{}", node.index, node.boots) : format("e{}", node.index);
+  options.lease = options_.lease;
+  options.fusion = options_.fusion;
+  options.seed = Random::mix(options_.seed * 31 + node.index) + node.boots;
+  options.hot_jobs_max = options_.hot_jobs_max;
+  options.bundles_per_group_max = options_.bundles_per_group_max;
+  options.reentries_max = options_.reentries_max;
+  const auto pool = memory_.read_pool(Pool("graphs"));
+  node.group_out = false;
+  node.wake_at.reset();
+  node.paused_until = Duration{0};
+  node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock, *scenario_.graphs, node);
+  for (const WantedJob& wanted : scenario_.jobs)
+    for (const Graph::Node& activity : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
+      if (activity.kind == Graph::Kind::worker && !scenario_.behaviour(activity.topic.raw()).remote)
+        node.engine->serve(activity.topic);
+  node.engine->add_slots(options_.slots);
+  post_to(node, drawn(options_.latency_max), [this, &node] {
+    node.engine->tick();
+    step(node);
+  });
+}
+
+void World::crash(Node& node) {
+  ++report_.crashes;
+  ++node.life;
+  node.engine.reset();
+  trace_.add(0xdead + node.index);
+  post(drawn(restart_max), [this, &node] { boot(node); });
+}
+
+void World::step(Node& node) {
+  const FaultRates& rates = options_.rates;
+  if (!healed() && random_faults_ < rates.budget) {
+    if (random_.below(1000) < rates.crashes_per_thousand) {
+      ++random_faults_;
+      return crash(node);
+    }
+    if (random_.below(1000) < rates.pauses_per_thousand) {
+      ++random_faults_;
+      node.paused_until = clock_.monotonic() + drawn(options_.lease * 2);
+    }
+  }
+  node.engine->pump();
+  if (!node.group_out)
+    if (auto group = node.engine->take_group()) send(node, std::move(*group));
+  if (node.engine != nullptr) plan_wake(node);
+}
+
+void World::plan_wake(Node& node) {
+  const auto own = node.engine->next_wake();
+  if (!own) return;
+  const Duration at = std::max(node.clock.world_time_of(*own), clock_.monotonic() + wake_min);
+  if (node.wake_at && *node.wake_at <= at) return;
+  node.wake_at = at;
+  post_to(node, at - clock_.monotonic(), [this, &node, at] {
+    if (node.wake_at == at) node.wake_at.reset();
+    node.engine->tick();
+    step(node);
+  });
+}
+
+void World::send(Node& node, runtime::Group group) {
+  using Kind = store::fault::Kind;
+  const auto fault = draw_fault();
+  trace_.add(static_cast<std::uint64_t>(clock_.monotonic().count()) * 16 + node.index);
+  trace_.add(fault ? static_cast<std::uint64_t>(*fault) + 1 : 0);
+  node.group_out = true;
+  if (fault == FaultKind::crash_before) return crash(node);
+  store::fault::Fault store_fault;
+  Duration arrives = drawn(options_.latency_max);
+  Duration replies = drawn(options_.latency_max);
+  if (fault == FaultKind::reply_lost) store_fault.kind = Kind::error_after;
+  if (fault == FaultKind::request_lost) store_fault.kind = Kind::drop_midway;
+  if (fault == FaultKind::cut_midway) store_fault = {Kind::drop_midway, random_.below(group.operations.size() + 1)};
+  if (fault == FaultKind::refused) store_fault.kind = Kind::error_before;
+  if (fault == FaultKind::fenced) store_fault.kind = Kind::fence;
+  if (fault == FaultKind::duplicated) store_fault.kind = Kind::duplicate;
+  if (fault == FaultKind::delayed) arrives += options_.lease * 3 / 2;
+  if (fault == FaultKind::late_reply) replies += options_.lease * 7 / 10 + drawn(options_.lease / 4);
+  const bool crash_after = fault == FaultKind::crash_after;
+  const std::uint64_t life = node.life;
+  auto shared = std::make_shared<runtime::Group>(std::move(group));
+  // The commit is on its way: it arrives even if the engine dies meanwhile.
+  post(arrives, [this, &node, life, shared, store_fault, crash_after, replies] {
+    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(commit(shared->operations, store_fault));
+    if (node.life != life) return;
+    if (crash_after) return crash(node);
+    post_to(node, replies, [this, &node, shared, result] {
+      node.group_out = false;
+      node.engine->finished(std::move(*shared), std::move(*result));
+      step(node);
+    });
+  });
+}
+
+void World::submit(std::size_t client) {
+  Client& waiting = clients_[client];
+  if (waiting.answered) return;
+  ++waiting.attempt;
+  Node& node = *nodes_[random_.below(nodes_.size())];
+  const std::uint64_t attempt = waiting.attempt;
+  // Whatever happens to the engine, the client asks again some time later.
+  post(client_timeout + drawn(client_timeout), [this, client, attempt] {
+    if (clients_[client].attempt == attempt) submit(client);
+  });
+  if (node.engine == nullptr) return;
+  post_to(node, drawn(options_.latency_max), [this, &node, client] {
+    const WantedJob& wanted = *clients_[client].wanted;
+    node.engine->submit({Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted)},
+                        client + 1);
+    step(node);
+  });
+}
+
+void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& result) {
+  if (!result) return;  // refused or not known: asked again
+  const WantedJob& wanted = *clients_[client].wanted;
+  const auto key = std::make_pair(wanted.name_space, wanted.id);
+  clients_[client].answered = true;
+  const auto [known, fresh] = acknowledged_.emplace(key, result->run);
+  if (!fresh && known->second != result->run)
+    verdict_.fail("client", format("{}/{} was acknowledged as run {} and as run {}", key.first, key.second,
+                                   known->second.raw(), result->run.raw()));
+  if (result->created) ring_doorbells();
+  if (result->created && ++created_[key] > 1)
+    verdict_.fail("client", format("{}/{} was created twice", key.first, key.second));
+  const auto stored = memory_.read_job(result->run);
+  const bool exists = *stored && (*stored)->state.job.id.raw() == wanted.id &&
+                      (*stored)->state.job.name_space.raw() == wanted.name_space;
+  if (!exists)
+    verdict_.fail("client", format("{}/{} was acknowledged and is not in the store", key.first, key.second));
+}
+
+void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item); }
+
+void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) {
+  if (ticket == 0) return;
+  world.acknowledged(static_cast<std::size_t>(ticket - 1), result);
+}
+
+void World::Node::closed(const core::JobRow& job) {
+  const auto stored = world.memory_.read_job(job.run);
+  if (!*stored || (*stored)->state.job.completions != 1 || (*stored)->state.job.status != job.status)
+    world.verdict_.fail("client", format("job {} was announced as ended before its commit", job.id.raw()));
+}
+
+}  // namespace pawl::sim

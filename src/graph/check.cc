@@ -1,0 +1,46 @@
+#include "graph/check.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "graph/check/structure.h"
+#include "graph/read/read.h"
+#include "graph/refs.h"
+
+namespace pawl::graph {
+
+Checked check(const Loader& loader, std::string_view main_file, const CheckOptions& options) {
+  Checked out;
+  Mistakes mistakes;
+  std::optional<App> app;
+  if (const auto document = load_document(loader, main_file, out.sources, mistakes)) {
+    app = read_app(*document, {.force_hotmesh = options.force_hotmesh}, mistakes);
+    if (app) {
+      for (Graph& graph : app->graphs) {
+        if (!check_structure(graph, mistakes)) continue;
+        check_maps(graph, mistakes);
+        check_joins(graph, mistakes);
+        check_cycles(graph, mistakes);
+        check_references(graph, mistakes);
+      }
+      check_topics(*app, mistakes);
+    }
+  }
+  if (app && !mistakes.has_errors()) out.app = std::make_shared<const App>(std::move(*app));
+  out.left_out = mistakes.left_out();
+  out.mistakes = mistakes.take_sorted();
+  for (const Mistake& mistake : out.mistakes)
+    if (mistake.code == Code::cannot_read) out.could_read = false;
+  return out;
+}
+
+Checked check_file(const std::string& path, const CheckOptions& options) {
+  const std::filesystem::path file(path);
+  return check(FolderLoader(file.parent_path().string()), file.filename().string(), options);
+}
+
+Checked check_text(std::string text, const CheckOptions& options) {
+  return check(MemoryLoader({{"app.yaml", std::move(text)}}), "app.yaml", options);
+}
+
+}  // namespace pawl::graph

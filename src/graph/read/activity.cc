@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "base/format.h"
+#include "graph/read/read.h"
+
+namespace pawl::graph {
+namespace {
+
+constexpr std::string_view threshold_words[] = {"stop", "throw", "stall"};
+
+// Keys that the original's compiler writes into its own files; in ours they would lie.
+constexpr std::string_view compiler_keys[] = {"trigger",   "subscribes", "publishes", "parent",
+                                              "ancestors", "consumes",   "produces",  "PRODUCES",
+                                              "collationInt"};
+
+constexpr std::string_view types[] = {"trigger", "worker",    "await", "hook", "signal",
+                                      "cycle",   "interrupt", "join",  "map",  "activity"};
+
+std::string_view read_type(const Cursor& at, const Reader& reader) {
+  const Entry* entry = at.node().find_entry("type");
+  if (entry == nullptr) {
+    if (at.node().is_map()) reader.missing(at, "type");
+    return "hook";
+  }
+  const Cursor here(at, *entry);
+  const auto found = std::find(std::begin(types), std::end(types), entry->value.text);
+  if (entry->value.is_text() && found != std::end(types)) return *found == "activity" ? "hook" : *found;
+  reader.report(here, Code::unknown_kind,
+                format("there is no activity type {}; there are {}",
+                       entry->value.is_text() ? format("'{}'", entry->value.text) : describe(entry->value),
+                       any_of(std::span(types).first(9))),
+                nearest(entry->value.text, types));
+  return {};
+}
+
+}  // namespace
+
+Activity read_activity(const Cursor& at, const Reader& reader) {
+  Activity activity{.id = std::string(at.key()),
+                    .title = {},
+                    .kind = Hook{},
+                    .input = {},
+                    .output = {},
+                    .job = {},
+                    .telemetry = {},
+                    .emit = {},
+                    .persist = {},
+                    .status_threshold = {},
+                    .timeout = {},
+                    .retry = {},
+                    .settings = {},
+                    .where = at.where()};
+  const std::string_view type = read_type(at, reader);
+  const bool known_type = !type.empty();
+  if (!at.node().is_map()) {
+    (void)reader.expect_map(at);
+    return activity;
+  }
+  const auto channel = [&reader](Channel& out) {
+    return [&reader, &out](const Cursor& key) {
+      out = read_channel(key, reader, ChannelKeys::schema_and_maps);
+    };
+  };
+  const auto no_effect = [&reader](const Cursor& key) {
+    reader.warn(key.key_where(), Code::no_effect, format("'{}' has no effect", key.key()));
+  };
+  std::vector<Key> common{
+      {"type", {}},
+      {"subtype", {}},
+      {"title", reader.into(activity.title)},
+      {"input", channel(activity.input)},
+      {"output", channel(activity.output)},
+      {"job", channel(activity.job)},
+      {"telemetry", reader.into(activity.telemetry, Expect::map)},
+      {"emit", reader.into(activity.emit, Expect::boolean)},
+      {"persist", reader.into(activity.persist, Expect::boolean)},
+      {"statusThreshold", reader.into(activity.status_threshold, Expect::number)},
+      {"statusThresholdType",
+       [&](const Cursor& key) {
+         if (reader.choice(key, threshold_words)) no_effect(key);
+       }},
+      {"timeout", reader.into(activity.timeout, Expect::seconds)},
+      {"settings", [&](const Cursor& key) { activity.settings = to_json(key.node()); }},
+      {"eventName", no_effect},
+  };
+  if (type == "worker" || type == "await" || !known_type)
+    common.push_back(
+        {"retry", [&](const Cursor& key) { activity.retry = read_retry(key, reader); }});
+  for (const std::string_view key : compiler_keys)
+    if (at.node().find(key) != nullptr)
+      common.push_back({key, [&reader](const Cursor& here) {
+                          reader.report(here.key_where(), Code::unknown_key,
+                                        format("'{}' is worked out from the transitions; remove it",
+                                               here.key()));
+                        }});
+  activity.kind = read_kind(type, at, reader, std::move(common));
+
+  const bool maps_output = type != "worker" && type != "await" && type != "trigger";
+  if (known_type && !maps_output && activity.output.maps)
+    if (const Entry* output = at.node().find_entry("output"))
+      reader.warn(Cursor(at, *output).key_where(), Code::no_effect,
+                  format("'output.maps' has no effect on a {}: what it answers is its output", type));
+  const bool can_time_out =
+      type == "worker" || type == "await" || type == "hook" || type == "join" || type == "map";
+  if (known_type && !can_time_out && activity.timeout)
+    if (const Entry* timeout = at.node().find_entry("timeout"))
+      reader.warn(Cursor(at, *timeout).key_where(), Code::no_effect,
+                  format("'timeout' has no effect on a {}: it never waits", type));
+  return activity;
+}
+
+std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
+  constexpr int attempts_limit = 1'000'000;
+  std::vector<RetryRule> rules;
+  if (!reader.expect_map(at)) return rules;
+  const auto policy_keys = [&reader](RetryRule& rule) {
+    return std::vector<Key>{
+        {"maximumAttempts",
+         [&](const Cursor& key) {
+           rule.attempts_max = static_cast<int>(reader.whole(key, 1, attempts_limit).value_or(1));
+         }},
+        {"initialInterval", [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
+        {"maximumInterval", [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
+        {"backoffCoefficient",
+         [&](const Cursor& key) {
+           const Node& node = key.node();
+           const double value = node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
+           const bool number = node.kind == Node::Kind::real || node.kind == Node::Kind::integer;
+           if (number && value >= 1 && value <= 1000) {
+             rule.backoff_coefficient = value;
+           } else {
+             reader.report(key, Code::bad_value, "this must be a number from 1 to 1000");
+           }
+         }},
+    };
+  };
+  RetryRule general;
+  std::vector<Key> keys = policy_keys(general);
+  for (const Entry& entry : at.node().entries) {
+    const auto code = parse_code(entry.key);
+    if (!code) continue;
+    keys.push_back({entry.key, [&, code](const Cursor& key) {
+                      RetryRule rule;
+                      rule.code = code;
+                      if (key.node().is_map()) {
+                        reader.keys(key, policy_keys(rule));
+                      } else if (key.node().is_list() && key.node().items.size() == 1) {
+                        // The original's short form counts retries, not runs.
+                        rule.attempts_max =
+                            1 + static_cast<int>(reader.whole(Cursor(key, 0), 0, attempts_limit).value_or(0));
+                      } else {
+                        reader.report(key, Code::wrong_type,
+                                      "a code's retry is a list of one number or a map such as "
+                                      "{maximumAttempts: 3}");
+                        return;
+                      }
+                      rules.push_back(rule);
+                    }});
+  }
+  const std::size_t policy_count = 4;
+  reader.keys(at, keys);
+  for (std::size_t i = 0; i < policy_count; ++i)
+    if (at.node().find(keys[i].name) != nullptr) {
+      if (at.node().find("maximumAttempts") == nullptr) reader.missing(at, "maximumAttempts");
+      rules.push_back(general);
+      break;
+    }
+  return rules;
+}
+
+}  // namespace pawl::graph

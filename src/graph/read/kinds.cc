@@ -1,0 +1,289 @@
+// The keys that each kind of activity has on top of the common ones; one function per kind.
+#include <boost/json.hpp>
+
+#include "base/format.h"
+#include "graph/limits.h"
+#include "graph/read/read.h"
+
+namespace pawl::graph {
+namespace {
+
+constexpr std::string_view granularities[] = {"5m", "10m", "15m", "30m", "1h", "infinity"};
+constexpr std::string_view measure_words[] = {"count", "sum", "avg", "min", "max", "mdn", "index"};
+constexpr std::string_view signal_subtypes[] = {"one", "all"};
+constexpr std::string_view status_words[] = {"success", "pending", "error"};
+constexpr std::string_view escalation_keys[] = {
+    "role",     "type",      "subtype",  "priority",    "description", "entity",  "metadata",  "envelope",
+    "expiresAt", "originId", "parentId", "initiatedBy", "traceId",     "spanId", "taskQueue", "workflowType"};
+
+// What each kind knows beyond the common keys, to say "that is a key of hooks" instead of "unknown".
+struct KindKey {
+  std::string_view key;
+  std::string_view kinds;
+};
+constexpr KindKey kind_only[] = {
+    {"stats", "trigger"},      {"entity", "trigger"},   {"await", "await"},
+    {"retry", "worker, await"}, {"topic", "worker, await, signal, interrupt"},
+    {"sleep", "hook"},         {"hook", "hook"},        {"escalation", "hook"},
+    {"cycle", "hook"},         {"signal", "signal"},    {"status", "signal"},
+    {"code", "signal, interrupt"}, {"key_name", "signal"}, {"key_value", "signal"},
+    {"resolver", "signal"},    {"scrub", "signal"},     {"ancestor", "cycle"},
+    {"target", "interrupt"},   {"reason", "interrupt"}, {"throw", "interrupt"},
+    {"descend", "interrupt"},  {"stack", "interrupt"},  {"expire", "interrupt"},
+    {"need", "join"},          {"items", "map"},        {"parallel", "map"},
+    {"collect", "map"},        {"join", "map"},
+};
+
+struct Site {
+  const Cursor& at;
+  const Reader& reader;
+  std::vector<Key>& keys;
+
+  void read(std::string_view type) const {
+    std::vector<Key> all = keys;
+    for (const KindKey& other : kind_only) {
+      bool own = false;
+      for (const Key& key : keys) own = own || key.name == other.key;
+      if (own || at.node().find(other.key) == nullptr) continue;
+      all.push_back({other.key, [this, &other, type](const Cursor& here) {
+                       reader.report(here.key_where(), Code::unknown_key,
+                                     format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
+                     }});
+    }
+    reader.keys(at, all);
+  }
+  void require(std::string_view key) const {
+    if (at.node().find(key) == nullptr) reader.missing(at, key);
+  }
+  Formula or_placeholder(OptionalFormula& formula) const {
+    return formula ? std::move(*formula) : reader.placeholder(at);
+  }
+};
+
+Kind read_trigger(const Site& site) {
+  Trigger out;
+  site.keys.push_back({"stats", [&](const Cursor& key) { out.stats = read_stats(key, site.reader); }});
+  site.keys.push_back({"entity", site.reader.into(out.entity, Expect::text)});
+  site.read("trigger");
+  return out;
+}
+
+Kind read_worker(const Site& site) {
+  OptionalFormula topic;
+  site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
+  site.read("worker");
+  site.require("topic");
+  return Worker{site.or_placeholder(topic)};
+}
+
+Kind read_await(const Site& site) {
+  OptionalFormula topic, await;
+  site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
+  site.keys.push_back({"await", site.reader.into(await, Expect::boolean)});
+  site.read("await");
+  site.require("topic");
+  return Await{site.or_placeholder(topic), std::move(await)};
+}
+
+void check_escalation(const Cursor& at, const Reader& reader) {
+  std::vector<Key> keys;
+  for (const std::string_view key : escalation_keys) keys.push_back({key, {}});
+  if (at.node().find("@pipe") == nullptr) reader.keys(at, keys);
+}
+
+Kind read_hook(const Site& site) {
+  Hook out;
+  site.keys.push_back({"sleep", site.reader.into(out.sleep, Expect::seconds)});
+  site.keys.push_back({"hook", [&](const Cursor& key) { out.payload = site.reader.schema(key); }});
+  site.keys.push_back({"cycle", [&](const Cursor& key) {
+                         out.is_pivot = site.reader.boolean(key).value_or(false);
+                       }});
+  site.keys.push_back({"escalation", [&](const Cursor& key) {
+                         check_escalation(key, site.reader);
+                         out.escalation = site.reader.formula(key, Expect::map);
+                       }});
+  site.read("hook");
+  return out;
+}
+
+Kind read_signal(const Site& site) {
+  OptionalFormula topic;
+  Signal out{.to_all = false,
+             .topic = site.reader.placeholder(site.at),
+             .payload = {},
+             .status = SignalStatus::success,
+             .code = {},
+             .key_name = {},
+             .key_value = {},
+             .scrub = {},
+             .resolver = {}};
+  const Reader& reader = site.reader;
+  site.keys.push_back({"topic", reader.into(topic, Expect::text)});
+  site.keys.push_back({"signal", [&](const Cursor& key) {
+                         out.payload = read_channel(key, reader, ChannelKeys::schema_and_maps);
+                       }});
+  site.keys.push_back({"status", [&](const Cursor& key) {
+                         out.status = static_cast<SignalStatus>(reader.choice(key, status_words).value_or(0));
+                       }});
+  site.keys.push_back({"code", reader.into(out.code, Expect::number)});
+  site.keys.push_back({"key_name", reader.into(out.key_name, Expect::text)});
+  site.keys.push_back({"key_value", reader.into(out.key_value, Expect::any)});
+  site.keys.push_back({"scrub", reader.into(out.scrub, Expect::boolean)});
+  site.keys.push_back({"resolver", [&](const Cursor& key) {
+                         out.resolver = read_channel(key, reader, ChannelKeys::schema_and_maps);
+                       }});
+  site.read("signal");
+  if (const Entry* subtype = site.at.node().find_entry("subtype"))
+    out.to_all = reader.choice(Cursor(site.at, *subtype), signal_subtypes).value_or(0) == 1;
+  site.require("topic");
+  out.topic = site.or_placeholder(topic);
+  for (const std::string_view key : {"key_name", "key_value", "resolver", "scrub"})
+    if (const Entry* entry = site.at.node().find_entry(key); entry != nullptr && !out.to_all)
+      reader.warn(Cursor(site.at, *entry).key_where(), Code::no_effect,
+                  format("'{}' has no effect without 'subtype: all'", key));
+  return out;
+}
+
+Kind read_cycle(const Site& site) {
+  Cycle out{.ancestor = {}, .where = site.at.where()};
+  site.keys.push_back({"ancestor", [&](const Cursor& key) {
+                         out.ancestor = site.reader.text(key).value_or("");
+                         out.where = key.where();
+                       }});
+  site.read("cycle");
+  site.require("ancestor");
+  return out;
+}
+
+Kind read_interrupt(const Site& site) {
+  Interrupt out;
+  const Reader& reader = site.reader;
+  site.keys.push_back({"target", reader.into(out.target, Expect::text)});
+  site.keys.push_back({"topic", reader.into(out.topic, Expect::text)});
+  site.keys.push_back({"reason", reader.into(out.reason, Expect::text)});
+  site.keys.push_back({"code", reader.into(out.code, Expect::number)});
+  site.keys.push_back({"throw", reader.into(out.throws, Expect::boolean)});
+  site.keys.push_back({"descend", reader.into(out.descend, Expect::boolean)});
+  site.keys.push_back({"stack", reader.into(out.stack, Expect::text)});
+  site.keys.push_back({"expire", reader.into(out.expire, Expect::seconds)});
+  site.read("interrupt");
+  return out;
+}
+
+Kind read_join(const Site& site) {
+  Join out;
+  out.where = site.at.where();
+  site.keys.push_back({"need", [&](const Cursor& key) {
+                         out.where = key.where();
+                         if (key.node().kind == Node::Kind::integer) {
+                           out.need = Join::Need::count;
+                           out.count = static_cast<std::size_t>(
+                               site.reader.whole(key, 1, static_cast<std::int64_t>(activities_max)).value_or(1));
+                           return;
+                         }
+                         constexpr std::string_view words[] = {"all", "any"};
+                         if (key.node().is_text() && key.node().text == "any") out.need = Join::Need::any;
+                         if (!key.node().is_text() ||
+                             (key.node().text != "any" && key.node().text != "all"))
+                           site.reader.report(key, Code::bad_value,
+                                              format("this must be all, any or a number, not {}",
+                                                     describe(key.node())),
+                                              nearest(key.node().text, words));
+                       }});
+  site.read("join");
+  return out;
+}
+
+void read_parallel(const Cursor& at, const Reader& reader, OptionalFormula& out) {
+  out = reader.formula(at, Expect::number);
+  if (!out || out->expression.literal() == nullptr) return;
+  (void)reader.whole(at, 1, static_cast<std::int64_t>(parallel_max));
+}
+
+Kind read_map(const Site& site) {
+  OptionalFormula items, parallel, collect;
+  std::string join;
+  Where where = site.at.where();
+  site.keys.push_back({"items", [&](const Cursor& key) {
+                         items = site.reader.formula(key, Expect::any);
+                         const auto* literal = items ? items->expression.literal() : nullptr;
+                         if (literal != nullptr && !literal->is_array() && !literal->is_object())
+                           site.reader.report(key, Code::wrong_type,
+                                              format("this must be a list, a map or an expression, not {}",
+                                                     describe(key.node())));
+                       }});
+  site.keys.push_back(
+      {"parallel", [&](const Cursor& key) { read_parallel(key, site.reader, parallel); }});
+  site.keys.push_back({"collect", site.reader.into(collect, Expect::any)});
+  site.keys.push_back({"join", [&](const Cursor& key) {
+                         join = site.reader.text(key).value_or("");
+                         where = key.where();
+                       }});
+  site.read("map");
+  site.require("items");
+  site.require("join");
+  return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join),
+             std::move(where)};
+}
+
+// An unknown type: accept every key there is, so that one slip gives one mistake.
+Kind read_any(const Site& site) {
+  for (const KindKey& key : kind_only) site.keys.push_back({key.key, {}});
+  site.reader.keys(site.at, site.keys);
+  return Hook{};
+}
+
+}  // namespace
+
+Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader, std::vector<Key> common) {
+  const Site site{at, reader, common};
+  if (type == "trigger") return read_trigger(site);
+  if (type == "worker") return read_worker(site);
+  if (type == "await") return read_await(site);
+  if (type == "hook") return read_hook(site);
+  if (type == "signal") return read_signal(site);
+  if (type == "cycle") return read_cycle(site);
+  if (type == "interrupt") return read_interrupt(site);
+  if (type == "join") return read_join(site);
+  if (type == "map") return read_map(site);
+  return read_any(site);
+}
+
+Stats read_stats(const Cursor& at, const Reader& reader) {
+  Stats stats;
+  const auto read_measure = [&](const Cursor& here) {
+    Measurement measurement;
+    const Key keys[] = {
+        {"measure",
+         [&](const Cursor& key) {
+           measurement.measure = static_cast<Measure>(reader.choice(key, measure_words).value_or(0));
+         }},
+        {"target", reader.into(measurement.target, Expect::any)},
+    };
+    reader.keys(here, keys);
+    if (!here.node().is_map()) return;
+    if (here.node().find("measure") == nullptr) reader.missing(here, "measure");
+    if (measurement.measure != Measure::count && here.node().find("target") == nullptr)
+      reader.missing(here, "target");
+    stats.measures.push_back(std::move(measurement));
+  };
+  const Key keys[] = {
+      {"id", reader.into(stats.id, Expect::text)},
+      {"key", reader.into(stats.key, Expect::text)},
+      {"parent", reader.into(stats.parent, Expect::text)},
+      {"adjacent", reader.into(stats.adjacent, Expect::text)},
+      {"granularity",
+       [&](const Cursor& key) {
+         if (const auto found = reader.choice(key, granularities)) stats.granularity = granularities[*found];
+       }},
+      {"measures",
+       [&](const Cursor& key) {
+         if (!reader.expect_list(key)) return;
+         for (std::size_t i = 0; i < key.node().items.size(); ++i) read_measure(Cursor(key, i));
+       }},
+  };
+  reader.keys(at, keys);
+  return stats;
+}
+
+}  // namespace pawl::graph

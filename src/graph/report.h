@@ -1,0 +1,16 @@
+// A check's outcome for people (with the line and a pointer under the word) and for programs (JSON).
+#pragma once
+
+#include <string>
+
+#include "graph/check.h"
+
+namespace pawl::graph {
+
+enum class Colours : std::uint8_t { off, on };
+
+std::string report_text(const Checked& checked, Colours colours);
+// {"ok":bool,"mistakes":[{"code","severity","file","line","column","path","message","suggestion"}],"left_out":n}
+std::string report_json(const Checked& checked);
+
+}  // namespace pawl::graph

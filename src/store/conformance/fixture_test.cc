@@ -1,0 +1,217 @@
+#include <stdlib.h>
+
+#include "core/guid.h"
+#include "store/conformance/conformance.h"
+#include "store/fault/store.h"
+#include "store/memory/store.h"
+#include "store/sqlite/store.h"
+
+namespace pawl::store {
+
+namespace {
+
+std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::path& folder) {
+  sqlite::Options options;
+  options.clock = &clock;
+  auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
+  if (opened) return std::move(*opened);
+  ADD_FAILURE() << to_string(opened.error());
+  return nullptr;
+}
+
+}  // namespace
+
+const std::vector<StoreFactory>& all_stores() {
+  using Folder = std::filesystem::path;
+  static const std::vector<StoreFactory> stores = {
+      {"memory",
+       [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); }},
+      // Without a plan it must be as good as what it wraps.
+      {"fault",
+       [](const Clock& clock, const Folder&) {
+         return std::make_unique<fault::Store>(std::make_unique<memory::Store>(clock),
+                                               fault::Options{});
+       }},
+      {"sqlite", make_sqlite},
+  };
+  return stores;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "pawl-test-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) std::abort();
+  path_ = pattern;
+}
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void Bench::use(const StoreFactory& factory) {
+  store_ = factory.make(clock_, folder_.path());
+  ASSERT_NE(store_, nullptr);
+  ASSERT_EQ(kind_of(OpenPool{Pool("graphs"), 2}), OutcomeKind::committed);
+  const auto pool = store_->read_pool(Pool("graphs"));
+  ASSERT_TRUE(pool && *pool);
+  lane_ = (*pool)->first;
+  other_lane_ = core::LaneId(lane_.raw() + 1);
+  epoch_ = acquire(lane_, "engine-a");
+  other_epoch_ = acquire(other_lane_, "engine-a");
+}
+
+std::vector<Outcome> Bench::commit_all(const std::vector<Operation>& group) {
+  auto outcomes = store_->commit(group);
+  if (!outcomes) {
+    ADD_FAILURE() << to_string(outcomes.error());
+    return std::vector<Outcome>(group.size());
+  }
+  EXPECT_EQ(outcomes->size(), group.size());
+  outcomes->resize(group.size());
+  return std::move(*outcomes);
+}
+
+Outcome Bench::commit(Operation operation) {
+  std::vector<Operation> group;
+  group.push_back(std::move(operation));
+  return commit_all(group).front();
+}
+
+RunId Bench::submit_to(core::LaneId lane, const std::string& id, const std::string& name_space) {
+  const core::GraphRef graph{GraphName("graph"), 1, 7};
+  const Outcome outcome =
+      commit(Submit{Namespace(name_space), JobId(id), lane, graph, "{}", clock_.now()});
+  EXPECT_EQ(outcome.kind, OutcomeKind::committed) << id << ": " << outcome.reason;
+  return outcome.run;
+}
+
+StoredJob Bench::job(RunId run) {
+  auto read = store_->read_job(run);
+  if (read && *read) return std::move(**read);
+  ADD_FAILURE() << "no job " << run.raw();
+  return {};
+}
+
+StoredMailbox Bench::mailbox(RunId run) {
+  auto read = store_->read_mailbox(run);
+  if (read && *read) return std::move(**read);
+  ADD_FAILURE() << "no mailbox " << run.raw();
+  return {};
+}
+
+core::Epoch Bench::acquire(core::LaneId lane, const std::string& owner) {
+  const Outcome outcome = commit(AcquireLane{lane, owner, lease});
+  EXPECT_EQ(outcome.kind, OutcomeKind::committed) << outcome.reason;
+  return outcome.epoch;
+}
+
+core::Epoch Bench::take_over(core::LaneId lane, const std::string& owner) {
+  const auto info = store_->read_lane(lane);
+  EXPECT_TRUE(info);
+  if (info && info->lease_until) {
+    clock_.advance(lease);
+  } else if (info) {
+    EXPECT_EQ(kind_of(ReleaseLane{lane, info->epoch}), OutcomeKind::committed);
+  }
+  return acquire(lane, owner);
+}
+
+core::Bundle Bench::bundle_for(RunId run) {
+  const StoredJob stored = job(run);
+  const core::JobRow& row = stored.state.job;
+  core::JobHead head;
+  head.status = row.status;
+  head.completions_before = row.completions;
+  head.completions = row.completions;
+  head.next_activity = row.next_activity;
+  head.closed_at = row.closed_at;
+  const core::Epoch epoch = core::lane_of(run) == lane_ ? epoch_ : other_epoch_;
+  return core::Bundle{run, epoch, row.rev, core::BundleId(next_bundle_++), std::move(head), {}};
+}
+
+core::Bundle Bench::bundle_for_mailbox(RunId run) {
+  const core::MailboxState state = mailbox(run).state;
+  const core::Epoch epoch = core::lane_of(run) == lane_ ? epoch_ : other_epoch_;
+  const core::MailboxHead head{state.next_entry};
+  return core::Bundle{run, epoch, state.rev, core::BundleId(next_bundle_++), head, {}};
+}
+
+core::Bundle Bench::bundle_with(RunId run, std::vector<core::Write> writes) {
+  core::Bundle bundle = bundle_for(run);
+  for (const core::Write& write : writes) {
+    const auto* put = std::get_if<core::PutActivity>(&write);
+    if (put != nullptr && !put->before) std::get<core::JobHead>(bundle.head).next_activity += 1;
+  }
+  bundle.writes = std::move(writes);
+  return bundle;
+}
+
+void Bench::enqueue(RunId run, std::uint32_t count, const std::string& topic) {
+  std::vector<core::Write> writes;
+  for (std::uint32_t seq = 0; seq < count; ++seq) {
+    writes.emplace_back(core::PutActivity{std::nullopt, activity(seq)});
+    writes.emplace_back(core::PutWork{work_item(run, seq, topic)});
+  }
+  ASSERT_EQ(kind_of(bundle_with(run, std::move(writes))), OutcomeKind::committed);
+}
+
+void Bench::close(RunId run, core::JobStatus status) {
+  core::Bundle bundle = bundle_with(run, {core::Sweep{std::nullopt}});
+  auto& head = std::get<core::JobHead>(bundle.head);
+  head.status = status;
+  head.closed_at = clock_.now();
+  ASSERT_EQ(kind_of(std::move(bundle)), OutcomeKind::committed);
+}
+
+Deliver Bench::to_run(RunId run, core::Message message, std::optional<Deliver::Source> source) {
+  Deliver deliver;
+  deliver.envelope.to = run;
+  deliver.envelope.message = std::move(message);
+  deliver.source = source;
+  return deliver;
+}
+
+Deliver Bench::to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane) {
+  Deliver deliver;
+  deliver.envelope.to = std::move(key);
+  deliver.envelope.message = std::move(message);
+  deliver.mailbox_lane = lane;
+  return deliver;
+}
+
+core::WorkItem Bench::work_item(RunId run, std::uint32_t seq, const std::string& topic) const {
+  core::WorkItem item;
+  item.run = run;
+  item.activity = core::ActivitySeq(seq);
+  item.topic = Topic(topic);
+  item.request = core::Guid::of_run(run).derive(core::Guid::Purpose::request, seq);
+  item.input = Payload(format("input {}", seq));
+  return item;
+}
+
+core::Message Bench::answer_to(const core::WorkItem& item, core::ReplyStatus status) const {
+  const auto purpose = status == core::ReplyStatus::pending ? core::Guid::Purpose::response_pending
+                                                            : core::Guid::Purpose::response_final;
+  core::Response response;
+  response.activity = item.activity;
+  response.status = status;
+  response.token = item.token;
+  response.data = "answer";
+  return core::Message{item.request.derive(purpose, 0), std::move(response)};
+}
+
+ledger::ActivityLedger Bench::activity_ledger(std::uint64_t digits) {
+  return *ledger::ActivityLedger::decode(digits);
+}
+ledger::MessageLedger Bench::message_ledger(std::uint64_t digits) {
+  return *ledger::MessageLedger::decode(digits);
+}
+
+core::Activity Bench::activity(std::uint32_t seq, std::uint64_t digits) {
+  core::Activity made;
+  made.seq = core::ActivitySeq(seq);
+  made.node = seq;
+  made.ledger = activity_ledger(digits);
+  return made;
+}
+
+}  // namespace pawl::store

@@ -1,0 +1,58 @@
+// Random histories: a seeded sequence of operations that names jobs and work items by what the
+// history itself made, so that the same seed can be played on any store.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "store/conformance/conformance.h"
+
+namespace pawl::store {
+
+struct HistoryOptions {
+  std::uint64_t seed = 0;
+  std::string name_space = "default";
+  bool moves_lanes = true;  // lanes change hands, leases run out
+};
+
+// Plays one step after the other on one store. Runs are named by their number in the history; what
+// a store calls them is its own affair, so transcripts of two stores compare equal.
+class History {
+ public:
+  History(Store& store, ManualClock& clock, core::LaneId first_lane, HistoryOptions options);
+
+  std::string step();       // plays one operation; says what was asked and what came back
+  std::string read_back();  // all that the history made, as the store now reads it
+
+ private:
+  struct Lane {
+    core::LaneId id{0};
+    core::Epoch epoch{0};  // as the last acquire said: perhaps stale
+  };
+  Operation draw();
+  core::Bundle draw_bundle();
+  core::Write draw_write(const StoredJob& job, core::Bundle& bundle);
+  core::Message draw_message();
+  core::Guid draw_guid() { return core::Guid{random_.below(12), 1}; }
+  std::size_t draw_run() { return random_.below(runs_.size()); }
+  std::string describe(const Outcome& outcome) const;
+  std::string describe(const core::WorkItem& item) const;
+  std::string describe(const std::vector<core::InboxMessage>& inbox) const;
+  std::string name_of_run(RunId run) const;
+
+  Store& store_;
+  ManualClock& clock_;
+  Random random_;
+  HistoryOptions options_;
+  std::vector<Lane> lanes_;
+  std::vector<RunId> runs_;
+  std::vector<std::string> ids_;
+  std::deque<core::Bundle> recent_;      // to be repeated now and then
+  std::vector<core::WorkItem> claimed_;  // some of them stale
+  std::uint64_t next_bundle_ = 1;
+  std::uint64_t next_source_ = 1;
+};
+
+}  // namespace pawl::store

@@ -1,0 +1,231 @@
+// A reply that never came: whoever repeats the call is recognised, and nothing happens twice.
+#include "store/conformance/conformance.h"
+#include "store/fault/store.h"
+
+namespace pawl::store {
+
+namespace {
+
+// An operation, and what its repetition must answer after the first one was applied unseen.
+struct Repeated {
+  std::string name;
+  std::function<Operation(class LostReplies&)> make;
+  OutcomeKind again;
+};
+
+class LostReplies : public StoreCaseTest<Repeated> {
+ public:
+  using Bench::answer_to;
+  using Bench::bundle_for_mailbox;
+  using Bench::bundle_with;
+  using Bench::start_message;
+  using Bench::to_mailbox;
+  using Bench::to_run;
+
+  void SetUp() override {
+    StoreCaseTest<Repeated>::SetUp();
+    run = submit("a");
+    enqueue(run, 2);
+    item = commit(ClaimWork{{Topic("topic")}, 1, "w", lease}).items.front();
+    box = commit(to_mailbox(key(), start_message(1), lane_)).run;
+  }
+  static core::MailboxKey key() { return {Namespace("default"), Topic("t"), "k"}; }
+  core::LaneId lane() const { return lane_; }
+  core::Epoch epoch() const { return epoch_; }
+  static core::Activity opened(std::uint32_t seq) { return activity(seq); }
+  Duration lease_time() const { return lease; }
+
+  // Everything a reader can see, as one value.
+  struct View {
+    StoredJob job;
+    StoredMailbox mailbox;
+    std::size_t outbox;
+    std::size_t waiting;
+    bool operator==(const View& other) const {
+      return job.state == other.job.state && job.inbox == other.job.inbox &&
+             mailbox.state == other.mailbox.state && mailbox.inbox == other.mailbox.inbox &&
+             outbox == other.outbox && waiting == other.waiting;
+    }
+  };
+  View view() {
+    return View{job(run), mailbox(box), store_->read_outbox(lane_, 100)->size(),
+                store_->read_waiting(lane_, RunId(0), 100)->size()};
+  }
+
+  RunId run{0};
+  RunId box{0};
+  core::WorkItem item;
+};
+
+const std::vector<Repeated> repeated = {
+    {"Bundle",
+     [](LostReplies& at) -> Operation {
+       return at.bundle_with(at.run, {core::PutActivity{std::nullopt, LostReplies::opened(2)},
+                                      core::Send{{at.run, at.start_message(7)}}});
+     },
+     OutcomeKind::already_done},
+    {"DropWorkBundle",
+     [](LostReplies& at) -> Operation {
+       return at.bundle_with(at.run, {core::DropWork{at.item.activity, at.item.token}});
+     },
+     OutcomeKind::already_done},
+    {"MailboxBundle",
+     [](LostReplies& at) -> Operation {
+       core::Bundle bundle = at.bundle_for_mailbox(at.box);
+       bundle.writes = {core::PutMessage{at.start_message(8)}};
+       return bundle;
+     },
+     OutcomeKind::already_done},
+    {"Submit",
+     [](LostReplies& at) -> Operation {
+       return Submit{Namespace("default"),   JobId("b"), at.lane(),
+                     {GraphName("g"), 1, 1}, "",         Instant()};
+     },
+     OutcomeKind::exists},
+    {"Deliver", [](LostReplies& at) -> Operation { return at.to_run(at.run, at.start_message(5)); },
+     OutcomeKind::already_done},
+    {"DeliverFromOutbox",
+     [](LostReplies& at) -> Operation {
+       return at.to_run(at.run, at.start_message(5), Deliver::Source{at.lane(), 1});
+     },
+     OutcomeKind::already_done},
+    {"DeliverToMailbox",
+     [](LostReplies& at) -> Operation {
+       return at.to_mailbox(LostReplies::key(), at.start_message(5), at.lane());
+     },
+     OutcomeKind::already_done},
+    {"RespondFinal",
+     [](LostReplies& at) -> Operation {
+       return Respond{at.run, at.item.activity, at.item.token, at.answer_to(at.item)};
+     },
+     OutcomeKind::already_done},
+    {"RespondPending",
+     [](LostReplies& at) -> Operation {
+       return Respond{at.run, at.item.activity, at.item.token,
+                      at.answer_to(at.item, core::ReplyStatus::pending)};
+     },
+     OutcomeKind::already_done},
+    {"ExtendWork",
+     [](LostReplies& at) -> Operation {
+       return ExtendWork{at.run, at.item.activity, at.item.token, at.lease_time()};
+     },
+     OutcomeKind::committed},
+    {"ReleaseWork",
+     [](LostReplies& at) -> Operation {
+       return ReleaseWork{at.run, at.item.activity, at.item.token};
+     },
+     OutcomeKind::conflict},
+    {"ClaimItem",
+     [](LostReplies& at) -> Operation {
+       return ClaimItem{at.run, core::ActivitySeq(1), core::WorkToken(0), "local", at.epoch()};
+     },
+     OutcomeKind::conflict},
+    {"OpenPool",
+     [](LostReplies&) -> Operation {
+       return OpenPool{Pool("flows"), 3};
+     },
+     OutcomeKind::already_done},
+    {"RenewLane",
+     [](LostReplies& at) -> Operation {
+       return RenewLane{at.lane(), at.epoch(), at.lease_time()};
+     },
+     OutcomeKind::committed},
+    {"ReleaseLane",
+     [](LostReplies& at) -> Operation {
+       return ReleaseLane{at.lane(), at.epoch()};
+     },
+     OutcomeKind::already_done},
+};
+
+TEST_P(LostReplies, are_answered_truthfully_when_the_call_is_repeated) {
+  fault::Store faulty(*store_, {fault::at_call(1, {fault::Kind::error_after}), nullptr});
+  const std::vector<Operation> group = {scenario().make(*this)};
+  const View before = view();
+  const auto lost = faulty.commit(group);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::outcome_unknown);
+  const View once = view();
+  const auto again = faulty.commit(group);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->front().kind, scenario().again) << name_of(again->front().kind);
+  EXPECT_EQ(view(), once) << "the repetition did something";
+  // What the first call did can be seen, or it concerns no entity of this scene.
+  const bool concerns_scene = !scenario().name.starts_with("OpenPool") &&
+                              !scenario().name.ends_with("Lane") && scenario().name != "ExtendWork";
+  EXPECT_EQ(once == before, !concerns_scene);
+}
+
+TEST_P(LostReplies, of_a_call_that_never_arrived_leave_it_to_be_made) {
+  fault::Store faulty(*store_, {fault::at_call(1, {fault::Kind::error_before}), nullptr});
+  const std::vector<Operation> group = {scenario().make(*this)};
+  const View before = view();
+  const auto refused = faulty.commit(group);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::retry_later);
+  EXPECT_EQ(view(), before);
+  const auto made = faulty.commit(group);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->front().kind, OutcomeKind::committed);
+}
+
+TEST_P(LostReplies, of_a_request_that_was_sent_twice_change_nothing) {
+  fault::Store faulty(*store_, {fault::at_call(1, {fault::Kind::duplicate}), nullptr});
+  const std::vector<Operation> group = {scenario().make(*this)};
+  const auto twice = faulty.commit(group);
+  ASSERT_TRUE(twice);
+  EXPECT_EQ(twice->front().kind, scenario().again);
+  const View after = view();
+  ASSERT_TRUE(faulty.commit(group));
+  EXPECT_EQ(view(), after);
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, LostReplies,
+                         testing::Combine(testing::ValuesIn(all_stores()),
+                                          testing::ValuesIn(repeated)),
+                         store_case_name<Repeated>);
+
+// A connection that breaks in the middle of a group: repeated whole, every operation happens once.
+struct Cut {
+  std::string name;
+  std::size_t applied;
+};
+std::vector<Cut> cuts() {
+  std::vector<Cut> all;
+  for (std::size_t i = 0; i <= 6; ++i) all.push_back({format("after_{}", i), i});
+  return all;
+}
+
+class Cuts : public StoreCaseTest<Cut> {};
+
+TEST_P(Cuts, of_a_group_that_is_repeated_apply_each_operation_once) {
+  std::vector<RunId> runs;
+  std::vector<Operation> group;
+  for (std::size_t i = 0; i < 6; ++i) {
+    runs.push_back(submit(format("job-{}", i)));
+    group.emplace_back(bundle_with(runs.back(), {core::PutActivity{std::nullopt, activity(0)},
+                                                 core::PutMessage{start_message(i)}}));
+  }
+  fault::Store faulty(*store_,
+                      {fault::at_call(1, {fault::Kind::drop_midway, scenario().applied}), nullptr});
+  const auto cut = faulty.commit(group);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::outcome_unknown);
+  const auto again = faulty.commit(group);
+  ASSERT_TRUE(again);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ((*again)[i].kind,
+              i < scenario().applied ? OutcomeKind::already_done : OutcomeKind::committed)
+        << i;
+    EXPECT_EQ(job(runs[i]).state.job.rev, core::Rev(1));
+    EXPECT_EQ(job(runs[i]).inbox.size(), 2u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, Cuts,
+                         testing::Combine(testing::ValuesIn(all_stores()),
+                                          testing::ValuesIn(cuts())),
+                         store_case_name<Cut>);
+
+}  // namespace
+
+}  // namespace pawl::store

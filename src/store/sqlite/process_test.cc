@@ -1,0 +1,215 @@
+// Several processes on one file: who owns the lanes, who may put messages in, and what a kill
+// leaves.
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <set>
+
+#include "store/sqlite/file_test.h"
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+// A process of its own, with a line back to the test. Forked before the test opens anything.
+class Child {
+ public:
+  explicit Child(const std::function<void(int out)>& body) {
+    int ends[2];
+    if (pipe(ends) != 0) std::abort();
+    pid_ = fork();
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      body(ends[1]);
+      _exit(0);
+    }
+    ::close(ends[1]);
+    in_ = ends[0];
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    kill_now();
+    ::close(in_);
+  }
+
+  // The next number it sent; none at its end, or when it stays silent.
+  std::optional<std::uint64_t> read(int wait_ms = 20'000) {
+    pollfd waiting{in_, POLLIN, 0};
+    if (poll(&waiting, 1, wait_ms) <= 0) return std::nullopt;
+    std::uint64_t value = 0;
+    if (::read(in_, &value, sizeof value) != sizeof value) return std::nullopt;
+    return value;
+  }
+  void kill_now() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  void wait() {
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int in_ = -1;
+};
+
+void send(int out, std::uint64_t value) {
+  if (::write(out, &value, sizeof value) != sizeof value) _exit(3);
+}
+
+std::vector<Outcome> must_commit(Store& store, const std::vector<Operation>& group) {
+  auto outcomes = store.commit(group);
+  if (!outcomes) _exit(4);
+  return std::move(*outcomes);
+}
+
+std::unique_ptr<Store> must_open(const std::string& path) {
+  auto opened = Store::open(path, {});
+  if (!opened) _exit(5);
+  return std::move(*opened);
+}
+
+}  // namespace
+
+class ProcessTest : public FileTest {
+ protected:
+  static constexpr core::LaneId lane{1};
+
+  // Opens the pool, owns its lane, reports the epoch, and then every ring of the doorbell.
+  static void own(const std::string& path, int out) {
+    const auto store = must_open(path);
+    must_commit(*store, {OpenPool{Pool("graphs"), 1}});
+    store->on_doorbell([&] {
+      const auto found = store->find_run(Namespace("default"), JobId("from-the-second"));
+      send(out, found && *found ? (*found)->raw() : 0);
+    });
+    const auto outcomes = must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
+    send(out, outcomes[0].epoch.raw());
+    while (true) pause();
+  }
+
+  // Submits jobs one group at a time and reports each number once it is acknowledged.
+  static void hammer(const std::string& path, const std::string& name, std::uint64_t count,
+                     int out) {
+    const auto store = must_open(path);
+    must_commit(*store, {OpenPool{Pool("graphs"), 1}});
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto outcomes = must_commit(*store, {a_submit(lane, name + std::to_string(i))});
+      if (outcomes[0].kind != OutcomeKind::committed) _exit(6);
+      const auto read = store->read_job(outcomes[0].run);
+      if (!read || !*read) _exit(7);
+      send(out, i);
+    }
+  }
+};
+
+TEST_F(ProcessTest, a_second_one_submits_while_the_owner_lives_and_takes_over_when_it_is_killed) {
+  Child owner([&](int out) { own(path(), out); });
+  const auto epoch = owner.read();
+  ASSERT_TRUE(epoch);
+
+  auto second = Store::open(path(), {});
+  ASSERT_TRUE(second) << to_string(second.error());
+  store_ = std::move(*second);
+  EXPECT_EQ(kind_of(AcquireLane{lane, "second", Duration(0)}), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(AcquireLane{lane, "first", Duration(0)}), OutcomeKind::conflict);
+  const Outcome submitted = commit(a_submit(lane, "from-the-second"));
+  ASSERT_EQ(submitted.kind, OutcomeKind::committed);
+  // The owner hears of it by the doorbell and finds it in the file.
+  bool heard = false;
+  while (const auto ring = owner.read())
+    if (*ring == submitted.run.raw()) {
+      heard = true;
+      break;
+    }
+  EXPECT_TRUE(heard);
+
+  owner.kill_now();
+  const Outcome taken = commit(AcquireLane{lane, "second", Duration(0)});
+  ASSERT_EQ(taken.kind, OutcomeKind::committed) << taken.reason;
+  EXPECT_GT(taken.epoch.raw(), *epoch);
+  EXPECT_FALSE(taken.lease_until);
+  // Whatever the dead owner still had on its way is fenced.
+  lane_ = lane;
+  epoch_ = core::Epoch(*epoch);
+  EXPECT_EQ(kind_of(bundle_for(submitted.run)), OutcomeKind::fenced);
+  epoch_ = taken.epoch;
+  EXPECT_EQ(kind_of(bundle_for(submitted.run)), OutcomeKind::committed);
+}
+
+TEST_F(ProcessTest, two_that_hammer_one_file_lose_nothing_and_damage_nothing) {
+  constexpr std::uint64_t count = 150;
+  { ASSERT_TRUE(Store::open(path(), {})); }
+  Child a([&](int out) { hammer(path(), "a", count, out); });
+  Child b([&](int out) { hammer(path(), "b", count, out); });
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ASSERT_EQ(a.read(), i);
+    ASSERT_EQ(b.read(), i);
+  }
+  a.wait();
+  b.wait();
+  auto opened = Store::open(path(), {});
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE((*opened)->verify());
+  EXPECT_EQ(raw("SELECT count(*) FROM jobs"), std::to_string(2 * count));
+  EXPECT_EQ(raw("SELECT count(DISTINCT run) FROM start_keys"), std::to_string(2 * count));
+}
+
+TEST_F(ProcessTest, what_was_acknowledged_survives_a_kill_at_any_moment) {
+  for (int round = 0; round < 8; ++round) {
+    const std::string name = "round" + std::to_string(round) + "-";
+    std::uint64_t acknowledged = 0;
+    {
+      Child child([&](int out) { hammer(path(), name, 100'000, out); });
+      const std::uint64_t enough = 5 + static_cast<std::uint64_t>(round) * 7;
+      while (acknowledged < enough) {
+        const auto next = child.read();
+        ASSERT_TRUE(next);
+        acknowledged = *next + 1;
+      }
+      child.kill_now();
+      while (const auto next = child.read(0)) acknowledged = *next + 1;
+    }
+    auto opened = Store::open(path(), {});
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    store_ = std::move(*opened);
+    for (std::uint64_t i = 0; i < acknowledged; ++i) {
+      const auto found = store_->find_run(Namespace("default"), JobId(name + std::to_string(i)));
+      ASSERT_TRUE(found && *found) << name << i;
+      EXPECT_EQ(job(**found).inbox.size(), 1u);
+    }
+    EXPECT_TRUE(sqlite().verify());
+    store_.reset();
+  }
+}
+
+TEST_F(ProcessTest, ownership_ends_with_the_store_that_had_it) {
+  open_bench();
+  auto second = Store::open(path(), {});
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(*(*second)->try_own());
+  store_.reset();
+  EXPECT_TRUE(*(*second)->try_own());
+}
+
+TEST_F(ProcessTest, the_doorbell_works_beside_a_file_with_a_very_long_path) {
+  const auto deep = folder_.path() / std::string(120, 'd') / std::string(120, 'e');
+  std::filesystem::create_directories(deep);
+  const std::string file = (deep / (std::string(150, 'f') + ".db")).string();
+  Child owner([&](int out) { own(file, out); });
+  ASSERT_TRUE(owner.read());
+  auto second = Store::open(file, {});
+  ASSERT_TRUE(second) << to_string(second.error());
+  const std::vector<Operation> group{a_submit(lane, "from-the-second")};
+  ASSERT_TRUE((*second)->commit(group));
+  EXPECT_TRUE(owner.read());
+}
+
+}  // namespace pawl::store::sqlite

@@ -41,7 +41,7 @@ void Engine::deliver(RunId run, core::Delivery delivery) {
 namespace {
 
 // Whether an answer to this item waits in `deliveries`: then nobody needs to run it again.
-bool is_answered(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
+bool has_answer(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
   return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
     const auto* response = std::get_if<core::Response>(&delivery.message.body);
     return response != nullptr && response->activity == item.activity && response->token == item.token &&
@@ -87,8 +87,7 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored) {
   std::vector<core::WorkItem> items;
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
-  for (const core::WorkItem& item : items)
-    if (!is_answered(job.queue, item)) adopt(item, Slot::wanted);
+  for (const core::WorkItem& item : items) adopt(item, Slot::wanted);
   if (job.queue.empty()) jobs_.idle(job);
   else make_ready(job);
   return &job;
@@ -131,15 +130,9 @@ void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
 
 // Whether a local worker ended it and its answer is not committed yet.
 bool Engine::is_answered(const core::WorkItem& item) {
-  const auto answers = [&](const core::Delivery& delivery) {
-    const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return delivery.origin == core::Origin::unstored && response != nullptr && response->activity == item.activity &&
-           response->token == item.token && response->status != core::ReplyStatus::pending;
-  };
-  if (const HotJob* job = jobs_.find(item.run))
-    return std::any_of(job->queue.begin(), job->queue.end(), answers);
+  if (const HotJob* job = jobs_.find(item.run)) return has_answer(job->queue, item);
   const auto waiting = unread_.find(item.run);
-  return waiting != unread_.end() && std::any_of(waiting->second.begin(), waiting->second.end(), answers);
+  return waiting != unread_.end() && has_answer(waiting->second, item);
 }
 
 // A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.

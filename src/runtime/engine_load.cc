@@ -155,7 +155,7 @@ bool Engine::is_answered(const core::WorkItem& item) {
   if (const HotJob* job = jobs_.find(item.run))
     return std::any_of(job->queue.begin(), job->queue.end(), answers);
   const auto waiting = unread_.find(item.run);
-  return waiting != unread_.end() && std::any_of(waiting->second.begin(), waiting->second.end(), answers);
+  return waiting != unread_.end() && has_answer(waiting->second, item);
 }
 
 // A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -23,9 +24,20 @@ int milliseconds_until(Clock::time_point end) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
+std::string client_log(const std::string& dir, const std::string& slot) {
+  return dir + "/client-" + slot + ".log";
+}
+
+std::streamoff size_of(const std::string& path) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(path, missing);
+  return missing ? 0 : static_cast<std::streamoff>(size);
+}
+
 }  // namespace
 
-NodeProcess::NodeProcess(Setup setup) : setup_(std::move(setup)) {
+NodeProcess::NodeProcess(Setup setup)
+    : setup_(std::move(setup)), log_before_(size_of(client_log(setup_.dir, setup_.slot))) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
   std::vector<std::string> words{setup_.program, setup_.dir, setup_.slot,
@@ -103,7 +115,8 @@ bool NodeProcess::was_busy() const {
       open.erase(key + attempt);
   }
   if (!open.empty()) return true;
-  std::ifstream log(setup_.dir + "/client-" + setup_.slot + ".log");
+  std::ifstream log(client_log(setup_.dir, setup_.slot));
+  log.seekg(log_before_);
   while (std::getline(log, line)) {
     std::istringstream words(line);
     std::string what, id;

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <ios>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ class NodeProcess {
 
  private:
   const Setup setup_;
+  const std::streamoff log_before_;  // where this process's part of the client log begins
   pid_t pid_ = -1;
   int pipe_ = -1;
   std::string said_ = "\n";  // each word stands between line ends

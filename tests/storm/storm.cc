@@ -209,9 +209,9 @@ void Storm::write_dump_script() const {
       "  ||'|'||coalesce(CAST(result AS TEXT), '')||'|'||reason FROM jobs;\n"
       "SELECT 'activity|'||run||'|'||seq||'|'||node||'|'||place||'|'||printf('%015d', ledger)\n"
       "  ||'|'||status||'|'||code||'|'||coalesce(CAST(output AS TEXT), '') FROM activities;\n"
-      "SELECT 'message|'||run||'|'||activity||'|'||printf('%015d', ledger) FROM message_ledgers;\n"
-      "SELECT 'inbox|'||count(*) FROM inbox;\n"
-      "SELECT 'work|'||count(*) FROM work;\n"
+      "SELECT 'message|'||run||'|'||activity||'|'||ledger FROM message_view;\n"
+      "SELECT 'inbox|'||count(*) FROM inbox_view;\n"
+      "SELECT 'work|'||count(*) FROM work_view;\n"
       "SELECT 'integrity|'||integrity_check FROM pragma_integrity_check;\n",
       file);
   std::fclose(file);

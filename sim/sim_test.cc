@@ -95,6 +95,7 @@ class YesStore final : public store::Store {
         if (outcome.kind != store::OutcomeKind::committed) outcome.kind = store::OutcomeKind::committed;
     return result;
   }
+  core::Guid id() const override { return {}; }
   Instant now() const override { return real_.now(); }
   bool sends_directly() const override { return real_.sends_directly(); }
   Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override { return real_.read_pool(pool); }

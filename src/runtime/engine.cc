@@ -68,7 +68,7 @@ void Engine::answer(WorkAnswer answer) {
 }
 
 void Engine::give_back(const core::WorkItem& item) {
-  if (!desk_.end(WorkRef{item.run, item.activity}, item.token)) return;
+  if (desk_.end(WorkRef{item.run, item.activity}, item.token) == WorkDesk::Ended::unknown) return;
   desk_.give_slot();
   push(store::ReleaseWork{item.run, item.activity, item.token});
 }

@@ -49,6 +49,14 @@ void Engine::deliver(RunId run, core::Delivery delivery) {
 
 namespace {
 
+bool has_answer(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
+  return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
+    const auto* response = std::get_if<core::Response>(&delivery.message.body);
+    return response != nullptr && response->activity == item.activity && response->token == item.token &&
+           response->status != core::ReplyStatus::pending;
+  });
+}
+
 // Whether the bundle, whose outcome is not known, claimed this very run for a local worker: it never began.
 bool is_claimed_by(const core::Bundle* bundle, const core::WorkItem& item) {
   return bundle != nullptr && std::any_of(bundle->writes.begin(), bundle->writes.end(), [&](const core::Write& write) {
@@ -147,13 +155,7 @@ void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
 
 // Whether its final answer waits here, not committed yet: then nobody needs to run it again.
 bool Engine::is_answered(const core::WorkItem& item) {
-  const auto answers = [&](const core::Delivery& delivery) {
-    const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return response != nullptr && response->activity == item.activity && response->token == item.token &&
-           response->status != core::ReplyStatus::pending;
-  };
-  if (const HotJob* job = jobs_.find(item.run))
-    return std::any_of(job->queue.begin(), job->queue.end(), answers);
+  if (const HotJob* job = jobs_.find(item.run)) return has_answer(job->queue, item);
   const auto waiting = unread_.find(item.run);
   return waiting != unread_.end() && has_answer(waiting->second, item);
 }

@@ -49,15 +49,6 @@ void Engine::deliver(RunId run, core::Delivery delivery) {
 
 namespace {
 
-// Whether an answer to this item waits in `deliveries`: then nobody needs to run it again.
-bool is_answered(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
-  return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
-    const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return response != nullptr && response->activity == item.activity && response->token == item.token &&
-           response->status != core::ReplyStatus::pending;
-  });
-}
-
 // Whether the bundle, whose outcome is not known, claimed this very run for a local worker: it never began.
 bool is_claimed_by(const core::Bundle* bundle, const core::WorkItem& item) {
   return bundle != nullptr && std::any_of(bundle->writes.begin(), bundle->writes.end(), [&](const core::Write& write) {
@@ -105,7 +96,7 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   for (const core::WorkItem& item : items) {
-    if (is_answered(job.queue, item)) continue;
+    if (is_answered(item)) continue;
     const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot();
     adopt(item, ours ? Slot::taken : Slot::wanted);
   }

@@ -42,20 +42,36 @@ std::optional<Catch> hunt_seeds(std::uint64_t first, std::uint64_t last) {
 
 // A message that is entered again and again: its attempts need more than one digit.
 std::optional<Catch> hunt_long_crash_loop() {
-  WorldOptions options = options_for({core::Fusion::off, 1});
-  options.reentries_max = 500;
-  options.planned = {{FaultKind::crash_after, 5, 30}};
-  const WorldReport report = run_world(*find_scenario("chain"), options);
-  if (!report.violation) return std::nullopt;
-  return Catch{"crash loop, " + report.violation->oracle, report.violation->detail};
+  constexpr std::uint64_t lives = 14;
+  for (std::uint64_t first = 4; first <= 14; ++first) {
+    WorldOptions options = options_for({core::Fusion::off, 1});
+    options.reentries_max = 500;
+    // Each life takes the lane, enters the message, and dies of it.
+    for (std::uint64_t life = 0; life < lives; ++life)
+      options.planned.push_back({FaultKind::crash_after, first + 2 * life, 1});
+    const WorldReport report = run_world(*find_scenario("chain"), options);
+    if (report.violation) return Catch{"crash loop, " + report.violation->oracle, report.violation->detail};
+  }
+  return std::nullopt;
+}
+
+// Few slots, so that items wait for one and are claimed later.
+std::optional<Catch> hunt_without_faults() {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed)
+    for (const Scenario& scenario : all_scenarios())
+      for (const Setting& setting : all_settings()) {
+        WorldOptions options = options_for(setting);
+        options.seed = seed;
+        options.slots = 1 + static_cast<std::uint32_t>(seed % 3);
+        const WorldReport report = run_world(scenario, options);
+        if (report.violation)
+          return Catch{"run without a fault, " + report.violation->oracle, report.violation->detail};
+      }
+  return std::nullopt;
 }
 
 Catch hunt() {
-  for (const Scenario& scenario : all_scenarios())
-    for (const Setting& setting : all_settings()) {
-      const WorldReport report = run_world(scenario, options_for(setting));
-      if (report.violation) return {"run without a fault, " + report.violation->oracle, report.violation->detail};
-    }
+  if (auto found = hunt_without_faults()) return *found;
   if (auto found = hunt_long_crash_loop()) return *found;
   if (auto found = hunt_seeds(1, seeds_first)) return *found;
   for (const Scenario& scenario : all_scenarios()) {
@@ -146,6 +162,7 @@ INSTANTIATE_TEST_SUITE_P(all, SeededBugTest, ::testing::ValuesIn(all_bugs),
 // The canary's opposite: the same sources with no bug switched on are clean, so a catch means something.
 TEST(NoSeededBugTest, nothing_is_caught_when_no_bug_is_on) {
   active_seeded_bug = SeededBug::none;
+  EXPECT_FALSE(hunt_without_faults().has_value());
   EXPECT_FALSE(hunt_long_crash_loop().has_value());
   const auto found = hunt_seeds(1, seeds_first);
   EXPECT_FALSE(found.has_value()) << found->by << ": " << found->how;

@@ -184,7 +184,8 @@ ExplorerReport explore(const ExplorerOptions& options) { return Explorer(options
 std::vector<ExplorerOptions> explorations() {
   using core::Fusion;
   return {
-      {.graph = "only", .engines = 2, .fusion = Fusion::off},
+      {.graph = "only", .engines = 2, .fusion = Fusion::off, .lost_replies = 0, .states_max = 400'000},
+      {.graph = "only", .engines = 2, .fusion = Fusion::off, .states_max = 400'000},
       {.graph = "only", .engines = 2, .fusion = Fusion::on, .crashes = 2, .expiries = 2},
       {.graph = "only", .engines = 3, .fusion = Fusion::off},
       {.graph = "chain", .engines = 2, .fusion = Fusion::on, .crashes = 2},

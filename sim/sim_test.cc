@@ -152,7 +152,8 @@ TEST(SwarmTest, a_hundred_seeds_hold) {
 }
 
 TEST(ExplorerTest, the_smallest_protocol_has_no_bad_state_and_can_always_end) {
-  const ExplorerReport report = explore({.graph = "only", .engines = 2, .fusion = core::Fusion::off});
+  const ExplorerReport report =
+      explore({.graph = "only", .engines = 2, .fusion = core::Fusion::off, .lost_replies = 0, .states_max = 400'000});
   EXPECT_FALSE(report.violation) << report.violation->oracle << ": " << report.violation->detail;
   EXPECT_TRUE(report.complete);
   EXPECT_GT(report.states, 100u);

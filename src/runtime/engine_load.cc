@@ -106,6 +106,7 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   // A parked job's work is not handed out: nobody would take the answer.
   if (job.state.job.status != core::JobStatus::running) items.clear();
   for (const core::WorkItem& item : items) {
+    if (is_answered(item)) continue;
     const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot();
     adopt(item, ours ? Slot::taken : Slot::wanted);
   }

@@ -101,7 +101,11 @@ Status check_redeliveries(const Inbox& inbox, const core::Bundle& bundle) {
 }  // namespace
 
 Outcome Store::run(const core::Bundle& bundle) {
-  if (!owns(core::lane_of(bundle.entity), bundle.epoch)) return fenced();
+  if (!owns(core::lane_of(bundle.entity), bundle.epoch)) {
+    Job* refused = seeded(SeededBug::marker_outside_commit) ? find_job(bundle.entity) : nullptr;
+    if (refused != nullptr) apply_inbox(bundle.entity, refused->inbox, bundle);
+    return fenced();
+  }
   if (Job* job = find_job(bundle.entity)) return run_on(*job, bundle);
   const auto mailbox = mailboxes_.find(bundle.entity);
   if (mailbox != mailboxes_.end()) return run_on(mailbox->second, bundle);
@@ -109,10 +113,7 @@ Outcome Store::run(const core::Bundle& bundle) {
 }
 
 Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
-  if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) {
-    if (seeded(SeededBug::marker_outside_commit)) apply_inbox(bundle.entity, job.inbox, bundle);
-    return *moved;
-  }
+  if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) return *moved;
   if (const auto stale = check_tokens(job.state, bundle)) return *stale;
   const auto fits = core::check(job.state, bundle);
   if (!fits) return rejected(fits.error().detail);

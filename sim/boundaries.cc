@@ -5,10 +5,8 @@
 namespace pawl::sim {
 
 const std::vector<Setting>& all_settings() {
-  static const std::vector<Setting> all = {{core::Fusion::on, 1},
-                                           {core::Fusion::off, 1},
-                                           {core::Fusion::on, 2},
-                                           {core::Fusion::off, 2}};
+  static const std::vector<Setting> all = {
+      {core::Fusion::on, 1}, {core::Fusion::off, 1}, {core::Fusion::on, 2}, {core::Fusion::off, 2}};
   return all;
 }
 
@@ -16,14 +14,17 @@ WorldOptions options_for(const Setting& setting) {
   WorldOptions options;
   options.fusion = setting.fusion;
   options.engines = setting.engines;
-  // With two engines a restarted one comes back as a stranger, so the other one takes the lanes over.
+  // With two engines a restarted one comes back as a stranger, so the other one takes the lanes
+  // over.
   options.new_name_at_restart = setting.engines > 1;
   return options;
 }
 
-std::string command_for(const Scenario& scenario, const Setting& setting, const std::vector<PlannedFault>& faults) {
-  std::string text = format("build/release/sim/sim --scenario {} --engines {} --fusion {}", scenario.name,
-                            setting.engines, setting.fusion == core::Fusion::on ? "on" : "off");
+std::string command_for(const Scenario& scenario, const Setting& setting,
+                        const std::vector<PlannedFault>& faults) {
+  std::string text =
+      format("build/release/sim/sim --scenario {} --engines {} --fusion {}", scenario.name,
+             setting.engines, setting.fusion == core::Fusion::on ? "on" : "off");
   for (const PlannedFault& fault : faults)
     text += format(" --fault {}:{}:{}", name_of(fault.kind), fault.first, fault.calls);
   return text;
@@ -33,7 +34,8 @@ namespace {
 
 // Runs it and judges it; the report of a good run.
 std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& setting,
-                                   const std::vector<PlannedFault>& faults, std::uint64_t fired_min, Tally& tally) {
+                                   const std::vector<PlannedFault>& faults, std::uint64_t fired_min,
+                                   Tally& tally) {
   WorldOptions options = options_for(setting);
   options.planned = faults;
   WorldReport report = run_world(scenario, options);
@@ -41,7 +43,8 @@ std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& sett
   tally.fired += report.fired;
   tally.crashes += report.crashes;
   if (!report.violation && report.fired < fired_min)
-    report.violation = Violation{"harness", format("{} of {} faults fired", report.fired, fired_min)};
+    report.violation =
+        Violation{"harness", format("{} of {} faults fired", report.fired, fired_min)};
   if (!report.violation) return report;
   tally.failure = Failure{*report.violation, command_for(scenario, setting, faults)};
   return std::nullopt;
@@ -61,7 +64,7 @@ void break_every_call(const Scenario& scenario, const Setting& setting, Tally& t
 
 void break_every_pair(const Scenario& scenario, const Setting& setting, Tally& tally) {
   const auto calm = attempt(scenario, setting, {}, 0, tally);
-  if (!calm) return;
+  if (!calm || calm->calls_to_end > pair_calls_max) return;
   tally.boundaries += calm->calls_to_end;
   for (std::uint64_t first = 1; first <= calm->calls_to_end; ++first)
     for (std::uint64_t second = first + 1; second <= calm->calls_to_end + 2; ++second)

@@ -25,7 +25,8 @@ struct Failure {
   Violation violation;
   std::string command;  // repeats it
 };
-std::string command_for(const Scenario& scenario, const Setting& setting, const std::vector<PlannedFault>& faults);
+std::string command_for(const Scenario& scenario, const Setting& setting,
+                        const std::vector<PlannedFault>& faults);
 
 struct Tally {
   std::uint64_t runs = 0;
@@ -35,6 +36,8 @@ struct Tally {
   std::optional<Failure> failure;
 };
 
+inline constexpr std::uint64_t pair_calls_max =
+    30;  // a run with more commits is not small: no pairs
 inline constexpr std::uint32_t calls_until_healed = 4;  // below limits::reentries_max
 
 // Both stop at the first failure. A run whose faults did not all fire is a failure as well.

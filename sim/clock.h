@@ -1,5 +1,5 @@
-// Virtual time. One VirtualClock for the whole world (the store reads it); each engine sees it through an
-// EngineClock of its own, which may run fast or slow and shows another time of day.
+// Virtual time. One VirtualClock for the whole world (the store reads it); each engine sees it
+// through an EngineClock of its own, which may run fast or slow and shows another time of day.
 #pragma once
 
 #include "base/clock.h"
@@ -30,7 +30,8 @@ class EngineClock final : public Clock {
     const std::int64_t at = base_.monotonic().count();
     return Duration(at + at * error_.drift_ppm / 1'000'000) + error_.monotonic_offset;
   }
-  // When the world's clock will have reached this engine's `own` time; at least `own` on this clock.
+  // When the world's clock will have reached this engine's `own` time; at least `own` on this
+  // clock.
   Duration world_time_of(Duration own) const {
     const std::int64_t shown = (own - error_.monotonic_offset).count();
     return Duration(shown * 1'000'000 / (1'000'000 + error_.drift_ppm) + 1);

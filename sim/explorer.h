@@ -1,9 +1,10 @@
-// The explorer: every interleaving of a few engines over the real core and the real memory store, for one small
-// job, with a bounded number of crashes, expired leases, lost replies and repeated answers. It checks every
-// state that can be reached, and that from every one of them the job can still be brought to its end.
+// The explorer: every interleaving of a few engines over the real core and the real memory store,
+// for one small job, with a bounded number of crashes, expired leases, lost replies and repeated
+// answers. It checks every state that can be reached, and that from every one of them the job can
+// still be brought to its end.
 //
-// An engine is reduced to what matters for the protocol: which epoch it believes to hold, the job as it last read
-// it, the bundle it has on its way, and the runs its workers are busy with.
+// An engine is reduced to what matters for the protocol: which epoch it believes to hold, the job
+// as it last read it, the bundle it has on its way, and the runs its workers are busy with.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct ExplorerOptions {
   std::uint32_t engines = 2;
   core::Fusion fusion = core::Fusion::on;
   std::uint32_t crashes = 1;
-  std::uint32_t expiries = 1;      // of a living owner's lease; a dead one's always ends
+  std::uint32_t expiries = 1;  // of a living owner's lease; a dead one's always ends
   std::uint32_t lost_replies = 1;
   std::uint32_t repeated_answers = 1;
   std::uint64_t states_max = 40'000;  // it stops there: then not all was seen

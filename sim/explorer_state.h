@@ -30,7 +30,17 @@ struct Hand {
 
 struct Action {
   enum class Kind : std::uint8_t {
-    acquire, load, decide, commit, commit_reply_lost, crash, crash_in_flight, expire, answer, answer_again, claim,
+    acquire,
+    load,
+    decide,
+    commit,
+    commit_reply_lost,
+    crash,
+    crash_in_flight,
+    expire,
+    answer,
+    answer_again,
+    claim,
     ghost_arrives,
   };
   Kind kind = Kind::acquire;
@@ -81,6 +91,7 @@ class ExplorerState {
 };
 
 // What a step may not do to the stored job; and what must hold in every state. Empty: all is well.
-std::string contradiction(const store::memory::DumpedJob& before, const store::memory::DumpedJob& after);
+std::string contradiction(const store::memory::DumpedJob& before,
+                          const store::memory::DumpedJob& after);
 
 }  // namespace pawl::sim

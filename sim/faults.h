@@ -27,16 +27,26 @@ inline constexpr FaultKind all_fault_kinds[] = {
 
 constexpr std::string_view name_of(FaultKind kind) {
   switch (kind) {
-    case FaultKind::crash_before: return "crash_before";
-    case FaultKind::crash_after: return "crash_after";
-    case FaultKind::reply_lost: return "reply_lost";
-    case FaultKind::request_lost: return "request_lost";
-    case FaultKind::cut_midway: return "cut_midway";
-    case FaultKind::refused: return "refused";
-    case FaultKind::fenced: return "fenced";
-    case FaultKind::delayed: return "delayed";
-    case FaultKind::late_reply: return "late_reply";
-    case FaultKind::duplicated: return "duplicated";
+    case FaultKind::crash_before:
+      return "crash_before";
+    case FaultKind::crash_after:
+      return "crash_after";
+    case FaultKind::reply_lost:
+      return "reply_lost";
+    case FaultKind::request_lost:
+      return "request_lost";
+    case FaultKind::cut_midway:
+      return "cut_midway";
+    case FaultKind::refused:
+      return "refused";
+    case FaultKind::fenced:
+      return "fenced";
+    case FaultKind::delayed:
+      return "delayed";
+    case FaultKind::late_reply:
+      return "late_reply";
+    case FaultKind::duplicated:
+      return "duplicated";
   }
   return "?";
 }
@@ -52,7 +62,8 @@ struct PlannedFault {
 struct FaultRates {
   std::uint32_t per_thousand[std::size(all_fault_kinds)] = {};
   std::uint32_t read_failures_per_thousand = 0;
-  std::uint32_t pauses_per_thousand = 0;   // of an engine's steps: it stands still, perhaps beyond its lease
+  std::uint32_t pauses_per_thousand =
+      0;  // of an engine's steps: it stands still, perhaps beyond its lease
   std::uint32_t crashes_per_thousand = 0;  // of an engine's steps: it dies with commits under way
   std::uint32_t budget = 0;
 };

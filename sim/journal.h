@@ -1,5 +1,6 @@
-// Journal: what the workers did, written by them and never by the engine: every run begins with a line, and
-// every answer is a line. The oracles compare what the store holds with what was really produced.
+// Journal: what the workers did, written by them and never by the engine: every run begins with a
+// line, and every answer is a line. The oracles compare what the store holds with what was really
+// produced.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class Journal {
  public:
   struct Request {
     std::uint32_t begins = 0;
-    std::uint32_t ends = 0;           // final answers
+    std::uint32_t ends = 0;         // final answers
     std::set<std::string> outputs;  // of the final answers
   };
 

@@ -6,7 +6,8 @@
 //   sim --explore                             every interleaving of a small protocol
 //   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]...   one run
 //
-// On failure it prints the command that repeats it and exits with 1; with 2 when it does not understand you.
+// On failure it prints the command that repeats it and exits with 1; with 2 when it does not
+// understand you.
 #include <unistd.h>
 
 #include <chrono>
@@ -52,8 +53,9 @@ std::optional<PlannedFault> parse_fault(const std::string& text) {
   if (colon == std::string::npos || second == std::string::npos) return std::nullopt;
   for (const FaultKind kind : all_fault_kinds)
     if (text.substr(0, colon) == name_of(kind))
-      return PlannedFault{kind, std::strtoull(text.c_str() + colon + 1, nullptr, 10),
-                          static_cast<std::uint32_t>(std::strtoul(text.c_str() + second + 1, nullptr, 10))};
+      return PlannedFault{
+          kind, std::strtoull(text.c_str() + colon + 1, nullptr, 10),
+          static_cast<std::uint32_t>(std::strtoul(text.c_str() + second + 1, nullptr, 10))};
   return std::nullopt;
 }
 
@@ -61,18 +63,37 @@ std::optional<Arguments> parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--boundaries") { arguments.boundaries = true; continue; }
-    if (name == "--pairs") { arguments.pairs = true; continue; }
-    if (name == "--explore") { arguments.explore = true; continue; }
-    if (name == "--verbose") { arguments.verbose = true; continue; }
+    if (name == "--boundaries") {
+      arguments.boundaries = true;
+      continue;
+    }
+    if (name == "--pairs") {
+      arguments.pairs = true;
+      continue;
+    }
+    if (name == "--explore") {
+      arguments.explore = true;
+      continue;
+    }
+    if (name == "--verbose") {
+      arguments.verbose = true;
+      continue;
+    }
     if (i + 1 == argc) return std::nullopt;
     const std::string value = argv[++i];
-    if (name == "--seeds") arguments.seeds = std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--first-seed") arguments.first_seed = std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--time") arguments.seconds = std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--scenario") arguments.scenario = value;
-    else if (name == "--engines") arguments.setting.engines = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    else if (name == "--fusion") arguments.setting.fusion = value == "off" ? core::Fusion::off : core::Fusion::on;
+    if (name == "--seeds")
+      arguments.seeds = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--first-seed")
+      arguments.first_seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--time")
+      arguments.seconds = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--scenario")
+      arguments.scenario = value;
+    else if (name == "--engines")
+      arguments.setting.engines =
+          static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+    else if (name == "--fusion")
+      arguments.setting.fusion = value == "off" ? core::Fusion::off : core::Fusion::on;
     else if (name == "--fault") {
       const auto fault = parse_fault(value);
       if (!fault) return std::nullopt;
@@ -81,7 +102,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
-  if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr) return std::nullopt;
+  if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr)
+    return std::nullopt;
   return arguments;
 }
 
@@ -95,12 +117,15 @@ int run_loops(const Arguments& arguments) {
     for (const Setting& setting : all_settings()) {
       // Pairs: two engines only where a run is short, which is where all steps are fused.
       if (arguments.pairs && setting.engines == 2 && setting.fusion == core::Fusion::off) continue;
-      if (arguments.pairs) break_every_pair(scenario, setting, tally);
-      else break_every_call(scenario, setting, tally);
+      if (arguments.pairs)
+        break_every_pair(scenario, setting, tally);
+      else
+        break_every_call(scenario, setting, tally);
       if (tally.failure) return fail(*tally.failure);
     }
     std::printf("%-20s %6llu boundaries %8llu runs %8llu faults fired\n", scenario.name.c_str(),
-                static_cast<unsigned long long>(tally.boundaries), static_cast<unsigned long long>(tally.runs),
+                static_cast<unsigned long long>(tally.boundaries),
+                static_cast<unsigned long long>(tally.runs),
                 static_cast<unsigned long long>(tally.fired));
     std::fflush(stdout);
     total.boundaries += tally.boundaries;
@@ -108,10 +133,12 @@ int run_loops(const Arguments& arguments) {
     total.fired += tally.fired;
     total.crashes += tally.crashes;
   }
-  std::printf("%s: %llu boundaries, %llu runs, %llu faults fired, %llu crashes, no violation, %.1f s\n",
-              arguments.pairs ? "pairs" : "single faults", static_cast<unsigned long long>(total.boundaries),
-              static_cast<unsigned long long>(total.runs), static_cast<unsigned long long>(total.fired),
-              static_cast<unsigned long long>(total.crashes), seconds_since(start));
+  std::printf(
+      "%s: %llu boundaries, %llu runs, %llu faults fired, %llu crashes, no violation, %.1f s\n",
+      arguments.pairs ? "pairs" : "single faults",
+      static_cast<unsigned long long>(total.boundaries),
+      static_cast<unsigned long long>(total.runs), static_cast<unsigned long long>(total.fired),
+      static_cast<unsigned long long>(total.crashes), seconds_since(start));
   return total.runs > 0 ? 0 : 2;
 }
 
@@ -120,13 +147,19 @@ int run_one(const Arguments& arguments) {
   options.planned = arguments.faults;
   const Scenario& scenario = *find_scenario(arguments.scenario);
   const WorldReport report = run_world(scenario, options);
-  std::printf("%s: %llu commit calls (%llu until the end), %llu broken, %llu bundles of at most %llu rows, %llu runs of activities\n",
-              scenario.name.c_str(), static_cast<unsigned long long>(report.calls),
-              static_cast<unsigned long long>(report.calls_to_end), static_cast<unsigned long long>(report.fired),
-              static_cast<unsigned long long>(report.bundles), static_cast<unsigned long long>(report.rows_max),
-              static_cast<unsigned long long>(report.runs));
-  for (const auto& [job, text] : report.canonical) std::printf("  %s: %s\n", job.c_str(), text.c_str());
-  if (report.violation) return fail({*report.violation, command_for(scenario, arguments.setting, arguments.faults)});
+  std::printf(
+      "%s: %llu commit calls (%llu until the end), %llu broken, %llu bundles of at most %llu rows, "
+      "%llu runs of activities\n",
+      scenario.name.c_str(), static_cast<unsigned long long>(report.calls),
+      static_cast<unsigned long long>(report.calls_to_end),
+      static_cast<unsigned long long>(report.fired),
+      static_cast<unsigned long long>(report.bundles),
+      static_cast<unsigned long long>(report.rows_max),
+      static_cast<unsigned long long>(report.runs));
+  for (const auto& [job, text] : report.canonical)
+    std::printf("  %s: %s\n", job.c_str(), text.c_str());
+  if (report.violation)
+    return fail({*report.violation, command_for(scenario, arguments.setting, arguments.faults)});
   return 0;
 }
 
@@ -135,23 +168,28 @@ int run_swarm(const Arguments& arguments) {
   const bool show = isatty(STDERR_FILENO) != 0 || arguments.verbose;
   SwarmTally tally;
   for (std::uint64_t i = 0;; ++i) {
-    const bool enough = arguments.seconds > 0 ? seconds_since(start) >= static_cast<double>(arguments.seconds)
-                                              : i >= arguments.seeds;
+    const bool enough = arguments.seconds > 0
+                            ? seconds_since(start) >= static_cast<double>(arguments.seconds)
+                            : i >= arguments.seeds;
     if (enough) break;
     run_seed(arguments.first_seed + i, tally);
     if (tally.failure) return fail(*tally.failure);
     if (show && i % 1000 == 999)
-      std::fprintf(stderr, "\r%llu seeds, %.0f s", static_cast<unsigned long long>(tally.seeds), seconds_since(start));
+      std::fprintf(stderr, "\r%llu seeds, %.0f s", static_cast<unsigned long long>(tally.seeds),
+                   seconds_since(start));
   }
   if (show) std::fprintf(stderr, "\n");
-  std::printf("swarm: %llu seeds from %llu (%llu run twice, same trace), %llu jobs, %llu runs of activities, %llu commits, "
-              "%llu broken, %llu crashes, %llu reads failed, %.1f simulated hours, no violation, %.1f s\n",
-              static_cast<unsigned long long>(tally.seeds), static_cast<unsigned long long>(arguments.first_seed),
-              static_cast<unsigned long long>(tally.repeated), static_cast<unsigned long long>(tally.jobs),
-              static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.commits),
-              static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
-              static_cast<unsigned long long>(tally.reads_failed),
-              static_cast<double>(tally.simulated.count()) / 3.6e9, seconds_since(start));
+  std::printf(
+      "swarm: %llu seeds from %llu (%llu run twice, same trace), %llu jobs, %llu runs of "
+      "activities, %llu commits, "
+      "%llu broken, %llu crashes, %llu reads failed, %.1f simulated hours, no violation, %.1f s\n",
+      static_cast<unsigned long long>(tally.seeds),
+      static_cast<unsigned long long>(arguments.first_seed),
+      static_cast<unsigned long long>(tally.repeated), static_cast<unsigned long long>(tally.jobs),
+      static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.commits),
+      static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
+      static_cast<unsigned long long>(tally.reads_failed),
+      static_cast<double>(tally.simulated.count()) / 3.6e9, seconds_since(start));
   return 0;
 }
 
@@ -163,11 +201,14 @@ int run_explorer() {
     const ExplorerReport report = explore(options);
     const char* fusion = options.fusion == core::Fusion::on ? "fused" : "every step alone";
     if (report.violation)
-      return fail({*report.violation, format("build/release/sim/sim --explore   ({}, {} engines, {})", options.graph,
-                                             options.engines, fusion)});
-    std::printf("%-8s %u engines, %-16s %s%8llu states %9llu transitions %6llu ends\n", options.graph.c_str(),
-                options.engines, fusion, report.complete ? "all  " : "first", static_cast<unsigned long long>(report.states),
-                static_cast<unsigned long long>(report.transitions), static_cast<unsigned long long>(report.ends));
+      return fail(
+          {*report.violation, format("build/release/sim/sim --explore   ({}, {} engines, {})",
+                                     options.graph, options.engines, fusion)});
+    std::printf("%-8s %u engines, %-16s %s%8llu states %9llu transitions %6llu ends\n",
+                options.graph.c_str(), options.engines, fusion, report.complete ? "all  " : "first",
+                static_cast<unsigned long long>(report.states),
+                static_cast<unsigned long long>(report.transitions),
+                static_cast<unsigned long long>(report.ends));
     std::fflush(stdout);
     states += report.states;
     transitions += report.transitions;
@@ -181,10 +222,12 @@ int run_explorer() {
 int run(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
-    std::fprintf(stderr, "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
-                         "       sim --boundaries | --pairs [--scenario NAME]\n"
-                         "       sim --explore\n"
-                         "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault KIND:FIRST:CALLS]...\n");
+    std::fprintf(stderr,
+                 "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
+                 "       sim --boundaries | --pairs [--scenario NAME]\n"
+                 "       sim --explore\n"
+                 "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "
+                 "KIND:FIRST:CALLS]...\n");
     return 2;
   }
   if (arguments->explore) return run_explorer();

@@ -19,8 +19,8 @@ std::string joined(std::vector<std::string> parts) {
   return text;
 }
 
-std::string describe(const std::string& name, bool errored, std::int32_t code, std::string_view output,
-                     std::vector<std::string> planes) {
+std::string describe(const std::string& name, bool errored, std::int32_t code,
+                     std::string_view output, std::vector<std::string> planes) {
   const std::size_t entries = planes.size();
   return format("{}({}{} {:08x} entries={}{})", name, errored ? "error " : "", code,
                 hash_of(output) & 0xffffffff, entries, joined(std::move(planes)));
@@ -40,10 +40,12 @@ struct Walk {
   }
 
   // One reply and all that follows from it.
-  std::string plane(const Graph::Node& node, ReplyStatus status, std::int32_t code, const Payload& data) {
+  std::string plane(const Graph::Node& node, ReplyStatus status, std::int32_t code,
+                    const Payload& data) {
     std::vector<std::string> children;
     for (const Graph::Edge& edge : node.edges)
-      if (fires(edge.when, status, code)) children.push_back(activity(graph.nodes()[edge.to], data));
+      if (fires(edge.when, status, code))
+        children.push_back(activity(graph.nodes()[edge.to], data));
     if (children.empty() && status == ReplyStatus::error) fails = true;
     return "[" + joined(std::move(children)) + "]";
   }
@@ -53,11 +55,12 @@ struct Walk {
     const Behaviour& behaviour = scenario.behaviour(topic);
     std::vector<std::string> planes;
     for (std::uint32_t i = 0; i < behaviour.pendings; ++i)
-      planes.push_back(plane(node, ReplyStatus::pending, 202, reply_data(topic, input.view(), behaviour, i)));
+      planes.push_back(
+          plane(node, ReplyStatus::pending, 202, reply_data(topic, input.view(), behaviour, i)));
     const Payload output = reply_data(topic, input.view(), behaviour, std::nullopt);
     planes.push_back(plane(node, behaviour.status, behaviour.code, output));
-    return describe(node.name.raw(), behaviour.status == ReplyStatus::error, behaviour.code, output.view(),
-                    std::move(planes));
+    return describe(node.name.raw(), behaviour.status == ReplyStatus::error, behaviour.code,
+                    output.view(), std::move(planes));
   }
 };
 
@@ -93,7 +96,8 @@ class Reader {
   std::string plane(const core::Activity& parent, const core::MessageRecord& record) {
     using Step = ledger::MessageLedger::Step;
     if (!record.ledger.done(Step::work) || !record.ledger.done(Step::spawn))
-      verdict_.fail("marks", format("a message of {} ended as {}", name(parent), record.ledger.digits()));
+      verdict_.fail("marks",
+                    format("a message of {} ended as {}", name(parent), record.ledger.digits()));
     std::vector<std::string> children;
     const ledger::Dimensions at = parent.at.in_plane(record.ledger.plane()).child();
     for (const core::Activity& child : job_.activities)

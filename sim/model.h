@@ -1,8 +1,9 @@
-// The model: how a job must end, computed from its graph and the behaviours alone, without any code of the
-// engine. And the canonical form: the same text made from what the store holds, so that both can be compared.
+// The model: how a job must end, computed from its graph and the behaviours alone, without any code
+// of the engine. And the canonical form: the same text made from what the store holds, so that both
+// can be compared.
 //
-// The canonical form leaves out what faults may change without being wrong: leg-1 attempts, run ids, guids,
-// the order in which planes were taken, and which message happened to close the job.
+// The canonical form leaves out what faults may change without being wrong: leg-1 attempts, run
+// ids, guids, the order in which planes were taken, and which message happened to close the job.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Scenario: graphs, the jobs that clients want, and what the workers of each topic answer. Data only: the
-// world runs it, the model predicts how every job of it must end, whatever fails meanwhile.
+// Scenario: graphs, the jobs that clients want, and what the workers of each topic answer. Data
+// only: the world runs it, the model predicts how every job of it must end, whatever fails
+// meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Behaviour {
   std::uint32_t pendings = 0;  // replies before the last one
   core::ReplyStatus status = core::ReplyStatus::success;
   std::int32_t code = 200;
-  std::size_t padding = 0;    // bytes added to each reply
+  std::size_t padding = 0;  // bytes added to each reply
   bool answers_twice = false;
   bool answers_late = false;  // and once more when everybody has forgotten it
   bool kills_engine = false;  // the poison that the limits on re-entry are for
@@ -45,7 +46,8 @@ struct Scenario {
   const Behaviour& behaviour(const std::string& topic) const;
 };
 
-// What the worker of `topic` answers to `input`: a pure function, so every run of a request says the same.
+// What the worker of `topic` answers to `input`: a pure function, so every run of a request says
+// the same.
 Payload reply_data(const std::string& topic, std::string_view input, const Behaviour& behaviour,
                    std::optional<std::uint32_t> pending);
 

@@ -12,7 +12,8 @@
 namespace pawl::sim {
 namespace {
 
-// Every scenario, one engine and two: step by step and fused end in the same ledgers (attempts masked).
+// Every scenario, one engine and two: step by step and fused end in the same ledgers (attempts
+// masked).
 TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
   for (const Scenario& scenario : all_scenarios())
     for (const std::uint32_t engines : {1u, 2u})
@@ -32,7 +33,8 @@ TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
 
 // The budget: one commit and at most seven rows for each worker activity of a chain.
 TEST(FusionTest, a_worker_activity_of_a_chain_costs_one_commit_and_at_most_seven_rows) {
-  const WorldReport report = run_world(*find_scenario("deep_chain"), options_for({core::Fusion::on, 1}));
+  const WorldReport report =
+      run_world(*find_scenario("deep_chain"), options_for({core::Fusion::on, 1}));
   ASSERT_FALSE(report.violation);
   EXPECT_EQ(report.runs, 24u);
   EXPECT_EQ(report.bundles, report.runs + 1);  // the trigger's is the one more
@@ -57,7 +59,8 @@ TEST(WorldTest, a_run_without_faults_runs_every_request_exactly_once) {
 }
 
 TEST(WorldTest, a_poisoned_job_is_parked_and_the_others_end) {
-  const WorldReport report = run_world(*find_scenario("poison"), options_for({core::Fusion::on, 1}));
+  const WorldReport report =
+      run_world(*find_scenario("poison"), options_for({core::Fusion::on, 1}));
   ASSERT_FALSE(report.violation) << report.violation->detail;
   EXPECT_EQ(report.canonical.at("job default/bad"), "parked");
   EXPECT_NE(report.canonical.at("job default/good"), "parked");
@@ -80,7 +83,8 @@ TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_doe
   const Scenario& any = all_scenarios().front();
   EXPECT_TRUE(expect(any, {.id = "x", .graph = "uncaught"}).fails);
   EXPECT_FALSE(expect(any, {.id = "x", .graph = "caught"}).fails);
-  EXPECT_NE(expect(any, {.id = "x", .graph = "caught"}).canonical.find("refund"), std::string::npos);
+  EXPECT_NE(expect(any, {.id = "x", .graph = "caught"}).canonical.find("refund"),
+            std::string::npos);
   EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).canonical.find("ok("), std::string::npos);
 }
 
@@ -92,28 +96,43 @@ class YesStore final : public store::Store {
     auto result = real_.commit(group);
     if (result)
       for (store::Outcome& outcome : *result)
-        if (outcome.kind != store::OutcomeKind::committed) outcome.kind = store::OutcomeKind::committed;
+        if (outcome.kind != store::OutcomeKind::committed)
+          outcome.kind = store::OutcomeKind::committed;
     return result;
   }
   core::Guid id() const override { return {}; }
   Instant now() const override { return real_.now(); }
   bool sends_directly() const override { return real_.sends_directly(); }
-  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override { return real_.read_pool(pool); }
+  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
+    return real_.read_pool(pool);
+  }
   Result<store::LaneInfo> read_lane(core::LaneId lane) override { return real_.read_lane(lane); }
-  Result<std::optional<RunId>> find_run(const Namespace& n, const JobId& id) override { return real_.find_run(n, id); }
-  Result<std::optional<store::StoredJob>> read_job(RunId run) override { return real_.read_job(run); }
-  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override { return real_.find_mailbox(key); }
-  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override { return real_.read_mailbox(run); }
-  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t n) override {
+  Result<std::optional<RunId>> find_run(const Namespace& n, const JobId& id) override {
+    return real_.find_run(n, id);
+  }
+  Result<std::optional<store::StoredJob>> read_job(RunId run) override {
+    return real_.read_job(run);
+  }
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
+    return real_.find_mailbox(key);
+  }
+  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override {
+    return real_.read_mailbox(run);
+  }
+  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after,
+                                                   std::size_t n) override {
     return real_.read_waiting(lane, after, n);
   }
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after, std::size_t n) override {
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
+                                                std::size_t n) override {
     return real_.read_work(lane, after, n);
   }
   Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane, std::size_t n) override {
     return real_.read_outbox(lane, n);
   }
-  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override { return real_.list_jobs(query); }
+  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
+    return real_.list_jobs(query);
+  }
 
  private:
   store::Store& real_;
@@ -145,15 +164,19 @@ TEST(SwarmTest, a_hundred_seeds_hold) {
   SwarmTally tally;
   for (std::uint64_t seed = 1'000'000; seed < 1'000'100; ++seed) {
     run_seed(seed, tally);
-    ASSERT_FALSE(tally.failure) << tally.failure->violation.detail << "\n" << tally.failure->command;
+    ASSERT_FALSE(tally.failure) << tally.failure->violation.detail << "\n"
+                                << tally.failure->command;
   }
   EXPECT_GT(tally.fired, 100u);  // a swarm that breaks nothing proves nothing
   EXPECT_EQ(tally.repeated, 5u);
 }
 
 TEST(ExplorerTest, the_smallest_protocol_has_no_bad_state_and_can_always_end) {
-  const ExplorerReport report =
-      explore({.graph = "only", .engines = 2, .fusion = core::Fusion::off, .lost_replies = 0, .states_max = 400'000});
+  const ExplorerReport report = explore({.graph = "only",
+                                         .engines = 2,
+                                         .fusion = core::Fusion::off,
+                                         .lost_replies = 0,
+                                         .states_max = 400'000});
   EXPECT_FALSE(report.violation) << report.violation->oracle << ": " << report.violation->detail;
   EXPECT_TRUE(report.complete);
   EXPECT_GT(report.states, 100u);

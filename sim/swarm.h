@@ -27,7 +27,7 @@ struct SwarmTally {
   std::uint64_t fired = 0;
   std::uint64_t crashes = 0;
   std::uint64_t reads_failed = 0;
-  std::uint64_t runs = 0;          // of activities
+  std::uint64_t runs = 0;  // of activities
   Duration simulated{0};
   std::optional<Failure> failure;
 };

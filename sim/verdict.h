@@ -1,4 +1,5 @@
-// Verdict: the first thing that an oracle found wrong. Later ones are consequences and are not kept.
+// Verdict: the first thing that an oracle found wrong. Later ones are consequences and are not
+// kept.
 #pragma once
 
 #include <optional>

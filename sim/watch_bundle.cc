@@ -49,12 +49,15 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   figures_.rows_max = std::max<std::uint64_t>(figures_.rows_max, bundle.writes.size() + 1);
 
   const auto& head = std::get<core::JobHead>(bundle.head);
-  if (closed(job.status) && head.status != job.status) fail(job, "marks", "a closed job changed its status");
+  if (closed(job.status) && head.status != job.status)
+    fail(job, "marks", "a closed job changed its status");
   job.status = head.status;
   if (head.semaphore) job.semaphore += head.semaphore->delta;
   if (closed(job.status)) job.semaphore = 0;
-  if (head.completions < job.completions || head.completions > 1 || (head.completions == 1 && !closed(job.status)))
-    fail(job, "completion", format("completion tasks went from {} to {}", job.completions, head.completions));
+  if (head.completions < job.completions || head.completions > 1 ||
+      (head.completions == 1 && !closed(job.status)))
+    fail(job, "completion",
+         format("completion tasks went from {} to {}", job.completions, head.completions));
   job.completions = head.completions;
   count(job);
   for (const core::Write& one : bundle.writes)
@@ -79,14 +82,18 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActiv
         fail(job, "marks", format("two instances stand at {}", activity.at));
   }
   if (const char* why = regress(activity.ledger, after))
-    fail(job, "marks", format("activity {}: {} ({:015} to {:015})", seq, why, activity.ledger, after));
-  if (low8(after) < low8(activity.ledger)) fail(job, "marks", format("entries of activity {} fall", seq));
+    fail(job, "marks",
+         format("activity {}: {} ({:015} to {:015})", seq, why, activity.ledger, after));
+  if (low8(after) < low8(activity.ledger))
+    fail(job, "marks", format("entries of activity {} fall", seq));
   if (work_done(after) && !work_done(activity.ledger)) {
     const bool trigger = seq == 0;
     const Journal::Request* request = trigger ? nullptr : journal_.find(activity.request);
-    const bool real = trigger ? put.after.output.view() == job.input
-                              : request != nullptr && request->outputs.contains(put.after.output.str());
-    if (!real) fail(job, "invented", format("activity {} ended with an output that no run produced", seq));
+    const bool real = trigger
+                          ? put.after.output.view() == job.input
+                          : request != nullptr && request->outputs.contains(put.after.output.str());
+    if (!real)
+      fail(job, "invented", format("activity {} ended with an output that no run produced", seq));
   }
   activity.ledger = after;
 }
@@ -100,21 +107,26 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
       fail(job, "invented", "a message was entered that nobody sent");
     for (const auto& [guid, other] : job.records)
       if (other.activity == put.after.activity.raw() && low8(other.ledger) == low8(after))
-        fail(job, "marks", format("two messages of activity {} have the ordinal {}", other.activity, low8(after)));
+        fail(
+            job, "marks",
+            format("two messages of activity {} have the ordinal {}", other.activity, low8(after)));
   }
   ShadowRecord& record = job.records[put.after.guid];
   const std::uint64_t before = known == job.records.end() ? low8(after) : record.ledger;
-  if (const char* why = regress(before, after)) fail(job, "marks", format("message: {} ({:015} to {:015})", why, before, after));
+  if (const char* why = regress(before, after))
+    fail(job, "marks", format("message: {} ({:015} to {:015})", why, before, after));
   if (low8(before) != low8(after)) fail(job, "marks", "an ordinal changed");
   const auto activity = job.activities.find(put.after.activity.raw());
   if (activity == job.activities.end() || low8(activity->second.ledger) < low8(after))
-    fail(job, "marks", format("a message has the ordinal {}, beyond its activity's entries", low8(after)));
+    fail(job, "marks",
+         format("a message has the ordinal {}, beyond its activity's entries", low8(after)));
   record = {put.after.activity.raw(), after};
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessage& put) {
   const bool transition = std::holds_alternative<core::Transition>(put.message.body);
-  if (transition && !job.sent.insert(put.message.guid).second) fail(job, "messages", "a transition was sent twice");
+  if (transition && !job.sent.insert(put.message.guid).second)
+    fail(job, "messages", "a transition was sent twice");
   job.inbox.emplace(put.message.guid, put.message);
 }
 
@@ -131,7 +143,8 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork&
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork& drop) {
   const auto work = job.work.find(drop.activity.raw());
   if (work == job.work.end() || work->second.token != drop.token.raw())
-    return fail(job, "token", format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
+    return fail(job, "token",
+                format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
   job.work.erase(work);
 }
 
@@ -159,11 +172,13 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
 void WatchStore::consume(ShadowJob& job, const core::Guid& guid) {
   const auto message = job.inbox.find(guid);
   if (message == job.inbox.end()) return;  // swept, or consumed by somebody faster
-  if (!served(job, message->second)) fail(job, "messages", "a message was consumed before it was served");
+  if (!served(job, message->second))
+    fail(job, "messages", "a message was consumed before it was served");
   const auto record = job.records.find(guid);
   const bool closer = record != job.records.end() && position(record->second.ledger, 4) == 1;
   if (closer && position(record->second.ledger, 7) == 0)
-    fail(job, "completion", "the message that closed the job was consumed before the completion tasks");
+    fail(job, "completion",
+         "the message that closed the job was consumed before the completion tasks");
   job.inbox.erase(message);
 }
 
@@ -175,37 +190,44 @@ void WatchStore::check_obligations(const ShadowJob& job) {
   for (const auto& [guid, message] : job.inbox) {
     const auto* transition = std::get_if<core::Transition>(&message.body);
     if (transition == nullptr) continue;
-    const bool entered = std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
-      return row.second.node == transition->node && row.second.at == transition->at.text();
-    });
+    const bool entered =
+        std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
+          return row.second.node == transition->node && row.second.at == transition->at.text();
+        });
     if (!entered) ++open;
   }
   if (job.semaphore != open)
-    fail(job, "semaphore", format("the semaphore is {}, {} obligations are open", job.semaphore, open));
+    fail(job, "semaphore",
+         format("the semaphore is {}, {} obligations are open", job.semaphore, open));
 }
 
 void WatchStore::check_carriers(const ShadowJob& job) {
   if (closed(job.status)) {
-    if (job.completions == 0 && std::none_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
+    if (job.completions == 0 &&
+        std::none_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
           const auto record = job.records.find(row.first);
           return record != job.records.end() && position(record->second.ledger, 4) == 1;
         }))
       fail(job, "carrier", "the job is closed and no message is left to run its completion tasks");
     return;
   }
-  if (job.activities.empty() && job.inbox.empty()) fail(job, "carrier", "the start message is gone");
+  if (job.activities.empty() && job.inbox.empty())
+    fail(job, "carrier", "the start message is gone");
   for (const auto& [seq, activity] : job.activities) {
     if (spawned(activity.ledger)) continue;
     bool carried = leg1_complete(activity.ledger) && job.work.contains(seq);
     for (const auto& [guid, message] : job.inbox) {
       if (const auto* transition = std::get_if<core::Transition>(&message.body))
-        carried = carried || (transition->node == activity.node && transition->at.text() == activity.at);
+        carried =
+            carried || (transition->node == activity.node && transition->at.text() == activity.at);
       else if (const auto* response = std::get_if<core::Response>(&message.body))
-        carried = carried || (response->activity.raw() == seq && response->status != core::ReplyStatus::pending);
+        carried = carried || (response->activity.raw() == seq &&
+                              response->status != core::ReplyStatus::pending);
       else
         carried = carried || seq == 0;
     }
-    if (!carried) fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
+    if (!carried)
+      fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
   }
 }
 

@@ -15,7 +15,8 @@ Result<std::vector<store::Outcome>> WatchStore::commit(std::span<const store::Op
     const store::Outcome& outcome = (*result)[i];
     ++figures_.operations;
     trace_.add(group[i].index() * 16 + static_cast<std::uint64_t>(outcome.kind));
-    if (const auto* bundle = std::get_if<core::Bundle>(&group[i])) trace_.add(core::encode(*bundle));
+    if (const auto* bundle = std::get_if<core::Bundle>(&group[i]))
+      trace_.add(core::encode(*bundle));
     std::visit([&](const auto& operation) { note(operation, outcome); }, group[i]);
   }
   return result;
@@ -44,8 +45,8 @@ void WatchStore::count(ShadowJob& job) {
 void WatchStore::check_owner(core::LaneId lane, core::Epoch epoch, const char* what) {
   const ShadowLane& shadow = lanes_[lane];
   if (shadow.owner.empty() || shadow.epoch != epoch.raw())
-    verdict_.fail("lease", format("{} under epoch {} of lane {}, which is at {}", what, epoch.raw(), lane.raw(),
-                                  shadow.epoch));
+    verdict_.fail("lease", format("{} under epoch {} of lane {}, which is at {}", what, epoch.raw(),
+                                  lane.raw(), shadow.epoch));
 }
 
 void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome) {
@@ -53,8 +54,8 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   const auto known = keys_.find(key);
   if (outcome.kind == OutcomeKind::exists) {
     if (known == keys_.end() || known->second != outcome.run)
-      verdict_.fail("identity", format("{}/{} is said to be run {}, which is another job", key.first, key.second,
-                                       outcome.run.raw()));
+      verdict_.fail("identity", format("{}/{} is said to be run {}, which is another job",
+                                       key.first, key.second, outcome.run.raw()));
     return;
   }
   if (outcome.kind != OutcomeKind::committed) return;
@@ -78,7 +79,8 @@ void WatchStore::note(const store::Respond& respond, const store::Outcome& outco
   const auto work = job->work.find(respond.activity.raw());
   if (work == job->work.end() || work->second.token != respond.token.raw())
     return fail(*job, "token", "an answer was taken from a worker that does not hold the item");
-  if (std::get<core::Response>(respond.message.body).status != core::ReplyStatus::pending) job->work.erase(work);
+  if (std::get<core::Response>(respond.message.body).status != core::ReplyStatus::pending)
+    job->work.erase(work);
   if (job->status == core::JobStatus::running || job->status == core::JobStatus::parked)
     job->inbox.emplace(respond.message.guid, respond.message);
 }
@@ -87,7 +89,8 @@ void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outco
   for (const core::WorkItem& item : outcome.items) {
     ShadowJob* job = find(item.run);
     if (job == nullptr || !job->work.contains(item.activity.raw()))
-      return verdict_.fail("invented", format("worker {} was given an item that does not exist", claim.worker));
+      return verdict_.fail("invented",
+                           format("worker {} was given an item that does not exist", claim.worker));
     ShadowWork& work = job->work[item.activity.raw()];
     const bool leased = work.token != 0 && (work.local || work.lease_until > inner_.now());
     if (leased) fail(*job, "token", "an item was taken from a worker whose lease runs");
@@ -105,8 +108,10 @@ void WatchStore::note(const store::ClaimItem& claim, const store::Outcome& outco
     return verdict_.fail("invented", "an item that does not exist was claimed");
   ShadowWork& work = job->work[claim.activity.raw()];
   const core::WorkItem& item = outcome.items.front();
-  if (work.token != claim.before.raw()) fail(*job, "token", "an item changed hands under another token");
-  if (work.token == item.token.raw()) fail(*job, "token", "two runs of an item have the same token");
+  if (work.token != claim.before.raw())
+    fail(*job, "token", "an item changed hands under another token");
+  if (work.token == item.token.raw())
+    fail(*job, "token", "two runs of an item have the same token");
   work = {item.token.raw(), true, Instant()};
   handed_out_.insert({item.request, item.token});
 }
@@ -132,10 +137,11 @@ void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& o
   ShadowLane& lane = lanes_[acquire.lane];
   const bool held = !lane.owner.empty() && lane.owner != acquire.owner;
   if (held && lane.lease_until > inner_.now())
-    verdict_.fail("lease", format("lane {} was taken from {} before its lease ran out", acquire.lane.raw(), lane.owner));
+    verdict_.fail("lease", format("lane {} was taken from {} before its lease ran out",
+                                  acquire.lane.raw(), lane.owner));
   if (outcome.epoch.raw() != lane.epoch + 1)
-    verdict_.fail("lease", format("lane {} went from epoch {} to {}", acquire.lane.raw(), lane.epoch,
-                                  outcome.epoch.raw()));
+    verdict_.fail("lease", format("lane {} went from epoch {} to {}", acquire.lane.raw(),
+                                  lane.epoch, outcome.epoch.raw()));
   lane = {outcome.epoch.raw(), acquire.owner, inner_.now() + acquire.lease};
 }
 

@@ -1,15 +1,14 @@
-// WatchStore: stands between everybody and the real store and checks every operation that was applied against
-// a shadow of its own. What it demands at each commit:
+// WatchStore: stands between everybody and the real store and checks every operation that was
+// applied against a shadow of its own. What it demands at each commit:
 //
-//   lease       a lane changes hands only after its lease; an epoch rises by one; only its holder commits
-//   rev         each bundle raises its job's rev by one: nothing is applied twice
-//   marks       a digit that is set stays set, counters never fall, an ordinal never changes
-//   completion  the completion tasks run at most once, in a closed job
-//   semaphore   equals the obligations that are really open; 0 once closed
-//   carrier     whatever is open in a running job has a message or a work item that will move it on
-//   messages    nothing is consumed that was never sent, nothing is sent twice, nothing is dropped unserved
-//   invented    every answer on a ledger was produced by a worker, with these very bytes
-//   token       only the worker that holds the item answers it
+//   lease       a lane changes hands only after its lease; an epoch rises by one; only its holder
+//   commits rev         each bundle raises its job's rev by one: nothing is applied twice marks a
+//   digit that is set stays set, counters never fall, an ordinal never changes completion  the
+//   completion tasks run at most once, in a closed job semaphore   equals the obligations that are
+//   really open; 0 once closed carrier     whatever is open in a running job has a message or a
+//   work item that will move it on messages    nothing is consumed that was never sent, nothing is
+//   sent twice, nothing is dropped unserved invented    every answer on a ledger was produced by a
+//   worker, with these very bytes token       only the worker that holds the item answers it
 //   identity    an id names one job of one tenant
 #pragma once
 
@@ -51,12 +50,16 @@ class WatchStore final : public store::Store {
   core::Guid id() const override { return inner_.id(); }
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
-  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override { return inner_.read_pool(pool); }
+  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
+    return inner_.read_pool(pool);
+  }
   Result<store::LaneInfo> read_lane(core::LaneId lane) override { return inner_.read_lane(lane); }
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override {
     return inner_.find_run(name_space, id);
   }
-  Result<std::optional<store::StoredJob>> read_job(RunId run) override { return inner_.read_job(run); }
+  Result<std::optional<store::StoredJob>> read_job(RunId run) override {
+    return inner_.read_job(run);
+  }
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
     return inner_.find_mailbox(key);
   }
@@ -71,7 +74,8 @@ class WatchStore final : public store::Store {
                                                 std::size_t rows_max) override {
     return inner_.read_work(lane, after, rows_max);
   }
-  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override {
+  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane,
+                                                    std::size_t rows_max) override {
     return inner_.read_outbox(lane, rows_max);
   }
   Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {

@@ -24,8 +24,9 @@ World::World(const Scenario& scenario, WorldOptions options)
       random_(options_.seed),
       memory_(clock_),
       watch_(memory_, journal_, verdict_, trace_),
-      store_(watch_, store::fault::Options{[this](const store::fault::Call&) { return current_fault_; }, nullptr,
-                                           options_.rates.read_failures_per_thousand, options_.seed}) {
+      store_(watch_, store::fault::Options{
+                         [this](const store::fault::Call&) { return current_fault_; }, nullptr,
+                         options_.rates.read_failures_per_thousand, options_.seed}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   for (const WantedJob& wanted : scenario_.jobs)
@@ -35,7 +36,8 @@ World::World(const Scenario& scenario, WorldOptions options)
   for (std::uint32_t i = 0; i < options_.engines; ++i) {
     EngineClock::Error error;
     if (drift > 0) {
-      error.drift_ppm = static_cast<std::int64_t>(random_.below(2 * drift + 1)) - options_.drift_ppm_max;
+      error.drift_ppm =
+          static_cast<std::int64_t>(random_.below(2 * drift + 1)) - options_.drift_ppm_max;
       error.monotonic_offset = drawn(std::chrono::hours(1));
       error.wall_offset = drawn(std::chrono::hours(1));
     }
@@ -47,8 +49,9 @@ World::~World() = default;
 
 void World::post(Duration delay, std::function<void()> act) {
   events_.push_back(Event{clock_.monotonic() + delay, ++event_order_, std::move(act)});
-  std::push_heap(events_.begin(), events_.end(),
-                 [](const Event& a, const Event& b) { return later(a.at, a.order, b.at, b.order); });
+  std::push_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    return later(a.at, a.order, b.at, b.order);
+  });
 }
 
 void World::post_to(Node& node, Duration delay, std::function<void()> act) {
@@ -99,8 +102,9 @@ bool World::all_done() const {
 void World::run_until(const std::function<bool()>& done, Duration deadline) {
   std::uint64_t handled = 0;
   while (verdict_.ok() && !done() && !events_.empty() && events_.front().at <= deadline) {
-    std::pop_heap(events_.begin(), events_.end(),
-                  [](const Event& a, const Event& b) { return later(a.at, a.order, b.at, b.order); });
+    std::pop_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+      return later(a.at, a.order, b.at, b.order);
+    });
     Event event = std::move(events_.back());
     events_.pop_back();
     clock_.set(event.at);
@@ -128,11 +132,14 @@ WorldReport World::run() {
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;
   if (verdict_.ok() && !all_done())
-    verdict_.fail("liveness", format("{} jobs are still open and {} parked after {} s", watch_.open_jobs(),
-                                     watch_.parked_jobs(), report_.took.count() / 1'000'000));
+    verdict_.fail("liveness",
+                  format("{} jobs are still open and {} parked after {} s", watch_.open_jobs(),
+                         watch_.parked_jobs(), report_.took.count() / 1'000'000));
   // Late answers, delayed commits, engines that come back: nothing of it may change anything.
-  Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
-  for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
+  Duration rest =
+      options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
+  for (const PlannedFault& planned : options_.planned)
+    rest += options_.lease * 2 * static_cast<int>(planned.calls);
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();
   report_.violation = verdict_.violation();

@@ -1,9 +1,10 @@
-// World: engines, workers and clients over one store, on one thread, under virtual time. Everything that
-// happens is an event with a time; all delays are drawn from the seed, so a seed repeats a run exactly.
+// World: engines, workers and clients over one store, on one thread, under virtual time. Everything
+// that happens is an event with a time; all delays are drawn from the seed, so a seed repeats a run
+// exactly.
 //
-// A run has two phases. Until `heal_at` faults may strike and nothing may be wrong; after it nothing fails any
-// more and every job must end within `patience`. Then the world runs on for a while so that whatever is late
-// arrives and must change nothing.
+// A run has two phases. Until `heal_at` faults may strike and nothing may be wrong; after it
+// nothing fails any more and every job must end within `patience`. Then the world runs on for a
+// while so that whatever is late arrives and must change nothing.
 #pragma once
 
 #include <cstdint>
@@ -49,16 +50,16 @@ struct WorldOptions {
 
 struct WorldReport {
   std::optional<Violation> violation;
-  std::uint64_t calls = 0;  // commit calls of engines and remote workers
+  std::uint64_t calls = 0;         // commit calls of engines and remote workers
   std::uint64_t calls_to_end = 0;  // of these, until the last job ended
-  std::uint64_t fired = 0;  // of these, broken ones
+  std::uint64_t fired = 0;         // of these, broken ones
   std::uint64_t crashes = 0;
   std::uint64_t reads_failed = 0;
   std::uint64_t trace = 0;
-  std::uint64_t runs = 0;   // of activities
+  std::uint64_t runs = 0;  // of activities
   std::uint64_t rows_max = 0;
   std::uint64_t bundles = 0;
-  Duration took{0};         // virtual
+  Duration took{0};                              // virtual
   std::map<std::string, std::string> canonical;  // per job
 };
 
@@ -71,7 +72,7 @@ class World {
   WorldReport run();
 
  private:
-  struct Node;     // one engine, alive or between two lives
+  struct Node;  // one engine, alive or between two lives
   struct Event {
     Duration at;
     std::uint64_t order;
@@ -87,12 +88,16 @@ class World {
   // world.cc: time, faults, the run
   void post(Duration delay, std::function<void()> act);
   void post_to(Node& node, Duration delay, std::function<void()> act);
-  Duration drawn(Duration up_to) { return Duration(1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count())))); }
+  Duration drawn(Duration up_to) {
+    return Duration(
+        1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
+  }
   std::optional<FaultKind> draw_fault();
   bool healed() const { return clock_.monotonic() >= options_.heal_at; }
   bool all_done() const;
   void run_until(const std::function<bool()>& done, Duration deadline);
-  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group, store::fault::Fault fault);
+  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group,
+                                             store::fault::Fault fault);
 
   // world_engines.cc
   void boot(Node& node);
@@ -137,9 +142,11 @@ class World {
   bool has_remote_ = false;
 };
 
-// The node is an EngineEvents of its own: what its engine tells it, it turns into events of the world.
+// The node is an EngineEvents of its own: what its engine tells it, it turns into events of the
+// world.
 struct World::Node final : runtime::EngineEvents {
-  Node(World& w, std::size_t i, EngineClock::Error error) : world(w), index(i), clock(w.clock_, error) {}
+  Node(World& w, std::size_t i, EngineClock::Error error)
+      : world(w), index(i), clock(w.clock_, error) {}
   void dispatch(const core::WorkItem& item) override;
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
   void committed(const core::JobState&, const core::Bundle&) override {}

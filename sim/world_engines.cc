@@ -16,7 +16,8 @@ void World::boot(Node& node) {
   ++node.life;
   ++node.boots;
   runtime::EngineOptions options;
-  options.name = options_.new_name_at_restart ? format("e{}.{}", node.index, node.boots) : format("e{}", node.index);
+  options.name = options_.new_name_at_restart ? format("e{}.{}", node.index, node.boots)
+                                              : format("e{}", node.index);
   options.lease = options_.lease;
   options.fusion = options_.fusion;
   options.seed = Random::mix(options_.seed * 31 + node.index) + node.boots;
@@ -27,7 +28,8 @@ void World::boot(Node& node) {
   node.group_out = false;
   node.wake_at.reset();
   node.paused_until = Duration{0};
-  node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock, *scenario_.graphs, node);
+  node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock,
+                                                  *scenario_.graphs, node);
   for (const WantedJob& wanted : scenario_.jobs)
     for (const Graph::Node& activity : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
       if (activity.kind == Graph::Kind::worker && !scenario_.behaviour(activity.topic.raw()).remote)
@@ -90,18 +92,21 @@ void World::send(Node& node, runtime::Group group) {
   Duration replies = drawn(options_.latency_max);
   if (fault == FaultKind::reply_lost) store_fault.kind = Kind::error_after;
   if (fault == FaultKind::request_lost) store_fault.kind = Kind::drop_midway;
-  if (fault == FaultKind::cut_midway) store_fault = {Kind::drop_midway, random_.below(group.operations.size() + 1)};
+  if (fault == FaultKind::cut_midway)
+    store_fault = {Kind::drop_midway, random_.below(group.operations.size() + 1)};
   if (fault == FaultKind::refused) store_fault.kind = Kind::error_before;
   if (fault == FaultKind::fenced) store_fault.kind = Kind::fence;
   if (fault == FaultKind::duplicated) store_fault.kind = Kind::duplicate;
   if (fault == FaultKind::delayed) arrives += options_.lease * 3 / 2;
-  if (fault == FaultKind::late_reply) replies += options_.lease * 7 / 10 + drawn(options_.lease / 4);
+  if (fault == FaultKind::late_reply)
+    replies += options_.lease * 7 / 10 + drawn(options_.lease / 4);
   const bool crash_after = fault == FaultKind::crash_after;
   const std::uint64_t life = node.life;
   auto shared = std::make_shared<runtime::Group>(std::move(group));
   // The commit is on its way: it arrives even if the engine dies meanwhile.
   post(arrives, [this, &node, life, shared, store_fault, crash_after, replies] {
-    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(commit(shared->operations, store_fault));
+    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(
+        commit(shared->operations, store_fault));
     if (node.life != life) return;
     if (crash_after) return crash(node);
     post_to(node, replies, [this, &node, shared, result] {
@@ -125,8 +130,9 @@ void World::submit(std::size_t client) {
   if (node.engine == nullptr) return;
   post_to(node, drawn(options_.latency_max), [this, &node, client] {
     const WantedJob& wanted = *clients_[client].wanted;
-    node.engine->submit({Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted)},
-                        client + 1);
+    node.engine->submit(
+        {Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted)},
+        client + 1);
     step(node);
   });
 }
@@ -138,8 +144,8 @@ void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& r
   clients_[client].answered = true;
   const auto [known, fresh] = acknowledged_.emplace(key, result->run);
   if (!fresh && known->second != result->run)
-    verdict_.fail("client", format("{}/{} was acknowledged as run {} and as run {}", key.first, key.second,
-                                   known->second.raw(), result->run.raw()));
+    verdict_.fail("client", format("{}/{} was acknowledged as run {} and as run {}", key.first,
+                                   key.second, known->second.raw(), result->run.raw()));
   if (result->created) ring_doorbells();
   if (result->created && ++created_[key] > 1)
     verdict_.fail("client", format("{}/{} was created twice", key.first, key.second));
@@ -147,7 +153,8 @@ void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& r
   const bool exists = *stored && (*stored)->state.job.id.raw() == wanted.id &&
                       (*stored)->state.job.name_space.raw() == wanted.name_space;
   if (!exists)
-    verdict_.fail("client", format("{}/{} was acknowledged and is not in the store", key.first, key.second));
+    verdict_.fail("client",
+                  format("{}/{} was acknowledged and is not in the store", key.first, key.second));
 }
 
 void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item); }
@@ -159,8 +166,10 @@ void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> r
 
 void World::Node::closed(const core::JobRow& job) {
   const auto stored = world.memory_.read_job(job.run);
-  if (!*stored || (*stored)->state.job.completions != 1 || (*stored)->state.job.status != job.status)
-    world.verdict_.fail("client", format("job {} was announced as ended before its commit", job.id.raw()));
+  if (!*stored || (*stored)->state.job.completions != 1 ||
+      (*stored)->state.job.status != job.status)
+    world.verdict_.fail("client",
+                        format("job {} was announced as ended before its commit", job.id.raw()));
 }
 
 }  // namespace pawl::sim

@@ -13,8 +13,8 @@ Topic topic_of(const core::WorkItem& item) { return item.topic; }
 
 void World::work(Node& node, const core::WorkItem& item) {
   if (!watch_.handed_out(item))
-    verdict_.fail("dispatch", format("run {} of activity {} reached a worker before its commit", item.runs,
-                                     item.activity.raw()));
+    verdict_.fail("dispatch", format("run {} of activity {} reached a worker before its commit",
+                                     item.runs, item.activity.raw()));
   post_to(node, drawn(options_.latency_max), [this, &node, item] {
     journal_.begin(item);
     trace_.add(item.request.low);
@@ -24,7 +24,8 @@ void World::work(Node& node, const core::WorkItem& item) {
   });
 }
 
-// The nth reply of a run: pending ones, the last one, and those that a careless worker sends after it.
+// The nth reply of a run: pending ones, the last one, and those that a careless worker sends after
+// it.
 void World::answer(Node& node, const core::WorkItem& item, std::uint32_t reply) {
   const std::string topic = topic_of(item).raw();
   const Behaviour& behaviour = scenario_.behaviour(topic);
@@ -33,13 +34,17 @@ void World::answer(Node& node, const core::WorkItem& item, std::uint32_t reply) 
   const Payload data = reply_data(topic, item.input.view(), behaviour,
                                   pending ? std::optional<std::uint32_t>(reply) : std::nullopt);
   journal_.answer(item, status, reply, data);
-  node.engine->answer({item.run, item.activity, item.token, item.request, status, pending ? 202 : behaviour.code, data,
-                       pending ? reply : 0});
+  node.engine->answer({item.run, item.activity, item.token, item.request, status,
+                       pending ? 202 : behaviour.code, data, pending ? reply : 0});
   const std::uint32_t sent_after = pending ? 0 : reply - behaviour.pendings;
   const bool again = (behaviour.answers_twice && sent_after == 0) || pending;
   const bool late = behaviour.answers_late && sent_after == 0 && !pending;
-  if (again) post_to(node, drawn(options_.work_max), [this, &node, item, reply] { answer(node, item, reply + 1); });
-  else if (late) post_to(node, options_.lease * 2, [this, &node, item, reply] { answer(node, item, reply + 1); });
+  if (again)
+    post_to(node, drawn(options_.work_max),
+            [this, &node, item, reply] { answer(node, item, reply + 1); });
+  else if (late)
+    post_to(node, options_.lease * 2,
+            [this, &node, item, reply] { answer(node, item, reply + 1); });
   step(node);
 }
 
@@ -57,7 +62,9 @@ void World::remote_poll() {
   claim.worker = "far";
   claim.lease = options_.lease;
   const auto fault = draw_fault();
-  if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
+  if (fault == FaultKind::crash_before || fault == FaultKind::refused ||
+      fault == FaultKind::request_lost)
+    return;
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
   if (fault) return;  // the items are ours, and nobody knows: their lease must run out
@@ -74,15 +81,19 @@ void World::remote_answer(std::shared_ptr<RemoteRun> run) {
   const Behaviour& behaviour = scenario_.behaviour(topic);
   const bool pending = run->reply < behaviour.pendings;
   const auto status = pending ? core::ReplyStatus::pending : behaviour.status;
-  const Payload data = reply_data(topic, item.input.view(), behaviour,
-                                  pending ? std::optional<std::uint32_t>(run->reply) : std::nullopt);
+  const Payload data =
+      reply_data(topic, item.input.view(), behaviour,
+                 pending ? std::optional<std::uint32_t>(run->reply) : std::nullopt);
   using Purpose = core::Guid::Purpose;
   const core::Guid guid = pending ? item.request.derive(Purpose::response_pending, run->reply)
                                   : item.request.derive(Purpose::response_final, 0);
   core::Response response{item.activity, status, pending ? 202 : behaviour.code, item.token, data};
-  const auto again = [this, run](Duration wait) { post(wait, [this, run] { remote_answer(run); }); };
+  const auto again = [this, run](Duration wait) {
+    post(wait, [this, run] { remote_answer(run); });
+  };
   const auto fault = draw_fault();
-  if (fault == FaultKind::crash_before) return;  // the worker died: the item comes back by its lease
+  if (fault == FaultKind::crash_before)
+    return;  // the worker died: the item comes back by its lease
   journal_.answer(item, status, run->reply, data);
   if (fault == FaultKind::refused || fault == FaultKind::request_lost) return again(remote_backoff);
   if (fault == FaultKind::delayed) return again(options_.lease * 3 / 2);
@@ -95,7 +106,8 @@ void World::remote_answer(std::shared_ptr<RemoteRun> run) {
   if (!(*result)[0].done()) return;         // no longer ours
   ++run->reply;
   const bool twice = behaviour.answers_twice && run->reply == behaviour.pendings + 1;
-  if (pending) again(drawn(options_.work_max));
+  if (pending)
+    again(drawn(options_.work_max));
   else if (twice) {
     run->reply = behaviour.pendings;
     post(drawn(options_.work_max), [this, run] {

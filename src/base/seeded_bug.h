@@ -1,5 +1,6 @@
-// Bugs on demand, to prove that the tests catch them. In every normal build seeded() is the constant false and
-// leaves no code behind; only the simulator's bug hunt compiles the sources with PAWL_SEEDED_BUGS.
+// Bugs on demand, to prove that the tests catch them. In every normal build seeded() is the
+// constant false and leaves no code behind; only the simulator's bug hunt compiles the sources with
+// PAWL_SEEDED_BUGS.
 #pragma once
 
 #include <cstdint>

@@ -206,8 +206,11 @@ void Engine::park_overrun() {
     if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) continue;
     HotJob* job = jobs_.find(item.run);
     if (job == nullptr) {
-      load(item.run, {});  // comes back here with the job in memory
-    } else if (job->in_flight) {
+      load(item.run, {});
+      job = jobs_.find(item.run);  // now, for the next job that idles may push it out again
+    }
+    if (job == nullptr) continue;
+    if (job->in_flight) {
       overrun_.push_back(item);
     } else if (job->state.job.status == core::JobStatus::running && job->state.find_work(item.activity) != nullptr) {
       job->decision = core::Decision{};

@@ -53,7 +53,8 @@ void HotJobs::idle(HotJob& job) {
   use(job);
   idle_order_.push_back(job.state.job.run);
   job.idle = std::prev(idle_order_.end());
-  while (idle_order_.size() > idle_max_) erase(idle_order_.front());
+  // The newest stays in any case: its caller still holds it.
+  while (idle_order_.size() > std::max<std::size_t>(idle_max_, 1)) erase(idle_order_.front());
 }
 
 std::vector<RunId> HotJobs::of_lane(core::LaneId lane) const {

@@ -39,7 +39,7 @@ class HotJobs {
   HotJob& add(core::JobState state, std::shared_ptr<const Graph> graph);
   void erase(RunId run);
   void use(HotJob& job);   // not idle any more
-  void idle(HotJob& job);  // may leave memory; perhaps at once
+  void idle(HotJob& job);  // may leave memory when another job idles
   std::size_t size() const { return jobs_.size(); }
   std::vector<RunId> of_lane(core::LaneId lane) const;
 

@@ -59,12 +59,17 @@ void bind(sqlite3_stmt* statement, int index, const std::string& text) {
 
 }  // namespace
 
-RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group) {
+RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group,
+                          Legs legs) {
   Database db(path);
   db.run("CREATE TABLE job(id INTEGER PRIMARY KEY, rev INTEGER, semaphore INTEGER)");
   db.run("CREATE TABLE activity(id INTEGER PRIMARY KEY, job INTEGER, ledger INTEGER, output BLOB)");
   db.run("CREATE TABLE message_ledger(id INTEGER PRIMARY KEY, job INTEGER, activity INTEGER, ledger INTEGER)");
   db.run("CREATE TABLE work(id INTEGER PRIMARY KEY, job INTEGER, activity INTEGER, input BLOB)");
+  db.run("CREATE TABLE message(id INTEGER PRIMARY KEY, job INTEGER, activity INTEGER)");
+  sqlite3_stmt* put_message = db.prepare("INSERT INTO message VALUES(?1, ?2, ?1)");
+  sqlite3_stmt* drop_message = db.prepare("DELETE FROM message WHERE id = ?1");
+  sqlite3_stmt* enter_activity = db.prepare("UPDATE activity SET ledger = 1100000000000 WHERE id = ?1");
   sqlite3_stmt* put_job = db.prepare("INSERT INTO job VALUES(?1, 0, 1)");
   sqlite3_stmt* move_job = db.prepare("UPDATE job SET rev = rev + 1, semaphore = semaphore + ?2 WHERE id = ?1");
   sqlite3_stmt* put_activity = db.prepare("INSERT INTO activity VALUES(?1, ?2, 1100000000000, NULL)");
@@ -81,6 +86,15 @@ RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint
     bind(put_activity, 1, open_activity[job]);
     bind(put_activity, 2, job);
     step(put_activity);
+    if (legs == Legs::both) {
+      bind(put_message, 1, open_activity[job]);
+      bind(put_message, 2, job);
+      step(put_message);
+      bind(drop_message, 1, open_activity[job]);
+      step(drop_message);
+      bind(enter_activity, 1, open_activity[job]);
+      step(enter_activity);
+    }
     bind(put_work, 1, open_activity[job]);
     bind(put_work, 2, job);
     bind(put_work, 3, open_activity[job]);
@@ -125,9 +139,9 @@ RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint
   if (in_group > 0) db.run("COMMIT");
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const double bytes = static_cast<double>(db.log_bytes() - bytes_before);
-  for (sqlite3_stmt* statement : {put_job, move_job, put_activity, close_activity, put_ledger, put_work, drop_work})
+  for (sqlite3_stmt* statement : {put_message, drop_message, enter_activity, put_job, move_job, put_activity, close_activity, put_ledger, put_work, drop_work})
     sqlite3_finalize(statement);
-  return {static_cast<double>(done) / seconds, 6.0, bytes / static_cast<double>(done)};
+  return {static_cast<double>(done) / seconds, legs == Legs::both ? 9.0 : 6.0, bytes / static_cast<double>(done)};
 }
 
 std::vector<double> bare_commits(const std::string& path, std::uint32_t count) {

@@ -13,10 +13,17 @@ struct RawFigure {
   double log_bytes_per_activity = 0;
 };
 
-// The row layout: integer keys, rowid tables, synchronous=FULL, a checkpoint every 20,000 pages. Per
-// activity the six row writes of both legs, fused: job, activity, message ledger, work given back, child, its
-// work request; 200 bytes of output. `group` transitions go into one commit.
-RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group);
+// The row layout: integer keys, rowid tables without any index, synchronous=FULL, a checkpoint every 20,000
+// pages, 200 bytes of output. `group` transitions go into one commit.
+enum class Legs {
+  // The writes of both legs, a row each. Leg 1: transition message taken, activity's ledger, work request. Leg 2:
+  // work request taken, message ledger, activity's ledger and output, job's semaphore, next child, its transition.
+  both,
+  // The six that are left when a child's leg 1 is fused with its parent's leg 2: no transition message at all.
+  fused,
+};
+RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group,
+                          Legs legs);
 
 // One row updated and committed, synchronous=FULL: the times in microseconds, sorted.
 std::vector<double> bare_commits(const std::string& path, std::uint32_t count);

@@ -127,10 +127,12 @@ core::Bundle History::draw_bundle() {
   std::vector<std::size_t> kinds;
   for (std::uint64_t i = 0; i < count; ++i) {
     core::Write write = draw_write(job, bundle);
-    // One write per row: a second of the same kind might name the same one.
-    const bool again = std::find(kinds.begin(), kinds.end(), write.index()) != kinds.end();
+    // One write per row: a second of the same kind might name the same one, and so might a count and an ack.
+    const bool acks = std::holds_alternative<core::Consume>(write);
+    const std::size_t kind = acks ? core::Write(core::CountRedelivery{}).index() : write.index();
+    const bool again = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     if (again && !std::holds_alternative<core::PutActivity>(write)) continue;
-    kinds.push_back(write.index());
+    kinds.push_back(kind);
     bundle.writes.push_back(std::move(write));
   }
   recent_.push_back(bundle);

@@ -39,6 +39,7 @@ Writer::Attempt Writer::apply_group(std::span<const Operation> group, Undo undo)
   Attempt attempt;
   lanes_.clear();
   positions_used_ = 0;
+  in_doubt_ = undo == Undo::each;
   if (sql_.begin.run() == Statement::failed) {
     attempt.code = sql_.begin.code();
     return attempt;

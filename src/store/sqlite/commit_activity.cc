@@ -17,9 +17,9 @@ bool is_answered(const core::PutActivity& write) { return write.after.ledger.has
 
 }  // namespace
 
-Applied Writer::apply_rows(const core::Bundle& bundle) {
+Applied Writer::apply_rows(const core::Bundle& bundle, std::size_t begin, std::size_t until) {
   parts_.clear();
-  for (std::size_t i = 0; i < bundle.writes.size(); ++i) {
+  for (std::size_t i = begin; i < until; ++i) {
     const core::Write& write = bundle.writes[i];
     if (const auto* put = std::get_if<core::PutActivity>(&write)) parts_.push_back({put->after.seq.raw(), i});
     else if (const auto* record = std::get_if<core::PutRecord>(&write)) parts_.push_back({record->after.activity.raw(), i});
@@ -200,7 +200,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& wri
 Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& write) {
   const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token);
   if (dropped == Statement::failed) return failed(sql_.drop_work);
-  return dropped == 1 ? Applied{} : stale_item(write.activity);
+  return dropped == 1 || tokens_checked_ ? Applied{} : stale_item(write.activity);
 }
 
 }  // namespace pawl::store::sqlite

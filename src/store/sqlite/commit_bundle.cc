@@ -1,4 +1,6 @@
 // Bundles of jobs: the compound step first, then the writes in their order.
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/invariant.h"
 #include "core/codec.h"
@@ -65,14 +67,27 @@ Applied Writer::apply(const core::Bundle& bundle) {
     if (std::visit([&](const auto& one) { return write_of(one) == foreign; }, write))
       return after_write(corrupt(foreign == Of::job ? "a job's write in a mailbox bundle"
                                                     : "a mailbox write in a job's bundle"));
+  // Tokens are guards on what stood before the bundle: a sweep must not take an item from under them, and a
+  // race comes before corruption. Mostly the statements' own guards do; only a group in doubt pays a read.
+  const auto sweeps = [](const core::Write& write) { return std::holds_alternative<core::Sweep>(write); };
+  tokens_checked_ = in_doubt_ || std::any_of(bundle.writes.begin(), bundle.writes.end(), sweeps);
+  if (tokens_checked_) {
+    Applied stale = check_tokens(bundle);
+    if (!is_done(stale)) return after_write(std::move(stale));
+  }
   // The rows of activities first, each put together from what the bundle says of it; then the rest, in
-  // its order: a sweep takes what stands before it.
-  Applied rows = apply_rows(bundle);
-  if (!is_done(rows)) return after_write(std::move(rows));
-  for (const core::Write& write : bundle.writes) {
-    if (row_of(write)) continue;
-    Applied applied = std::visit([&](const auto& one) { return apply_write(bundle, one); }, write);
-    if (!is_done(applied)) return after_write(std::move(applied));
+  // its order. A sweep takes what stands before it and leaves what comes after.
+  for (std::size_t first = 0; first < bundle.writes.size();) {
+    std::size_t end = first;
+    while (end < bundle.writes.size() && !std::holds_alternative<core::Sweep>(bundle.writes[end])) ++end;
+    Applied rows = apply_rows(bundle, first, end);
+    if (!is_done(rows)) return after_write(std::move(rows));
+    for (; first < bundle.writes.size() && first <= end; ++first) {
+      if (row_of(bundle.writes[first])) continue;
+      Applied applied =
+          std::visit([&](const auto& one) { return apply_write(bundle, one); }, bundle.writes[first]);
+      if (!is_done(applied)) return after_write(std::move(applied));
+    }
   }
   return head;
 }

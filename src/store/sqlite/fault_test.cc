@@ -125,7 +125,7 @@ TEST_F(LogTest, stays_bounded_while_commits_go_on) {
   options.checkpoint_pages = 200;
   open_bench(options);
   const Payload input(std::string(20'000, 'x'));
-  for (int i = 0; i < 1500; ++i)
+  for (int i = 0; i < 4000; ++i)
     ASSERT_EQ(kind_of(a_submit(lane_, "job-" + std::to_string(i), input)), OutcomeKind::committed);
   const Stats stats = sqlite().stats();
   EXPECT_GT(stats.checkpoints, 3u);

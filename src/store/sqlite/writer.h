@@ -103,7 +103,7 @@ class Writer {
     std::uint32_t seq;
     std::size_t index;  // in the bundle's writes
   };
-  Applied apply_rows(const core::Bundle& bundle);
+  Applied apply_rows(const core::Bundle& bundle, std::size_t begin, std::size_t until);  // of those writes
   Applied apply_row(const core::Bundle& bundle, std::span<const Part> parts);
   Applied put_row(const core::Bundle& bundle, const ActivityWrites& writes);
   Applied refused_row(const core::Bundle& bundle, const ActivityWrites& writes);
@@ -160,6 +160,8 @@ class Writer {
   std::int64_t commits_ = 0;
   std::int64_t positions_used_ = 0;
   std::vector<Part> parts_;  // of the bundle at hand
+  bool in_doubt_ = false;        // something of the group was refused: each operation is undone alone
+  bool tokens_checked_ = false;  // likewise: before its first write
 
   // Of this process.
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took

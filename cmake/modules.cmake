@@ -38,6 +38,7 @@ function(pawl_module name)
     set_property(GLOBAL PROPERTY PAWL_DEPENDS_${name} "${ARG_DEPENDS}")
     add_executable(${name}_test ${tests} ${objects})
     target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
+    target_compile_options(${name}_test PRIVATE -O1)  # built once, run for seconds
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   else()
     set_property(GLOBAL PROPERTY PAWL_DEPENDS_${name} "${ARG_DEPENDS}")

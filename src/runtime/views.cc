@@ -8,16 +8,7 @@
 
 namespace pawl {
 
-std::string_view name_of(JobStatus status) {
-  switch (status) {
-    case JobStatus::running: return "running";
-    case JobStatus::completed: return "completed";
-    case JobStatus::failed: return "failed";
-    case JobStatus::interrupted: return "interrupted";
-    case JobStatus::parked: return "parked";
-  }
-  return "?";
-}
+std::string_view name_of(JobStatus status) { return core::name_of(runtime::core_status(status)); }
 
 namespace runtime {
 

@@ -14,6 +14,17 @@ endif()
 target_include_directories(pawl_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
+# Tests are built once and run for seconds. With less optimisation g++ 12 sees bounds broken in moved strings
+# where they are not.
+set(pawl_test_options -O1)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND pawl_test_options -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+# What nearly every test includes, parsed once. The library's own sources do without: each shows that it
+# includes what it uses.
+set(pawl_test_headers <gtest/gtest.h> <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map>
+  <variant> <vector>)
+
 # pawl_module(name [DEPENDS module...] [LIBRARIES target...])
 # Collects every .cc of the current folder (and below) that is not a test.
 function(pawl_module name)
@@ -38,7 +49,8 @@ function(pawl_module name)
     set_property(GLOBAL PROPERTY PAWL_DEPENDS_${name} "${ARG_DEPENDS}")
     add_executable(${name}_test ${tests} ${objects})
     target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
-    target_compile_options(${name}_test PRIVATE -O1)  # built once, run for seconds
+    target_compile_options(${name}_test PRIVATE ${pawl_test_options})
+    target_precompile_headers(${name}_test PRIVATE ${pawl_test_headers})
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   else()
     set_property(GLOBAL PROPERTY PAWL_DEPENDS_${name} "${ARG_DEPENDS}")

@@ -17,7 +17,6 @@ inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;
 inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
-inline constexpr std::size_t group_bytes_max = 64u << 20;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;

@@ -73,11 +73,4 @@ bool WorkDesk::take_overflow() {
   return was;
 }
 
-void WorkDesk::forget_waiting() {
-  waiting_.clear();
-  suspects_.clear();
-  waiting_refs_.clear();
-  overflow_ = false;
-}
-
 }  // namespace pawl::runtime

@@ -76,7 +76,6 @@ class WorkDesk {
   // True once after `wait` had to drop something: the queue must be read again from the store.
   bool take_overflow();
 
-  void forget_waiting();
   // A claimed item that never began: its slot and its turn as a suspect are free again.
   void claim_failed(const WorkRef& ref);
 

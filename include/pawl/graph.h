@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "pawl/ids.h"
+#include "pawl/policy.h"
 #include "pawl/result.h"
 
 namespace pawl {
@@ -54,6 +55,7 @@ class Graph {
     Kind kind;
     Topic topic;  // of a worker
     std::vector<Edge> edges;
+    Policy policy;
   };
 
   const GraphName& name() const { return name_; }
@@ -83,6 +85,11 @@ class GraphBuilder {
 
   GraphBuilder& trigger(std::string name);
   GraphBuilder& worker(std::string name, std::string topic);
+  // How the activity named last is tried, timed and trusted (policy.h).
+  GraphBuilder& retry(Retry policy);
+  GraphBuilder& timeouts(Timeouts limits);
+  GraphBuilder& at_most_once(WhenUnknown then = WhenUnknown::hold);
+  GraphBuilder& priority(std::int32_t value);  // added to the job's; larger goes first
   // A transition from `parent` to the activity named last.
   GraphBuilder& after(std::string parent, Condition when = Condition::always());
   GraphBuilder& transition(std::string from, std::string to, Condition when = Condition::always());
@@ -95,7 +102,9 @@ class GraphBuilder {
     std::string name;
     Graph::Kind kind;
     std::string topic;
+    Policy policy;
   };
+  Policy& last_policy();
   struct Link {
     std::string from;
     std::string to;
@@ -106,6 +115,8 @@ class GraphBuilder {
   std::vector<Declared> activities_;
   std::vector<Link> links_;
   std::optional<std::string> result_;
+  Policy nobodys_;  // a policy that was set before any activity; build() refuses it
+  bool policy_misplaced_ = false;
 };
 
 }  // namespace pawl

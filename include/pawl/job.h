@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pawl/ids.h"
@@ -11,7 +13,7 @@
 
 namespace pawl {
 
-enum class JobStatus : std::uint8_t { running, completed, failed, interrupted, parked };
+enum class JobStatus : std::uint8_t { running, completed, failed, interrupted, parked, paused };
 std::string_view name_of(JobStatus status);
 
 struct JobView {
@@ -25,13 +27,45 @@ struct JobView {
   Instant created_at;
   Instant closed_at;           // when closed
   Payload result;              // when completed
-  std::string reason;          // when failed or parked
-  bool closed() const { return status != JobStatus::running && status != JobStatus::parked; }
+  std::string reason;          // when failed, interrupted, parked or paused
+  std::int32_t priority = 0;
+  Instant deadline;            // it is interrupted then; 0: none
+  Instant remove_at;           // once closed, if it does not stay for ever
+  std::uint32_t redrives = 0;
+  bool closed() const {
+    return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
+  }
 };
 
 struct MessageView {
   std::string ledger;       // 15 digits
   std::string explanation;  // the digits in words
+};
+
+// What is known of an activity's outside effect.
+enum class Effect : std::uint8_t {
+  none,      // it has none: a trigger
+  intended,  // the request waits for a worker
+  started,   // a worker has it
+  done,
+  failed,
+  unknown,   // it may act at most once, its run was lost, and nobody knows whether it acted
+};
+std::string_view name_of(Effect effect);
+
+// A request as it waits for, or is with, a worker.
+struct WorkView {
+  std::string token;            // names the run at hand; empty: nobody has it
+  std::string worker;
+  std::uint32_t runs = 0;       // how often it was handed out
+  std::uint32_t failures = 0;   // tries that failed
+  std::int32_t failure_code = 0;
+  std::string failure;          // what the last of them said
+  Instant next_try_at;          // 0: not waiting for a time
+  Instant attempt_by;           // 0: no limit, as for the next
+  Instant deadline;
+  Payload progress;             // of the last heartbeat
+  bool held = false;            // its job is paused or parked
 };
 
 struct ActivityView {
@@ -46,6 +80,8 @@ struct ActivityView {
   Instant opened_at;
   Instant closed_at;
   Payload output;
+  Effect effect = Effect::none;
+  std::optional<WorkView> work;  // while it is open
 };
 
 struct JobDetail {

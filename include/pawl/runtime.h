@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pawl/graph.h"
@@ -35,11 +36,42 @@ struct RuntimeOptions {
   bool fusion = true;                 // false: every step commits alone (for proofs and for the curious)
 };
 
+// What a taken job id means to whoever submits it again.
+enum class IdReuse : std::uint8_t {
+  attach,       // the job that has it is the answer (created = false), whatever its state: start or attach
+  reject,       // an error, already_exists
+  after_close,  // attach while that job is open; once it has ended, a new one begins
+  replace,      // that job is interrupted if it is open, and a new one begins
+};
+
 struct JobRequest {
   std::string graph;
   std::string id;
   Payload input;
   std::string name_space = "default";
+  IdReuse reuse = IdReuse::attach;
+  Duration delay{0};             // it starts after this time
+  Duration end_within{0};        // it is interrupted after this time; 0: never
+  std::optional<Duration> keep;  // how long it stays once it has ended; none: for ever
+  std::int32_t priority = 0;     // larger goes first
+};
+
+// What a person found out about an effect that was unknown.
+class Finding {
+ public:
+  static Finding done(Payload output, std::int32_t code = 200) { return {Kind::done, code, std::move(output)}; }
+  static Finding failed(Payload error, std::int32_t code = 500) { return {Kind::failed, code, std::move(error)}; }
+  static Finding retry() { return {Kind::retry, 0, {}}; }  // it did not happen: run it again
+  enum class Kind : std::uint8_t { done, failed, retry };
+  Kind kind() const { return kind_; }
+  std::int32_t code() const { return code_; }
+  const Payload& data() const { return data_; }
+
+ private:
+  Finding(Kind kind, std::int32_t code, Payload data) : kind_(kind), code_(code), data_(std::move(data)) {}
+  Kind kind_;
+  std::int32_t code_;
+  Payload data_;
 };
 
 struct Submission {
@@ -53,11 +85,20 @@ struct JobFilter {
   std::string name_space;  // empty: all
   RunId after{0};
   std::uint32_t rows_max = 100;
+  // Only jobs of this graph whose activities stand as `where` says: names with the digit or the word of the
+  // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
+  std::string graph;
+  std::vector<std::pair<std::string, std::string>> where;
 };
 
 // What happens, as it becomes durable.
 struct Event {
-  enum class Kind : std::uint8_t { job_started, activity_opened, activity_pending, activity_closed, job_closed, job_parked };
+  enum class Kind : std::uint8_t {
+    job_started, activity_opened, activity_pending, activity_closed, job_closed, job_parked,
+    activity_retried,  // a try failed; `at` is when the next one begins
+    activity_unknown,  // at most once, and nobody knows whether it acted
+    job_paused, job_resumed,
+  };
   Kind kind = Kind::job_started;
   JobId job{""};
   RunId run{0};
@@ -84,6 +125,8 @@ class Runtime {
 
   virtual Status deploy(Graph graph) = 0;
   virtual Status serve(const std::string& topic, Worker worker) = 0;
+  // Who is asked when an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).
+  virtual Status probe(const std::string& topic, Probe probe) = 0;
   // Called on the engine's thread: be quick. Set it before start().
   virtual void observe(std::function<void(const Event&)> observer) = 0;
   virtual void on_problem(std::function<void(const std::string&)> reporter) = 0;
@@ -102,6 +145,26 @@ class Runtime {
   virtual Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space = "default") = 0;
   virtual Result<JobDetail> inspect(RunId run) = 0;
   virtual Result<std::vector<JobView>> list(const JobFilter& filter) = 0;
+
+  // --- what a person or a program asks of a job. Returns when the request is durable; the process that owns the
+  // store carries it out, this one or another, at once or when it next runs. not_found: there is no such job;
+  // invalid: it is in no state for that, and the error says in which.
+  virtual Status interrupt(RunId run, const std::string& reason = "") = 0;
+  virtual Status pause(RunId run, const std::string& reason = "") = 0;
+  virtual Status resume(RunId run) = 0;
+  virtual Status redrive(RunId run) = 0;  // a parked job: everything may be tried as often again
+  virtual Status settle(RunId run, const std::string& activity, const std::string& address, Finding finding) = 0;
+  // Takes away a job that has ended. Its id stays taken for `keep_id`.
+  virtual Status remove(RunId run, Duration keep_id = Duration{0}) = 0;
+  // Nothing of a paused topic is handed out, by no process on this store. What runs, runs on.
+  virtual Status pause_topic(const std::string& topic) = 0;
+  virtual Status resume_topic(const std::string& topic) = 0;
+  virtual Result<std::vector<std::string>> paused_topics() = 0;
+
+  // --- for workers that answer later, from any process on this store. conflict: the token is no longer good.
+  virtual Status complete(const std::string& token, Reply reply) = 0;
+  virtual Status heartbeat(const std::string& token, Payload progress, Duration lease = std::chrono::hours(24)) = 0;
+
   // True while this process runs jobs; false while another process owns the store.
   virtual bool owns() const = 0;
   virtual RuntimeStats stats() const = 0;

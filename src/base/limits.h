@@ -10,9 +10,13 @@ namespace pawl::limits {
 inline constexpr std::size_t name_bytes_max = 200;
 inline constexpr std::size_t payload_bytes_max = 4u << 20;     // input or output of one activity
 inline constexpr std::size_t reason_bytes_max = 4u << 10;      // why a job failed or was parked
+inline constexpr std::size_t failure_bytes_max = 1u << 10;     // what is kept of a failed try's error
 inline constexpr std::uint32_t graph_activities_max = 10'000;
 inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever
 inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a suspect is entered alone
+inline constexpr std::uint32_t attempts_max = 1'000'000;        // tries of a retry policy
+inline constexpr std::int32_t priority_max = 1'000'000;
+inline constexpr std::chrono::hours duration_max{24 * 365 * 100};
 inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;
 inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits

@@ -82,6 +82,11 @@ Status check(const JobState& state, const Bundle& bundle) {
                 return Status{corrupt(format("work for activity {}, which does not exist", w.item.activity.raw()))};
               return Status{};
             },
+            [&](const ChangeWork& w) {
+              if (w.activity.raw() >= head->next_activity)
+                return Status{corrupt(format("work for activity {}, which does not exist", w.activity.raw()))};
+              return Status{};
+            },
             [](const PutEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
             [](const DropEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
             [](const auto&) { return Status{}; },
@@ -125,6 +130,16 @@ Status check(const MailboxState& state, const Bundle& bundle) {
   return {};
 }
 
+void apply_change(WorkItem& item, const ChangeWork& change) {
+  item.visible_at = change.visible_at;
+  item.life = change.life;
+  if (!change.release) return;
+  item.token = WorkToken(0);
+  item.worker.clear();
+  item.epoch = Epoch(0);
+  item.lease_until = Instant();
+}
+
 void apply(JobState& state, const Bundle& bundle) {
   const auto& head = std::get<JobHead>(bundle.head);
   JobRow& job = state.job;
@@ -138,6 +153,8 @@ void apply(JobState& state, const Bundle& bundle) {
   job.closed_at = head.closed_at;
   if (head.result) job.result = *head.result;
   if (head.reason) job.reason = *head.reason;
+  job.remove_at = head.remove_at;
+  job.redrives = head.redrives;
   for (const Write& write : bundle.writes) {
     std::visit(Overloaded{
                    [&](const PutActivity& w) {
@@ -151,6 +168,14 @@ void apply(JobState& state, const Bundle& bundle) {
                    [&](const Sweep&) {
                      if (!seeded(SeededBug::sweep_forgets_work)) state.drop_all_work();
                    },
+                   [&](const ChangeWork& w) {
+                     if (const WorkItem* known = state.find_work(w.activity)) {
+                       WorkItem item = *known;
+                       apply_change(item, w);
+                       state.put(std::move(item));
+                     }
+                   },
+                   [&](const HoldWork& w) { state.hold_work(w.held); },
                    [](const PutMessage&) {},
                    [](const CountRedelivery&) {},
                    [](const Consume&) {},

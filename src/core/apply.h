@@ -18,4 +18,7 @@ Status check(const MailboxState& state, const Bundle& bundle);
 void apply(JobState& state, const Bundle& bundle);
 void apply(MailboxState& state, const Bundle& bundle);
 
+// What a ChangeWork makes of its item.
+void apply_change(WorkItem& item, const ChangeWork& change);
+
 }  // namespace pawl::core

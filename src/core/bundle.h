@@ -41,6 +41,8 @@ struct JobHead {
   Instant closed_at;
   std::optional<Payload> result;
   std::optional<std::string> reason;
+  Instant remove_at;
+  std::uint32_t redrives = 0;
   friend bool operator==(const JobHead&, const JobHead&) = default;
 };
 
@@ -61,6 +63,7 @@ struct PutRecord {
 };
 struct PutMessage {  // into the entity's own inbox
   Message message;
+  Instant due;  // a timer: not before then; 0: at once
   friend bool operator==(const PutMessage&, const PutMessage&) = default;
 };
 struct CountRedelivery {
@@ -98,9 +101,22 @@ struct DropEntry {
   friend bool operator==(const DropEntry&, const DropEntry&) = default;
 };
 
-// Stored index: append only.
+struct ChangeWork {  // refused as a conflict when somebody else claimed the item since
+  ActivitySeq activity{0};
+  WorkToken token{0};   // before
+  bool release = true;  // false: whoever holds it keeps it
+  Instant visible_at;
+  WorkLife life;
+  friend bool operator==(const ChangeWork&, const ChangeWork&) = default;
+};
+struct HoldWork {  // every item of the job: handed to nobody, or to whoever wants it again
+  bool held = true;
+  friend bool operator==(const HoldWork&, const HoldWork&) = default;
+};
+
+// Append only.
 using Write = std::variant<PutActivity, PutRecord, PutMessage, CountRedelivery, Consume, PutWork, DropWork, Sweep,
-                           Send, PutEntry, DropEntry>;
+                           Send, PutEntry, DropEntry, ChangeWork, HoldWork>;
 
 struct Bundle {
   RunId entity{0};

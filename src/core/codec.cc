@@ -46,6 +46,7 @@ class Encoder {
   void put(const ledger::ActivityLedger& ledger) { number(ledger.encode()); }
   void put(const ledger::MessageLedger& ledger) { number(ledger.encode()); }
   void put(Instant at) { put(at.micros()); }
+  void put(Duration time) { put(static_cast<std::int64_t>(time.count())); }
   template <class Tag, class Rep>
   void put(const Strong<Tag, Rep>& value) { put(value.raw()); }
   template <class T>
@@ -128,8 +129,10 @@ class Decoder {
     value = static_cast<T>(wide);
     if (value != wide) failed_ = true;
   }
-  void get(ReplyStatus& value) { get_enum(value, ReplyStatus::error); }
-  void get(JobStatus& value) { get_enum(value, JobStatus::parked); }
+  void get(ReplyStatus& value) { get_enum(value, ReplyStatus::fatal); }
+  void get(NoAnswer::Why& value) { get_enum(value, NoAnswer::Why::lost); }
+  void get(Verdict::Kind& value) { get_enum(value, Verdict::Kind::retry); }
+  void get(JobStatus& value) { get_enum(value, JobStatus::paused); }
   void get(ActivityStatus& value) { get_enum(value, ActivityStatus::errored); }
   template <class T>
   void get_enum(T& value, T last) {
@@ -146,6 +149,11 @@ class Decoder {
     std::int64_t micros = 0;
     get(micros);
     at = Instant::from_micros(micros);
+  }
+  void get(Duration& time) {
+    std::int64_t micros = 0;
+    get(micros);
+    time = Duration(micros);
   }
   template <class Tag, class Rep>
   void get(Strong<Tag, Rep>& value) {
@@ -229,9 +237,11 @@ Result<T> decode_any(std::string_view bytes, T blank, const char* what) {
 std::string encode(const Bundle& bundle) { return encode_any(bundle); }
 std::string encode(const Body& body) { return encode_any(body); }
 std::string encode(const Envelope& envelope) { return encode_any(envelope); }
+std::string encode(const WorkLife& life) { return encode_any(life); }
 
 Result<Bundle> decode_bundle(std::string_view bytes) { return decode_any(bytes, Bundle{}, "bundle"); }
 Result<Body> decode_body(std::string_view bytes) { return decode_any(bytes, Body{}, "message"); }
+Result<WorkLife> decode_life(std::string_view bytes) { return decode_any(bytes, WorkLife{}, "work item's life"); }
 Result<Envelope> decode_envelope(std::string_view bytes) {
   return decode_any(bytes, Envelope{}, "message on its way");
 }

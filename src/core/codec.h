@@ -28,4 +28,7 @@ Result<Body> decode_body(std::string_view bytes);
 std::string encode(const Envelope& envelope);
 Result<Envelope> decode_envelope(std::string_view bytes);
 
+std::string encode(const WorkLife& life);
+Result<WorkLife> decode_life(std::string_view bytes);
+
 }  // namespace pawl::core

@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Impossible{"number_of_65_bits",
                                std::string("\x00\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 11)},
                     Impossible{"number_with_a_needless_byte", std::string("\x00\x80\x00", 3)},
-                    Impossible{"unknown_reply_status", std::string("\x02\x00\x03\x00\x00\x00", 6)},
+                    Impossible{"unknown_reply_status", std::string("\x02\x00\x04\x00\x00\x00", 6)},
                     Impossible{"activity_of_33_bits",
                                std::string("\x02\x80\x80\x80\x80\x10\x00\x00\x00\x00", 10)},
                     Impossible{"address_that_is_none", std::string("\x01\x00\x02,x\x00\x00", 7)}),

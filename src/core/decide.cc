@@ -13,7 +13,15 @@ namespace pawl::core {
 
 namespace {
 
+bool is_stopped(JobStatus status) { return status == JobStatus::parked || status == JobStatus::paused; }
+
+bool is_control(const Body& body) {
+  return std::holds_alternative<Interrupt>(body) || std::holds_alternative<Pause>(body) ||
+         std::holds_alternative<Proceed>(body) || std::holds_alternative<Redrive>(body);
+}
+
 Progress take(Context& context) {
+  if (is_stopped(context.draft.status()) && !is_control(context.delivery.message.body)) return keep_answer(context);
   return std::visit(Overloaded{
                         [&](const Start& start_message) { return start(context, start_message); },
                         [&](const Transition& transition) { return leg1(context, transition); },
@@ -22,6 +30,12 @@ Progress take(Context& context) {
                         [&](const Resume&) { return acknowledge(context); },
                         [&](const Register&) { return acknowledge(context); },
                         [&](const Signal&) { return acknowledge(context); },
+                        [&](const NoAnswer& message) { return no_answer(context, message); },
+                        [&](const Verdict& verdict) { return settle(context, verdict); },
+                        [&](const Interrupt& message) { return interrupt(context, message); },
+                        [&](const Pause& message) { return pause(context, message); },
+                        [&](const Proceed&) { return proceed(context); },
+                        [&](const Redrive&) { return redrive(context); },
                     },
                     context.delivery.message.body);
 }
@@ -61,7 +75,8 @@ std::uint32_t entries_before(const JobState& state, const Delivery& delivery) {
 Progress count_reentry(Context& context) {
   const Delivery& delivery = context.delivery;
   const std::uint32_t before = entries_before(context.draft.base(), delivery);
-  if (before >= context.options.reentries_max && !is_closed(context.draft.status()))
+  const std::uint32_t allowed = context.options.reentries_max * (context.draft.redrives() + 1);
+  if (before >= allowed && !is_closed(context.draft.status()))
     return park(context, Error{ErrorCode::over_limit,
                                format("message {} was entered {} times and never finished", delivery.message.guid.text(),
                                       before)});
@@ -81,7 +96,6 @@ Decision decide(const JobState& state, const Graph& graph, std::span<const Deliv
                 const DecideOptions& options) {
   Decision decision;
   Draft draft(state);
-  if (state.job.status == JobStatus::parked) return decision;
   for (const std::size_t index : order_of(state, deliveries)) {
     Context context{draft, graph, deliveries[index], options};
     const Progress progress = take(context);

@@ -2,6 +2,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "core/apply.h"
 
 namespace pawl::core {
 
@@ -11,6 +12,8 @@ Draft::Draft(const JobState& base) : base_(base), semaphore_(base.job.semaphore)
   head_.completions = base.job.completions;
   head_.next_activity = base.job.next_activity;
   head_.closed_at = base.job.closed_at;
+  head_.remove_at = base.job.remove_at;
+  head_.redrives = base.job.redrives;
 }
 
 const Activity* Draft::find(ActivitySeq seq) const {
@@ -38,8 +41,9 @@ const MessageRecord* Draft::find_message(const Guid& guid) const {
 const WorkItem* Draft::find_work(ActivitySeq seq) const {
   const auto written = work_writes_.find(seq);
   if (written == work_writes_.end()) return base_.find_work(seq);
-  const auto* put = std::get_if<PutWork>(&writes_[written->second]);
-  return put == nullptr ? nullptr : &put->item;
+  if (const auto* put = std::get_if<PutWork>(&writes_[written->second])) return &put->item;
+  const auto changed = changed_work_.find(seq);
+  return changed == changed_work_.end() ? nullptr : &changed->second;
 }
 
 void Draft::put(Activity activity) {
@@ -82,15 +86,34 @@ void Draft::put_work(WorkItem item) {
   writes_.emplace_back(PutWork{std::move(item)});
 }
 
+void Draft::change_work(const WorkItem& before, ChangeWork change) {
+  touched_ = true;
+  const auto written = work_writes_.find(before.activity);
+  invariant(written == work_writes_.end(), "an item is changed once in a bundle");
+  change.activity = before.activity;
+  change.token = before.token;
+  WorkItem after = before;
+  apply_change(after, change);
+  changed_work_.insert_or_assign(before.activity, std::move(after));
+  work_writes_.emplace(change.activity, writes_.size());
+  writes_.emplace_back(std::move(change));
+}
+
+void Draft::hold_work(bool held) {
+  touched_ = true;
+  writes_.emplace_back(HoldWork{held});
+}
+
 void Draft::drop_work(const WorkItem& item) {
   touched_ = true;
+  changed_work_.erase(item.activity);
   work_writes_.insert_or_assign(item.activity, writes_.size());
   writes_.emplace_back(DropWork{item.activity, item.token});
 }
 
-void Draft::put_message(Message message) {
+void Draft::put_message(Message message, Instant due) {
   touched_ = true;
-  writes_.emplace_back(PutMessage{std::move(message)});
+  writes_.emplace_back(PutMessage{std::move(message), due});
 }
 
 void Draft::count_redelivery(const Guid& guid, std::uint32_t before) {
@@ -125,6 +148,8 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   const bool something_left = semaphore_ != 0;
   semaphore_ = 0;
   if (something_left) writes_.emplace_back(Sweep{keep});
+  else if (base_.job.deadline != Instant()) consume(deadline_guid(base_.job.run));
+  if (base_.job.keep) head_.remove_at = now + *base_.job.keep;
 }
 
 void Draft::finish(std::optional<Payload> result) {
@@ -142,6 +167,21 @@ void Draft::park(std::string reason) {
   touched_ = true;
   head_.status = JobStatus::parked;
   fail_reason(std::move(reason));
+  hold_work(true);
+}
+
+void Draft::pause(std::string reason) {
+  touched_ = true;
+  head_.status = JobStatus::paused;
+  fail_reason(std::move(reason));
+  hold_work(true);
+}
+
+void Draft::proceed() {
+  touched_ = true;
+  head_.status = JobStatus::running;
+  head_.reason = "";
+  hold_work(false);
 }
 
 Bundle Draft::build(Epoch epoch, BundleId id) && {

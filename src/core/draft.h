@@ -20,6 +20,7 @@ class Draft {
   const JobState& base() const { return base_; }
   JobStatus status() const { return head_.status; }
   bool active() const { return head_.status == JobStatus::running; }
+  std::uint32_t redrives() const { return head_.redrives; }
   bool empty() const { return !touched_; }
   std::int64_t semaphore() const { return semaphore_; }
   std::size_t write_count() const { return writes_.size(); }
@@ -34,7 +35,9 @@ class Draft {
   void put(MessageRecord record);
   void put_work(WorkItem item);
   void drop_work(const WorkItem& item);
-  void put_message(Message message);
+  void change_work(const WorkItem& before, ChangeWork change);  // `change` names what is new; the item and token follow
+  void hold_work(bool held);
+  void put_message(Message message, Instant due = {});
   void count_redelivery(const Guid& guid, std::uint32_t before);
   void consume(const Guid& guid);
   void send(Envelope envelope);
@@ -44,6 +47,9 @@ class Draft {
   void finish(std::optional<Payload> result);
   void fail_reason(std::string reason);
   void park(std::string reason);
+  void pause(std::string reason);
+  void proceed();  // from a pause, or redriven
+  void count_redrive() { ++head_.redrives; }
 
   Bundle build(Epoch epoch, BundleId id) &&;
 
@@ -57,6 +63,7 @@ class Draft {
   std::unordered_map<ActivitySeq, std::size_t> activity_writes_;
   std::unordered_map<Guid, std::size_t> record_writes_;
   std::unordered_map<ActivitySeq, std::size_t> work_writes_;
+  std::unordered_map<ActivitySeq, WorkItem> changed_work_;  // as a ChangeWork leaves it
 };
 
 }  // namespace pawl::core

@@ -1,5 +1,6 @@
-// The fields of every stored struct, once: the encoder and the decoder both walk these lists. Appending a
-// field changes stored bytes: it needs a new variant alternative or a schema migration.
+// The fields of every encoded struct, once: the encoder and the decoder both walk these lists. Bodies,
+// envelopes and a work item's life are stored: appending a field to one of them changes stored bytes and needs
+// a new variant alternative or a schema migration. Bundles are not kept anywhere.
 #pragma once
 
 #include "core/bundle.h"
@@ -10,7 +11,7 @@ namespace pawl::core {
 #define PAWL_FIELDS(Type, ...)                 \
   template <class Codec>                       \
   void fields_of(Codec& codec, Type& value) {  \
-    auto& v = value;                           \
+    [[maybe_unused]] auto& v = value;          \
     codec(__VA_ARGS__);                        \
   }
 
@@ -21,20 +22,29 @@ PAWL_FIELDS(Response, v.activity, v.status, v.code, v.token, v.data)
 PAWL_FIELDS(Register, v.reply_to, v.activity)
 PAWL_FIELDS(Signal, v.data)
 PAWL_FIELDS(Resume, v.activity, v.registration, v.data)
+PAWL_FIELDS(NoAnswer, v.activity, v.token, v.why)
+PAWL_FIELDS(Interrupt, v.code, v.reason)
+PAWL_FIELDS(Pause, v.reason)
+PAWL_FIELDS(Proceed)
+PAWL_FIELDS(Redrive)
+PAWL_FIELDS(Verdict, v.activity, v.kind, v.code, v.data)
 PAWL_FIELDS(Message, v.guid, v.body)
 PAWL_FIELDS(MailboxKey, v.name_space, v.topic, v.key)
 PAWL_FIELDS(Envelope, v.to, v.message)
 PAWL_FIELDS(Activity, v.seq, v.node, v.at, v.parent, v.ledger, v.status, v.code, v.opened_at, v.closed_at, v.output)
 PAWL_FIELDS(MessageRecord, v.guid, v.activity, v.ledger)
-PAWL_FIELDS(WorkItem, v.run, v.activity, v.topic, v.request, v.token, v.worker, v.epoch, v.lease_until, v.runs, v.input)
+PAWL_FIELDS(WorkLife, v.queue_timeout, v.attempt_timeout, v.heartbeat_timeout, v.deadline, v.at_most_once, v.unknown,
+            v.queue_by, v.attempt_by, v.heartbeat_by, v.failures, v.failure_code, v.failure, v.progress)
+PAWL_FIELDS(WorkItem, v.run, v.activity, v.topic, v.request, v.token, v.worker, v.epoch, v.lease_until, v.runs, v.input,
+            v.priority, v.visible_at, v.held, v.life)
 PAWL_FIELDS(MailboxEntry, v.seq, v.guid, v.what)
 PAWL_FIELDS(SemaphoreStep, v.before, v.delta, v.threshold, v.hit)
 PAWL_FIELDS(JobHead, v.status, v.semaphore, v.completions_before, v.completions, v.next_activity, v.closed_at,
-            v.result, v.reason)
+            v.result, v.reason, v.remove_at, v.redrives)
 PAWL_FIELDS(MailboxHead, v.next_entry)
 PAWL_FIELDS(PutActivity, v.before, v.after)
 PAWL_FIELDS(PutRecord, v.before, v.after)
-PAWL_FIELDS(PutMessage, v.message)
+PAWL_FIELDS(PutMessage, v.message, v.due)
 PAWL_FIELDS(CountRedelivery, v.guid, v.before)
 PAWL_FIELDS(Consume, v.guid)
 PAWL_FIELDS(PutWork, v.item)
@@ -43,6 +53,8 @@ PAWL_FIELDS(Sweep, v.keep)
 PAWL_FIELDS(Send, v.envelope)
 PAWL_FIELDS(PutEntry, v.entry)
 PAWL_FIELDS(DropEntry, v.seq)
+PAWL_FIELDS(ChangeWork, v.activity, v.token, v.release, v.visible_at, v.life)
+PAWL_FIELDS(HoldWork, v.held)
 PAWL_FIELDS(Bundle, v.entity, v.epoch, v.rev_before, v.id, v.head, v.writes)
 
 #undef PAWL_FIELDS

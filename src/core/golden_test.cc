@@ -45,6 +45,24 @@ WorkItem item() {
   return made;
 }
 
+WorkLife life() {
+  WorkLife made;
+  made.queue_timeout = Duration(1);
+  made.attempt_timeout = Duration(2);
+  made.heartbeat_timeout = Duration(3);
+  made.deadline = Instant::from_micros(4);
+  made.at_most_once = true;
+  made.unknown = true;
+  made.queue_by = Instant::from_micros(5);
+  made.attempt_by = Instant::from_micros(6);
+  made.heartbeat_by = Instant::from_micros(7);
+  made.failures = 8;
+  made.failure_code = 500;
+  made.failure = "f";
+  made.progress = "p";
+  return made;
+}
+
 Bundle bundle_of(Write write) {
   Bundle made;
   made.entity = RunId(140737488355329);  // lane 1, run 1
@@ -72,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(stored, Golden, testing::ValuesIn(pinned()),
 
 TEST(golden, every_kind_is_pinned) {
   EXPECT_EQ(pinned().size(), std::variant_size_v<Write> + std::variant_size_v<Body> +
-                                 std::variant_size_v<Target> + 2);
+                                 std::variant_size_v<Target> + 3);
 }
 
 std::vector<Pinned> pinned() {
@@ -101,35 +119,43 @@ std::vector<Pinned> pinned() {
   to_mailbox.message = message;
   return {
       {"JobHead", encode(closing),
-       "81808080808020020380800200020104030001000109c801010172010377687900"},
+       "81808080808020020380800200020104030001000109c8010101720103776879000000"},
       {"MailboxHead", encode(mailbox), "81808080808020020380800201c80100"},
       {"PutActivity",
        encode(
            bundle_of(PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), activity()})),
-       "81808080808020020380800200000000000000000001000180f0efe881200102042c302c33010081b89f89a7200"
-       "2e7078080f2818389850601036f7574"},
+       "818080808080200203808002000000000000000000000001000180f0efe881200102042c302c33010081b89f89a"
+       "72002e7078080f2818389850601036f7574"},
       {"PutRecord", encode(bundle_of(PutRecord{std::nullopt, record})),
-       "81808080808020020380800200000000000000000001010001020181acf6c09d03"},
+       "818080808080200203808002000000000000000000000001010001020181acf6c09d03"},
       {"PutMessage", encode(bundle_of(PutMessage{message})),
-       "8180808080802002038080020000000000000000000102ffffffffffffffffff0101000178"},
+       "81808080808020020380800200000000000000000000000102ffffffffffffffffff010100017800"},
       {"CountRedelivery", encode(bundle_of(CountRedelivery{Guid{1, 2}, 3})),
-       "8180808080802002038080020000000000000000000103010203"},
+       "81808080808020020380800200000000000000000000000103010203"},
       {"Consume", encode(bundle_of(Consume{Guid{1, 2}})),
-       "81808080808020020380800200000000000000000001040102"},
+       "818080808080200203808002000000000000000000000001040102"},
       {"PutWork", encode(bundle_of(PutWork{item()})),
-       "81808080808020020380800200000000000000000001058180808080802001037061790102ac020177048001050"
-       "2696e"},
+       "818080808080200203808002000000000000000000000001058180808080802001037061790102ac02017704800"
+       "10502696e00000000000000000000000000000000"},
       {"DropWork", encode(bundle_of(DropWork{ActivitySeq(1), WorkToken(300)})),
-       "818080808080200203808002000000000000000000010601ac02"},
+       "8180808080802002038080020000000000000000000000010601ac02"},
       {"Sweep", encode(bundle_of(Sweep{Guid{1, 2}})),
-       "8180808080802002038080020000000000000000000107010102"},
+       "81808080808020020380800200000000000000000000000107010102"},
       {"Send", encode(bundle_of(Send{to_run})),
-       "81808080808020020380800200000000000000000001080009ffffffffffffffffff0101000178"},
+       "818080808080200203808002000000000000000000000001080009ffffffffffffffffff0101000178"},
       {"PutEntry",
        encode(bundle_of(PutEntry{MailboxEntry{5, Guid{1, 2}, Register{RunId(9), ActivitySeq(1)}}})),
-       "8180808080802002038080020000000000000000000109050102000901"},
+       "81808080808020020380800200000000000000000000000109050102000901"},
       {"DropEntry", encode(bundle_of(DropEntry{5})),
-       "818080808080200203808002000000000000000000010a05"},
+       "8180808080802002038080020000000000000000000000010a05"},
+      {"ChangeWork",
+       encode(bundle_of(
+           ChangeWork{ActivitySeq(1), WorkToken(300), true, Instant::from_micros(5), life()})),
+       "8180808080802002038080020000000000000000000000010b01ac02010a0204060801010a0c0e08e8070166017"
+       "0"},
+      {"HoldWork", encode(bundle_of(HoldWork{true})),
+       "8180808080802002038080020000000000000000000000010c01"},
+      {"WorkLife", encode(life()), "0204060801010a0c0e08e80701660170"},
       {"Start", encode(Body(Start{"in"})), "0002696e"},
       {"Transition",
        encode(Body(Transition{2, *ledger::Dimensions::parse(",0,3"), ActivitySeq(1), "in"})),
@@ -140,6 +166,14 @@ std::vector<Pinned> pinned() {
       {"Register", encode(Body(Register{RunId(9), ActivitySeq(1)})), "030901"},
       {"Signal", encode(Body(Signal{"s"})), "040173"},
       {"Resume", encode(Body(Resume{ActivitySeq(1), Guid{1, 2}, "d"})), "050101020164"},
+      {"NoAnswer", encode(Body(NoAnswer{ActivitySeq(1), WorkToken(300), NoAnswer::Why::lost})),
+       "0601ac0204"},
+      {"Interrupt", encode(Body(Interrupt{410, "why"})), "07b40603776879"},
+      {"Pause", encode(Body(Pause{"why"})), "0803776879"},
+      {"Proceed", encode(Body(Proceed{})), "09"},
+      {"Redrive", encode(Body(Redrive{})), "0a"},
+      {"Verdict", encode(Body(Verdict{ActivitySeq(1), Verdict::Kind::retry, 200, "d"})),
+       "0b010290030164"},
       {"ToRun", encode(to_run), "0009ffffffffffffffffff0101000178"},
       {"ToMailbox", encode(to_mailbox), "01016e0174016bffffffffffffffffff0101000178"},
   };

@@ -31,18 +31,68 @@ std::uint64_t hash_text(std::uint64_t hash, std::string_view text) {
   return Random::mix(hash + text.size());
 }
 
+// Only what was asked for counts, so a graph without policies keeps the fingerprint it always had.
+std::uint64_t hash_policy(std::uint64_t hash, const Policy& policy) {
+  const auto add = [&](std::uint64_t value) { hash = Random::mix(hash ^ value); };
+  const auto add_time = [&](Duration time) { add(static_cast<std::uint64_t>(time.count())); };
+  const auto add_share = [&](double share) { add(static_cast<std::uint64_t>(share * 1e6)); };
+  if (policy.retries) {
+    add(1);
+    add(policy.retry.attempts());
+    add_time(policy.retry.first_delay());
+    add_share(policy.retry.growth());
+    add_time(policy.retry.longest_delay());
+    add_share(policy.retry.jitter());
+    add_time(policy.retry.within());
+    add(static_cast<std::uint64_t>(policy.retry.when_exhausted()));
+    for (const std::int32_t code : policy.retry.never_on()) add(static_cast<std::uint32_t>(code));
+  }
+  const Timeouts& timeouts = policy.timeouts;
+  std::uint64_t which = 2;
+  for (const Duration time : {timeouts.attempt(), timeouts.heartbeat(), timeouts.queue(), timeouts.total()}) {
+    if (time.count() != 0) add(which), add_time(time);
+    ++which;
+  }
+  if (policy.guarantee != Guarantee::at_least_once) add(10 + static_cast<std::uint64_t>(policy.when_unknown));
+  if (policy.priority != 0) add(20), add(static_cast<std::uint32_t>(policy.priority));
+  return hash;
+}
+
 std::uint64_t fingerprint_of(const Graph& graph) {
   std::uint64_t hash = hash_text(1, graph.name().raw());
   for (const Graph::Node& node : graph.nodes()) {
     hash = hash_text(hash, node.name.raw());
     hash = hash_text(hash, node.topic.raw());
     hash = Random::mix(hash ^ static_cast<std::uint64_t>(node.kind));
+    hash = hash_policy(hash, node.policy);
     for (const Graph::Edge& edge : node.edges) {
       hash = Random::mix(hash ^ edge.to ^ (static_cast<std::uint64_t>(edge.when.kind()) << 32));
       for (const std::int32_t code : edge.when.code_list()) hash = Random::mix(hash + static_cast<std::uint32_t>(code));
     }
   }
   return Random::mix(hash ^ graph.result_of().value_or(0xffffffff));
+}
+
+void check_policy(const std::string& activity, const Policy& policy, Mistakes& mistakes) {
+  const auto require = [&](bool holds, std::string_view what) {
+    if (!holds) mistakes.add(format("activity {}: {}", activity, what));
+  };
+  const Retry& retry = policy.retry;
+  require(retry.attempts() >= 1 && retry.attempts() <= limits::attempts_max,
+          format("attempts must be between 1 and {}", limits::attempts_max));
+  require(retry.growth() >= 1 && retry.growth() <= 100, "growth must be between 1 and 100");
+  require(retry.jitter() >= 0 && retry.jitter() <= 1, "jitter must be between 0 and 1");
+  for (const auto& [what, time] : {std::pair{"first_delay", retry.first_delay()},
+                                   {"longest_delay", retry.longest_delay()},
+                                   {"within", retry.within()},
+                                   {"the attempt timeout", policy.timeouts.attempt()},
+                                   {"the heartbeat timeout", policy.timeouts.heartbeat()},
+                                   {"the queue timeout", policy.timeouts.queue()},
+                                   {"the total timeout", policy.timeouts.total()}})
+    require(time.count() >= 0 && time <= limits::duration_max,
+            format("{} must be between 0 and {} days", what, limits::duration_max / std::chrono::hours(24)));
+  require(policy.priority >= -limits::priority_max && policy.priority <= limits::priority_max,
+          format("priority must be between -{0} and {0}", limits::priority_max));
 }
 
 // Names the activities of a cycle: "a -> b -> a". Walks parents, since each node has at most one.
@@ -65,12 +115,42 @@ std::optional<std::uint32_t> Graph::find(const ActivityName& name) const {
 GraphBuilder::GraphBuilder(std::string name, std::uint32_t version) : name_(std::move(name)), version_(version) {}
 
 GraphBuilder& GraphBuilder::trigger(std::string name) {
-  activities_.push_back({std::move(name), Graph::Kind::trigger, ""});
+  activities_.push_back({std::move(name), Graph::Kind::trigger, "", {}});
   return *this;
 }
 
 GraphBuilder& GraphBuilder::worker(std::string name, std::string topic) {
-  activities_.push_back({std::move(name), Graph::Kind::worker, std::move(topic)});
+  activities_.push_back({std::move(name), Graph::Kind::worker, std::move(topic), {}});
+  return *this;
+}
+
+Policy& GraphBuilder::last_policy() {
+  if (!activities_.empty() && activities_.back().kind == Graph::Kind::worker) return activities_.back().policy;
+  policy_misplaced_ = true;
+  return nobodys_;
+}
+
+GraphBuilder& GraphBuilder::retry(Retry policy) {
+  Policy& of = last_policy();
+  of.retries = true;
+  of.retry = std::move(policy);
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::timeouts(Timeouts limits) {
+  last_policy().timeouts = limits;
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::at_most_once(WhenUnknown then) {
+  Policy& of = last_policy();
+  of.guarantee = Guarantee::at_most_once;
+  of.when_unknown = then;
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::priority(std::int32_t value) {
+  last_policy().priority = value;
   return *this;
 }
 
@@ -109,8 +189,11 @@ Result<Graph> GraphBuilder::build() const {
     if (!index.emplace(declared.name, number).second)
       mistakes.add(format("activity {} is declared twice", declared.name));
     if (declared.kind == Graph::Kind::trigger) triggers.push_back(number);
-    graph.nodes_.push_back({ActivityName(declared.name), declared.kind, Topic(declared.topic), {}});
+    check_policy(declared.name, declared.policy, mistakes);
+    graph.nodes_.push_back({ActivityName(declared.name), declared.kind, Topic(declared.topic), {}, declared.policy});
   }
+  if (policy_misplaced_)
+    mistakes.add("retry(), timeouts(), at_most_once() and priority() belong after the worker() they are meant for");
   if (triggers.size() != 1)
     mistakes.add(format("graph {} has {} triggers; it needs exactly one", name_, triggers.size()));
 

@@ -30,6 +30,10 @@ struct Guid {
     resume = 7,
     timer = 8,
     child_result = 9,
+    no_answer = 10,
+    verdict = 11,
+    deadline = 12,
+    replaced = 13,
   };
 
   static constexpr Guid of_run(RunId run) {

@@ -11,6 +11,18 @@ std::string_view name_of(JobStatus status) {
     case JobStatus::failed: return "failed";
     case JobStatus::interrupted: return "interrupted";
     case JobStatus::parked: return "parked";
+    case JobStatus::paused: return "paused";
+  }
+  return "?";
+}
+
+std::string_view name_of(NoAnswer::Why why) {
+  switch (why) {
+    case NoAnswer::Why::queue: return "queue";
+    case NoAnswer::Why::attempt: return "attempt";
+    case NoAnswer::Why::heartbeat: return "heartbeat";
+    case NoAnswer::Why::total: return "total";
+    case NoAnswer::Why::lost: return "lost";
   }
   return "?";
 }

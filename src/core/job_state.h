@@ -21,8 +21,8 @@
 
 namespace pawl::core {
 
-// Stored: never renumber. Only `running` is active. Parked is not an end: it waits for a person.
-enum class JobStatus : std::uint8_t { running = 0, completed = 1, failed = 2, interrupted = 3, parked = 4 };
+// Stored: never renumber. Only `running` is active. Parked and paused are not ends: a person goes on with them.
+enum class JobStatus : std::uint8_t { running = 0, completed = 1, failed = 2, interrupted = 3, parked = 4, paused = 5 };
 enum class ActivityStatus : std::uint8_t { open = 0, completed = 1, errored = 2 };
 
 std::string_view name_of(JobStatus status);
@@ -54,7 +54,12 @@ struct JobRow {
   Instant created_at;
   Instant closed_at;
   Payload result;
-  std::string reason;                 // why it failed or was parked
+  std::string reason;                 // why it failed, was parked or paused
+  std::int32_t priority = 0;          // larger goes first
+  std::optional<Duration> keep;       // how long after its end it stays; none: for ever
+  Instant remove_at;                  // once closed, if it does not stay for ever
+  Instant deadline;                   // it is interrupted then; 0: none
+  std::uint32_t redrives = 0;         // each allows every try once more
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
@@ -79,6 +84,24 @@ struct MessageRecord {
   friend bool operator==(const MessageRecord&, const MessageRecord&) = default;
 };
 
+// The times, tries and doubts of a work item. Most items have none of them and store nothing here.
+struct WorkLife {
+  Duration queue_timeout{0};          // 0: none, as for all of these
+  Duration attempt_timeout{0};
+  Duration heartbeat_timeout{0};
+  Instant deadline;                   // of all tries together
+  bool at_most_once = false;
+  bool unknown = false;               // at most once, and nobody knows whether the last run acted
+  Instant queue_by;                   // of the wait at hand: a worker takes it by then
+  Instant attempt_by;                 // of the run at hand
+  Instant heartbeat_by;               // of the run at hand
+  std::uint32_t failures = 0;         // tries that failed
+  std::int32_t failure_code = 0;      // of the last one
+  std::string failure;                // what it said
+  Payload progress;                   // of the last heartbeat: the next run may read it
+  friend bool operator==(const WorkLife&, const WorkLife&) = default;
+};
+
 // A request that waits for, or is with, a worker. Claimed means token != 0.
 struct WorkItem {
   RunId run{0};
@@ -91,8 +114,19 @@ struct WorkItem {
   Instant lease_until;                // for claims by remote workers
   std::uint32_t runs = 0;             // how often it was handed to a worker
   Payload input;
+  std::int32_t priority = 0;          // larger goes first
+  Instant visible_at;                 // handed to nobody before then; 0: at once
+  bool held = false;                  // its job is paused or parked: handed to nobody
+  WorkLife life;
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
+
+// When the engine must look at this item again though nobody said anything; 0: never.
+Instant wake_of(const WorkItem& item);
+// Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone.
+void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now);
+// Nobody holds it any more.
+void release(WorkItem& item, Instant now);
 
 class JobState {
  public:
@@ -115,6 +149,9 @@ class JobState {
   void put(WorkItem item);
   void drop_work(ActivitySeq seq) { work_.erase(seq); }
   void drop_all_work() { work_.clear(); }
+  void hold_work(bool held) {
+    for (auto& [seq, item] : work_) item.held = held;
+  }
 
   friend bool operator==(const JobState&, const JobState&);
 

@@ -26,6 +26,15 @@ void enqueue(Context& context, const Activity& activity, const Transition& trans
   item.topic = context.graph.nodes()[transition.node].topic;
   item.request = guid.derive(Guid::Purpose::request, 0);
   item.input = transition.input;
+  const Policy& policy = context.graph.nodes()[transition.node].policy;
+  const Instant now = context.options.now;
+  item.priority = context.draft.base().job.priority + policy.priority;
+  item.life.queue_timeout = policy.timeouts.queue();
+  item.life.attempt_timeout = policy.timeouts.attempt();
+  item.life.heartbeat_timeout = policy.timeouts.heartbeat();
+  if (policy.timeouts.total().count() != 0) item.life.deadline = now + policy.timeouts.total();
+  item.life.at_most_once = policy.guarantee == Guarantee::at_most_once;
+  if (policy.timeouts.queue().count() != 0) item.life.queue_by = now + policy.timeouts.queue();
   context.draft.put_work(std::move(item));
 }
 

@@ -3,6 +3,7 @@
 // next one.
 #include "base/format.h"
 #include "base/seeded_bug.h"
+#include "core/edges.h"
 #include "core/step.h"
 
 namespace pawl::core {
@@ -14,18 +15,6 @@ using Step = ledger::MessageLedger::Step;
 
 bool is_concluding(const Answer& answer) { return answer.status != ReplyStatus::pending; }
 
-bool fires(const Condition& when, const Answer& answer) {
-  switch (when.kind()) {
-    case Condition::Kind::always: return answer.status != ReplyStatus::error;
-    case Condition::Kind::on_error: return answer.status == ReplyStatus::error;
-    case Condition::Kind::on_codes:
-      for (const std::int32_t code : when.code_list())
-        if (code == answer.code) return true;
-      return false;
-  }
-  return false;
-}
-
 std::vector<Transition> children_of(const Context& context, const Answer& answer, const Activity& activity,
                                     const ledger::MessageLedger& message) {
   std::vector<Transition> children;
@@ -33,7 +22,7 @@ std::vector<Transition> children_of(const Context& context, const Answer& answer
       seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
   const ledger::Dimensions at = activity.at.in_plane(message.plane() + shift).child();
   for (const Graph::Edge& edge : context.graph.nodes()[activity.node].edges)
-    if (fires(edge.when, answer)) children.push_back(Transition{edge.to, at, activity.seq, answer.data});
+    if (fires(edge.when, answer.status, answer.code)) children.push_back(Transition{edge.to, at, activity.seq, answer.data});
   return children;
 }
 
@@ -70,7 +59,7 @@ Status work(Context& context, const Answer& answer) {
   if (is_concluding(answer)) {
     activity.output = answer.data;
     activity.code = answer.code;
-    activity.status = answer.status == ReplyStatus::error ? ActivityStatus::errored : ActivityStatus::completed;
+    activity.status = is_error(answer.status) ? ActivityStatus::errored : ActivityStatus::completed;
     activity.closed_at = context.options.now;
   }
   return mark(context, *context.draft.find_message(context.delivery.message.guid), std::move(activity), answer,
@@ -105,7 +94,7 @@ Status spawn(Context& context, const Answer& answer) {
   const Activity activity = *draft.find(answer.activity);
   MessageRecord record = *draft.find_message(guid);
   const auto children = children_of(context, answer, activity, record.ledger);
-  if (children.empty() && answer.status == ReplyStatus::error) return fail(context, answer);
+  if (children.empty() && is_error(answer.status)) return fail(context, answer);
 
   const auto count = static_cast<std::int64_t>(children.size()) +
                      (seeded(SeededBug::semaphore_off_by_one) && children.size() > 1 ? 1 : 0);

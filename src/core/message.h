@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -12,10 +13,13 @@
 #include "core/ids.h"
 #include "ledger/dimensions.h"
 #include "pawl/payload.h"
+#include "pawl/time.h"
 
 namespace pawl::core {
 
-enum class ReplyStatus : std::uint8_t { success = 0, pending = 1, error = 2 };  // stored: never renumber
+// Stored: never renumber. Fatal is an error that no further try mends.
+enum class ReplyStatus : std::uint8_t { success = 0, pending = 1, error = 2, fatal = 3 };
+constexpr bool is_error(ReplyStatus status) { return status == ReplyStatus::error || status == ReplyStatus::fatal; }
 
 // Opens the job: the trigger's leg 2 (its leg 1 was the caller).
 struct Start {
@@ -63,7 +67,51 @@ struct Resume {
   friend bool operator==(const Resume&, const Resume&) = default;
 };
 
-using Body = std::variant<Start, Transition, Response, Register, Signal, Resume>;  // stored index: append only
+// The engine's word in place of a worker's: no answer came under this token. Stored: never renumber.
+struct NoAnswer {
+  enum class Why : std::uint8_t {
+    queue = 0,      // no worker took it in time
+    attempt = 1,    // the run took too long
+    heartbeat = 2,  // the run fell silent
+    total = 3,      // all tries together took too long
+    lost = 4,       // the process that ran it is gone
+  };
+  ActivitySeq activity{0};
+  WorkToken token{0};
+  Why why = Why::attempt;
+  friend bool operator==(const NoAnswer&, const NoAnswer&) = default;
+};
+std::string_view name_of(NoAnswer::Why why);
+
+// What a person, a program or a deadline asks of a job.
+struct Interrupt {
+  std::int32_t code = 410;
+  std::string reason;
+  friend bool operator==(const Interrupt&, const Interrupt&) = default;
+};
+struct Pause {
+  std::string reason;
+  friend bool operator==(const Pause&, const Pause&) = default;
+};
+struct Proceed {  // after a pause
+  friend bool operator==(const Proceed&, const Proceed&) = default;
+};
+struct Redrive {  // after the job was parked: everything may be tried as often again
+  friend bool operator==(const Redrive&, const Redrive&) = default;
+};
+
+// Somebody found out what became of an effect that was unknown.
+struct Verdict {
+  enum class Kind : std::uint8_t { done = 0, failed = 1, retry = 2 };  // stored: never renumber
+  ActivitySeq activity{0};
+  Kind kind = Kind::done;
+  std::int32_t code = 200;
+  Payload data;
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
+                          Redrive, Verdict>;  // stored index: append only
 
 struct Message {
   Guid guid;
@@ -76,10 +124,17 @@ inline Message start_message(RunId run, Payload input) {
   return Message{Guid::of_run(run).derive(Guid::Purpose::start, 0), Start{std::move(input)}};
 }
 
+// Ends a job that runs beyond its time: a timer, put with the job and consumed when it closes.
+inline Guid deadline_guid(RunId run) { return Guid::of_run(run).derive(Guid::Purpose::deadline, 0); }
+inline Message deadline_message(RunId run) {
+  return Message{deadline_guid(run), Interrupt{408, "the job ran out of its time"}};
+}
+
 // A message as it waits in an inbox.
 struct InboxMessage {
   Message message;
   std::uint32_t redeliveries = 0;  // engine entries beyond the first hand-over
+  Instant due;                     // a timer: not before then; 0: at once
   friend bool operator==(const InboxMessage&, const InboxMessage&) = default;
 };
 

@@ -33,7 +33,7 @@ class RandomBundle {
         return PutRecord{maybe([this] { return message_ledger(); }),
                          MessageRecord{guid(), seq(), message_ledger()}};
       case 2:
-        return PutMessage{message()};
+        return PutMessage{message(), instant()};
       case 3:
         return CountRedelivery{guid(), small()};
       case 4:
@@ -48,8 +48,12 @@ class RandomBundle {
         return Send{envelope()};
       case 9:
         return PutEntry{entry()};
-      default:
+      case 10:
         return DropEntry{number()};
+      case 11:
+        return ChangeWork{seq(), WorkToken(number()), coin(), instant(), life()};
+      default:
+        return HoldWork{coin()};
     }
   }
   Message message() { return {guid(), body(random_.below(std::variant_size_v<Body>))}; }
@@ -60,14 +64,27 @@ class RandomBundle {
       case 1:
         return Transition{small(), dimensions(), seq(), payload()};
       case 2:
-        return Response{seq(), static_cast<ReplyStatus>(random_.below(3)),
+        return Response{seq(), static_cast<ReplyStatus>(random_.below(4)),
                         static_cast<std::int32_t>(number()), WorkToken(number()), payload()};
       case 3:
         return registration();
       case 4:
         return Signal{payload()};
-      default:
+      case 5:
         return Resume{seq(), guid(), payload()};
+      case 6:
+        return NoAnswer{seq(), WorkToken(number()), static_cast<NoAnswer::Why>(random_.below(5))};
+      case 7:
+        return Interrupt{static_cast<std::int32_t>(number()), text()};
+      case 8:
+        return Pause{text()};
+      case 9:
+        return Proceed{};
+      case 10:
+        return Redrive{};
+      default:
+        return Verdict{seq(), static_cast<Verdict::Kind>(random_.below(3)), static_cast<std::int32_t>(number()),
+                       payload()};
     }
   }
   Envelope envelope() {
@@ -148,6 +165,27 @@ class RandomBundle {
     made.lease_until = instant();
     made.runs = small();
     made.input = payload();
+    made.priority = static_cast<std::int32_t>(number());
+    made.visible_at = instant();
+    made.held = coin();
+    made.life = life();
+    return made;
+  }
+  WorkLife life() {
+    WorkLife made;
+    made.queue_timeout = Duration(signed_number());
+    made.attempt_timeout = Duration(signed_number());
+    made.heartbeat_timeout = Duration(signed_number());
+    made.deadline = instant();
+    made.at_most_once = coin();
+    made.unknown = coin();
+    made.queue_by = instant();
+    made.attempt_by = instant();
+    made.heartbeat_by = instant();
+    made.failures = small();
+    made.failure_code = static_cast<std::int32_t>(number());
+    made.failure = text();
+    made.progress = payload();
     return made;
   }
   Register registration() { return Register{RunId(number()), seq()}; }
@@ -163,7 +201,7 @@ class RandomBundle {
   }
   JobHead job_head() {
     JobHead made;
-    made.status = static_cast<JobStatus>(random_.below(5));
+    made.status = static_cast<JobStatus>(random_.below(6));
     made.semaphore = maybe([this] {
       return SemaphoreStep{signed_number(), signed_number(), signed_number(), coin()};
     });
@@ -173,6 +211,8 @@ class RandomBundle {
     made.closed_at = instant();
     made.result = maybe([this] { return payload(); });
     made.reason = maybe([this] { return text(); });
+    made.remove_at = instant();
+    made.redrives = small();
     return made;
   }
 

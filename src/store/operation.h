@@ -40,8 +40,14 @@ struct ReleaseLane {  // fenced when the epoch moved
   core::Epoch epoch{0};
 };
 
+// What a taken id means to whoever wants it again. A start key whose time is over is not taken.
+enum class Reuse : std::uint8_t {
+  never,        // `exists`, with the run that holds the id
+  after_close,  // likewise while that run is open; else a new run takes the id over
+  replace,      // an open run is interrupted (a message in its inbox, in this transaction), and a new one begins
+};
+
 // Job stub, start key and start message in one transaction, by whoever wants the job, owner or not.
-// `exists` with the run that holds the id when it is taken.
 struct Submit {
   Namespace name_space{""};
   JobId id{""};
@@ -49,13 +55,37 @@ struct Submit {
   core::GraphRef graph{GraphName(""), 0, 0};
   Payload input;
   Instant at;
+  Reuse reuse = Reuse::never;
+  Instant start_at;              // the start message is a timer; 0: it starts at once
+  Instant deadline;              // a timer interrupts the job; 0: none
+  std::optional<Duration> keep;  // how long it stays once closed; none: for ever
+  std::int32_t priority = 0;
+};
+
+// Takes away everything of a closed job whose completion tasks ran, but its start key, which stays until
+// `key_until` so that a late duplicate of its submit is still recognised (0: it goes too). Conflict while the
+// job is open; already_done when there is no such job.
+struct RemoveJob {
+  RunId run{0};
+  Instant key_until;
+};
+// Drops start keys whose job is gone and whose time is over, the oldest first.
+struct DropKeys {
+  Instant up_to;
+  std::size_t rows_max = 1000;
+};
+
+// A paused topic's items are handed to nobody, by no node; what runs, runs on.
+struct PauseTopic {
+  Topic topic{""};
+  bool paused = true;
 };
 
 // Inserts a message into an inbox. Needs no epoch: anyone may deliver. The same guid twice is already_done;
 // a run that is gone or closed takes nothing (committed, without effect). With a source (an outbox row), only
 // last + 1 of that lane is accepted: at or below last is already_done, beyond last + 1 is a conflict. A mailbox
 // is made by its first message, in `mailbox_lane`.
-struct Deliver {
+struct Deliver {  // (a timer of the target is put by the target's own bundle, never from here)
   struct Source {
     core::LaneId lane{0};
     std::uint64_t seq = 0;
@@ -70,14 +100,17 @@ struct DropOutbox {  // by the lane's owner, once delivered
   std::uint64_t up_to = 0;
 };
 
-// Claims the oldest items of these topics that nobody holds or whose lease ran out (by the store's clock).
+// Claims items of these topics that nobody holds or whose lease ran out (by the store's clock): the largest
+// priority first, then the oldest. Not those that are held, not visible yet, of a paused topic, or whose lost
+// run may have acted (at most once): the lane's owner sees to these.
 struct ClaimWork {
   std::vector<Topic> topics;
   std::size_t items_max = 1;
   std::string worker;
   Duration lease{0};
 };
-// Claims one known item for a local worker of the lane's owner; conflict when its token is no longer `before`.
+// Claims one known item for a local worker of the lane's owner; conflict when its token is no longer `before`,
+// when it is held or of a paused topic.
 struct ClaimItem {
   RunId run{0};
   core::ActivitySeq activity{0};
@@ -85,18 +118,24 @@ struct ClaimItem {
   std::string worker;
   core::Epoch epoch{0};  // guarded like a bundle's
 };
-struct ExtendWork {  // conflict on a stale token, as for the next two
+// A heartbeat: the holder is alive, has come this far, and keeps the item for another lease. Detached, an item
+// that a local worker held belongs to whoever knows its token, under that lease. Conflict on a stale token, as
+// for the next two.
+struct ExtendWork {
   RunId run{0};
   core::ActivitySeq activity{0};
   core::WorkToken token{0};
-  Duration lease{0};
+  Duration lease{0};                // of a leased item; a local worker's claim has none
+  std::optional<Payload> progress;
+  bool detach = false;
 };
 struct ReleaseWork {
   RunId run{0};
   core::ActivitySeq activity{0};
   core::WorkToken token{0};
 };
-// A remote worker's answer: the message goes to the job's inbox; a final one takes the work item with it.
+// A remote worker's answer: the message goes to the job's inbox; a success takes the work item with it. An
+// error leaves it, out of everybody's reach, for the job to decide whether it is tried again.
 struct Respond {
   RunId run{0};
   core::ActivitySeq activity{0};
@@ -105,7 +144,8 @@ struct Respond {
 };
 
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
-                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane>;
+                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys,
+                               PauseTopic>;
 
 enum class OutcomeKind : std::uint8_t {
   committed,
@@ -122,9 +162,10 @@ struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;
   RunId run{0};                        // Submit; Deliver to a mailbox
+  RunId replaced{0};                   // Submit: the run that was interrupted for it
   core::Epoch epoch{0};                // AcquireLane
   std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
-  std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem
+  std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem; ExtendWork: as it is now
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 

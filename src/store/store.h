@@ -24,7 +24,8 @@ namespace pawl::store {
 
 struct StoredJob {
   core::JobState state;
-  std::vector<core::InboxMessage> inbox;  // not consumed, in order of arrival
+  std::vector<core::InboxMessage> inbox;   // not consumed, in order of arrival
+  std::vector<core::InboxMessage> timers;  // not consumed, by due time, due or not
 };
 struct StoredMailbox {
   core::MailboxState state;
@@ -52,6 +53,17 @@ struct OutboxRow {
 struct WorkCursor {
   RunId run{0};
   core::ActivitySeq activity{0};
+};
+// Something that the clock sets going: a timer message, a work item (core::wake_of), a closed job's removal, or
+// the end of a start key whose job is gone.
+struct Due {
+  enum class Kind : std::uint8_t { message, work, removal, key };
+  Instant at;
+  RunId run{0};
+  Kind kind = Kind::message;
+  core::Guid guid;                   // of a message
+  core::ActivitySeq activity{0};     // of a work item
+  friend auto operator<=>(const Due&, const Due&) = default;  // the order of read_due
 };
 struct ListQuery {
   std::optional<Namespace> name_space;
@@ -90,6 +102,13 @@ class Store {
   virtual Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) = 0;
   virtual Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   virtual Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;
+
+  // What the clock sets going in a lane, soonest first, from `after` on. What is overdue and was left as it is
+  // (a paused job's timer) stays in the list.
+  virtual Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
+                                            std::size_t rows_max) = 0;
+  virtual Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) = 0;
+  virtual Result<std::vector<Topic>> read_paused_topics() = 0;
 
   virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
 };

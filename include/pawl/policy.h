@@ -1,0 +1,100 @@
+// How an activity's work is tried, timed and trusted. Types with named setters, so that a call reads as a
+// sentence:
+//
+//   .worker("charge", "payments.charge").after("received")
+//       .retry(pawl::Retry().attempts(5).first_delay(100ms).never_on({400, 404}))
+//       .timeouts(pawl::Timeouts().attempt(30s).total(10min))
+//       .at_most_once(pawl::WhenUnknown::hold)
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "pawl/time.h"
+
+namespace pawl {
+
+// What becomes of an activity whose tries have run out and whose error no transition catches.
+enum class WhenExhausted : std::uint8_t {
+  park,  // the job waits for a person (redrive), nothing is lost
+  fail,  // the job fails
+};
+
+// When a failed try is followed by another one. A try has failed when the worker answered with an error or
+// did not answer in time; a process that died in the middle is not a failed try (limits::reentries_max).
+class Retry {
+ public:
+  Retry& attempts(std::uint32_t count) { return attempts_ = count, *this; }             // tries in all
+  Retry& first_delay(Duration delay) { return first_delay_ = delay, *this; }
+  Retry& growth(double factor) { return growth_ = factor, *this; }                      // of the delay, each time
+  Retry& longest_delay(Duration delay) { return longest_delay_ = delay, *this; }
+  Retry& jitter(double share) { return jitter_ = share, *this; }                        // of the delay taken off at random
+  Retry& within(Duration time) { return within_ = time, *this; }                        // no try begins later than that
+  Retry& never_on(std::vector<std::int32_t> codes) { return never_on_ = std::move(codes), *this; }
+  Retry& when_exhausted(WhenExhausted then) { return when_exhausted_ = then, *this; }
+
+  std::uint32_t attempts() const { return attempts_; }
+  Duration first_delay() const { return first_delay_; }
+  double growth() const { return growth_; }
+  Duration longest_delay() const { return longest_delay_; }
+  double jitter() const { return jitter_; }
+  Duration within() const { return within_; }  // 0: for ever
+  const std::vector<std::int32_t>& never_on() const { return never_on_; }
+  WhenExhausted when_exhausted() const { return when_exhausted_; }
+
+ private:
+  std::uint32_t attempts_ = 3;
+  Duration first_delay_ = std::chrono::seconds(1);
+  double growth_ = 2.0;
+  Duration longest_delay_ = std::chrono::minutes(5);
+  double jitter_ = 0.1;
+  Duration within_{0};
+  std::vector<std::int32_t> never_on_;
+  WhenExhausted when_exhausted_ = WhenExhausted::park;
+};
+
+// How long an activity may take. 0: no limit. An attempt that runs out of time counts as a failed try with
+// code 408; the other three end the activity with that code.
+class Timeouts {
+ public:
+  Timeouts& attempt(Duration time) { return attempt_ = time, *this; }      // one run of the worker
+  Timeouts& heartbeat(Duration time) { return heartbeat_ = time, *this; }  // between two heartbeats of a run
+  Timeouts& queue(Duration time) { return queue_ = time, *this; }          // until a worker takes it
+  Timeouts& total(Duration time) { return total_ = time, *this; }          // all tries and waits together
+
+  Duration attempt() const { return attempt_; }
+  Duration heartbeat() const { return heartbeat_; }
+  Duration queue() const { return queue_; }
+  Duration total() const { return total_; }
+
+ private:
+  Duration attempt_{0};
+  Duration heartbeat_{0};
+  Duration queue_{0};
+  Duration total_{0};
+};
+
+// How often the outside effect of an activity may happen. Exactly once is nobody's to give.
+enum class Guarantee : std::uint8_t {
+  at_least_once,  // run again when nobody knows, with the same idempotency key
+  at_most_once,   // "started" is committed before the call; what became of it may be unknown
+};
+
+// What to do about an at-most-once activity of which nobody knows whether it acted.
+enum class WhenUnknown : std::uint8_t {
+  hold,       // a person decides (Runtime::settle)
+  retry,      // run it again with the same idempotency key
+  ask_probe,  // ask the probe that the topic's owner registered (Runtime::probe); it may hold as well
+};
+
+struct Policy {
+  bool retries = false;  // false: the first error is the answer
+  Retry retry;
+  Timeouts timeouts;
+  Guarantee guarantee = Guarantee::at_least_once;
+  WhenUnknown when_unknown = WhenUnknown::hold;
+  std::int32_t priority = 0;  // added to the job's; larger goes first
+};
+
+}  // namespace pawl

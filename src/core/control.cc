@@ -1,0 +1,64 @@
+// What a person, a program or a deadline asks of a job: interrupt, pause, proceed, redrive. Each is one bundle,
+// with fusion or without, so there is nothing between its steps to recover. They are not counted as re-entries:
+// they run no user's code, and a parked job must be able to hear them.
+#include "core/step.h"
+
+namespace pawl::core {
+
+namespace {
+
+using Step = ledger::MessageLedger::Step;
+
+// A closing transition leaves its snapshot on the ledger of the message that caused it (DESIGN 3.1 l). The
+// message enters through the trigger, the one instance that every started job has.
+Status enter_through_trigger(Context& context) {
+  const Activity* trigger = context.draft.find(ActivitySeq(0));
+  if (trigger == nullptr) return {};  // the job was not started yet
+  Activity activity = *trigger;
+  const auto entered = activity.ledger.with_entry();
+  if (!entered) return entered.error();
+  auto record = ledger::MessageLedger::opened_by(*entered);
+  for (const Step step : {Step::work, Step::spawn, Step::finish}) {
+    if (!record) return record.error();
+    record = record->with(step);
+  }
+  if (record) record = record->with_job_closed();
+  if (!record) return record.error();
+  activity.ledger = *entered;
+  context.draft.put(std::move(activity));
+  context.draft.put(MessageRecord{context.delivery.message.guid, ActivitySeq(0), *record});
+  return {};
+}
+
+}  // namespace
+
+Progress interrupt(Context& context, const Interrupt& message) {
+  Draft& draft = context.draft;
+  if (is_closed(draft.status())) return acknowledge(context);
+  const auto entered = enter_through_trigger(context);
+  if (!entered) return park(context, entered.error());
+  draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
+  draft.close(JobStatus::interrupted, context.options.now, std::nullopt);
+  draft.finish(std::nullopt);
+  return Progress::finished;
+}
+
+Progress pause(Context& context, const Pause& message) {
+  if (context.draft.active()) context.draft.pause(message.reason.empty() ? "paused" : message.reason);
+  return acknowledge(context);
+}
+
+Progress proceed(Context& context) {
+  if (context.draft.status() == JobStatus::paused) context.draft.proceed();
+  return acknowledge(context);
+}
+
+Progress redrive(Context& context) {
+  if (context.draft.status() == JobStatus::parked) {
+    context.draft.count_redrive();
+    context.draft.proceed();
+  }
+  return acknowledge(context);
+}
+
+}  // namespace pawl::core

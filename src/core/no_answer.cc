@@ -1,0 +1,114 @@
+// Work that failed or was not answered: tried again, in doubt, or over.
+#include "base/format.h"
+#include "base/limits.h"
+#include "core/edges.h"
+#include "core/retry.h"
+#include "core/step.h"
+
+namespace pawl::core {
+
+namespace {
+
+constexpr std::int32_t code_timeout = 408;
+
+const Policy& policy_of(const Context& context, ActivitySeq activity) {
+  return context.graph.nodes()[context.draft.find(activity)->node].policy;
+}
+
+WorkLife after_failure(const WorkItem& item, const Answer& answer) {
+  WorkLife life = item.life;
+  life.unknown = false;
+  life.attempt_by = Instant();
+  life.heartbeat_by = Instant();
+  life.failures += 1;
+  life.failure_code = answer.code;
+  life.failure = std::string(answer.data.view().substr(0, limits::failure_bytes_max));
+  return life;
+}
+
+void give_back(Context& context, const WorkItem& item, WorkLife life, Instant at) {
+  if (life.queue_timeout.count() != 0) life.queue_by = at + life.queue_timeout;
+  context.draft.change_work(item, ChangeWork{.release = true, .visible_at = at, .life = std::move(life)});
+}
+
+// Nobody knows whether the run acted. An answer under its token still settles it.
+Progress doubt(Context& context, const WorkItem& item) {
+  WorkLife life = item.life;
+  life.attempt_by = Instant();
+  life.heartbeat_by = Instant();
+  if (policy_of(context, item.activity).when_unknown == WhenUnknown::retry) {
+    give_back(context, item, std::move(life), context.options.now);
+  } else {
+    life.unknown = true;
+    context.draft.change_work(item, ChangeWork{.release = false, .visible_at = item.visible_at, .life = std::move(life)});
+  }
+  return Progress::finished;
+}
+
+Payload words_for(const NoAnswer& message) {
+  return Payload(format("\"no answer: its {} timeout ran out\"", name_of(message.why)));
+}
+
+}  // namespace
+
+std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer) {
+  const Activity& activity = *context.draft.find(item.activity);
+  const Graph::Node& node = context.graph.nodes()[activity.node];
+  if (!is_retryable(node.policy, answer.status, answer.code)) return std::nullopt;
+  const auto at = next_try(node.policy, item, activity.opened_at, context.draft.redrives(), context.options.now);
+  const bool parks = node.policy.retry.when_exhausted() == WhenExhausted::park &&
+                     !any_fires(node, answer.status, answer.code);
+  if (!at && !parks) return std::nullopt;
+  const WorkLife life = after_failure(item, answer);
+  if (context.stored()) context.draft.consume(context.delivery.message.guid);
+  give_back(context, item, life, at ? *at : context.options.now);
+  if (!at)
+    context.draft.park(format("activity {} failed {} times, the last time with code {}: {}", node.name.raw(),
+                              life.failures, life.failure_code, life.failure));
+  return Progress::finished;
+}
+
+Progress conclude_unstored(Context& context, const WorkItem& item, const Answer& answer, bool final) {
+  Draft& draft = context.draft;
+  if (context.alone()) draft.put_message(context.delivery.message);
+  if (final) draft.drop_work(item);
+  return context.alone() ? Progress::finished : leg2(context, answer);
+}
+
+Progress no_answer(Context& context, const NoAnswer& message) {
+  Draft& draft = context.draft;
+  const Payload words = words_for(message);
+  const Answer answer{message.activity, ReplyStatus::error, code_timeout, words};
+  if (context.stored()) {  // it was decided to be the end, and its item is gone
+    if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
+    return leg2(context, answer);
+  }
+  const WorkItem* item = draft.find_work(message.activity);
+  if (!draft.active() || item == nullptr || item->token != message.token) return Progress::finished;
+  const bool run_ended = message.why == NoAnswer::Why::attempt || message.why == NoAnswer::Why::heartbeat;
+  if (item->life.at_most_once && (run_ended || message.why == NoAnswer::Why::lost))
+    return item->life.unknown ? Progress::finished : doubt(context, *item);
+  if (message.why == NoAnswer::Why::lost) return Progress::finished;  // at least once: it is simply handed out again
+  if (run_ended)
+    if (const auto decided = try_again(context, *item, answer)) return *decided;
+  return conclude_unstored(context, *item, answer, true);
+}
+
+// What a person or a probe found out about an effect that was unknown.
+Progress settle(Context& context, const Verdict& verdict) {
+  Draft& draft = context.draft;
+  if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
+  const ReplyStatus status = verdict.kind == Verdict::Kind::failed ? ReplyStatus::fatal : ReplyStatus::success;
+  const Answer answer{verdict.activity, status, verdict.code, verdict.data};
+  const WorkItem* item = draft.find_work(verdict.activity);
+  if (item == nullptr || !draft.active()) return context.stored() ? leg2(context, answer) : Progress::finished;
+  if (!item->life.unknown) return acknowledge(context);
+  if (verdict.kind != Verdict::Kind::retry)
+    return context.stored() ? leg2(context, answer) : conclude_unstored(context, *item, answer, true);
+  WorkLife life = item->life;
+  life.unknown = false;
+  give_back(context, *item, std::move(life), context.options.now);
+  return acknowledge(context);
+}
+
+}  // namespace pawl::core

@@ -1,0 +1,37 @@
+#include "core/retry.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+
+namespace pawl::core {
+
+Duration delay_after(const Retry& retry, std::uint32_t failures, std::uint64_t salt) {
+  const auto longest = static_cast<double>(retry.longest_delay().count());
+  const double grown = static_cast<double>(retry.first_delay().count()) *
+                       std::pow(retry.growth(), static_cast<double>(failures > 0 ? failures - 1 : 0));
+  const double delay = std::min(grown, longest);  // an infinite power is cut here as well
+  const double share = static_cast<double>(Random::mix(salt + failures) >> 11) / 9007199254740992.0;  // 2^53: [0, 1)
+  return Duration(static_cast<std::int64_t>(delay * (1.0 - retry.jitter() * share)));
+}
+
+bool is_retryable(const Policy& policy, ReplyStatus status, std::int32_t code) {
+  const auto& never_on = policy.retry.never_on();
+  return policy.retries && status != ReplyStatus::fatal &&
+         std::find(never_on.begin(), never_on.end(), code) == never_on.end();
+}
+
+std::optional<Instant> next_try(const Policy& policy, const WorkItem& item, Instant opened_at, std::uint32_t redrives,
+                                Instant now) {
+  const Retry& retry = policy.retry;
+  const std::uint32_t failures = item.life.failures + 1;
+  if (failures >= std::uint64_t{retry.attempts()} * (redrives + 1)) return std::nullopt;
+  // Each round of tries begins with the first delay again.
+  const Instant at = now + delay_after(retry, (failures - 1) % retry.attempts() + 1, item.request.low);
+  if (retry.within().count() != 0 && redrives == 0 && at > opened_at + retry.within()) return std::nullopt;
+  if (item.life.deadline != Instant() && at >= item.life.deadline) return std::nullopt;
+  return at;
+}
+
+}  // namespace pawl::core

@@ -40,6 +40,11 @@ struct SubmitRequest {
   JobId id;
   GraphName graph;
   Payload input;
+  store::Reuse reuse = store::Reuse::never;
+  Duration delay{0};
+  Duration end_within{0};
+  std::optional<Duration> keep;
+  std::int32_t priority = 0;
 };
 
 struct Submitted {
@@ -59,11 +64,29 @@ struct WorkAnswer {
   std::uint64_t pending_index = 0;
 };
 
+// What a probe found out about a run whose effect is unknown. `cannot_tell` leaves it to a person.
+struct ProbeAnswer {
+  enum class Kind : std::uint8_t { done, failed, not_done, cannot_tell };
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+  core::Guid request;
+  std::uint32_t runs = 0;
+  Kind kind = Kind::cannot_tell;
+  std::int32_t code = 200;
+  Payload data;
+};
+
 // What the engine tells its driver, always after the commit that made it true.
 class EngineEvents {
  public:
   virtual ~EngineEvents() = default;
   virtual void dispatch(const core::WorkItem& item) = 0;
+  // Nobody waits for this run any more: tell the worker, or do not begin it. Its answer still gives the slot back.
+  virtual void cancel(const WorkRun& run) = 0;
+  virtual void probe(const core::WorkItem& item) = 0;
+  // What became of a request().
+  virtual void answered(Ticket ticket, Result<store::Outcome> outcome) = 0;
   virtual void submitted(Ticket ticket, Result<Submitted> result) = 0;
   virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
   virtual void closed(const core::JobRow& job) = 0;
@@ -98,6 +121,13 @@ class Engine {
   void add_slots(std::size_t count) { desk_.add_slots(count); }
   void submit(SubmitRequest request, Ticket ticket);
   void answer(WorkAnswer answer);
+  void heartbeat(const WorkRun& run, Payload progress);
+  // The worker returned without an answer: whoever has the token gives it within `lease`.
+  void detach(const WorkRun& run, Duration lease);
+  void probed(ProbeAnswer answer);
+  void offer_probe(const Topic& topic);  // this process can ask about the topic's lost runs
+  // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob or PauseTopic.
+  void request(store::Operation operation, Ticket ticket);
   void give_back(const core::WorkItem& item);  // dispatched, but no worker began it
   void inbox_changed();  // something may have been delivered by others: look
   void ownership_changed();  // lanes may have become free: ask for them

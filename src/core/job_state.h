@@ -31,6 +31,9 @@ constexpr bool is_closed(JobStatus status) {
   return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
 }
 
+// Neither running nor over: it waits for a person.
+constexpr bool is_stopped(JobStatus status) { return status == JobStatus::parked || status == JobStatus::paused; }
+
 // The graph a job is pinned to for life.
 struct GraphRef {
   GraphName name;

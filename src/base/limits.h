@@ -10,7 +10,7 @@ namespace pawl::limits {
 inline constexpr std::size_t name_bytes_max = 200;
 inline constexpr std::size_t payload_bytes_max = 4u << 20;     // input or output of one activity
 inline constexpr std::size_t reason_bytes_max = 4u << 10;      // why a job failed or was parked
-inline constexpr std::uint32_t graph_activities_max = 10'000;
+inline constexpr std::uint32_t graph_activities_max = 20'000;
 inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever
 inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a suspect is entered alone
 inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;

@@ -95,7 +95,7 @@ struct Case {
 
 Figure run(const Case& what, std::uint32_t activities, const std::string& path) {
   pawl::bench::remove_store(path);
-  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2, .worker_queue = 65'536}));
+  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
   must(runtime->deploy(what.graph));
   std::mutex calls_mutex;
   std::vector<Clock::time_point> calls;

@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "graph/test_support.h"
-#include "graph/yaml_cost.h"
+#include "graph/test_cost.h"
 
 namespace pawl::graph {
 namespace {

@@ -25,5 +25,11 @@ inline constexpr std::uint32_t worker_threads_max = 1024;
 inline constexpr std::size_t worker_queue_max = 65'536;
 inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
 inline constexpr std::size_t recovery_page_rows = 4096;
+inline constexpr std::size_t duplex_in_flight_max = 256;       // messages of duplex jobs under way at once
+inline constexpr std::uint32_t duplex_deliveries_max = 10;     // of one message; then its job is parked
+inline constexpr std::chrono::seconds duplex_lease{30};        // of a message in an engine's hands
+inline constexpr std::chrono::hours duplex_work_lease{24};     // of a request with a local worker
+inline constexpr std::chrono::milliseconds duplex_early_delay{5};     // until a message that came too early is tried again
+inline constexpr std::chrono::milliseconds duplex_unread_delay{1000};  // likewise, when its graph or its job cannot be read
 
 }  // namespace pawl::limits

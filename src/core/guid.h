@@ -30,6 +30,11 @@ struct Guid {
     resume = 7,
     timer = 8,
     child_result = 9,
+    duplex_entry = 20,
+    duplex_exit = 21,
+    duplex_closing = 22,
+    duplex_undo = 23,
+    duplex_cleanup = 24,
   };
 
   static constexpr Guid of_run(RunId run) {

@@ -14,6 +14,7 @@
 #include "core/message.h"
 #include "pawl/ids.h"
 #include "pawl/time.h"
+#include "store/duplex_operation.h"
 
 namespace pawl::store {
 
@@ -105,7 +106,10 @@ struct Respond {
 };
 
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
-                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane>;
+                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane,
+                               // collation: duplex
+                               StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue, Dequeue,
+                               Ack, GiveBack, EndDuplex, ParkDuplex>;
 
 enum class OutcomeKind : std::uint8_t {
   committed,
@@ -121,10 +125,13 @@ std::string_view name_of(OutcomeKind kind);
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;
-  RunId run{0};                        // Submit; Deliver to a mailbox
+  RunId run{0};                        // Submit, StartDuplex; Deliver to a mailbox
   core::Epoch epoch{0};                // AcquireLane
-  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
+  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back. Dequeue
   std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem
+  std::int64_t value = 0;              // SetCell, AddToCell
+  bool empty = false;                  // OpenAddress, CloseAddress
+  std::vector<ClaimedMessage> messages;  // Dequeue
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 

@@ -105,6 +105,8 @@ class Store final : public pawl::store::Store {
                                                 std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 
  private:
   Result<std::vector<Outcome>> commit_fenced(std::span<const Operation> group);

@@ -6,27 +6,35 @@
 
 namespace pawl::store::memory {
 
-Outcome Store::run(const Submit& submit) {
-  auto key = std::make_pair(seeded(SeededBug::tenant_filter_missing) ? Namespace("") : submit.name_space, submit.id);
+// The start key and the row of a new job; `exists` when the id is taken.
+Outcome Store::make_job(const Namespace& name_space, const JobId& id, core::LaneId lane, const core::GraphRef& graph,
+                        Instant at) {
+  auto key = std::make_pair(seeded(SeededBug::tenant_filter_missing) ? Namespace("") : name_space, id);
   const auto taken = start_keys_.find(key);
   if (taken != start_keys_.end()) {
     Outcome outcome = answer(OutcomeKind::exists);
     outcome.run = taken->second;
     return outcome;
   }
-  if (find_lane(submit.lane) == nullptr)
-    return rejected(format("there is no lane {}", submit.lane.raw()));
+  if (find_lane(lane) == nullptr) return rejected(format("there is no lane {}", lane.raw()));
   Outcome outcome = committed();
-  outcome.run = next_run(submit.lane);
-  Job& job = jobs_[outcome.run];
-  job.state.job.run = outcome.run;
-  job.state.job.name_space = submit.name_space;
-  job.state.job.id = submit.id;
-  job.state.job.graph = submit.graph;
-  job.state.job.created_at = submit.at;
-  job.inbox.put(core::start_message(outcome.run, submit.input));
-  note_waiting(outcome.run, job.inbox);
+  outcome.run = next_run(lane);
+  core::JobRow& job = jobs_[outcome.run].state.job;
+  job.run = outcome.run;
+  job.name_space = name_space;
+  job.id = id;
+  job.graph = graph;
+  job.created_at = at;
   start_keys_.emplace(std::move(key), outcome.run);
+  return outcome;
+}
+
+Outcome Store::run(const Submit& submit) {
+  Outcome outcome = make_job(submit.name_space, submit.id, submit.lane, submit.graph, submit.at);
+  if (outcome.kind != OutcomeKind::committed) return outcome;
+  Inbox& inbox = find_job(outcome.run)->inbox;
+  inbox.put(core::start_message(outcome.run, submit.input));
+  note_waiting(outcome.run, inbox);
   return outcome;
 }
 

@@ -1,5 +1,5 @@
-// The group, and bundles. lanes.cc, messages.cc and work.cc hold the other operations, reads.cc the
-// reads.
+// The group, and bundles. lanes.cc, messages.cc, work.cc and duplex.cc hold the other operations,
+// reads.cc the reads.
 #include "store/memory/store.h"
 
 #include "base/format.h"
@@ -20,6 +20,7 @@ Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), i
   mailbox_keys_ = other.mailbox_keys_;
   waiting_ = other.waiting_;
   queue_ = other.queue_;
+  duplex_ = other.duplex_;
 }
 
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {

@@ -28,6 +28,7 @@
 
 #include "base/clock.h"
 #include "store/memory/dump.h"
+#include "store/memory/duplex.h"
 #include "store/memory/inbox.h"
 #include "store/memory/work_queue.h"
 #include "store/store.h"
@@ -59,6 +60,8 @@ class Store final : public pawl::store::Store {
                                                 std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 
   Dump dump() const;
 
@@ -95,7 +98,24 @@ class Store final : public pawl::store::Store {
   Outcome run(const AcquireLane& acquire);
   Outcome run(const RenewLane& renew);
   Outcome run(const ReleaseLane& release);
+  Outcome run(const StartDuplex& start);
+  Outcome run(const SetCell& set);
+  Outcome run(const AddToCell& add);
+  Outcome run(const NameCloser& name);
+  Outcome run(const OpenAddress& open);
+  Outcome run(const CloseAddress& close);
+  Outcome run(const Enqueue& enqueue);
+  Outcome run(const Dequeue& dequeue);
+  Outcome run(const Ack& ack);
+  Outcome run(const GiveBack& back);
+  Outcome run(const EndDuplex& end);
+  Outcome run(const ParkDuplex& park);
 
+  Outcome make_job(const Namespace& name_space, const JobId& id, core::LaneId lane, const core::GraphRef& graph,
+                   Instant at);
+  std::optional<Outcome> refuse_duplex(RunId run);
+  void put_into_stream(StreamMessage message);
+  void leave_stream(const StreamEntry& entry);
   Outcome run_on(Job& job, const core::Bundle& bundle);
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
@@ -122,6 +142,7 @@ class Store final : public pawl::store::Store {
   std::map<core::MailboxKey, RunId> mailbox_keys_;
   std::set<RunId> waiting_;  // entities with something in their inbox
   WorkQueue queue_;
+  DuplexTables duplex_;
 };
 
 }  // namespace pawl::store::memory

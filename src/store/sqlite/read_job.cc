@@ -3,6 +3,7 @@
 #include "core/codec.h"
 #include "ledger/semaphore.h"
 #include "store/sqlite/reader.h"
+#include "store/sqlite/snapshot.h"
 #include "store/sqlite/work_rows.h"
 
 namespace pawl::store::sqlite {
@@ -10,22 +11,6 @@ namespace pawl::store::sqlite {
 namespace {
 
 Error corrupt(std::string detail) { return Error{ErrorCode::corrupt, std::move(detail)}; }
-
-// Ends the snapshot whatever the read came to.
-class Snapshot {
- public:
-  Snapshot(Statement& begin, Statement& end) : end_(end) {
-    code_ = begin.run() < 0 ? begin.code() : SQLITE_OK;
-  }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-  ~Snapshot() { end_.run(); }
-  int code() const { return code_; }
-
- private:
-  Statement& end_;
-  int code_;
-};
 
 }  // namespace
 

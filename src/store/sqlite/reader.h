@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/sqlite/connection.h"
+#include "store/sqlite/duplex_rows.h"
 #include "store/sqlite/statement.h"
 #include "store/store.h"
 
@@ -35,6 +36,9 @@ class Reader {
   Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                                 std::size_t rows_max);
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  // read_duplex.cc
+  Result<std::optional<DuplexJob>> read_duplex(RunId run);
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place);
 
  private:
   explicit Reader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -49,6 +53,9 @@ class Reader {
   // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
+  // read_duplex.cc
+  Result<std::optional<core::JobRow>> read_duplex_row(RunId run);
+
   Result<std::optional<RunId>> read_run(Rows rows);
   Error error(const Rows& rows) const { return connection_->error(rows.rc(), "read"); }
 
@@ -60,6 +67,7 @@ class Reader {
   Statement mailbox_, entries_;
   Statement waiting_, work_;
   Statement list_, list_namespace_, list_status_, list_both_;
+  DuplexReads duplex_;
 };
 
 // Columns as in the list statements: run, namespace, job_id, graph, version, fingerprint,

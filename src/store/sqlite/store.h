@@ -69,6 +69,8 @@ class Store final : public pawl::store::Store {
                                                 std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
   // until this store is closed. AcquireLane does the same by itself.

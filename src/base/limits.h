@@ -29,7 +29,8 @@ inline constexpr std::size_t duplex_in_flight_max = 256;       // messages of du
 inline constexpr std::uint32_t duplex_deliveries_max = 10;     // of one message; then its job is parked
 inline constexpr std::chrono::seconds duplex_lease{30};        // of a message in an engine's hands
 inline constexpr std::chrono::hours duplex_work_lease{24};     // of a request with a local worker
-inline constexpr std::chrono::milliseconds duplex_early_delay{5};     // until a message that came too early is tried again
-inline constexpr std::chrono::milliseconds duplex_unread_delay{1000};  // likewise, when its graph or its job cannot be read
+inline constexpr std::chrono::milliseconds duplex_early_delay_min{1};    // until a message that came too early is tried
+inline constexpr std::chrono::milliseconds duplex_early_delay_max{1000};  // again; doubled each time
+inline constexpr std::chrono::milliseconds duplex_unread_delay{1000};     // likewise, when its graph or its job cannot be read
 
 }  // namespace pawl::limits

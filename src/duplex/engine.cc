@@ -71,6 +71,9 @@ void Engine::stop() { stopping_ = true; }
 
 void Engine::submit(store::StartDuplex request, Ticket ticket) {
   if (stopping_) return events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
+  if (steps_.size() >= limits::submits_waiting_max)
+    return events_.submitted(ticket, Error{ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)",
+                                                                          limits::submits_waiting_max)});
   add(start(std::move(request), ticket), Role::submit, ticket);
 }
 
@@ -113,10 +116,11 @@ void Engine::store_next_answer(const core::Guid& request) {
     ++free_slots_;
     return;
   }
-  StreamMessage response = std::move(running.answers.front());
+  std::optional<StreamMessage> response = std::move(running.answers.front());
   running.answers.pop_front();
   running.storing = true;
-  add(sequences_.answer(running.claimed, std::move(response)), Role::answer, 0, request);
+  add(response ? sequences_.answer(running.claimed, std::move(*response)) : sequences_.defer(running.claimed),
+      Role::answer, 0, request);
 }
 
 bool Engine::give_back(const core::Guid& request) {
@@ -134,10 +138,8 @@ std::optional<Deferred> Engine::defer(const core::Guid& request) {
   Running& running = found->second;
   Deferred deferred{running.claimed.message, running.pendings};
   running.ended = true;
-  // Behind its pending replies, which count on the request until they are stored.
-  invariant(running.answers.empty() && !running.storing, "a worker defers after its pending replies are stored");
-  running.storing = true;
-  add(sequences_.defer(running.claimed), Role::answer, 0, request);
+  running.answers.push_back(std::nullopt);
+  store_next_answer(request);
   return deferred;
 }
 
@@ -158,6 +160,7 @@ Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
 void Engine::add(Sequence sequence, Role role, Ticket ticket, core::Guid request) {
   const StepId id = next_step_++;
   steps_.emplace(id, Step{std::move(sequence), role, ticket, request, Duration{0}});
+  if (role == Role::message) ++messages_;
   if (steps_.at(id).sequence.done()) finish(id);
 }
 
@@ -206,8 +209,7 @@ void Engine::fetch_more() {
     Stream& stream = streams_[i];
     if (stream.out || !stream.look_at || *stream.look_at > now) continue;
     const bool own = stream.topic.raw().empty();
-    const std::size_t room =
-        own ? options_.in_flight_max - std::min(steps_.size(), options_.in_flight_max) : free_slots_;
+    const std::size_t room = own ? options_.in_flight_max - std::min(messages_, options_.in_flight_max) : free_slots_;
     const std::size_t items_max = std::min(room, options_.in_flight_max);
     if (items_max == 0) continue;
     if (!own) free_slots_ -= items_max;
@@ -311,6 +313,7 @@ void Engine::drop(StepId id, const Outcome& outcome) {
 void Engine::finish(StepId id) {
   const Step step = std::move(steps_.at(id));
   steps_.erase(id);
+  if (step.role == Role::message) --messages_;
   if (step.role == Role::worker && !running_.contains(step.request)) ++free_slots_;
   if (step.role != Role::answer) return;
   const auto found = running_.find(step.request);

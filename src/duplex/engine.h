@@ -80,7 +80,6 @@ class Engine : private Events {
   std::optional<Duration> next_wake() const;  // when ready() has something to say; none: not before the next input
   bool drained() const { return steps_.empty() && running_.empty(); }
   bool store_refuses() const { return refusals_ > 0; }
-  std::size_t in_flight() const { return steps_.size(); }
 
  private:
   enum class Role : std::uint8_t { message, dequeue, submit, worker, answer, reply };
@@ -93,7 +92,8 @@ class Engine : private Events {
   };
   struct Running {  // a request that is with a local worker
     ClaimedMessage claimed;
-    std::deque<StreamMessage> answers;  // in order: a final one must not be stored before the pending ones
+    // In order: a final one must not be stored before the pending ones. None: it answers later.
+    std::deque<std::optional<StreamMessage>> answers;
     std::uint32_t pendings = 0;
     bool storing = false;
     bool ended = false;  // its last answer is stored, or the request is acknowledged or given back
@@ -143,6 +143,7 @@ class Engine : private Events {
   std::map<StepId, Step> steps_;  // in the order they began
   std::unordered_map<core::Guid, Running> running_;
   std::size_t free_slots_ = 0;
+  std::size_t messages_ = 0;  // steps that serve a message
   StepId next_step_ = 1;
   std::uint64_t next_claim_ = 0;
   std::uint32_t refusals_ = 0;  // in a row

@@ -42,7 +42,7 @@ std::vector<Operation> spawn(const ClaimedMessage& claimed, const std::vector<co
 StreamMessage request_of(const StreamMessage& transition, const Graph& graph);
 StreamMessage response_to(const StreamMessage& request, core::ReplyStatus status, std::int32_t code,
                           std::uint32_t number, Payload data);
-// Its status says how the job ends; `data` is the output of whoever closed it, or the reason of the failure.
+// Its status says how the job ends; `data` is the reason of a failure.
 StreamMessage cleanup_of(const StreamMessage& cause, core::ReplyStatus status, Payload data);
 
 }  // namespace pawl::duplex

@@ -1,5 +1,7 @@
 #include "duplex/sequences.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
@@ -12,8 +14,13 @@ using ledger::DuplexState;
 using store::Outcome;
 using store::OutcomeKind;
 
-constexpr Duration early_delay = limits::duplex_early_delay;
 constexpr Duration unread_delay = limits::duplex_unread_delay;
+
+// What it waits for is under way, most often; if not, its consumer died and a lease has to end.
+Duration early_delay(const ClaimedMessage& claimed) {
+  const Duration delay = limits::duplex_early_delay_min;
+  return std::min<Duration>(delay * (1 << std::min(claimed.given_back, 10u)), limits::duplex_early_delay_max);
+}
 
 bool is_final(const StreamMessage& message) { return message.status != core::ReplyStatus::pending; }
 
@@ -76,7 +83,7 @@ Sequence Sequences::start(ClaimedMessage claimed) {
       tell(*scene, outcome, Change{Change::Kind::activity_opened, preset->place});
   }
   if (children.empty()) {
-    const StreamMessage tasks = cleanup_of(claimed.message, core::ReplyStatus::success, claimed.message.data);
+    const StreamMessage tasks = cleanup_of(claimed.message, core::ReplyStatus::success, {});
     co_await Ask(enqueue(tasks));
   }
   co_await Ask(acknowledge(claimed));
@@ -134,7 +141,7 @@ Sequence Sequences::worker(ClaimedMessage claimed) {
     co_return;
   }
   const bool cancelled = verdict == DuplexState::WorkerVerdict::cancel;
-  Operation last = cancelled ? acknowledge(claimed) : give_back(claimed, early_delay);
+  Operation last = cancelled ? acknowledge(claimed) : give_back(claimed, early_delay(claimed));
   co_await Ask(std::move(last));
 }
 
@@ -187,7 +194,7 @@ Sequence Sequences::leg2(ClaimedMessage claimed) {
   if (verdict != Verdict::proceed && !seeded(SeededBug::duplex_undo_forgotten))
     co_await Ask(add(claimed, Step::undo_leg2_entry));
   if (verdict == Verdict::too_early) {
-    co_await Ask(give_back(claimed, early_delay));
+    co_await Ask(give_back(claimed, early_delay(claimed)));
     co_return;
   }
   if (verdict == Verdict::too_late && seeded(SeededBug::duplex_cleanup_lost)) closer = false;
@@ -218,22 +225,31 @@ Sequence Sequences::leg2(ClaimedMessage claimed) {
     }
     if (is_final(message)) {
       const Outcome gone = co_await Ask(close_address(claimed));
-      const StreamMessage tasks = cleanup_of(message, core::ReplyStatus::success, message.data);
+      const StreamMessage tasks = cleanup_of(message, core::ReplyStatus::success, {});
       if (gone.empty || last) co_await Ask(enqueue(tasks));  // r
     }
   }
   co_await Ask(acknowledge(claimed));  // s
 }
 
-// The output of the activity that the graph names, its newest instance; otherwise that of whoever closed the job.
-Result<Payload> Sequences::result_of(const Graph& graph, const StreamMessage& message) {
-  if (!graph.result_of()) return message.data;
-  const auto job = store_.read_duplex(message.run);
+// The output of the activity that the graph names; otherwise that of a last activity, one that nothing followed. Of
+// several the one that closed last. It depends on what is stored only, so whoever cleans up finds the same.
+Result<Payload> Sequences::result_of(const Graph& graph, RunId run) {
+  const auto job = store_.read_duplex(run);
   if (!job) return job.error();
-  if (!*job) return Error{ErrorCode::not_found, format("job {} is gone", message.run.raw())};
-  for (auto cell = (*job)->cells.rbegin(); cell != (*job)->cells.rend(); ++cell)
-    if (cell->place.node == *graph.result_of() && cell->closer) return cell->output;
-  return message.data;
+  if (!*job) return Error{ErrorCode::not_found, format("job {} is gone", run.raw())};
+  const auto wanted = [&](const store::DuplexCell& cell) {
+    if (!cell.closer) return false;
+    if (graph.result_of()) return cell.place.node == *graph.result_of();
+    const auto state = DuplexState::decode(cell.value);
+    const auto status = cell.status == core::ActivityStatus::errored ? core::ReplyStatus::error : core::ReplyStatus::success;
+    return state && state->exits() > 0 &&
+           core::children_of(graph, cell.place.node, cell.place.at, state->exits() - 1, status, cell.code).empty();
+  };
+  const store::DuplexCell* last = nullptr;
+  for (const store::DuplexCell& cell : (*job)->cells)
+    if (wanted(cell) && (last == nullptr || cell.closed_at >= last->closed_at)) last = &cell;
+  return last == nullptr ? Payload() : last->output;
 }
 
 Sequence Sequences::cleanup(ClaimedMessage claimed) {
@@ -247,7 +263,7 @@ Sequence Sequences::cleanup(ClaimedMessage claimed) {
   if (failed) {
     end.reason = claimed.message.data.str();
   } else {
-    auto result = result_of(*scene->graph, claimed.message);
+    auto result = result_of(*scene->graph, claimed.message.run);
     if (!result) {
       events_.problem(to_string(result.error()));
       co_await Ask(give_back(claimed, unread_delay));

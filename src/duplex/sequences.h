@@ -50,7 +50,7 @@ class Sequences {
   };
   std::optional<Scene> look(const StreamMessage& message);
   void tell(const Scene& scene, const store::Outcome& outcome, Change change);
-  Result<Payload> result_of(const Graph& graph, const StreamMessage& message);
+  Result<Payload> result_of(const Graph& graph, RunId run);
 
   store::Store& store_;
   FindGraph find_graph_;

@@ -65,7 +65,8 @@ Status check_request(const JobRequest& request) {
 LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool)
     : options_(std::move(options)),
       store_(std::move(store)),
-      engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this) {}
+      engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this),
+      duplex_(unique_seed(clock_), *store_.store, clock_, graphs_, *this, observer_) {}
 
 LocalRuntime::~LocalRuntime() { stop(); }
 
@@ -92,6 +93,7 @@ Status LocalRuntime::start() {
   store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
   pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(), [this](WorkAnswer answer) { commands_.push(std::move(answer)); });
   engine_.add_slots(options_.worker_queue);
+  duplex_.add_slots(options_.worker_queue);
   committer_ = std::thread([this] { run_committer(); });
   engine_thread_ = std::thread([this] { run_engine(); });
   return {};
@@ -164,6 +166,9 @@ Result<std::optional<RunId>> LocalRuntime::find(const std::string& job_id, const
 }
 
 Result<JobDetail> LocalRuntime::inspect(RunId run) {
+  const auto duplex = store_.store->read_duplex(run);
+  if (!duplex) return duplex.error();
+  if (*duplex) return duplex_detail_of(**duplex, graphs_.find((*duplex)->job.graph).get());
   const auto stored = store_.store->read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return Error{ErrorCode::not_found, format("no job has run id {}", run.raw())};
@@ -195,6 +200,7 @@ void LocalRuntime::run_engine() {
   engine_.tick();
   while (!may_end()) {
     engine_.pump();
+    own_duplex();
     pool_->give(std::exchange(dispatched_, {}));
     if (commit_something()) continue;
     owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
@@ -216,13 +222,22 @@ void LocalRuntime::run_engine() {
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
 bool LocalRuntime::may_end() const {
   if (!stopping_ || committing_) return false;
-  return engine_.drained() || (engine_.store_refuses() && clock_.monotonic() > stop_by_);
+  if (engine_.drained() && duplex_.drained()) return true;
+  return (engine_.store_refuses() || duplex_.store_refuses()) && clock_.monotonic() > stop_by_;
+}
+
+// Who owns the lanes runs their duplex jobs too.
+void LocalRuntime::own_duplex() {
+  std::vector<duplex::OwnedLane> lanes;
+  for (const auto& [lane, epoch] : engine_.owned_lanes()) lanes.push_back({lane, epoch});
+  duplex_.own(std::move(lanes));
 }
 
 bool LocalRuntime::commit_something() {
   if (committing_) return false;
+  const bool duplex = duplex_.commit_something();  // first: the engine may never run out of groups
   auto group = engine_.take_group();
-  if (!group) return false;
+  if (!group) return duplex;
   if (group->operations.size() <= inline_operations_max) {
     auto result = store_.store->commit(group->operations);
     engine_.finished(std::move(*group), std::move(result));
@@ -235,7 +250,8 @@ bool LocalRuntime::commit_something() {
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
   if (committing_) return std::nullopt;  // its end comes as a command
-  const auto wake = engine_.next_wake();
+  auto wake = engine_.next_wake();
+  if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
   return std::max(*wake - clock_.monotonic(), Duration{0});
 }
@@ -256,10 +272,16 @@ void LocalRuntime::run_committer() {
 
 void LocalRuntime::obey(Command& command) {
   std::visit(Overloaded{
-                 [&](WorkAnswer& answer) { engine_.answer(std::move(answer)); },
+                 [&](WorkAnswer& answer) {
+                   if (!duplex_.answer(answer)) engine_.answer(std::move(answer));
+                 },
                  [&](SubmitCommand& submit) {
                    const Ticket ticket = next_ticket_++;
                    tickets_.emplace(ticket, std::move(submit.done));
+                   if (duplex_.takes(submit.request.graph)) {
+                     const core::LaneId lane = engine_.lane_for(submit.request.name_space, submit.request.id.raw());
+                     return duplex_.submit(std::move(submit.request), lane, ticket);
+                   }
                    engine_.submit(std::move(submit.request), ticket);
                  },
                  [&](Committed& committed_group) {
@@ -269,16 +291,24 @@ void LocalRuntime::obey(Command& command) {
                  [&](ServeCommand& serve_command) {
                    workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
                    engine_.serve(serve_command.topic);
+                   duplex_.serve(serve_command.topic);
                  },
                  [&](Signal signal) {
-                   if (signal == Signal::look) engine_.inbox_changed();
+                   if (signal == Signal::look) {
+                     engine_.inbox_changed();
+                     duplex_.look();
+                   }
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
                    if (signal == Signal::stop) {
                      stopping_ = true;
                      stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
                      engine_.stop();
-                     for (const WorkerPool::Task& task : pool_->take_back()) engine_.give_back(task.item);
-                     for (const WorkerPool::Task& task : std::exchange(dispatched_, {})) engine_.give_back(task.item);
+                     duplex_.stop();
+                     const auto give_back = [&](const core::WorkItem& item) {
+                       if (!duplex_.give_back(item)) engine_.give_back(item);
+                     };
+                     for (const WorkerPool::Task& task : pool_->take_back()) give_back(task.item);
+                     for (const WorkerPool::Task& task : std::exchange(dispatched_, {})) give_back(task.item);
                    }
                  },
              },

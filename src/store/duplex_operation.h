@@ -39,7 +39,7 @@ struct StreamMessage {
     transition = 1,  // place, data: leg 1 of an activity
     request = 2,     // place, topic, data: for a worker
     response = 3,    // place, status, code, number, data: leg 2 of an activity
-    cleanup = 4,     // status, data: the job is over, its result or its reason
+    cleanup = 4,     // status, data: the job is over; the reason if it failed
   };
   RunId run{0};
   core::Guid guid;
@@ -69,6 +69,7 @@ struct ClaimedMessage {
   StreamMessage message;
   ClaimId claim{0};
   std::uint32_t deliveries = 0;  // how often it was handed out and not given back, this time included
+  std::uint32_t given_back = 0;
   friend bool operator==(const ClaimedMessage&, const ClaimedMessage&) = default;
 };
 

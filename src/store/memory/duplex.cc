@@ -148,17 +148,16 @@ Outcome Store::run(const Dequeue& dequeue) {
   for (const auto& place : stream->second)
     if (const StreamEntry& entry = entry_of(place); entry.claim == dequeue.claim)
       outcome.messages.push_back(entry.claimed());
-  if (!outcome.messages.empty()) {
-    outcome.kind = OutcomeKind::already_done;
-    return outcome;
-  }
+  const bool again = !outcome.messages.empty();
+  if (again) outcome.kind = OutcomeKind::already_done;
   const Instant now = clock_.now();
   for (const auto& place : stream->second) {
     StreamEntry& entry = entry_of(place);
+    if (entry.claim == dequeue.claim) continue;
     if (find_job(entry.message.run)->state.job.status == core::JobStatus::parked) continue;
     const bool orphaned = entry.claim != ClaimId(0) && entry.epoch < dequeue.epoch;
     const bool free = entry.free_at <= now || orphaned;
-    if (free && outcome.messages.size() < dequeue.items_max) {
+    if (free && !again && outcome.messages.size() < dequeue.items_max) {
       entry.claim = dequeue.claim;
       entry.epoch = dequeue.epoch;
       entry.free_at = now + dequeue.lease;
@@ -193,8 +192,8 @@ Outcome Store::run(const GiveBack& back) {
   if (const auto refused = refuse_duplex(back.run)) return *refused;
   auto& stream = duplex_.jobs.at(back.run).stream;
   const auto known = stream.find(back.guid);
-  if (known == stream.end() || known->second.done || known->second.claim != back.claim)
-    return conflict("somebody else claimed the message since");
+  if (known == stream.end() || known->second.done || known->second.claim == ClaimId(0)) return already_done();
+  if (known->second.claim != back.claim) return conflict("somebody else claimed the message since");
   known->second.claim = ClaimId(0);
   known->second.epoch = core::Epoch(0);
   known->second.free_at = clock_.now() + back.delay;

@@ -22,7 +22,7 @@ struct StreamEntry {
   std::uint32_t claims = 0;
   std::uint32_t given_back = 0;
 
-  ClaimedMessage claimed() const { return {message, claim, claims - given_back}; }
+  ClaimedMessage claimed() const { return {message, claim, claims - given_back, given_back}; }
 };
 
 struct DuplexRows {

@@ -1,4 +1,6 @@
 // The single operations of `collation: duplex`.
+#include <algorithm>
+
 #include "base/format.h"
 #include "store/sqlite/writer.h"
 
@@ -191,24 +193,24 @@ Applied Writer::apply(const Dequeue& dequeue) {
   Applied applied;
   applied.code = read_claimed(dequeue, applied.outcome);
   if (applied.code != SQLITE_OK) return applied;
+  const Instant now = clock_.now();
   if (!applied.outcome.messages.empty()) {
     applied.outcome.kind = OutcomeKind::already_done;
-    return applied;
+  } else {
+    std::vector<std::int64_t> free;
+    {
+      Rows rows = duplex_.find_free.query(dequeue.lane, dequeue.topic, now, dequeue.epoch, dequeue.items_max);
+      while (rows.next()) free.push_back(rows.number(0));
+      if (rows.failed()) return Applied{rows.rc(), false, {}};
+    }
+    for (const std::int64_t id : free) {
+      if (duplex_.claim.run(id, dequeue.claim, dequeue.epoch, now + dequeue.lease) == Statement::failed)
+        return failed(duplex_.claim);
+      applied.wrote = true;
+    }
+    if (applied.wrote) applied.code = read_claimed(dequeue, applied.outcome);
+    if (applied.code != SQLITE_OK) return applied;
   }
-  const Instant now = clock_.now();
-  std::vector<std::int64_t> free;
-  {
-    Rows rows = duplex_.find_free.query(dequeue.lane, dequeue.topic, now, dequeue.epoch, dequeue.items_max);
-    while (rows.next()) free.push_back(rows.number(0));
-    if (rows.failed()) return Applied{rows.rc(), false, {}};
-  }
-  for (const std::int64_t id : free) {
-    if (duplex_.claim.run(id, dequeue.claim, dequeue.epoch, now + dequeue.lease) == Statement::failed)
-      return failed(duplex_.claim);
-    applied.wrote = true;
-  }
-  if (applied.wrote) applied.code = read_claimed(dequeue, applied.outcome);
-  if (applied.code != SQLITE_OK) return applied;
   Rows rows = duplex_.next_free.query(dequeue.lane, dequeue.topic, dequeue.claim, dequeue.epoch);
   if (rows.next() && !rows.is_null(0))
     applied.outcome.lease_until = std::max(now, Instant::from_micros(rows.number(0)));
@@ -237,7 +239,11 @@ Applied Writer::apply(const GiveBack& back) {
   if (!is_done(taken)) return taken;
   const int given = duplex_.give_back.run(back.run, GuidBytes(back.guid), back.claim, clock_.now() + back.delay);
   if (given == Statement::failed) return failed(duplex_.give_back);
-  return given == 1 ? wrote() : taken_since();
+  if (given == 1) return wrote();
+  Rows rows = duplex_.read_message.query(back.run, GuidBytes(back.guid));
+  const bool taken_by_another = rows.next() && rows.number(0) != 0;
+  if (rows.failed()) return Applied{rows.rc(), false, {}};
+  return taken_by_another ? taken_since() : already();
 }
 
 Applied Writer::apply(const EndDuplex& end) {

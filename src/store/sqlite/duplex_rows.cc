@@ -114,7 +114,8 @@ Result<ClaimedMessage> claimed_message(Rows& rows) {
   message.number = rows.small(8);
   message.data = rows.payload(9);
   out.claim = ClaimId(rows.word(10));
-  out.deliveries = rows.small(11) - rows.small(12);
+  out.given_back = rows.small(12);
+  out.deliveries = rows.small(11) - out.given_back;
   if (rows.malformed() || !at || kind < 0 || kind > static_cast<std::int64_t>(StreamMessage::Kind::cleanup) ||
       status < 0 || status > static_cast<std::int64_t>(core::ReplyStatus::error))
     return malformed("a message");

@@ -34,6 +34,7 @@ enum class SeededBug : std::uint8_t {
   late_renewal_trusted,     // answers dropped while the lease was over are not missed
   run_begun_twice,          // a scan that meets a claim on its way begins the item too
   pending_reply_lost,       // a run counts on although one of its replies was lost
+  at_most_once_twice,       // a lost run of an at-most-once activity is handed out again
 };
 
 #ifdef PAWL_SEEDED_BUGS

@@ -13,13 +13,6 @@ namespace pawl::core {
 
 namespace {
 
-bool is_stopped(JobStatus status) { return status == JobStatus::parked || status == JobStatus::paused; }
-
-bool is_control(const Body& body) {
-  return std::holds_alternative<Interrupt>(body) || std::holds_alternative<Pause>(body) ||
-         std::holds_alternative<Proceed>(body) || std::holds_alternative<Redrive>(body);
-}
-
 Progress take(Context& context) {
   if (is_stopped(context.draft.status()) && !is_control(context.delivery.message.body)) return keep_answer(context);
   return std::visit(Overloaded{

@@ -113,6 +113,12 @@ struct Verdict {
 using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
                           Redrive, Verdict>;  // stored index: append only
 
+// What is asked of a job as a whole, also of one that is stopped.
+inline bool is_control(const Body& body) {
+  return std::holds_alternative<Interrupt>(body) || std::holds_alternative<Pause>(body) ||
+         std::holds_alternative<Proceed>(body) || std::holds_alternative<Redrive>(body);
+}
+
 struct Message {
   Guid guid;
   Body body;

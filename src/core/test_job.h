@@ -27,7 +27,7 @@ class TestJob {
 
   // One commit, or nothing left to do.
   bool step() {
-    DecideOptions options{Instant::from_micros(1000 + static_cast<std::int64_t>(commits.size())),
+    DecideOptions options{Instant::from_micros(now + static_cast<std::int64_t>(commits.size())),
                           fusion_};
     options.id = BundleId(commits.size() + 1);
     const Decision decision = decide(state, graph_, queue, options);
@@ -57,8 +57,7 @@ class TestJob {
   // A worker takes the item, as a claim would.
   WorkItem claim(std::uint32_t activity) {
     WorkItem item = *state.find_work(ActivitySeq(activity));
-    item.runs += 1;
-    item.token = token_of(item.request, item.runs);
+    begin_run(item, "worker", Epoch(1), Instant(), Instant::from_micros(now));
     state.put(item);
     return item;
   }
@@ -73,12 +72,14 @@ class TestJob {
   void deliver_local(Message message) {
     queue.push_back({std::move(message), Origin::unstored, 0, false});
   }
-  // Through the inbox, as a remote worker's answer comes: the store takes a final one's item with
-  // it.
+  // Through the inbox, as a remote worker's answer comes: the store takes a success's item with it.
   void deliver_remote(const Message& message) {
     if (const auto* response = std::get_if<Response>(&message.body);
-        response->status != ReplyStatus::pending)
+        response->status == ReplyStatus::success)
       state.drop_work(response->activity);
+    deliver_stored(message);
+  }
+  void deliver_stored(const Message& message) {
     inbox.push_back({message, 0});
     queue.push_back({message, Origin::memory, 0, false});
   }
@@ -104,7 +105,11 @@ class TestJob {
     return count;
   }
 
+  // What a person asks for, through the inbox; each request has a name of its own.
+  void ask(Body body) { deliver_stored({Guid{77, ++asked_}, std::move(body)}); }
+
   JobState state;
+  std::int64_t now = 1000;  // of the next commits
   std::vector<InboxMessage> inbox;
   std::vector<Delivery> queue;
   std::vector<Bundle> commits;
@@ -135,6 +140,7 @@ class TestJob {
   Graph graph_;
   Fusion fusion_;
   std::vector<Message> handed_over_;
+  std::uint64_t asked_ = 0;
 };
 
 // trigger -> work

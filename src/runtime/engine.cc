@@ -1,5 +1,9 @@
-// Engine: input and deciding. engine_settle.cc has what follows a commit, engine_load.cc what is read.
+// Engine: input and deciding. engine_settle.cc has what follows a commit, engine_load.cc what is read,
+// engine_due.cc what the clock sets going, engine_request.cc what is asked beyond answers.
 #include "runtime/engine.h"
+
+#include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "base/invariant.h"
@@ -39,9 +43,14 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   } else {
     const core::LaneId lane = lanes_.lane_for(request.name_space, request.id.raw());
     if (seeded(SeededBug::ack_before_commit)) events_.submitted(ticket, Submitted{core::make_run(lane, 1), true});
-    push(store::Submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
-                       std::move(request.input), clock_.now()},
-         ticket);
+    const Instant now = clock_.now();
+    store::Submit submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
+                         std::move(request.input), now, request.reuse};
+    if (request.delay.count() != 0) submit.start_at = now + request.delay;
+    if (request.end_within.count() != 0) submit.deadline = now + request.delay + request.end_within;
+    submit.keep = request.keep;
+    submit.priority = request.priority;
+    push(std::move(submit), ticket);
   }
 }
 
@@ -75,6 +84,8 @@ void Engine::give_back(const core::WorkItem& item) {
 
 void Engine::inbox_changed() {
   blocked_.clear();
+  read_paused_topics();
+  for (auto& [lane, table] : due_) table.forget_horizon();
   for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, true);
 }
 
@@ -95,6 +106,8 @@ void Engine::tick() {
   rescans_.clear();
   auto unread = std::move(unread_);
   unread_.clear();
+  for (const store::Due& due : std::exchange(due_unread_, {}))
+    if (lanes_.owns(core::lane_of(due.run), now)) fire(due);
   for (auto& [run, deliveries] : unread) {
     if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
     else abandon(run, deliveries);
@@ -114,8 +127,15 @@ std::optional<Duration> Engine::next_wake() const {
   };
   if (retry_) sooner(retry_at_);
   // Reads that failed, and scans that could not go on, are tried again.
-  if (!unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty())
-    sooner(clock_.monotonic() + std::chrono::milliseconds(20));
+  bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty();
+  if (!stopping_) {
+    const Instant now = clock_.now();
+    for (const auto& [lane, table] : due_) {
+      if (table.wants_page()) failed = true;
+      if (const auto next = table.next()) sooner(clock_.monotonic() + std::max(*next - now, Duration{0}));
+    }
+  }
+  if (failed) sooner(clock_.monotonic() + std::chrono::milliseconds(20));
   return wake;
 }
 
@@ -132,6 +152,7 @@ void Engine::push(store::Operation operation, Ticket ticket) {
 void Engine::pump() {
   if (desk_.take_overflow()) inbox_changed();
   scan_some();
+  fire_due();
   park_overrun();
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
   while (!ready_.empty() && bundles_pending_ < options_.bundles_per_group_max) {
@@ -184,7 +205,7 @@ void Engine::decide_job(HotJob& job) {
   if (!job.decision.bundle) {
     // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
     job.drop_done();
-    if (job.state.job.status == core::JobStatus::parked) job.queue.clear();
+    if (core::is_stopped(job.state.job.status)) job.queue.clear();
     return rest(job);
   }
   core::Bundle bundle = std::move(*job.decision.bundle);
@@ -201,15 +222,13 @@ void Engine::launch(HotJob& job, core::Bundle bundle) {
 }
 
 void Engine::claim_for_local_workers(core::Bundle& bundle) {
-  // A bundle that opens work and closes the job sweeps that work again: nobody may begin it.
-  if (stopping_ || core::is_closed(std::get<core::JobHead>(bundle.head).status)) return;
+  // A bundle that opens work and closes or stops the job takes it back again: nobody may begin it.
+  if (stopping_ || std::get<core::JobHead>(bundle.head).status != core::JobStatus::running) return;
   for (core::Write& write : bundle.writes) {
     auto* put = std::get_if<core::PutWork>(&write);
-    if (put == nullptr || !desk_.serves(put->item.topic) || !desk_.take_slot()) continue;
-    put->item.runs = 1;
-    put->item.token = core::token_of(put->item.request, 1);
-    put->item.worker = options_.name;
-    put->item.epoch = bundle.epoch;
+    if (put == nullptr || !desk_.serves(put->item.topic) || paused_topics_.contains(put->item.topic.raw())) continue;
+    if (!desk_.take_slot()) continue;
+    core::begin_run(put->item, options_.name, bundle.epoch, Instant(), clock_.now());
     if (seeded(SeededBug::dispatch_before_commit)) events_.dispatch(put->item);
   }
 }

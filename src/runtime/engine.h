@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,6 +26,7 @@
 #include "base/limits.h"
 #include "core/decide.h"
 #include "core/job_state.h"
+#include "runtime/due_table.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/hot_jobs.h"
 #include "runtime/lane_table.h"
@@ -108,6 +110,7 @@ struct EngineOptions {
   std::size_t hot_jobs_max = limits::hot_jobs_max;
   std::size_t bundles_per_group_max = limits::bundles_per_group_max;
   std::uint32_t reentries_max = limits::reentries_max;
+  Duration keep_keys = limits::start_key_keep;
 };
 
 class Engine {
@@ -177,12 +180,39 @@ class Engine {
   void settle_claim(const store::ClaimItem& claim, store::Outcome outcome);
   void settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at);
   void retry_later(Group group, const Error& error);
-  void refuse_pending_submits(const Error& error);
+  void refuse_pending(const Error& error);
   void absorb(HotJob& job, const core::Bundle& bundle);
   void reject(HotJob& job, const std::string& reason);
   void give_back_slots(const core::Bundle& bundle);
   void withdraw(Group& group, core::LaneId lane);
   void rest(HotJob& job);  // nothing in flight: ready again, idle, or out of memory
+
+  void settle_request(const store::Operation& operation, const store::Outcome& outcome);
+  void refuse(store::Operation& operation, Ticket ticket, const Error& error);
+  void after_commit(HotJob& job, const core::Bundle& bundle);
+
+  // engine_due.cc: what the clock sets going, and work items as they stand
+  DueTable& due_of(core::LaneId lane);
+  void arm(const store::Due& due);
+  void arm(const core::WorkItem& item);
+  void fire_due();
+  void fire(const store::Due& due);
+  void fire_message(const store::Due& due);
+  void fire_work(const store::Due& due);
+  core::Origin origin_of_timer(RunId run, Instant due);
+  enum class Slot : std::uint8_t { taken, wanted };
+  void adopt(const core::WorkItem& item, Slot slot);
+  bool is_over_time(const core::WorkItem& item);
+  void say_no_answer(const core::WorkItem& item, core::NoAnswer::Why why);
+  void ask_probe(const core::WorkItem& item);
+  std::uint32_t unanswered(const core::WorkItem& item) const;
+  std::uint32_t handouts_max(RunId run) const;
+
+  // engine_request.cc: what callers and workers ask beyond answers
+  void settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome);
+  void hand_over(RunId run, const core::Message& message, store::OutcomeKind kind);
+  void look(RunId run);
+  void read_paused_topics();
 
   // engine_load.cc: what is read
   HotJob* hot(RunId run);
@@ -192,8 +222,8 @@ class Engine {
   void abandon(RunId run, const std::vector<core::Delivery>& deliveries);
   void merge_inbox(HotJob& job);
   void look_again(const WorkRef& ref, core::WorkToken before);
-  enum class Slot : std::uint8_t { taken, wanted };
-  void adopt(const core::WorkItem& item, Slot slot);
+  void adopt_work(HotJob& job, const core::Bundle* uncertain);
+  Result<std::optional<core::WorkItem>> read_item(const WorkRef& ref);
   void adopt_scanned(const core::WorkItem& item);
   bool is_answered(const core::WorkItem& item);
   void park_overrun();
@@ -220,6 +250,13 @@ class Engine {
   std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
   std::unordered_map<RunId, std::vector<core::Delivery>> unread_;  // loads that failed: tried again by tick()
   std::unordered_set<RunId> blocked_;                              // their graph is not deployed here
+  std::map<core::LaneId, DueTable> due_;
+  std::vector<store::Due> due_unread_;  // could not be read: tick() tries again
+  std::unordered_set<std::string> paused_topics_;
+  std::unordered_set<std::string> probes_;                         // topics whose lost runs can be asked about
+  std::unordered_set<WorkRun, WorkRunHash> probed_;                // asked already
+  std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
+  std::unordered_set<WorkRef, WorkRefHash> detaching_;             // nobody works on it here, but it is not lost
   Group pending_;
   std::size_t bundles_pending_ = 0;
   std::optional<Group> retry_;

@@ -84,7 +84,11 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   }
   if (!*stored) return nullptr;
   core::JobState& state = (*stored)->state;
-  const bool nothing_to_do = (*stored)->inbox.empty() && state.job.status != core::JobStatus::running;
+  const Instant now = clock_.now();
+  for (core::InboxMessage& timer : (*stored)->timers)
+    if (timer.due <= now) (*stored)->inbox.push_back(std::move(timer));
+  const bool nothing_to_do =
+      (*stored)->inbox.empty() && unstored.empty() && state.job.status != core::JobStatus::running;
   if (nothing_to_do) return nullptr;
   auto graph = graphs_.find(state.job.graph);
   if (graph == nullptr) {
@@ -95,24 +99,30 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   }
   HotJob& job = jobs_.add(std::move(state), std::move(graph));
   for (core::InboxMessage& message : (*stored)->inbox) {
-    core::Delivery delivery{std::move(message.message), core::Origin::loaded, message.redeliveries};
+    const auto origin = message.due == Instant() ? core::Origin::loaded : origin_of_timer(run, message.due);
+    core::Delivery delivery{std::move(message.message), origin, message.redeliveries};
     if (core::entries_before(job.state, delivery) >= limits::reentries_in_groups_max) job.suspect = true;
     job.queue.push_back(std::move(delivery));
   }
   for (core::Delivery& delivery : unstored) job.queue.push_back(std::move(delivery));
+  adopt_work(job, uncertain);
+  if (job.queue.empty()) jobs_.idle(job);
+  else make_ready(job);
+  return &job;
+}
+
+// Looks at every work item of a job that was just read.
+void Engine::adopt_work(HotJob& job, const core::Bundle* uncertain) {
+  // A stopped job's work is not handed out: nobody would take the answer.
+  if (job.state.job.status != core::JobStatus::running) return;
   std::vector<core::WorkItem> items;
   for (const auto& [seq, item] : job.state.work()) items.push_back(item);
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
-  // A parked job's work is not handed out: nobody would take the answer.
-  if (job.state.job.status != core::JobStatus::running) items.clear();
   for (const core::WorkItem& item : items) {
     if (is_answered(item)) continue;
     const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot();
     adopt(item, ours ? Slot::taken : Slot::wanted);
   }
-  if (job.queue.empty()) jobs_.idle(job);
-  else make_ready(job);
-  return &job;
 }
 
 // The bundle's outcome is not known, or it came too late: only the store knows where the job stands.
@@ -130,28 +140,49 @@ void Engine::reload(const core::Bundle& uncertain) {
   load(run, std::move(unstored), &uncertain);
 }
 
-// Adds what others delivered to the inbox of a job that is in memory.
+// Adds what others delivered, what has become due, and what was done to its work items, to a job in memory.
 void Engine::merge_inbox(HotJob& job) {
-  const auto stored = store_.read_job(job.state.job.run);
-  if (!stored) rescans_.insert(core::lane_of(job.state.job.run));
+  const RunId run = job.state.job.run;
+  auto stored = store_.read_job(run);
+  if (!stored) rescans_.insert(core::lane_of(run));
   if (!stored || !*stored) return;
-  for (const core::InboxMessage& message : (*stored)->inbox) {
-    const auto known = [&](const core::Delivery& delivery) { return delivery.message.guid == message.message.guid; };
-    if (std::none_of(job.queue.begin(), job.queue.end(), known))
-      job.queue.push_back(core::Delivery{message.message, core::Origin::loaded, message.redeliveries});
-  }
+  std::unordered_set<core::Guid> known;
+  for (const core::Delivery& delivery : job.queue) known.insert(delivery.message.guid);
+  const auto merge = [&](core::InboxMessage& message, core::Origin origin) {
+    if (known.insert(message.message.guid).second)
+      job.queue.push_back(core::Delivery{std::move(message.message), origin, message.redeliveries});
+  };
+  const Instant now = clock_.now();
+  for (core::InboxMessage& message : (*stored)->inbox) merge(message, core::Origin::loaded);
+  for (core::InboxMessage& timer : (*stored)->timers)
+    if (timer.due <= now) merge(timer, origin_of_timer(run, timer.due));
+  for (const auto& [seq, item] : (*stored)->state.work()) job.state.put(item);
+  adopt_work(job, nullptr);
+}
+
+Result<std::optional<core::WorkItem>> Engine::read_item(const WorkRef& ref) {
+  // Work items are read in order: this one is the first behind its predecessor's place.
+  const store::WorkCursor before{ref.run, core::ActivitySeq(ref.activity.raw() - 1)};
+  auto page = store_.read_work(core::lane_of(ref.run), before, 1);
+  if (!page) return page.error();
+  if (page->empty() || page->front().run != ref.run || page->front().activity != ref.activity)
+    return std::optional<core::WorkItem>();
+  return std::optional<core::WorkItem>(std::move(page->front()));
 }
 
 // A claim did not go as expected: the stored item says who has it.
 void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
-  const auto stored = store_.read_job(ref.run);
+  read_paused_topics();
+  const auto read = read_item(ref);
   // Not readable now: claimed once more as before, which says no more and no less than it did.
-  if (!stored && stored.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0});
-  if (!stored || !*stored) return;
-  const core::WorkItem* item = (*stored)->state.find_work(ref.activity);
-  if (item == nullptr) return;
-  if (HotJob* job = jobs_.find(ref.run)) job->state.put(*item);
-  adopt(*item, Slot::wanted);
+  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before});
+  if (!read || !*read) return;
+  const core::WorkItem& item = **read;
+  if (HotJob* job = jobs_.find(ref.run)) job->state.put(item);
+  // Our own claim whose reply was lost: the run has not begun, here or anywhere.
+  const bool ours = item.token != before && item.worker == options_.name && !desk_.is_running(ref, item.token) &&
+                    item.epoch == lanes_.epoch(core::lane_of(ref.run)) && desk_.take_slot();
+  adopt(item, ours ? Slot::taken : Slot::wanted);
 }
 
 // Whether its final answer waits here, not committed yet: then nobody needs to run it again.
@@ -159,30 +190,6 @@ bool Engine::is_answered(const core::WorkItem& item) {
   if (const HotJob* job = jobs_.find(item.run)) return has_answer(job->queue, item);
   const auto waiting = unread_.find(item.run);
   return waiting != unread_.end() && has_answer(waiting->second, item);
-}
-
-// A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.
-void Engine::adopt(const core::WorkItem& item, Slot slot) {
-  const WorkRef ref{item.run, item.activity};
-  if (slot == Slot::wanted && is_answered(item)) return;
-  const bool claimed = item.token != core::WorkToken(0);
-  // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
-  if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) {
-    if (slot == Slot::taken) desk_.give_slot();
-    return;
-  }
-  const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
-  if (!desk_.serves(item.topic) || claiming || desk_.is_running(ref, item.token)) {
-    if (slot == Slot::taken) desk_.give_slot();
-    return;
-  }
-  if (claimed && item.epoch == core::Epoch(0)) return;  // with a remote worker, under its own lease
-  if (slot == Slot::taken) {
-    desk_.begin(ref, item.token);
-    return events_.dispatch(item);
-  }
-  if (item.runs >= options_.reentries_max) overrun_.push_back(item);
-  else desk_.wait(WaitingWork{ref, item.token, item.runs});
 }
 
 // A hot job has a view of its own, newer than a page may be. What is claimed there under this epoch is with a
@@ -218,7 +225,7 @@ void Engine::park_overrun() {
       jobs_.use(*job);
       launch(*job, core::park(job->state,
                               format("over_limit: work for topic {} was handed out {} times and never answered",
-                                     item.topic.raw(), item.runs),
+                                     item.topic.raw(), unanswered(item)),
                               decide_options(item.run)));
     }
   }
@@ -246,17 +253,7 @@ void Engine::scan_some() {
       if (!page) return;  // tried again at the next pump
       for (const store::Waiting& waiting : *page) {
         scan.after_run = waiting.run;
-        if (waiting.kind != store::EntityKind::job || unread_.contains(waiting.run) || blocked_.contains(waiting.run))
-          continue;
-        HotJob* job = jobs_.find(waiting.run);
-        if (job == nullptr) {
-          load(waiting.run, {});
-        } else if (job->in_flight) {
-          job->look_again = true;
-        } else {
-          merge_inbox(*job);
-          make_ready(*job);
-        }
+        if (waiting.kind == store::EntityKind::job) look(waiting.run);
       }
       if (page->empty()) scan.inboxes = false;
       continue;
@@ -276,6 +273,8 @@ void Engine::scan_some() {
 }
 
 void Engine::lane_lost(core::LaneId lane) {
+  due_.erase(lane);
+  std::erase_if(due_unread_, [&](const store::Due& due) { return core::lane_of(due.run) == lane; });
   for (const RunId run : jobs_.of_lane(lane)) forget(run);
   withdraw(pending_, lane);
   if (retry_) withdraw(*retry_, lane);

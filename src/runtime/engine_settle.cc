@@ -13,6 +13,10 @@ namespace {
 using store::OutcomeKind;
 constexpr Duration retry_backoff_min = std::chrono::milliseconds(5);
 constexpr Duration retry_backoff_max = std::chrono::seconds(1);
+
+bool is_asked_for(const store::Operation& operation, Ticket ticket) {
+  return ticket != 0 || std::holds_alternative<store::Submit>(operation);
+}
 }  // namespace
 
 void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
@@ -35,27 +39,32 @@ void Engine::retry_later(Group group, const Error& error) {
   if (retry_backoff_.count() == 0) events_.problem(to_string(error));
   Group kept;
   for (std::size_t i = 0; i < group.operations.size(); ++i) {
-    if (std::holds_alternative<store::Submit>(group.operations[i])) {
-      events_.submitted(group.tickets[i], error);
+    if (is_asked_for(group.operations[i], group.tickets[i])) {
+      refuse(group.operations[i], group.tickets[i], error);
     } else {
       kept.operations.push_back(std::move(group.operations[i]));
       kept.tickets.push_back(group.tickets[i]);
     }
   }
   if (kept.operations.empty()) return;
-  refuse_pending_submits(error);
+  refuse_pending(error);
   retry_backoff_ = std::clamp(retry_backoff_ * 2, retry_backoff_min, retry_backoff_max);
   retry_at_ = clock_.monotonic() + retry_backoff_;
   retry_reason_ = error.detail;
   retry_ = std::move(kept);
 }
 
-// Callers whose submit would only wait behind what cannot be written hear it now.
-void Engine::refuse_pending_submits(const Error& error) {
+void Engine::refuse(store::Operation& operation, Ticket ticket, const Error& error) {
+  if (std::holds_alternative<store::Submit>(operation)) events_.submitted(ticket, error);
+  else events_.answered(ticket, error);
+}
+
+// Callers whose request would only wait behind what cannot be written hear it now.
+void Engine::refuse_pending(const Error& error) {
   Group kept;
   for (std::size_t i = 0; i < pending_.operations.size(); ++i) {
-    if (std::holds_alternative<store::Submit>(pending_.operations[i])) {
-      events_.submitted(pending_.tickets[i], error);
+    if (is_asked_for(pending_.operations[i], pending_.tickets[i])) {
+      refuse(pending_.operations[i], pending_.tickets[i], error);
     } else {
       kept.operations.push_back(std::move(pending_.operations[i]));
       kept.tickets.push_back(pending_.tickets[i]);
@@ -75,6 +84,9 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
     settle_lane(acquire->lane, outcome, true, asked_at);
   } else if (const auto* renew = std::get_if<store::RenewLane>(&operation)) {
     settle_lane(renew->lane, outcome, false, asked_at);
+  } else {
+    settle_request(operation, outcome);
+    if (ticket != 0) events_.answered(ticket, std::move(outcome));
   }
 }
 
@@ -105,22 +117,44 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
 }
 
 void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
+  const core::JobStatus status_before = job.state.job.status;
   const std::uint32_t completions_before = job.state.job.completions;
+  const Instant remove_at_before = job.state.job.remove_at;
+  // Runs that a closing transition takes from under their workers.
+  std::vector<WorkRun> unwanted;
+  if (core::is_closed(std::get<core::JobHead>(bundle.head).status) && !core::is_closed(status_before))
+    for (const auto& [seq, item] : job.state.work())
+      if (desk_.is_running(WorkRef{item.run, seq}, item.token)) unwanted.push_back({WorkRef{item.run, seq}, item.token});
   core::apply(job.state, bundle);
   job.drop_done();
+  after_commit(job, bundle);
+  events_.committed(job.state, bundle);
+  for (const WorkRun& run : unwanted) events_.cancel(run);
+  const core::JobRow& row = job.state.job;
+  if (row.completions > completions_before) events_.closed(row);
+  if (row.remove_at != remove_at_before) arm(store::Due{row.remove_at, row.run, store::Due::Kind::removal});
+  if (row.status == core::JobStatus::parked && status_before != core::JobStatus::parked)
+    events_.problem(format("job {} is parked: {}", row.id.raw(), row.reason));
+  // What waited while it was stopped is in the store only.
+  if (core::is_stopped(status_before) && row.status == core::JobStatus::running) job.look_again = true;
+  rest(job);
+}
+
+// What a bundle put is handed on from memory.
+void Engine::after_commit(HotJob& job, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     if (const auto* work = std::get_if<core::PutWork>(&write)) {
-      if (job.state.find_work(work->item.activity) == nullptr) continue;  // swept by this very bundle
-      adopt(work->item, work->item.token == core::WorkToken(0) ? Slot::wanted : Slot::taken);
+      const core::WorkItem* item = job.state.find_work(work->item.activity);  // none: swept by this very bundle
+      if (item != nullptr) adopt(*item, item->token == core::WorkToken(0) ? Slot::wanted : Slot::taken);
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      const WorkRef ref{bundle.entity, change->activity};
+      if (change->release && desk_.is_running(ref, change->token)) events_.cancel(WorkRun{ref, change->token});
+      if (const core::WorkItem* item = job.state.find_work(change->activity)) adopt(*item, Slot::wanted);
     } else if (const auto* put = std::get_if<core::PutMessage>(&write)) {
-      job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
+      if (put->due == Instant()) job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
+      else arm(store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
     }
   }
-  events_.committed(job.state, bundle);
-  if (job.state.job.completions > completions_before) events_.closed(job.state.job);
-  if (job.state.job.status == core::JobStatus::parked)
-    events_.problem(format("job {} is parked: {}", job.state.job.id.raw(), job.state.job.reason));
-  rest(job);
 }
 
 void Engine::rest(HotJob& job) {
@@ -129,7 +163,13 @@ void Engine::rest(HotJob& job) {
     job.look_again = false;
     merge_inbox(job);
   }
-  if (job.queue.empty() || job.state.job.status == core::JobStatus::parked) {
+  const bool stopped = core::is_stopped(job.state.job.status);
+  // A stopped job hears what is asked of it, and its workers' answers are stored; the rest waits in the store.
+  const auto is_heard = [](const core::Delivery& delivery) {
+    return delivery.origin == core::Origin::unstored || core::is_control(delivery.message.body);
+  };
+  if (stopped && std::none_of(job.queue.begin(), job.queue.end(), is_heard)) job.queue.clear();
+  if (job.queue.empty()) {
     if (suspect_out_ == run) {
       job.suspect = false;
       next_suspect();
@@ -201,6 +241,14 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
   }
   events_.submitted(ticket, Submitted{outcome.run, true});
   if (!lanes_.owns(submit.lane, clock_.monotonic())) return;
+  if (outcome.replaced != RunId(0)) look(outcome.replaced);
+  using DueKind = store::Due::Kind;
+  if (submit.deadline != Instant())
+    arm(store::Due{submit.deadline, outcome.run, DueKind::message, core::deadline_guid(outcome.run)});
+  if (submit.start_at != Instant()) {
+    const core::Guid start = core::start_message(outcome.run, {}).guid;
+    return arm(store::Due{submit.start_at, outcome.run, DueKind::message, start});
+  }
   if (jobs_.find(outcome.run) != nullptr) return;  // a scan was faster
   auto graph = graphs_.find(submit.graph);
   if (graph == nullptr) return;
@@ -210,6 +258,9 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
   state.job.id = submit.id;
   state.job.graph = submit.graph;
   state.job.created_at = submit.at;
+  state.job.priority = submit.priority;
+  state.job.keep = submit.keep;
+  state.job.deadline = submit.deadline;
   HotJob& job = jobs_.add(std::move(state), std::move(graph));
   job.queue.push_back(core::Delivery{core::start_message(outcome.run, submit.input), core::Origin::memory});
   make_ready(job);
@@ -241,6 +292,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
     case OutcomeKind::already_done:
       if (acquired) {
         lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+        read_paused_topics();
         return scan(lane, true);
       }
       if (!lanes_.owns(lane, now) && !seeded(SeededBug::late_renewal_trusted)) {

@@ -27,6 +27,11 @@ HotJob* HotJobs::find(RunId run) {
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
+const HotJob* HotJobs::find(RunId run) const {
+  const auto found = jobs_.find(run);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
 HotJob& HotJobs::add(core::JobState state, std::shared_ptr<const Graph> graph) {
   const RunId run = state.job.run;
   auto& slot = jobs_[run];

@@ -36,6 +36,7 @@ class HotJobs {
   explicit HotJobs(std::size_t idle_max) : idle_max_(idle_max) {}
 
   HotJob* find(RunId run);
+  const HotJob* find(RunId run) const;
   HotJob& add(core::JobState state, std::shared_ptr<const Graph> graph);
   void erase(RunId run);
   void use(HotJob& job);   // not idle any more

@@ -44,26 +44,37 @@ void WorkDesk::claim_failed(const WorkRef& ref) {
 }
 
 void WorkDesk::wait(const WaitingWork& work) {
-  if (waiting_.size() + suspects_.size() >= waiting_max) {
+  if (waiting_count_ + suspects_.size() >= waiting_max) {
     overflow_ = true;
     return;
   }
   if (!waiting_refs_.insert(work.ref).second) return;
-  const bool suspect = work.runs >= limits::reentries_in_groups_max;
-  (suspect ? suspects_ : waiting_).push_back(work);
+  if (work.unanswered >= limits::reentries_in_groups_max) {
+    suspects_.push_back(work);
+  } else {
+    waiting_[work.priority].push_back(work);
+    ++waiting_count_;
+  }
 }
 
 std::optional<WaitingWork> WorkDesk::next_waiting() {
-  std::deque<WaitingWork>* queue = nullptr;
   // A suspect has its turn whenever none is out: a busy queue must not keep it waiting for ever.
-  if (!suspects_.empty() && !suspect_out_) queue = &suspects_;
-  else if (!waiting_.empty()) queue = &waiting_;
-  if (queue == nullptr || !take_slot()) return std::nullopt;
-  const WaitingWork work = queue->front();
-  queue->pop_front();
+  const bool suspect = !suspects_.empty() && !suspect_out_;
+  if ((!suspect && waiting_count_ == 0) || !take_slot()) return std::nullopt;
+  WaitingWork work;
+  if (suspect) {
+    work = suspects_.front();
+    suspects_.pop_front();
+    suspect_out_ = work.ref;
+  } else {
+    const auto first = waiting_.begin();
+    work = first->second.front();
+    first->second.pop_front();
+    if (first->second.empty()) waiting_.erase(first);
+    --waiting_count_;
+  }
   waiting_refs_.erase(work.ref);
   claiming_.insert(work.ref);
-  if (queue == &suspects_) suspect_out_ = work.ref;
   return work;
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -16,8 +18,8 @@
 namespace pawl::runtime {
 
 struct WorkRef {
-  RunId run;
-  core::ActivitySeq activity;
+  RunId run{0};
+  core::ActivitySeq activity{0};
   friend bool operator==(const WorkRef&, const WorkRef&) = default;
 };
 
@@ -28,7 +30,7 @@ struct WorkRefHash {
 // One run of an item. An item may run here twice, when the first run lost its claim and is not back yet.
 struct WorkRun {
   WorkRef ref;
-  core::WorkToken token;
+  core::WorkToken token{0};
   friend bool operator==(const WorkRun&, const WorkRun&) = default;
 };
 
@@ -39,8 +41,9 @@ struct WorkRunHash {
 // An item that waits: enough to claim it without reading it again.
 struct WaitingWork {
   WorkRef ref;
-  core::WorkToken before;  // 0, or the token of an owner that is gone
-  std::uint32_t runs = 0;  // so far
+  core::WorkToken before{0};     // 0, or the token of an owner that is gone
+  std::uint32_t unanswered = 0;  // runs that nobody answered
+  std::int32_t priority = 0;     // larger goes first
 };
 
 class WorkDesk {
@@ -83,7 +86,8 @@ class WorkDesk {
   std::unordered_set<std::string> topics_;
   std::size_t free_ = 0;
   std::unordered_map<WorkRun, bool, WorkRunHash> running_;  // to whether its answers still count
-  std::deque<WaitingWork> waiting_;
+  std::map<std::int32_t, std::deque<WaitingWork>, std::greater<>> waiting_;  // by priority; no queue is empty
+  std::size_t waiting_count_ = 0;
   std::deque<WaitingWork> suspects_;
   std::optional<WorkRef> suspect_out_;
   std::unordered_set<WorkRef, WorkRefHash> waiting_refs_;

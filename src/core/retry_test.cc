@@ -1,0 +1,208 @@
+#include "core/retry.h"
+
+#include "core/test_job.h"
+
+namespace pawl::core {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+Graph retried(Retry retry) {
+  return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").retry(std::move(retry)).build();
+}
+Graph caught(Retry retry) {
+  return *GraphBuilder("g")
+              .trigger("t")
+              .worker("work", "topic").after("t").retry(std::move(retry))
+              .worker("catch", "topic").after("work", Condition::error())
+              .build();
+}
+Retry plain(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1s).jitter(0); }
+
+void fail(TestJob& job, std::int32_t code = 500) {
+  job.deliver_local(TestJob::answer(job.claim(1), ReplyStatus::error, code, 0, "\"no\""));
+  job.run();
+}
+
+class Retries : public testing::TestWithParam<Fusion> {};
+INSTANTIATE_TEST_SUITE_P(fusion, Retries, testing::Values(Fusion::on, Fusion::off),
+                         [](const auto& one) { return one.param == Fusion::on ? "on" : "off"; });
+
+TEST(retry_delay, grows_and_is_capped) {
+  const Retry retry = Retry().first_delay(100ms).growth(2).longest_delay(1s).jitter(0);
+  const std::vector<Duration> expected = {100ms, 200ms, 400ms, 800ms, 1s, 1s};
+  for (std::uint32_t failures = 1; failures <= expected.size(); ++failures)
+    EXPECT_EQ(delay_after(retry, failures, 7), expected[failures - 1]) << failures;
+  EXPECT_EQ(delay_after(retry, 1'000'000, 7), 1s) << "an infinite power is the longest delay";
+}
+
+TEST(retry_delay, jitter_only_shortens_and_spreads) {
+  const Retry retry = Retry().first_delay(1s).jitter(0.5);
+  std::set<Duration> seen;
+  for (std::uint64_t salt = 0; salt < 100; ++salt) {
+    const Duration delay = delay_after(retry, 1, salt);
+    EXPECT_GT(delay, 500ms);
+    EXPECT_LE(delay, 1s);
+    EXPECT_EQ(delay, delay_after(retry, 1, salt)) << "a replay waits the same time";
+    seen.insert(delay);
+  }
+  EXPECT_GT(seen.size(), 90u);
+}
+
+TEST_P(Retries, a_failed_try_gives_the_work_back_and_marks_nothing) {
+  TestJob job(retried(plain(3)), GetParam());
+  job.run();
+  const std::string before = job.ledger(1);
+  const WorkItem claimed = job.claim(1);
+  job.deliver_local(TestJob::answer(claimed, ReplyStatus::error, 503, 0, "\"busy\""));
+  EXPECT_EQ(job.run(), 1) << "a retry is one commit";
+  EXPECT_EQ(job.ledger(1), before);
+  const WorkItem* item = job.state.find_work(ActivitySeq(1));
+  ASSERT_NE(item, nullptr);
+  EXPECT_EQ(item->token, WorkToken(0));
+  EXPECT_EQ(item->request, claimed.request) << "the idempotency key stays";
+  EXPECT_EQ(item->life.failures, 1u);
+  EXPECT_EQ(item->life.failure_code, 503);
+  EXPECT_EQ(item->life.failure, "\"busy\"");
+  EXPECT_GE(item->visible_at, Instant::from_micros(job.now) + 1s);
+  EXPECT_EQ(item->runs, 1u);
+  EXPECT_EQ(wake_of(*item), item->visible_at);
+}
+
+TEST_P(Retries, a_success_after_failures_completes_the_job) {
+  TestJob job(retried(plain(3)), GetParam());
+  job.run();
+  fail(job);
+  fail(job);
+  job.work(1);
+  EXPECT_EQ(job.state.job.status, JobStatus::completed);
+  EXPECT_EQ(job.ledger(1), "001111100000001");
+  EXPECT_TRUE(job.inbox.empty());
+}
+
+TEST_P(Retries, tries_that_run_out_park_the_job_and_a_redrive_allows_them_again) {
+  TestJob job(retried(plain(2)), GetParam());
+  job.run();
+  fail(job);
+  EXPECT_EQ(job.state.job.status, JobStatus::running);
+  fail(job);
+  EXPECT_EQ(job.state.job.status, JobStatus::parked);
+  EXPECT_NE(job.state.job.reason.find("failed 2 times"), std::string::npos) << job.state.job.reason;
+  EXPECT_TRUE(job.state.find_work(ActivitySeq(1))->held);
+  job.ask(Redrive{});
+  job.run();
+  EXPECT_EQ(job.state.job.status, JobStatus::running);
+  EXPECT_EQ(job.state.job.redrives, 1u);
+  EXPECT_FALSE(job.state.find_work(ActivitySeq(1))->held);
+  fail(job);
+  EXPECT_EQ(job.state.job.status, JobStatus::running) << "a whole round of tries again";
+  fail(job);
+  EXPECT_EQ(job.state.job.status, JobStatus::parked);
+  job.ask(Redrive{});
+  job.run();
+  job.work(1);
+  EXPECT_EQ(job.state.job.status, JobStatus::completed);
+}
+
+TEST_P(Retries, tries_that_run_out_fail_the_job_if_the_policy_says_so) {
+  TestJob job(retried(plain(2).when_exhausted(WhenExhausted::fail)), GetParam());
+  job.run();
+  fail(job);
+  fail(job);
+  EXPECT_EQ(job.state.job.status, JobStatus::failed);
+  EXPECT_TRUE(job.inbox.empty());
+}
+
+TEST_P(Retries, the_last_error_goes_to_whoever_catches_it) {
+  TestJob job(caught(plain(2)), GetParam());
+  job.run();
+  fail(job);
+  EXPECT_EQ(job.state.activities().size(), 2u);
+  fail(job);
+  EXPECT_EQ(job.state.job.status, JobStatus::running);
+  ASSERT_EQ(job.state.activities().size(), 3u) << "the catcher was opened";
+  job.work(2);
+  EXPECT_EQ(job.state.job.status, JobStatus::completed);
+}
+
+TEST_P(Retries, a_code_that_is_never_retried_and_a_fatal_error_are_the_answer) {
+  for (const auto& [status, code] : {std::pair{ReplyStatus::error, 404}, {ReplyStatus::fatal, 500}}) {
+    TestJob job(retried(plain(5).never_on({400, 404})), GetParam());
+    job.run();
+    job.deliver_local(TestJob::answer(job.claim(1), status, code));
+    job.run();
+    EXPECT_EQ(job.state.job.status, JobStatus::failed) << code;
+  }
+}
+
+TEST_P(Retries, no_try_begins_after_the_time_that_is_allowed) {
+  TestJob job(retried(plain(100).first_delay(10s).growth(1).within(25s).when_exhausted(WhenExhausted::fail)), GetParam());
+  job.run();
+  for (int tries = 0; job.state.job.status == JobStatus::running; ++tries) {
+    ASSERT_LT(tries, 5);
+    fail(job);
+    job.now += 10'000'000;
+  }
+  EXPECT_EQ(job.state.job.status, JobStatus::failed);
+}
+
+TEST_P(Retries, an_answer_of_an_earlier_try_changes_nothing) {
+  TestJob job(retried(plain(3)), GetParam());
+  job.run();
+  const WorkItem first = job.claim(1);
+  job.deliver_local(TestJob::answer(first, ReplyStatus::error, 500));
+  job.run();
+  job.claim(1);
+  job.deliver_local(TestJob::answer(first, ReplyStatus::success));
+  job.deliver_local(TestJob::answer(first, ReplyStatus::error, 500));
+  EXPECT_EQ(job.run(), 0);
+  EXPECT_EQ(job.state.find_work(ActivitySeq(1))->life.failures, 1u);
+}
+
+TEST_P(Retries, an_error_that_came_through_the_store_is_decided_by_the_job) {
+  TestJob job(retried(plain(2)), GetParam());
+  job.run();
+  job.deliver_remote(TestJob::answer(job.claim(1), ReplyStatus::error, 500));
+  job.run();
+  EXPECT_TRUE(job.inbox.empty());
+  EXPECT_EQ(job.state.find_work(ActivitySeq(1))->life.failures, 1u);
+  job.deliver_remote(TestJob::answer(job.claim(1), ReplyStatus::error, 500));
+  job.run();
+  EXPECT_EQ(job.state.job.status, JobStatus::parked);
+  EXPECT_TRUE(job.inbox.empty());
+}
+
+TEST_P(Retries, a_crash_before_the_stored_error_was_served_loses_nothing) {
+  TestJob job(retried(plain(2)), GetParam());
+  job.run();
+  job.deliver_remote(TestJob::answer(job.claim(1), ReplyStatus::error, 500));
+  job.crash();
+  job.run();
+  EXPECT_EQ(job.state.find_work(ActivitySeq(1))->life.failures, 1u);
+  EXPECT_TRUE(job.inbox.empty());
+}
+
+TEST(retry_policy, mistakes_are_named) {
+  const auto refused = [](Retry retry) {
+    const auto built = GraphBuilder("g").trigger("t").worker("w", "x").after("t").retry(std::move(retry)).build();
+    return built ? std::string("built") : built.error().detail;
+  };
+  EXPECT_NE(refused(Retry().attempts(0)).find("activity w: attempts"), std::string::npos);
+  EXPECT_NE(refused(Retry().growth(0.5)).find("growth"), std::string::npos);
+  EXPECT_NE(refused(Retry().jitter(1.5)).find("jitter"), std::string::npos);
+  EXPECT_NE(refused(Retry().first_delay(-1s)).find("first_delay"), std::string::npos);
+  const auto misplaced = GraphBuilder("g").retry(Retry()).trigger("t").build();
+  ASSERT_FALSE(misplaced);
+  EXPECT_NE(misplaced.error().detail.find("belong after the worker()"), std::string::npos);
+}
+
+TEST(retry_policy, is_part_of_what_a_graph_is) {
+  EXPECT_EQ(retried(plain(3)).fingerprint(), retried(plain(3)).fingerprint());
+  EXPECT_NE(retried(plain(3)).fingerprint(), retried(plain(4)).fingerprint());
+  EXPECT_NE(retried(plain(3)).fingerprint(), one_worker().fingerprint());
+}
+
+}  // namespace
+
+}  // namespace pawl::core

@@ -1,0 +1,56 @@
+#include "runtime/due_table.h"
+
+#include <iterator>
+
+#include "base/limits.h"
+
+namespace pawl::runtime {
+
+void DueTable::forget_horizon() {
+  entries_.clear();  // all in the store: what is read again has no gap
+  horizon_.reset();
+  complete_ = false;
+}
+
+void DueTable::add_page(const std::vector<store::Due>& page, std::size_t rows_asked) {
+  entries_.insert(page.begin(), page.end());
+  if (!page.empty()) horizon_ = page.back();
+  complete_ = page.size() < rows_asked;
+  trim();
+}
+
+void DueTable::add(const store::Due& due) {
+  const bool will_be_read = !complete_ && (!horizon_ || *horizon_ < due);
+  if (will_be_read) return;
+  entries_.insert(due);
+  trim();
+}
+
+void DueTable::trim() {
+  while (entries_.size() > entries_max_) {
+    entries_.erase(std::prev(entries_.end()));
+    horizon_ = *entries_.rbegin();
+    complete_ = false;
+  }
+}
+
+void DueTable::remind(const store::Due& due) {
+  reminders_.insert(due);
+  // The latest go: they are found again whenever the list is read from its beginning.
+  if (reminders_.size() > limits::due_reminders_max) reminders_.erase(std::prev(reminders_.end()));
+}
+
+std::optional<Instant> DueTable::next() const {
+  std::optional<Instant> next;
+  for (const auto* list : {&entries_, &reminders_})
+    if (!list->empty() && (!next || list->begin()->at < *next)) next = list->begin()->at;
+  return next;
+}
+
+std::optional<store::Due> DueTable::take(Instant now) {
+  for (auto* list : {&entries_, &reminders_})
+    if (!list->empty() && list->begin()->at <= now) return list->extract(list->begin()).value();
+  return std::nullopt;
+}
+
+}  // namespace pawl::runtime

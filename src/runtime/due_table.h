@@ -1,0 +1,50 @@
+// DueTable: what the clock sets going next in one lane. The soonest stand in memory; that there are more is
+// known by a horizon, beyond which the store is asked when it is their turn. A million timers cost no more than
+// a thousand. Not thread-safe: the engine owns it.
+//
+// An entry only says "look there now": what it was about may be over, or later, when its time comes.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+class DueTable {
+ public:
+  DueTable(Instant since, std::size_t entries_max) : since_(since), entries_max_(entries_max) {}
+
+  // When the lane was taken. What was due before may have been tried by an owner that is gone.
+  Instant since() const { return since_; }
+
+  // Others may have written: read the store from the beginning again.
+  void forget_horizon();
+  bool wants_page() const { return !complete_ && entries_.empty(); }
+  // Where the next page begins.
+  const std::optional<store::Due>& horizon() const { return horizon_; }
+  void add_page(const std::vector<store::Due>& page, std::size_t rows_asked);
+  // Just committed, so the store has it as well.
+  void add(const store::Due& due);
+  // Not in the store's list: what is listed there of this item has had its turn, and there is a later one.
+  void remind(const store::Due& due);
+
+  std::optional<Instant> next() const;
+  // The next one whose time has come.
+  std::optional<store::Due> take(Instant now);
+
+ private:
+  void trim();
+
+  Instant since_;
+  std::size_t entries_max_;
+  std::set<store::Due> entries_;
+  std::set<store::Due> reminders_;
+  std::optional<store::Due> horizon_;  // what the store has up to here was read
+  bool complete_ = false;              // beyond the horizon the store has nothing that was not added
+};
+
+}  // namespace pawl::runtime

@@ -11,7 +11,7 @@ inline constexpr std::size_t name_bytes_max = 200;
 inline constexpr std::size_t payload_bytes_max = 4u << 20;     // input or output of one activity
 inline constexpr std::size_t reason_bytes_max = 4u << 10;      // why a job failed or was parked
 inline constexpr std::size_t failure_bytes_max = 1u << 10;     // what is kept of a failed try's error
-inline constexpr std::uint32_t graph_activities_max = 10'000;
+inline constexpr std::uint32_t graph_activities_max = 20'000;
 inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever
 inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a suspect is entered alone
 inline constexpr std::uint32_t attempts_max = 1'000'000;        // tries of a retry policy
@@ -32,6 +32,7 @@ inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
 inline constexpr std::size_t recovery_page_rows = 4096;
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
+inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item
 inline constexpr std::chrono::hours start_key_keep{24};        // a removed job's id stays taken this long
 
 }  // namespace pawl::limits

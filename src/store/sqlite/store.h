@@ -34,6 +34,8 @@ struct Options {
   std::chrono::milliseconds busy_wait = limits::busy_wait;
   std::uint32_t page_bytes = limits::page_bytes;  // of a new file
   int checkpoint_pages = limits::checkpoint_pages;
+  int cache_kib = limits::cache_kib;  // of the writer
+  int reader_cache_kib = limits::reader_cache_kib;  // of each reader
   std::string vfs;  // none: SQLite's own; tests put faults here
 };
 

@@ -235,7 +235,7 @@ TEST(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) 
   }
 }
 
-// Runs `jobs` jobs in a child and kills it after `after`; the acknowledged ids come back through a pipe.
+// Submits jobs in a child and kills it `after` the first was acknowledged; the acknowledged ids come back.
 std::set<std::string> run_and_kill(const std::string& file, int round, std::chrono::microseconds after) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
@@ -278,20 +278,22 @@ TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
   const std::string file = folder / "pawl.db";
   constexpr int rounds = 12;
   std::set<std::string> acknowledged;
+  int interrupted = 0;
   std::uint64_t random = 20261;
   for (int round = 0; round < rounds; ++round) {
     random = random * 6364136223846793005ULL + 1442695040888963407ULL;
     const auto ids = run_and_kill(file, round, std::chrono::microseconds((random >> 33) % 60'000));
     ASSERT_FALSE(ids.empty()) << "round " << round << ": the child did nothing";
     acknowledged.insert(ids.begin(), ids.end());
+    const auto left = open(file);  // not started: it only looks
+    ASSERT_NE(left, nullptr);
+    const auto running = left->list({.status = JobStatus::running, .rows_max = 100'000});
+    ASSERT_TRUE(running.ok());
+    if (!running->empty()) ++interrupted;
   }
   const auto runtime = open(file);
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->start().ok());
-  int left_open = 0;
-  const auto before = runtime->list({.status = JobStatus::running, .rows_max = 100'000});
-  ASSERT_TRUE(before.ok());
-  left_open = static_cast<int>(before->size());
   const std::string results[] = {"book,charged,shipped", "no money,refunded", "", "twice,charged,shipped"};
   for (const std::string& id : acknowledged) {
     const auto found = runtime->find(id);
@@ -314,8 +316,8 @@ TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
       }
     }
   }
-  EXPECT_GT(acknowledged.size(), 12u);
-  std::printf("  %d kills, %zu jobs acknowledged, %d of them open at the last start\n", rounds, acknowledged.size(), left_open);
+  EXPECT_GT(interrupted, rounds / 2) << "a kill that meets no job proves nothing";
+  std::printf("  %d kills, %d of them with jobs open, %zu jobs acknowledged\n", rounds, interrupted, acknowledged.size());
 }
 
 }  // namespace

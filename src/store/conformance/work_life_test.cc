@@ -68,7 +68,7 @@ TEST_P(WorkLives, every_field_of_an_item_comes_back_as_it_was) {
 
 TEST_P(WorkLives, a_claim_starts_the_clocks_of_the_run_and_ends_those_of_the_wait) {
   core::WorkItem waits = timed();
-  waits.visible_at = in(-1);
+  waits.visible_at = clock_.now() - Duration(1);
   waits.life.queue_by = in(50);
   const RunId run = submit("a");
   enqueue_item(run, waits);

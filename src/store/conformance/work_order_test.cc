@@ -81,7 +81,7 @@ TEST_P(WorkOrder, held_items_are_handed_to_nobody_until_they_are_given_free) {
   const RunId run = submit("a");
   const RunId other = submit("b");
   put(run, 0);
-  put(run, 0, clock_.now() - seconds(1));
+  put(run, 0, clock_.now() - Duration(1));
   const core::WorkItem leased = claim(1).at(0);
   put(other, 0);
   ASSERT_EQ(hold(run, true), OutcomeKind::committed);

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/jobs.h"
+#include "jobs.h"
 #include "pawl/pawl.h"
 
 namespace {

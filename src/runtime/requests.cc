@@ -157,15 +157,20 @@ Status Requests::settle(RunId run, const std::string& activity, const std::strin
     return wrong_state(*job, status, "there is nothing left to settle");
   const auto graph = graphs_.find(state.job.graph);
   for (const core::Activity& candidate : state.activities()) {
-    if (name_in(graph.get(), candidate.node).raw() != activity || candidate.at.text() != address) continue;
+    if (name_in(graph.get(), candidate.node).raw() != activity) continue;
+    // Without an address the first instance that is unknown is meant.
+    const bool meant = address.empty() ? effect_of(state, candidate) == Effect::unknown : candidate.at.text() == address;
+    if (!meant) continue;
     const Effect effect = effect_of(state, candidate);
     if (effect == Effect::unknown) return deliver(run, verdict_of(candidate.seq, finding));
     return Error{ErrorCode::invalid,
                  format("activity {} at {} of job {} is {}, not unknown: there is nothing to settle", activity, address,
                         state.job.id.raw(), name_of(effect))};
   }
-  return Error{ErrorCode::not_found, format("job {} has no activity {} at {}; what is unknown there: {}",
-                                            state.job.id.raw(), activity, address, unknown_ones(state, graph.get()))};
+  return Error{ErrorCode::not_found,
+               format("job {} has no {} {}{}; what is unknown there: {}", state.job.id.raw(),
+                      address.empty() ? "unknown activity" : "activity", activity, address.empty() ? "" : " at " + address,
+                      unknown_ones(state, graph.get()))};
 }
 
 Status Requests::remove(RunId run, Duration keep_id) {

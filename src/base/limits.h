@@ -34,5 +34,12 @@ inline constexpr std::size_t due_page_rows = 1024;             // read of what t
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item
 inline constexpr std::chrono::hours start_key_keep{24};        // a removed job's id stays taken this long
+inline constexpr std::size_t duplex_in_flight_max = 256;       // messages of duplex jobs under way at once
+inline constexpr std::uint32_t duplex_deliveries_max = 10;     // of one message; then its job is parked
+inline constexpr std::chrono::seconds duplex_lease{30};        // of a message in an engine's hands
+inline constexpr std::chrono::hours duplex_work_lease{24};     // of a request with a local worker
+inline constexpr std::chrono::milliseconds duplex_early_delay_min{1};    // until a message that came too early is tried
+inline constexpr std::chrono::milliseconds duplex_early_delay_max{1000};  // again; doubled each time
+inline constexpr std::chrono::milliseconds duplex_unread_delay{1000};     // likewise, when its graph or its job cannot be read
 
 }  // namespace pawl::limits

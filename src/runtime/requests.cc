@@ -14,21 +14,6 @@ namespace {
 
 using core::JobStatus;
 
-// The state that the job is in once it has heard what waits in its inbox: a request that is durable counts,
-// though the owner may not have carried it out yet.
-JobStatus status_to_come(const store::StoredJob& job) {
-  JobStatus status = job.state.job.status;
-  for (const core::InboxMessage& waiting : job.inbox) {
-    const core::Body& body = waiting.message.body;
-    if (core::is_closed(status)) break;
-    if (std::holds_alternative<core::Interrupt>(body)) status = JobStatus::interrupted;
-    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running) status = JobStatus::paused;
-    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused) status = JobStatus::running;
-    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked) status = JobStatus::running;
-  }
-  return status;
-}
-
 Error wrong_state(const store::StoredJob& job, JobStatus status, std::string_view advice) {
   const core::JobRow& row = job.state.job;
   const bool says_why = row.status == status && !row.reason.empty();
@@ -86,6 +71,19 @@ std::string unknown_ones(const core::JobState& state, const Graph* graph) {
 }
 
 }  // namespace
+
+core::JobStatus status_to_come(const store::StoredJob& job) {
+  JobStatus status = job.state.job.status;
+  for (const core::InboxMessage& waiting : job.inbox) {
+    const core::Body& body = waiting.message.body;
+    if (core::is_closed(status)) break;
+    if (std::holds_alternative<core::Interrupt>(body)) status = JobStatus::interrupted;
+    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running) status = JobStatus::paused;
+    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused) status = JobStatus::running;
+    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked) status = JobStatus::running;
+  }
+  return status;
+}
 
 Requests::Requests(store::Store& store, const GraphCatalog& graphs, std::uint64_t seed, Commit commit)
     : store_(store), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}

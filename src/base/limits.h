@@ -17,6 +17,7 @@ inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a
 inline constexpr std::uint32_t attempts_max = 1'000'000;        // tries of a retry policy
 inline constexpr std::int32_t priority_max = 1'000'000;
 inline constexpr std::chrono::hours duration_max{24 * 365 * 100};
+inline constexpr std::size_t paused_topics_max = 4096;
 inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;
 inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits

@@ -18,6 +18,20 @@ Status check_payload(std::string_view what, const Payload& payload) {
   return check_size(what, payload.size(), limits::payload_bytes_max);
 }
 
+Status check_reason(const std::string& reason) {
+  return check_size("the reason", reason.size(), limits::reason_bytes_max);
+}
+
+Status check_life(const core::WorkLife& life) {
+  auto checked = check_size("the failure", life.failure.size(), limits::failure_bytes_max);
+  return checked ? check_payload("the progress", life.progress) : checked;
+}
+
+Status check_work(const core::WorkItem& item) {
+  auto checked = check_payload("the input", item.input);
+  return checked ? check_life(item.life) : checked;
+}
+
 Status check_body(const core::Body& body) {
   return std::visit(
       Overloaded{
@@ -27,6 +41,12 @@ Status check_body(const core::Body& body) {
           [](const core::Register&) { return Status{}; },
           [](const core::Signal& m) { return check_payload("the signal", m.data); },
           [](const core::Resume& m) { return check_payload("the signal", m.data); },
+          [](const core::NoAnswer&) { return Status{}; },
+          [](const core::Interrupt& m) { return check_reason(m.reason); },
+          [](const core::Pause& m) { return check_reason(m.reason); },
+          [](const core::Proceed&) { return Status{}; },
+          [](const core::Redrive&) { return Status{}; },
+          [](const core::Verdict& m) { return check_payload("the verdict", m.data); },
       },
       body);
 }
@@ -36,7 +56,8 @@ Status check_write(const core::Write& write) {
       Overloaded{
           [](const core::PutActivity& w) { return check_payload("the output", w.after.output); },
           [](const core::PutMessage& w) { return check_body(w.message.body); },
-          [](const core::PutWork& w) { return check_payload("the input", w.item.input); },
+          [](const core::PutWork& w) { return check_work(w.item); },
+          [](const core::ChangeWork& w) { return check_life(w.life); },
           [](const core::Send& w) { return check_body(w.envelope.message.body); },
           [](const core::PutEntry& w) {
             const auto* signal = std::get_if<core::Signal>(&w.entry.what);
@@ -48,6 +69,7 @@ Status check_write(const core::Write& write) {
           [](const core::DropWork&) { return Status{}; },
           [](const core::Sweep&) { return Status{}; },
           [](const core::DropEntry&) { return Status{}; },
+          [](const core::HoldWork&) { return Status{}; },
       },
       write);
 }
@@ -59,7 +81,7 @@ Status check_bundle(const core::Bundle& bundle) {
       if (!checked) return checked;
     }
     if (head->reason) {
-      auto checked = check_size("the reason", head->reason->size(), limits::reason_bytes_max);
+      auto checked = check_reason(*head->reason);
       if (!checked) return checked;
     }
   }
@@ -70,16 +92,26 @@ Status check_bundle(const core::Bundle& bundle) {
   return {};
 }
 
+Status check_submit(const Submit& submit) {
+  if (submit.priority > limits::priority_max || submit.priority < -limits::priority_max)
+    return Error{ErrorCode::over_limit, format("a priority is between {} and {}, not {}", -limits::priority_max,
+                                               limits::priority_max, submit.priority)};
+  if (submit.keep && (*submit.keep < Duration(0) || *submit.keep > limits::duration_max))
+    return Error{ErrorCode::over_limit, "a job is kept for a time between 0 and 100 years"};
+  return check_payload("the input", submit.input);
+}
+
 }  // namespace
 
 Status check_limits(const Operation& operation) {
   if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return check_bundle(*bundle);
-  if (const auto* submit = std::get_if<Submit>(&operation))
-    return check_payload("the input", submit->input);
+  if (const auto* submit = std::get_if<Submit>(&operation)) return check_submit(*submit);
   if (const auto* deliver = std::get_if<Deliver>(&operation))
     return check_body(deliver->envelope.message.body);
   if (const auto* respond = std::get_if<Respond>(&operation))
     return check_body(respond->message.body);
+  if (const auto* extend = std::get_if<ExtendWork>(&operation))
+    return extend->progress ? check_payload("the progress", *extend->progress) : Status{};
   return {};  // the others carry no payload
 }
 

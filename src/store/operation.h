@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -61,6 +62,12 @@ struct Submit {
   std::optional<Duration> keep;  // how long it stays once closed; none: for ever
   std::int32_t priority = 0;
 };
+
+// What a run hears when another one takes its id over.
+inline core::Message replaced_message(RunId by) {
+  return {core::Guid::of_run(by).derive(core::Guid::Purpose::replaced, 0),
+          core::Interrupt{410, "replaced by a new run of the same id"}};
+}
 
 // Takes away everything of a closed job whose completion tasks ran, but its start key, which stays until
 // `key_until` so that a late duplicate of its submit is still recognised (0: it goes too). Conflict while the
@@ -137,6 +144,8 @@ struct ReleaseWork {
 // A remote worker's answer: the message goes to the job's inbox; a success takes the work item with it. An
 // error leaves it, out of everybody's reach, for the job to decide whether it is tried again.
 struct Respond {
+  // The lease of an item that such an error left: nobody claims it, extends it or gives it back.
+  static constexpr Instant until_decided = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
   RunId run{0};
   core::ActivitySeq activity{0};
   core::WorkToken token{0};

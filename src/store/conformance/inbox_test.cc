@@ -96,6 +96,12 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
       core::Register{RunId(~std::uint64_t{0} >> 1), core::ActivitySeq(9)},
       core::Signal{"signal"},
       core::Resume{core::ActivitySeq(4), core::Guid{~std::uint64_t{0}, 1}, "data"},
+      core::NoAnswer{core::ActivitySeq(5), core::WorkToken(1), core::NoAnswer::Why::lost},
+      core::Interrupt{-410, "why"},
+      core::Pause{"why"},
+      core::Proceed{},
+      core::Redrive{},
+      core::Verdict{core::ActivitySeq(6), core::Verdict::Kind::retry, -1, "data"},
   };
   ASSERT_EQ(bodies.size(), std::variant_size_v<core::Body>);
   for (std::size_t i = 0; i < bodies.size(); ++i)

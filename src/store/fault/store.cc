@@ -172,6 +172,19 @@ Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t
   if (read_fails()) return refused();
   return inner_.read_outbox(lane, rows_max);
 }
+Result<std::vector<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
+                                         std::size_t rows_max) {
+  if (read_fails()) return refused();
+  return inner_.read_due(lane, after, rows_max);
+}
+Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
+  if (read_fails()) return refused();
+  return inner_.read_message(run, guid);
+}
+Result<std::vector<Topic>> Store::read_paused_topics() {
+  if (read_fails()) return refused();
+  return inner_.read_paused_topics();
+}
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   if (read_fails()) return refused();
   return inner_.list_jobs(query);

@@ -15,6 +15,7 @@ struct DumpedJob {
   std::vector<core::MessageRecord> records;  // by guid
   std::vector<core::WorkItem> work;          // by activity
   std::vector<core::InboxMessage> inbox;     // by arrival
+  std::vector<core::InboxMessage> timers;    // by due time
   friend bool operator==(const DumpedJob&, const DumpedJob&) = default;
 };
 struct DumpedMailbox {
@@ -26,6 +27,13 @@ struct DumpedOutboxRow {
   std::uint64_t seq = 0;
   core::Envelope envelope;
   friend bool operator==(const DumpedOutboxRow&, const DumpedOutboxRow&) = default;
+};
+struct DumpedKey {
+  Namespace name_space{""};
+  JobId id{""};
+  RunId run{0};
+  Instant expires_at;  // 0: as long as its job
+  friend bool operator==(const DumpedKey&, const DumpedKey&) = default;
 };
 struct DumpedLane {
   core::LaneId lane{0};
@@ -40,6 +48,8 @@ struct Dump {
   std::vector<DumpedJob> jobs;           // by run
   std::vector<DumpedMailbox> mailboxes;  // by run
   std::vector<DumpedLane> lanes;         // by lane
+  std::vector<DumpedKey> keys;           // by name
+  std::vector<Topic> paused;             // by name
   friend bool operator==(const Dump&, const Dump&) = default;
 };
 

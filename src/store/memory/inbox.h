@@ -1,4 +1,5 @@
-// Inbox: the messages of one entity that are not consumed yet, in order of arrival, each guid once.
+// Inbox: the messages of one entity that are not consumed yet, in order of arrival, and its timers by their
+// time; each guid once over both.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,13 @@ namespace pawl::store::memory {
 
 class Inbox {
  public:
-  bool empty() const { return messages_.empty(); }
-  bool has(const core::Guid& guid) const { return places_.contains(guid); }
+  bool empty() const { return messages_.empty(); }  // but for timers: those wait for the clock
+  bool has(const core::Guid& guid) const { return find(guid) != nullptr; }
   const core::InboxMessage* find(const core::Guid& guid) const;
   std::vector<core::InboxMessage> in_order() const;
+  std::vector<core::InboxMessage> timers() const;
 
-  bool put(core::Message message);  // false: it waits here already
+  bool put(core::Message message, Instant due = {});  // false: it waits here already
   void count_redelivery(const core::Guid& guid);
   void drop(const core::Guid& guid);
   void drop_all_but(const std::optional<core::Guid>& keep);
@@ -28,6 +30,7 @@ class Inbox {
   std::uint64_t next_place_ = 0;
   std::map<std::uint64_t, core::InboxMessage> messages_;
   std::unordered_map<core::Guid, std::uint64_t> places_;
+  std::unordered_map<core::Guid, core::InboxMessage> timers_;
 };
 
 }  // namespace pawl::store::memory

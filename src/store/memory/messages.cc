@@ -1,34 +1,9 @@
-// Submit, inboxes, mailboxes and the outbox.
+// Inboxes, mailboxes and the outbox.
 #include "base/format.h"
-#include "base/seeded_bug.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 
 namespace pawl::store::memory {
-
-Outcome Store::run(const Submit& submit) {
-  auto key = std::make_pair(seeded(SeededBug::tenant_filter_missing) ? Namespace("") : submit.name_space, submit.id);
-  const auto taken = start_keys_.find(key);
-  if (taken != start_keys_.end()) {
-    Outcome outcome = answer(OutcomeKind::exists);
-    outcome.run = taken->second;
-    return outcome;
-  }
-  if (find_lane(submit.lane) == nullptr)
-    return rejected(format("there is no lane {}", submit.lane.raw()));
-  Outcome outcome = committed();
-  outcome.run = next_run(submit.lane);
-  Job& job = jobs_[outcome.run];
-  job.state.job.run = outcome.run;
-  job.state.job.name_space = submit.name_space;
-  job.state.job.id = submit.id;
-  job.state.job.graph = submit.graph;
-  job.state.job.created_at = submit.at;
-  job.inbox.put(core::start_message(outcome.run, submit.input));
-  note_waiting(outcome.run, job.inbox);
-  start_keys_.emplace(std::move(key), outcome.run);
-  return outcome;
-}
 
 // A closed job takes nothing: whatever is late changes nothing.
 Outcome Store::insert(Job& job, const core::Message& message) {

@@ -24,14 +24,14 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
   const std::lock_guard lock(mutex_);
   const auto found = start_keys_.find({name_space, id});
   if (found == start_keys_.end()) return std::optional<RunId>();
-  return std::optional<RunId>(found->second);
+  return std::optional<RunId>(found->second.run);
 }
 
 Result<std::optional<StoredJob>> Store::read_job(RunId run) {
   const std::lock_guard lock(mutex_);
   const Job* job = find_job(run);
   if (job == nullptr) return std::optional<StoredJob>();
-  return std::optional<StoredJob>(StoredJob{job->state, job->inbox.in_order()});
+  return std::optional<StoredJob>(StoredJob{job->state, job->inbox.in_order(), job->inbox.timers()});
 }
 
 Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
@@ -82,6 +82,32 @@ Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t
   return rows;
 }
 
+Result<std::vector<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
+                                         std::size_t rows_max) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Due> rows = due_.after(lane, after, rows_max);
+  const std::vector<Due> work = queue_.due().after(lane, after, rows_max);
+  const auto middle = rows.insert(rows.end(), work.begin(), work.end());
+  std::inplace_merge(rows.begin(), middle, rows.end());
+  if (rows.size() > rows_max) rows.resize(rows_max);
+  return rows;
+}
+
+Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
+  const std::lock_guard lock(mutex_);
+  const Job* job = find_job(run);
+  const auto mailbox = mailboxes_.find(run);
+  const core::InboxMessage* found = job != nullptr                  ? job->inbox.find(guid)
+                                    : mailbox != mailboxes_.end() ? mailbox->second.inbox.find(guid)
+                                                                    : nullptr;
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+Result<std::vector<Topic>> Store::read_paused_topics() {
+  const std::lock_guard lock(mutex_);
+  return std::vector<Topic>(paused_.begin(), paused_.end());
+}
+
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<core::JobRow> rows;
@@ -97,7 +123,7 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
 
 namespace {
 
-DumpedJob dumped(const core::JobState& state, std::vector<core::InboxMessage> inbox) {
+DumpedJob dumped(const core::JobState& state, const Inbox& inbox) {
   DumpedJob out;
   out.job = state.job;
   out.activities.assign(state.activities().begin(), state.activities().end());
@@ -107,7 +133,8 @@ DumpedJob dumped(const core::JobState& state, std::vector<core::InboxMessage> in
             [](const auto& a, const auto& b) { return a.guid < b.guid; });
   std::sort(out.work.begin(), out.work.end(),
             [](const auto& a, const auto& b) { return a.activity < b.activity; });
-  out.inbox = std::move(inbox);
+  out.inbox = inbox.in_order();
+  out.timers = inbox.timers();
   return out;
 }
 
@@ -116,7 +143,7 @@ DumpedJob dumped(const core::JobState& state, std::vector<core::InboxMessage> in
 Dump Store::dump() const {
   const std::lock_guard lock(mutex_);
   Dump all;
-  for (const auto& [run, job] : jobs_) all.jobs.push_back(dumped(job.state, job.inbox.in_order()));
+  for (const auto& [run, job] : jobs_) all.jobs.push_back(dumped(job.state, job.inbox));
   for (const auto& [run, mailbox] : mailboxes_)
     all.mailboxes.push_back({mailbox.state, mailbox.inbox.in_order()});
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -130,6 +157,8 @@ Dump Store::dump() const {
     for (const OutboxRow& row : lane.outbox) out.outbox.push_back({row.seq, row.envelope});
     all.lanes.push_back(std::move(out));
   }
+  for (const auto& [name, key] : start_keys_) all.keys.push_back({name.first, name.second, key.run, key.expires_at});
+  all.paused.assign(paused_.begin(), paused_.end());
   return all;
 }
 

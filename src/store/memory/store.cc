@@ -1,5 +1,5 @@
-// The group, and bundles. lanes.cc, messages.cc and work.cc hold the other operations, reads.cc the
-// reads.
+// The group, and bundles. jobs.cc, lanes.cc, messages.cc and work.cc hold the other operations, reads.cc
+// the reads.
 #include "store/memory/store.h"
 
 #include "base/format.h"
@@ -20,6 +20,9 @@ Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), i
   mailbox_keys_ = other.mailbox_keys_;
   waiting_ = other.waiting_;
   queue_ = other.queue_;
+  expiring_ = other.expiring_;
+  due_ = other.due_;
+  paused_ = other.paused_;
 }
 
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
@@ -75,12 +78,15 @@ std::optional<Outcome> check_rev(core::Rev rev, core::BundleId last, const core:
 
 // Others may claim an item between two bundles, so a moved token is a race and not a mistake.
 std::optional<Outcome> check_tokens(const core::JobState& state, const core::Bundle& bundle) {
+  const auto is_stale = [&](core::ActivitySeq activity, core::WorkToken token) {
+    const core::WorkItem* item = state.find_work(activity);
+    return item == nullptr || item->token != token;
+  };
   for (const core::Write& write : bundle.writes) {
     const auto* drop = std::get_if<core::DropWork>(&write);
-    if (drop == nullptr) continue;
-    const core::WorkItem* item = state.find_work(drop->activity);
-    if (item == nullptr || item->token != drop->token)
-      return conflict(format("work item {} is no longer held by this token", drop->activity.raw()));
+    if (drop != nullptr && is_stale(drop->activity, drop->token)) return stale_item(drop->activity);
+    const auto* change = std::get_if<core::ChangeWork>(&write);
+    if (change != nullptr && is_stale(change->activity, change->token)) return stale_item(change->activity);
   }
   return std::nullopt;
 }
@@ -120,8 +126,10 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   const auto counted = check_redeliveries(job.inbox, bundle);
   if (!counted) return rejected(counted.error().detail);
 
-  apply_queue(bundle);
+  due_.drop(due_removal(job.state.job.remove_at, bundle.entity));
   core::apply(job.state, bundle);
+  due_.put(due_removal(job.state.job.remove_at, bundle.entity));
+  apply_queue(job.state, bundle);
   apply_inbox(bundle.entity, job.inbox, bundle);
   apply_outbox(bundle);
   return committed();
@@ -143,15 +151,30 @@ Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
 void Store::apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutMessage>(&write))
-      inbox.put(put->message);
+      put_timer(run, inbox, put->message, put->due);
     else if (const auto* count = std::get_if<core::CountRedelivery>(&write))
       inbox.count_redelivery(count->guid);
-    else if (const auto* consume = std::get_if<core::Consume>(&write))
+    else if (const auto* consume = std::get_if<core::Consume>(&write)) {
+      const core::InboxMessage* known = inbox.find(consume->guid);
+      if (known != nullptr) due_.drop(due_message(known->due, run, consume->guid));
       inbox.drop(consume->guid);
-    else if (const auto* sweep = std::get_if<core::Sweep>(&write))
+    } else if (const auto* sweep = std::get_if<core::Sweep>(&write)) {
+      drop_timers(run, inbox, sweep->keep);
       inbox.drop_all_but(sweep->keep);
+    }
   }
   note_waiting(run, inbox);
+}
+
+// A timer, or, due at once, an ordinary message.
+void Store::put_timer(RunId run, Inbox& inbox, core::Message message, Instant due) {
+  const core::Guid guid = message.guid;
+  if (inbox.put(std::move(message), due)) due_.put(due_message(due, run, guid));
+}
+
+void Store::drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep) {
+  for (const core::InboxMessage& timer : inbox.timers())
+    if (timer.message.guid != keep) due_.drop(due_message(timer.due, run, timer.message.guid));
 }
 
 void Store::apply_outbox(const core::Bundle& bundle) {
@@ -161,7 +184,8 @@ void Store::apply_outbox(const core::Bundle& bundle) {
       lane.outbox.push_back(OutboxRow{lane.next_outbox++, send->envelope});
 }
 
-void Store::apply_queue(const core::Bundle& bundle) {
+// `state` is the one after the bundle.
+void Store::apply_queue(const core::JobState& state, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutWork>(&write)) {
       queue_.put(put->item);
@@ -173,6 +197,10 @@ void Store::apply_queue(const core::Bundle& bundle) {
       queue_.drop({bundle.entity, drop->activity});
     } else if (std::holds_alternative<core::Sweep>(write) && !seeded(SeededBug::sweep_forgets_work)) {
       queue_.drop_all_of(bundle.entity);  // also what this very bundle put before
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      if (const core::WorkItem* item = state.find_work(change->activity)) queue_.put(*item);
+    } else if (std::holds_alternative<core::HoldWork>(write)) {
+      for (const auto& [seq, item] : state.work()) queue_.put(item);
     }
   }
 }

@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "store/memory/due_list.h"
 #include "store/memory/dump.h"
 #include "store/memory/inbox.h"
 #include "store/memory/work_queue.h"
@@ -58,6 +59,10 @@ class Store final : public pawl::store::Store {
   Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                                 std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
+  Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
+                                    std::size_t rows_max) override;
+  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
+  Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
 
   Dump dump() const;
@@ -70,6 +75,10 @@ class Store final : public pawl::store::Store {
   struct Mailbox {
     core::MailboxState state;
     Inbox inbox;
+  };
+  struct StartKey {
+    RunId run{0};
+    Instant expires_at;  // 0: its job is there
   };
   struct Lane {
     core::Epoch epoch{0};
@@ -95,13 +104,20 @@ class Store final : public pawl::store::Store {
   Outcome run(const AcquireLane& acquire);
   Outcome run(const RenewLane& renew);
   Outcome run(const ReleaseLane& release);
+  Outcome run(const RemoveJob& remove);
+  Outcome run(const DropKeys& drop);
+  Outcome run(const PauseTopic& pause);
 
   Outcome run_on(Job& job, const core::Bundle& bundle);
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
   void apply_outbox(const core::Bundle& bundle);
-  void apply_queue(const core::Bundle& bundle);
+  void apply_queue(const core::JobState& state, const core::Bundle& bundle);
+  void put_timer(RunId run, Inbox& inbox, core::Message message, Instant due);
+  void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
   Outcome insert(Job& job, const core::Message& message);
+  RunId make_job(const Submit& submit);
+  void put_work(core::WorkItem item);
   RunId mailbox_for(const core::MailboxKey& key, core::LaneId lane);
 
   Lane* find_lane(core::LaneId lane);
@@ -118,10 +134,13 @@ class Store final : public pawl::store::Store {
   std::deque<Lane> lanes_;  // lane n stands at n - 1
   std::map<RunId, Job> jobs_;
   std::map<RunId, Mailbox> mailboxes_;
-  std::map<std::pair<Namespace, JobId>, RunId> start_keys_;
+  std::map<std::pair<Namespace, JobId>, StartKey> start_keys_;
   std::map<core::MailboxKey, RunId> mailbox_keys_;
   std::set<RunId> waiting_;  // entities with something in their inbox
   WorkQueue queue_;
+  std::map<std::pair<Instant, RunId>, std::pair<Namespace, JobId>> expiring_;  // keys whose job is gone
+  DueList due_;  // all but the work items, which the queue has
+  std::set<Topic> paused_;
 };
 
 }  // namespace pawl::store::memory

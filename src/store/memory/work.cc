@@ -1,17 +1,13 @@
 // The work queue: conditional writes on one work item, never on its job's row.
-#include "base/format.h"
+#include "base/limits.h"
 #include "base/seeded_bug.h"
-#include "core/work_token.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
+#include "store/rules.h"
 
 namespace pawl::store::memory {
 
 namespace {
-
-Outcome stale(core::ActivitySeq activity) {
-  return conflict(format("work item {} is no longer held by this token", activity.raw()));
-}
 
 bool held_by(const core::WorkItem* item, core::WorkToken token) {
   if (item != nullptr && seeded(SeededBug::stale_worker_accepted)) return true;
@@ -20,20 +16,23 @@ bool held_by(const core::WorkItem* item, core::WorkToken token) {
 
 }  // namespace
 
+void Store::put_work(core::WorkItem item) {
+  queue_.put(item);
+  core::JobState& state = find_job(item.run)->state;
+  state.put(std::move(item));
+}
+
 Outcome Store::run(const ClaimWork& claim) {
   const Instant now = clock_.now();
+  std::vector<Topic> topics;
+  for (const Topic& topic : claim.topics)
+    if (!paused_.contains(topic)) topics.push_back(topic);
   Outcome outcome = committed();
-  for (const WorkKey& key : queue_.claimable(claim.topics, claim.items_max, now)) {
-    core::JobState& state = find_job(key.run)->state;
-    core::WorkItem item = *state.find_work(key.activity);
-    item.runs += 1;
-    item.token = core::token_of(item.request, item.runs);
-    item.worker = claim.worker;
-    item.epoch = core::Epoch(0);
-    item.lease_until = now + claim.lease;
+  for (const WorkKey& key : queue_.claimable(topics, claim.items_max, now)) {
+    core::WorkItem item = *find_job(key.run)->state.find_work(key.activity);
+    core::begin_run(item, claim.worker, core::Epoch(0), now + claim.lease, now);
     outcome.items.push_back(item);
-    queue_.put(item);
-    state.put(std::move(item));
+    put_work(std::move(item));
   }
   return outcome;
 }
@@ -42,42 +41,36 @@ Outcome Store::run(const ClaimItem& claim) {
   if (!owns(core::lane_of(claim.run), claim.epoch)) return fenced();
   Job* job = find_job(claim.run);
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(claim.activity);
-  if (known == nullptr || known->token != claim.before) return stale(claim.activity);
+  if (known == nullptr || known->token != claim.before) return stale_item(claim.activity);
+  if (known->held) return conflict("the job is paused or parked");
+  if (paused_.contains(known->topic)) return conflict(format("topic {} is paused", known->topic.raw()));
   core::WorkItem item = *known;
-  item.runs += 1;
-  item.token = core::token_of(item.request, item.runs);
-  item.worker = claim.worker;
-  item.epoch = claim.epoch;
-  item.lease_until = Instant();
+  core::begin_run(item, claim.worker, claim.epoch, Instant(), clock_.now());
   Outcome outcome = committed();
   outcome.items.push_back(item);
-  queue_.put(item);
-  job->state.put(std::move(item));
+  put_work(std::move(item));
   return outcome;
 }
 
 Outcome Store::run(const ExtendWork& extend) {
   Job* job = find_job(extend.run);
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(extend.activity);
-  if (!held_by(known, extend.token)) return stale(extend.activity);
+  if (!held_by(known, extend.token) || awaits_decision(*known)) return stale_item(extend.activity);
   core::WorkItem item = *known;
-  item.lease_until = clock_.now() + extend.lease;
-  queue_.put(item);
-  job->state.put(std::move(item));
-  return committed();
+  store::extend(item, extend, clock_.now());
+  Outcome outcome = committed();
+  outcome.items.push_back(item);
+  put_work(std::move(item));
+  return outcome;
 }
 
 Outcome Store::run(const ReleaseWork& release) {
   Job* job = find_job(release.run);
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(release.activity);
-  if (!held_by(known, release.token)) return stale(release.activity);
+  if (!held_by(known, release.token) || awaits_decision(*known)) return stale_item(release.activity);
   core::WorkItem item = *known;
-  item.token = core::WorkToken(0);
-  item.worker.clear();
-  item.epoch = core::Epoch(0);
-  item.lease_until = Instant();
-  queue_.put(item);
-  job->state.put(std::move(item));
+  core::release(item, clock_.now());
+  put_work(std::move(item));
   return committed();
 }
 
@@ -86,16 +79,33 @@ Outcome Store::run(const Respond& respond) {
   if (response == nullptr || response->activity != respond.activity)
     return rejected("the message is no answer to this work item");
   Job* job = find_job(respond.run);
-  if (job == nullptr) return stale(respond.activity);
-  const core::WorkItem* item = job->state.find_work(respond.activity);
-  // A repeated answer whose first reply was lost: its item went with it.
-  if (item == nullptr && job->inbox.has(respond.message.guid)) return already_done();
-  if (!held_by(item, respond.token)) return stale(respond.activity);
-  if (response->status != core::ReplyStatus::pending) {
+  if (job == nullptr) return stale_item(respond.activity);
+  const core::WorkItem* known = job->state.find_work(respond.activity);
+  // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
+  const bool answered = known == nullptr || awaits_decision(*known);
+  if (answered && job->inbox.has(respond.message.guid)) return already_done();
+  if (answered || !held_by(known, respond.token)) return stale_item(respond.activity);
+  if (response->status == core::ReplyStatus::success) {
     queue_.drop({respond.run, respond.activity});
     job->state.drop_work(respond.activity);
+  } else if (core::is_error(response->status)) {
+    core::WorkItem item = *known;
+    await_decision(item);
+    put_work(std::move(item));
   }
   return insert(*job, respond.message);
+}
+
+Outcome Store::run(const PauseTopic& pause) {
+  if (paused_.contains(pause.topic) == pause.paused) return already_done();
+  if (!pause.paused) {
+    paused_.erase(pause.topic);
+    return committed();
+  }
+  if (paused_.size() >= limits::paused_topics_max)
+    return rejected(format("at most {} topics can be paused", limits::paused_topics_max));
+  paused_.insert(pause.topic);
+  return committed();
 }
 
 }  // namespace pawl::store::memory

@@ -4,67 +4,80 @@
 
 namespace pawl::store::memory {
 
-void WorkQueue::unlist(const WorkKey& key, const Row& row) {
+void WorkQueue::list(const Row& row) {
+  due_.put(due_work(row.wake, row.place.key.run, row.place.key.activity));
+  if (row.list == List::free) topics_[row.topic].free.insert(row.place);
+  if (row.list == List::later) topics_[row.topic].later.insert({row.from, row.place});
+}
+
+void WorkQueue::unlist(const Row& row) {
+  due_.drop(due_work(row.wake, row.place.key.run, row.place.key.activity));
   const auto waiting = topics_.find(row.topic);
-  const Place place{row.place, key};
-  waiting->second.free.erase(place);
-  waiting->second.leased.erase(Lease{row.until, place});
-  if (waiting->second.free.empty() && waiting->second.leased.empty()) topics_.erase(waiting);
+  if (waiting == topics_.end()) return;
+  waiting->second.free.erase(row.place);
+  waiting->second.later.erase({row.from, row.place});
+  if (waiting->second.empty()) topics_.erase(waiting);
 }
 
 void WorkQueue::put(const core::WorkItem& item) {
   const WorkKey key{item.run, item.activity};
   const auto [found, is_new] = rows_.try_emplace(key);
   Row& row = found->second;
-  if (is_new) {
-    row.place = next_place_++;
-  } else if (topics_.contains(row.topic)) {
-    unlist(key, row);
-  }
+  if (is_new)
+    row.place.number = next_place_++;
+  else
+    unlist(row);
   row.topic = item.topic;
-  row.free = item.token == core::WorkToken(0);
-  row.until = item.lease_until;
-  if (row.free)
-    topics_[row.topic].free.emplace(row.place, key);
-  else if (item.epoch == core::Epoch(0))
-    topics_[row.topic].leased.insert(Lease{row.until, {row.place, key}});
+  row.place.before = -std::int64_t{item.priority};
+  row.place.key = key;
+  row.wake = core::wake_of(item);
+  row.from = item.visible_at;
+  if (item.held) {
+    row.list = List::none;
+  } else if (item.token == core::WorkToken(0)) {
+    row.list = item.visible_at == Instant() ? List::free : List::later;
+  } else {
+    row.list = item.epoch == core::Epoch(0) && !item.life.at_most_once ? List::later : List::none;
+    row.from = std::max(item.lease_until, item.visible_at);
+  }
+  list(row);
 }
 
 void WorkQueue::drop(const WorkKey& key) {
   const auto found = rows_.find(key);
   if (found == rows_.end()) return;
-  if (topics_.contains(found->second.topic)) unlist(key, found->second);
+  unlist(found->second);
   rows_.erase(found);
 }
 
 void WorkQueue::drop_all_of(RunId run) {
   auto row = rows_.lower_bound({run, core::ActivitySeq(0)});
   while (row != rows_.end() && row->first.run == run) {
-    if (topics_.contains(row->second.topic)) unlist(row->first, row->second);
+    unlist(row->second);
     row = rows_.erase(row);
   }
 }
 
 std::vector<WorkKey> WorkQueue::claimable(std::span<const Topic> topics, std::size_t items_max,
                                           Instant now) const {
-  std::set<Place> oldest;  // a set: a topic named twice gives its items once
+  std::set<Place> first;  // a set: a topic named twice gives its items once
   for (const Topic& topic : topics) {
     const auto waiting = topics_.find(topic);
     if (waiting == topics_.end()) continue;
     std::size_t taken = 0;
     for (const Place& place : waiting->second.free) {
       if (taken++ == items_max) break;
-      oldest.insert(place);
+      first.insert(place);
     }
-    for (const Lease& lease : waiting->second.leased) {
-      if (lease.until > now) break;
-      oldest.insert(lease.place);
+    for (const Timed& timed : waiting->second.later) {
+      if (timed.from > now) break;
+      first.insert(timed.place);
     }
   }
   std::vector<WorkKey> keys;
-  for (const Place& place : oldest) {
+  for (const Place& place : first) {
     if (keys.size() == items_max) break;
-    keys.push_back(place.second);
+    keys.push_back(place.key);
   }
   return keys;
 }

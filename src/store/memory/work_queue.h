@@ -1,20 +1,21 @@
-// WorkQueue: which work items a remote worker may claim, oldest first. It holds keys only; the
-// items themselves stand in their job's state.
+// WorkQueue: which work items a remote worker may claim, and which the clock will move. It holds keys only;
+// the items themselves stand in their job's state.
 //
-// 1. An item keeps the place it got when it was first put, whoever claims and returns it meanwhile.
-// 2. Claimable: nobody holds it, or a remote worker's lease ran out. What the lane's owner claimed
-//    (epoch != 0) has no lease: only the lane's owner hands it out again.
+// 1. The largest priority first, then the oldest. An item keeps the place it got when it was first put, whoever
+//    claims and returns it meanwhile.
+// 2. Claimable: not held, visible, and nobody has it, or a remote worker's lease ran out and the run may be
+//    repeated. What the lane's owner claimed (epoch != 0) has no lease: only the lane's owner hands it out again.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "core/job_state.h"
+#include "store/memory/due_list.h"
 
 namespace pawl::store::memory {
 
@@ -26,36 +27,47 @@ struct WorkKey {
 
 class WorkQueue {
  public:
-  void put(const core::WorkItem& item);  // a new item, or one whose claim changed
+  void put(const core::WorkItem& item);  // a new item, or one that changed
   void drop(const WorkKey& key);
   void drop_all_of(RunId run);
 
   std::vector<WorkKey> claimable(std::span<const Topic> topics, std::size_t items_max,
                                  Instant now) const;
   std::vector<WorkKey> of_lane(core::LaneId lane, const WorkKey& after, std::size_t rows_max) const;
+  const DueList& due() const { return due_; }
 
  private:
-  using Place = std::pair<std::uint64_t, WorkKey>;
-  struct Lease {
-    Instant until;
+  struct Place {
+    std::int64_t before = 0;  // the negated priority: what goes first is smaller
+    std::uint64_t number = 0;
+    WorkKey key;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  struct Timed {  // claimable from then on
+    Instant from;
     Place place;
-    friend auto operator<=>(const Lease&, const Lease&) = default;
+    friend auto operator<=>(const Timed&, const Timed&) = default;
   };
   struct Waiting {
     std::set<Place> free;
-    std::set<Lease> leased;
+    std::set<Timed> later;  // not visible yet, or leased
+    bool empty() const { return free.empty() && later.empty(); }
   };
+  enum class List : std::uint8_t { none, free, later };
   struct Row {
-    std::uint64_t place = 0;
     Topic topic{""};
-    bool free = false;
-    Instant until;  // of a lease; meaningless while free or held by the lane's owner
+    Place place;
+    List list = List::none;
+    Instant from;  // in the later list
+    Instant wake;
   };
-  void unlist(const WorkKey& key, const Row& row);
+  void list(const Row& row);
+  void unlist(const Row& row);
 
   std::uint64_t next_place_ = 0;
   std::map<WorkKey, Row> rows_;
   std::map<Topic, Waiting> topics_;
+  DueList due_;
 };
 
 }  // namespace pawl::store::memory

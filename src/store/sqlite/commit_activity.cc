@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "core/apply.h"
+#include "store/sqlite/work_rows.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
@@ -25,6 +27,7 @@ Applied Writer::apply_rows(const core::Bundle& bundle, std::size_t begin, std::s
     else if (const auto* record = std::get_if<core::PutRecord>(&write)) parts_.push_back({record->after.activity.raw(), i});
     else if (const auto* work = std::get_if<core::PutWork>(&write)) parts_.push_back({work->item.activity.raw(), i});
     else if (const auto* drop = std::get_if<core::DropWork>(&write)) parts_.push_back({drop->activity.raw(), i});
+    else if (const auto* change = std::get_if<core::ChangeWork>(&write)) parts_.push_back({change->activity.raw(), i});
   }
   std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.seq < b.seq; });
   for (std::size_t first = 0; first < parts_.size();) {
@@ -65,6 +68,8 @@ Applied Writer::apply_row(const core::Bundle& bundle, std::span<const Part> part
       const bool fits = row.activity != nullptr && row.activity->before && is_answered(*row.activity);
       if (fits && row.drop == nullptr) row.drop = drop;
       else alone.push_back(&write);
+    } else if (std::holds_alternative<core::ChangeWork>(write)) {
+      alone.push_back(&write);
     }
   }
   if (row.activity != nullptr) {
@@ -79,9 +84,11 @@ Applied Writer::apply_row(const core::Bundle& bundle, std::span<const Part> part
 }
 
 // Whether a message's ledger stands in its activity's row: it concluded the activity, so it is the last
-// that entered, and it has no row of its own.
+// that entered, and it has no row of its own. What enters an activity that is concluded already (an interrupt,
+// through the trigger) leaves the place to whoever has it.
 Result<bool> Writer::is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of) {
   if (!is_answered(of) || record.after.ledger.ordinal() != of.after.ledger.entries()) return false;
+  if (!record.before && of.before && of.before->has(Mark::work_done)) return false;
   Rows rows = sql_.read_record_ledger.query(bundle.entity, GuidBytes(record.after.guid));
   const bool own_row = rows.next();
   if (rows.failed()) return connection_->error(rows.rc(), "read");
@@ -102,22 +109,25 @@ Applied Writer::put_row(const core::Bundle& bundle, const ActivityWrites& writes
     int added = 0;
     if (writes.work != nullptr) {
       const core::WorkItem& item = writes.work->item;
+      const StoredLife stored(item);
       const std::int64_t position = commits_ << position_bits | positions_used_++;
       added = sql_.new_activity.run(bundle.entity, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(),
                                     to.status, to.code, to.opened_at, to.closed_at, to.output, closing_guid, closing,
                                     position, item.topic, GuidBytes(item.request), item.token, item.worker, item.epoch,
-                                    item.lease_until, item.runs, item.input);
+                                    item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held,
+                                    stored.once, stored.wake_at, stored.life());
     } else {
       added = sql_.new_activity.run(bundle.entity, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(),
                                     to.status, to.code, to.opened_at, to.closed_at, to.output, closing_guid, closing,
-                                    nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+                                    nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0,
+                                    0, 0, 0, 0, nullptr);
     }
     if (added == Statement::failed) return failed(sql_.new_activity);
     if (added == 0) return corrupt(format("activity {} exists already", to.seq.raw()));
     return {};
   }
   std::optional<core::WorkToken> token;
-  if (writes.drop != nullptr) token = writes.drop->token;
+  if (writes.drop != nullptr && !tokens_checked_) token = writes.drop->token;
   const std::uint64_t before = writes.activity->before->encode();
   int changed = 0;
   if (is_answered(*writes.activity)) {
@@ -189,18 +199,51 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& w
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& write) {
   const core::WorkItem& item = write.item;
+  const StoredLife stored(item);
   const std::int64_t position = commits_ << position_bits | positions_used_++;
   const int changed = sql_.put_work.run(bundle.entity, item.activity, position, item.topic, GuidBytes(item.request),
-                                        item.token, item.worker, item.epoch, item.lease_until, item.runs, item.input);
+                                        item.token, item.worker, item.epoch, item.lease_until, item.runs, item.input,
+                                        item.priority, item.visible_at, item.held, stored.once, stored.wake_at,
+                                        stored.life());
   if (changed == Statement::failed) return failed(sql_.put_work);
   if (changed == 0) return corrupt(format("work for activity {}, which does not exist", item.activity.raw()));
   return {};
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& write) {
-  const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token);
+  const int dropped = sql_.drop_work.run(bundle.entity, write.activity, write.token, tokens_checked_);
   if (dropped == Statement::failed) return failed(sql_.drop_work);
   return dropped == 1 || tokens_checked_ ? Applied{} : stale_item(write.activity);
+}
+
+// Its token was compared before the bundle's first write; an answer in the same bundle may have taken it since.
+Applied Writer::apply_write(const core::Bundle& bundle, const core::ChangeWork& write) {
+  auto item = read_item(bundle.entity, write.activity);
+  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
+  if (!*item) return {};
+  core::apply_change(**item, write);
+  return move_item(**item);
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::HoldWork& write) {
+  if (write.held) {
+    if (sql_.hold_work.run(bundle.entity) == Statement::failed) return failed(sql_.hold_work);
+    return {};
+  }
+  std::vector<core::ActivitySeq> items;
+  {
+    Rows rows = sql_.list_work.query(bundle.entity);
+    while (rows.next()) items.emplace_back(rows.small(0));
+    if (rows.failed()) return Applied{rows.rc(), false, {}};
+  }
+  for (const core::ActivitySeq activity : items) {  // each wakes at a time of its own
+    auto item = read_item(bundle.entity, activity);
+    if (!item || !*item) return Applied{SQLITE_CORRUPT, false, {}};
+    (*item)->held = false;
+    Applied moved = move_item(**item);
+    if (!is_done(moved)) return moved;
+  }
+  return {};
 }
 
 }  // namespace pawl::store::sqlite

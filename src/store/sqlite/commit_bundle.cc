@@ -50,7 +50,13 @@ std::optional<std::uint32_t> row_of(const core::Write& write) {
   if (const auto* put = std::get_if<core::PutRecord>(&write)) return put->after.activity.raw();
   if (const auto* put = std::get_if<core::PutWork>(&write)) return put->item.activity.raw();
   if (const auto* drop = std::get_if<core::DropWork>(&write)) return drop->activity.raw();
+  if (const auto* change = std::get_if<core::ChangeWork>(&write)) return change->activity.raw();
   return std::nullopt;
+}
+
+// What concerns all items that stand before it and none that come after.
+bool is_for_all(const core::Write& write) {
+  return std::holds_alternative<core::Sweep>(write) || std::holds_alternative<core::HoldWork>(write);
 }
 
 }  // namespace
@@ -69,17 +75,19 @@ Applied Writer::apply(const core::Bundle& bundle) {
                                                     : "a mailbox write in a job's bundle"));
   // Tokens are guards on what stood before the bundle: a sweep must not take an item from under them, and a
   // race comes before corruption. Mostly the statements' own guards do; only a group in doubt pays a read.
-  const auto sweeps = [](const core::Write& write) { return std::holds_alternative<core::Sweep>(write); };
-  tokens_checked_ = in_doubt_ || std::any_of(bundle.writes.begin(), bundle.writes.end(), sweeps);
+  const auto moves = [](const core::Write& write) {
+    return is_for_all(write) || std::holds_alternative<core::ChangeWork>(write);
+  };
+  tokens_checked_ = in_doubt_ || std::any_of(bundle.writes.begin(), bundle.writes.end(), moves);
   if (tokens_checked_) {
     Applied stale = check_tokens(bundle);
     if (!is_done(stale)) return after_write(std::move(stale));
   }
   // The rows of activities first, each put together from what the bundle says of it; then the rest, in
-  // its order. A sweep takes what stands before it and leaves what comes after.
+  // its order, up to what concerns all items so far.
   for (std::size_t first = 0; first < bundle.writes.size();) {
     std::size_t end = first;
-    while (end < bundle.writes.size() && !std::holds_alternative<core::Sweep>(bundle.writes[end])) ++end;
+    while (end < bundle.writes.size() && !is_for_all(bundle.writes[end])) ++end;
     Applied rows = apply_rows(bundle, first, end);
     if (!is_done(rows)) return after_write(std::move(rows));
     for (; first < bundle.writes.size() && first <= end; ++first) {
@@ -103,19 +111,21 @@ Applied Writer::apply_head(const core::Bundle& bundle, const core::JobHead& head
   }
   const std::uint32_t next_before = head.next_activity - *fresh;
   const bool runs_on = head.status == core::JobStatus::running && head.closed_at == Instant() &&
-                       !head.result && !head.reason;
+                       head.remove_at == Instant() && !head.result && !head.reason;
   int changed = 0;
   if (runs_on) {
     changed = sql_.step_job.run(bundle.entity, bundle.rev_before, bundle.id,
                                 head.completions_before, before, step.delta, step.hit,
-                                head.completions, head.next_activity, step.threshold, next_before);
+                                head.completions, head.next_activity, step.threshold, next_before,
+                                head.redrives);
     if (changed == Statement::failed) return failed(sql_.step_job);
   }
   if (changed == 0) {
     changed = sql_.put_job.run(
         bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
         step.hit, head.completions, head.next_activity, step.threshold, next_before, head.status,
-        head.closed_at, head.result.has_value(), head.result.value_or(Payload()), head.reason);
+        head.closed_at, head.result.has_value(), head.result.value_or(Payload()), head.reason,
+        head.remove_at, head.redrives);
     if (changed == Statement::failed) return failed(sql_.put_job);
   }
   if (changed == 0) return refused_head(bundle, head);
@@ -171,25 +181,27 @@ Applied Writer::refused_head(const core::Bundle& bundle, const core::JobHead& he
       format("the next activity is {}; the bundle's new ones are out of turn", rows.number(6)));
 }
 
-// The items that a bundle drops must be held by the tokens it knows.
+// The items that a bundle drops or changes must be held by the tokens it knows.
 Applied Writer::check_tokens(const core::Bundle& bundle) {
-  for (const core::Write& write : bundle.writes) {
-    const auto* drop = std::get_if<core::DropWork>(&write);
-    if (drop == nullptr) continue;
-    Rows rows = sql_.read_work_item.query(bundle.entity, drop->activity);
-    const bool held = rows.next() && core::WorkToken(rows.word(2)) == drop->token;
+  const auto check = [&](core::ActivitySeq activity, core::WorkToken token) -> Applied {
+    Rows rows = sql_.read_work_item.query(bundle.entity, activity);
+    const bool held = rows.next() && core::WorkToken(rows.word(2)) == token;
     if (rows.failed()) return Applied{rows.rc(), false, {}};
-    if (!held) return stale_item(drop->activity);
+    return held ? Applied{} : stale_item(activity);
+  };
+  for (const core::Write& write : bundle.writes) {
+    Applied checked;
+    if (const auto* drop = std::get_if<core::DropWork>(&write)) checked = check(drop->activity, drop->token);
+    if (const auto* change = std::get_if<core::ChangeWork>(&write)) checked = check(change->activity, change->token);
+    if (!is_done(checked)) return checked;
   }
   return {};
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutMessage& write) {
-  const std::string body = core::encode(write.message.body);
-  if (sql_.put_message.run(bundle.entity, GuidBytes(write.message.guid), Blob{body}) ==
-      Statement::failed)
-    return failed(sql_.put_message);
-  return {};
+  Applied put = put_timed(bundle.entity, write.message, write.due);
+  if (put.code != SQLITE_OK) return put;
+  return {};  // one that waits already stays as it is
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::CountRedelivery& write) {
@@ -197,6 +209,9 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::CountRedeliv
   const int changed = sql_.count_redelivery.run(bundle.entity, guid, write.before);
   if (changed == Statement::failed) return failed(sql_.count_redelivery);
   if (changed == 1) return {};
+  const int timer = sql_.count_timer.run(bundle.entity, guid, write.before);
+  if (timer == Statement::failed) return failed(sql_.count_timer);
+  if (timer == 1) return {};
   Rows rows = sql_.read_redeliveries.query(bundle.entity, guid);
   // A message that is gone counts nothing: a sweep may have taken it from under an engine.
   if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
@@ -205,8 +220,11 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::CountRedeliv
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::Consume& write) {
-  if (sql_.consume.run(bundle.entity, GuidBytes(write.guid)) == Statement::failed)
-    return failed(sql_.consume);
+  const GuidBytes guid(write.guid);
+  const int dropped = sql_.consume.run(bundle.entity, guid);
+  if (dropped == Statement::failed) return failed(sql_.consume);
+  if (dropped == 0 && sql_.consume_timer.run(bundle.entity, guid) == Statement::failed)
+    return failed(sql_.consume_timer);
   return {};
 }
 
@@ -215,6 +233,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write
   if (write.keep) keep.emplace(*write.keep);
   if (sql_.sweep_inbox.run(bundle.entity, keep) == Statement::failed)
     return failed(sql_.sweep_inbox);
+  if (sql_.sweep_timers.run(bundle.entity, keep) == Statement::failed) return failed(sql_.sweep_timers);
   if (sql_.sweep_work.run(bundle.entity) == Statement::failed) return failed(sql_.sweep_work);
   return {};
 }

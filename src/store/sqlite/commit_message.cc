@@ -1,48 +1,11 @@
-// Submit, Deliver, Respond: messages that enter an inbox from outside a bundle, and a bundle's
+// Deliver, Respond: messages that enter an inbox from outside a bundle, and a bundle's
 // sends.
 #include "base/format.h"
 #include "core/codec.h"
+#include "store/rules.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
-
-namespace {
-
-Applied no_lane(core::LaneId lane) {
-  return refused(OutcomeKind::rejected, format("there is no lane {}", lane.raw()));
-}
-
-}  // namespace
-
-Applied Writer::apply(const Submit& submit) {
-  Lane* lane = find_lane(submit.lane);
-  if (lane_code_ != SQLITE_OK) return Applied{lane_code_, false, {}};
-  {
-    Rows rows = sql_.find_start_key.query(submit.name_space, submit.id);
-    if (rows.next()) {
-      Applied taken = refused(OutcomeKind::exists, "");
-      taken.outcome.run = RunId(rows.word(0));
-      return taken;
-    }
-    if (rows.failed()) return Applied{rows.rc(), false, {}};
-  }
-  if (lane == nullptr) return no_lane(submit.lane);
-  Applied applied;
-  applied.wrote = true;
-  applied.outcome.run = next_run(submit.lane, *lane);
-  const RunId run = applied.outcome.run;
-  if (sql_.put_start_key.run(submit.name_space, submit.id, run) == Statement::failed)
-    return failed(sql_.put_start_key);
-  if (sql_.put_new_job.run(run, submit.name_space, submit.id, submit.graph.name,
-                           submit.graph.version, submit.graph.fingerprint,
-                           submit.at) == Statement::failed)
-    return failed(sql_.put_new_job);
-  const core::Guid guid = core::Guid::of_run(run).derive(core::Guid::Purpose::start, 0);
-  const std::string body = core::encode(core::Body(core::Start{submit.input}));
-  if (sql_.put_message.run(run, GuidBytes(guid), Blob{body}) == Statement::failed)
-    return failed(sql_.put_message);
-  return applied;
-}
 
 Applied Writer::apply(const Deliver& deliver) {
   if (deliver.source) {
@@ -94,9 +57,16 @@ Applied Writer::send_to_job(RunId run, const core::Message& message) {
 }
 
 Applied Writer::put_into_inbox(RunId run, const core::Message& message) {
+  return put_timed(run, message, Instant());
+}
+
+// A timer, or, due at once, an ordinary message.
+Applied Writer::put_timed(RunId run, const core::Message& message, Instant due) {
   const std::string body = core::encode(message.body);
-  const int added = sql_.put_message.run(run, GuidBytes(message.guid), Blob{body});
-  if (added == Statement::failed) return failed(sql_.put_message);
+  const GuidBytes guid(message.guid);
+  Statement& put = due == Instant() ? sql_.put_message : sql_.put_timer;
+  const int added = due == Instant() ? put.run(run, guid, Blob{body}) : put.run(run, guid, Blob{body}, due);
+  if (added == Statement::failed) return failed(put);
   if (added == 0) return refused(OutcomeKind::already_done, "");
   return Applied{SQLITE_OK, true, {}};
 }
@@ -125,25 +95,25 @@ Applied Writer::apply(const Respond& respond) {
   const auto* response = std::get_if<core::Response>(&respond.message.body);
   if (response == nullptr || response->activity != respond.activity)
     return refused(OutcomeKind::rejected, "the message is no answer to this work item");
-  bool exists = false;
-  bool held = false;
-  {
-    Rows rows = sql_.read_work_item.query(respond.run, respond.activity);
-    exists = rows.next();
-    if (rows.failed()) return Applied{rows.rc(), false, {}};
-    held = exists && respond.token != core::WorkToken(0) &&
-           core::WorkToken(rows.word(2)) == respond.token;
-  }
-  if (!exists) {
-    // A repeated answer whose first reply was lost: its item went with it.
+  auto item = read_item(respond.run, respond.activity);
+  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
+  const bool answered = !*item || awaits_decision(**item);
+  if (answered) {
+    // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
     Rows rows = sql_.read_redeliveries.query(respond.run, GuidBytes(respond.message.guid));
     if (rows.next()) return refused(OutcomeKind::already_done, "");
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }
-  if (!held) return stale_item(respond.activity);
-  if (response->status != core::ReplyStatus::pending &&
-      sql_.drop_work.run(respond.run, respond.activity, respond.token) == Statement::failed)
-    return failed(sql_.drop_work);
+  if (answered || respond.token == core::WorkToken(0) || (*item)->token != respond.token)
+    return stale_item(respond.activity);
+  if (response->status == core::ReplyStatus::success) {
+    if (sql_.drop_work.run(respond.run, respond.activity, respond.token, false) == Statement::failed)
+      return failed(sql_.drop_work);
+  } else if (core::is_error(response->status)) {
+    await_decision(**item);
+    Applied moved = move_item(**item);
+    if (!is_done(moved)) return moved;
+  }
   Applied applied = send_to_job(respond.run, respond.message);
   applied.wrote = true;
   return applied;

@@ -3,7 +3,8 @@
 #include <tuple>
 
 #include "base/format.h"
-#include "core/work_token.h"
+#include "base/limits.h"
+#include "store/rules.h"
 #include "store/sqlite/work_rows.h"
 #include "store/sqlite/writer.h"
 
@@ -12,6 +13,7 @@ namespace pawl::store::sqlite {
 namespace {
 
 struct Candidate {
+  std::int64_t before;  // the negated priority: what goes first is smaller
   std::int64_t position;
   RunId run;
   core::ActivitySeq activity;
@@ -20,7 +22,7 @@ struct Candidate {
 
 int collect(Rows rows, std::vector<Candidate>& candidates) {
   while (rows.next())
-    candidates.push_back({rows.number(0), RunId(rows.word(1)), core::ActivitySeq(rows.small(2))});
+    candidates.push_back({-rows.number(0), rows.number(1), RunId(rows.word(2)), core::ActivitySeq(rows.small(3))});
   return rows.failed() ? rows.rc() : SQLITE_OK;
 }
 
@@ -31,31 +33,39 @@ Applied stale_item(core::ActivitySeq activity) {
                  format("work item {} is no longer held by this token", activity.raw()));
 }
 
+Result<bool> Writer::is_paused(const Topic& topic) {
+  Rows rows = sql_.find_pause.query(topic);
+  const bool found = rows.next();
+  if (rows.failed()) return connection_->error(rows.rc(), "read");
+  return found;
+}
+
 Applied Writer::apply(const ClaimWork& claim) {
   const Instant now = clock_.now();
-  std::vector<Candidate> oldest;
+  std::vector<Candidate> first;
   for (const Topic& topic : claim.topics) {
-    int code = collect(sql_.find_free_work.query(topic, claim.items_max), oldest);
-    if (code == SQLITE_OK)
-      code = collect(sql_.find_expired_work.query(topic, claim.items_max, now), oldest);
+    const auto paused = is_paused(topic);
+    if (!paused) return Applied{SQLITE_IOERR, false, {}};
+    if (*paused) continue;
+    int code = collect(sql_.find_free_work.query(topic, claim.items_max), first);
+    for (Statement* find : {&sql_.find_visible_work, &sql_.find_expired_work})
+      if (code == SQLITE_OK) code = collect(find->query(topic, claim.items_max, now), first);
     if (code != SQLITE_OK) return Applied{code, false, {}};
   }
-  std::sort(oldest.begin(), oldest.end());
-  oldest.erase(std::unique(oldest.begin(), oldest.end()), oldest.end());  // a topic named twice
-  if (oldest.size() > claim.items_max)
-    oldest.erase(oldest.begin() + static_cast<std::ptrdiff_t>(claim.items_max), oldest.end());
+  std::sort(first.begin(), first.end());
+  first.erase(std::unique(first.begin(), first.end()), first.end());  // a topic named twice
+  if (first.size() > claim.items_max)
+    first.erase(first.begin() + static_cast<std::ptrdiff_t>(claim.items_max), first.end());
   Applied applied;
-  for (const Candidate& one : oldest) {
+  for (const Candidate& one : first) {
     auto item = read_item(one.run, one.activity);
     if (!item) return Applied{SQLITE_CORRUPT, applied.wrote, {}};
     if (!*item) continue;
-    core::WorkItem& found = **item;
-    found.worker = claim.worker;
-    found.epoch = core::Epoch(0);
-    found.lease_until = now + claim.lease;
-    if (claim_item(found) == Statement::failed) return failed(sql_.claim_work);
+    core::begin_run(**item, claim.worker, core::Epoch(0), now + claim.lease, now);
+    Applied moved = move_item(**item);
+    if (!is_done(moved)) return moved;
     applied.wrote = true;
-    applied.outcome.items.push_back(std::move(found));
+    applied.outcome.items.push_back(std::move(**item));
   }
   return applied;
 }
@@ -67,22 +77,24 @@ Applied Writer::apply(const ClaimItem& claim) {
   if (!item) return Applied{SQLITE_CORRUPT, false, {}};
   if (!*item || (*item)->token != claim.before) return stale_item(claim.activity);
   core::WorkItem& found = **item;
-  found.worker = claim.worker;
-  found.epoch = claim.epoch;
-  found.lease_until = Instant();
-  if (claim_item(found) == Statement::failed) return failed(sql_.claim_work);
-  Applied applied;
-  applied.wrote = true;
+  if (found.held) return refused(OutcomeKind::conflict, "the job is paused or parked");
+  const auto paused = is_paused(found.topic);
+  if (!paused) return Applied{SQLITE_IOERR, false, {}};
+  if (*paused) return refused(OutcomeKind::conflict, format("topic {} is paused", found.topic.raw()));
+  core::begin_run(found, claim.worker, claim.epoch, Instant(), clock_.now());
+  Applied applied = move_item(found);
   applied.outcome.items.push_back(std::move(found));
   return applied;
 }
 
-// Hands the item out once more, under a new token.
-int Writer::claim_item(core::WorkItem& item) {
-  item.runs += 1;
-  item.token = core::token_of(item.request, item.runs);
-  return sql_.claim_work.run(item.run, item.activity, item.token, item.worker, item.epoch,
-                             item.lease_until, item.runs);
+// Stores whatever may have changed of an item after it was put.
+Applied Writer::move_item(const core::WorkItem& item) {
+  const StoredLife stored(item);
+  const int moved = sql_.move_work.run(item.run, item.activity, item.token, item.worker, item.epoch, item.lease_until,
+                                       item.runs, item.visible_at, item.held, stored.once, stored.wake_at,
+                                       stored.life());
+  if (moved == Statement::failed) return failed(sql_.move_work);
+  return Applied{SQLITE_OK, true, {}};
 }
 
 Result<std::optional<core::WorkItem>> Writer::read_item(RunId run, core::ActivitySeq activity) {
@@ -99,18 +111,38 @@ Result<std::optional<core::WorkItem>> Writer::read_item(RunId run, core::Activit
 }
 
 Applied Writer::apply(const ExtendWork& extend) {
-  if (extend.token == core::WorkToken(0)) return stale_item(extend.activity);
-  const int changed =
-      sql_.extend_work.run(extend.run, extend.activity, extend.token, clock_.now() + extend.lease);
-  if (changed == Statement::failed) return failed(sql_.extend_work);
-  return changed == 1 ? Applied{SQLITE_OK, true, {}} : stale_item(extend.activity);
+  auto item = read_item(extend.run, extend.activity);
+  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
+  if (!*item || extend.token == core::WorkToken(0) || (*item)->token != extend.token || awaits_decision(**item))
+    return stale_item(extend.activity);
+  store::extend(**item, extend, clock_.now());
+  Applied applied = move_item(**item);
+  applied.outcome.items.push_back(std::move(**item));
+  return applied;
 }
 
 Applied Writer::apply(const ReleaseWork& release) {
-  if (release.token == core::WorkToken(0)) return stale_item(release.activity);
-  const int changed = sql_.release_work.run(release.run, release.activity, release.token);
-  if (changed == Statement::failed) return failed(sql_.release_work);
-  return changed == 1 ? Applied{SQLITE_OK, true, {}} : stale_item(release.activity);
+  auto item = read_item(release.run, release.activity);
+  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
+  if (!*item || release.token == core::WorkToken(0) || (*item)->token != release.token || awaits_decision(**item))
+    return stale_item(release.activity);
+  core::release(**item, clock_.now());
+  return move_item(**item);
+}
+
+Applied Writer::apply(const PauseTopic& pause) {
+  const auto paused = is_paused(pause.topic);
+  if (!paused) return Applied{SQLITE_IOERR, false, {}};
+  if (*paused == pause.paused) return refused(OutcomeKind::already_done, "");
+  if (pause.paused) {
+    Rows rows = sql_.count_pauses.query();
+    if (!rows.next()) return Applied{rows.rc(), false, {}};
+    if (rows.word(0) >= pawl::limits::paused_topics_max)
+      return refused(OutcomeKind::rejected, format("at most {} topics can be paused", pawl::limits::paused_topics_max));
+  }
+  Statement& put = pause.paused ? sql_.put_pause : sql_.drop_pause;
+  if (put.run(pause.topic) == Statement::failed) return failed(put);
+  return Applied{SQLITE_OK, true, {}};
 }
 
 }  // namespace pawl::store::sqlite

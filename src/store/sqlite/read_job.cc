@@ -11,22 +11,6 @@ namespace {
 
 Error corrupt(std::string detail) { return Error{ErrorCode::corrupt, std::move(detail)}; }
 
-// Ends the snapshot whatever the read came to.
-class Snapshot {
- public:
-  Snapshot(Statement& begin, Statement& end) : end_(end) {
-    code_ = begin.run() < 0 ? begin.code() : SQLITE_OK;
-  }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-  ~Snapshot() { end_.run(); }
-  int code() const { return code_; }
-
- private:
-  Statement& end_;
-  int code_;
-};
-
 }  // namespace
 
 std::string name_of_job(const core::JobRow& job) {
@@ -50,8 +34,13 @@ Result<core::JobRow> job_row(Rows& rows) {
   job.closed_at = Instant::from_micros(rows.number(14));
   job.result = rows.payload(15);
   job.reason = std::string(rows.text(16));
+  job.priority = rows.integer(17);
+  if (!rows.is_null(18)) job.keep = Duration(rows.number(18));
+  job.remove_at = Instant::from_micros(rows.number(19));
+  job.deadline = Instant::from_micros(rows.number(20));
+  job.redrives = rows.small(21);
   if (rows.malformed()) return corrupt(format("{}: its row is malformed", name_of_job(job)));
-  if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::parked))
+  if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::paused))
     return corrupt(format("{}: status {} does not exist", name_of_job(job), status));
   job.status = static_cast<core::JobStatus>(status);
   const auto semaphore = ledger::Semaphore::decode(job.semaphore);
@@ -88,6 +77,11 @@ Result<std::optional<StoredJob>> Reader::read_job_rows(RunId run) {
     return Error{inbox.error().code,
                  format("{}: {}", name_of_job(stored.state.job), inbox.error().detail)};
   stored.inbox = std::move(*inbox);
+  auto timers = read_timers(run);
+  if (!timers)
+    return Error{timers.error().code,
+                 format("{}: {}", name_of_job(stored.state.job), timers.error().detail)};
+  stored.timers = std::move(*timers);
   return std::optional<StoredJob>(std::move(stored));
 }
 
@@ -153,7 +147,7 @@ Status Reader::read_records(core::JobState& state) {
 Status Reader::read_work_of(core::JobState& state) {
   Rows rows = work_of_.query(state.job.run);
   while (rows.next()) {
-    core::WorkItem item = work_item(rows, state.job.run, core::ActivitySeq(rows.small(8)));
+    core::WorkItem item = work_item(rows, state.job.run, core::ActivitySeq(rows.small(work_columns)));
     if (rows.malformed()) return corrupt(format("work item {} is malformed", item.activity.raw()));
     state.put(std::move(item));
   }
@@ -161,13 +155,16 @@ Status Reader::read_work_of(core::JobState& state) {
   return {};
 }
 
-Result<std::vector<core::InboxMessage>> Reader::read_inbox(RunId run) {
+Result<std::vector<core::InboxMessage>> Reader::read_inbox(RunId run) { return read_messages(inbox_.query(run)); }
+Result<std::vector<core::InboxMessage>> Reader::read_timers(RunId run) { return read_messages(timers_.query(run)); }
+
+Result<std::vector<core::InboxMessage>> Reader::read_messages(Rows rows) {
   std::vector<core::InboxMessage> inbox;
-  Rows rows = inbox_.query(run);
   while (rows.next()) {
     core::InboxMessage waiting;
     waiting.message.guid = rows.guid(0);
     waiting.redeliveries = rows.small(1);
+    waiting.due = Instant::from_micros(rows.number(3));
     auto body = core::decode_body(rows.bytes(2));
     if (rows.malformed()) return corrupt("a message of its inbox is malformed");
     if (!body)

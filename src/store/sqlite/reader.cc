@@ -12,7 +12,8 @@ namespace {
 constexpr const char* job_columns =
     "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
     "semaphore,"
-    " threshold, completions, next_activity, closed_at, result, reason";
+    " threshold, completions, next_activity, closed_at, result, reason, priority, keep, remove_at, deadline,"
+    " redrives";
 
 // The largest run id of a lane: its sequence part is all ones.
 RunId last_run(core::LaneId lane) {
@@ -55,9 +56,14 @@ Status Reader::prepare() {
        " closing_guid, closing_ledger FROM activities WHERE run = ?1 ORDER BY seq"},
       {&records_, "SELECT guid, activity, ledger FROM message_ledgers WHERE run = ?1"},
       {&work_of_,
-       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, seq FROM activities"
+       "SELECT " PAWL_WORK_COLUMNS ", seq FROM activities"
        " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
-      {&inbox_, "SELECT guid, redeliveries, body FROM inbox WHERE run = ?1 ORDER BY id"},
+      {&inbox_, "SELECT guid, redeliveries, body, 0 FROM inbox WHERE run = ?1 ORDER BY id"},
+      {&timers_, "SELECT guid, redeliveries, body, due FROM timers WHERE run = ?1 ORDER BY due, guid"},
+      {&message_,
+       "SELECT guid, redeliveries, body, 0 FROM inbox WHERE run = ?1 AND guid = ?2"
+       " UNION ALL SELECT guid, redeliveries, body, due FROM timers WHERE run = ?1 AND guid = ?2"},
+      {&paused_, "SELECT topic FROM paused_topics ORDER BY topic"},
       {&mailbox_,
        "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
       {&entries_, "SELECT seq, guid, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
@@ -65,7 +71,7 @@ Status Reader::prepare() {
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
        " WHERE run > ?1 AND run <= ?2 ORDER BY run LIMIT ?3"},
       {&work_,
-       "SELECT topic, request, token, worker, epoch, lease_until, runs, input, run, seq FROM activities"
+       "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
        " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
        " ORDER BY run, seq LIMIT ?4"},
       {&list_, list.c_str()},
@@ -77,7 +83,7 @@ Status Reader::prepare() {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
     if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   }
-  return {};
+  return prepare_due();
 }
 
 Result<core::Guid> Reader::read_store_id() {
@@ -152,8 +158,8 @@ Result<std::vector<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCur
   std::vector<core::WorkItem> items;
   Rows rows = work_.query(after.run, after.activity, last_run(lane), rows_max);
   while (rows.next()) {
-    const RunId run(rows.word(8));
-    items.push_back(work_item(rows, run, core::ActivitySeq(rows.small(9))));
+    const RunId run(rows.word(work_columns));
+    items.push_back(work_item(rows, run, core::ActivitySeq(rows.small(work_columns + 1))));
     if (rows.malformed())
       return Error{ErrorCode::corrupt, format("run {}: a work item is malformed", run.raw())};
   }

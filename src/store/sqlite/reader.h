@@ -16,6 +16,22 @@
 
 namespace pawl::store::sqlite {
 
+// Ends the snapshot whatever the read came to.
+class Snapshot {
+ public:
+  Snapshot(Statement& begin, Statement& end) : end_(end) {
+    code_ = begin.run() < 0 ? begin.code() : SQLITE_OK;
+  }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot() { end_.run(); }
+  int code() const { return code_; }
+
+ private:
+  Statement& end_;
+  int code_;
+};
+
 class Reader {
  public:
   static Result<std::unique_ptr<Reader>> open(std::unique_ptr<Connection> connection);
@@ -34,6 +50,9 @@ class Reader {
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
   Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                                 std::size_t rows_max);
+  Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max);
+  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
+  Result<std::vector<Topic>> read_paused_topics();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
 
  private:
@@ -46,8 +65,13 @@ class Reader {
   Status read_records(core::JobState& state);
   Status read_work_of(core::JobState& state);
   Result<std::vector<core::InboxMessage>> read_inbox(RunId run);
+  Result<std::vector<core::InboxMessage>> read_timers(RunId run);
+  Result<std::vector<core::InboxMessage>> read_messages(Rows rows);
   // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
+
+  // read_due.cc
+  Status prepare_due();
 
   Result<std::optional<RunId>> read_run(Rows rows);
   Error error(const Rows& rows) const { return connection_->error(rows.rc(), "read"); }
@@ -56,7 +80,8 @@ class Reader {
   std::unique_ptr<Connection> connection_;
   Statement store_id_, begin_, end_;
   Statement pool_, lane_, run_, mailbox_of_key_;
-  Statement job_, activities_, records_, work_of_, inbox_;
+  Statement job_, activities_, records_, work_of_, inbox_, timers_;
+  Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
   Statement waiting_, work_;
   Statement list_, list_namespace_, list_status_, list_both_;
@@ -64,7 +89,7 @@ class Reader {
 
 // Columns as in the list statements: run, namespace, job_id, graph, version, fingerprint,
 // created_at, rev, bundle, status, semaphore, threshold, completions, next_activity, closed_at,
-// result, reason.
+// result, reason, priority, keep, remove_at, deadline, redrives.
 Result<core::JobRow> job_row(Rows& rows);
 
 // "job default/order-17 (run 140737488355329)": how errors name a job.

@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.h"
 
 #include "base/format.h"
+#include "store/sqlite/schema_life.h"
 
 namespace pawl::store::sqlite {
 
@@ -169,7 +170,7 @@ CREATE VIEW work_view AS
   FROM activities w LEFT JOIN jobs j ON j.run = w.run WHERE w.request IS NOT NULL;
 )sql";
 
-constexpr const char* all_steps[] = {first_schema};
+constexpr const char* all_steps[] = {first_schema, life_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

@@ -44,6 +44,13 @@ std::uint32_t Rows::small(int column) {
   return static_cast<std::uint32_t>(wide);
 }
 
+std::int32_t Rows::integer(int column) {
+  const std::int64_t wide = number(column);
+  if (wide < std::numeric_limits<std::int32_t>::min() || wide > std::numeric_limits<std::int32_t>::max())
+    malformed_ = true;
+  return static_cast<std::int32_t>(wide);
+}
+
 std::string_view Rows::text(int column) {
   if (sqlite3_column_type(statement_, column) != SQLITE_TEXT) {
     malformed_ = true;

@@ -50,12 +50,14 @@ class Rows {
   std::int64_t number(int column);
   std::uint64_t word(int column) { return static_cast<std::uint64_t>(number(column)); }
   std::uint32_t small(int column);     // 0 .. 2^32 - 1
+  std::int32_t integer(int column);    // -2^31 .. 2^31 - 1
   std::string_view text(int column);   // valid until next()
   Payload payload(int column);         // NULL is the empty one
   std::string_view bytes(int column);  // valid until next()
   core::Guid guid(int column);
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   bool malformed() const { return malformed_; }
+  void mark_malformed() { malformed_ = true; }  // what its bytes hold cannot be
 
  private:
   sqlite3_stmt* statement_;
@@ -107,6 +109,7 @@ class Statement {
   template <class T>
   requires std::is_enum_v<T>
   int bind(int index, T value) { return bind(index, static_cast<std::int64_t>(value)); }
+  int bind(int index, Duration time) { return bind(index, std::int64_t{time.count()}); }
   int bind(int index, Instant at) { return bind(index, at.micros()); }
   int bind(int index, std::string_view text) {
     return sqlite3_bind_text64(statement_, index, text.data() == nullptr ? "" : text.data(),

@@ -226,6 +226,16 @@ Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCurs
   return parts_->with_reader(
       [&](Reader& reader) { return reader.read_work(lane, after, rows_max); });
 }
+Result<std::vector<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
+                                         std::size_t rows_max) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_due(lane, after, rows_max); });
+}
+Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_message(run, guid); });
+}
+Result<std::vector<Topic>> Store::read_paused_topics() {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_paused_topics(); });
+}
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
 }

@@ -1,13 +1,20 @@
 // The columns of a work item, read in one order by the writer and the readers.
 #pragma once
 
+#include <limits>
+#include <string>
+
+#include "core/codec.h"
 #include "core/job_state.h"
 #include "store/sqlite/statement.h"
 
 namespace pawl::store::sqlite {
 
-// Columns: topic, request, token, worker, epoch, lease_until, runs, input. The caller asks
-// rows.malformed() afterwards.
+#define PAWL_WORK_COLUMNS \
+  "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life"
+inline constexpr int work_columns = 13;
+
+// PAWL_WORK_COLUMNS. The caller asks rows.malformed() afterwards.
 inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activity) {
   core::WorkItem item;
   item.run = run;
@@ -20,7 +27,28 @@ inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activit
   item.lease_until = Instant::from_micros(rows.number(5));
   item.runs = rows.small(6);
   item.input = rows.payload(7);
+  item.priority = rows.integer(8);
+  item.visible_at = Instant::from_micros(rows.number(9));
+  item.held = rows.number(10) != 0;
+  if (!rows.is_null(12)) {
+    auto life = core::decode_life(rows.bytes(12));
+    if (life) item.life = std::move(*life);
+    else rows.mark_malformed();
+  }
+  if ((rows.number(11) != 0) != item.life.at_most_once) rows.mark_malformed();
   return item;
 }
+
+// What is stored of an item beside the columns of its claim. `life` is bound, so this outlives the statement.
+struct StoredLife {
+  explicit StoredLife(const core::WorkItem& item) : wake_at(core::wake_of(item)), once(item.life.at_most_once) {
+    if (item.life != core::WorkLife{}) bytes = core::encode(item.life);
+  }
+  std::optional<Blob> life() const { return bytes.empty() ? std::nullopt : std::optional(Blob{bytes}); }
+
+  Instant wake_at;
+  bool once;
+  std::string bytes;  // empty: a life without any of it
+};
 
 }  // namespace pawl::store::sqlite

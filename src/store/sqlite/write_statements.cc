@@ -1,8 +1,16 @@
 #include "store/sqlite/write_statements.h"
 
+#include "store/sqlite/work_rows.h"
+
 namespace pawl::store::sqlite {
 
 namespace {
+
+// What a row without a work item has in its place.
+#define PAWL_NO_WORK \
+  "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL," \
+  " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
+  " wake_at = 0, life = NULL"
 
 struct Entry {
   Statement* statement;
@@ -48,13 +56,14 @@ Status WriteStatements::prepare(Connection& connection) {
        "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?8,"
        " next_activity = ?9, closed_at = 0"
        " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?11"
-       " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
+       " AND redrives = ?12 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
        " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
       {&put_job,
        "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
        " semaphore = CASE WHEN ?12 BETWEEN 1 AND 3 THEN 0 ELSE semaphore + ?6 END,"
        " completions = ?8, next_activity = ?9, status = ?12, closed_at = ?13,"
-       " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason)"
+       " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason),"
+       " remove_at = ?17, redrives = ?18"
        " WHERE run = ?1 AND rev = ?2 AND (status NOT BETWEEN 1 AND 3 OR status = ?12)"
        " AND completions = ?4 AND next_activity = ?11"
        " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
@@ -63,14 +72,14 @@ Status WriteStatements::prepare(Connection& connection) {
        "SELECT rev, bundle, semaphore, threshold, completions, status, next_activity"
        " FROM jobs WHERE run = ?1"},
       {&put_start_key,
-       "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3) ON CONFLICT DO "
-       "NOTHING"},
-      {&find_start_key, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
+       "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3)"
+       " ON CONFLICT DO UPDATE SET run = excluded.run, expires_at = 0"},
+      {&find_start_key, "SELECT run, expires_at FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
       {&put_new_job,
        "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, "
        "bundle,"
-       " status, semaphore, threshold, completions, next_activity, closed_at, result, reason)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '')"},
+       " status, semaphore, threshold, completions, next_activity, closed_at, result, reason, priority, keep, deadline)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '', ?8, ?9, ?10)"},
       {&read_status, "SELECT status FROM jobs WHERE run = ?1"},
       // put_activity leaves the work item alone, end_activity takes it away; both leave a closing message
       // that is not theirs.
@@ -83,15 +92,14 @@ Status WriteStatements::prepare(Connection& connection) {
        "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
        " opened_at = ?10, closed_at = ?11, output = ?12,"
        " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger),"
-       " position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
-       " lease_until = NULL, runs = NULL, input = NULL"
-       " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
+       " " PAWL_NO_WORK " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
        " AND (?16 IS NULL OR token = ?16)"},
       {&new_activity,
        "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
        " closed_at, output, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
-       " lease_until, runs, input) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-       " ?16, ?17, ?18, ?19, ?20, ?21, ?22) ON CONFLICT DO NOTHING"},
+       " lease_until, runs, input, priority, visible_at, held, once, wake_at, life)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28) ON CONFLICT DO NOTHING"},
       {&read_activity_ledger, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
       {&put_record,
        "UPDATE message_ledgers SET activity = ?4, ledger = ?5"
@@ -108,14 +116,24 @@ Status WriteStatements::prepare(Connection& connection) {
   };
   const Entry messages[] = {
       {&put_message,
-       "INSERT INTO inbox (run, guid, redeliveries, body) VALUES (?1, ?2, 0, ?3)"
-       " ON CONFLICT DO NOTHING"},
+       "INSERT INTO inbox (run, guid, redeliveries, body) SELECT ?1, ?2, 0, ?3"
+       " WHERE NOT EXISTS (SELECT 1 FROM timers WHERE run = ?1 AND guid = ?2) ON CONFLICT DO NOTHING"},
+      {&put_timer,
+       "INSERT INTO timers (run, guid, due, redeliveries, body) SELECT ?1, ?2, ?4, 0, ?3"
+       " WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE run = ?1 AND guid = ?2) ON CONFLICT DO NOTHING"},
       {&count_redelivery,
        "UPDATE inbox SET redeliveries = redeliveries + 1"
        " WHERE run = ?1 AND guid = ?2 AND redeliveries = ?3"},
+      {&count_timer,
+       "UPDATE timers SET redeliveries = redeliveries + 1"
+       " WHERE run = ?1 AND guid = ?2 AND redeliveries = ?3"},
       {&consume, "DELETE FROM inbox WHERE run = ?1 AND guid = ?2"},
-      {&read_redeliveries, "SELECT redeliveries FROM inbox WHERE run = ?1 AND guid = ?2"},
+      {&consume_timer, "DELETE FROM timers WHERE run = ?1 AND guid = ?2"},
+      {&read_redeliveries,
+       "SELECT redeliveries FROM inbox WHERE run = ?1 AND guid = ?2"
+       " UNION ALL SELECT redeliveries FROM timers WHERE run = ?1 AND guid = ?2"},
       {&sweep_inbox, "DELETE FROM inbox WHERE run = ?1 AND guid IS NOT ?2"},
+      {&sweep_timers, "DELETE FROM timers WHERE run = ?1 AND guid IS NOT ?2"},
       {&read_source, "SELECT last_seq FROM source_lanes WHERE lane = ?1"},
       {&put_source,
        "INSERT INTO source_lanes (lane, last_seq) VALUES (?1, ?2)"
@@ -135,38 +153,60 @@ Status WriteStatements::prepare(Connection& connection) {
       // A second request for the same activity keeps the place of the first in the queue.
       {&put_work,
        "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
-       " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11 WHERE run = ?1 AND seq = ?2"},
+       " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11, priority = ?12, visible_at = ?13,"
+       " held = ?14, once = ?15, wake_at = ?16, life = ?17 WHERE run = ?1 AND seq = ?2"},
+      // ?4: the token was checked before the bundle's first write.
       {&drop_work,
-       "UPDATE activities SET position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
-       " lease_until = NULL, runs = NULL, input = NULL"
-       " WHERE run = ?1 AND seq = ?2 AND token = ?3"},
+       "UPDATE activities SET " PAWL_NO_WORK
+       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL AND (?4 OR token = ?3)"},
       {&sweep_work,
-       "UPDATE activities INDEXED BY work_by_run SET position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"
-       " lease_until = NULL, runs = NULL, input = NULL"
-       " WHERE run = ?1 AND request IS NOT NULL"},
+       "UPDATE activities INDEXED BY work_by_run SET " PAWL_NO_WORK " WHERE run = ?1 AND request IS NOT NULL"},
       {&read_work_item,
-       "SELECT topic, request, token, worker, epoch, lease_until, runs, input FROM activities"
-       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
-      {&claim_work,
-       "UPDATE activities SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7"
-       " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
-      {&extend_work,
-       "UPDATE activities SET lease_until = ?4 WHERE run = ?1 AND seq = ?2 AND token = ?3"},
-      {&release_work,
-       "UPDATE activities SET token = 0, worker = '', epoch = 0, lease_until = 0"
-       " WHERE run = ?1 AND seq = ?2 AND token = ?3"},
+       "SELECT " PAWL_WORK_COLUMNS " FROM activities WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
+      {&list_work,
+       "SELECT seq FROM activities INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
+      {&move_work,
+       "UPDATE activities SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7, visible_at = ?8,"
+       " held = ?9, once = ?10, wake_at = ?11, life = ?12 WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
+      {&hold_work,
+       "UPDATE activities INDEXED BY work_by_run SET held = 1, wake_at = 0 WHERE run = ?1 AND request IS NOT NULL"},
+      // The conditions that an index is partial by stand in each query as they stand in the index.
       {&find_free_work,
-       "SELECT position, run, seq FROM activities WHERE topic = ?1 AND token = 0"
-       " ORDER BY position LIMIT ?2"},
+       "SELECT priority, position, run, seq FROM activities INDEXED BY work_free"
+       " WHERE topic = ?1 AND token = 0 AND held = 0 AND visible_at = 0"
+       " ORDER BY priority DESC, position LIMIT ?2"},
+      {&find_visible_work,
+       "SELECT priority, position, run, seq FROM activities INDEXED BY work_later"
+       " WHERE topic = ?1 AND token = 0 AND held = 0 AND visible_at <> 0 AND visible_at <= ?3"
+       " ORDER BY priority DESC, position LIMIT ?2"},
       {&find_expired_work,
-       "SELECT position, run, seq FROM activities WHERE topic = ?1 AND token <> 0 AND epoch = 0"
-       " AND lease_until <= ?3 ORDER BY position LIMIT ?2"},
+       "SELECT priority, position, run, seq FROM activities INDEXED BY work_leased"
+       " WHERE topic = ?1 AND token <> 0 AND epoch = 0 AND held = 0 AND once = 0"
+       " AND lease_until <= ?3 AND visible_at <= ?3 ORDER BY priority DESC, position LIMIT ?2"},
+      {&find_pause, "SELECT 1 FROM paused_topics WHERE topic = ?1"},
+      {&count_pauses, "SELECT count(*) FROM paused_topics"},
+      {&put_pause, "INSERT INTO paused_topics (topic) VALUES (?1) ON CONFLICT DO NOTHING"},
+      {&drop_pause, "DELETE FROM paused_topics WHERE topic = ?1"},
+  };
+  const Entry removal[] = {
+      {&read_ended, "SELECT namespace, job_id, status, completions FROM jobs WHERE run = ?1"},
+      {&drop_job, "DELETE FROM jobs WHERE run = ?1"},
+      {&drop_activities, "DELETE FROM activities WHERE run = ?1"},
+      {&drop_records, "DELETE FROM message_ledgers WHERE run = ?1"},
+      {&end_start_key, "UPDATE start_keys SET expires_at = ?4 WHERE namespace = ?1 AND job_id = ?2 AND run = ?3"},
+      {&drop_start_key, "DELETE FROM start_keys WHERE namespace = ?1 AND job_id = ?2 AND run = ?3"},
+      {&drop_old_keys,
+       "DELETE FROM start_keys WHERE (namespace, job_id) IN (SELECT namespace, job_id FROM start_keys"
+       " INDEXED BY start_keys_over WHERE expires_at <> 0 AND expires_at <= ?1 ORDER BY expires_at, run LIMIT ?2)"},
   };
   auto prepared = prepare_all(connection, frame);
   if (prepared) prepared = prepare_all(connection, jobs);
   if (prepared) prepared = prepare_all(connection, messages);
   if (prepared) prepared = prepare_all(connection, work);
+  if (prepared) prepared = prepare_all(connection, removal);
   return prepared;
 }
+
+#undef PAWL_NO_WORK
 
 }  // namespace pawl::store::sqlite

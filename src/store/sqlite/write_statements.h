@@ -20,11 +20,14 @@ struct WriteStatements {
   Statement read_record_ledger, put_closing, read_closing;
   // Messages.
   Statement put_message, count_redelivery, consume, read_redeliveries, sweep_inbox;
+  Statement put_timer, count_timer, consume_timer, sweep_timers;
   Statement read_source, put_source;
   // Work.
-  Statement put_work, drop_work, sweep_work, read_work_item, claim_work, extend_work,
-      release_work;
-  Statement find_free_work, find_expired_work;
+  Statement put_work, drop_work, sweep_work, read_work_item, list_work, move_work, hold_work;
+  Statement find_free_work, find_visible_work, find_expired_work;
+  Statement find_pause, count_pauses, put_pause, drop_pause;
+  // The end of jobs.
+  Statement read_ended, drop_job, drop_activities, drop_records, end_start_key, drop_start_key, drop_old_keys;
   // Mailboxes.
   Statement step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry;
 };

@@ -119,14 +119,22 @@ class Writer {
   Applied apply_write(const core::Bundle& bundle, const core::Send& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutEntry& write);
   Applied apply_write(const core::Bundle& bundle, const core::DropEntry& write);
+  Applied apply_write(const core::Bundle& bundle, const core::ChangeWork& write);
+  Applied apply_write(const core::Bundle& bundle, const core::HoldWork& write);
+
+  // commit_job.cc
+  Applied apply(const Submit& submit);
+  Applied make_job(const Submit& submit, RunId run);
+  Applied apply(const RemoveJob& remove);
+  Applied apply(const DropKeys& drop);
 
   // commit_message.cc
-  Applied apply(const Submit& submit);
   Applied apply(const Deliver& deliver);
   Applied apply(const Respond& respond);
   Applied send(const core::Envelope& envelope, core::LaneId mailbox_lane);
   Applied send_to_job(RunId run, const core::Message& message);
   Applied put_into_inbox(RunId run, const core::Message& message);
+  Applied put_timed(RunId run, const core::Message& message, Instant due);
   Applied find_or_make_mailbox(const core::MailboxKey& key, core::LaneId lane);
 
   // commit_work.cc
@@ -134,8 +142,10 @@ class Writer {
   Applied apply(const ClaimItem& claim);
   Applied apply(const ExtendWork& extend);
   Applied apply(const ReleaseWork& release);
-  int claim_item(core::WorkItem& item);
+  Applied apply(const PauseTopic& pause);
+  Applied move_item(const core::WorkItem& item);
   Result<std::optional<core::WorkItem>> read_item(RunId run, core::ActivitySeq activity);
+  Result<bool> is_paused(const Topic& topic);
 
   // commit_lane.cc
   Applied apply(const DropOutbox& drop);
@@ -175,6 +185,7 @@ inline constexpr int position_bits = 24;
 // Short forms for the files of this class.
 Applied refused(OutcomeKind kind, std::string reason);
 Applied stale_item(core::ActivitySeq activity);
+Applied no_lane(core::LaneId lane);
 inline bool is_mailbox(const core::Bundle& bundle) {
   return std::holds_alternative<core::MailboxHead>(bundle.head);
 }

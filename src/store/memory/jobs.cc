@@ -1,0 +1,100 @@
+// Jobs as a whole: how they begin, and how they go.
+#include "base/format.h"
+#include "base/seeded_bug.h"
+#include "store/memory/answers.h"
+#include "store/memory/store.h"
+#include "store/rules.h"
+
+namespace pawl::store::memory {
+
+namespace {
+
+std::pair<Namespace, JobId> key_of(const Namespace& name_space, const JobId& id) {
+  return {seeded(SeededBug::tenant_filter_missing) ? Namespace("") : name_space, id};
+}
+
+}  // namespace
+
+Outcome Store::run(const Submit& submit) {
+  const auto taken = start_keys_.find(key_of(submit.name_space, submit.id));
+  Job* open = nullptr;
+  if (taken != start_keys_.end()) {
+    const StartKey& key = taken->second;
+    Job* job = find_job(key.run);
+    if (job != nullptr && !core::is_closed(job->state.job.status)) open = job;
+    const bool over = key.expires_at != Instant() && key.expires_at <= clock_.now();
+    if (is_taken(submit.reuse, {open != nullptr, over})) {
+      Outcome outcome = answer(OutcomeKind::exists);
+      outcome.run = key.run;
+      return outcome;
+    }
+  }
+  if (find_lane(submit.lane) == nullptr)
+    return rejected(format("there is no lane {}", submit.lane.raw()));
+  Outcome outcome = committed();
+  outcome.run = make_job(submit);
+  if (open != nullptr) {
+    outcome.replaced = open->state.job.run;
+    insert(*open, replaced_message(outcome.run));
+  }
+  StartKey& key = start_keys_[key_of(submit.name_space, submit.id)];
+  due_.drop(due_key(key.expires_at, key.run));
+  expiring_.erase({key.expires_at, key.run});
+  key = StartKey{outcome.run, Instant()};
+  return outcome;
+}
+
+RunId Store::make_job(const Submit& submit) {
+  const RunId run = next_run(submit.lane);
+  Job& job = jobs_[run];
+  core::JobRow& row = job.state.job;
+  row.run = run;
+  row.name_space = submit.name_space;
+  row.id = submit.id;
+  row.graph = submit.graph;
+  row.created_at = submit.at;
+  row.priority = submit.priority;
+  row.keep = submit.keep;
+  row.deadline = submit.deadline;
+  put_timer(run, job.inbox, core::start_message(run, submit.input), submit.start_at);
+  if (submit.deadline != Instant()) put_timer(run, job.inbox, core::deadline_message(run), submit.deadline);
+  note_waiting(run, job.inbox);
+  return run;
+}
+
+Outcome Store::run(const RemoveJob& remove) {
+  const Job* job = find_job(remove.run);
+  if (job == nullptr) return already_done();
+  const core::JobRow& row = job->state.job;
+  if (!core::is_closed(row.status) || row.completions == 0) return conflict("the job is not over yet");
+  const auto key = start_keys_.find(key_of(row.name_space, row.id));
+  if (key != start_keys_.end() && key->second.run == remove.run) {
+    if (remove.key_until == Instant()) {
+      start_keys_.erase(key);
+    } else {
+      key->second.expires_at = remove.key_until;
+      due_.put(due_key(remove.key_until, remove.run));
+      expiring_.emplace(std::pair(remove.key_until, remove.run), key->first);
+    }
+  }
+  due_.drop(due_removal(row.remove_at, remove.run));
+  drop_timers(remove.run, job->inbox, std::nullopt);
+  queue_.drop_all_of(remove.run);
+  waiting_.erase(remove.run);
+  jobs_.erase(remove.run);
+  return committed();
+}
+
+Outcome Store::run(const DropKeys& drop) {
+  for (std::size_t dropped = 0; dropped < drop.rows_max && !expiring_.empty(); ++dropped) {
+    const auto oldest = expiring_.begin();
+    const auto [expires_at, run] = oldest->first;
+    if (expires_at > drop.up_to) break;
+    due_.drop(due_key(expires_at, run));
+    start_keys_.erase(oldest->second);
+    expiring_.erase(oldest);
+  }
+  return committed();
+}
+
+}  // namespace pawl::store::memory

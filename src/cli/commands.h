@@ -12,10 +12,17 @@ using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_complete(CLI::App& app, int& exit_code);
+void add_control(CLI::App& app, int& exit_code);  // pause, resume, interrupt, redrive, remove
 void add_demo(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_graph(CLI::App& app, int& exit_code);
+void add_jobs(CLI::App& app, int& exit_code);
+void add_settle(CLI::App& app, int& exit_code);
+void add_show(CLI::App& app, int& exit_code);
+void add_topics(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_demo, add_check, add_graph, add_eval, add_about};
+inline constexpr AddCommand commands[] = {add_demo,    add_jobs,   add_show,     add_control, add_settle, add_complete,
+                                         add_topics,  add_check,  add_graph,    add_eval,    add_about};
 
 }  // namespace pawl::cli

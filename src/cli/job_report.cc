@@ -1,5 +1,7 @@
 #include "cli/job_report.h"
 
+#include "cli/job_json.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +15,6 @@ constexpr int bar_columns = 44;
 Ink ink_of(const ActivityView& activity) {
   if (activity.errored) return Ink::red;
   return activity.open ? Ink::yellow : Ink::green;
-}
-
-Ink ink_of(JobStatus status) {
-  if (status == JobStatus::completed) return Ink::green;
-  return status == JobStatus::running ? Ink::yellow : Ink::red;
 }
 
 std::string label_of(const ActivityView& activity) {
@@ -65,7 +62,38 @@ std::string ledgers(const JobDetail& detail, const Paint& paint) {
   return text;
 }
 
+
+// What an open activity waits for, one line each.
+std::string waiting(const JobDetail& detail, const Paint& paint) {
+  std::string text;
+  for (const ActivityView& activity : detail.activities) {
+    if (!activity.work) continue;
+    const WorkView& work = *activity.work;
+    std::string line = fmt::format("  {:<{}}  {}", label_of(activity), label_width(detail),
+                                   paint(activity.effect == Effect::unknown ? Ink::red : Ink::yellow, name_of(activity.effect)));
+    if (work.runs > 0) line += fmt::format(", run {}", work.runs);
+    if (!work.worker.empty()) line += fmt::format(" by {}", work.worker);
+    if (!work.token.empty()) line += fmt::format(", token {}", work.token);
+    if (work.held) line += ", held";
+    if (work.next_try_at != Instant()) line += fmt::format(", next try {}", time_text(work.next_try_at));
+    if (work.attempt_by != Instant()) line += fmt::format(", answer by {}", time_text(work.attempt_by));
+    if (work.deadline != Instant()) line += fmt::format(", all over by {}", time_text(work.deadline));
+    text += line + "\n";
+    if (work.failures > 0)
+      text += fmt::format("  {:<{}}  {}\n", "", label_width(detail),
+                          paint(Ink::red, fmt::format("{} failed, the last with code {}: {}", work.failures, work.failure_code, work.failure)));
+    if (!work.progress.empty())
+      text += fmt::format("  {:<{}}  progress {}\n", "", label_width(detail), work.progress.view());
+  }
+  return text;
+}
+
 }  // namespace
+
+Ink ink_of(JobStatus status) {
+  if (status == JobStatus::completed) return Ink::green;
+  return status == JobStatus::running || status == JobStatus::paused ? Ink::yellow : Ink::red;
+}
 
 std::string job_report(const JobDetail& detail, const Paint& paint) {
   const JobView& job = detail.job;
@@ -76,6 +104,8 @@ std::string job_report(const JobDetail& detail, const Paint& paint) {
   if (!job.result.empty()) text += fmt::format("  result {}\n", job.result.view());
   text += fmt::format("\n{}\n{}", paint(Ink::bold, "Timeline"), timeline(detail, paint));
   text += fmt::format("\n{} (activity in bold, each message below it)\n{}", paint(Ink::bold, "Ledgers"), ledgers(detail, paint));
+  if (const std::string open = waiting(detail, paint); !open.empty())
+    text += fmt::format("\n{}\n{}", paint(Ink::bold, "Work"), open);
   if (!detail.collation_key.empty()) text += fmt::format("\n{} {}\n", paint(Ink::bold, "Collation key"), detail.collation_key);
   return text;
 }

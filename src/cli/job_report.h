@@ -8,6 +8,7 @@
 
 namespace pawl::cli {
 
+Ink ink_of(JobStatus status);
 std::string job_report(const JobDetail& detail, const Paint& paint);
 
 }  // namespace pawl::cli

@@ -34,6 +34,7 @@ struct Guid {
     verdict = 11,
     deadline = 12,
     replaced = 13,
+    asked = 14,
   };
 
   static constexpr Guid of_run(RunId run) {

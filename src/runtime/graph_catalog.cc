@@ -1,5 +1,8 @@
 #include "runtime/graph_catalog.h"
 
+#include <iterator>
+#include <limits>
+
 #include "base/format.h"
 
 namespace pawl::runtime {
@@ -20,12 +23,19 @@ Status GraphCatalog::add(Graph graph) {
   return {};
 }
 
+std::vector<std::shared_ptr<const Graph>> GraphCatalog::versions(const GraphName& name) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<const Graph>> found;
+  for (auto it = graphs_.lower_bound({name.raw(), 0}); it != graphs_.end() && it->first.first == name.raw(); ++it)
+    found.push_back(it->second);
+  return found;
+}
+
 std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const Graph> found;
-  for (auto it = graphs_.lower_bound({name.raw(), 0}); it != graphs_.end() && it->first.first == name.raw(); ++it)
-    found = it->second;
-  return found;
+  const auto behind = graphs_.upper_bound({name.raw(), std::numeric_limits<std::uint32_t>::max()});
+  if (behind == graphs_.begin() || std::prev(behind)->first.first != name.raw()) return nullptr;
+  return std::prev(behind)->second;
 }
 
 std::shared_ptr<const Graph> GraphCatalog::find(const core::GraphRef& ref) const {

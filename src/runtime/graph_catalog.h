@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/job_state.h"
 #include "pawl/graph.h"
@@ -20,6 +21,8 @@ class GraphCatalog {
   Status add(Graph graph);
   // The newest version of a name, for new jobs.
   std::shared_ptr<const Graph> newest(const GraphName& name) const;
+  // Every version of a name, oldest first.
+  std::vector<std::shared_ptr<const Graph>> versions(const GraphName& name) const;
   // The graph a job is pinned to; none when this process does not have exactly that content.
   std::shared_ptr<const Graph> find(const core::GraphRef& ref) const;
 

@@ -1,4 +1,4 @@
-// LocalRuntime: pawl::Runtime with threads. One thread owns the engine and everything it touches; a second
+// LocalRuntime: pawl::Runtime with threads (local_runtime.cc has the calls, runtime_threads.cc the threads). One thread owns the engine and everything it touches; a second
 // one commits large groups, so that the next group is decided while the last one is being synced; the worker
 // pool runs activities. Whoever else wants something pushes a command.
 #pragma once
@@ -20,8 +20,10 @@
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/open_store.h"
+#include "runtime/requests.h"
 #include "runtime/waiters.h"
 #include "runtime/worker_pool.h"
+#include "runtime/worker_word.h"
 
 namespace pawl::runtime {
 
@@ -32,6 +34,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
 
   Status deploy(Graph graph) override;
   Status serve(const std::string& topic, Worker worker) override;
+  Status probe(const std::string& topic, Probe probe) override;
   void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
   void on_problem(std::function<void(const std::string&)> reporter) override { reporter_ = std::move(reporter); }
   Status start() override;
@@ -42,6 +45,21 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space) override;
   Result<JobDetail> inspect(RunId run) override;
   Result<std::vector<JobView>> list(const JobFilter& filter) override;
+  Status interrupt(RunId run, const std::string& reason) override { return requests_.interrupt(run, reason); }
+  Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
+  Status resume(RunId run) override { return requests_.resume(run); }
+  Status redrive(RunId run) override { return requests_.redrive(run); }
+  Status settle(RunId run, const std::string& activity, const std::string& address, Finding finding) override {
+    return requests_.settle(run, activity, address, finding);
+  }
+  Status remove(RunId run, Duration keep_id) override { return requests_.remove(run, keep_id); }
+  Status pause_topic(const std::string& topic) override { return requests_.pause_topic(topic, true); }
+  Status resume_topic(const std::string& topic) override { return requests_.pause_topic(topic, false); }
+  Result<std::vector<std::string>> paused_topics() override;
+  Status complete(const std::string& token, Reply reply) override { return requests_.complete(token, reply); }
+  Status heartbeat(const std::string& token, Payload progress, Duration lease) override {
+    return requests_.heartbeat(token, std::move(progress), lease);
+  }
   bool owns() const override { return owns_.load(); }
   RuntimeStats stats() const override { return store_.stats(); }
 
@@ -49,6 +67,10 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   struct SubmitCommand {
     SubmitRequest request;
     std::function<void(Result<Submission>)> done;
+  };
+  struct RequestCommand {
+    store::Operation operation;
+    std::function<void(Result<store::Outcome>)> done;
   };
   struct Committed {
     Group group;
@@ -58,11 +80,21 @@ class LocalRuntime final : public Runtime, private EngineEvents {
     Topic topic;
     std::shared_ptr<const Worker> worker;
   };
+  struct ProbeCommand {
+    Topic topic;
+    std::shared_ptr<const Probe> probe;
+  };
   enum class Signal : std::uint8_t { look, owner_gone, stop };
-  using Command = std::variant<WorkAnswer, SubmitCommand, Committed, ServeCommand, Signal>;
+  using Command =
+      std::variant<WorkerWord, SubmitCommand, RequestCommand, Committed, ServeCommand, ProbeCommand, Signal>;
+
+  static Error stopped();
 
   // EngineEvents, on the engine's thread.
   void dispatch(const core::WorkItem& item) override;
+  void cancel(const WorkRun& run) override { cancelled_.push_back(run); }
+  void probe(const core::WorkItem& item) override;
+  void answered(Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(Ticket ticket, Result<Submitted> result) override;
   void committed(const core::JobState& after, const core::Bundle& bundle) override;
   void closed(const core::JobRow& job) override;
@@ -71,6 +103,13 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void run_engine();
   void run_committer();
   void obey(Command& command);
+  void hear(WorkerWord& word);
+  void begin_stop();
+  void refuse(Command& command);  // it came after the engine's last look
+  // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
+  Result<store::Outcome> commit_request(store::Operation operation);
+  template <class C>
+  Status give_command(C command);
   bool commit_something();  // false: nothing to commit now
   bool may_end() const;
   std::optional<Duration> time_to_sleep() const;
@@ -88,14 +127,20 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::atomic<bool> owns_{false};
   std::atomic<std::thread::id> engine_id_{};
   std::mutex life_mutex_;
+  std::mutex direct_mutex_;                                 // held by whoever commits before start(), and by start()
   enum class Life : std::uint8_t { made, running, stopped };
   std::atomic<Life> life_{Life::made};                      // written under life_mutex_
+
+  Requests requests_;
 
   // Owned by the engine's thread.
   Engine engine_;
   std::unordered_map<std::string, std::shared_ptr<const Worker>> workers_;
-  std::unordered_map<Ticket, std::function<void(Result<Submission>)>> tickets_;
+  std::unordered_map<std::string, std::shared_ptr<const Probe>> probes_;
+  std::unordered_map<Ticket, std::function<void(Result<Submission>)>> submits_;
+  std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;
   std::vector<WorkerPool::Task> dispatched_;
+  std::vector<WorkRun> cancelled_;
   Ticket next_ticket_ = 1;
   bool committing_ = false;
   bool stopping_ = false;

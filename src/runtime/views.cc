@@ -1,21 +1,32 @@
 #include "runtime/views.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "base/format.h"
-#include "base/invariant.h"
-#include "ledger/collation_key.h"
+#include "runtime/collate.h"
+#include "runtime/token.h"
 
 namespace pawl {
 
 std::string_view name_of(JobStatus status) { return core::name_of(runtime::core_status(status)); }
 
+std::string_view name_of(Effect effect) {
+  switch (effect) {
+    case Effect::none: return "none";
+    case Effect::intended: return "intended";
+    case Effect::started: return "started";
+    case Effect::done: return "done";
+    case Effect::failed: return "failed";
+    case Effect::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
 namespace runtime {
 
 namespace {
-
-using Mark = ledger::ActivityLedger::Mark;
-using State = ledger::CollationKey::State;
 
 JobStatus public_status(core::JobStatus status) {
   switch (status) {
@@ -24,39 +35,28 @@ JobStatus public_status(core::JobStatus status) {
     case core::JobStatus::failed: return JobStatus::failed;
     case core::JobStatus::interrupted: return JobStatus::interrupted;
     case core::JobStatus::parked: return JobStatus::parked;
+    case core::JobStatus::paused: return JobStatus::paused;
   }
   return JobStatus::parked;
 }
 
-ActivityName name_in(const Graph* graph, std::uint32_t node) {
-  if (graph != nullptr && node < graph->nodes().size()) return graph->nodes()[node].name;
-  return ActivityName(format("#{}", node));
-}
-
-// A digit for every activity of the graph: that of its newest instance, or what became of it without one.
-void collate(const Graph& graph, std::uint32_t node, bool parent_ended, const std::vector<const core::Activity*>& newest,
-             ledger::CollationKey::States& states) {
-  const core::Activity* activity = newest[node];
-  State state = parent_ended ? State::skipped : State::pending;
-  bool ended = parent_ended && activity == nullptr;
-  if (activity != nullptr) {
-    ended = activity->status != core::ActivityStatus::open;
-    state = State::started;
-    if (activity->status == core::ActivityStatus::completed) state = State::completed;
-    if (activity->status == core::ActivityStatus::errored) state = State::errored;
-  }
-  states.emplace(graph.nodes()[node].name.raw(), state);
-  for (const Graph::Edge& edge : graph.nodes()[node].edges) collate(graph, edge.to, ended, newest, states);
-}
-
-std::string collation_key_of(const core::JobState& state, const Graph& graph) {
-  std::vector<const core::Activity*> newest(graph.nodes().size(), nullptr);
-  for (const core::Activity& activity : state.activities())
-    if (activity.node < newest.size()) newest[activity.node] = &activity;
-  ledger::CollationKey::States states;
-  collate(graph, graph.trigger(), core::is_closed(state.job.status), newest, states);
-  const auto key = ledger::CollationKey::from(states);
-  return key ? key->text() : key.error().detail;
+std::optional<WorkView> work_of(const core::WorkItem* item, const core::Guid& store) {
+  if (item == nullptr) return std::nullopt;
+  const core::WorkLife& life = item->life;
+  WorkView view;
+  if (item->token != core::WorkToken(0))
+    view.token = token_text(WorkRun{WorkRef{item->run, item->activity}, item->token}, store);
+  view.worker = item->worker;
+  view.runs = item->runs;
+  view.failures = life.failures;
+  view.failure_code = life.failure_code;
+  view.failure = life.failure;
+  view.next_try_at = item->visible_at;
+  view.attempt_by = life.attempt_by;
+  view.deadline = life.deadline;
+  view.progress = life.progress;
+  view.held = item->held;
+  return view;
 }
 
 }  // namespace
@@ -68,72 +68,80 @@ core::JobStatus core_status(JobStatus status) {
     case JobStatus::failed: return core::JobStatus::failed;
     case JobStatus::interrupted: return core::JobStatus::interrupted;
     case JobStatus::parked: return core::JobStatus::parked;
+    case JobStatus::paused: return core::JobStatus::paused;
   }
   return core::JobStatus::parked;
 }
 
-JobView view_of(const core::JobRow& job) {
-  return {job.name_space, job.id,         job.run,       job.graph.name, job.graph.version, public_status(job.status),
-          job.semaphore,  job.created_at, job.closed_at, job.result,     job.reason};
+ActivityName name_in(const Graph* graph, std::uint32_t node) {
+  if (graph != nullptr && node < graph->nodes().size()) return graph->nodes()[node].name;
+  return ActivityName(format("#{}", node));
 }
 
-JobDetail detail_of(const core::JobState& state, const Graph* graph) {
+JobView view_of(const core::JobRow& job) {
+  JobView view;
+  view.name_space = job.name_space;
+  view.id = job.id;
+  view.run = job.run;
+  view.graph = job.graph.name;
+  view.version = job.graph.version;
+  view.status = public_status(job.status);
+  view.semaphore = job.semaphore;
+  view.created_at = job.created_at;
+  view.closed_at = job.closed_at;
+  view.result = job.result;
+  view.reason = job.reason;
+  view.priority = job.priority;
+  view.deadline = job.deadline;
+  view.remove_at = job.remove_at;
+  view.redrives = job.redrives;
+  return view;
+}
+
+Effect effect_of(const core::JobState& state, const core::Activity& activity) {
+  if (!activity.parent) return Effect::none;
+  switch (activity.status) {
+    case core::ActivityStatus::completed: return Effect::done;
+    case core::ActivityStatus::errored: return Effect::failed;
+    case core::ActivityStatus::open: break;
+  }
+  const core::WorkItem* item = state.find_work(activity.seq);
+  // Without its item an open activity was answered a moment ago, or swept with its job while a worker may have
+  // been at it.
+  if (item == nullptr) return core::is_closed(state.job.status) ? Effect::unknown : Effect::started;
+  if (item->life.unknown) return Effect::unknown;
+  return item->token == core::WorkToken(0) ? Effect::intended : Effect::started;
+}
+
+JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store) {
   JobDetail detail{view_of(state.job), {}, ""};
-  for (const core::Activity& activity : state.activities())
-    detail.activities.push_back({name_in(graph, activity.node), std::string(activity.at.text()),
-                                 activity.ledger.digits(), activity.ledger.describe(), {},
-                                 activity.status == core::ActivityStatus::open,
-                                 activity.status == core::ActivityStatus::errored, activity.code, activity.opened_at,
-                                 activity.closed_at, activity.output});
+  for (const core::Activity& activity : state.activities()) {
+    ActivityView view;
+    view.name = name_in(graph, activity.node);
+    view.address = activity.at.text();
+    view.ledger = activity.ledger.digits();
+    view.explanation = activity.ledger.describe();
+    view.open = activity.status == core::ActivityStatus::open;
+    view.errored = activity.status == core::ActivityStatus::errored;
+    view.code = activity.code;
+    view.opened_at = activity.opened_at;
+    view.closed_at = activity.closed_at;
+    view.output = activity.output;
+    view.effect = effect_of(state, activity);
+    view.work = work_of(state.find_work(activity.seq), store);
+    detail.activities.push_back(std::move(view));
+  }
   std::vector<const core::MessageRecord*> records;
   for (const auto& [guid, record] : state.messages()) records.push_back(&record);
   std::sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->ledger.ordinal() < b->ledger.ordinal(); });
   for (const core::MessageRecord* record : records)
     if (record->activity.raw() < detail.activities.size())
       detail.activities[record->activity.raw()].messages.push_back({record->ledger.digits(), record->ledger.describe()});
-  if (graph != nullptr) detail.collation_key = collation_key_of(state, *graph);
+  if (graph != nullptr) {
+    const auto key = collation_key_of(state, *graph);
+    detail.collation_key = key ? key->text() : key.error().detail;
+  }
   return detail;
-}
-
-void for_each_event(const core::JobState& after, const core::Bundle& bundle, const Graph& graph, Instant now,
-                    const std::function<void(const Event&)>& tell) {
-  Event event;
-  event.job = after.job.id;
-  event.run = after.job.run;
-  event.at = now;
-  if (bundle.rev_before == core::Rev(0)) tell(event);
-  // A parent concludes before its children open, whatever the order of the rows.
-  for (const Event::Kind kind : {Event::Kind::activity_pending, Event::Kind::activity_closed, Event::Kind::activity_opened}) {
-    for (const core::Write& write : bundle.writes) {
-      const auto* put = std::get_if<core::PutActivity>(&write);
-      if (put == nullptr) continue;
-      const core::Activity& activity = put->after;
-      const bool closes = activity.ledger.has(Mark::work_done) && !(put->before && put->before->has(Mark::work_done));
-      const bool opens = !put->before;
-      const bool pends = put->before && !closes && activity.ledger.entries() > put->before->entries();
-      const bool matches = (kind == Event::Kind::activity_closed && closes) ||
-                           (kind == Event::Kind::activity_opened && opens && !closes) ||
-                           (kind == Event::Kind::activity_pending && pends);
-      if (!matches) continue;
-      event.kind = kind;
-      event.activity = name_in(&graph, activity.node);
-      event.address = activity.at.text();
-      event.ledger = activity.ledger.digits();
-      event.code = activity.code;
-      tell(event);
-    }
-  }
-  event.activity = ActivityName("");
-  event.address.clear();
-  event.ledger.clear();
-  const auto& head = std::get<core::JobHead>(bundle.head);
-  if (head.completions > head.completions_before) {
-    event.kind = Event::Kind::job_closed;
-    tell(event);
-  } else if (after.job.status == core::JobStatus::parked) {
-    event.kind = Event::Kind::job_parked;
-    tell(event);
-  }
 }
 
 }  // namespace runtime

@@ -1,22 +1,19 @@
 // From the core's state to what the public API shows.
 #pragma once
 
-#include <functional>
-
-#include "core/bundle.h"
+#include "core/guid.h"
 #include "core/job_state.h"
 #include "pawl/graph.h"
 #include "pawl/job.h"
-#include "pawl/runtime.h"
 
 namespace pawl::runtime {
 
 core::JobStatus core_status(JobStatus status);
 JobView view_of(const core::JobRow& job);
-// `graph` may be null when this process does not have it: names are then the nodes' numbers.
-JobDetail detail_of(const core::JobState& state, const Graph* graph);
-// The events that a committed bundle means, in order.
-void for_each_event(const core::JobState& after, const core::Bundle& bundle, const Graph& graph, Instant now,
-                    const std::function<void(const Event&)>& tell);
+// `graph` may be null when this process does not have it: names are then the nodes' numbers. `store` is part of
+// the tokens that are shown.
+JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store);
+ActivityName name_in(const Graph* graph, std::uint32_t node);
+Effect effect_of(const core::JobState& state, const core::Activity& activity);
 
 }  // namespace pawl::runtime

@@ -4,7 +4,9 @@ namespace pawl::runtime {
 
 Waiters::Place::Place(Waiters& waiters, RunId run) : waiters_(waiters), run_(run) {
   const std::lock_guard lock(waiters_.mutex_);
-  ++waiters_.entries_[run_].waiting;
+  Entry& entry = waiters_.entries_[run_];
+  ++entry.waiting;
+  told_before_ = entry.told;
 }
 
 Waiters::Place::~Place() {
@@ -16,8 +18,8 @@ Waiters::Place::~Place() {
 std::optional<JobView> Waiters::Place::wait(Duration at_most) {
   std::unique_lock lock(waiters_.mutex_);
   Entry& entry = waiters_.entries_.at(run_);
-  waiters_.changed_.wait_for(lock, at_most, [&] { return entry.end.has_value(); });
-  return entry.end;
+  const bool heard = waiters_.changed_.wait_for(lock, at_most, [&] { return entry.told != told_before_; });
+  return heard ? entry.end : std::nullopt;
 }
 
 void Waiters::tell(const JobView& job) {
@@ -26,6 +28,7 @@ void Waiters::tell(const JobView& job) {
     const auto found = entries_.find(job.run);
     if (found == entries_.end()) return;
     found->second.end = job;
+    ++found->second.told;
   }
   changed_.notify_all();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,7 +15,8 @@ namespace pawl::runtime {
 
 class Waiters {
  public:
-  // Registers before the caller looks at the store, so that an end between the look and the wait is heard.
+  // Registers before the caller looks at the store, so that an end between the look and the wait is heard. What
+  // was told before that is not: a parked job may have gone on since.
   class Place {
    public:
     Place(Waiters& waiters, RunId run);
@@ -27,6 +29,7 @@ class Waiters {
    private:
     Waiters& waiters_;
     RunId run_;
+    std::uint64_t told_before_;
   };
 
   void tell(const JobView& job);
@@ -34,6 +37,7 @@ class Waiters {
  private:
   struct Entry {
     int waiting = 0;
+    std::uint64_t told = 0;
     std::optional<JobView> end;
   };
   std::mutex mutex_;

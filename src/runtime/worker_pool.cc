@@ -2,56 +2,22 @@
 
 #include <pthread.h>
 
-#include <exception>
+#include <algorithm>
 #include <iterator>
-#include <optional>
+#include <unordered_set>
+#include <utility>
 
-#include "base/format.h"
-#include "base/limits.h"
+#include "runtime/worker_call.h"
 
 namespace pawl::runtime {
 
 namespace {
-
-constexpr std::int32_t code_exception = 500;
-constexpr std::int32_t code_too_large = 413;
-
-// JSON text of a string: what an error reply carries.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.append(1, '\\').append(1, c);
-    else if (static_cast<unsigned char>(c) < 0x20) out += format("\\u{:04x}", static_cast<unsigned>(c));
-    else out.push_back(c);
-  }
-  return out + "\"";
-}
-
-bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
-
-Reply too_large(std::size_t bytes) {
-  return Reply::error(quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
-                                    bytes, limits::payload_bytes_max)),
-                      code_too_large);
-}
-
-// The one place where a worker's exceptions end.
-Reply call(const Worker& worker, Work& work) {
-  try {
-    Reply reply = worker(work);
-    return fits(reply.data()) ? std::move(reply) : too_large(reply.data().size());
-  } catch (const std::exception& error) {
-    return Reply::error(quoted(std::string_view(error.what()).substr(0, limits::reason_bytes_max)), code_exception);
-  } catch (...) {
-    return Reply::error(quoted("the worker threw something that is not a std::exception"), code_exception);
-  }
-}
-
+WorkRun run_of(const core::WorkItem& item) { return {WorkRef{item.run, item.activity}, item.token}; }
 }  // namespace
 
-WorkerPool::WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkAnswer)> answer)
-    : store_(store), answer_(std::move(answer)) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+WorkerPool::WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkerWord)> tell)
+    : store_(store), tell_(std::move(tell)), seats_(threads) {
+  for (Seat& seat : seats_) seat.thread = std::thread([this, &seat] { serve(seat); });
 }
 
 WorkerPool::~WorkerPool() {
@@ -61,7 +27,7 @@ WorkerPool::~WorkerPool() {
     tasks_.clear();
   }
   ready_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (Seat& seat : seats_) seat.thread.join();
 }
 
 void WorkerPool::give(std::vector<Task> tasks) {
@@ -70,19 +36,52 @@ void WorkerPool::give(std::vector<Task> tasks) {
   {
     const std::lock_guard lock(mutex_);
     wake = std::min(sleeping_, tasks.size());
-    for (Task& task : tasks) tasks_.push_back(std::move(task));
+    for (Task& task : tasks) {
+      auto& queue = tasks_[task.item.priority];
+      queue.push_back(std::move(task));
+    }
   }
   for (std::size_t i = 0; i < wake; ++i) ready_.notify_one();
 }
 
+void WorkerPool::cancel(const std::vector<WorkRun>& runs) {
+  if (runs.empty()) return;
+  const std::unordered_set<WorkRun, WorkRunHash> unwanted(runs.begin(), runs.end());
+  std::vector<core::WorkItem> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Seat& seat : seats_)
+      if (seat.run && unwanted.contains(*seat.run)) seat.cancelled.store(true, std::memory_order_relaxed);
+    // A probe asks about a run that is over: it goes on.
+    const auto wanted = [&](const Task& task) { return task.is_probe() || !unwanted.contains(run_of(task.item)); };
+    for (auto it = tasks_.begin(); it != tasks_.end();) {
+      std::deque<Task>& queue = it->second;
+      const auto gone = std::stable_partition(queue.begin(), queue.end(), wanted);
+      for (auto task = gone; task != queue.end(); ++task) dropped.push_back(std::move(task->item));
+      queue.erase(gone, queue.end());
+      it = queue.empty() ? tasks_.erase(it) : std::next(it);
+    }
+  }
+  for (const core::WorkItem& item : dropped) tell_(not_begun(item));
+}
+
 std::vector<WorkerPool::Task> WorkerPool::take_back() {
   const std::lock_guard lock(mutex_);
-  std::vector<Task> tasks(std::make_move_iterator(tasks_.begin()), std::make_move_iterator(tasks_.end()));
-  tasks_.clear();
+  std::vector<Task> tasks;
+  while (auto task = next_task()) tasks.push_back(std::move(*task));
   return tasks;
 }
 
-void WorkerPool::serve() {
+std::optional<WorkerPool::Task> WorkerPool::next_task() {
+  if (tasks_.empty()) return std::nullopt;
+  const auto first = tasks_.begin();
+  Task task = std::move(first->second.front());
+  first->second.pop_front();
+  if (first->second.empty()) tasks_.erase(first);
+  return task;
+}
+
+void WorkerPool::serve(Seat& seat) {
   pthread_setname_np(pthread_self(), "pawl-worker");
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -91,39 +90,22 @@ void WorkerPool::serve() {
       ready_.wait(lock);
       --sleeping_;
     }
-    if (tasks_.empty()) return;
-    Task task = std::move(tasks_.front());
-    tasks_.pop_front();
+    std::optional<Task> task = next_task();
+    if (!task) return;
+    seat.cancelled.store(false, std::memory_order_relaxed);
+    if (!task->is_probe()) seat.run = run_of(task->item);
     lock.unlock();
-    run(task);
+    run(*task, seat);
+    task.reset();  // what it holds goes before others wait for the lock
     lock.lock();
+    seat.run.reset();
   }
 }
 
-void WorkerPool::run(Task& task) {
-  const core::WorkItem& item = task.item;
-  WorkAnswer answer{item.run, item.activity, item.token, item.request};
-  std::uint64_t pending = 0;
-  std::optional<std::size_t> oversized;  // an interim answer that no store takes: the work fails for it
-  const auto send_pending = [&](Payload data, std::int32_t code) {
-    if (!fits(data)) oversized = data.size();
-    if (oversized) return;
-    WorkAnswer interim = answer;
-    interim.status = core::ReplyStatus::pending;
-    interim.code = code;
-    interim.data = std::move(data);
-    interim.pending_index = pending++;
-    answer_(std::move(interim));
-  };
-  // The request's guid is unique within its store; whoever is given the key serves many stores.
-  const core::Guid key{item.request.high ^ store_.high, item.request.low ^ store_.low};
-  Work work(item.topic, item.run, key.text(), item.runs, item.input, send_pending);
-  Reply reply = call(*task.worker, work);
-  if (oversized) reply = too_large(*oversized);
-  answer.status = reply.status() == Reply::Status::error ? core::ReplyStatus::error : core::ReplyStatus::success;
-  answer.code = reply.code();
-  answer.data = reply.data();
-  answer_(std::move(answer));
+void WorkerPool::run(Task& task, Seat& seat) {
+  const CallSite site{store_, seat.cancelled, tell_};
+  if (const auto* worker = std::get_if<0>(&task.code)) call_worker(task.item, **worker, site);
+  else call_probe(task.item, **std::get_if<1>(&task.code), site);
 }
 
 }  // namespace pawl::runtime

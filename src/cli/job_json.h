@@ -1,0 +1,18 @@
+// A job as JSON, for scripts. Payloads that are JSON stay JSON; others become strings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pawl/job.h"
+
+namespace pawl::cli {
+
+std::string job_json(const JobView& job);
+std::string jobs_json(const std::vector<JobView>& jobs);
+std::string job_json(const JobDetail& detail);
+
+// 2026-11-16T00:31:12.250Z, or empty for no time at all.
+std::string time_text(Instant at);
+
+}  // namespace pawl::cli

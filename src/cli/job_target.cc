@@ -1,0 +1,59 @@
+#include "cli/job_target.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+
+namespace pawl::cli {
+
+void add_store_options(CLI::App& command, StoreOptions& options) {
+  command.add_option("--store", options.store, "The SQLite file of the jobs")->envname("PAWL_STORE")->capture_default_str();
+  command.add_flag("--json", options.json, "Machine-readable output");
+  command.add_flag("--no-color", options.no_color, "No colours");
+}
+
+void add_job_target(CLI::App& command, JobTarget& target) {
+  command.add_option("job", target.id, "The job's id")->required();
+  command.add_option("--namespace", target.name_space, "The job's namespace")->capture_default_str();
+  command.add_option("--run", target.run, "One run of the id, by its number (default: the newest)");
+}
+
+Result<std::unique_ptr<Runtime>> open_existing(const StoreOptions& options) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(options.store, ignored))
+    return Error{ErrorCode::not_found,
+                 fmt::format("there is no store {}; name the file with --store or in PAWL_STORE", options.store)};
+  return Runtime::open({.store = options.store});
+}
+
+Result<RunId> find_job(Runtime& runtime, const JobTarget& target) {
+  if (target.run != 0) return RunId(target.run);
+  const auto found = runtime.find(target.id, target.name_space);
+  if (!found) return found.error();
+  if (!*found)
+    return Error{ErrorCode::not_found, fmt::format("there is no job {} in namespace {}; pawl jobs lists what there is",
+                                                   target.id, target.name_space)};
+  return **found;
+}
+
+int fail(const std::string& command, const Error& error) {
+  fmt::print(stderr, "pawl {}: {}\n", command, error.detail);
+  return error.code == ErrorCode::invalid || error.code == ErrorCode::not_found ? 2 : 1;
+}
+
+int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target, const std::string& done,
+               const std::function<Status(Runtime&, RunId)>& act) {
+  auto runtime = open_existing(options);
+  if (!runtime) return fail(command, runtime.error());
+  const auto run = find_job(**runtime, target);
+  if (!run) return fail(command, run.error());
+  const auto acted = act(**runtime, *run);
+  if (!acted) return fail(command, acted.error());
+  if (options.json) fmt::print("{{\"ok\":true,\"run\":{}}}\n", run->raw());
+  else fmt::print("job {}: {}\n", target.id, done);
+  return 0;
+}
+
+}  // namespace pawl::cli

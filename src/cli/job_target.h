@@ -1,0 +1,42 @@
+// What the commands on a store's jobs share: where the store is, which job is meant, how an error is said.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "pawl/pawl.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pawl::cli {
+
+struct StoreOptions {
+  std::string store = "pawl.db";
+  bool json = false;
+  bool no_color = false;
+};
+void add_store_options(CLI::App& command, StoreOptions& options);
+
+struct JobTarget {
+  std::string id;
+  std::string name_space = "default";
+  std::uint64_t run = 0;  // 0: the newest run of the id
+};
+void add_job_target(CLI::App& command, JobTarget& target);
+
+// Opens a store that exists: a command that looks must not make one.
+Result<std::unique_ptr<Runtime>> open_existing(const StoreOptions& options);
+Result<RunId> find_job(Runtime& runtime, const JobTarget& target);
+
+// Prints "pawl COMMAND: ..." to stderr. 2 when the input was wrong, 1 when the work failed.
+int fail(const std::string& command, const Error& error);
+
+// Opens the store, finds the job and does one thing to it. Prints what `done` says, or {"ok":true} as JSON.
+int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target, const std::string& done,
+               const std::function<Status(Runtime&, RunId)>& act);
+
+}  // namespace pawl::cli

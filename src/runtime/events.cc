@@ -1,0 +1,94 @@
+#include "runtime/events.h"
+
+#include <optional>
+
+#include "runtime/views.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+using Kind = Event::Kind;
+using Mark = ledger::ActivityLedger::Mark;
+
+class Teller {
+ public:
+  Teller(const core::JobState& after, const Graph& graph, Instant now, const std::function<void(const Event&)>& tell)
+      : graph_(graph), now_(now), tell_(tell) {
+    event_.job = after.job.id;
+    event_.run = after.job.run;
+    event_.at = now;
+  }
+
+  void job(Kind kind) {
+    Event event = event_;
+    event.kind = kind;
+    tell_(event);
+  }
+  void activity(Kind kind, const core::Activity& activity, std::int32_t code, std::optional<Instant> at = std::nullopt) {
+    Event event = event_;
+    event.kind = kind;
+    event.activity = name_in(&graph_, activity.node);
+    event.address = activity.at.text();
+    event.ledger = activity.ledger.digits();
+    event.code = code;
+    event.at = at.value_or(now_);
+    tell_(event);
+  }
+
+ private:
+  const Graph& graph_;
+  const Instant now_;
+  const std::function<void(const Event&)>& tell_;
+  Event event_;  // what all have in common
+};
+
+std::optional<Kind> kind_of(const core::PutActivity& put) {
+  const core::Activity& activity = put.after;
+  if (activity.ledger.has(Mark::work_done) && !(put.before && put.before->has(Mark::work_done)))
+    return Kind::activity_closed;
+  if (!put.before) return Kind::activity_opened;
+  if (activity.ledger.entries() > put.before->entries() && activity.status == core::ActivityStatus::open)
+    return Kind::activity_pending;
+  return std::nullopt;
+}
+
+bool starts(const core::Write& write) {
+  const auto* put = std::get_if<core::PutActivity>(&write);
+  return put != nullptr && !put->before && put->after.seq == core::ActivitySeq(0);
+}
+
+void tell_change(Teller& teller, const core::JobState& after, const core::ChangeWork& change) {
+  const core::Activity* activity = after.find(change.activity);
+  if (activity == nullptr) return;
+  if (change.release && after.job.status == core::JobStatus::running)
+    teller.activity(Kind::activity_retried, *activity, change.life.failure_code, change.visible_at);
+  else if (!change.release && change.life.unknown)
+    teller.activity(Kind::activity_unknown, *activity, 0);
+}
+
+}  // namespace
+
+void for_each_event(const core::JobState& after, const core::Bundle& bundle, const Graph& graph, Instant now,
+                    const std::function<void(const Event&)>& tell) {
+  Teller teller(after, graph, now, tell);
+  for (const core::Write& write : bundle.writes)
+    if (starts(write)) teller.job(Kind::job_started);
+  // A parent concludes before its children open, whatever the order of the rows.
+  for (const Kind kind : {Kind::activity_pending, Kind::activity_closed, Kind::activity_opened})
+    for (const core::Write& write : bundle.writes)
+      if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && kind_of(*put) == kind)
+        teller.activity(kind, put->after, put->after.code);
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* change = std::get_if<core::ChangeWork>(&write)) tell_change(teller, after, *change);
+    // Work is held by the one bundle that stops the job, and let go by the one that goes on.
+    const auto* hold = std::get_if<core::HoldWork>(&write);
+    if (hold == nullptr) continue;
+    if (!hold->held) teller.job(Kind::job_resumed);
+    else teller.job(after.job.status == core::JobStatus::parked ? Kind::job_parked : Kind::job_paused);
+  }
+  const auto& head = std::get<core::JobHead>(bundle.head);
+  if (head.completions > head.completions_before) teller.job(Kind::job_closed);
+}
+
+}  // namespace pawl::runtime

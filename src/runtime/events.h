@@ -1,0 +1,17 @@
+// From a committed bundle to the events that an observer hears.
+#pragma once
+
+#include <functional>
+
+#include "core/bundle.h"
+#include "core/job_state.h"
+#include "pawl/graph.h"
+#include "pawl/runtime.h"
+
+namespace pawl::runtime {
+
+// The events that a committed bundle means, in order.
+void for_each_event(const core::JobState& after, const core::Bundle& bundle, const Graph& graph, Instant now,
+                    const std::function<void(const Event&)>& tell);
+
+}  // namespace pawl::runtime

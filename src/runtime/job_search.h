@@ -1,0 +1,14 @@
+// Listing jobs, by what their rows say and by how their activities stand.
+#pragma once
+
+#include <vector>
+
+#include "pawl/runtime.h"
+#include "runtime/graph_catalog.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+Result<std::vector<JobView>> list_jobs(store::Store& store, const GraphCatalog& graphs, const JobFilter& filter);
+
+}  // namespace pawl::runtime

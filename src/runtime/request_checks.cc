@@ -1,0 +1,52 @@
+#include "runtime/request_checks.h"
+
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+#include "base/limits.h"
+
+namespace pawl::runtime {
+
+Status check_duration(std::string_view what, Duration value, Zero zero) {
+  if (value < Duration{0} || (value == Duration{0} && zero == Zero::refused))
+    return Error{ErrorCode::invalid, format("{} is {} microseconds; it must {}", what, value.count(),
+                                            zero == Zero::refused ? "be more than 0" : "not be negative")};
+  if (value > limits::duration_max)
+    return Error{ErrorCode::over_limit,
+                 format("{} is {} hours; at most {} are allowed (duration_max)", what,
+                        std::chrono::duration_cast<std::chrono::hours>(value).count(), limits::duration_max.count())};
+  return {};
+}
+
+Status check_payload(std::string_view what, const Payload& payload) {
+  if (payload.size() <= limits::payload_bytes_max) return {};
+  return Error{ErrorCode::over_limit, format("{} has {} bytes; at most {} are allowed (payload_bytes_max)", what,
+                                             payload.size(), limits::payload_bytes_max)};
+}
+
+Status check_reason(std::string_view reason) {
+  if (reason.size() <= limits::reason_bytes_max) return {};
+  return Error{ErrorCode::over_limit, format("the reason has {} bytes; at most {} are allowed (reason_bytes_max)",
+                                             reason.size(), limits::reason_bytes_max)};
+}
+
+Status check_request(const JobRequest& request) {
+  for (const auto& [what, name] : {std::pair<const char*, const std::string&>{"job id", request.id},
+                                   {"graph name", request.graph},
+                                   {"namespace", request.name_space}}) {
+    const auto checked = check_name(what, name);
+    if (!checked) return checked;
+  }
+  for (const Status& checked : {check_payload(format("the input of job {}", request.id), request.input),
+                                check_duration("delay", request.delay, Zero::allowed),
+                                check_duration("end_within", request.end_within, Zero::allowed),
+                                check_duration("keep", request.keep.value_or(Duration{0}), Zero::allowed)})
+    if (!checked) return checked;
+  if (request.priority < -limits::priority_max || request.priority > limits::priority_max)
+    return Error{ErrorCode::invalid, format("priority is {}; it must be between {} and {} (priority_max)",
+                                            request.priority, -limits::priority_max, limits::priority_max)};
+  return {};
+}
+
+}  // namespace pawl::runtime

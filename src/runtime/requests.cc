@@ -1,0 +1,222 @@
+#include "runtime/requests.h"
+
+#include <utility>
+
+#include "base/format.h"
+#include "base/random.h"
+#include "runtime/request_checks.h"
+#include "runtime/token.h"
+#include "runtime/views.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+using core::JobStatus;
+
+// The state that the job is in once it has heard what waits in its inbox: a request that is durable counts,
+// though the owner may not have carried it out yet.
+JobStatus status_to_come(const store::StoredJob& job) {
+  JobStatus status = job.state.job.status;
+  for (const core::InboxMessage& waiting : job.inbox) {
+    const core::Body& body = waiting.message.body;
+    if (core::is_closed(status)) break;
+    if (std::holds_alternative<core::Interrupt>(body)) status = JobStatus::interrupted;
+    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running) status = JobStatus::paused;
+    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused) status = JobStatus::running;
+    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked) status = JobStatus::running;
+  }
+  return status;
+}
+
+Error wrong_state(const store::StoredJob& job, JobStatus status, std::string_view advice) {
+  const core::JobRow& row = job.state.job;
+  const bool says_why = row.status == status && !row.reason.empty();
+  return {ErrorCode::invalid, format("job {} is {}{}{}; {}", row.id.raw(), core::name_of(status),
+                                     says_why ? ": " : "", says_why ? row.reason : "", advice)};
+}
+
+// What to do in this state instead of what was asked.
+std::string_view advice_in(JobStatus status) {
+  switch (status) {
+    case JobStatus::running: return "it goes on by itself";
+    case JobStatus::paused: return "resume it";
+    case JobStatus::parked: return "redrive it";
+    case JobStatus::completed:
+    case JobStatus::failed:
+    case JobStatus::interrupted: return "it has ended, submit a new one";
+  }
+  return "";
+}
+
+Status status_of(const Result<store::Outcome>& outcome) {
+  if (!outcome) return outcome.error();
+  switch (outcome->kind) {
+    case store::OutcomeKind::committed:
+    case store::OutcomeKind::already_done: return {};
+    case store::OutcomeKind::exists:
+    case store::OutcomeKind::conflict: return Error{ErrorCode::conflict, outcome->reason};
+    case store::OutcomeKind::fenced: return Error{ErrorCode::fenced, outcome->reason};
+    case store::OutcomeKind::rejected: return Error{ErrorCode::invalid, outcome->reason};
+    case store::OutcomeKind::outcome_unknown: return Error{ErrorCode::outcome_unknown, outcome->reason};
+  }
+  return Error{ErrorCode::invalid, outcome->reason};
+}
+
+Error stale(std::string_view why) {
+  return {ErrorCode::conflict, format("the token is no longer good: {}", why)};
+}
+
+Error no_job(RunId run) { return {ErrorCode::not_found, format("no job has run id {}", run.raw())}; }
+
+core::Verdict verdict_of(core::ActivitySeq activity, const Finding& finding) {
+  const auto kind = finding.kind() == Finding::Kind::done     ? core::Verdict::Kind::done
+                    : finding.kind() == Finding::Kind::failed ? core::Verdict::Kind::failed
+                                                              : core::Verdict::Kind::retry;
+  return {activity, kind, finding.code(), finding.data()};
+}
+
+// "charge at ,0,0 and ship at ,0,1": what a person could have meant.
+std::string unknown_ones(const core::JobState& state, const Graph* graph) {
+  std::string text;
+  for (const core::Activity& activity : state.activities())
+    if (effect_of(state, activity) == Effect::unknown)
+      text += format("{}{} at {}", text.empty() ? "" : " and ", name_in(graph, activity.node).raw(), activity.at.text());
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+Requests::Requests(store::Store& store, const GraphCatalog& graphs, std::uint64_t seed, Commit commit)
+    : store_(store), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}
+
+Result<store::StoredJob> Requests::read(RunId run) {
+  auto stored = store_.read_job(run);
+  if (!stored) return stored.error();
+  if (!*stored) return no_job(run);
+  return std::move(**stored);
+}
+
+Status Requests::deliver(RunId run, core::Body body) {
+  // Two requests are two messages, however alike: a pause after a resume is not the first pause again.
+  const std::uint64_t number = Random::mix(seed_ + count_.fetch_add(1));
+  const core::Guid guid = core::Guid::of_run(run).derive(core::Guid::Purpose::asked, number);
+  store::Deliver deliver;
+  deliver.envelope = core::Envelope{run, core::Message{guid, std::move(body)}};
+  return status_of(commit_(std::move(deliver)));
+}
+
+Status Requests::interrupt(RunId run, const std::string& reason) {
+  if (const auto checked = check_reason(reason); !checked) return checked;
+  const auto job = read(run);
+  if (!job) return job.error();
+  const JobStatus status = status_to_come(*job);
+  if (core::is_closed(status)) return wrong_state(*job, status, "there is nothing left to interrupt");
+  core::Interrupt message;
+  message.reason = reason;
+  return deliver(run, std::move(message));
+}
+
+Status Requests::pause(RunId run, const std::string& reason) {
+  if (const auto checked = check_reason(reason); !checked) return checked;
+  const auto job = read(run);
+  if (!job) return job.error();
+  const JobStatus status = status_to_come(*job);
+  if (status == JobStatus::running) return deliver(run, core::Pause{reason});
+  return wrong_state(*job, status, format("only a running job can be paused ({})", advice_in(status)));
+}
+
+Status Requests::resume(RunId run) {
+  const auto job = read(run);
+  if (!job) return job.error();
+  const JobStatus status = status_to_come(*job);
+  if (status == JobStatus::paused) return deliver(run, core::Proceed{});
+  return wrong_state(*job, status, format("only a paused job can be resumed ({})", advice_in(status)));
+}
+
+Status Requests::redrive(RunId run) {
+  const auto job = read(run);
+  if (!job) return job.error();
+  const JobStatus status = status_to_come(*job);
+  if (status == JobStatus::parked) return deliver(run, core::Redrive{});
+  return wrong_state(*job, status, format("only a parked job can be redriven ({})", advice_in(status)));
+}
+
+Status Requests::settle(RunId run, const std::string& activity, const std::string& address, const Finding& finding) {
+  if (const auto checked = check_payload("the finding", finding.data()); !checked) return checked;
+  const auto job = read(run);
+  if (!job) return job.error();
+  const core::JobState& state = job->state;
+  if (const JobStatus status = status_to_come(*job); core::is_closed(status))
+    return wrong_state(*job, status, "there is nothing left to settle");
+  const auto graph = graphs_.find(state.job.graph);
+  for (const core::Activity& candidate : state.activities()) {
+    if (name_in(graph.get(), candidate.node).raw() != activity || candidate.at.text() != address) continue;
+    const Effect effect = effect_of(state, candidate);
+    if (effect == Effect::unknown) return deliver(run, verdict_of(candidate.seq, finding));
+    return Error{ErrorCode::invalid,
+                 format("activity {} at {} of job {} is {}, not unknown: there is nothing to settle", activity, address,
+                        state.job.id.raw(), name_of(effect))};
+  }
+  return Error{ErrorCode::not_found, format("job {} has no activity {} at {}; what is unknown there: {}",
+                                            state.job.id.raw(), activity, address, unknown_ones(state, graph.get()))};
+}
+
+Status Requests::remove(RunId run, Duration keep_id) {
+  if (const auto checked = check_duration("keep_id", keep_id, Zero::allowed); !checked) return checked;
+  const auto job = read(run);
+  if (!job) return job.error();
+  // What has ended in the store counts here, not what is to come: a job that still has to hear of its end stays.
+  const core::JobRow& row = job->state.job;
+  if (!core::is_closed(row.status))
+    return wrong_state(*job, row.status, "only a job that has ended can be removed (interrupt it first)");
+  const Instant key_until = keep_id == Duration{0} ? Instant() : store_.now() + keep_id;
+  const auto outcome = commit_(store::RemoveJob{run, key_until});
+  if (outcome && outcome->kind == store::OutcomeKind::already_done) return no_job(run);
+  return status_of(outcome);
+}
+
+Status Requests::pause_topic(const std::string& topic, bool paused) {
+  if (const auto checked = check_name("topic", topic); !checked) return checked;
+  return status_of(commit_(store::PauseTopic{Topic(topic), paused}));
+}
+
+Status Requests::complete(const std::string& token, const Reply& reply) {
+  const auto named = parse_token(token, store_.id());
+  if (!named) return named.error();
+  if (reply.status() == Reply::Status::later)
+    return Error{ErrorCode::invalid, "Reply::later is no answer; to keep the work longer, use Runtime::heartbeat"};
+  if (const auto checked = check_payload("the reply", reply.data()); !checked) return checked;
+  auto stored = store_.read_job(named->ref.run);
+  if (!stored) return stored.error();
+  if (!*stored) return stale("its job is gone");
+  const core::JobState& state = (*stored)->state;
+  if (core::is_closed(state.job.status)) return stale(format("job {} has ended", state.job.id.raw()));
+  const core::WorkItem* item = state.find_work(named->ref.activity);
+  if (item == nullptr) return stale("the work was answered already");
+  if (item->token != named->token) return stale("the work was taken back, and perhaps given to another");
+  const auto status = reply.status() == Reply::Status::success ? core::ReplyStatus::success
+                      : reply.status() == Reply::Status::error ? core::ReplyStatus::error
+                                                               : core::ReplyStatus::fatal;
+  const core::Guid guid = item->request.derive(core::Guid::Purpose::response_final, 0);
+  const auto outcome = status_of(commit_(store::Respond{
+      item->run, item->activity, item->token,
+      core::Message{guid, core::Response{item->activity, status, reply.code(), item->token, reply.data()}}}));
+  if (!outcome && outcome.error().code == ErrorCode::conflict) return stale(outcome.error().detail);
+  return outcome;
+}
+
+Status Requests::heartbeat(const std::string& token, Payload progress, Duration lease) {
+  const auto named = parse_token(token, store_.id());
+  if (!named) return named.error();
+  for (const Status& checked : {check_payload("the progress", progress), check_duration("lease", lease, Zero::refused)})
+    if (!checked) return checked;
+  store::ExtendWork extend{named->ref.run, named->ref.activity, named->token, lease};
+  if (!progress.empty()) extend.progress = std::move(progress);  // a bare heartbeat leaves what was said before
+  const auto outcome = status_of(commit_(std::move(extend)));
+  if (!outcome && outcome.error().code == ErrorCode::conflict)
+    return stale("the work was answered, taken back, or ended with its job");
+  return outcome;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,45 @@
+// Requests: what people, programs and remote workers ask of jobs, each checked against the stored job and then
+// committed as one operation. The process that owns the job's lane carries it out. Any thread may call it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/message.h"
+#include "pawl/runtime.h"
+#include "runtime/graph_catalog.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+class Requests {
+ public:
+  using Commit = std::function<Result<store::Outcome>(store::Operation)>;
+  // The references must outlive it. `seed` tells this process's requests from all others.
+  Requests(store::Store& store, const GraphCatalog& graphs, std::uint64_t seed, Commit commit);
+
+  Status interrupt(RunId run, const std::string& reason);
+  Status pause(RunId run, const std::string& reason);
+  Status resume(RunId run);
+  Status redrive(RunId run);
+  Status settle(RunId run, const std::string& activity, const std::string& address, const Finding& finding);
+  Status remove(RunId run, Duration keep_id);
+  Status pause_topic(const std::string& topic, bool paused);
+
+  Status complete(const std::string& token, const Reply& reply);
+  Status heartbeat(const std::string& token, Payload progress, Duration lease);
+
+ private:
+  Result<store::StoredJob> read(RunId run);
+  Status deliver(RunId run, core::Body body);
+
+  store::Store& store_;
+  const GraphCatalog& graphs_;
+  const std::uint64_t seed_;
+  const Commit commit_;
+  std::atomic<std::uint64_t> count_{0};
+};
+
+}  // namespace pawl::runtime

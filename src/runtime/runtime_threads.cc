@@ -1,0 +1,190 @@
+// LocalRuntime: the engine's thread, the committer's, and what the engine tells.
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.h"
+#include "base/limits.h"
+#include "runtime/events.h"
+#include "runtime/local_runtime.h"
+#include "runtime/views.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+// A group this small is committed by the engine's own thread: two thread switches less, and nothing else
+// would have been decided meanwhile.
+constexpr std::size_t inline_operations_max = 8;
+
+}  // namespace
+
+Error LocalRuntime::stopped() {
+  return {ErrorCode::retry_later, "this runtime is stopped; open the store again to go on with it"};
+}
+
+void LocalRuntime::run_engine() {
+  pthread_setname_np(pthread_self(), "pawl-engine");
+  engine_id_.store(std::this_thread::get_id());
+  std::vector<Command> batch;
+  // What was served before start() is known before the first job is looked at.
+  commands_.take_all(batch, Duration{0});
+  for (Command& command : batch) obey(command);
+  batch.clear();
+  engine_.tick();
+  while (!may_end()) {
+    engine_.pump();
+    pool_->give(std::exchange(dispatched_, {}));
+    pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
+    if (commit_something()) continue;
+    owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
+    commands_.take_all(batch, time_to_sleep());
+    for (Command& command : batch) obey(command);
+    batch.clear();
+    engine_.tick();
+  }
+  engine_.release_lanes();
+  if (auto group = engine_.take_group()) {
+    auto result = store_.store->commit(group->operations);
+    engine_.finished(std::move(*group), std::move(result));
+  }
+  owns_.store(false);
+  for (auto& [ticket, done] : std::exchange(submits_, {})) done(stopped());
+  for (auto& [ticket, done] : std::exchange(asked_, {})) done(stopped());
+}
+
+// What is given up here was not promised to anybody: an answer that is not committed is asked for again.
+bool LocalRuntime::may_end() const {
+  if (!stopping_ || committing_) return false;
+  return engine_.drained() || (engine_.store_refuses() && clock_.monotonic() > stop_by_);
+}
+
+bool LocalRuntime::commit_something() {
+  if (committing_) return false;
+  auto group = engine_.take_group();
+  if (!group) return false;
+  if (group->operations.size() <= inline_operations_max) {
+    auto result = store_.store->commit(group->operations);
+    engine_.finished(std::move(*group), std::move(result));
+    return true;
+  }
+  committing_ = true;
+  groups_.push(std::move(*group));
+  return false;
+}
+
+std::optional<Duration> LocalRuntime::time_to_sleep() const {
+  if (committing_) return std::nullopt;  // its end comes as a command
+  const auto wake = engine_.next_wake();
+  if (!wake) return std::nullopt;
+  return std::max(*wake - clock_.monotonic(), Duration{0});
+}
+
+void LocalRuntime::run_committer() {
+  pthread_setname_np(pthread_self(), "pawl-commit");
+  std::vector<std::optional<Group>> batch;
+  for (;;) {
+    groups_.take_all(batch, std::nullopt);
+    for (std::optional<Group>& group : batch) {
+      if (!group) return;
+      auto result = store_.store->commit(group->operations);
+      commands_.push(Committed{std::move(*group), std::move(result)});
+    }
+    batch.clear();
+  }
+}
+
+void LocalRuntime::obey(Command& command) {
+  std::visit(Overloaded{
+                 [&](WorkerWord& word) { hear(word); },
+                 [&](SubmitCommand& submit) {
+                   const Ticket ticket = next_ticket_++;
+                   submits_.emplace(ticket, std::move(submit.done));
+                   engine_.submit(std::move(submit.request), ticket);
+                 },
+                 [&](RequestCommand& request) {
+                   const Ticket ticket = next_ticket_++;
+                   asked_.emplace(ticket, std::move(request.done));
+                   engine_.request(std::move(request.operation), ticket);
+                 },
+                 [&](Committed& committed_group) {
+                   committing_ = false;
+                   engine_.finished(std::move(committed_group.group), std::move(committed_group.result));
+                 },
+                 [&](ServeCommand& serve_command) {
+                   workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
+                   engine_.serve(serve_command.topic);
+                 },
+                 [&](ProbeCommand& probe_command) {
+                   probes_.insert_or_assign(probe_command.topic.raw(), std::move(probe_command.probe));
+                   engine_.offer_probe(probe_command.topic);
+                 },
+                 [&](Signal signal) {
+                   if (signal == Signal::look) engine_.inbox_changed();
+                   if (signal == Signal::owner_gone) engine_.ownership_changed();
+                   if (signal == Signal::stop) begin_stop();
+                 },
+             },
+             command);
+}
+
+void LocalRuntime::hear(WorkerWord& word) {
+  std::visit(Overloaded{
+                 [&](WorkAnswer& answer) { engine_.answer(std::move(answer)); },
+                 [&](const std::shared_ptr<Heartbeat>& heartbeat) { engine_.heartbeat(heartbeat->run(), heartbeat->take()); },
+                 [&](const Detached& detached) { engine_.detach(detached.run, detached.within); },
+                 [&](ProbeAnswer& answer) { engine_.probed(std::move(answer)); },
+                 [&](const WorkerProblem& trouble) { problem(trouble.text); },
+             },
+             word);
+}
+
+void LocalRuntime::begin_stop() {
+  stopping_ = true;
+  stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
+  engine_.stop();
+  // A probe that did not begin is asked again by whoever owns the job next.
+  for (const WorkerPool::Task& task : pool_->take_back())
+    if (!task.is_probe()) engine_.give_back(task.item);
+  for (const WorkerPool::Task& task : std::exchange(dispatched_, {}))
+    if (!task.is_probe()) engine_.give_back(task.item);
+}
+
+void LocalRuntime::refuse(Command& command) {
+  if (auto* submit = std::get_if<SubmitCommand>(&command)) submit->done(stopped());
+  if (auto* request = std::get_if<RequestCommand>(&command)) request->done(stopped());
+}
+
+void LocalRuntime::dispatch(const core::WorkItem& item) {
+  dispatched_.push_back(WorkerPool::Task{item, workers_.at(item.topic.raw())});
+}
+
+void LocalRuntime::probe(const core::WorkItem& item) {
+  dispatched_.push_back(WorkerPool::Task{item, probes_.at(item.topic.raw())});
+}
+
+void LocalRuntime::answered(Ticket ticket, Result<store::Outcome> outcome) {
+  if (auto asked = asked_.extract(ticket)) asked.mapped()(std::move(outcome));
+}
+
+void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
+  auto waiting = submits_.extract(ticket);
+  if (!waiting) return;
+  if (result) waiting.mapped()(Submission{result->run, result->created});
+  else waiting.mapped()(result.error());
+}
+
+void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bundle) {
+  if (after.job.status == core::JobStatus::parked) waiters_.tell(view_of(after.job));
+  if (!observer_) return;
+  if (const auto graph = graphs_.find(after.job.graph)) for_each_event(after, bundle, *graph, clock_.now(), observer_);
+}
+
+void LocalRuntime::closed(const core::JobRow& job) { waiters_.tell(view_of(job)); }
+
+void LocalRuntime::problem(const std::string& text) {
+  if (reporter_) reporter_(text);
+}
+
+}  // namespace pawl::runtime

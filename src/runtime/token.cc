@@ -1,0 +1,56 @@
+#include "runtime/token.h"
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "base/format.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+constexpr std::string_view prefix = "w-";
+constexpr std::size_t shown_max = 40;
+// A token fits a signed integer, so the mask leaves the highest bit alone.
+constexpr std::uint64_t masked_bits = std::numeric_limits<std::uint64_t>::max() >> 1;
+
+std::uint64_t mask_of(const core::Guid& store) { return (store.high ^ store.low) & masked_bits; }
+
+// Takes a number and the '-' behind it, if it is not the last. None: it is not what format() writes.
+template <class Number>
+std::optional<Number> take(std::string_view& text, bool last) {
+  Number number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  const auto length = static_cast<std::size_t>(parsed.ptr - text.data());
+  if (parsed.ec != std::errc() || format("{:x}", number) != text.substr(0, length)) return std::nullopt;
+  text.remove_prefix(length);
+  if (last) return text.empty() ? std::optional(number) : std::nullopt;
+  if (text.empty() || text.front() != '-') return std::nullopt;
+  text.remove_prefix(1);
+  return number;
+}
+
+}  // namespace
+
+std::string token_text(const WorkRun& run, const core::Guid& store) {
+  return format("{}{:x}-{:x}-{:x}", prefix, run.ref.run.raw(), run.ref.activity.raw(),
+                run.token.raw() ^ mask_of(store));
+}
+
+Result<WorkRun> parse_token(std::string_view text, const core::Guid& store) {
+  const Error wrong{ErrorCode::invalid,
+                    format("\"{}\" is no work token; take the whole text that Work::token() gave", text.substr(0, shown_max))};
+  if (text.substr(0, prefix.size()) != prefix) return wrong;
+  std::string_view rest = text.substr(prefix.size());
+  const auto run = take<std::uint64_t>(rest, false);
+  if (!run) return wrong;
+  const auto activity = take<std::uint32_t>(rest, false);
+  if (!activity) return wrong;
+  const auto token = take<std::uint64_t>(rest, true);
+  if (!token) return wrong;
+  return WorkRun{WorkRef{RunId(*run), core::ActivitySeq(*activity)}, core::WorkToken(*token ^ mask_of(store))};
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,26 @@
+// One call of a user's worker or probe, on the thread of the caller: what it is given, what it may say
+// meanwhile, and the only place where its exceptions end.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "core/guid.h"
+#include "core/job_state.h"
+#include "pawl/worker.h"
+#include "runtime/worker_word.h"
+
+namespace pawl::runtime {
+
+struct CallSite {
+  const core::Guid& store;  // makes idempotency keys and tokens differ between stores
+  const std::atomic<bool>& cancelled;
+  const std::function<void(WorkerWord)>& tell;
+};
+
+void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);
+void call_probe(const core::WorkItem& item, const Probe& probe, const CallSite& site);
+// The answer of a run that was cancelled before its worker was called: its slot comes back.
+WorkAnswer not_begun(const core::WorkItem& item);
+
+}  // namespace pawl::runtime

@@ -1,0 +1,53 @@
+// What worker threads tell the engine's thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "pawl/payload.h"
+#include "pawl/time.h"
+#include "runtime/engine.h"
+
+namespace pawl::runtime {
+
+// The newest heartbeat of one run. A worker that says it in a loop overwrites it: one at the most waits in the
+// engine's queue. Any thread may call it.
+class Heartbeat {
+ public:
+  explicit Heartbeat(const WorkRun& run) : run_(run) {}
+
+  const WorkRun& run() const { return run_; }
+  // True: nothing waited, so the engine must be told that something does now.
+  bool say(Payload progress) {
+    const std::lock_guard lock(mutex_);
+    progress_ = std::move(progress);
+    return !std::exchange(waits_, true);
+  }
+  Payload take() {
+    const std::lock_guard lock(mutex_);
+    waits_ = false;
+    return std::exchange(progress_, {});
+  }
+
+ private:
+  const WorkRun run_;
+  std::mutex mutex_;
+  Payload progress_;    // guarded by mutex_
+  bool waits_ = false;  // guarded by mutex_
+};
+
+// The worker left the answer to whoever has the token.
+struct Detached {
+  WorkRun run;
+  Duration within;
+};
+struct WorkerProblem {
+  std::string text;
+};
+
+using WorkerWord = std::variant<WorkAnswer, std::shared_ptr<Heartbeat>, Detached, ProbeAnswer, WorkerProblem>;
+
+}  // namespace pawl::runtime

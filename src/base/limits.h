@@ -32,6 +32,7 @@ inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
 inline constexpr std::size_t recovery_page_rows = 4096;
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
+inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item
 inline constexpr std::chrono::hours start_key_keep{24};        // a removed job's id stays taken this long
 
 }  // namespace pawl::limits

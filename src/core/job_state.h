@@ -124,8 +124,9 @@ struct WorkItem {
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
 
-// When the engine must look at this item again though nobody said anything; 0: never.
-Instant wake_of(const WorkItem& item);
+// The first instant later than `after` at which the engine must look at this item though nobody said anything;
+// 0: never. Stores index the first of all.
+Instant wake_of(const WorkItem& item, Instant after = {});
 // Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone.
 void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now);
 // Nobody holds it any more.

@@ -11,22 +11,28 @@ namespace {
 
 constexpr Instant never;
 
-Instant sooner(Instant a, Instant b) {
-  if (a == never) return b;
-  return b == never ? a : std::min(a, b);
-}
-
-Instant after(Instant now, Duration time) { return time.count() == 0 ? never : now + time; }
+Instant moment(Instant now, Duration time) { return time.count() == 0 ? never : now + time; }
 
 }  // namespace
 
-Instant wake_of(const WorkItem& item) {
+Instant wake_of(const WorkItem& item, Instant after) {
   const WorkLife& life = item.life;
+  Instant wake;
+  const auto look_at = [&](Instant at) {
+    if (at > after && (wake == never || at < wake)) wake = at;
+  };
   if (item.held) return never;
-  if (life.unknown) return life.deadline;
-  if (item.token == WorkToken(0)) return sooner(sooner(item.visible_at, life.queue_by), life.deadline);
-  const Instant run = sooner(life.attempt_by, life.heartbeat_by);
-  return sooner(sooner(run, life.deadline), item.epoch == Epoch(0) ? item.lease_until : never);
+  look_at(life.deadline);
+  if (life.unknown) return wake;
+  if (item.token == WorkToken(0)) {
+    look_at(item.visible_at);
+    look_at(life.queue_by);
+  } else {
+    look_at(life.attempt_by);
+    look_at(life.heartbeat_by);
+    if (item.epoch == Epoch(0)) look_at(item.lease_until);
+  }
+  return wake;
 }
 
 void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now) {
@@ -38,8 +44,8 @@ void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_un
   item.visible_at = never;
   item.life.unknown = false;
   item.life.queue_by = never;
-  item.life.attempt_by = after(now, item.life.attempt_timeout);
-  item.life.heartbeat_by = after(now, item.life.heartbeat_timeout);
+  item.life.attempt_by = moment(now, item.life.attempt_timeout);
+  item.life.heartbeat_by = moment(now, item.life.heartbeat_timeout);
 }
 
 void release(WorkItem& item, Instant now) {
@@ -49,7 +55,7 @@ void release(WorkItem& item, Instant now) {
   item.lease_until = never;
   item.life.attempt_by = never;
   item.life.heartbeat_by = never;
-  item.life.queue_by = after(std::max(now, item.visible_at), item.life.queue_timeout);
+  item.life.queue_by = moment(std::max(now, item.visible_at), item.life.queue_timeout);
 }
 
 }  // namespace pawl::core

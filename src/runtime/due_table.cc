@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "base/limits.h"
+
 namespace pawl::runtime {
 
 void DueTable::forget_horizon() {
@@ -31,14 +33,23 @@ void DueTable::trim() {
   }
 }
 
+void DueTable::remind(const store::Due& due) {
+  reminders_.insert(due);
+  // The latest go: they are found again whenever the list is read from its beginning.
+  if (reminders_.size() > limits::due_reminders_max) reminders_.erase(std::prev(reminders_.end()));
+}
+
 std::optional<Instant> DueTable::next() const {
-  if (entries_.empty()) return std::nullopt;
-  return entries_.begin()->at;
+  std::optional<Instant> next;
+  for (const auto* list : {&entries_, &reminders_})
+    if (!list->empty() && (!next || list->begin()->at < *next)) next = list->begin()->at;
+  return next;
 }
 
 std::optional<store::Due> DueTable::take(Instant now) {
-  if (entries_.empty() || entries_.begin()->at > now) return std::nullopt;
-  return entries_.extract(entries_.begin()).value();
+  for (auto* list : {&entries_, &reminders_})
+    if (!list->empty() && list->begin()->at <= now) return list->extract(list->begin()).value();
+  return std::nullopt;
 }
 
 }  // namespace pawl::runtime

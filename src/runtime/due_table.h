@@ -29,6 +29,8 @@ class DueTable {
   void add_page(const std::vector<store::Due>& page, std::size_t rows_asked);
   // Just committed, so the store has it as well.
   void add(const store::Due& due);
+  // Not in the store's list: what is listed there of this item has had its turn, and there is a later one.
+  void remind(const store::Due& due);
 
   std::optional<Instant> next() const;
   // The next one whose time has come.
@@ -40,6 +42,7 @@ class DueTable {
   Instant since_;
   std::size_t entries_max_;
   std::set<store::Due> entries_;
+  std::set<store::Due> reminders_;
   std::optional<store::Due> horizon_;  // what the store has up to here was read
   bool complete_ = false;              // beyond the horizon the store has nothing that was not added
 };

@@ -23,7 +23,14 @@ void Engine::arm(const store::Due& due) {
 }
 
 void Engine::arm(const core::WorkItem& item) {
-  arm(store::Due{core::wake_of(item), item.run, store::Due::Kind::work, core::Guid{}, item.activity});
+  const Instant now = clock_.now();
+  const Instant first = core::wake_of(item);
+  if (first > now) return arm(store::Due{first, item.run, store::Due::Kind::work, core::Guid{}, item.activity});
+  // What stands in the store's list is over; only we remember that there is more.
+  const Instant next = core::wake_of(item, now);
+  const core::LaneId lane = core::lane_of(item.run);
+  if (next != Instant() && lanes_.owns(lane, clock_.monotonic()))
+    due_of(lane).remind(store::Due{next, item.run, store::Due::Kind::work, core::Guid{}, item.activity});
 }
 
 void Engine::fire_due() {

@@ -52,7 +52,9 @@ TEST(Token, of_any_bytes_is_read_without_harm) {
   for (int i = 0; i < 20'000; ++i) {
     std::string text = "w-";
     for (std::uint64_t left = random.below(40); left > 0; --left) text += alphabet[random.below(alphabet.size())];
-    if (const auto read = parse_token(text, here)) EXPECT_EQ(token_text(*read, here), text);
+    if (const auto read = parse_token(text, here)) {
+      EXPECT_EQ(token_text(*read, here), text);
+    }
   }
 }
 

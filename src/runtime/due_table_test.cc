@@ -1,0 +1,132 @@
+#include "runtime/due_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+using store::Due;
+
+Due at(std::int64_t time, std::uint64_t run = 1) { return Due{Instant::from_micros(time), RunId(run)}; }
+
+// A store's list, read as the engine reads it.
+struct Fixture {
+  explicit Fixture(std::size_t entries_max = 8) : table(Instant(), entries_max) {}
+
+  void read() {
+    while (table.wants_page()) {
+      std::vector<Due> page;
+      auto from = table.horizon() ? stored.upper_bound(*table.horizon()) : stored.begin();
+      for (; from != stored.end() && page.size() < rows; ++from) page.push_back(*from);
+      table.add_page(page, rows);
+      ++pages;
+    }
+  }
+  void commit(const Due& due) {
+    stored.insert(due);
+    table.add(due);
+  }
+  std::vector<Due> take_all(std::int64_t now) {
+    std::vector<Due> taken;
+    for (read();;) {
+      const auto due = table.take(Instant::from_micros(now));
+      if (!due && !table.wants_page()) return taken;
+      if (due) {
+        taken.push_back(*due);
+        stored.erase(*due);
+      }
+      read();
+    }
+  }
+
+  static constexpr std::size_t rows = 4;
+  std::set<Due> stored;
+  DueTable table;
+  int pages = 0;
+};
+
+TEST(due_table, gives_nothing_before_its_time) {
+  Fixture fixture;
+  fixture.commit(at(10));
+  EXPECT_TRUE(fixture.take_all(9).empty());
+  EXPECT_EQ(fixture.table.next(), Instant::from_micros(10));
+  EXPECT_EQ(fixture.take_all(10), std::vector{at(10)});
+  EXPECT_EQ(fixture.table.next(), std::nullopt);
+}
+
+TEST(due_table, reads_on_when_the_window_is_empty_and_not_before) {
+  Fixture fixture;
+  for (int i = 0; i < 100; ++i) fixture.stored.insert(at(i));
+  fixture.read();
+  EXPECT_EQ(fixture.pages, 1);
+  EXPECT_EQ(fixture.take_all(49).size(), 50u);
+  EXPECT_EQ(fixture.table.next(), Instant::from_micros(50));
+  EXPECT_LE(fixture.pages, 14);
+}
+
+TEST(due_table, takes_in_what_is_committed_before_the_horizon_and_leaves_the_rest_to_the_store) {
+  Fixture fixture;
+  for (int i = 0; i < 100; ++i) fixture.stored.insert(at(i * 10));
+  fixture.read();
+  fixture.commit(at(15));
+  fixture.commit(at(555));
+  const auto taken = fixture.take_all(600);
+  EXPECT_EQ(std::count(taken.begin(), taken.end(), at(15)), 1);
+  EXPECT_EQ(std::count(taken.begin(), taken.end(), at(555)), 1);
+  EXPECT_TRUE(std::is_sorted(taken.begin(), taken.end()));
+}
+
+TEST(due_table, holds_no_more_than_its_limit) {
+  Fixture fixture(8);
+  fixture.read();
+  for (int i = 1000; i > 0; --i) fixture.commit(at(i));
+  const auto taken = fixture.take_all(2000);
+  EXPECT_EQ(taken.size(), 1000u);
+  EXPECT_TRUE(std::is_sorted(taken.begin(), taken.end()));
+}
+
+TEST(due_table, sees_what_others_wrote_once_it_is_told) {
+  Fixture fixture;
+  fixture.commit(at(500));
+  fixture.read();
+  fixture.stored.insert(at(5));  // another process
+  fixture.table.forget_horizon();
+  EXPECT_EQ(fixture.take_all(10), std::vector{at(5)});
+}
+
+TEST(due_table, misses_nothing_in_random_histories) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Random random(seed);
+    Fixture fixture(1 + random.below(12));
+    std::int64_t now = 0;
+    std::size_t put = 0;
+    std::size_t taken = 0;
+    for (int step = 0; step < 300; ++step) {
+      const std::uint64_t what = random.below(10);
+      if (what < 6) {
+        fixture.commit(at(now + 1 + static_cast<std::int64_t>(random.below(50)), ++put));
+      } else if (what < 7) {
+        fixture.stored.insert(at(now + 1 + static_cast<std::int64_t>(random.below(50)), ++put));
+        fixture.table.forget_horizon();
+      } else {
+        now += static_cast<std::int64_t>(random.below(20));
+        for (const Due& due : fixture.take_all(now)) {
+          EXPECT_LE(due.at.micros(), now);
+          ++taken;
+        }
+        for (const Due& left : fixture.stored) ASSERT_GT(left.at.micros(), now) << "seed " << seed;
+      }
+    }
+    taken += fixture.take_all(now + 100).size();
+    EXPECT_EQ(taken, put) << "seed " << seed;
+  }
+}
+
+}  // namespace
+
+}  // namespace pawl::runtime

@@ -1,0 +1,139 @@
+// For tests: an engine driven step by step over the memory store. No thread, a clock that moves when told to.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "store/memory/store.h"
+
+namespace pawl::runtime {
+
+class ManualClock final : public Clock {
+ public:
+  Instant now() const override { return Instant::from_micros(1'000'000'000) + at_; }
+  Duration monotonic() const override { return at_; }
+  void advance(Duration by) { at_ += by; }
+
+ private:
+  Duration at_{1000};
+};
+
+struct Recorder final : EngineEvents {
+  void dispatch(const core::WorkItem& item) override { work.push_back(item); }
+  void cancel(const WorkRun& run) override { cancelled.push_back(run); }
+  void probe(const core::WorkItem& item) override { probes.push_back(item); }
+  void answered(Ticket, Result<store::Outcome> outcome) override { outcomes.push_back(std::move(outcome)); }
+  void submitted(Ticket, Result<Submitted> result) override { answers.push_back(std::move(result)); }
+  void committed(const core::JobState&, const core::Bundle& bundle) override { bundles.push_back(bundle); }
+  void closed(const core::JobRow& job) override { ended.push_back(job); }
+  void problem(const std::string& text) override { problems.push_back(text); }
+  std::deque<core::WorkItem> work;
+  std::vector<WorkRun> cancelled;
+  std::vector<core::WorkItem> probes;
+  std::vector<Result<store::Outcome>> outcomes;
+  std::vector<Result<Submitted>> answers;
+  std::vector<core::Bundle> bundles;
+  std::vector<core::JobRow> ended;
+  std::vector<std::string> problems;
+};
+
+using Script = std::function<WorkAnswer(const core::WorkItem&)>;
+
+inline WorkAnswer reply(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success,
+                 std::int32_t code = 200, Payload data = "{}") {
+  return {item.run, item.activity, item.token, item.request, status, code, std::move(data), 0};
+}
+
+struct Bench {
+  explicit Bench(core::Fusion fusion, std::string name = "e1", std::uint64_t seed = 1) : store(clock) { boot(fusion, name, seed); }
+
+  void boot(core::Fusion fusion, std::string name, std::uint64_t seed) {
+    const store::Operation open = store::OpenPool{Pool("graphs"), 2};
+    EXPECT_TRUE(store.commit({&open, 1}).ok());
+    EngineOptions options;
+    options.name = std::move(name);
+    options.fusion = fusion;
+    options.seed = seed;
+    options.lease = std::chrono::seconds(10);
+    engine = std::make_unique<Engine>(options, **store.read_pool(Pool("graphs")), store, clock, graphs, events);
+    engine->serve(Topic("work"));
+    engine->add_slots(100);
+    engine->tick();
+  }
+  void deploy(Result<Graph> graph) {
+    ASSERT_TRUE(graph.ok()) << graph.error().detail;
+    ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
+  }
+  // Commits until nothing moves, letting `script` answer the work.
+  int run(const Script& script) {
+    int commits = 0;
+    for (;;) {
+      engine->pump();
+      if (auto group = engine->take_group()) {
+        auto result = store.commit(group->operations);
+        ++commits;
+        engine->finished(std::move(*group), std::move(result));
+        continue;
+      }
+      if (events.work.empty()) return commits;
+      const core::WorkItem item = events.work.front();
+      events.work.pop_front();
+      engine->answer(script(item));
+    }
+  }
+  void submit(std::string id, std::string graph) {
+    engine->submit(SubmitRequest{default_namespace(), JobId(std::move(id)), GraphName(std::move(graph)), "{\"n\":1}"}, 1);
+  }
+  // Time passes; whatever it sets going is served, no work is answered.
+  void wait(Duration time) {
+    clock.advance(time);
+    engine->tick();
+    settle();
+  }
+  // Commits until nothing moves; work stays where it is.
+  int settle() {
+    int commits = 0;
+    for (engine->pump();; engine->pump()) {
+      auto group = engine->take_group();
+      if (!group) return commits;
+      auto result = store.commit(group->operations);
+      ++commits;
+      engine->finished(std::move(*group), std::move(result));
+    }
+  }
+  core::WorkItem next_work() {
+    settle();
+    EXPECT_FALSE(events.work.empty()) << "no work was handed out";
+    if (events.work.empty()) return {};
+    core::WorkItem item = events.work.front();
+    events.work.pop_front();
+    return item;
+  }
+  void ask(std::string id, core::Body body) {
+    const RunId run = **store.find_run(default_namespace(), JobId(std::move(id)));
+    store::Deliver deliver;
+    deliver.envelope.to = run;
+    deliver.envelope.message = {core::Guid{99, ++asked}, std::move(body)};
+    engine->request(std::move(deliver), 7);
+    settle();
+  }
+  core::JobState state(std::string id) {
+    const auto run = store.find_run(default_namespace(), JobId(std::move(id)));
+    return (*store.read_job(**run))->state;
+  }
+
+  ManualClock clock;
+  GraphCatalog graphs;
+  Recorder events;
+  store::memory::Store store;
+  std::unique_ptr<Engine> engine;
+  std::uint64_t asked = 0;
+};
+
+}  // namespace pawl::runtime

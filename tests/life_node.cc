@@ -1,0 +1,64 @@
+// A second process for the tests of this folder. Either the effect: a runtime whose worker notes in the
+// journal that it acted, says so, and never returns. Or a guest: opens the store, never starts, asks for
+// one thing and prints what became of it.
+//
+//   life_node DIR SLOT N effect at_least_once|hold|retry|ask_probe
+//   life_node DIR SLOT N ask interrupt|pause|resume|redrive|remove RUN
+//   life_node DIR SLOT N ask pause_topic|resume_topic TOPIC
+//   life_node DIR SLOT N ask complete|heartbeat TOKEN DATA
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "life.h"
+#include "life_node.h"
+
+namespace {
+
+using namespace pawl;
+using namespace pawl::testing;
+
+void say(const std::string& word) {
+  std::printf("%s\n", word.c_str());
+  std::fflush(stdout);
+}
+
+int effect(const std::string& dir, const std::string& policy) {
+  auto runtime = start_with({.store = dir + "/store.db"}, effect_graph(policy), [&](Work& work) -> Reply {
+    write_line(dir + "/journal", "acted " + work.idempotency_key());
+    say("acted");
+    for (;;) std::this_thread::sleep_for(1h);
+  });
+  if (!runtime) return 1;
+  submit_step(*runtime, "e");
+  for (;;) std::this_thread::sleep_for(1h);
+}
+
+Status ask(Runtime& runtime, const std::vector<std::string>& words) {
+  const std::string& what = words[0];
+  const std::string& whom = words[1];
+  if (what == "pause_topic") return runtime.pause_topic(whom);
+  if (what == "resume_topic") return runtime.resume_topic(whom);
+  if (what == "complete") return runtime.complete(whom, Reply::success(words.at(2)));
+  if (what == "heartbeat") return runtime.heartbeat(whom, words.at(2));
+  const RunId run(std::strtoull(whom.c_str(), nullptr, 10));
+  if (what == "interrupt") return runtime.interrupt(run, "asked from outside");
+  if (what == "pause") return runtime.pause(run, "asked from outside");
+  if (what == "resume") return runtime.resume(run);
+  if (what == "redrive") return runtime.redrive(run);
+  if (what == "remove") return runtime.remove(run);
+  return Error{ErrorCode::invalid, "no such request: " + what};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() < 5) return 2;
+  if (words[3] == "effect") return effect(words[0], words[4]);
+  auto runtime = Runtime::open({.store = words[0] + "/store.db"});
+  const Status done = runtime ? ask(**runtime, {words.begin() + 4, words.end()}) : Status(runtime.error());
+  say(done ? "ok" : to_string(done.error()));
+  return done ? 0 : 1;
+}

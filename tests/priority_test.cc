@@ -1,0 +1,81 @@
+// The larger priority goes first, then the older work.
+#include "life.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+
+class PriorityTest : public LifeTest {
+ protected:
+  // The order in which jobs of these priorities are served by one thread that was busy when they came.
+  std::vector<std::string> order_of(std::uint32_t queue) {
+    Gate gate;
+    Notes begun;
+    RuntimeOptions one = options();
+    one.worker_threads = 1;
+    one.worker_queue = queue;
+    runtime = start_with(one, step_graph(), [&](Work& work) {
+      begun.add(work.input().str());
+      if (work.input().str() == "first") gate.pass();
+      return Reply::success();
+    });
+    std::vector<RunId> runs{submit_step(*runtime, "first", "first")};
+    EXPECT_TRUE(comes_true([&] { return begun.size() == 1; }));
+    int number = 0;
+    for (const int priority : {0, -5, 7, 0, 7, -5, 1'000'000}) {
+      const std::string name = std::to_string(priority) + "/" + std::to_string(number++);
+      const auto job = runtime->submit({.graph = "step", .id = name, .input = name, .priority = priority});
+      EXPECT_TRUE(job.ok());
+      runs.push_back(job->run);
+      EXPECT_TRUE(comes_true([&] { return act_of(*runtime, job->run).work.has_value(); }));
+    }
+    gate.open();
+    for (const RunId run : runs) EXPECT_EQ(end_of(*runtime, run).status, JobStatus::completed);
+    EXPECT_EQ(runtime->list({.name_space = "default"})->back().priority, 1'000'000);
+    return begun.all();
+  }
+  const std::vector<std::string> expected{"first", "1000000/6", "7/2", "7/4", "0/0", "0/3", "-5/1", "-5/5"};
+};
+
+TEST_P(PriorityTest, of_what_waits_for_a_thread_the_largest_goes_first) { EXPECT_EQ(order_of(100), expected); }
+
+TEST_P(PriorityTest, of_what_waits_for_a_place_the_largest_goes_first) { EXPECT_EQ(order_of(1), expected); }
+
+TEST_P(PriorityTest, that_of_an_activity_is_added_to_that_of_its_job) {
+  GraphBuilder builder("step");
+  builder.trigger("t").worker("low", "work").after("t").worker("high", "urgent").priority(5).after("t");
+  Gate gate;
+  Notes begun;
+  RuntimeOptions one = options();
+  one.worker_threads = 1;
+  const auto worker = [&](Work& work) {
+    begun.add(work.input().str() + " " + work.topic().raw());
+    if (begun.size() == 1) gate.pass();
+    return Reply::success();
+  };
+  runtime = open_with(one, std::move(*builder.build()), worker);
+  ASSERT_TRUE(runtime->serve("urgent", worker).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  std::vector<RunId> runs{submit_step(*runtime, "zero", "zero")};
+  ASSERT_TRUE(comes_true([&] { return begun.size() == 1; }));
+  const auto job = runtime->submit({.graph = "step", .id = "three", .input = "three", .priority = 3});
+  ASSERT_TRUE(job.ok());
+  runs.push_back(job->run);
+  ASSERT_TRUE(comes_true([&] {
+    const auto detail = runtime->inspect(job->run);
+    return detail && detail->activities.size() == 3;
+  }));
+  gate.open();
+  for (const RunId run : runs) EXPECT_EQ(end_of(*runtime, run).status, JobStatus::completed);
+  auto order = begun.all();
+  order.erase(order.begin());  // it came before there was anything to choose from, and may be either of two
+  const auto at = [&](const std::string& name) { return std::find(order.begin(), order.end(), name) - order.begin(); };
+  EXPECT_LT(at("three urgent"), at("three work"));
+  EXPECT_LT(at("three work"), at("zero work"));
+}
+
+INSTANTIATE_TEST_SUITE_P(store, PriorityTest, every_setting, setting_name);
+
+}  // namespace
+}  // namespace pawl

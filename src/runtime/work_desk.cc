@@ -1,5 +1,8 @@
 #include "runtime/work_desk.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
@@ -35,6 +38,17 @@ void WorkDesk::abandon(const WorkRef& ref, core::WorkToken token) {
 bool WorkDesk::is_running(const WorkRef& ref, core::WorkToken token) const {
   const auto found = running_.find(WorkRun{ref, token});
   return found != running_.end() && found->second;
+}
+
+std::vector<WorkRun> WorkDesk::runs_in(core::LaneId lane) const {
+  std::vector<WorkRun> runs;
+  for (const auto& [run, counts] : running_)
+    if (counts && core::lane_of(run.ref.run) == lane) runs.push_back(run);
+  // The same order on every machine: the simulator repeats runs.
+  std::sort(runs.begin(), runs.end(), [](const WorkRun& a, const WorkRun& b) {
+    return std::tie(a.ref.run, a.ref.activity, a.token) < std::tie(b.ref.run, b.ref.activity, b.token);
+  });
+  return runs;
 }
 
 void WorkDesk::claim_failed(const WorkRef& ref) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "core/job_state.h"
 
@@ -67,6 +68,7 @@ class WorkDesk {
   void abandon(const WorkRef& ref, core::WorkToken token);
   bool is_running(const WorkRef& ref, core::WorkToken token) const;
   std::size_t running() const { return running_.size(); }
+  std::vector<WorkRun> runs_in(core::LaneId lane) const;  // whose answers still count
 
   // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps
   // the worker's code killed those processes. Suspects run one at a time, so that only the guilty one is

@@ -109,6 +109,7 @@ class Store final : public pawl::store::Store {
   Outcome run(const PauseTopic& pause);
 
   Outcome run_on(Job& job, const core::Bundle& bundle);
+  std::optional<Outcome> check_topics(const core::Bundle& bundle) const;
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
   void apply_outbox(const core::Bundle& bundle);

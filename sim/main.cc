@@ -4,7 +4,7 @@
 //   sim --boundaries [--scenario name]        a fault at every commit
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios
 //   sim --explore                             every interleaving of a small protocol
-//   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]...   one run
+//   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
 //
 // On failure it prints the command that repeats it and exits with 1; with 2 when it does not
 // understand you.
@@ -145,6 +145,7 @@ int run_loops(const Arguments& arguments) {
 int run_one(const Arguments& arguments) {
   WorldOptions options = options_for(arguments.setting);
   options.planned = arguments.faults;
+  options.prints = arguments.verbose;
   const Scenario& scenario = *find_scenario(arguments.scenario);
   const WorldReport report = run_world(scenario, options);
   std::printf(
@@ -227,7 +228,7 @@ int run(int argc, char** argv) {
                  "       sim --boundaries | --pairs [--scenario NAME]\n"
                  "       sim --explore\n"
                  "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "
-                 "KIND:FIRST:CALLS]...\n");
+                 "KIND:FIRST:CALLS]... [--verbose]\n");
     return 2;
   }
   if (arguments->explore) return run_explorer();

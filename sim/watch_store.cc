@@ -1,8 +1,11 @@
 // Jobs as a whole and lanes. watch_work.cc has the work queue, watch_bundle.cc and watch_life.cc the bundles.
 #include "sim/watch_store.h"
 
+#include <cstdio>
+
 #include "base/format.h"
 #include "core/codec.h"
+#include "sim/describe.h"
 
 namespace pawl::sim {
 
@@ -17,6 +20,9 @@ Result<std::vector<store::Outcome>> WatchStore::commit(std::span<const store::Op
     trace_.add(group[i].index() * 16 + static_cast<std::uint64_t>(outcome.kind));
     if (const auto* bundle = std::get_if<core::Bundle>(&group[i]))
       trace_.add(core::encode(*bundle));
+    if (prints_)
+      std::printf("%12lld  %s\n", static_cast<long long>(inner_.now().micros() % 10'000'000'000),
+                  describe(group[i], outcome).c_str());
     std::visit([&](const auto& operation) { note(operation, outcome); }, group[i]);
   }
   return result;

@@ -68,6 +68,8 @@ class WatchStore final : public store::Store {
     const auto found = allowed_again_.find(request);
     return 1 + (found == allowed_again_.end() ? 0 : found->second);
   }
+  // Prints every operation as it is applied.
+  void print_operations() { prints_ = true; }
   // What people see of a job.
   std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
   std::optional<core::JobStatus> status_of(RunId run) const;
@@ -229,6 +231,7 @@ class WatchStore final : public store::Store {
   TraceHash& trace_;
   const runtime::GraphCatalog* graphs_;
   const Duration clock_error_;
+  bool prints_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;
   std::map<RunId, ShadowJob> jobs_;
   std::map<std::pair<std::string, std::string>, ShadowKey> keys_;

@@ -37,6 +37,7 @@ World::World(const Scenario& scenario, WorldOptions options)
     if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
       ++parked_expected_;
   }
+  if (options_.prints) watch_.print_operations();
   for (const Ask& ask : scenario_.asks) asks_.push_back(Asked{&ask});
   const auto drift = static_cast<std::uint64_t>(options_.drift_ppm_max);
   for (std::uint32_t i = 0; i < options_.engines; ++i) {

@@ -47,6 +47,7 @@ struct WorldOptions {
   Duration work_max = std::chrono::milliseconds(5);
   std::vector<PlannedFault> planned;
   FaultRates rates;
+  bool prints = false;  // every operation
   Duration heal_at{0};  // of the random faults; planned ones end by themselves
 };
 

@@ -127,6 +127,7 @@ std::optional<Duration> Engine::next_wake() const {
     if (!wake || at < *wake) wake = at;
   };
   if (retry_) sooner(retry_at_);
+  if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
   // Reads that failed, and scans that could not go on, are tried again.
   bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty() ||
                 topics_unread_ || !runs_in_doubt_.empty();
@@ -237,7 +238,7 @@ void Engine::claim_for_local_workers(core::Bundle& bundle) {
 }
 
 void Engine::claim_waiting() {
-  while (const auto work = desk_.next_waiting()) {
+  while (const auto work = desk_.next_waiting(clock_.monotonic())) {
     const core::LaneId lane = core::lane_of(work->ref.run);
     if (!lanes_.owns(lane, clock_.monotonic())) {
       desk_.claim_failed(work->ref);

@@ -71,15 +71,21 @@ void WorkDesk::wait(const WaitingWork& work) {
   }
 }
 
-std::optional<WaitingWork> WorkDesk::next_waiting() {
+std::optional<Duration> WorkDesk::next_suspect_at() const {
+  if (suspects_.empty() || !suspect_out_ || free_ == 0) return std::nullopt;
+  return suspect_until_;
+}
+
+std::optional<WaitingWork> WorkDesk::next_waiting(Duration now) {
   // A suspect has its turn whenever none is out: a busy queue must not keep it waiting for ever.
-  const bool suspect = !suspects_.empty() && !suspect_out_;
+  const bool suspect = !suspects_.empty() && (!suspect_out_ || now >= suspect_until_);
   if ((!suspect && waiting_count_ == 0) || !take_slot()) return std::nullopt;
   WaitingWork work;
   if (suspect) {
     work = suspects_.front();
     suspects_.pop_front();
     suspect_out_ = work.ref;
+    suspect_until_ = now + limits::suspect_alone_max;
   } else {
     const auto first = waiting_.begin();
     work = first->second.front();

@@ -17,12 +17,16 @@
 #include <string>
 #include <vector>
 
+#include "jobs.h"
 #include "pawl/pawl.h"
 #include "raw_loop.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using pawl::bench::chain;
+using pawl::bench::must;
+using pawl::bench::remove_store;
 constexpr std::uint32_t activities_per_job = 10;
 
 struct Settings {
@@ -54,34 +58,6 @@ Settings parse(int argc, char** argv) {
     }
   }
   return settings;
-}
-
-template <class T>
-T must(pawl::Result<T> result) {
-  if (result) return std::move(*result);
-  fmt::print(stderr, "{}\n", to_string(result.error()));
-  std::exit(1);
-}
-void must(const pawl::Status& status) {
-  if (status) return;
-  fmt::print(stderr, "{}\n", to_string(status.error()));
-  std::exit(1);
-}
-
-pawl::Graph chain(std::uint32_t length) {
-  pawl::GraphBuilder builder("chain", length);
-  builder.trigger("start");
-  std::string parent = "start";
-  for (std::uint32_t i = 0; i < length; ++i) {
-    const std::string name = fmt::format("a{}", i);
-    builder.worker(name, "noop").after(parent);
-    parent = name;
-  }
-  return must(builder.build());
-}
-
-void remove_store(const std::string& path) {
-  for (const char* suffix : {"", "-wal", "-shm", "-owner", "-bell"}) std::filesystem::remove(path + suffix);
 }
 
 struct Throughput {

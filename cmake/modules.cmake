@@ -15,20 +15,33 @@ target_include_directories(pawl_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 
 # Tests are built once and run for seconds. With less optimisation g++ 12 sees bounds broken in moved strings
-# where they are not.
-set(pawl_test_options -O1)
+# where they are not. With -pthread all of them, since some libraries ask for it and precompiled headers are shared.
+set(pawl_test_options -O1 -pthread)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND pawl_test_options -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
-# What nearly every test includes, parsed once. The library's own sources do without: each shows that it
-# includes what it uses.
+# What nearly every test includes, parsed once for all of them. The library's own sources do without: each shows
+# that it includes what it uses.
 set(pawl_test_headers <gtest/gtest.h> <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map>
   <variant> <vector>)
 
-# pawl_module(name [DEPENDS module...] [LIBRARIES target...])
-# Collects every .cc of the current folder (and below) that is not a test.
+# The first test program makes the headers that the others use too; all have the same options.
+function(pawl_test_precompiled target)
+  get_property(first GLOBAL PROPERTY PAWL_TEST_PRECOMPILED)
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    target_link_libraries(${target} PRIVATE fmt::fmt)  # whose macro stands in those options
+  else()
+    target_precompile_headers(${target} PRIVATE ${pawl_test_headers})
+    set_property(GLOBAL PROPERTY PAWL_TEST_PRECOMPILED ${target})
+  endif()
+endfunction()
+
+# pawl_module(name [DEPENDS module...] [LIBRARIES target...] [TESTS_TOGETHER])
+# Collects every .cc of the current folder (and below) that is not a test. TESTS_TOGETHER compiles several tests at
+# once: where they use the same templates, most of the time goes into making those again for each file.
 function(pawl_module name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "TESTS_TOGETHER" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS *.cc)
   set(tests ${all})
   list(FILTER all EXCLUDE REGEX "_test\\.cc$")
@@ -50,7 +63,10 @@ function(pawl_module name)
     add_executable(${name}_test ${tests} ${objects})
     target_link_libraries(${name}_test PRIVATE pawl_${name} GTest::gtest_main)
     target_compile_options(${name}_test PRIVATE ${pawl_test_options})
-    target_precompile_headers(${name}_test PRIVATE ${pawl_test_headers})
+    pawl_test_precompiled(${name}_test)
+    if(ARG_TESTS_TOGETHER)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
     gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
   else()
     set_property(GLOBAL PROPERTY PAWL_DEPENDS_${name} "${ARG_DEPENDS}")

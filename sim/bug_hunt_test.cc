@@ -1,16 +1,14 @@
 // Each seeded bug must be caught, and the test says by what. A bug may end the process (an
 // invariant) or hang it, so every hunt runs in a child of its own.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <string>
 
 #include "base/format.h"
 #include "base/seeded_bug.h"
 #include "sim/boundaries.h"
+#include "sim/bug_child.h"
 #include "sim/swarm.h"
 
 namespace pawl::sim {
@@ -18,12 +16,6 @@ namespace {
 
 constexpr std::uint64_t seeds_first = 200;
 constexpr std::uint64_t seeds_max = 3'000;
-constexpr unsigned seconds_max = 120;
-
-struct Catch {
-  std::string by;  // empty: nothing was found
-  std::string how;
-};
 
 std::optional<Catch> caught(const char* by, const std::optional<Failure>& failure) {
   if (!failure) return std::nullopt;
@@ -89,37 +81,6 @@ Catch hunt() {
   return {};
 }
 
-Catch hunt_in_child(SeededBug bug) {
-  int ends[2];
-  if (pipe(ends) != 0) return {"no pipe", ""};
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(seconds_max);
-    active_seeded_bug = bug;
-    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(3);
-    const Catch found = hunt();
-    const std::string text = found.by + "\n" + found.how.substr(0, 300);
-    const bool written =
-        write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(written ? 0 : 3);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) {
-    if (WTERMSIG(status) == SIGABRT) return {"invariant", "the process stopped itself"};
-    if (WTERMSIG(status) == SIGALRM) return {"watchdog", "the run did not end"};
-    return {format("signal {}", WTERMSIG(status)), ""};
-  }
-  const auto line = text.find('\n');
-  return {text.substr(0, line), line == std::string::npos ? "" : text.substr(line + 1)};
-}
-
 struct Named {
   SeededBug bug;
   const char* name;
@@ -155,7 +116,7 @@ constexpr Named all_bugs[] = {
 class SeededBugTest : public ::testing::TestWithParam<Named> {};
 
 TEST_P(SeededBugTest, is_caught) {
-  const Catch found = hunt_in_child(GetParam().bug);
+  const Catch found = hunt_in_child(GetParam().bug, hunt);
   EXPECT_FALSE(found.by.empty()) << GetParam().name << " was not caught by anything";
   EXPECT_NE(found.by, "watchdog") << "a hunt that does not end has caught nothing";
   std::printf("  %-26s caught by: %s\n", GetParam().name, found.by.c_str());

@@ -4,6 +4,7 @@
 //   sim --boundaries [--scenario name]        a fault at every commit
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios
 //   sim --explore                             every interleaving of a small protocol
+//   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
 //   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
 //
 // On failure it prints the command that repeats it and exits with 1; with 2 when it does not
@@ -13,12 +14,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/format.h"
 #include "sim/boundaries.h"
 #include "sim/explorer.h"
+#include "sim/soak.h"
 #include "sim/swarm.h"
 
 namespace pawl::sim {
@@ -32,6 +35,9 @@ struct Arguments {
   bool boundaries = false;
   bool pairs = false;
   bool explore = false;
+  bool soak = false;
+  std::uint64_t hours = 24;
+  std::uint32_t jobs_per_hour = 3600;
   bool verbose = false;
   Setting setting;
   std::vector<PlannedFault> faults;
@@ -75,6 +81,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.explore = true;
       continue;
     }
+    if (name == "--soak") {
+      arguments.soak = true;
+      continue;
+    }
     if (name == "--verbose") {
       arguments.verbose = true;
       continue;
@@ -87,6 +97,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.first_seed = std::strtoull(value.c_str(), nullptr, 10);
     else if (name == "--time")
       arguments.seconds = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--hours")
+      arguments.hours = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--jobs-per-hour")
+      arguments.jobs_per_hour = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
     else if (name == "--scenario")
       arguments.scenario = value;
     else if (name == "--engines")
@@ -102,6 +116,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
+  if (arguments.hours == 0 || arguments.jobs_per_hour == 0) return std::nullopt;
   if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr)
     return std::nullopt;
   return arguments;
@@ -220,6 +235,36 @@ int run_explorer() {
   return 0;
 }
 
+int run_soak(const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  SoakOptions options;
+  options.seed = arguments.first_seed;
+  options.length = std::chrono::hours(arguments.hours);
+  options.jobs_per_hour = arguments.jobs_per_hour;
+  options.directory = (std::filesystem::temp_directory_path() / format("pawl-soak-{}", getpid())).string();
+  const SoakReport report = run_soak(options);
+  std::filesystem::remove_all(options.directory);
+  std::printf("   hours       jobs     closed   open  live rows  rows of closed jobs  heap kB  resident kB\n");
+  for (const SoakSample& sample : report.samples)
+    std::printf("%8.2f %10llu %10llu %6llu %10llu %20llu %8llu %12llu\n",
+                static_cast<double>(sample.at.count()) / 3.6e9, static_cast<unsigned long long>(sample.submitted),
+                static_cast<unsigned long long>(sample.closed), static_cast<unsigned long long>(sample.open),
+                static_cast<unsigned long long>(sample.live_rows), static_cast<unsigned long long>(sample.closed_rows),
+                static_cast<unsigned long long>(sample.heap_bytes >> 10),
+                static_cast<unsigned long long>(sample.resident_bytes >> 10));
+  if (report.violation)
+    return fail({*report.violation,
+                 format("build/release/sim/sim --soak --hours {} --jobs-per-hour {} --first-seed {}", arguments.hours,
+                        arguments.jobs_per_hour, arguments.first_seed)});
+  std::printf("soak: %llu simulated hours, %llu jobs closed, %llu commits, %llu broken, %llu crashes, nothing piled up, "
+              "%.1f s\n",
+              static_cast<unsigned long long>(arguments.hours),
+              static_cast<unsigned long long>(report.samples.back().closed),
+              static_cast<unsigned long long>(report.commits), static_cast<unsigned long long>(report.faults),
+              static_cast<unsigned long long>(report.crashes), seconds_since(start));
+  return 0;
+}
+
 int run(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
@@ -227,11 +272,13 @@ int run(int argc, char** argv) {
                  "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
                  "       sim --boundaries | --pairs [--scenario NAME]\n"
                  "       sim --explore\n"
+                 "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
                  "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "
                  "KIND:FIRST:CALLS]... [--verbose]\n");
     return 2;
   }
   if (arguments->explore) return run_explorer();
+  if (arguments->soak) return run_soak(*arguments);
   if (arguments->boundaries || arguments->pairs) return run_loops(*arguments);
   if (!arguments->scenario.empty()) return run_one(*arguments);
   return run_swarm(*arguments);

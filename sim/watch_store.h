@@ -187,6 +187,9 @@ class WatchStore final : public store::Store {
   void note(const store::PauseTopic& pause, const store::Outcome& outcome);
   void note(const store::DropOutbox&, const store::Outcome&) {}
   void note(const store::OpenPool&, const store::Outcome&) {}
+  // Duplex jobs have a simulator and oracles of their own: duplex_world.h.
+  template <class Duplex>
+  void note(const Duplex&, const store::Outcome&) {}
 
   // watch_bundle.cc
   void write(ShadowJob& job, const core::Bundle& bundle, const core::PutActivity& put);

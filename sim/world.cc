@@ -1,7 +1,5 @@
 #include "sim/world.h"
 
-#include <algorithm>
-
 #include "base/format.h"
 #include "base/invariant.h"
 #include "sim/model.h"
@@ -12,10 +10,6 @@ namespace {
 
 constexpr Duration patience_min = std::chrono::seconds(60);
 constexpr std::uint64_t events_max = 5'000'000;  // a run that needs more goes round in circles
-
-bool later(Duration a_at, std::uint64_t a_order, Duration b_at, std::uint64_t b_order) {
-  return a_at != b_at ? a_at > b_at : a_order > b_order;
-}
 
 }  // namespace
 
@@ -55,10 +49,7 @@ World::World(const Scenario& scenario, WorldOptions options)
 World::~World() = default;
 
 void World::post(Duration delay, std::function<void()> act) {
-  events_.push_back(Event{clock_.monotonic() + delay, ++event_order_, std::move(act)});
-  std::push_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-    return later(a.at, a.order, b.at, b.order);
-  });
+  events_.post(clock_.monotonic() + delay, std::move(act));
 }
 
 void World::post_to(Node& node, Duration delay, std::function<void()> act) {
@@ -111,14 +102,9 @@ bool World::all_done() const {
 
 void World::run_until(const std::function<bool()>& done, Duration deadline) {
   std::uint64_t handled = 0;
-  while (verdict_.ok() && !done() && !events_.empty() && events_.front().at <= deadline) {
-    std::pop_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
-      return later(a.at, a.order, b.at, b.order);
-    });
-    Event event = std::move(events_.back());
-    events_.pop_back();
-    clock_.set(event.at);
-    event.act();
+  while (verdict_.ok() && !done() && !events_.empty() && events_.next_at() <= deadline) {
+    clock_.set(events_.next_at());
+    events_.take()();
     if (++handled > events_max) verdict_.fail("liveness", "the run goes round in circles");
   }
 }

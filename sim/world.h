@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "runtime/engine.h"
 #include "sim/clock.h"
+#include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/journal.h"
 #include "sim/scenario.h"
@@ -76,11 +77,6 @@ class World {
 
  private:
   struct Node;  // one engine, alive or between two lives
-  struct Event {
-    Duration at;
-    std::uint64_t order;
-    std::function<void()> act;
-  };
   struct Client {  // one submit that somebody waits for
     const WantedJob* wanted;
     std::uint64_t attempt = 0;
@@ -171,8 +167,7 @@ class World {
   WatchStore watch_;
   store::fault::Fault current_fault_;
   store::fault::Store store_;
-  std::vector<Event> events_;  // a heap, soonest first
-  std::uint64_t event_order_ = 0;
+  EventQueue events_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Client> clients_;
   std::vector<Asked> asks_;

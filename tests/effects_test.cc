@@ -1,5 +1,8 @@
 // A process is killed with kill -9 inside an effect. Nobody can know from inside whether the effect
 // happened; the journal outside does. Each policy shows how often it lets it happen.
+#include <algorithm>
+#include <stdexcept>
+
 #include "life_node.h"
 #include "storm/node_process.h"
 
@@ -27,7 +30,9 @@ class EffectsTest : public ::testing::Test {
     runtime->observe([this](const Event& event) {
       if (event.kind == Event::Kind::activity_unknown) doubts.add(event.activity.raw() + " " + event.address);
     });
-    if (probe) ASSERT_TRUE(runtime->probe("work", std::move(probe)).ok());
+    if (probe) {
+      ASSERT_TRUE(runtime->probe("work", std::move(probe)).ok());
+    }
     ASSERT_TRUE(runtime->start().ok());
     const auto found = runtime->find("e");
     ASSERT_TRUE(found.ok() && found->has_value());

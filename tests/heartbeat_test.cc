@@ -66,7 +66,9 @@ TEST_P(HeartbeatTest, a_worker_that_beats_in_a_loop_floods_nobody) {
     return Reply::success();
   });
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::completed);
-  if (!GetParam().in_memory) EXPECT_LT(runtime->stats().operations, beats / 10u);
+  if (!GetParam().in_memory) {
+    EXPECT_LT(runtime->stats().operations, beats / 10u);
+  }
 }
 
 TEST_P(HeartbeatTest, progress_over_the_limit_becomes_error_413) {

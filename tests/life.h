@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -43,13 +44,17 @@ inline std::unique_ptr<Runtime> open_with(RuntimeOptions options, Graph graph, W
     return nullptr;
   }
   EXPECT_TRUE((*opened)->deploy(std::move(graph)).ok());
-  if (worker) EXPECT_TRUE((*opened)->serve("work", std::move(worker)).ok());
+  if (worker) {
+    EXPECT_TRUE((*opened)->serve("work", std::move(worker)).ok());
+  }
   return std::move(*opened);
 }
 
 inline std::unique_ptr<Runtime> start_with(RuntimeOptions options, Graph graph, Worker worker) {
   auto runtime = open_with(std::move(options), std::move(graph), std::move(worker));
-  if (runtime) EXPECT_TRUE(runtime->start().ok());
+  if (runtime) {
+    EXPECT_TRUE(runtime->start().ok());
+  }
   return runtime;
 }
 

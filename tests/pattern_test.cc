@@ -20,7 +20,9 @@ class PatternTest : public LifeTest {
       return echo(work);
     });
     for (const char* id : {"good", "bad", "stuck", "held"}) {
-      if (std::string(id) == "held") ASSERT_TRUE(runtime->pause_topic("work").ok());
+      if (std::string(id) == "held") {
+        ASSERT_TRUE(runtime->pause_topic("work").ok());
+      }
       const auto job = runtime->submit({.graph = "chain", .id = id, .input = id});
       ASSERT_TRUE(job.ok());
       runs.push_back(job->run);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,11 @@ class Condition {
   std::vector<std::int32_t> codes_;
 };
 
+// How a job's progress is written down (docs/LEDGER.md). `duplex` needs no transactions of its store and promises
+// less (docs/GUARANTEES.md): its marks are made once, but a leg may run more than once.
+enum class Collation : std::uint8_t { ledger, duplex };
+std::string_view name_of(Collation collation);
+
 // Immutable once built. Any thread may read it.
 class Graph {
  public:
@@ -66,6 +72,7 @@ class Graph {
   std::optional<std::uint32_t> find(const ActivityName& name) const;
   // The activity whose output is the job's result; none: that of the activity that closed the job.
   std::optional<std::uint32_t> result_of() const { return result_; }
+  Collation collation() const { return collation_; }
 
  private:
   friend class GraphBuilder;
@@ -75,6 +82,7 @@ class Graph {
   std::uint64_t fingerprint_ = 0;
   std::uint32_t trigger_ = 0;
   std::optional<std::uint32_t> result_;
+  Collation collation_ = Collation::ledger;
   std::vector<Node> nodes_;
 };
 
@@ -94,6 +102,7 @@ class GraphBuilder {
   GraphBuilder& after(std::string parent, Condition when = Condition::always());
   GraphBuilder& transition(std::string from, std::string to, Condition when = Condition::always());
   GraphBuilder& result_of(std::string activity);
+  GraphBuilder& collation(Collation collation);
 
   Result<Graph> build() const;
 
@@ -117,6 +126,7 @@ class GraphBuilder {
   std::optional<std::string> result_;
   Policy nobodys_;  // a policy that was set before any activity; build() refuses it
   bool policy_misplaced_ = false;
+  Collation collation_ = Collation::ledger;
 };
 
 }  // namespace pawl

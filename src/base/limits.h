@@ -11,7 +11,7 @@ inline constexpr std::size_t name_bytes_max = 200;
 inline constexpr std::size_t payload_bytes_max = 4u << 20;     // input or output of one activity
 inline constexpr std::size_t reason_bytes_max = 4u << 10;      // why a job failed or was parked
 inline constexpr std::size_t failure_bytes_max = 1u << 10;     // what is kept of a failed try's error
-inline constexpr std::uint32_t graph_activities_max = 10'000;
+inline constexpr std::uint32_t graph_activities_max = 20'000;
 inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever
 inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a suspect is entered alone
 inline constexpr std::chrono::seconds suspect_alone_max{10};    // a suspect run that lives so long holds up no other
@@ -35,5 +35,12 @@ inline constexpr std::size_t due_page_rows = 1024;             // read of what t
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item
 inline constexpr std::chrono::hours start_key_keep{24};        // a removed job's id stays taken this long
+inline constexpr std::size_t duplex_in_flight_max = 256;       // messages of duplex jobs under way at once
+inline constexpr std::uint32_t duplex_deliveries_max = 10;     // of one message; then its job is parked
+inline constexpr std::chrono::seconds duplex_lease{30};        // of a message in an engine's hands
+inline constexpr std::chrono::hours duplex_work_lease{24};     // of a request with a local worker
+inline constexpr std::chrono::milliseconds duplex_early_delay_min{1};    // until a message that came too early is tried
+inline constexpr std::chrono::milliseconds duplex_early_delay_max{1000};  // again; doubled each time
+inline constexpr std::chrono::milliseconds duplex_unread_delay{1000};     // likewise, when its graph or its job cannot be read
 
 }  // namespace pawl::limits

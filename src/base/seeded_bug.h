@@ -35,6 +35,13 @@ enum class SeededBug : std::uint8_t {
   run_begun_twice,          // a scan that meets a claim on its way begins the item too
   pending_reply_lost,       // a run counts on although one of its replies was lost
   at_most_once_twice,       // a lost run of an at-most-once activity is handed out again
+  duplex_preset_after_enqueue,   // a child can be entered before it is set
+  duplex_counter_not_set,        // open obligations are counted, not kept by address
+  duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number
+  duplex_undo_forgotten,         // a refused entry stays counted
+  duplex_plane_by_arrival,       // the plane is the entry count, not the index in the message
+  duplex_remove_before_add,      // an activity leaves the open set before its children are in it
+  duplex_cleanup_lost,           // a closer that comes back to a closed activity does not look at the job
 };
 
 #ifdef PAWL_SEEDED_BUGS

@@ -70,7 +70,9 @@ std::uint64_t fingerprint_of(const Graph& graph) {
       for (const std::int32_t code : edge.when.code_list()) hash = Random::mix(hash + static_cast<std::uint32_t>(code));
     }
   }
-  return Random::mix(hash ^ graph.result_of().value_or(0xffffffff));
+  hash = Random::mix(hash ^ graph.result_of().value_or(0xffffffff));
+  // The default adds nothing: fingerprints of jobs that run already stay what they are.
+  return graph.collation() == Collation::ledger ? hash : hash_text(hash, name_of(graph.collation()));
 }
 
 void check_policy(const std::string& activity, const Policy& policy, Mistakes& mistakes) {
@@ -94,6 +96,10 @@ void check_policy(const std::string& activity, const Policy& policy, Mistakes& m
   require(policy.priority >= -limits::priority_max && policy.priority <= limits::priority_max,
           format("priority must be between -{0} and {0}", limits::priority_max));
 }
+bool is_default(const Policy& policy) { return hash_policy(0, policy) == 0; }
+
+// Named one by one: a kind that is new is refused until somebody has shown that it works.
+bool runs_under_duplex(Graph::Kind kind) { return kind == Graph::Kind::trigger || kind == Graph::Kind::worker; }
 
 // Names the activities of a cycle: "a -> b -> a". Walks parents, since each node has at most one.
 std::string cycle_through(std::uint32_t node, const std::vector<std::optional<std::uint32_t>>& parent,
@@ -105,6 +111,14 @@ std::string cycle_through(std::uint32_t node, const std::vector<std::optional<st
 }
 
 }  // namespace
+
+std::string_view name_of(Collation collation) {
+  switch (collation) {
+    case Collation::ledger: return "ledger";
+    case Collation::duplex: return "duplex";
+  }
+  return "?";
+}
 
 std::optional<std::uint32_t> Graph::find(const ActivityName& name) const {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
@@ -169,6 +183,11 @@ GraphBuilder& GraphBuilder::result_of(std::string activity) {
   return *this;
 }
 
+GraphBuilder& GraphBuilder::collation(Collation collation) {
+  collation_ = collation;
+  return *this;
+}
+
 Result<Graph> GraphBuilder::build() const {
   Mistakes mistakes;
   const auto require_name = [&](std::string_view what, std::string_view name) {
@@ -189,6 +208,14 @@ Result<Graph> GraphBuilder::build() const {
     if (!index.emplace(declared.name, number).second)
       mistakes.add(format("activity {} is declared twice", declared.name));
     if (declared.kind == Graph::Kind::trigger) triggers.push_back(number);
+    if (collation_ == Collation::duplex && !runs_under_duplex(declared.kind))
+      mistakes.add(format("activity {}: collation duplex runs triggers and workers only, since it has no transaction "
+                          "for what else this kind would have to write at once; use collation ledger",
+                          declared.name));
+    if (collation_ == Collation::duplex && !is_default(declared.policy))
+      mistakes.add(format("activity {}: collation duplex has no retries, timeouts, at-most-once or priority, since its "
+                          "operations are single adds; use collation ledger",
+                          declared.name));
     check_policy(declared.name, declared.policy, mistakes);
     graph.nodes_.push_back({ActivityName(declared.name), declared.kind, Topic(declared.topic), {}, declared.policy});
   }
@@ -251,6 +278,7 @@ Result<Graph> GraphBuilder::build() const {
     }
   }
   if (!mistakes.none()) return Error{ErrorCode::invalid, mistakes.text()};
+  graph.collation_ = collation_;
   graph.fingerprint_ = fingerprint_of(graph);
   return graph;
 }

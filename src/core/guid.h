@@ -35,6 +35,11 @@ struct Guid {
     deadline = 12,
     replaced = 13,
     asked = 14,
+    duplex_entry = 20,
+    duplex_exit = 21,
+    duplex_closing = 22,
+    duplex_undo = 23,
+    duplex_cleanup = 24,
   };
 
   static constexpr Guid of_run(RunId run) {

@@ -3,7 +3,7 @@
 // next one.
 #include "base/format.h"
 #include "base/seeded_bug.h"
-#include "core/edges.h"
+#include "core/children.h"
 #include "core/step.h"
 
 namespace pawl::core {
@@ -15,14 +15,14 @@ using Step = ledger::MessageLedger::Step;
 
 bool is_concluding(const Answer& answer) { return answer.status != ReplyStatus::pending; }
 
-std::vector<Transition> children_of(const Context& context, const Answer& answer, const Activity& activity,
+std::vector<Transition> transitions(const Context& context, const Answer& answer, const Activity& activity,
                                     const ledger::MessageLedger& message) {
   std::vector<Transition> children;
   const std::uint32_t shift =
       seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
-  const ledger::Dimensions at = activity.at.in_plane(message.plane() + shift).child();
-  for (const Graph::Edge& edge : context.graph.nodes()[activity.node].edges)
-    if (fires(edge.when, answer.status, answer.code)) children.push_back(Transition{edge.to, at, activity.seq, answer.data});
+  for (Child& child : children_of(context.graph, activity.node, activity.at, message.plane() + shift, answer.status,
+                                  answer.code))
+    children.push_back(Transition{child.node, std::move(child.at), activity.seq, answer.data});
   return children;
 }
 
@@ -93,7 +93,7 @@ Status spawn(Context& context, const Answer& answer) {
   const Guid guid = context.delivery.message.guid;
   const Activity activity = *draft.find(answer.activity);
   MessageRecord record = *draft.find_message(guid);
-  const auto children = children_of(context, answer, activity, record.ledger);
+  const auto children = transitions(context, answer, activity, record.ledger);
   if (children.empty() && is_error(answer.status)) return fail(context, answer);
 
   const auto count = static_cast<std::int64_t>(children.size()) +

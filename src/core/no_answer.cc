@@ -1,7 +1,7 @@
 // Work that failed or was not answered: tried again, in doubt, or over.
 #include "base/format.h"
 #include "base/limits.h"
-#include "core/edges.h"
+#include "core/children.h"
 #include "core/retry.h"
 #include "core/step.h"
 

@@ -2,6 +2,7 @@
 // stand in ascending byte order, because a graph gives siblings no order of their own.
 #pragma once
 
+#include "base/limits.h"
 #include "pawl/result.h"
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace pawl::ledger {
 
 class ActivityOrder {
  public:
-  static constexpr std::size_t activities_max = 10'000;
+  static constexpr std::size_t activities_max = limits::graph_activities_max;
 
   // Sorts. Fails with invalid when there is no id, an empty id or the same id twice.
   static Result<ActivityOrder> of(std::vector<std::string> ids);

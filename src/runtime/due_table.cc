@@ -7,6 +7,7 @@
 namespace pawl::runtime {
 
 void DueTable::forget_horizon() {
+  entries_.clear();  // all in the store: what is read again has no gap
   horizon_.reset();
   complete_ = false;
 }

@@ -23,7 +23,7 @@ class DueTable {
 
   // Others may have written: read the store from the beginning again.
   void forget_horizon();
-  bool wants_page() const { return !complete_ && (entries_.empty() || !horizon_); }
+  bool wants_page() const { return !complete_ && entries_.empty(); }
   // Where the next page begins.
   const std::optional<store::Due>& horizon() const { return horizon_; }
   void add_page(const std::vector<store::Due>& page, std::size_t rows_asked);

@@ -20,6 +20,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -148,6 +149,12 @@ class Engine {
   bool drained() const;
   bool store_refuses() const { return retry_.has_value(); }  // what was decided waits for the store
   bool owns_anything() const { return !lanes_.owned(clock_.monotonic()).empty(); }
+  // The lanes it owns now, and under which epoch.
+  std::vector<std::pair<core::LaneId, core::Epoch>> owned_lanes() const {
+    std::vector<std::pair<core::LaneId, core::Epoch>> owned;
+    for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) owned.emplace_back(lane, lanes_.epoch(lane));
+    return owned;
+  }
   std::size_t hot_jobs() const { return jobs_.size(); }
   std::size_t free_slots() const { return desk_.free(); }
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {

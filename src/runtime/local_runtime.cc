@@ -64,7 +64,8 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       store_(std::move(store)),
       requests_(*store_.store, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); }),
-      engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this) {}
+      engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this),
+      duplex_(unique_seed(clock_), *store_.store, clock_, graphs_, *this, observer_) {}
 
 LocalRuntime::~LocalRuntime() { stop(); }
 
@@ -100,6 +101,7 @@ Status LocalRuntime::start() {
   pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(),
                                        [this](WorkerWord word) { commands_.push(std::move(word)); });
   engine_.add_slots(options_.worker_queue);
+  duplex_.add_slots(options_.worker_queue);
   committer_ = std::thread([this] { run_committer(); });
   engine_thread_ = std::thread([this] { run_engine(); });
   return {};
@@ -201,6 +203,9 @@ Result<std::optional<RunId>> LocalRuntime::find(const std::string& job_id, const
 }
 
 Result<JobDetail> LocalRuntime::inspect(RunId run) {
+  const auto duplex = store_.store->read_duplex(run);
+  if (!duplex) return duplex.error();
+  if (*duplex) return duplex_detail_of(**duplex, graphs_.find((*duplex)->job.graph).get());
   const auto stored = store_.store->read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "pawl/runtime.h"
 #include "runtime/command_queue.h"
+#include "runtime/duplex_runner.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/open_store.h"
@@ -112,6 +113,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Status give_command(C command);
   bool commit_something();  // false: nothing to commit now
   bool may_end() const;
+  void own_duplex();
   std::optional<Duration> time_to_sleep() const;
 
   const RuntimeOptions options_;
@@ -135,6 +137,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
 
   // Owned by the engine's thread.
   Engine engine_;
+  DuplexRunner duplex_;
   std::unordered_map<std::string, std::shared_ptr<const Worker>> workers_;
   std::unordered_map<std::string, std::shared_ptr<const Probe>> probes_;
   std::unordered_map<Ticket, std::function<void(Result<Submission>)>> submits_;

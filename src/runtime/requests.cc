@@ -94,6 +94,12 @@ Result<store::StoredJob> Requests::read(RunId run) {
   auto stored = store_.read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);
+  const auto duplex = store_.read_duplex(run);
+  if (!duplex) return duplex.error();
+  if (*duplex)
+    return Error{ErrorCode::unsupported,
+                 format("job {} runs under collation duplex, which hears no requests; use collation ledger for that",
+                        (*stored)->state.job.id.raw())};
   return std::move(**stored);
 }
 

@@ -35,6 +35,7 @@ void LocalRuntime::run_engine() {
   engine_.tick();
   while (!may_end()) {
     engine_.pump();
+    own_duplex();
     pool_->give(std::exchange(dispatched_, {}));
     pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
     if (commit_something()) continue;
@@ -57,13 +58,22 @@ void LocalRuntime::run_engine() {
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
 bool LocalRuntime::may_end() const {
   if (!stopping_ || committing_) return false;
-  return engine_.drained() || (engine_.store_refuses() && clock_.monotonic() > stop_by_);
+  if (engine_.drained() && duplex_.drained()) return true;
+  return (engine_.store_refuses() || duplex_.store_refuses()) && clock_.monotonic() > stop_by_;
+}
+
+// Who owns the lanes runs their duplex jobs too.
+void LocalRuntime::own_duplex() {
+  std::vector<duplex::OwnedLane> lanes;
+  for (const auto& [lane, epoch] : engine_.owned_lanes()) lanes.push_back({lane, epoch});
+  duplex_.own(std::move(lanes));
 }
 
 bool LocalRuntime::commit_something() {
   if (committing_) return false;
+  const bool duplex = duplex_.commit_something();  // first: the engine may never run out of groups
   auto group = engine_.take_group();
-  if (!group) return false;
+  if (!group) return duplex;
   if (group->operations.size() <= inline_operations_max) {
     auto result = store_.store->commit(group->operations);
     engine_.finished(std::move(*group), std::move(result));
@@ -76,7 +86,8 @@ bool LocalRuntime::commit_something() {
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
   if (committing_) return std::nullopt;  // its end comes as a command
-  const auto wake = engine_.next_wake();
+  auto wake = engine_.next_wake();
+  if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
   return std::max(*wake - clock_.monotonic(), Duration{0});
 }
@@ -101,6 +112,10 @@ void LocalRuntime::obey(Command& command) {
                  [&](SubmitCommand& submit) {
                    const Ticket ticket = next_ticket_++;
                    submits_.emplace(ticket, std::move(submit.done));
+                   if (duplex_.takes(submit.request.graph)) {
+                     const core::LaneId lane = engine_.lane_for(submit.request.name_space, submit.request.id.raw());
+                     return duplex_.submit(std::move(submit.request), lane, ticket);
+                   }
                    engine_.submit(std::move(submit.request), ticket);
                  },
                  [&](RequestCommand& request) {
@@ -115,13 +130,17 @@ void LocalRuntime::obey(Command& command) {
                  [&](ServeCommand& serve_command) {
                    workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
                    engine_.serve(serve_command.topic);
+                   duplex_.serve(serve_command.topic);
                  },
                  [&](ProbeCommand& probe_command) {
                    probes_.insert_or_assign(probe_command.topic.raw(), std::move(probe_command.probe));
                    engine_.offer_probe(probe_command.topic);
                  },
                  [&](Signal signal) {
-                   if (signal == Signal::look) engine_.inbox_changed();
+                   if (signal == Signal::look) {
+                     engine_.inbox_changed();
+                     duplex_.look();
+                   }
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
                    if (signal == Signal::stop) begin_stop();
                  },
@@ -131,7 +150,9 @@ void LocalRuntime::obey(Command& command) {
 
 void LocalRuntime::hear(WorkerWord& word) {
   std::visit(Overloaded{
-                 [&](WorkAnswer& answer) { engine_.answer(std::move(answer)); },
+                 [&](WorkAnswer& answer) {
+                   if (!duplex_.answer(answer)) engine_.answer(std::move(answer));
+                 },
                  [&](const std::shared_ptr<Heartbeat>& heartbeat) { engine_.heartbeat(heartbeat->run(), heartbeat->take()); },
                  [&](const Detached& detached) { engine_.detach(detached.run, detached.within); },
                  [&](ProbeAnswer& answer) { engine_.probed(std::move(answer)); },
@@ -144,11 +165,13 @@ void LocalRuntime::begin_stop() {
   stopping_ = true;
   stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
   engine_.stop();
+  duplex_.stop();
   // A probe that did not begin is asked again by whoever owns the job next.
-  for (const WorkerPool::Task& task : pool_->take_back())
-    if (!task.is_probe()) engine_.give_back(task.item);
-  for (const WorkerPool::Task& task : std::exchange(dispatched_, {}))
-    if (!task.is_probe()) engine_.give_back(task.item);
+  const auto give_back = [&](const WorkerPool::Task& task) {
+    if (!task.is_probe() && !duplex_.give_back(task.item)) engine_.give_back(task.item);
+  };
+  for (const WorkerPool::Task& task : pool_->take_back()) give_back(task);
+  for (const WorkerPool::Task& task : std::exchange(dispatched_, {})) give_back(task);
 }
 
 void LocalRuntime::refuse(Command& command) {

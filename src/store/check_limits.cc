@@ -101,6 +101,23 @@ Status check_submit(const Submit& submit) {
   return check_payload("the input", submit.input);
 }
 
+Status check_duplex(const Operation& operation) {
+  if (const auto* start = std::get_if<StartDuplex>(&operation))
+    return check_payload("the input", start->input);
+  if (const auto* closer = std::get_if<NameCloser>(&operation))
+    return check_payload("the output", closer->output);
+  if (const auto* enqueue = std::get_if<Enqueue>(&operation))
+    return check_payload("the message", enqueue->message.data);
+  if (const auto* end = std::get_if<EndDuplex>(&operation)) {
+    auto checked = check_payload("the result", end->result);
+    if (!checked) return checked;
+    return check_size("the reason", end->reason.size(), limits::reason_bytes_max);
+  }
+  if (const auto* park = std::get_if<ParkDuplex>(&operation))
+    return check_size("the reason", park->reason.size(), limits::reason_bytes_max);
+  return {};  // the others carry no payload
+}
+
 }  // namespace
 
 Status check_limits(const Operation& operation) {
@@ -112,7 +129,7 @@ Status check_limits(const Operation& operation) {
     return check_body(respond->message.body);
   if (const auto* extend = std::get_if<ExtendWork>(&operation))
     return extend->progress ? check_payload("the progress", *extend->progress) : Status{};
-  return {};  // the others carry no payload
+  return check_duplex(operation);
 }
 
 }  // namespace pawl::store

@@ -1,6 +1,13 @@
-#include "store/operation.h"
+#include "store/store.h"
 
 namespace pawl::store {
+
+namespace {
+Error no_duplex() { return {ErrorCode::unsupported, "this store does not run collation: duplex"}; }
+}  // namespace
+
+Result<std::optional<DuplexJob>> Store::read_duplex(RunId) { return no_duplex(); }
+Result<std::optional<DuplexView>> Store::view_duplex(RunId, const Place&) { return no_duplex(); }
 
 std::string_view name_of(OutcomeKind kind) {
   switch (kind) {

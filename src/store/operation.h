@@ -15,6 +15,7 @@
 #include "core/message.h"
 #include "pawl/ids.h"
 #include "pawl/time.h"
+#include "store/duplex_operation.h"
 
 namespace pawl::store {
 
@@ -154,7 +155,10 @@ struct Respond {
 
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
                                DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys,
-                               PauseTopic>;
+                               PauseTopic,
+                               // collation: duplex
+                               StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue, Dequeue,
+                               Ack, GiveBack, EndDuplex, ParkDuplex>;
 
 enum class OutcomeKind : std::uint8_t {
   committed,
@@ -170,11 +174,14 @@ std::string_view name_of(OutcomeKind kind);
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;
-  RunId run{0};                        // Submit; Deliver to a mailbox
+  RunId run{0};                        // Submit, StartDuplex; Deliver to a mailbox
   RunId replaced{0};                   // Submit: the run that was interrupted for it
   core::Epoch epoch{0};                // AcquireLane
-  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
+  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back. Dequeue
   std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem; ExtendWork: as it is now
+  std::int64_t value = 0;              // SetCell, AddToCell
+  bool empty = false;                  // OpenAddress, CloseAddress
+  std::vector<ClaimedMessage> messages;  // Dequeue
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 

@@ -111,6 +111,10 @@ class Store {
   virtual Result<std::vector<Topic>> read_paused_topics() = 0;
 
   virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
+
+  // collation: duplex. None: no such job, or one of another collation. A store without it says so.
+  virtual Result<std::optional<DuplexJob>> read_duplex(RunId run);
+  virtual Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place);
 };
 
 }  // namespace pawl::store

@@ -77,7 +77,15 @@ class Bench : public testing::Test {
   core::Bundle bundle_with(RunId run, std::vector<core::Write> writes);
   // Opens activity 0, 1, ... `count` - 1, each with an unclaimed work item.
   void enqueue(RunId run, std::uint32_t count, const std::string& topic = "topic");
+  // Opens the next activity with this work item, whose run and number are filled in.
+  core::WorkItem enqueue_item(RunId run, core::WorkItem item);
   void close(RunId run, core::JobStatus status);
+  // Closed, and its completion tasks done: nothing more will happen to it.
+  void end(RunId run, core::JobStatus status = core::JobStatus::completed, Instant remove_at = {});
+  core::WorkItem stored_item(RunId run, std::uint32_t activity);
+  std::vector<core::WorkItem> claim(std::size_t items_max, const std::string& topic = "topic") {
+    return commit(ClaimWork{{Topic(topic)}, items_max, "w", lease}).items;
+  }
 
   // Made out of line: g++ 12 sees uninitialized strings in an inlined Deliver and is wrong.
   static Deliver to_run(RunId run, core::Message message,

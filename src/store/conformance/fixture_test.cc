@@ -124,6 +124,8 @@ core::Bundle Bench::bundle_for(RunId run) {
   head.completions = row.completions;
   head.next_activity = row.next_activity;
   head.closed_at = row.closed_at;
+  head.remove_at = row.remove_at;
+  head.redrives = row.redrives;
   const core::Epoch epoch = core::lane_of(run) == lane_ ? epoch_ : other_epoch_;
   return core::Bundle{run, epoch, row.rev, core::BundleId(next_bundle_++), std::move(head), {}};
 }
@@ -152,6 +154,35 @@ void Bench::enqueue(RunId run, std::uint32_t count, const std::string& topic) {
     writes.emplace_back(core::PutWork{work_item(run, seq, topic)});
   }
   ASSERT_EQ(kind_of(bundle_with(run, std::move(writes))), OutcomeKind::committed);
+}
+
+core::WorkItem Bench::enqueue_item(RunId run, core::WorkItem item) {
+  const std::uint32_t seq = job(run).state.job.next_activity;
+  const core::WorkItem named = work_item(run, seq, item.topic.raw().empty() ? "topic" : item.topic.raw());
+  item.run = run;
+  item.activity = named.activity;
+  item.topic = named.topic;
+  item.request = named.request;
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(seq)}, core::PutWork{item}})),
+            OutcomeKind::committed);
+  return item;
+}
+
+core::WorkItem Bench::stored_item(RunId run, std::uint32_t activity) {
+  const StoredJob read = job(run);
+  const core::WorkItem* found = read.state.find_work(core::ActivitySeq(activity));
+  EXPECT_NE(found, nullptr) << "no work item " << activity;
+  return found == nullptr ? core::WorkItem{} : *found;
+}
+
+void Bench::end(RunId run, core::JobStatus status, Instant remove_at) {
+  core::Bundle bundle = bundle_with(run, {core::Sweep{std::nullopt}});
+  auto& head = std::get<core::JobHead>(bundle.head);
+  head.status = status;
+  head.closed_at = clock_.now();
+  head.completions = 1;
+  head.remove_at = remove_at;
+  ASSERT_EQ(kind_of(std::move(bundle)), OutcomeKind::committed);
 }
 
 void Bench::close(RunId run, core::JobStatus status) {

@@ -2,6 +2,7 @@
 // history itself made, so that the same seed can be played on any store.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
@@ -34,12 +35,25 @@ class History {
   Operation draw();
   core::Bundle draw_bundle();
   core::Write draw_write(const StoredJob& job, core::Bundle& bundle);
+  core::Write draw_timed_write(const StoredJob& job, core::Bundle& bundle);
+  core::WorkLife draw_life();
+  static Duration seconds(std::uint64_t count) { return std::chrono::seconds(count); }
+  // Whole seconds, so that many things are due at one time.
+  Instant later() {
+    return Instant::from_micros(clock_.now().micros() / 1'000'000 * 1'000'000) + seconds(1 + random_.below(8));
+  }
   core::Message draw_message();
   core::Guid draw_guid() { return core::Guid{random_.below(12), 1}; }
-  std::size_t draw_run() { return random_.below(runs_.size()); }
+  // The newer, the likelier: of the old ones most are closed or gone.
+  std::size_t draw_run() {
+    const std::uint64_t one = random_.below(runs_.size());
+    return std::max(one, random_.below(runs_.size()));
+  }
   std::string describe(const Outcome& outcome) const;
   std::string describe(const core::WorkItem& item) const;
   std::string describe(const std::vector<core::InboxMessage>& inbox) const;
+  std::string describe(const core::Guid& guid) const;
+  std::string read_due(core::LaneId lane);
   std::string name_of_run(RunId run) const;
 
   Store& store_;

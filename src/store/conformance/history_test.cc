@@ -1,14 +1,35 @@
 #include "store/conformance/history.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace pawl::store {
 
 namespace {
 
 constexpr std::size_t recent_max = 8;
-constexpr std::size_t runs_max = 12;
+constexpr std::size_t ids_max = 12;
+constexpr std::size_t runs_max = 40;
+constexpr std::size_t due_page = 3;  // small, so that every page boundary is met
 constexpr Duration lease = std::chrono::seconds(10);
+
+// What two writes of one bundle must not both touch: a row, all counted messages (a sweep takes them), and the
+// end of the queue (in which order two new items of one bundle stand there, nobody promises).
+using Touched = std::pair<std::string, std::uint64_t>;
+std::vector<Touched> touched_by(const core::Write& write) {
+  const auto message = [](const core::Guid& guid) { return Touched("message", guid.high); };
+  const auto work = [](core::ActivitySeq activity) { return Touched("work", activity.raw()); };
+  if (const auto* put = std::get_if<core::PutRecord>(&write)) return {{"record", put->after.guid.high}};
+  if (const auto* put = std::get_if<core::PutMessage>(&write)) return {message(put->message.guid)};
+  if (const auto* count = std::get_if<core::CountRedelivery>(&write)) return {message(count->guid), {"counted", 0}};
+  if (const auto* consume = std::get_if<core::Consume>(&write)) return {message(consume->guid)};
+  if (const auto* put = std::get_if<core::PutWork>(&write)) return {work(put->item.activity), {"queue", 0}};
+  if (const auto* drop = std::get_if<core::DropWork>(&write)) return {work(drop->activity)};
+  if (const auto* change = std::get_if<core::ChangeWork>(&write)) return {work(change->activity)};
+  if (std::holds_alternative<core::Sweep>(write)) return {{"counted", 0}};
+  return {};
+}
 
 bool is_acquire(const Operation& operation) {
   return std::holds_alternative<AcquireLane>(operation);
@@ -36,7 +57,52 @@ core::Message History::draw_message() {
   }
 }
 
+core::WorkLife History::draw_life() {
+  core::WorkLife life;
+  if (random_.one_in(2)) return life;
+  if (random_.one_in(3)) life.queue_timeout = seconds(5);
+  if (random_.one_in(3)) life.attempt_timeout = seconds(6);
+  if (random_.one_in(3)) life.heartbeat_timeout = seconds(3);
+  if (random_.one_in(3)) life.deadline = later();
+  life.at_most_once = random_.one_in(2);
+  life.unknown = life.at_most_once && random_.one_in(2);
+  life.failures = static_cast<std::uint32_t>(random_.below(3));
+  if (random_.one_in(2)) life.failure = "said so";
+  return life;
+}
+
+core::Write History::draw_timed_write(const StoredJob& job, core::Bundle& bundle) {
+  const bool wrong = random_.one_in(12);
+  switch (random_.below(4)) {
+    case 0:
+      return core::PutMessage{draw_message(), later()};
+    case 1: {
+      if (job.timers.empty()) return core::Consume{draw_guid()};
+      const core::InboxMessage& one = job.timers[random_.below(job.timers.size())];
+      if (random_.one_in(2)) return core::Consume{one.message.guid};
+      return core::CountRedelivery{one.message.guid, one.redeliveries + (wrong ? 1 : 0)};
+    }
+    case 2: {
+      const core::ActivitySeq activity(static_cast<std::uint32_t>(random_.below(4)));
+      const core::WorkItem* known = job.state.find_work(activity);
+      if (known == nullptr && !wrong) return core::Consume{draw_guid()};
+      core::ChangeWork change;
+      change.activity = activity;
+      change.token = known == nullptr || wrong ? core::WorkToken(3) : known->token;
+      change.release = random_.one_in(2);
+      if (random_.one_in(2)) change.visible_at = later();
+      change.life = draw_life();
+      return change;
+    }
+    default:
+      // Jobs that are held for good would leave nothing to claim.
+      return core::HoldWork{std::get<core::JobHead>(bundle.head).status != core::JobStatus::running &&
+                            random_.one_in(2)};
+  }
+}
+
 core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
+  if (random_.one_in(3)) return draw_timed_write(job, bundle);
   auto& head = std::get<core::JobHead>(bundle.head);
   const core::JobState& state = job.state;
   const bool wrong = random_.one_in(12);  // a before-value that does not hold
@@ -75,12 +141,18 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
     case 6: {
       core::WorkItem item;
       item.run = bundle.entity;
-      item.activity = core::ActivitySeq(static_cast<std::uint32_t>(random_.below(4)));
+      const std::uint32_t opened = std::min(head.next_activity, 4u);  // also by this very bundle
+      if (opened == 0 && !wrong) return core::Consume{draw_guid()};
+      item.activity = core::ActivitySeq(wrong ? 1000 : static_cast<std::uint32_t>(random_.below(opened)));
       if (const core::WorkItem* known = state.find_work(item.activity))
-        return core::DropWork{item.activity, wrong ? core::WorkToken(3) : known->token};
+        return core::DropWork{item.activity, random_.one_in(12) ? core::WorkToken(3) : known->token};
       item.topic = Topic(random_.one_in(2) ? "red" : "blue");
       item.request = core::Guid{item.activity.raw(), 7};
       item.input = Payload(format("work {}", random_.below(100)));
+      item.priority = static_cast<std::int32_t>(random_.below(3)) - 1;
+      if (random_.one_in(5)) item.visible_at = later();
+      item.held = random_.one_in(8);
+      item.life = draw_life();
       return core::PutWork{item};
     }
     case 7: {
@@ -104,7 +176,8 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
 core::Bundle History::draw_bundle() {
   if (!recent_.empty() && random_.one_in(6)) return recent_[random_.below(recent_.size())];
   const RunId run = runs_[draw_run()];
-  const StoredJob job = **store_.read_job(run);
+  const auto read = store_.read_job(run);
+  const StoredJob job = *read ? **read : StoredJob{};  // one that is gone takes no bundle
   const core::JobRow& row = job.state.job;
   core::JobHead head;
   head.status = row.status;
@@ -112,28 +185,32 @@ core::Bundle History::draw_bundle() {
   head.completions = row.completions;
   head.next_activity = row.next_activity;
   head.closed_at = row.closed_at;
+  head.remove_at = row.remove_at;
+  head.redrives = row.redrives;
   core::Bundle bundle;
   bundle.entity = run;
   bundle.rev_before = random_.one_in(20) ? core::next(row.rev) : row.rev;
   bundle.id = core::BundleId(next_bundle_++);
   bundle.epoch = lanes_[core::lane_of(run) == lanes_[0].id ? 0 : 1].epoch;
   if (random_.one_in(15)) bundle.epoch = core::next(bundle.epoch);
-  if (random_.one_in(30) && row.status == core::JobStatus::running)
-    head.status = core::JobStatus::parked;
-  else if (random_.one_in(40) && !core::is_closed(row.status))
+  if (random_.one_in(15) && row.status == core::JobStatus::running) {
+    head.status = random_.one_in(2) ? core::JobStatus::parked : core::JobStatus::paused;
+  } else if (random_.one_in(40) && !core::is_closed(row.status)) {
     head.status = core::JobStatus::failed;
+    head.completions += random_.one_in(5) ? 0 : 1;
+    if (random_.one_in(2)) head.remove_at = later();
+  } else if (random_.one_in(3) && !core::is_closed(row.status) && row.status != core::JobStatus::running) {
+    head.redrives += row.status == core::JobStatus::parked ? 1 : 0;
+    head.status = core::JobStatus::running;
+  }
   bundle.head = std::move(head);
-  const std::uint64_t count = random_.below(4);
-  std::vector<std::size_t> kinds;
+  const std::uint64_t count = random_.below(6);
+  std::set<Touched> touched;
   for (std::uint64_t i = 0; i < count; ++i) {
     core::Write write = draw_write(job, bundle);
-    // One write per row: a second of the same kind might name the same one, and so might a count and an ack.
-    const bool acks = std::holds_alternative<core::Consume>(write);
-    const std::size_t kind = acks ? core::Write(core::CountRedelivery{}).index() : write.index();
-    const bool again = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-    if (again && !std::holds_alternative<core::PutActivity>(write)) continue;
-    kinds.push_back(kind);
-    bundle.writes.push_back(std::move(write));
+    bool taken = false;
+    for (const Touched& one : touched_by(write)) taken = !touched.insert(one).second || taken;
+    if (!taken) bundle.writes.push_back(std::move(write));
   }
   recent_.push_back(bundle);
   if (recent_.size() > recent_max) recent_.pop_front();
@@ -143,11 +220,23 @@ core::Bundle History::draw_bundle() {
 Operation History::draw() {
   const Namespace name_space(options_.name_space);
   if (runs_.empty() || (runs_.size() < runs_max && random_.one_in(20)) || random_.one_in(100)) {
-    const std::string id = format("job-{}", random_.below(runs_max));
+    const std::string id = format("job-{}", random_.below(ids_max));
     const core::LaneId lane = lanes_[random_.below(2)].id;
-    return Submit{name_space, JobId(id), lane, {GraphName("g"), 1, 1}, Payload(id), clock_.now()};
+    Submit submit{name_space, JobId(id), lane, {GraphName("g"), 1, 1}, Payload(id), clock_.now()};
+    submit.reuse = static_cast<Reuse>(random_.below(3));
+    // The guids of both follow from the run, which is the store's own: never due at one time.
+    if (random_.one_in(4)) submit.start_at = later();
+    if (random_.one_in(4)) submit.deadline = later() + Duration(500'000);
+    if (random_.one_in(2)) submit.keep = seconds(random_.below(20));
+    submit.priority = static_cast<std::int32_t>(random_.below(5)) - 2;
+    return submit;
   }
-  const std::uint64_t what = random_.below(20);
+  const std::uint64_t what = random_.below(24);
+  if (what >= 22) return RemoveJob{runs_[random_.below(runs_.size())], random_.one_in(2) ? Instant() : later()};
+  if (what >= 20) {
+    if (random_.one_in(3)) return DropKeys{clock_.now(), random_.below(3)};
+    return PauseTopic{Topic(random_.one_in(2) ? "red" : "blue"), random_.one_in(3)};
+  }
   if (what < 8) return draw_bundle();
   if (what < 11) {
     Deliver deliver;
@@ -165,7 +254,8 @@ Operation History::draw() {
     const core::WorkItem& item = claimed_[random_.below(claimed_.size())];
     switch (random_.below(4)) {
       case 0:
-        return ExtendWork{item.run, item.activity, item.token, lease};
+        return ExtendWork{item.run, item.activity, item.token, lease,
+                          random_.one_in(2) ? std::optional(Payload("half way")) : std::nullopt, random_.one_in(3)};
       case 1:
         return ReleaseWork{item.run, item.activity, item.token};
       case 2: {
@@ -176,8 +266,7 @@ Operation History::draw() {
         core::Response response;
         response.activity = item.activity;
         response.token = item.token;
-        response.status =
-            random_.one_in(3) ? core::ReplyStatus::pending : core::ReplyStatus::success;
+        response.status = static_cast<core::ReplyStatus>(random_.below(4));
         const core::Guid guid{
             item.request.high,
             1000 + item.runs * 2 + (response.status == core::ReplyStatus::pending ? 1 : 0)};
@@ -204,14 +293,20 @@ std::string History::name_of_run(RunId run) const {
 }
 
 std::string History::describe(const core::WorkItem& item) const {
-  return format("{}/{} {} token {} {} epoch {} until {} runs {} {}", name_of_run(item.run),
-                item.activity.raw(), item.topic.raw(), item.token.raw(), item.worker,
-                item.epoch.raw(), item.lease_until.micros(), item.runs, item.input.view());
+  const core::WorkLife& life = item.life;
+  return format("{}/{} {} token {} {} epoch {} until {} runs {} {} p{} from {} held {} wakes {}", name_of_run(item.run),
+                item.activity.raw(), item.topic.raw(), item.token.raw(), item.worker, item.epoch.raw(),
+                item.lease_until.micros(), item.runs, item.input.view(), item.priority, item.visible_at.micros(),
+                item.held, core::wake_of(item).micros()) +
+         format(" life {}/{}/{}/{} {}{} {}/{}/{} x{} {} {}", life.queue_timeout.count(), life.attempt_timeout.count(),
+                life.heartbeat_timeout.count(), life.deadline.micros(), life.at_most_once, life.unknown,
+                life.queue_by.micros(), life.attempt_by.micros(), life.heartbeat_by.micros(), life.failures,
+                life.failure, life.progress.view());
 }
 
 std::string History::describe(const Outcome& outcome) const {
-  std::string text = format("{} {} {}", pawl::store::name_of(outcome.kind),
-                            name_of_run(outcome.run), outcome.epoch.raw());
+  std::string text = format("{} {} {} {}", pawl::store::name_of(outcome.kind), name_of_run(outcome.run),
+                            name_of_run(outcome.replaced), outcome.epoch.raw());
   for (const core::WorkItem& item : outcome.items) text += "; " + describe(item);
   return text;
 }
@@ -239,27 +334,50 @@ std::string History::step() {
   return format("op {} -> {}", operation.index(), describe(outcome));
 }
 
+// Guids that are made of a run are the store's own.
+std::string History::describe(const core::Guid& guid) const {
+  return guid.low > 1'000'000 ? "own" : guid.text();
+}
+
 std::string History::describe(const std::vector<core::InboxMessage>& inbox) const {
   std::string text;
   for (const core::InboxMessage& one : inbox) {
-    // A start message's guid is made of the run, which is the store's own.
-    const bool start = one.message.guid.low > 1'000'000;
-    text += format(" [{} kind {} x{}]", start ? "start" : one.message.guid.text(),
-                   one.message.body.index(), one.redeliveries);
+    text += format(" [{} kind {} x{} due {}]", describe(one.message.guid), one.message.body.index(),
+                   one.redeliveries, one.due.micros());
   }
   return text;
+}
+
+std::string History::read_due(core::LaneId lane) {
+  std::string text;
+  std::optional<Due> cursor;
+  while (true) {
+    const auto page = store_.read_due(lane, cursor, due_page);
+    for (const Due& due : *page)
+      text += format(" due {} {} {} {} {}", due.at.micros(), name_of_run(due.run), static_cast<int>(due.kind),
+                     describe(due.guid), due.activity.raw());
+    if (page->size() < due_page) return text;
+    cursor = page->back();
+  }
 }
 
 std::string History::read_back() {
   std::string text;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto job = store_.read_job(runs_[i]);
-    if (!job || !*job) return format("job {} is gone", i);
+    const auto found = store_.find_run(Namespace(options_.name_space), JobId(ids_[i]));
+    text += format("\n#{} {} held by {}", i, ids_[i], found && *found ? name_of_run(**found) : "nobody");
+    if (!job || !*job) {
+      text += " is gone";
+      continue;
+    }
     const core::JobState& state = (*job)->state;
     const core::JobRow& row = state.job;
     text +=
-        format("\n#{} {} rev {} bundle {} {} semaphore {} next {}", i, row.id.raw(), row.rev.raw(),
-               row.bundle.raw(), core::name_of(row.status), row.semaphore, row.next_activity);
+        format(" {} rev {} bundle {} {} semaphore {} next {} done {}", row.id.raw(), row.rev.raw(), row.bundle.raw(),
+               core::name_of(row.status), row.semaphore, row.next_activity, row.completions) +
+        format(" p{} keep {} remove {} deadline {} redrives {}", row.priority, row.keep ? row.keep->count() : -1,
+               row.remove_at.micros(), row.deadline.micros(), row.redrives);
     for (const core::Activity& one : state.activities())
       text += format(" a{}={}", one.seq.raw(), one.ledger.digits());
     for (std::uint64_t number = 0; number < 12; ++number)
@@ -268,9 +386,11 @@ std::string History::read_back() {
     for (std::uint32_t seq = 0; seq < 4; ++seq)
       if (const auto* item = state.find_work(core::ActivitySeq(seq)))
         text += " w: " + describe(*item);
-    text += describe((*job)->inbox);
-    const auto found = store_.find_run(Namespace(options_.name_space), JobId(ids_[i]));
-    if (!found || *found != runs_[i]) text += " NOT FOUND";
+    text += describe((*job)->inbox) + " timers" + describe((*job)->timers);
+    for (std::uint64_t number = 0; number < 12; ++number) {
+      const auto one = store_.read_message(runs_[i], {number, 1});
+      if (*one) text += describe(std::vector<core::InboxMessage>{**one});
+    }
   }
   for (const Lane& lane : lanes_) {
     const auto info = store_.read_lane(lane.id);
@@ -279,7 +399,11 @@ std::string History::read_back() {
     for (const Waiting& row : *waiting) text += " " + name_of_run(row.run);
     const auto work = store_.read_work(lane.id, {}, 1000);
     for (const core::WorkItem& item : *work) text += " " + describe(item);
+    text += read_due(lane.id);
   }
+  text += "\npaused";
+  const auto paused = store_.read_paused_topics();
+  for (const Topic& topic : *paused) text += " " + topic.raw();
   return text;
 }
 

@@ -28,6 +28,21 @@ class LostReplies : public StoreCaseTest<Repeated> {
     enqueue(run, 2);
     item = commit(ClaimWork{{Topic("topic")}, 1, "w", lease}).items.front();
     box = commit(to_mailbox(key(), start_message(1), lane_)).run;
+    ended = submit("ended");
+    end(ended, core::JobStatus::failed, later());
+    const RunId gone = submit("gone");
+    end(gone);
+    commit(RemoveJob{gone, clock_.now()});
+    commit(PauseTopic{Topic("paused"), true});
+  }
+  Instant later() const { return clock_.now() + std::chrono::seconds(9); }
+  core::Bundle bundle_that_ends() {
+    core::Bundle bundle = bundle_with(run, {core::Sweep{std::nullopt}});
+    auto& head = std::get<core::JobHead>(bundle.head);
+    head.status = core::JobStatus::interrupted;
+    head.completions = 1;
+    head.remove_at = later();
+    return bundle;
   }
   static core::MailboxKey key() { return {Namespace("default"), Topic("t"), "k"}; }
   core::LaneId lane() const { return lane_; }
@@ -41,21 +56,37 @@ class LostReplies : public StoreCaseTest<Repeated> {
     StoredMailbox mailbox;
     std::size_t outbox;
     std::size_t waiting;
+    std::vector<Due> due;
+    std::vector<Topic> paused;
+    std::vector<core::JobRow> jobs;
+    std::vector<std::optional<RunId>> holders;  // of all ids
     bool operator==(const View& other) const {
-      return job.state == other.job.state && job.inbox == other.job.inbox &&
+      return job.state == other.job.state && job.inbox == other.job.inbox && job.timers == other.job.timers &&
              mailbox.state == other.mailbox.state && mailbox.inbox == other.mailbox.inbox &&
-             outbox == other.outbox && waiting == other.waiting;
+             outbox == other.outbox && waiting == other.waiting && due == other.due && paused == other.paused &&
+             jobs == other.jobs && holders == other.holders;
     }
   };
   View view() {
-    return View{job(run), mailbox(box), store_->read_outbox(lane_, 100)->size(),
-                store_->read_waiting(lane_, RunId(0), 100)->size()};
+    View seen{job(run), mailbox(box), store_->read_outbox(lane_, 100)->size(),
+              store_->read_waiting(lane_, RunId(0), 100)->size(), *store_->read_due(lane_, std::nullopt, 100),
+              *store_->read_paused_topics(), *store_->list_jobs({}), {}};
+    for (const char* id : {"a", "b", "ended", "gone"})
+      seen.holders.push_back(*store_->find_run(Namespace("default"), JobId(id)));
+    return seen;
   }
 
   RunId run{0};
   RunId box{0};
+  RunId ended{0};
   core::WorkItem item;
 };
+
+Submit order(const LostReplies& at, const std::string& id, Reuse reuse) {
+  Submit submit{Namespace("default"), JobId(id), at.lane(), {GraphName("g"), 1, 1}, "", Instant()};
+  submit.reuse = reuse;
+  return submit;
+}
 
 const std::vector<Repeated> repeated = {
     {"Bundle",
@@ -74,6 +105,77 @@ const std::vector<Repeated> repeated = {
        core::Bundle bundle = at.bundle_for_mailbox(at.box);
        bundle.writes = {core::PutMessage{at.start_message(8)}};
        return bundle;
+     },
+     OutcomeKind::already_done},
+    {"TimerBundle",
+     [](LostReplies& at) -> Operation {
+       return at.bundle_with(at.run, {core::PutMessage{at.start_message(7), at.later()}});
+     },
+     OutcomeKind::already_done},
+    {"ChangeWorkBundle",
+     [](LostReplies& at) -> Operation {
+       core::ChangeWork change;
+       change.activity = at.item.activity;
+       change.token = at.item.token;
+       change.visible_at = at.later();
+       change.life.failures = 1;
+       return at.bundle_with(at.run, {change});
+     },
+     OutcomeKind::already_done},
+    {"HoldWorkBundle", [](LostReplies& at) -> Operation { return at.bundle_with(at.run, {core::HoldWork{true}}); },
+     OutcomeKind::already_done},
+    {"ClosingBundle", [](LostReplies& at) -> Operation { return at.bundle_that_ends(); },
+     OutcomeKind::already_done},
+    {"SubmitForLater",
+     [](LostReplies& at) -> Operation {
+       Submit submit = order(at, "b", Reuse::never);
+       submit.start_at = at.later();
+       submit.deadline = at.later();
+       return submit;
+     },
+     OutcomeKind::exists},
+    {"SubmitAfterClose", [](LostReplies& at) -> Operation { return order(at, "ended", Reuse::after_close); },
+     OutcomeKind::exists},
+    {"SubmitOfAnExpiredKey", [](LostReplies& at) -> Operation { return order(at, "gone", Reuse::never); },
+     OutcomeKind::exists},
+    {"RemoveJob",
+     [](LostReplies& at) -> Operation {
+       return RemoveJob{at.ended, at.later()};
+     },
+     OutcomeKind::already_done},
+    {"RemoveJobAndKey",
+     [](LostReplies& at) -> Operation {
+       return RemoveJob{at.ended, Instant()};
+     },
+     OutcomeKind::already_done},
+    {"DropKeys",
+     [](LostReplies& at) -> Operation {
+       return DropKeys{at.later(), 10};
+     },
+     OutcomeKind::committed},
+    {"PauseTopic",
+     [](LostReplies&) -> Operation {
+       return PauseTopic{Topic("topic"), true};
+     },
+     OutcomeKind::already_done},
+    {"ProceedWithTopic",
+     [](LostReplies&) -> Operation {
+       return PauseTopic{Topic("paused"), false};
+     },
+     OutcomeKind::already_done},
+    {"Heartbeat",
+     [](LostReplies& at) -> Operation {
+       return ExtendWork{at.run, at.item.activity, at.item.token, at.lease_time(), Payload("half"), false};
+     },
+     OutcomeKind::committed},
+    {"Detach",
+     [](LostReplies& at) -> Operation {
+       return ExtendWork{at.run, at.item.activity, at.item.token, at.lease_time() * 2, std::nullopt, true};
+     },
+     OutcomeKind::committed},
+    {"RespondError",
+     [](LostReplies& at) -> Operation {
+       return Respond{at.run, at.item.activity, at.item.token, at.answer_to(at.item, core::ReplyStatus::error)};
      },
      OutcomeKind::already_done},
     {"Submit",
@@ -183,6 +285,33 @@ INSTANTIATE_TEST_SUITE_P(stores, LostReplies,
                          testing::Combine(testing::ValuesIn(all_stores()),
                                           testing::ValuesIn(repeated)),
                          store_case_name<Repeated>);
+
+// A replacement cannot be told from one that was meant twice: the second run replaces the first. Whoever repeats
+// it has one run in the end, and every other one was told to stop.
+class LostReplacements : public StoreTest {};
+
+TEST_P(LostReplacements, leave_one_run_and_tell_every_other_to_stop) {
+  std::vector<RunId> runs = {submit("a")};
+  Submit again{Namespace("default"), JobId("a"), lane_, {GraphName("g"), 1, 1}, "", clock_.now()};
+  again.reuse = Reuse::replace;
+  const std::vector<Operation> group = {again};
+  fault::Store faulty(*store_, {fault::at_call(1, {fault::Kind::error_after}), nullptr});
+  ASSERT_FALSE(faulty.commit(group));
+  runs.push_back(**store_->find_run(Namespace("default"), JobId("a")));
+  const auto repeated_once = faulty.commit(group);
+  ASSERT_TRUE(repeated_once);
+  EXPECT_EQ(repeated_once->front().replaced, runs.back());
+  runs.push_back(repeated_once->front().run);
+  EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), runs.back());
+  for (const RunId run : runs) {
+    std::size_t interrupts = 0;
+    for (const core::InboxMessage& one : job(run).inbox)
+      interrupts += std::holds_alternative<core::Interrupt>(one.message.body) ? 1 : 0;
+    EXPECT_EQ(interrupts, run == runs.back() ? 0u : 1u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, LostReplacements, testing::ValuesIn(all_stores()), store_name);
 
 // A connection that breaks in the middle of a group: repeated whole, every operation happens once.
 struct Cut {

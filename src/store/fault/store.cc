@@ -189,5 +189,13 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   if (read_fails()) return refused();
   return inner_.list_jobs(query);
 }
+Result<std::optional<DuplexJob>> Store::read_duplex(RunId run) {
+  if (read_fails()) return refused();
+  return inner_.read_duplex(run);
+}
+Result<std::optional<DuplexView>> Store::view_duplex(RunId run, const Place& place) {
+  if (read_fails()) return refused();
+  return inner_.view_duplex(run, place);
+}
 
 }  // namespace pawl::store::fault

@@ -82,12 +82,16 @@ TEST_F(Faults, a_fence_stops_what_an_epoch_guards_and_nothing_else) {
   group_.emplace_back(DropOutbox{core::LaneId(1), epoch, 0});
   group_.emplace_back(ClaimItem{run_, core::ActivitySeq(0), core::WorkToken(0), "w", epoch});
   group_.emplace_back(ReleaseLane{core::LaneId(1), epoch});
+  group_.emplace_back(RemoveJob{RunId(4711), Instant()});
+  group_.emplace_back(DropKeys{clock_.now(), 1});
+  group_.emplace_back(PauseTopic{Topic("t"), true});
   Store store(inner_, on_first({Kind::fence}));
   const auto outcomes = store.commit(group_);
   ASSERT_TRUE(outcomes);
   const std::vector<OutcomeKind> expected = {
       OutcomeKind::committed, OutcomeKind::fenced, OutcomeKind::committed, OutcomeKind::fenced,
-      OutcomeKind::fenced,    OutcomeKind::fenced, OutcomeKind::fenced};
+      OutcomeKind::fenced,    OutcomeKind::fenced, OutcomeKind::fenced,    OutcomeKind::already_done,
+      OutcomeKind::committed, OutcomeKind::committed};
   ASSERT_EQ(outcomes->size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ((*outcomes)[i].kind, expected[i]) << i;
@@ -174,8 +178,11 @@ TEST_F(Faults, every_read_can_fail) {
   EXPECT_FALSE(store.read_waiting(core::LaneId(1), RunId(0), 1));
   EXPECT_FALSE(store.read_work(core::LaneId(1), {}, 1));
   EXPECT_FALSE(store.read_outbox(core::LaneId(1), 1));
+  EXPECT_FALSE(store.read_due(core::LaneId(1), std::nullopt, 1));
+  EXPECT_FALSE(store.read_message(run_, core::Guid{}));
+  EXPECT_FALSE(store.read_paused_topics());
   EXPECT_FALSE(store.list_jobs({}));
-  EXPECT_EQ(store.reads_failed(), 10u);
+  EXPECT_EQ(store.reads_failed(), 13u);
 }
 
 TEST_F(Faults, an_error_of_the_inner_store_is_passed_on) {

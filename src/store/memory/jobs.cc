@@ -16,6 +16,18 @@ std::pair<Namespace, JobId> key_of(const Namespace& name_space, const JobId& id)
 }  // namespace
 
 Outcome Store::run(const Submit& submit) {
+  Outcome outcome = begin_job(submit);
+  if (outcome.kind != OutcomeKind::committed) return outcome;
+  Job& job = *find_job(outcome.run);
+  put_timer(outcome.run, job.inbox, core::start_message(outcome.run, submit.input), submit.start_at);
+  if (submit.deadline != Instant())
+    put_timer(outcome.run, job.inbox, core::deadline_message(outcome.run), submit.deadline);
+  note_waiting(outcome.run, job.inbox);
+  return outcome;
+}
+
+// The start key and the row of a new job; `exists` when the id is taken.
+Outcome Store::begin_job(const Submit& submit) {
   const auto taken = start_keys_.find(key_of(submit.name_space, submit.id));
   Job* open = nullptr;
   if (taken != start_keys_.end()) {
@@ -46,8 +58,7 @@ Outcome Store::run(const Submit& submit) {
 
 RunId Store::make_job(const Submit& submit) {
   const RunId run = next_run(submit.lane);
-  Job& job = jobs_[run];
-  core::JobRow& row = job.state.job;
+  core::JobRow& row = jobs_[run].state.job;
   row.run = run;
   row.name_space = submit.name_space;
   row.id = submit.id;
@@ -56,9 +67,6 @@ RunId Store::make_job(const Submit& submit) {
   row.priority = submit.priority;
   row.keep = submit.keep;
   row.deadline = submit.deadline;
-  put_timer(run, job.inbox, core::start_message(run, submit.input), submit.start_at);
-  if (submit.deadline != Instant()) put_timer(run, job.inbox, core::deadline_message(run), submit.deadline);
-  note_waiting(run, job.inbox);
   return run;
 }
 

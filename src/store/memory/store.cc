@@ -1,5 +1,5 @@
-// The group, and bundles. jobs.cc, lanes.cc, messages.cc and work.cc hold the other operations, reads.cc
-// the reads.
+// The group, and bundles. jobs.cc, lanes.cc, messages.cc, work.cc and duplex.cc hold the other operations,
+// reads.cc the reads.
 #include "store/memory/store.h"
 
 #include "base/format.h"
@@ -23,6 +23,7 @@ Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), i
   expiring_ = other.expiring_;
   due_ = other.due_;
   paused_ = other.paused_;
+  duplex_ = other.duplex_;
 }
 
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {

@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "store/memory/due_list.h"
 #include "store/memory/dump.h"
+#include "store/memory/duplex.h"
 #include "store/memory/inbox.h"
 #include "store/memory/work_queue.h"
 #include "store/store.h"
@@ -64,6 +65,8 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 
   Dump dump() const;
 
@@ -107,7 +110,22 @@ class Store final : public pawl::store::Store {
   Outcome run(const RemoveJob& remove);
   Outcome run(const DropKeys& drop);
   Outcome run(const PauseTopic& pause);
+  Outcome run(const StartDuplex& start);
+  Outcome run(const SetCell& set);
+  Outcome run(const AddToCell& add);
+  Outcome run(const NameCloser& name);
+  Outcome run(const OpenAddress& open);
+  Outcome run(const CloseAddress& close);
+  Outcome run(const Enqueue& enqueue);
+  Outcome run(const Dequeue& dequeue);
+  Outcome run(const Ack& ack);
+  Outcome run(const GiveBack& back);
+  Outcome run(const EndDuplex& end);
+  Outcome run(const ParkDuplex& park);
 
+  std::optional<Outcome> refuse_duplex(RunId run);
+  void put_into_stream(StreamMessage message);
+  void leave_stream(const StreamEntry& entry);
   Outcome run_on(Job& job, const core::Bundle& bundle);
   std::optional<Outcome> check_topics(const core::Bundle& bundle) const;
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
@@ -117,6 +135,7 @@ class Store final : public pawl::store::Store {
   void put_timer(RunId run, Inbox& inbox, core::Message message, Instant due);
   void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
   Outcome insert(Job& job, const core::Message& message);
+  Outcome begin_job(const Submit& submit);
   RunId make_job(const Submit& submit);
   void put_work(core::WorkItem item);
   RunId mailbox_for(const core::MailboxKey& key, core::LaneId lane);
@@ -142,6 +161,7 @@ class Store final : public pawl::store::Store {
   std::map<std::pair<Instant, RunId>, std::pair<Namespace, JobId>> expiring_;  // keys whose job is gone
   DueList due_;  // all but the work items, which the queue has
   std::set<Topic> paused_;
+  DuplexTables duplex_;
 };
 
 }  // namespace pawl::store::memory

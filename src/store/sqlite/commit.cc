@@ -15,7 +15,8 @@ Applied refused(OutcomeKind kind, std::string reason) {
 Result<std::unique_ptr<Writer>> Writer::open(std::unique_ptr<Connection> connection,
                                              const Clock& clock, Ownership& ownership) {
   std::unique_ptr<Writer> writer(new Writer(std::move(connection), clock, ownership));
-  const auto prepared = writer->sql_.prepare(*writer->connection_);
+  auto prepared = writer->sql_.prepare(*writer->connection_);
+  if (prepared) prepared = writer->duplex_.prepare(*writer->connection_);
   if (!prepared) return prepared.error();
   return writer;
 }

@@ -55,7 +55,15 @@ INSTANTIATE_TEST_SUITE_P(
                "UPDATE inbox SET body = x'ff' WHERE run = (SELECT run FROM jobs WHERE job_id = "
                "'damaged')",
                "message"},
-        Damage{"work", "UPDATE activities SET request = 'x' WHERE seq = 1", "work item 1"}),
+        Damage{"work", "UPDATE activities SET request = 'x' WHERE seq = 1", "work item 1"},
+        Damage{"life", "UPDATE activities SET life = x'ff' WHERE seq = 1", "work item 1"},
+        Damage{"life_of_another_kind", "UPDATE activities SET once = 1 WHERE seq = 1", "work item 1"},
+        Damage{"priority", "UPDATE activities SET priority = 1 << 40 WHERE seq = 1", "work item 1"},
+        Damage{"timer",
+               "INSERT INTO timers (run, guid, due, redeliveries, body) SELECT run, zeroblob(16), 5, 0, x'ff' FROM"
+               " jobs WHERE job_id = 'damaged'",
+               "message"},
+        Damage{"redrives", "UPDATE jobs SET redrives = -1 WHERE job_id = 'damaged'", "malformed"}),
     [](const auto& one) { return one.param.name; });
 
 class PoisonTest : public FileTest {};

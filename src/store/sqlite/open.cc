@@ -131,7 +131,7 @@ Status set_up_writer(Connection& connection, const Options& options) {
   if (done)
     done = connection.execute(
         "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF");
-  if (done) done = connection.execute(format("PRAGMA cache_size = -{}", limits::cache_kib).c_str());
+  if (done) done = connection.execute(format("PRAGMA cache_size = -{}", options.cache_kib).c_str());
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   return done;
 }
@@ -187,7 +187,7 @@ Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Op
   auto done = connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
   if (done && role == Role::reader)
     done = connection.execute(
-        format("PRAGMA query_only = ON; PRAGMA cache_size = -{}", limits::reader_cache_kib)
+        format("PRAGMA query_only = ON; PRAGMA cache_size = -{}", options.reader_cache_kib)
             .c_str());
   if (!done) return done.error();
   return opened;

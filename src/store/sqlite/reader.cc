@@ -83,7 +83,9 @@ Status Reader::prepare() {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
     if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   }
-  return prepare_due();
+  const auto due = prepare_due();
+  if (!due) return due;
+  return duplex_.prepare(*connection_);
 }
 
 Result<core::Guid> Reader::read_store_id() {

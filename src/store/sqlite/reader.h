@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/sqlite/connection.h"
+#include "store/sqlite/duplex_rows.h"
 #include "store/sqlite/statement.h"
 #include "store/store.h"
 
@@ -54,6 +55,9 @@ class Reader {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
   Result<std::vector<Topic>> read_paused_topics();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  // read_duplex.cc
+  Result<std::optional<DuplexJob>> read_duplex(RunId run);
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place);
 
  private:
   explicit Reader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -72,6 +76,8 @@ class Reader {
 
   // read_due.cc
   Status prepare_due();
+  // read_duplex.cc
+  Result<std::optional<core::JobRow>> read_duplex_row(RunId run);
 
   Result<std::optional<RunId>> read_run(Rows rows);
   Error error(const Rows& rows) const { return connection_->error(rows.rc(), "read"); }
@@ -85,6 +91,7 @@ class Reader {
   Statement mailbox_, entries_;
   Statement waiting_, work_;
   Statement list_, list_namespace_, list_status_, list_both_;
+  DuplexReads duplex_;
 };
 
 // Columns as in the list statements: run, namespace, job_id, graph, version, fingerprint,

@@ -170,7 +170,62 @@ CREATE VIEW work_view AS
   FROM activities w LEFT JOIN jobs j ON j.run = w.run WHERE w.request IS NOT NULL;
 )sql";
 
-constexpr const char* all_steps[] = {first_schema, life_schema};
+// collation: duplex. Marks, addresses and messages are names that are kept while the job is open; its end deletes them.
+constexpr const char* duplex_schema = R"sql(
+CREATE TABLE duplex_jobs (run INTEGER PRIMARY KEY);
+CREATE TABLE duplex_cells (
+  id INTEGER PRIMARY KEY,                   -- order of creation
+  run INTEGER NOT NULL,
+  node INTEGER NOT NULL,
+  place TEXT NOT NULL,                      -- dimensional address
+  state INTEGER NOT NULL,                   -- 15 digits
+  opened_at INTEGER NOT NULL,
+  closer BLOB,                              -- the message that concluded it; what it said follows
+  status INTEGER NOT NULL,                  -- 0 open, 1 completed, 2 errored
+  code INTEGER NOT NULL,
+  closed_at INTEGER NOT NULL,
+  output BLOB);
+CREATE UNIQUE INDEX duplex_cells_by_place ON duplex_cells (run, node, place);
+CREATE TABLE duplex_marks (                 -- what was added to a cell, by name
+  run INTEGER NOT NULL,
+  mark BLOB NOT NULL,
+  PRIMARY KEY (run, mark)) WITHOUT ROWID;
+CREATE TABLE duplex_addresses (             -- the open obligations; open = 0: closed for good
+  run INTEGER NOT NULL,
+  node INTEGER NOT NULL,
+  place TEXT NOT NULL,
+  open INTEGER NOT NULL,
+  PRIMARY KEY (run, node, place)) WITHOUT ROWID;
+CREATE TABLE duplex_stream (
+  id INTEGER PRIMARY KEY,                   -- order of arrival
+  run INTEGER NOT NULL,
+  guid BLOB NOT NULL,
+  lane INTEGER NOT NULL,
+  kind INTEGER NOT NULL,                    -- 0 start, 1 transition, 2 request, 3 response, 4 cleanup
+  node INTEGER NOT NULL,
+  place TEXT NOT NULL,
+  topic TEXT NOT NULL,                      -- empty: for the engine
+  status INTEGER NOT NULL,                  -- 0 success, 1 pending, 2 error
+  code INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  data BLOB,
+  claim INTEGER NOT NULL,                   -- 0: nobody holds it
+  epoch INTEGER NOT NULL,
+  free_at INTEGER NOT NULL,
+  claims INTEGER NOT NULL,
+  given_back INTEGER NOT NULL,
+  done INTEGER NOT NULL);                   -- 1: acknowledged, only its name is left
+CREATE UNIQUE INDEX duplex_stream_by_guid ON duplex_stream (run, guid);
+CREATE INDEX duplex_stream_waiting ON duplex_stream (lane, topic, id) WHERE done = 0;
+CREATE VIEW duplex_view AS
+  SELECT j.namespace, j.job_id, c.run, c.node, c.place, printf('%015d', c.state) AS state,
+    CASE c.status WHEN 0 THEN 'open' WHEN 1 THEN 'completed' WHEN 2 THEN 'errored'
+      ELSE 'impossible: ' || c.status END AS status,
+    c.code, CAST(c.output AS TEXT) AS output
+  FROM duplex_cells c LEFT JOIN jobs j ON j.run = c.run;
+)sql";
+
+constexpr const char* all_steps[] = {first_schema, life_schema, duplex_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

@@ -240,6 +240,13 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
 }
 
+Result<std::optional<DuplexJob>> Store::read_duplex(RunId run) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_duplex(run); });
+}
+Result<std::optional<DuplexView>> Store::view_duplex(RunId run, const Place& place) {
+  return parts_->with_reader([&](Reader& reader) { return reader.view_duplex(run, place); });
+}
+
 // Sends of this store go straight to their inbox.
 Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId, std::size_t) {
   return std::vector<OutboxRow>();

@@ -34,6 +34,8 @@ struct Options {
   std::chrono::milliseconds busy_wait = limits::busy_wait;
   std::uint32_t page_bytes = limits::page_bytes;  // of a new file
   int checkpoint_pages = limits::checkpoint_pages;
+  int cache_kib = limits::cache_kib;  // of the writer
+  int reader_cache_kib = limits::reader_cache_kib;  // of each reader
   std::string vfs;  // none: SQLite's own; tests put faults here
 };
 
@@ -73,6 +75,8 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
+  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
   // until this store is closed. AcquireLane does the same by itself.

@@ -25,6 +25,7 @@
 #include "core/bundle.h"
 #include "store/operation.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/duplex_rows.h"
 #include "store/sqlite/write_statements.h"
 
 namespace pawl::store::sqlite {
@@ -157,12 +158,33 @@ class Writer {
   Applied guard(core::LaneId lane, core::Epoch epoch);
   RunId next_run(core::LaneId id, Lane& lane);
 
+  // commit_duplex.cc
+  Applied apply(const StartDuplex& start);
+  Applied apply(const SetCell& set);
+  Applied apply(const AddToCell& add);
+  Applied apply(const NameCloser& name);
+  Applied apply(const OpenAddress& open);
+  Applied apply(const CloseAddress& close);
+  Applied apply(const Enqueue& enqueue);
+  Applied apply(const Dequeue& dequeue);
+  Applied apply(const Ack& ack);
+  Applied apply(const GiveBack& back);
+  Applied apply(const EndDuplex& end);
+  Applied apply(const ParkDuplex& park);
+  Applied read_duplex_job(RunId run);
+  Applied take_duplex(RunId run);
+  Applied not_running() const;
+  Applied count_addresses(RunId run, bool changed, std::int64_t by);
+  int put_into_stream(const StreamMessage& message);
+  int read_claimed(const Dequeue& dequeue, Outcome& outcome);
+
   // Constant after construction.
   const Clock& clock_;
   Ownership& ownership_;
   std::unique_ptr<Connection> connection_;
   const std::int64_t tag_;  // tells this writer's commits from those of other processes
   WriteStatements sql_;
+  DuplexStatements duplex_;
 
   // Of the open transaction.
   std::unordered_map<core::LaneId, Lane> lanes_;
@@ -172,6 +194,9 @@ class Writer {
   std::vector<Part> parts_;  // of the bundle at hand
   bool in_doubt_ = false;        // something of the group was refused: each operation is undone alone
   bool tokens_checked_ = false;  // likewise: before its first write
+  core::JobStatus duplex_status_ = core::JobStatus::running;  // of the duplex job at hand
+  std::int64_t duplex_open_ = 0;                              // its open addresses
+  std::string duplex_id_;
 
   // Of this process.
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took

@@ -1,0 +1,231 @@
+// Does the cost of an activity grow with the job it belongs to? Per activity, in wall and processor time:
+//
+//   one after the other:  a chain of N steps            against  N/10 jobs of 10 steps, one at a time
+//   all at once:          a fan-out from 1 to N workers  against  N/10 jobs of 10 steps, at the same time
+//
+//   scale_bench [--activities N] [--rounds N] [--only NAME] [--dir DIR]
+//
+// Prints one JSON object. Each figure is the median of all rounds; the cases take turns, each in a process of its
+// own, so that a noisy minute hits all of them and none inherits another's memory.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "jobs.h"
+#include "pawl/pawl.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using pawl::bench::must;
+constexpr std::uint32_t short_chain = 10;
+
+struct Settings {
+  std::uint32_t activities = 10'000;
+  std::uint32_t rounds = 5;
+  std::string only;
+  std::string dir = ".";
+};
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    const std::string value = argv[i + 1];
+    const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+    if (flag == "--activities") settings.activities = number;
+    else if (flag == "--rounds") settings.rounds = number;
+    else if (flag == "--only") settings.only = value;
+    else if (flag == "--dir") settings.dir = value;
+    else {
+      fmt::print(stderr, "unknown option {}\n", flag);
+      std::exit(2);
+    }
+  }
+  if (settings.activities < short_chain || settings.rounds == 0) {
+    fmt::print(stderr, "at least {} activities and one round\n", short_chain);
+    std::exit(2);
+  }
+  return settings;
+}
+
+struct Figure {
+  double wall_us = 0;  // per activity, from the first submit until the last job is closed
+  double cpu_us = 0;
+  double rows = 0;
+  double commits = 0;
+  double first_tenth_us = 0;  // of one job's steps: the time between two calls of the worker
+  double last_tenth_us = 0;
+  double peak_mb = 0;
+};
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Case {
+  const char* name;
+  pawl::Graph graph;
+  std::uint32_t jobs;
+  std::uint32_t at_once;  // jobs open at the same time
+};
+
+Figure run(const Case& what, std::uint32_t activities, const std::string& path) {
+  pawl::bench::remove_store(path);
+  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
+  must(runtime->deploy(what.graph));
+  std::mutex calls_mutex;
+  std::vector<Clock::time_point> calls;
+  calls.reserve(activities);
+  must(runtime->serve("noop", [&, output = pawl::Payload(std::string(200, 'x'))](pawl::Work&) {
+    const std::lock_guard lock(calls_mutex);
+    calls.push_back(Clock::now());
+    return pawl::Reply::success(output);
+  }));
+  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint32_t submitted = 0;
+  std::uint32_t closed = 0;
+  const auto submit_next = [&] {  // REQUIRES: mutex held
+    if (submitted >= what.jobs) return;
+    runtime->submit({.graph = what.graph.name().raw(), .id = fmt::format("job-{}", submitted++), .input = "{}"},
+                    [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+  };
+  runtime->observe([&](const pawl::Event& event) {
+    if (event.kind != pawl::Event::Kind::job_closed) return;
+    const std::lock_guard lock(mutex);
+    ++closed;
+    submit_next();
+    if (closed == what.jobs) changed.notify_all();
+  });
+  must(runtime->start());
+  while (!runtime->owns()) usleep(1000);
+  const auto before = runtime->stats();
+  const double cpu_before = cpu_seconds();
+  const auto begin = Clock::now();
+  std::unique_lock lock(mutex);
+  for (std::uint32_t i = 0; i < what.at_once; ++i) submit_next();
+  changed.wait(lock, [&] { return closed == what.jobs; });
+  lock.unlock();
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double cpu = cpu_seconds() - cpu_before;
+  const auto after = runtime->stats();
+  runtime->stop();
+  runtime.reset();
+  pawl::bench::remove_store(path);
+
+  Figure figure;
+  figure.wall_us = seconds * 1e6 / activities;
+  figure.cpu_us = cpu * 1e6 / activities;
+  figure.rows = static_cast<double>(after.row_writes - before.row_writes) / activities;
+  figure.commits = static_cast<double>(after.commits - before.commits) / activities;
+  const auto median_step = [&](std::size_t from, std::size_t to) {
+    std::vector<double> steps;
+    for (std::size_t i = std::max<std::size_t>(from, 1); i < to && i < calls.size(); ++i)
+      steps.push_back(std::chrono::duration<double, std::micro>(calls[i] - calls[i - 1]).count());
+    return median(std::move(steps));
+  };
+  if (what.jobs == 1) {
+    figure.first_tenth_us = median_step(0, calls.size() / 10);
+    figure.last_tenth_us = median_step(calls.size() * 9 / 10, calls.size());
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  figure.peak_mb = static_cast<double>(usage.ru_maxrss) / 1024;
+  return figure;
+}
+
+Figure run_in_child(const Case& what, const Settings& settings, const std::string& path) {
+  int ends[2];
+  if (pipe(ends) != 0) std::exit(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Figure figure = run(what, settings.activities, path);
+    const bool sent = write(ends[1], &figure, sizeof figure) == static_cast<ssize_t>(sizeof figure);
+    std::_Exit(sent ? 0 : 1);
+  }
+  close(ends[1]);
+  Figure figure;
+  const bool read_all = read(ends[0], &figure, sizeof figure) == static_cast<ssize_t>(sizeof figure);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!read_all || status != 0) {
+    fmt::print(stderr, "{} failed\n", what.name);
+    std::exit(1);
+  }
+  return figure;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Settings settings = parse(argc, argv);
+  const std::uint32_t jobs = settings.activities / short_chain;
+  const std::vector<Case> cases = {
+      {"short_jobs_one_by_one", pawl::bench::chain(short_chain), jobs, 1},
+      {"long_chain", pawl::bench::chain(settings.activities), 1, 1},
+      {"short_jobs_at_once", pawl::bench::chain(short_chain), jobs, jobs},
+      {"fan_out", pawl::bench::fan_out(settings.activities), 1, 1},
+  };
+  const std::string dir = settings.dir + fmt::format("/pawl-scale-{}", getpid());
+  std::filesystem::create_directories(dir);
+  std::map<std::string, std::vector<Figure>> figures;
+  for (std::uint32_t round = 0; round < settings.rounds; ++round)
+    for (const Case& one : cases)
+      if (settings.only.empty() || settings.only == one.name)
+        figures[one.name].push_back(run_in_child(one, settings, dir + "/scale.db"));
+  std::filesystem::remove_all(dir);
+
+  const auto of = [&](const char* name, double Figure::*field) {
+    std::vector<double> values;
+    for (const Figure& figure : figures[name]) values.push_back(figure.*field);
+    return median(std::move(values));
+  };
+  const auto ratio = [&](const char* name, const char* reference, double Figure::*field) {
+    const double base = of(reference, field);
+    return base == 0 ? 0 : of(name, field) / base;
+  };
+  fmt::print("{{\n  \"activities\": {}, \"rounds\": {}, \"synchronous\": \"FULL\",\n", settings.activities,
+             settings.rounds);
+  for (const Case& one : cases)
+    fmt::print(
+        "  \"{0}\": {{\"wall_us_per_activity\": {1:.2f}, \"cpu_us_per_activity\": {2:.2f}, \"rows_per_activity\": {3:.2f},"
+        " \"commits_per_activity\": {4:.4f}, \"peak_mb\": {5:.1f}}},\n",
+        one.name, of(one.name, &Figure::wall_us), of(one.name, &Figure::cpu_us), of(one.name, &Figure::rows),
+        of(one.name, &Figure::commits), of(one.name, &Figure::peak_mb));
+  fmt::print("  \"long_chain_step_p50_us\": {{\"first_tenth\": {:.2f}, \"last_tenth\": {:.2f}}},\n",
+             of("long_chain", &Figure::first_tenth_us), of("long_chain", &Figure::last_tenth_us));
+  fmt::print("  \"long_chain_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}},\n",
+             ratio("long_chain", "short_jobs_one_by_one", &Figure::wall_us),
+             ratio("long_chain", "short_jobs_one_by_one", &Figure::cpu_us));
+  fmt::print("  \"fan_out_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}}\n}}\n",
+             ratio("fan_out", "short_jobs_at_once", &Figure::wall_us),
+             ratio("fan_out", "short_jobs_at_once", &Figure::cpu_us));
+  return 0;
+}

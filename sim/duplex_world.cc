@@ -1,0 +1,374 @@
+#include "sim/duplex_world.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+
+namespace pawl::sim {
+
+namespace {
+
+constexpr std::uint64_t rounds_max = 200'000;  // a run that needs more goes round in circles
+constexpr Duration lease = std::chrono::seconds(10);
+constexpr core::LaneId lane{1};
+
+std::string what_is_left(const store::DuplexJob& job) {
+  std::string text;
+  for (const store::DuplexCell& cell : job.cells)
+    text += format(" [{} at {}: {}]", cell.place.node, cell.place.at.text(), cell.value);
+  for (const store::Place& place : job.open) text += format(" [open: {} at {}]", place.node, place.at.text());
+  for (const store::ClaimedMessage& waiting : job.stream)
+    text += format(" [message of kind {} for {}, claim {}, delivered {} times]", static_cast<int>(waiting.message.kind),
+                   waiting.message.place.node, waiting.claim.raw(), waiting.deliveries);
+  return text;
+}
+
+std::string job_id(std::uint32_t number) { return format("job-{}", number); }
+Payload input_of(const std::string& id) { return Payload("in:" + id); }
+
+}  // namespace
+
+std::string_view name_of(DuplexFault fault) {
+  switch (fault) {
+    case DuplexFault::crash_before: return "crash_before";
+    case DuplexFault::crash_after: return "crash_after";
+    case DuplexFault::reply_lost: return "reply_lost";
+    case DuplexFault::request_lost: return "request_lost";
+    case DuplexFault::stalled_before: return "stalled_before";
+    case DuplexFault::stalled_after: return "stalled_after";
+  }
+  return "?";
+}
+
+struct DuplexWorld::Node final : duplex::Events {
+  Node(DuplexWorld& w, std::size_t i, core::Epoch e) : world(w), index(i), epoch(e) {}
+  void dispatch(const store::ClaimedMessage& request) override {
+    ++world.report_.runs;
+    Work work;
+    work.node = index;
+    work.life = life;
+    work.request = request.message;
+    world.works_.push_back(std::move(work));
+  }
+  void submitted(duplex::Ticket ticket, Result<duplex::Started> result) override {
+    if (result) world.acknowledged_.at(job_id(static_cast<std::uint32_t>(ticket))) = true;
+  }
+  // Yes, or the job is over: either way the outside worker is done with this reply.
+  void replied(duplex::Ticket ticket, Status) override {
+    for (auto work = world.works_.begin(); work != world.works_.end(); ++work) {
+      if (work->ticket != ticket) continue;
+      work->told.reset();
+      if (++work->replies > world.scenario_.behaviour(work->request.topic.raw()).pendings) world.works_.erase(work);
+      return;
+    }
+  }
+  void changed(const core::JobRow&, const Graph&, const duplex::Change&) override {}
+  void ended(RunId) override {}
+  void problem(const std::string&) override {}
+
+  DuplexWorld& world;
+  const std::size_t index;
+  core::Epoch epoch;
+  std::uint64_t life = 0;
+  std::unique_ptr<duplex::Engine> engine;
+  bool stalled = false;
+  std::optional<duplex::Engine::StepId> stalled_step;
+  std::optional<Result<store::Outcome>> late_reply;  // none: the operation has not arrived yet
+};
+
+DuplexWorld::DuplexWorld(const DuplexScenario& scenario, DuplexWorldOptions options)
+    : scenario_(scenario), options_(std::move(options)), random_(options_.seed), memory_(clock_), watch_(verdict_) {
+  const store::Operation open = store::OpenPool{Pool("graphs"), 1};
+  invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
+  for (std::uint32_t i = 0; i < scenario_.jobs; ++i) acknowledged_[job_id(i)] = false;
+}
+
+DuplexWorld::~DuplexWorld() = default;
+
+std::size_t DuplexWorld::add_node(core::Epoch epoch) {
+  nodes_.push_back(std::make_unique<Node>(*this, nodes_.size(), epoch));
+  boot(*nodes_.back());
+  return nodes_.size() - 1;
+}
+
+void DuplexWorld::boot(Node& node) {
+  duplex::EngineOptions options;
+  options.seed = node.index * 1000 + ++node.life;
+  options.lease = lease;
+  options.work_lease = lease * 4;
+  const auto find = [this](const core::GraphRef&) { return scenario_.graph; };
+  node.engine = std::make_unique<duplex::Engine>(options, memory_, clock_, find, node);
+  node.engine->own({{lane, node.epoch}});
+  for (const Graph::Node& activity : scenario_.graph->nodes())
+    if (!activity.topic.raw().empty()) node.engine->serve(activity.topic);
+  node.engine->add_slots(8);
+  // The client asks again until somebody said yes.
+  for (std::uint32_t i = 0; i < scenario_.jobs; ++i) {
+    if (acknowledged_[job_id(i)]) continue;
+    const core::GraphRef graph{scenario_.graph->name(), scenario_.graph->version(), scenario_.graph->fingerprint()};
+    node.engine->submit(store::StartDuplex{Namespace("default"), JobId(job_id(i)), lane, graph, input_of(job_id(i)),
+                                           clock_.now()},
+                        i);
+  }
+}
+
+// The workers of a process die with it; what was deferred is outside.
+void DuplexWorld::crash(Node& node) {
+  ++report_.crashes;
+  std::erase_if(works_, [&](const Work& work) {
+    return !work.deferred && work.node == node.index && work.life == node.life;
+  });
+  node.engine.reset();
+  epoch_ = core::next(epoch_);
+  node.epoch = epoch_;
+  boot(node);
+}
+
+std::optional<DuplexFault> DuplexWorld::draw_fault() {
+  ++report_.calls;
+  for (const PlannedDuplexFault& planned : options_.planned)
+    if (report_.calls >= planned.first && report_.calls < planned.first + planned.calls) {
+      ++report_.fired;
+      return planned.kind;
+    }
+  if (report_.fired >= options_.budget || random_.below(1000) >= options_.faults_per_thousand) return std::nullopt;
+  ++report_.fired;
+  return all_duplex_faults[random_.below(std::size(all_duplex_faults))];
+}
+
+Result<store::Outcome> DuplexWorld::apply(const store::Operation& operation) {
+  auto result = memory_.commit({&operation, 1});
+  invariant(result.ok(), "the memory store takes everything");
+  watch_.note(operation, result->front());
+  report_.trace.push_back(static_cast<char>('A' + operation.index()));
+  return std::move(result->front());
+}
+
+void DuplexWorld::put_from_outside(const store::StreamMessage& message) {
+  (void)apply(store::Enqueue{message, false});
+  for (auto& node : nodes_) node->engine->look();
+}
+
+void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
+  const store::Operation operation = node.engine->operation(step);
+  const auto fault = draw_fault();
+  const Error unknown{ErrorCode::outcome_unknown, "the reply was lost"};
+  if (!fault) return node.engine->settle(step, apply(operation));
+  switch (*fault) {
+    case DuplexFault::crash_before: return crash(node);
+    case DuplexFault::crash_after:
+      (void)apply(operation);
+      return crash(node);
+    case DuplexFault::reply_lost:
+      (void)apply(operation);
+      return node.engine->settle(step, unknown);
+    case DuplexFault::request_lost: return node.engine->settle(step, unknown);
+    case DuplexFault::stalled_after: node.late_reply = apply(operation); [[fallthrough]];
+    case DuplexFault::stalled_before:
+      node.stalled = true;
+      node.stalled_step = step;
+      add_node(node.epoch);
+      return;
+  }
+}
+
+// One commit of one node that stands on its feet.
+bool DuplexWorld::step() {
+  std::vector<std::pair<std::size_t, duplex::Engine::StepId>> choices;
+  for (const auto& node : nodes_) {
+    if (node->stalled) continue;
+    for (const auto id : node->engine->ready()) choices.emplace_back(node->index, id);
+  }
+  if (choices.empty()) return false;
+  const auto [node, id] = choices[options_.seed == 0 ? 0 : random_.below(choices.size())];
+  commit(*nodes_[node], id);
+  return true;
+}
+
+// A worker in a process stands still with it. One outside turns to another process when its own does not answer.
+bool DuplexWorld::can_work(const Work& work) const {
+  const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
+  if (!work.deferred) return stands(work.node);
+  const bool waits = work.told && stands(*work.told) && nodes_[*work.told]->life == work.told_life;
+  return !waits;
+}
+
+// One reply of one worker.
+bool DuplexWorld::work() {
+  for (std::size_t i = 0; i < late_.size(); ++i) {
+    const auto view = memory_.view_duplex(late_[i].run, late_[i].place);
+    const auto state = ledger::DuplexState::decode((*view)->cell->value);
+    if (!state || state->open()) continue;
+    const store::StreamMessage request = late_[i];
+    late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
+    put_from_outside(duplex::response_to(request, core::ReplyStatus::pending, 202, 77, "late"));
+    return true;
+  }
+  const auto at = std::find_if(works_.begin(), works_.end(), [&](const Work& work) { return can_work(work); });
+  if (at == works_.end()) return false;
+  Work& work = *at;
+  const std::string topic = work.request.topic.raw();
+  const DuplexBehaviour& behaviour = scenario_.behaviour(topic);
+  Node& home = *nodes_[work.node];
+  if (behaviour.later && !work.deferred) {
+    work.deferred = home.engine->defer(work.request.guid);
+    if (!work.deferred) works_.erase(at);
+    return true;
+  }
+  const std::uint32_t reply = work.replies;
+  const bool final = reply == behaviour.pendings;
+  duplex::Answer answer;
+  answer.status = final ? behaviour.status : core::ReplyStatus::pending;
+  answer.code = final ? behaviour.code : 202;
+  answer.data = duplex_reply(topic, work.request.data.view(), final ? std::nullopt : std::optional(reply));
+  if (final && behaviour.late_pending) late_.push_back(work.request);
+  if (final && behaviour.second_closer) {
+    store::StreamMessage other =
+        duplex::response_to(work.request, answer.status, answer.code, behaviour.pendings, answer.data);
+    other.guid = work.request.guid.derive(core::Guid::Purpose::response_final, 1);
+    put_from_outside(other);
+  }
+  if (work.deferred) {
+    const auto standing = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node->stalled; });
+    Node& told = **standing;
+    work.told = told.index;
+    work.told_life = told.life;
+    work.ticket = next_ticket_++;
+    duplex::Deferred deferred = *work.deferred;
+    deferred.pendings = reply;
+    told.engine->reply(deferred, std::move(answer), work.ticket);
+    return true;
+  }
+  home.engine->answer(work.request.guid, std::move(answer));
+  if (final)
+    works_.erase(at);
+  else
+    ++work.replies;
+  return true;
+}
+
+// Nothing can be done now: time passes.
+bool DuplexWorld::wait() {
+  std::optional<Duration> wake;
+  for (const auto& node : nodes_) {
+    if (node->stalled) continue;
+    const auto at = node->engine->next_wake();
+    if (at && *at > clock_.monotonic() && (!wake || *at < *wake)) wake = at;
+  }
+  if (!wake) return false;
+  clock_.set(*wake);
+  return true;
+}
+
+// Everybody else is done: the oldest zombie goes on.
+bool DuplexWorld::thaw() {
+  for (auto& node : nodes_) {
+    if (!node->stalled) continue;
+    node->stalled = false;
+    const auto step = *std::exchange(node->stalled_step, std::nullopt);
+    auto reply = std::exchange(node->late_reply, std::nullopt);
+    if (!reply) {
+      const store::Operation operation = node->engine->operation(step);
+      reply = apply(operation);
+    }
+    node->engine->settle(step, std::move(*reply));
+    return true;
+  }
+  return false;
+}
+
+DuplexReport DuplexWorld::run() {
+  add_node(epoch_);
+  std::uint64_t rounds = 0;
+  while (verdict_.ok()) {
+    if (++rounds > rounds_max) {
+      verdict_.fail("liveness", "the run goes round in circles");
+      break;
+    }
+    // Workers answer between any two operations, unless the order is the plain one.
+    const bool work_first = options_.seed != 0 && random_.one_in(3);
+    if (work_first && work()) continue;
+    if (step() || work() || wait() || thaw()) continue;
+    break;
+  }
+  if (verdict_.ok()) check_end();
+  report_.violation = verdict_.violation();
+  report_.figures = watch_.figures();
+  return report_;
+}
+
+void DuplexWorld::check_end() {
+  for (const auto& [id, acknowledged] : acknowledged_) {
+    const auto run = memory_.find_run(Namespace("default"), JobId(id));
+    if (!*run) return verdict_.fail("accepted", format("{} was never accepted", id));
+    if (!acknowledged) verdict_.fail("accepted", format("{} was never acknowledged", id));
+    check_job(**memory_.read_duplex(**run), id);
+  }
+}
+
+void DuplexWorld::check_job(const store::DuplexJob& job, const std::string& id) {
+  const DuplexExpected expected = duplex_expected(scenario_, input_of(id));
+  const auto fail = [&](const char* oracle, const std::string& what) {
+    verdict_.fail(oracle, format("{}: {}", id, what));
+  };
+  const auto wanted = expected.uncaught.empty() ? core::JobStatus::completed : core::JobStatus::failed;
+  if (job.job.status != wanted)
+    return fail(job.job.status == core::JobStatus::running ? "liveness" : "status",
+                format("it is {} ({}), not {}; {}", core::name_of(job.job.status), job.job.reason,
+                       core::name_of(wanted), what_is_left(job)));
+  if (job.job.completions != 1) fail("completion", format("its clean-up ran {} times", job.job.completions));
+  if (!job.stream.empty()) fail("left over", format("{} messages are left", job.stream.size()));
+  if (!job.open.empty() || job.job.semaphore != 0) fail("left over", format("{} addresses are left", job.open.size()));
+
+  std::map<std::string, DuplexExpected::Instance> seen;
+  std::size_t errored = 0;
+  for (const store::DuplexCell& cell : job.cells) {
+    const auto state = ledger::DuplexState::decode(cell.value);
+    const std::string key =
+        format("{} at {}", scenario_.graph->nodes()[cell.place.node].name.raw(), cell.place.at.text());
+    if (!state) return fail("digits", format("{}: {}", key, state.error().detail));
+    seen[key] = {cell.status == core::ActivityStatus::errored, cell.code, cell.output.str(), state->exits()};
+    const bool uncaught = std::count(expected.uncaught.begin(), expected.uncaught.end(), key) > 0;
+    if (state->errored()) ++errored;
+    if (state->errored() && !uncaught) fail("887", format("{} reads as errored: {}", key, state->digits()));
+    const bool trigger = cell.place.node == scenario_.graph->trigger();
+    if (state->entries() > watch_.deliveries(job.job.run, cell.place) + (trigger ? 1 : 0))
+      fail("entries", format("{} has more entries than deliveries: {}", key, state->digits()));
+    const bool calm = report_.fired == 0 && state->closed();
+    if (calm && state->entries() != state->exits())
+      fail("entries", format("{}: an entry without an exit and without a fault: {}", key, state->digits()));
+    if (calm && state->leg1_entries() != 1) fail("entries", format("{} was entered again: {}", key, state->digits()));
+    if (trigger && cell.value != ledger::DuplexState::trigger().encode()) fail("digits", format("{}: {}", key, state->digits()));
+  }
+  if (wanted == core::JobStatus::failed) {
+    if (errored == 0) fail("887", "it failed and no activity reads as errored");
+    const bool named = std::any_of(expected.uncaught.begin(), expected.uncaught.end(), [&](const std::string& key) {
+      return job.job.reason.find(format("activity {} failed", key.substr(0, key.find(' ')))) != std::string::npos;
+    });
+    if (!named) fail("reason", job.job.reason);
+    return;
+  }
+  if (seen != expected.instances) {
+    std::string text;
+    for (const auto& [key, instance] : seen) {
+      const auto known = expected.instances.find(key);
+      if (known == expected.instances.end() || !(known->second == instance))
+        text += format(" [{} code {} exits {} '{}']", key, instance.code, instance.exits, instance.output);
+    }
+    for (const auto& [key, instance] : expected.instances)
+      if (!seen.contains(key)) text += format(" [no {}]", key);
+    fail("model", "its activities are not those of the model:" + text);
+  }
+  for (const store::DuplexCell& cell : job.cells)
+    if (const auto state = ledger::DuplexState::decode(cell.value); state && !state->closed())
+      fail("digits", format("an activity of a completed job reads {}", state->digits()));
+  if (std::count(expected.results.begin(), expected.results.end(), job.job.result.str()) == 0)
+    fail("result", format("its result is '{}'", job.job.result.view()));
+}
+
+DuplexReport run_duplex(const DuplexScenario& scenario, const DuplexWorldOptions& options) {
+  return DuplexWorld(scenario, options).run();
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,120 @@
+// DuplexWorld: duplex engines, workers and a client over the memory store, on one thread, under virtual time. Every
+// operation is a commit of its own and has a number; faults strike by that number. A seed repeats a run exactly.
+//
+// Each node is one process. A node that crashed comes back under the next epoch and takes over at once. A node that
+// stalled stands still in the middle of an operation while another process of the same epoch waits for its leases,
+// does all that is left, and only then does the first one go on: a zombie.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "duplex/engine.h"
+#include "sim/clock.h"
+#include "sim/duplex_scenario.h"
+#include "sim/duplex_watch.h"
+#include "sim/verdict.h"
+#include "store/memory/store.h"
+
+namespace pawl::sim {
+
+enum class DuplexFault : std::uint8_t {
+  crash_before,   // the process dies; the store never hears of the operation
+  crash_after,    // the operation is applied, the process dies before the reply
+  reply_lost,     // applied, and the process cannot know
+  request_lost,   // not applied, and the process cannot know
+  stalled_before,  // the process stands still until a second one has done everything; then the operation arrives
+  stalled_after,   // likewise, with the operation applied and its reply late
+};
+inline constexpr DuplexFault all_duplex_faults[] = {
+    DuplexFault::crash_before, DuplexFault::crash_after,    DuplexFault::reply_lost,
+    DuplexFault::request_lost, DuplexFault::stalled_before, DuplexFault::stalled_after,
+};
+std::string_view name_of(DuplexFault fault);
+
+// Strikes the operations first, first + 1, ... first + calls - 1.
+struct PlannedDuplexFault {
+  DuplexFault kind = DuplexFault::crash_before;
+  std::uint64_t first = 1;
+  std::uint32_t calls = 1;
+};
+
+struct DuplexWorldOptions {
+  std::uint64_t seed = 0;  // 0: steps in the order they began; otherwise in a drawn order
+  std::vector<PlannedDuplexFault> planned;
+  std::uint32_t faults_per_thousand = 0;  // drawn ones, at most `budget`
+  std::uint32_t budget = 0;
+};
+
+struct DuplexReport {
+  std::optional<Violation> violation;
+  std::uint64_t calls = 0;  // operations committed by engines
+  std::uint64_t fired = 0;  // of these, struck by a fault
+  std::uint64_t crashes = 0;
+  std::uint64_t runs = 0;   // of workers
+  DuplexFigures figures;
+  std::string trace;        // the operations by their kinds, for comparing two runs
+};
+
+class DuplexWorld {
+ public:
+  // `scenario` must outlive the world.
+  DuplexWorld(const DuplexScenario& scenario, DuplexWorldOptions options);
+  ~DuplexWorld();
+
+  DuplexReport run();
+
+ private:
+  struct Node;
+  struct Work {  // a worker's part: pending replies, then the last one
+    std::size_t node = 0;           // where it was dispatched
+    std::uint64_t life = 0;         // of that node
+    store::StreamMessage request;
+    std::optional<duplex::Deferred> deferred;
+    std::uint32_t replies = 0;
+    // Of a reply from outside: which process was asked to store it, until that one says yes.
+    std::optional<std::size_t> told;
+    std::uint64_t told_life = 0;
+    std::uint64_t ticket = 0;
+  };
+
+  void boot(Node& node);
+  void crash(Node& node);
+  bool step();
+  bool work();
+  bool can_work(const Work& work) const;
+  bool wait();
+  bool thaw();
+  void commit(Node& node, duplex::Engine::StepId step);
+  std::optional<DuplexFault> draw_fault();
+  Result<store::Outcome> apply(const store::Operation& operation);
+  void put_from_outside(const store::StreamMessage& message);
+  std::size_t add_node(core::Epoch epoch);
+  void check_end();
+  void check_job(const store::DuplexJob& job, const std::string& id);
+
+  const DuplexScenario& scenario_;
+  const DuplexWorldOptions options_;
+  Random random_;
+  VirtualClock clock_;
+  Verdict verdict_;
+  store::memory::Store memory_;
+  DuplexWatch watch_;
+  core::Epoch epoch_{1};
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::deque<Work> works_;
+  std::uint64_t next_ticket_ = 1'000'000;  // beyond those of the jobs
+  std::vector<store::StreamMessage> late_;  // requests whose late pending reply is still to come
+  std::map<std::string, bool> acknowledged_;
+  DuplexReport report_;
+};
+
+DuplexReport run_duplex(const DuplexScenario& scenario, const DuplexWorldOptions& options);
+
+}  // namespace pawl::sim

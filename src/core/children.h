@@ -1,0 +1,26 @@
+// Which activities follow an answer, and where they stand. Pure, and shared by every collation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/message.h"
+#include "ledger/dimensions.h"
+#include "pawl/graph.h"
+
+namespace pawl::core {
+
+bool fires(const Condition& when, ReplyStatus status, std::int32_t code);
+// Whether any transition of `node` fires: an error that none catches fails the job.
+bool any_fires(const Graph::Node& node, ReplyStatus status, std::int32_t code);
+
+struct Child {
+  std::uint32_t node = 0;
+  ledger::Dimensions at;
+};
+
+// The children of `node`, which stands at `at`, after an answer in `plane`. In the order of the edges.
+std::vector<Child> children_of(const Graph& graph, std::uint32_t node, const ledger::Dimensions& at,
+                               std::uint32_t plane, ReplyStatus status, std::int32_t code);
+
+}  // namespace pawl::core

@@ -1,0 +1,325 @@
+#include "duplex/engine.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/invariant.h"
+#include "base/random.h"
+
+namespace pawl::duplex {
+
+namespace {
+
+using store::Outcome;
+using store::OutcomeKind;
+
+constexpr Duration backoff_min = std::chrono::milliseconds(5);
+constexpr Duration backoff_max = std::chrono::seconds(1);
+
+Duration backoff(std::uint32_t refusals) {
+  return std::min(backoff_min * (std::int64_t{1} << std::min(refusals, 8u)), backoff_max);
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options, store::Store& store, const Clock& clock, FindGraph find_graph, Events& events)
+    : options_(options), store_(store), clock_(clock), events_(events), sequences_(store, std::move(find_graph), *this) {}
+
+// --- input
+
+void Engine::own(std::vector<OwnedLane> lanes) {
+  if (lanes == lanes_) return;
+  lanes_ = std::move(lanes);
+  rebuild_streams();
+}
+
+void Engine::serve(const Topic& topic) {
+  if (std::find(topics_.begin(), topics_.end(), topic) != topics_.end()) return;
+  topics_.push_back(topic);
+  rebuild_streams();
+}
+
+void Engine::add_slots(std::size_t count) { free_slots_ += count; }
+
+// Whatever changed, there may be messages that nobody told us of.
+void Engine::rebuild_streams() {
+  std::vector<Stream> before = std::move(streams_);
+  streams_.clear();
+  for (const OwnedLane& owned : lanes_)
+    for (std::size_t i = 0; i <= topics_.size(); ++i)
+      streams_.push_back(Stream{owned.lane, i == 0 ? Topic("") : topics_[i - 1], owned.epoch, false, clock_.monotonic()});
+  for (const Stream& old : before)
+    if (Stream* stream = find_stream(old.lane, old.topic)) stream->out = old.out;
+}
+
+Engine::Stream* Engine::find_stream(core::LaneId lane, const Topic& topic) {
+  for (Stream& stream : streams_)
+    if (stream.lane == lane && stream.topic == topic) return &stream;
+  return nullptr;
+}
+
+void Engine::look_at(core::LaneId lane, const Topic& topic, Duration at) {
+  if (Stream* stream = find_stream(lane, topic))
+    if (!stream->look_at || at < *stream->look_at) stream->look_at = at;
+}
+
+void Engine::look() {
+  for (Stream& stream : streams_) stream.look_at = clock_.monotonic();
+}
+
+void Engine::stop() { stopping_ = true; }
+
+void Engine::submit(store::StartDuplex request, Ticket ticket) {
+  if (stopping_) return events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
+  if (steps_.size() >= limits::submits_waiting_max)
+    return events_.submitted(ticket, Error{ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)",
+                                                                          limits::submits_waiting_max)});
+  add(start(std::move(request), ticket), Role::submit, ticket);
+}
+
+Sequence Engine::start(store::StartDuplex request, Ticket ticket) {
+  const core::LaneId lane = request.lane;
+  store::Operation operation = std::move(request);
+  const Outcome outcome = co_await Ask(std::move(operation));  // A
+  look_at(lane, Topic(""), clock_.monotonic());
+  events_.submitted(ticket, Started{outcome.run, outcome.kind == OutcomeKind::committed});
+}
+
+void Engine::dispatch(const ClaimedMessage& request) {
+  Running running;
+  running.claimed = request;
+  running_.insert_or_assign(request.message.guid, std::move(running));
+  events_.dispatch(request);
+}
+
+bool Engine::answer(const core::Guid& request, Answer answer) {
+  const auto found = running_.find(request);
+  if (found == running_.end()) return false;
+  Running& running = found->second;
+  if (running.ended) return true;
+  const bool final = answer.status != core::ReplyStatus::pending;
+  const std::uint32_t number = final ? running.pendings : running.pendings++;
+  running.ended = final;
+  running.answers.push_back(
+      response_to(running.claimed.message, answer.status, answer.code, number, std::move(answer.data)));
+  store_next_answer(request);
+  return true;
+}
+
+void Engine::store_next_answer(const core::Guid& request) {
+  const auto found = running_.find(request);
+  if (found == running_.end() || found->second.storing) return;
+  Running& running = found->second;
+  if (running.answers.empty()) {
+    if (!running.ended) return;
+    running_.erase(found);
+    ++free_slots_;
+    return;
+  }
+  std::optional<StreamMessage> response = std::move(running.answers.front());
+  running.answers.pop_front();
+  running.storing = true;
+  add(response ? sequences_.answer(running.claimed, std::move(*response)) : sequences_.defer(running.claimed),
+      Role::answer, 0, request);
+}
+
+bool Engine::give_back(const core::Guid& request) {
+  const auto found = running_.find(request);
+  if (found == running_.end()) return false;
+  found->second.ended = true;
+  found->second.storing = true;
+  add(sequences_.release(found->second.claimed), Role::answer, 0, request);
+  return true;
+}
+
+std::optional<Deferred> Engine::defer(const core::Guid& request) {
+  const auto found = running_.find(request);
+  if (found == running_.end() || found->second.ended) return std::nullopt;
+  Running& running = found->second;
+  Deferred deferred{running.claimed.message, running.pendings};
+  running.ended = true;
+  running.answers.push_back(std::nullopt);
+  store_next_answer(request);
+  return deferred;
+}
+
+void Engine::reply(Deferred& deferred, Answer answer, Ticket ticket) {
+  const bool final = answer.status != core::ReplyStatus::pending;
+  const std::uint32_t number = final ? deferred.pendings : deferred.pendings++;
+  StreamMessage response = response_to(deferred.request, answer.status, answer.code, number, std::move(answer.data));
+  add(store_reply(std::move(response), ticket), Role::reply, ticket);
+}
+
+Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
+  co_await Ask(enqueue(response));  // j
+  events_.replied(ticket, {});
+}
+
+// --- what is under way
+
+void Engine::add(Sequence sequence, Role role, Ticket ticket, core::Guid request) {
+  const StepId id = next_step_++;
+  steps_.emplace(id, Step{std::move(sequence), role, ticket, request, Duration{0}});
+  if (role == Role::message) ++messages_;
+  if (steps_.at(id).sequence.done()) finish(id);
+}
+
+void Engine::begin(ClaimedMessage claimed) {
+  const StreamMessage& message = claimed.message;
+  const bool overrun = claimed.deliveries > options_.deliveries_max;
+  if (message.kind == StreamMessage::Kind::request) {
+    const auto known = running_.find(message.guid);
+    if (known != running_.end()) {  // its lease ran out while it is with our own worker
+      known->second.claimed = std::move(claimed);
+      ++free_slots_;
+      return;
+    }
+  }
+  if (overrun) {
+    if (message.kind == StreamMessage::Kind::request) ++free_slots_;
+    return add(sequences_.stop_job(message.run, format("message {} was delivered {} times and never finished",
+                                                       message.guid.text(), claimed.deliveries)));
+  }
+  switch (message.kind) {
+    case StreamMessage::Kind::start: return add(sequences_.start(std::move(claimed)));
+    case StreamMessage::Kind::transition: return add(sequences_.leg1(std::move(claimed)));
+    case StreamMessage::Kind::response: return add(sequences_.leg2(std::move(claimed)));
+    case StreamMessage::Kind::cleanup: return add(sequences_.cleanup(std::move(claimed)));
+    case StreamMessage::Kind::request: break;
+  }
+  const core::Guid request = message.guid;
+  add(sequences_.worker(std::move(claimed)), Role::worker, 0, request);
+}
+
+Sequence Engine::fetch(core::LaneId lane, Topic topic, core::Epoch epoch, std::size_t items_max) {
+  const store::ClaimId claim((Random::mix(Random::mix(options_.seed) + ++next_claim_) >> 1) | 1);
+  const Duration lease = topic.raw().empty() ? options_.lease : options_.work_lease;
+  store::Operation operation = store::Dequeue{lane, topic, items_max, claim, epoch, lease};
+  Outcome outcome = co_await Ask(std::move(operation));  // a, g, l
+  if (Stream* stream = find_stream(lane, topic)) stream->out = false;
+  if (!topic.raw().empty()) free_slots_ += items_max - outcome.messages.size();
+  if (outcome.lease_until)
+    look_at(lane, topic, clock_.monotonic() + std::max(*outcome.lease_until - store_.now(), Duration{0}));
+  for (ClaimedMessage& claimed : outcome.messages) begin(std::move(claimed));
+}
+
+void Engine::fetch_more() {
+  const Duration now = clock_.monotonic();
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    Stream& stream = streams_[i];
+    if (stream.out || !stream.look_at || *stream.look_at > now) continue;
+    const bool own = stream.topic.raw().empty();
+    const std::size_t room = own ? options_.in_flight_max - std::min(messages_, options_.in_flight_max) : free_slots_;
+    const std::size_t items_max = std::min(room, options_.in_flight_max);
+    if (items_max == 0) continue;
+    if (!own) free_slots_ -= items_max;
+    stream.out = true;
+    stream.look_at.reset();
+    add(fetch(stream.lane, stream.topic, stream.epoch, items_max), Role::dequeue);
+  }
+}
+
+// --- commits
+
+std::vector<Engine::StepId> Engine::ready() {
+  if (!stopping_) fetch_more();
+  const Duration now = clock_.monotonic();
+  std::vector<StepId> steps;
+  for (const auto& [id, step] : steps_)
+    if (step.not_before <= now) steps.push_back(id);
+  return steps;
+}
+
+std::optional<Duration> Engine::next_wake() const {
+  std::optional<Duration> wake;
+  const auto sooner = [&](Duration at) {
+    if (!wake || at < *wake) wake = at;
+  };
+  for (const auto& [id, step] : steps_) sooner(step.not_before);
+  if (stopping_) return wake;
+  for (const Stream& stream : streams_)
+    if (!stream.out && stream.look_at && (stream.topic.raw().empty() || free_slots_ > 0)) sooner(*stream.look_at);
+  return wake;
+}
+
+void Engine::settle(StepId id, Result<Outcome> result) {
+  if (!steps_.contains(id)) return;
+  if (!result) return refuse(id, result.error());
+  refusals_ = 0;
+  switch (result->kind) {
+    case OutcomeKind::committed:
+    case OutcomeKind::already_done:
+    case OutcomeKind::exists: break;
+    case OutcomeKind::outcome_unknown: return refuse(id, Error{ErrorCode::outcome_unknown, result->reason});
+    case OutcomeKind::conflict:
+    case OutcomeKind::fenced:
+    case OutcomeKind::rejected: return drop(id, *result);
+  }
+  Step& step = steps_.at(id);
+  note(step.sequence.operation());
+  step.sequence.resume(std::move(*result));
+  if (step.sequence.done()) finish(id);
+}
+
+// The same operation again, later: it may be repeated whether or not it was applied.
+void Engine::refuse(StepId id, const Error& error) {
+  Step& step = steps_.at(id);
+  if (refusals_++ == 0) events_.problem(to_string(error));
+  if (step.role == Role::submit && error.code != ErrorCode::outcome_unknown) {
+    events_.submitted(step.ticket, error);
+    steps_.erase(id);
+    return;
+  }
+  step.not_before = clock_.monotonic() + backoff(refusals_);
+}
+
+// Who will want to look where, and what the driver must hear.
+void Engine::note(const store::Operation& operation) {
+  if (const auto* put = std::get_if<store::Enqueue>(&operation)) {
+    look_at(core::lane_of(put->message.run), put->message.topic, clock_.monotonic());
+  } else if (const auto* back = std::get_if<store::GiveBack>(&operation)) {
+    // Which of its streams it went back to is not worth remembering.
+    for (Stream& stream : streams_)
+      if (stream.lane == core::lane_of(back->run)) look_at(stream.lane, stream.topic, clock_.monotonic() + back->delay);
+  } else if (const auto* end = std::get_if<store::EndDuplex>(&operation)) {
+    events_.ended(end->run);
+  } else if (const auto* parked = std::get_if<store::ParkDuplex>(&operation)) {
+    events_.problem(format("run {} is parked: {}", parked->run.raw(), parked->reason));
+    events_.ended(parked->run);
+  }
+}
+
+// The job is over or stopped, or the message is with somebody else: nothing of this sequence is wanted any more. What
+// the store can never apply stops the job.
+void Engine::drop(StepId id, const Outcome& outcome) {
+  Step& step = steps_.at(id);
+  const store::Operation operation = step.sequence.operation();
+  if (step.role == Role::submit) {
+    events_.submitted(step.ticket, Error{ErrorCode::invalid, outcome.reason});
+  } else if (step.role == Role::reply) {
+    events_.replied(step.ticket, Error{ErrorCode::not_found, outcome.reason});
+  } else if (outcome.kind == OutcomeKind::rejected && !std::holds_alternative<store::ParkDuplex>(operation)) {
+    RunId run{0};
+    std::visit(Overloaded{[&](const store::Enqueue& put) { run = put.message.run; },
+                          [&](const auto& other) {
+                            if constexpr (requires { other.run; }) run = other.run;
+                          }},
+               operation);
+    add(sequences_.stop_job(run, outcome.reason));
+  }
+  finish(id);
+}
+
+void Engine::finish(StepId id) {
+  const Step step = std::move(steps_.at(id));
+  steps_.erase(id);
+  if (step.role == Role::message) --messages_;
+  if (step.role == Role::worker && !running_.contains(step.request)) ++free_slots_;
+  if (step.role != Role::answer) return;
+  const auto found = running_.find(step.request);
+  if (found == running_.end()) return;
+  found->second.storing = false;
+  store_next_answer(step.request);
+}
+
+}  // namespace pawl::duplex

@@ -1,0 +1,153 @@
+// Engine: drives the sequences of duplex jobs. No thread, no clock of its own, no I/O but reads. A driver's loop is
+//
+//   give it input (submit, answer, look, tick)  ->  ready()  ->  for each: store.commit(operation(step))
+//     ->  settle(step, outcome) ...
+//
+// Steps of different messages are independent of each other: a driver may commit several together or in any order,
+// or leave one where it stands. Steps of one message follow each other.
+//
+// An operation whose outcome is not known is asked for again: each may be repeated (store/duplex_operation.h).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "duplex/events.h"
+#include "duplex/sequences.h"
+#include "store/store.h"
+
+namespace pawl::duplex {
+
+struct EngineOptions {
+  std::uint64_t seed = 1;  // makes its claims differ from those of every other engine
+  Duration lease = limits::duplex_lease;
+  Duration work_lease = limits::duplex_work_lease;
+  std::size_t in_flight_max = limits::duplex_in_flight_max;
+  std::uint32_t deliveries_max = limits::duplex_deliveries_max;
+};
+
+struct OwnedLane {
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+  friend bool operator==(const OwnedLane&, const OwnedLane&) = default;
+};
+
+struct Answer {
+  core::ReplyStatus status = core::ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+};
+
+// Names a request whose worker answers later, in this process or another.
+struct Deferred {
+  StreamMessage request;
+  std::uint32_t pendings = 0;  // pending replies sent so far
+};
+
+class Engine : private Events {
+ public:
+  using StepId = std::uint64_t;
+
+  // The references must outlive the engine.
+  Engine(EngineOptions options, store::Store& store, const Clock& clock, FindGraph find_graph, Events& events);
+
+  // --- input
+  void own(std::vector<OwnedLane> lanes);  // the lanes it may dequeue from, all of them
+  void serve(const Topic& topic);
+  void add_slots(std::size_t count);
+  void submit(store::StartDuplex start, Ticket ticket);
+  // Of a request that was dispatched here; pending replies are numbered from 0. False: no such request.
+  bool answer(const core::Guid& request, Answer answer);
+  bool give_back(const core::Guid& request);  // dispatched, but no worker began it
+  // k before j: the request is acknowledged and its worker is expected to reply() later.
+  std::optional<Deferred> defer(const core::Guid& request);
+  void reply(Deferred& deferred, Answer answer, Ticket ticket);
+  void look();  // there may be new messages
+  void stop();  // take nothing new; finish what runs
+
+  // --- commits
+  std::vector<StepId> ready();
+  const store::Operation& operation(StepId step) const { return steps_.at(step).sequence.operation(); }
+  void settle(StepId step, Result<store::Outcome> outcome);
+
+  std::optional<Duration> next_wake() const;  // when ready() has something to say; none: not before the next input
+  bool drained() const { return steps_.empty() && running_.empty(); }
+  bool store_refuses() const { return refusals_ > 0; }
+
+ private:
+  enum class Role : std::uint8_t { message, dequeue, submit, worker, answer, reply };
+  struct Step {
+    Sequence sequence;
+    Role role = Role::message;
+    Ticket ticket = 0;       // of a submit or a reply
+    core::Guid request;      // of a worker's steps and answers
+    Duration not_before{0};  // after the store refused it
+  };
+  struct Running {  // a request that is with a local worker
+    ClaimedMessage claimed;
+    // In order: a final one must not be stored before the pending ones. None: it answers later.
+    std::deque<std::optional<StreamMessage>> answers;
+    std::uint32_t pendings = 0;
+    bool storing = false;
+    bool ended = false;  // its last answer is stored, or the request is acknowledged or given back
+  };
+  struct Stream {
+    core::LaneId lane{0};
+    Topic topic{""};
+    core::Epoch epoch{0};
+    bool out = false;                 // a dequeue is under way
+    std::optional<Duration> look_at;  // none: nothing is known to wait
+  };
+
+  // Events of the sequences: what concerns the engine stops here, the rest goes on to the driver.
+  void dispatch(const ClaimedMessage& request) override;
+  void submitted(Ticket ticket, Result<Started> result) override { events_.submitted(ticket, std::move(result)); }
+  void replied(Ticket ticket, Status result) override { events_.replied(ticket, std::move(result)); }
+  void changed(const core::JobRow& job, const Graph& graph, const Change& change) override {
+    events_.changed(job, graph, change);
+  }
+  void ended(RunId run) override { events_.ended(run); }
+  void problem(const std::string& text) override { events_.problem(text); }
+
+  Sequence fetch(core::LaneId lane, Topic topic, core::Epoch epoch, std::size_t items_max);
+  Sequence start(store::StartDuplex request, Ticket ticket);
+  Sequence store_reply(StreamMessage response, Ticket ticket);
+  void begin(ClaimedMessage claimed);
+  void add(Sequence sequence, Role role = Role::message, Ticket ticket = 0, core::Guid request = {});
+  void fetch_more();
+  void rebuild_streams();
+  void note(const store::Operation& operation);
+  void refuse(StepId id, const Error& error);
+  void drop(StepId id, const store::Outcome& outcome);
+  void finish(StepId id);
+  void store_next_answer(const core::Guid& request);
+  void look_at(core::LaneId lane, const Topic& topic, Duration at);
+  Stream* find_stream(core::LaneId lane, const Topic& topic);
+
+  const EngineOptions options_;
+  store::Store& store_;
+  const Clock& clock_;
+  Events& events_;
+  Sequences sequences_;
+
+  std::vector<OwnedLane> lanes_;
+  std::vector<Topic> topics_;
+  std::vector<Stream> streams_;  // a stream of each lane for the engine and for each topic
+  std::map<StepId, Step> steps_;  // in the order they began
+  std::unordered_map<core::Guid, Running> running_;
+  std::size_t free_slots_ = 0;
+  std::size_t messages_ = 0;  // steps that serve a message
+  StepId next_step_ = 1;
+  std::uint64_t next_claim_ = 0;
+  std::uint32_t refusals_ = 0;  // in a row
+  bool stopping_ = false;
+};
+
+}  // namespace pawl::duplex

@@ -1,0 +1,60 @@
+// Sequences: seed 001's lettered sequences, one coroutine per kind of message (docs/LEDGER.md, "Duplex state";
+// docs/decisions/060). Each co_await is one commit and one place to crash.
+//
+// What keeps them right when two consumers have the same message, or one comes back after a crash:
+// 1. Every operation is named after its cause, so the second one changes nothing and hears the same answer.
+// 2. Obligations are opened before children are set, children are set before they are enqueued, and an activity gives
+//    up its own obligation last. So an empty set means that nothing is under way, whoever sees it.
+// 3. A final response waits until the pending ones before it are served: the exits in the state say so.
+// 4. The closing number is added by the named closer only, and whoever is named finishes what follows from it.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "duplex/events.h"
+#include "duplex/letters.h"
+#include "duplex/sequence.h"
+#include "store/store.h"
+
+namespace pawl::duplex {
+
+// The graph a job is pinned to; none when this process does not have it.
+using FindGraph = std::function<std::shared_ptr<const Graph>(const core::GraphRef& ref)>;
+
+class Sequences {
+ public:
+  // The references must outlive every sequence.
+  Sequences(store::Store& store, FindGraph find_graph, Events& events)
+      : store_(store), find_graph_(std::move(find_graph)), events_(events) {}
+
+  Sequence start(ClaimedMessage claimed);    // B E C F (A made the message)
+  Sequence leg1(ClaimedMessage claimed);     // a c d e f
+  Sequence worker(ClaimedMessage claimed);   // g h, then X: Events::dispatch
+  Sequence leg2(ClaimedMessage claimed);     // l m n o q s | l m n o p q r s | l m p r s
+  Sequence cleanup(ClaimedMessage claimed);  // the job's end
+  Sequence stop_job(RunId run, std::string reason);  // parks it
+
+  // j, then k: the answer of a worker that holds its request. A pending one keeps it.
+  Sequence answer(ClaimedMessage request, StreamMessage response);
+  // k before j: the worker will answer later, from wherever it is.
+  Sequence defer(ClaimedMessage request);
+  Sequence release(ClaimedMessage request);  // no worker began it
+
+ private:
+  // The job's row and the message's activity, with the graph. None: not now; the reason was told.
+  struct Scene {
+    core::JobRow job;
+    std::optional<store::DuplexCell> cell;
+    std::shared_ptr<const Graph> graph;
+  };
+  std::optional<Scene> look(const StreamMessage& message);
+  void tell(const Scene& scene, const store::Outcome& outcome, Change change);
+  Result<Payload> result_of(const Graph& graph, RunId run);
+
+  store::Store& store_;
+  FindGraph find_graph_;
+  Events& events_;
+};
+
+}  // namespace pawl::duplex

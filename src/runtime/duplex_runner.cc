@@ -1,0 +1,145 @@
+#include "runtime/duplex_runner.h"
+
+#include "base/format.h"
+#include "base/limits.h"
+#include "core/work_token.h"
+#include "ledger/duplex_state.h"
+#include "runtime/views.h"
+
+namespace pawl::runtime {
+
+DuplexRunner::DuplexRunner(std::uint64_t seed, store::Store& store, const Clock& clock, const GraphCatalog& graphs,
+                           EngineEvents& events, const std::function<void(const Event&)>& observer)
+    : store_(store),
+      clock_(clock),
+      graphs_(graphs),
+      events_(events),
+      observer_(observer),
+      engine_(duplex::EngineOptions{seed}, store, clock,
+              [this](const core::GraphRef& ref) { return graphs_.find(ref); }, *this) {}
+
+bool DuplexRunner::takes(const GraphName& name) const {
+  const auto graph = graphs_.newest(name);
+  return graph != nullptr && graph->collation() == Collation::duplex;
+}
+
+void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticket) {
+  const bool plain = request.reuse == store::Reuse::never && request.delay.count() == 0 &&
+                     request.end_within.count() == 0 && !request.keep && request.priority == 0;
+  if (!plain)
+    return events_.submitted(
+        ticket, Error{ErrorCode::unsupported,
+                      format("graph {} has collation duplex: reuse, delay, end_within, keep and priority need collation "
+                             "ledger",
+                             request.graph.raw())});
+  const auto graph = graphs_.newest(request.graph);
+  engine_.submit(store::StartDuplex{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
+                                    std::move(request.input), clock_.now()},
+                 ticket);
+}
+
+bool DuplexRunner::answer(const WorkAnswer& answer) {
+  return engine_.answer(answer.request, duplex::Answer{answer.status, answer.code, answer.data});
+}
+
+bool DuplexRunner::give_back(const core::WorkItem& item) { return engine_.give_back(item.request); }
+
+bool DuplexRunner::commit_something() {
+  std::vector<duplex::Engine::StepId> steps = engine_.ready();
+  if (steps.empty()) return false;
+  if (steps.size() > limits::bundles_per_group_max) steps.resize(limits::bundles_per_group_max);
+  std::vector<store::Operation> group;
+  group.reserve(steps.size());
+  for (const auto step : steps) group.push_back(engine_.operation(step));
+  auto outcomes = store_.commit(group);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (outcomes)
+      engine_.settle(steps[i], std::move((*outcomes)[i]));
+    else
+      engine_.settle(steps[i], outcomes.error());
+  }
+  return true;
+}
+
+void DuplexRunner::dispatch(const store::ClaimedMessage& request) {
+  core::WorkItem item;
+  item.run = request.message.run;
+  item.topic = request.message.topic;
+  item.request = request.message.guid;
+  item.runs = request.deliveries;
+  item.token = core::token_of(item.request, item.runs);
+  item.input = request.message.data;
+  events_.dispatch(item);
+}
+
+void DuplexRunner::submitted(Ticket ticket, Result<duplex::Started> result) {
+  if (result)
+    events_.submitted(ticket, Submitted{result->run, result->created});
+  else
+    events_.submitted(ticket, result.error());
+}
+
+void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const duplex::Change& change) {
+  if (!observer_) return;
+  Event event;
+  event.job = job.id;
+  event.run = job.run;
+  event.at = clock_.now();
+  using Kind = duplex::Change::Kind;
+  switch (change.kind) {
+    case Kind::job_started: break;
+    case Kind::activity_opened: event.kind = Event::Kind::activity_opened; break;
+    case Kind::activity_pending: event.kind = Event::Kind::activity_pending; break;
+    case Kind::activity_closed: event.kind = Event::Kind::activity_closed; break;
+  }
+  if (change.kind != Kind::job_started) {
+    event.activity = graph.nodes()[change.place.node].name;
+    event.address = change.place.at.text();
+    event.code = change.code;
+    const auto state = ledger::DuplexState::decode(change.value);
+    if (state) event.ledger = state->digits();
+  }
+  observer_(event);
+}
+
+void DuplexRunner::ended(RunId run) {
+  const auto stored = store_.read_job(run);
+  // Whoever waits asks the store again by itself.
+  if (!stored || !*stored) return;
+  const core::JobRow& job = (*stored)->state.job;
+  if (observer_) {
+    Event event;
+    event.kind = job.status == core::JobStatus::parked ? Event::Kind::job_parked : Event::Kind::job_closed;
+    event.job = job.id;
+    event.run = run;
+    event.at = clock_.now();
+    observer_(event);
+  }
+  events_.closed(job);
+}
+
+JobDetail duplex_detail_of(const store::DuplexJob& job, const Graph* graph) {
+  core::JobState state;
+  state.job = job.job;
+  for (const store::DuplexCell& cell : job.cells) {
+    core::Activity activity;
+    activity.seq = core::ActivitySeq(static_cast<std::uint32_t>(state.activities().size()));
+    activity.node = cell.place.node;
+    activity.at = cell.place.at;
+    activity.status = cell.status;
+    activity.code = cell.code;
+    activity.opened_at = cell.opened_at;
+    activity.closed_at = cell.closed_at;
+    activity.output = cell.output;
+    state.put(std::move(activity));
+  }
+  JobDetail detail = detail_of(state, graph, core::Guid{});
+  for (std::size_t i = 0; i < job.cells.size(); ++i) {
+    const auto digits = ledger::DuplexState::decode(job.cells[i].value);
+    detail.activities[i].ledger = digits ? digits->digits() : std::to_string(job.cells[i].value);
+    detail.activities[i].explanation = digits ? digits->describe() : digits.error().detail;
+  }
+  return detail;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,445 @@
+// The single operations of `collation: duplex`: what each does, and that each may be repeated.
+#include "base/limits.h"
+#include "ledger/duplex_state.h"
+#include "store/conformance/conformance.h"
+#include "store/fault/store.h"
+
+namespace pawl::store {
+
+namespace {
+
+using Step = ledger::DuplexState::Operation;
+
+constexpr std::int64_t preset = 999000000000000;
+
+class Duplex : public StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    run = start("job").run;
+  }
+  static StartDuplex a_start(core::LaneId lane, const std::string& id) {
+    return StartDuplex{Namespace("default"), JobId(id), lane, {GraphName("g"), 1, 7}, "input", Instant::from_micros(5)};
+  }
+  Outcome start(const std::string& id) { return commit(a_start(lane_, id)); }
+  static Place place(std::uint32_t node) { return Place{node, *ledger::Dimensions::parse(",0,0")}; }
+  Outcome set(std::uint32_t node, std::int64_t value = preset) {
+    return commit(SetCell{run, place(node), value, clock_.now()});
+  }
+  Outcome add(std::uint32_t node, Step step, std::uint64_t mark) {
+    return commit(AddToCell{run, place(node), ledger::DuplexState::delta(step), guid(mark)});
+  }
+  StreamMessage message(std::uint64_t number, const std::string& topic = "") {
+    StreamMessage out;
+    out.run = run;
+    out.guid = guid(number);
+    out.kind = topic.empty() ? StreamMessage::Kind::response : StreamMessage::Kind::request;
+    out.place = place(3);
+    out.topic = Topic(topic);
+    out.status = core::ReplyStatus::pending;
+    out.code = -7;
+    out.number = 9;
+    out.data = "data";
+    return out;
+  }
+  Outcome dequeue(std::uint64_t claim, std::size_t items_max = 10, std::uint64_t epoch = 1, const std::string& topic = "") {
+    return commit(Dequeue{lane_, Topic(topic), items_max, ClaimId(claim), core::Epoch(epoch), lease});
+  }
+  DuplexJob read() {
+    auto found = store_->read_duplex(run);
+    if (found && *found) return std::move(**found);
+    ADD_FAILURE() << "no duplex job";
+    return {};
+  }
+  void end(core::JobStatus status = core::JobStatus::completed) {
+    ASSERT_EQ(kind_of(EndDuplex{run, status, "result", "", clock_.now(), core::Guid{}}), OutcomeKind::committed);
+  }
+
+  RunId run{0};
+};
+
+TEST_P(Duplex, a_start_makes_the_job_its_id_and_its_start_message) {
+  EXPECT_EQ(*store_->find_run(Namespace("default"), JobId("job")), run);
+  const StoredJob stored = job(run);
+  EXPECT_EQ(stored.state.job.status, core::JobStatus::running);
+  EXPECT_EQ(stored.state.job.semaphore, 0);
+  EXPECT_TRUE(stored.inbox.empty()) << "the other engine has nothing to do with it";
+  EXPECT_TRUE(store_->read_waiting(lane_, RunId(0), 10)->empty());
+  ASSERT_EQ(read().stream.size(), 1u);
+  EXPECT_EQ(read().stream[0].message, duplex_start(run, "input"));
+  EXPECT_EQ(read().stream[0].claim, ClaimId(0));
+}
+
+TEST_P(Duplex, a_taken_id_is_answered_with_the_run_that_has_it_whatever_its_collation) {
+  const Outcome again = start("job");
+  EXPECT_EQ(again.kind, OutcomeKind::exists);
+  EXPECT_EQ(again.run, run);
+  const RunId other = submit("ledger-job");
+  EXPECT_EQ(start("ledger-job").kind, OutcomeKind::exists);
+  EXPECT_EQ(start("ledger-job").run, other);
+  EXPECT_FALSE(store_->read_duplex(other)->has_value());
+  EXPECT_FALSE(store_->view_duplex(other, place(0))->has_value());
+}
+
+TEST_P(Duplex, a_start_in_a_lane_that_does_not_exist_is_rejected) {
+  EXPECT_EQ(kind_of(a_start(core::LaneId(77), "x")), OutcomeKind::rejected);
+  EXPECT_FALSE(store_->find_run(Namespace("default"), JobId("x"))->has_value());
+}
+
+TEST_P(Duplex, a_cell_is_set_once_and_answers_what_it_holds) {
+  EXPECT_EQ(set(1).kind, OutcomeKind::committed);
+  EXPECT_EQ(set(1, 5).kind, OutcomeKind::already_done);
+  EXPECT_EQ(set(1, 5).value, preset);
+  ASSERT_EQ(read().cells.size(), 1u);
+  EXPECT_EQ(read().cells[0].value, preset);
+  EXPECT_EQ(read().cells[0].place, place(1));
+  EXPECT_EQ(read().cells[0].opened_at, clock_.now());
+}
+
+TEST_P(Duplex, an_add_returns_the_new_value_and_the_same_mark_adds_nothing) {
+  set(1);
+  EXPECT_EQ(add(1, Step::leg1_entry, 1).value, 899000000000000);
+  const Outcome again = add(1, Step::leg1_entry, 1);
+  EXPECT_EQ(again.kind, OutcomeKind::already_done);
+  EXPECT_EQ(again.value, 899000000000000);
+  EXPECT_EQ(add(1, Step::leg1_entry, 2).value, 799000000000000);
+  EXPECT_EQ(add(1, Step::leg1_exit, 3).value, 789000000000000);
+  EXPECT_EQ(add(1, Step::leg2_entry, 4).value, 789000001000000);
+  EXPECT_EQ(add(1, Step::conclude, 5).value, 788000001000001);
+  EXPECT_EQ(add(1, Step::leg1_entry, 2).value, 788000001000001) << "a repeated mark sees what came since";
+}
+
+TEST_P(Duplex, a_cell_that_was_never_set_cannot_be_entered_or_closed) {
+  EXPECT_EQ(add(1, Step::leg1_entry, 1).kind, OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(NameCloser{run, place(1), guid(1)}), OutcomeKind::rejected);
+  set(1);
+  EXPECT_EQ(add(1, Step::leg1_entry, 1).value, 899000000000000) << "the refused add left no mark";
+}
+
+TEST_P(Duplex, the_first_closer_wins_and_keeps_its_answer) {
+  set(1);
+  const NameCloser first{run, place(1), guid(1), core::ActivityStatus::errored, 402, Instant::from_micros(9), "no"};
+  const NameCloser second{run, place(1), guid(2), core::ActivityStatus::completed, 200, Instant::from_micros(10), "yes"};
+  EXPECT_EQ(kind_of(first), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(second), OutcomeKind::exists);
+  EXPECT_EQ(kind_of(first), OutcomeKind::already_done);
+  const DuplexCell cell = *(*store_->view_duplex(run, place(1)))->cell;
+  EXPECT_EQ(cell.closer, guid(1));
+  EXPECT_EQ(cell.status, core::ActivityStatus::errored);
+  EXPECT_EQ(cell.code, 402);
+  EXPECT_EQ(cell.closed_at, Instant::from_micros(9));
+  EXPECT_EQ(cell.output.str(), "no");
+}
+
+TEST_P(Duplex, the_set_of_addresses_says_when_it_is_empty) {
+  EXPECT_FALSE(commit(OpenAddress{run, place(1)}).empty);
+  EXPECT_EQ(kind_of(OpenAddress{run, place(1)}), OutcomeKind::already_done);
+  EXPECT_FALSE(commit(OpenAddress{run, place(2)}).empty);
+  EXPECT_EQ(read().open, (std::vector<Place>{place(1), place(2)}));
+  EXPECT_EQ(job(run).state.job.semaphore, 2);
+  EXPECT_FALSE(commit(CloseAddress{run, place(1)}).empty);
+  EXPECT_TRUE(commit(CloseAddress{run, place(2)}).empty);
+  const Outcome again = commit(CloseAddress{run, place(1)});
+  EXPECT_EQ(again.kind, OutcomeKind::already_done);
+  EXPECT_TRUE(again.empty) << "who comes again sees the same";
+  EXPECT_EQ(kind_of(CloseAddress{run, place(9)}), OutcomeKind::rejected);
+}
+
+TEST_P(Duplex, an_address_that_was_closed_is_not_opened_again) {
+  commit(OpenAddress{run, place(1)});
+  commit(CloseAddress{run, place(1)});
+  const Outcome again = commit(OpenAddress{run, place(1)});
+  EXPECT_EQ(again.kind, OutcomeKind::already_done);
+  EXPECT_TRUE(again.empty);
+  EXPECT_TRUE(read().open.empty());
+}
+
+TEST_P(Duplex, a_message_waits_once_with_all_its_fields_and_comes_back_never) {
+  commit(Ack{run, dequeue(1).messages.at(0).message.guid, ClaimId(1)});
+  EXPECT_EQ(kind_of(Enqueue{message(5)}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(Enqueue{message(5)}), OutcomeKind::already_done);
+  const auto claimed = dequeue(2).messages;
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].message, message(5));
+  EXPECT_EQ(claimed[0].claim, ClaimId(2));
+  EXPECT_EQ(claimed[0].deliveries, 1u);
+  EXPECT_EQ(kind_of(Ack{run, guid(5), ClaimId(2)}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(Ack{run, guid(5), ClaimId(2)}), OutcomeKind::already_done);
+  EXPECT_EQ(kind_of(Enqueue{message(5)}), OutcomeKind::already_done);
+  EXPECT_TRUE(read().stream.empty());
+  EXPECT_TRUE(dequeue(3).messages.empty());
+}
+
+TEST_P(Duplex, messages_come_oldest_first_and_only_from_their_stream_and_lane) {
+  for (std::uint64_t i = 0; i < 5; ++i) commit(Enqueue{message(10 - i, i % 2 == 0 ? "red" : "blue")});
+  const auto red = dequeue(1, 2, 1, "red").messages;
+  ASSERT_EQ(red.size(), 2u);
+  EXPECT_EQ(red[0].message.guid, guid(10));
+  EXPECT_EQ(red[1].message.guid, guid(8));
+  EXPECT_EQ(dequeue(2, 10, 1, "red").messages.size(), 1u);
+  EXPECT_EQ(dequeue(3, 10, 1, "blue").messages.size(), 2u);
+  EXPECT_EQ(dequeue(4, 10, 1, "").messages.size(), 1u) << "the start message";
+  EXPECT_TRUE(commit(Dequeue{other_lane_, Topic("red"), 10, ClaimId(5), core::Epoch(1), lease}).messages.empty());
+  EXPECT_EQ(kind_of(Dequeue{lane_, Topic(""), 1, ClaimId(0), core::Epoch(1), lease}), OutcomeKind::rejected);
+}
+
+TEST_P(Duplex, the_same_claim_again_is_answered_with_the_same_messages) {
+  const Outcome first = dequeue(7);
+  commit(Enqueue{message(5)});
+  const Outcome again = dequeue(7);
+  EXPECT_EQ(again.kind, OutcomeKind::already_done);
+  EXPECT_EQ(again.messages, first.messages);
+  EXPECT_EQ(again.lease_until, clock_.now()) << "there is more to claim";
+}
+
+TEST_P(Duplex, a_claim_ends_with_its_lease_or_with_its_epoch) {
+  ASSERT_EQ(dequeue(1, 10, 3).messages.size(), 1u);
+  const Outcome nothing = dequeue(2, 10, 3);
+  EXPECT_TRUE(nothing.messages.empty());
+  EXPECT_EQ(nothing.lease_until, clock_.now() + lease);
+  const Outcome next_epoch = dequeue(3, 10, 4);
+  ASSERT_EQ(next_epoch.messages.size(), 1u);
+  EXPECT_EQ(next_epoch.messages[0].deliveries, 2u);
+  clock_.advance(lease - Duration(1));
+  EXPECT_TRUE(dequeue(4, 10, 4).messages.empty());
+  clock_.advance(Duration(1));
+  EXPECT_EQ(dequeue(5, 10, 4).messages.at(0).deliveries, 3u);
+}
+
+TEST_P(Duplex, only_the_claim_that_holds_a_message_acknowledges_it_or_gives_it_back) {
+  const core::Guid start_guid = dequeue(1).messages.at(0).message.guid;
+  clock_.advance(lease);
+  ASSERT_EQ(dequeue(2).messages.size(), 1u);
+  EXPECT_EQ(kind_of(Ack{run, start_guid, ClaimId(1)}), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(GiveBack{run, start_guid, ClaimId(1), Duration(0)}), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(Ack{run, start_guid, ClaimId(2)}), OutcomeKind::committed);
+}
+
+TEST_P(Duplex, a_message_given_back_is_free_after_its_delay_and_was_not_delivered) {
+  const core::Guid start_guid = dequeue(1).messages.at(0).message.guid;
+  EXPECT_EQ(kind_of(GiveBack{run, start_guid, ClaimId(1), Duration(500)}), OutcomeKind::committed);
+  const Outcome nothing = dequeue(2, 10, 9);
+  EXPECT_TRUE(nothing.messages.empty()) << "an epoch does not shorten the delay";
+  EXPECT_EQ(nothing.lease_until, clock_.now() + Duration(500));
+  clock_.advance(Duration(500));
+  const ClaimedMessage claimed = dequeue(3).messages.at(0);
+  EXPECT_EQ(claimed.deliveries, 1u);
+  EXPECT_EQ(claimed.given_back, 1u);
+}
+
+TEST_P(Duplex, renewing_frees_a_message_that_somebody_holds_and_no_other) {
+  commit(Enqueue{message(5, "t")});
+  ASSERT_EQ(dequeue(1, 1, 1, "t").messages.size(), 1u);
+  EXPECT_EQ(kind_of(Enqueue{message(5, "t"), true}), OutcomeKind::already_done);
+  EXPECT_EQ(kind_of(Ack{run, guid(5), ClaimId(1)}), OutcomeKind::conflict);
+  ASSERT_EQ(dequeue(2, 1, 1, "t").messages.size(), 1u);
+  commit(Ack{run, guid(5), ClaimId(2)});
+  EXPECT_EQ(kind_of(Enqueue{message(5, "t"), true}), OutcomeKind::already_done);
+  EXPECT_TRUE(dequeue(3, 1, 1, "t").messages.empty()) << "what is acknowledged stays so";
+}
+
+TEST_P(Duplex, an_end_closes_the_job_once_and_takes_everything_but_the_cells_and_one_message) {
+  set(1);
+  add(1, Step::leg1_entry, 1);
+  commit(OpenAddress{run, place(1)});
+  commit(Enqueue{message(5)});
+  commit(Enqueue{message(6)});
+  dequeue(1);
+  const EndDuplex end{run, core::JobStatus::completed, "done", "", Instant::from_micros(77), guid(6)};
+  EXPECT_EQ(kind_of(end), OutcomeKind::committed);
+  EndDuplex other = end;
+  other.status = core::JobStatus::failed;
+  other.result = "other";
+  EXPECT_EQ(kind_of(other), OutcomeKind::already_done);
+  const DuplexJob after = read();
+  EXPECT_EQ(after.job.status, core::JobStatus::completed);
+  EXPECT_EQ(after.job.completions, 1u);
+  EXPECT_EQ(after.job.semaphore, 0);
+  EXPECT_EQ(after.job.result.str(), "done");
+  EXPECT_EQ(after.job.closed_at, Instant::from_micros(77));
+  EXPECT_EQ(after.cells.size(), 1u);
+  EXPECT_TRUE(after.open.empty());
+  ASSERT_EQ(after.stream.size(), 1u);
+  EXPECT_EQ(after.stream[0].message.guid, guid(6));
+  EXPECT_EQ(kind_of(Ack{run, guid(6), ClaimId(1)}), OutcomeKind::committed);
+  EXPECT_TRUE(read().stream.empty());
+  EXPECT_EQ(job(run).state.job, read().job);
+  EXPECT_EQ(store_->list_jobs({std::nullopt, core::JobStatus::completed, RunId(0), 10})->size(), 1u);
+}
+
+// Whatever a job that is not running must refuse.
+TEST_P(Duplex, a_closed_or_parked_job_takes_nothing) {
+  for (const bool parks : {false, true}) {
+    run = start(parks ? "parked" : "closed").run;
+    set(1);
+    commit(OpenAddress{run, place(1)});
+    if (parks) {
+      ASSERT_EQ(kind_of(ParkDuplex{run, "why"}), OutcomeKind::committed);
+    } else {
+      end();
+    }
+    const DuplexJob before = read();
+    const std::vector<Operation> refused = {
+        SetCell{run, place(2), preset, clock_.now()},
+        AddToCell{run, place(1), -1, guid(1)},
+        NameCloser{run, place(1), guid(1)},
+        OpenAddress{run, place(2)},
+        CloseAddress{run, place(1)},
+        Enqueue{message(5)},
+        Enqueue{message(6), true},
+        GiveBack{run, guid(1), ClaimId(1), Duration(0)},
+    };
+    for (const Operation& operation : refused)
+      EXPECT_EQ(kind_of(operation), OutcomeKind::conflict) << operation.index();
+    EXPECT_EQ(kind_of(ParkDuplex{run, "again"}), parks ? OutcomeKind::already_done : OutcomeKind::conflict);
+    if (parks) {
+      EXPECT_EQ(kind_of(EndDuplex{run, core::JobStatus::failed}), OutcomeKind::conflict);
+    }
+    EXPECT_EQ(kind_of(Ack{run, guid(1), ClaimId(1)}), OutcomeKind::already_done);
+    EXPECT_EQ(read(), before);
+  }
+}
+
+TEST_P(Duplex, a_parked_jobs_messages_stay_and_are_handed_to_nobody) {
+  const RunId other = start("other").run;
+  commit(ParkDuplex{run, "why"});
+  EXPECT_EQ(read().job.status, core::JobStatus::parked);
+  EXPECT_EQ(read().job.reason, "why");
+  const auto claimed = dequeue(1).messages;
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].message.run, other);
+  EXPECT_EQ(read().stream.size(), 1u);
+}
+
+TEST_P(Duplex, a_job_that_does_not_exist_is_rejected) {
+  const RunId real = run;
+  for (const RunId where : {core::make_run(lane_, 4711), submit("ledger-job")}) {
+    run = where;
+    EXPECT_EQ(set(1).kind, OutcomeKind::rejected);
+    EXPECT_EQ(add(1, Step::leg1_entry, 1).kind, OutcomeKind::rejected);
+    EXPECT_EQ(kind_of(OpenAddress{run, place(1)}), OutcomeKind::rejected);
+    EXPECT_EQ(kind_of(Enqueue{message(1)}), OutcomeKind::rejected);
+    EXPECT_EQ(kind_of(EndDuplex{run, core::JobStatus::failed}), OutcomeKind::rejected);
+    EXPECT_EQ(kind_of(ParkDuplex{run, ""}), OutcomeKind::rejected);
+    EXPECT_EQ(kind_of(Ack{run, guid(1), ClaimId(1)}), OutcomeKind::already_done);
+  }
+  run = real;
+  EXPECT_EQ(read().stream.size(), 1u);
+}
+
+TEST_P(Duplex, what_is_too_large_is_rejected) {
+  set(1);
+  StreamMessage large = message(5);
+  large.data = std::string(limits::payload_bytes_max + 1, 'x');
+  EXPECT_EQ(kind_of(Enqueue{large}), OutcomeKind::rejected);
+  NameCloser closer{run, place(1), guid(1)};
+  closer.output = large.data;
+  EXPECT_EQ(kind_of(closer), OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(ParkDuplex{run, std::string(limits::reason_bytes_max + 1, 'x')}), OutcomeKind::rejected);
+  StartDuplex big = a_start(lane_, "big");
+  big.input = large.data;
+  EXPECT_EQ(kind_of(big), OutcomeKind::rejected);
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, Duplex, testing::ValuesIn(all_stores()), store_name);
+
+// Each operation with its reply lost: sent again, it changes nothing and answers the same.
+struct Single {
+  std::string name;
+  std::function<Operation(RunId, core::LaneId, const Place&, const core::Guid&)> make;
+  OutcomeKind again = OutcomeKind::already_done;
+};
+
+class SingleOperations : public StoreCaseTest<Single> {
+ protected:
+  void SetUp() override {
+    StoreCaseTest<Single>::SetUp();
+    run = commit(StartDuplex{Namespace("default"), JobId("job"), lane_, {GraphName("g"), 1, 7}, "in", Instant()}).run;
+    commit(SetCell{run, Place{1, {}}, preset, Instant()});
+    commit(OpenAddress{run, Place{1, {}}});
+    start = commit(Dequeue{lane_, Topic(""), 1, ClaimId(1), core::Epoch(1), lease}).messages.at(0).message.guid;
+    StreamMessage waiting = duplex_start(run, "more");
+    waiting.guid = guid(99);
+    commit(Enqueue{waiting});
+  }
+  RunId run{0};
+  core::Guid start;
+};
+
+const std::vector<Single> singles = {
+    {"SetCell", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> Operation {
+       return SetCell{run, Place{2, {}}, preset, Instant()};
+     }},
+    {"AddToCell", [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> Operation {
+       return AddToCell{run, place, -7, core::Guid{4, 4}};
+     }},
+    {"NameCloser", [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> Operation {
+       return NameCloser{run, place, core::Guid{4, 4}};
+     }},
+    {"OpenAddress", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> Operation {
+       return OpenAddress{run, Place{2, {}}};
+     }},
+    {"CloseAddress", [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> Operation {
+       return CloseAddress{run, place};
+     }},
+    {"Enqueue", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> Operation {
+       StreamMessage message = duplex_start(run, "x");
+       message.guid = core::Guid{4, 4};
+       return Enqueue{message};
+     }},
+    {"Dequeue", [](RunId, core::LaneId lane, const Place&, const core::Guid&) -> Operation {
+       return Dequeue{lane, Topic(""), 5, ClaimId(2), core::Epoch(1), std::chrono::seconds(1)};
+     }},
+    {"Ack", [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> Operation {
+       return Ack{run, start, ClaimId(1)};
+     }},
+    {"GiveBack", [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> Operation {
+       return GiveBack{run, start, ClaimId(1), Duration(0)};
+     }},
+    {"EndDuplex", [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> Operation {
+       return EndDuplex{run, core::JobStatus::failed, "", "why", Instant(), start};
+     }},
+    {"ParkDuplex", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> Operation {
+       return ParkDuplex{run, "why"};
+     }},
+    {"StartDuplex",
+     [](RunId, core::LaneId lane, const Place&, const core::Guid&) -> Operation {
+       return StartDuplex{Namespace("default"), JobId("b"), lane, {GraphName("g"), 1, 7}, "in", Instant()};
+     },
+     OutcomeKind::exists},
+};
+
+TEST_P(SingleOperations, whose_reply_was_lost_are_answered_the_same_and_change_nothing) {
+  const Operation operation = scenario().make(run, lane_, Place{1, {}}, start);
+  const DuplexJob before = **store_->read_duplex(run);
+  const Outcome first = commit(operation);
+  ASSERT_EQ(first.kind, OutcomeKind::committed) << first.reason;
+  const DuplexJob once = **store_->read_duplex(run);
+  if (scenario().name != "StartDuplex") {
+    EXPECT_FALSE(once == before) << "it did nothing";
+  }
+  const Outcome again = commit(operation);
+  EXPECT_EQ(again.kind, scenario().again) << again.reason;
+  EXPECT_EQ(again.value, first.value);
+  EXPECT_EQ(again.empty, first.empty);
+  EXPECT_EQ(again.messages, first.messages);
+  EXPECT_EQ(again.run, first.run);
+  EXPECT_EQ(**store_->read_duplex(run), once) << "the repetition did something";
+}
+
+TEST_P(SingleOperations, that_never_arrived_leave_no_trace) {
+  fault::Store faulty(*store_, {fault::at_call(1, {fault::Kind::error_before}), nullptr});
+  const std::vector<Operation> group = {scenario().make(run, lane_, Place{1, {}}, start)};
+  const DuplexJob before = **store_->read_duplex(run);
+  EXPECT_FALSE(faulty.commit(group));
+  EXPECT_EQ(**store_->read_duplex(run), before);
+  EXPECT_EQ(faulty.commit(group)->front().kind, OutcomeKind::committed);
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, SingleOperations,
+                         testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(singles)),
+                         store_case_name<Single>);
+
+}  // namespace
+
+}  // namespace pawl::store

@@ -1,0 +1,195 @@
+// The single operations of `collation: duplex` (docs/decisions/060). Each is one commit and each may be repeated:
+// a name that was used before (a cell, a mark, a closer, an address, a guid of the stream) changes nothing and
+// answers already_done, whoever repeats it. So an operation whose reply was lost is simply sent again.
+//
+// Rules for all of them:
+// 1. A closed or parked job takes nothing: `conflict`. Only Ack and EndDuplex are taken then.
+// 2. Names never come back while the job is open: an address that was closed is not opened again, a message that
+//    was acknowledged is not enqueued again. EndDuplex forgets the names; rule 1 keeps them from returning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/guid.h"
+#include "core/ids.h"
+#include "core/job_state.h"
+#include "core/message.h"
+#include "ledger/dimensions.h"
+#include "pawl/payload.h"
+#include "pawl/time.h"
+
+namespace pawl::store {
+
+// Where an instance stands in its job: which activity, at which dimensional address.
+struct Place {
+  std::uint32_t node = 0;
+  ledger::Dimensions at;
+  friend bool operator==(const Place&, const Place&) = default;
+  friend std::strong_ordering operator<=>(const Place&, const Place&) = default;
+};
+
+// A message of a job's stream. Which fields mean something depends on its kind.
+struct StreamMessage {
+  enum class Kind : std::uint8_t {  // stored: never renumber
+    start = 0,       // data: the job's input
+    transition = 1,  // place, data: leg 1 of an activity
+    request = 2,     // place, topic, data: for a worker
+    response = 3,    // place, status, code, number, data: leg 2 of an activity
+    cleanup = 4,     // status, data: the job is over; the reason if it failed
+  };
+  RunId run{0};
+  core::Guid guid;
+  Kind kind = Kind::start;
+  Place place;
+  Topic topic{""};  // the stream it waits in; empty: that of the engine
+  core::ReplyStatus status = core::ReplyStatus::success;
+  std::int32_t code = 0;
+  std::uint32_t number = 0;  // of a pending response: its index; of a final one: how many pending ones precede it
+  Payload data;
+  friend bool operator==(const StreamMessage&, const StreamMessage&) = default;
+};
+
+// The message that opens a run: its name follows from the run.
+inline StreamMessage duplex_start(RunId run, Payload input) {
+  StreamMessage message;
+  message.run = run;
+  message.guid = core::Guid::of_run(run).derive(core::Guid::Purpose::start, 0);
+  message.data = std::move(input);
+  return message;
+}
+
+using ClaimId = Strong<struct ClaimIdTag, std::uint64_t>;  // names one dequeue; 0 is nobody
+
+// A message in somebody's hands.
+struct ClaimedMessage {
+  StreamMessage message;
+  ClaimId claim{0};
+  std::uint32_t deliveries = 0;  // how often it was handed out and not given back, this time included
+  std::uint32_t given_back = 0;
+  friend bool operator==(const ClaimedMessage&, const ClaimedMessage&) = default;
+};
+
+// A: SET IF UNIQUE <JOBID>. The job's row and its start message; `exists` with the run that holds the id.
+struct StartDuplex {
+  Namespace name_space{""};
+  JobId id{""};
+  core::LaneId lane{0};
+  core::GraphRef graph{GraphName(""), 0, 0};
+  Payload input;
+  Instant at;
+};
+
+// B, E, q: sets a cell if it is absent. Outcome.value is what it holds now.
+struct SetCell {
+  RunId run{0};
+  Place place;
+  std::int64_t value = 0;
+  Instant at;
+};
+
+// c, e, m, o, p and the undo: adds under the name `mark`. Outcome.value is what the cell holds now. A cell that was
+// never set is rejected: nothing may be entered before its preset.
+struct AddToCell {
+  RunId run{0};
+  Place place;
+  std::int64_t delta = 0;
+  core::Guid mark;
+};
+
+// Decides who concludes an instance, and keeps what it said: the first closer wins. `exists`: somebody else did.
+struct NameCloser {
+  RunId run{0};
+  Place place;
+  core::Guid closer;
+  core::ActivityStatus status = core::ActivityStatus::completed;
+  std::int32_t code = 0;
+  Instant at;
+  Payload output;
+};
+
+// The open obligations of a job: a set of addresses. Outcome.empty says whether none is left.
+struct OpenAddress {
+  RunId run{0};
+  Place place;
+};
+struct CloseAddress {
+  RunId run{0};
+  Place place;
+};
+
+// C, d, j, n, r. `renew`: a message that waits already is free at once, whoever holds it (the clean-up of leg 1).
+struct Enqueue {
+  StreamMessage message;
+  bool renew = false;
+};
+// a, g, l: claims the oldest messages of a stream that are free, whose lease is over, or that were claimed under an
+// earlier epoch of their lane. The same claim again is answered with the same messages. Outcome.lease_until is when
+// the next of the others becomes free.
+struct Dequeue {
+  core::LaneId lane{0};
+  Topic topic{""};
+  std::size_t items_max = 1;
+  ClaimId claim{0};
+  core::Epoch epoch{0};
+  Duration lease{0};
+};
+// f, k, s: the message is done with. `conflict` when somebody else claimed it since.
+struct Ack {
+  RunId run{0};
+  core::Guid guid;
+  ClaimId claim{0};
+};
+// Too early: free again after `delay`, and this delivery does not count. `conflict` as for Ack.
+struct GiveBack {
+  RunId run{0};
+  core::Guid guid;
+  ClaimId claim{0};
+  Duration delay{0};
+};
+
+// The clean-up tasks of a job: its end, and everything that only an open job needs goes, but for `keep`.
+// The first end wins; the same again is already_done.
+struct EndDuplex {
+  RunId run{0};
+  core::JobStatus status = core::JobStatus::completed;  // completed or failed
+  Payload result;
+  std::string reason;
+  Instant at;
+  core::Guid keep;
+};
+// The job stops and says why; its messages stay for whoever resumes it.
+struct ParkDuplex {
+  RunId run{0};
+  std::string reason;
+};
+
+// What a reader sees.
+struct DuplexCell {
+  Place place;
+  std::int64_t value = 0;
+  Instant opened_at;
+  std::optional<core::Guid> closer;
+  core::ActivityStatus status = core::ActivityStatus::open;
+  std::int32_t code = 0;
+  Instant closed_at;
+  Payload output;
+  friend bool operator==(const DuplexCell&, const DuplexCell&) = default;
+};
+struct DuplexJob {
+  core::JobRow job;
+  std::vector<DuplexCell> cells;            // in the order they were set
+  std::vector<Place> open;                  // ascending
+  std::vector<ClaimedMessage> stream;       // not acknowledged, in order of arrival; claim 0: free
+  friend bool operator==(const DuplexJob&, const DuplexJob&) = default;
+};
+// One instance, and the job's row without its result.
+struct DuplexView {
+  core::JobRow job;
+  std::optional<DuplexCell> cell;
+};
+
+}  // namespace pawl::store

@@ -1,0 +1,324 @@
+// Jobs under collation duplex through the public API, on memory and on SQLite, and after kill -9.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "testing.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+
+GraphBuilder order_builder() {
+  return GraphBuilder("order")
+      .trigger("received")
+      .worker("charge", "charge")
+      .after("received")
+      .worker("ship", "ship")
+      .after("charge")
+      .worker("refund", "refund")
+      .after("charge", Condition::code(402));
+}
+
+Graph order(Collation collation) { return std::move(*order_builder().collation(collation).build()); }
+
+// Charges nothing when asked to fail.
+Reply charge(Work& work) {
+  if (work.input().view() == "broke") return Reply::error("no money", 402);
+  if (work.input().view() == "crash") return Reply::error("boom", 500);
+  if (work.input().view() == "twice") work.pending("first half");
+  return Reply::success(work.input().str() + ",charged");
+}
+Reply ship(Work& work) { return Reply::success(work.input().str() + ",shipped"); }
+Reply refund(Work& work) { return Reply::success(work.input().str() + ",refunded"); }
+
+void serve_all(Runtime& runtime) {
+  EXPECT_TRUE(runtime.serve("charge", charge).ok());
+  EXPECT_TRUE(runtime.serve("ship", ship).ok());
+  EXPECT_TRUE(runtime.serve("refund", refund).ok());
+}
+
+std::unique_ptr<Runtime> open(const std::string& store) {
+  auto opened = Runtime::open({.store = store});
+  if (!opened) {
+    ADD_FAILURE() << to_string(opened.error());
+    return nullptr;
+  }
+  EXPECT_TRUE((*opened)->deploy(order(Collation::duplex)).ok());
+  serve_all(**opened);
+  return std::move(*opened);
+}
+
+JobView run(Runtime& runtime, const std::string& id, const std::string& input) {
+  const auto job = runtime.submit({.graph = "order", .id = id, .input = input});
+  if (!job) {
+    ADD_FAILURE() << to_string(job.error());
+    return {};
+  }
+  const auto end = runtime.wait(job->run, 30s);
+  if (!end) ADD_FAILURE() << to_string(end.error());
+  return end ? *end : JobView{};
+}
+
+class DuplexJobs : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string store() { return GetParam() == std::string("memory") ? ":memory:" : folder_ / "pawl.db"; }
+  TempDir folder_;
+};
+
+TEST_P(DuplexJobs, run_to_their_end_and_show_their_fifteen_digits) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->start().ok());
+  const JobView end = run(*runtime, "o-1", "book");
+  EXPECT_EQ(end.status, JobStatus::completed);
+  EXPECT_EQ(end.result.str(), "book,charged,shipped");
+  EXPECT_EQ(end.semaphore, 0);
+
+  const auto found = runtime->find("o-1");
+  ASSERT_TRUE(found.ok() && found->has_value());
+  const auto detail = runtime->inspect(**found);
+  ASSERT_TRUE(detail.ok()) << to_string(detail.error());
+  ASSERT_EQ(detail->activities.size(), 3u);
+  for (const ActivityView& activity : detail->activities) {
+    EXPECT_EQ(activity.ledger, "888000001000001") << activity.name.raw();
+    EXPECT_EQ(activity.explanation, "leg 1: 1 entry, left; leg 2: closed, 1 entry, 1 exit");
+    EXPECT_FALSE(activity.open);
+    EXPECT_FALSE(activity.errored);
+  }
+  EXPECT_EQ(detail->activities[2].name, ActivityName("ship"));
+  EXPECT_EQ(detail->activities[2].address, ",0,0,0");
+  EXPECT_EQ(detail->activities[2].output.str(), "book,charged,shipped");
+  EXPECT_EQ(detail->collation_key, "663600000000000") << "charge, received, refund (skipped), ship";
+  const auto listed = runtime->list({.status = JobStatus::completed});
+  ASSERT_TRUE(listed.ok());
+  EXPECT_EQ(listed->size(), 1u);
+}
+
+TEST_P(DuplexJobs, a_caught_error_goes_its_way_and_an_uncaught_one_fails_the_job) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->start().ok());
+  const JobView caught = run(*runtime, "o-1", "broke");
+  EXPECT_EQ(caught.status, JobStatus::completed);
+  EXPECT_EQ(caught.result.str(), "no money,refunded");
+  const JobView failed = run(*runtime, "o-2", "crash");
+  EXPECT_EQ(failed.status, JobStatus::failed);
+  EXPECT_EQ(failed.reason, "activity charge failed with code 500: boom");
+
+  const auto caught_detail = runtime->inspect(**runtime->find("o-1"));
+  EXPECT_EQ(caught_detail->activities[1].ledger, "888000001000001");
+  EXPECT_TRUE(caught_detail->activities[1].errored);
+  const auto failed_detail = runtime->inspect(**runtime->find("o-2"));
+  EXPECT_EQ(failed_detail->activities[1].ledger, "887000001000000");
+  EXPECT_EQ(failed_detail->activities[1].explanation, "leg 1: 1 entry, left; leg 2: errored, 1 entry, 0 exits");
+}
+
+TEST_P(DuplexJobs, a_pending_reply_opens_a_plane_of_its_own) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->start().ok());
+  EXPECT_EQ(run(*runtime, "o-1", "twice").status, JobStatus::completed);
+  const auto detail = runtime->inspect(**runtime->find("o-1"));
+  std::map<std::string, std::string> shipped;
+  for (const ActivityView& activity : detail->activities)
+    if (activity.name == ActivityName("ship")) shipped[activity.address] = activity.output.str();
+  EXPECT_EQ(shipped, (std::map<std::string, std::string>{{",0,0,0", "first half,shipped"},
+                                                         {",0,1,0", "twice,charged,shipped"}}));
+  EXPECT_EQ(detail->activities[1].ledger, "888000002000002");
+}
+
+TEST_P(DuplexJobs, an_id_names_one_job_whatever_its_collation) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->deploy(chain_graph()).ok());
+  ASSERT_TRUE(runtime->serve("work", echo).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const auto first = runtime->submit({.graph = "order", .id = "same", .input = "x"});
+  const auto again = runtime->submit({.graph = "order", .id = "same", .input = "y"});
+  const auto other = runtime->submit({.graph = "chain", .id = "same", .input = "z"});
+  ASSERT_TRUE(first.ok() && again.ok() && other.ok());
+  EXPECT_TRUE(first->created);
+  EXPECT_FALSE(again->created);
+  EXPECT_FALSE(other->created);
+  EXPECT_EQ(again->run, first->run);
+  EXPECT_EQ(other->run, first->run);
+  expect_runs(*runtime, "a-ledger-job");
+  EXPECT_EQ(runtime->wait(first->run, 30s)->result.str(), "x,charged,shipped");
+}
+
+TEST_P(DuplexJobs, an_observer_hears_what_happens_in_order) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  std::mutex mutex;
+  std::vector<std::string> heard;
+  runtime->observe([&](const Event& event) {
+    const std::lock_guard lock(mutex);
+    const char* kinds[] = {"started", "opened", "pending", "closed", "job closed", "job parked"};
+    heard.push_back(std::string(kinds[static_cast<int>(event.kind)]) + " " + event.activity.raw());
+  });
+  ASSERT_TRUE(runtime->start().ok());
+  run(*runtime, "o-1", "book");
+  runtime->stop();
+  EXPECT_EQ(heard, (std::vector<std::string>{"started ", "opened charge", "opened ship", "closed charge",
+                                             "closed ship", "job closed "}));
+}
+
+TEST_P(DuplexJobs, many_at_once_all_end) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->start().ok());
+  std::vector<RunId> runs;
+  for (int i = 0; i < 200; ++i) {
+    const auto job = runtime->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = i % 3 == 0 ? "broke" : "book"});
+    ASSERT_TRUE(job.ok());
+    runs.push_back(job->run);
+  }
+  for (const RunId run_id : runs) {
+    const auto end = runtime->wait(run_id, 60s);
+    ASSERT_TRUE(end.ok()) << to_string(end.error());
+    EXPECT_EQ(end->status, JobStatus::completed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, DuplexJobs, ::testing::Values("memory", "sqlite"),
+                         [](const auto& p) { return std::string(p.param); });
+
+TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
+  EXPECT_NE(order(Collation::duplex).fingerprint(), order(Collation::ledger).fingerprint());
+  EXPECT_EQ(order(Collation::ledger).fingerprint(), order_builder().build()->fingerprint());
+  auto runtime = Runtime::open({.store = ":memory:"});
+  ASSERT_TRUE(runtime.ok());
+  EXPECT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
+  EXPECT_TRUE(fails_with((*runtime)->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
+}
+
+TEST(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) {
+  TempDir folder;
+  std::atomic<bool> hold{true};
+  {
+    auto runtime = Runtime::open({.store = folder / "pawl.db", .worker_threads = 1});
+    ASSERT_TRUE(runtime.ok());
+    ASSERT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
+    std::atomic<int> begun{0};
+    ASSERT_TRUE((*runtime)->serve("charge", [&](Work& work) {
+      ++begun;
+      while (hold) std::this_thread::sleep_for(1ms);
+      return charge(work);
+    }).ok());
+    ASSERT_TRUE((*runtime)->start().ok());
+    for (int i = 0; i < 5; ++i)
+      ASSERT_TRUE((*runtime)->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = "book"}).ok());
+    while (begun == 0) std::this_thread::sleep_for(1ms);
+    std::thread release([&] {
+      std::this_thread::sleep_for(20ms);
+      hold = false;
+    });
+    (*runtime)->stop();
+    release.join();
+  }
+  const auto runtime = open(folder / "pawl.db");
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->start().ok());
+  for (int i = 0; i < 5; ++i) {
+    const auto found = runtime->find("o-" + std::to_string(i));
+    ASSERT_TRUE(found.ok() && found->has_value());
+    EXPECT_EQ(runtime->wait(**found, 30s)->status, JobStatus::completed);
+  }
+}
+
+// Submits jobs in a child and kills it `after` the first was acknowledged; the acknowledged ids come back.
+std::set<std::string> run_and_kill(const std::string& file, int round, std::chrono::microseconds after) {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  const pid_t child = fork();
+  if (child == 0) {
+    ::close(ends[0]);
+    auto opened = Runtime::open({.store = file});
+    if (!opened || !(*opened)->deploy(order(Collation::duplex)).ok()) _exit(3);
+    (void)(*opened)->serve("charge", charge);
+    (void)(*opened)->serve("ship", ship);
+    (void)(*opened)->serve("refund", refund);
+    if (!(*opened)->start().ok()) _exit(4);
+    const char* inputs[] = {"book", "broke", "crash", "twice"};
+    for (int i = 0;; ++i) {
+      const std::string id = "r" + std::to_string(round) + "-" + std::to_string(i);
+      if (!(*opened)->submit({.graph = "order", .id = id, .input = inputs[i % 4]}).ok()) _exit(5);
+      const std::string line = id + "\n";
+      if (::write(ends[1], line.data(), line.size()) < 0) _exit(6);
+    }
+  }
+  ::close(ends[1]);
+  // The first acknowledgement says that it runs; the kill comes at a drawn moment after it.
+  std::string text;
+  char buffer[4096];
+  ssize_t count = ::read(ends[0], buffer, sizeof buffer);
+  if (count > 0) text.append(buffer, static_cast<std::size_t>(count));
+  std::this_thread::sleep_for(after);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  while ((count = ::read(ends[0], buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<std::size_t>(count));
+  ::close(ends[0]);
+  std::set<std::string> ids;
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    ids.insert(text.substr(at, end - at));
+  return ids;
+}
+
+TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
+  TempDir folder;
+  const std::string file = folder / "pawl.db";
+  constexpr int rounds = 12;
+  std::set<std::string> acknowledged;
+  int interrupted = 0;
+  std::uint64_t random = 20261;
+  for (int round = 0; round < rounds; ++round) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    const auto ids = run_and_kill(file, round, std::chrono::microseconds((random >> 33) % 60'000));
+    ASSERT_FALSE(ids.empty()) << "round " << round << ": the child did nothing";
+    acknowledged.insert(ids.begin(), ids.end());
+    const auto left = open(file);  // not started: it only looks
+    ASSERT_NE(left, nullptr);
+    const auto running = left->list({.status = JobStatus::running, .rows_max = 100'000});
+    ASSERT_TRUE(running.ok());
+    if (!running->empty()) ++interrupted;
+  }
+  const auto runtime = open(file);
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->start().ok());
+  const std::string results[] = {"book,charged,shipped", "no money,refunded", "", "twice,charged,shipped"};
+  for (const std::string& id : acknowledged) {
+    const auto found = runtime->find(id);
+    ASSERT_TRUE(found.ok() && found->has_value()) << id << " was acknowledged and is gone";
+    const auto end = runtime->wait(**found, 60s);
+    ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
+    const int kind = std::stoi(id.substr(id.find('-') + 1)) % 4;
+    EXPECT_EQ(end->status, kind == 2 ? JobStatus::failed : JobStatus::completed) << id << ": " << end->reason;
+    if (kind == 3)
+      EXPECT_TRUE(end->result.str() == results[3] || end->result.str() == "first half,shipped") << end->result.str();
+    else
+      EXPECT_EQ(end->result.str(), results[kind]) << id;
+    const auto detail = runtime->inspect(**found);
+    ASSERT_TRUE(detail.ok());
+    EXPECT_EQ(detail->job.semaphore, 0);
+    for (const ActivityView& activity : detail->activities) {
+      // The first digit counts the entries of leg 1, which a kill may raise.
+      if (kind != 2) {
+        EXPECT_EQ(activity.ledger.substr(1, 2), "88") << id << " " << activity.name.raw();
+      }
+    }
+  }
+  EXPECT_GT(interrupted, rounds / 2) << "a kill that meets no job proves nothing";
+  std::printf("  %d kills, %d of them with jobs open, %zu jobs acknowledged\n", rounds, interrupted, acknowledged.size());
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,136 @@
+// A process with nothing to do does nothing: no thread of it wakes up, and it stays small. Each case is a process
+// of its own, which the test looks at from outside, through /proc.
+#include <signal.h>
+#include <unistd.h>
+
+#include <map>
+#include <thread>
+
+#include "testing.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+constexpr auto watched_for = 10s;
+constexpr long resident_kb_max = 15 * 1024;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;  // its own threads and shadow memory
+#else
+constexpr bool sanitized = false;
+#endif
+
+// How often each thread gave up or was taken off its processor. A thread that never ran has no system call, no
+// wake-up and no page fault to show.
+using Switches = std::map<std::string, long>;
+
+long number_after(const std::string& text, const std::string& key) {
+  const auto at = text.find(key);
+  return at == std::string::npos ? -1 : std::stol(text.substr(at + key.size()));
+}
+
+struct Looked {
+  Switches switches;
+  std::map<std::string, std::string> names;
+  bool asleep = true;  // all of them
+};
+
+Looked look_at(pid_t process) {
+  Looked looked;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+    const std::string id = task.path().filename().string();
+    const std::string status = read_file(task.path().string() + "/status");
+    looked.switches[id] = number_after(status, "\nvoluntary_ctxt_switches:") +
+                          number_after(status, "\nnonvoluntary_ctxt_switches:");
+    const auto name_end = status.find('\n');
+    looked.names[id] = status.substr(6, name_end - 6);
+    if (status.find("\nState:\tS") == std::string::npos) looked.asleep = false;
+  }
+  return looked;
+}
+
+// Opens, runs `jobs` jobs, and waits for its end.
+[[noreturn]] void be_idle(const std::string& path, int jobs, int ready) {
+  auto runtime = start_runtime({.store = path});
+  bool good = runtime != nullptr;
+  std::vector<RunId> runs;
+  for (int i = 0; good && i < jobs; ++i) {
+    const auto job = runtime->submit({.graph = "chain", .id = "j" + std::to_string(i), .input = "x"});
+    good = job.ok();
+    if (good) runs.push_back(job->run);
+  }
+  for (const RunId run : runs) good = good && runtime->wait(run, 60s).ok();
+  const char answer = good ? 'y' : 'n';
+  if (write(ready, &answer, 1) != 1) _exit(1);
+  for (;;) pause();
+}
+
+class IdleProcess {
+ public:
+  IdleProcess(const std::string& path, int jobs) {
+    int ends[2];
+    if (pipe(ends) != 0) std::abort();
+    process_ = fork();
+    if (process_ == 0) be_idle(path, jobs, ends[1]);
+    close(ends[1]);
+    char answer = 'n';
+    good_ = read(ends[0], &answer, 1) == 1 && answer == 'y';
+    close(ends[0]);
+  }
+  IdleProcess(const IdleProcess&) = delete;
+  IdleProcess& operator=(const IdleProcess&) = delete;
+  ~IdleProcess() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  bool good() const { return good_; }
+  pid_t id() const { return process_; }
+
+  // Until every thread sleeps and none ran for a second: what was asked for is done.
+  bool settles() const {
+    const auto limit = std::chrono::steady_clock::now() + 60s;
+    while (std::chrono::steady_clock::now() < limit) {
+      const Looked before = look_at(process_);
+      std::this_thread::sleep_for(1s);
+      const Looked after = look_at(process_);
+      if (before.asleep && after.asleep && before.switches == after.switches) return true;
+    }
+    return false;
+  }
+  long resident_kb() const {
+    return number_after(read_file("/proc/" + std::to_string(process_) + "/status"), "\nVmRSS:");
+  }
+
+ private:
+  pid_t process_ = 0;
+  bool good_ = false;
+};
+
+TEST(Idle, no_thread_runs_and_little_memory_is_held_fresh_after_a_hundred_jobs_or_beside_the_owner) {
+  const TempDir dir;
+  const IdleProcess fresh(dir / "fresh.db", 0);
+  const IdleProcess used(dir / "used.db", 100);
+  const IdleProcess guest(dir / "used.db", 0);  // waits for the owner to go
+  ASSERT_TRUE(fresh.good() && used.good() && guest.good());
+  ASSERT_TRUE(sanitized || (fresh.settles() && used.settles() && guest.settles()));
+  const std::map<const char*, const IdleProcess*> all = {
+      {"fresh", &fresh}, {"after 100 jobs", &used}, {"beside the owner", &guest}};
+  std::map<const char*, Looked> before;
+  for (const auto& [name, process] : all) before[name] = look_at(process->id());
+  std::this_thread::sleep_for(watched_for);
+  for (const auto& [name, process] : all) {
+    const Looked after = look_at(process->id());
+    const long resident = process->resident_kb();
+    std::printf("%s: %zu threads, %ld kB\n", name, after.switches.size(), resident);
+    EXPECT_GT(after.switches.size(), 4u) << name;  // engine, committer, workers, checkpointer, doorbell
+    if (sanitized) continue;
+    for (const auto& [id, count] : after.switches)
+      EXPECT_EQ(count, before[name].switches[id]) << name << ": thread " << after.names.at(id) << " ran";
+    EXPECT_LT(resident, resident_kb_max) << name;
+  }
+}
+
+}  // namespace
+}  // namespace pawl

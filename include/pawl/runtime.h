@@ -153,6 +153,7 @@ class Runtime {
   virtual Status pause(RunId run, const std::string& reason = "") = 0;
   virtual Status resume(RunId run) = 0;
   virtual Status redrive(RunId run) = 0;  // a parked job: everything may be tried as often again
+  // An empty address means the first instance of the activity that is unknown.
   virtual Status settle(RunId run, const std::string& activity, const std::string& address, Finding finding) = 0;
   // Takes away a job that has ended. Its id stays taken for `keep_id`.
   virtual Status remove(RunId run, Duration keep_id = Duration{0}) = 0;

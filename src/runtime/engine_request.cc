@@ -20,13 +20,15 @@ void Engine::request(store::Operation operation, Ticket ticket) {
 void Engine::heartbeat(const WorkRun& run, Payload progress) {
   if (!desk_.is_running(run.ref, run.token)) return events_.cancel(run);
   if (!lanes_.owns(core::lane_of(run.ref.run), clock_.monotonic())) return;
-  // One at a time: of those that come meanwhile only the last one counts.
+  // One at a time: of those that come meanwhile only the last one counts. A bare beat unsays nothing.
   const auto [out, is_new] = beats_.try_emplace(run, std::nullopt);
   if (!is_new) {
-    out->second = std::move(progress);
+    if (!out->second || !progress.empty()) out->second = std::move(progress);
     return;
   }
-  push(store::ExtendWork{run.ref.run, run.ref.activity, run.token, Duration{0}, std::move(progress)});
+  store::ExtendWork extend{run.ref.run, run.ref.activity, run.token};
+  if (!progress.empty()) extend.progress = std::move(progress);
+  push(std::move(extend));
 }
 
 void Engine::detach(const WorkRun& run, Duration lease) {

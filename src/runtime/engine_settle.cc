@@ -167,6 +167,10 @@ void Engine::after_commit(HotJob& job, const core::Bundle& bundle) {
       if (item != nullptr) adopt(*item, item->token == core::WorkToken(0) ? Slot::wanted : Slot::taken);
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
       if (const core::WorkItem* item = job.state.find_work(change->activity)) adopt(*item, Slot::wanted);
+    } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      // Its time was over, or somebody else answered: whoever still works on it does so for nobody.
+      const WorkRun run{WorkRef{bundle.entity, drop->activity}, drop->token};
+      if (desk_.is_running(run.ref, run.token)) events_.cancel(run);
     } else if (const auto* put = std::get_if<core::PutMessage>(&write)) {
       if (put->due == Instant()) job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
       else arm(store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});

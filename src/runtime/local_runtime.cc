@@ -23,9 +23,11 @@ constexpr Duration wait_slice_guest = std::chrono::milliseconds(50);
 
 Error no_job(RunId run) { return {ErrorCode::not_found, format("no job has run id {}", run.raw())}; }
 
-// Closed with its completion tasks done, or stopped until a person sees to it.
-bool has_ended(const core::JobRow& job) {
-  return (core::is_closed(job.status) && job.completions > 0) || job.status == core::JobStatus::parked;
+// Closed with its completion tasks done, or stopped until a person sees to it, and none did.
+bool has_ended(const store::StoredJob& job) {
+  const core::JobRow& row = job.state.job;
+  if (row.status == core::JobStatus::parked) return status_to_come(job) == core::JobStatus::parked;
+  return core::is_closed(row.status) && row.completions > 0;
 }
 
 std::uint64_t unique_seed(const Clock& clock) {
@@ -181,7 +183,7 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);
   const core::JobRow& job = (*stored)->state.job;
-  if (has_ended(job)) return view_of(job);
+  if (has_ended(**stored)) return view_of(job);
   const Duration until = clock_.monotonic() + std::min(at_most, wait_max);
   for (;;) {
     // The owner's engine tells us. Another process tells nobody here, so then the store is asked now and then.
@@ -192,7 +194,7 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
       const auto again = store_.store->read_job(run);
       if (!again) return again.error();
       if (!*again) return no_job(run);  // it ended and was removed
-      if (has_ended((*again)->state.job)) return view_of((*again)->state.job);
+      if (has_ended(**again)) return view_of((*again)->state.job);
     }
     if (left <= Duration{0}) return Error{ErrorCode::retry_later, format("job {} has not ended yet", job.id.raw())};
   }

@@ -14,21 +14,6 @@ namespace {
 
 using core::JobStatus;
 
-// The state that the job is in once it has heard what waits in its inbox: a request that is durable counts,
-// though the owner may not have carried it out yet.
-JobStatus status_to_come(const store::StoredJob& job) {
-  JobStatus status = job.state.job.status;
-  for (const core::InboxMessage& waiting : job.inbox) {
-    const core::Body& body = waiting.message.body;
-    if (core::is_closed(status)) break;
-    if (std::holds_alternative<core::Interrupt>(body)) status = JobStatus::interrupted;
-    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running) status = JobStatus::paused;
-    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused) status = JobStatus::running;
-    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked) status = JobStatus::running;
-  }
-  return status;
-}
-
 Error wrong_state(const store::StoredJob& job, JobStatus status, std::string_view advice) {
   const core::JobRow& row = job.state.job;
   const bool says_why = row.status == status && !row.reason.empty();
@@ -86,6 +71,19 @@ std::string unknown_ones(const core::JobState& state, const Graph* graph) {
 }
 
 }  // namespace
+
+core::JobStatus status_to_come(const store::StoredJob& job) {
+  JobStatus status = job.state.job.status;
+  for (const core::InboxMessage& waiting : job.inbox) {
+    const core::Body& body = waiting.message.body;
+    if (core::is_closed(status)) break;
+    if (std::holds_alternative<core::Interrupt>(body)) status = JobStatus::interrupted;
+    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running) status = JobStatus::paused;
+    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused) status = JobStatus::running;
+    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked) status = JobStatus::running;
+  }
+  return status;
+}
 
 Requests::Requests(store::Store& store, const GraphCatalog& graphs, std::uint64_t seed, Commit commit)
     : store_(store), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}
@@ -157,15 +155,20 @@ Status Requests::settle(RunId run, const std::string& activity, const std::strin
     return wrong_state(*job, status, "there is nothing left to settle");
   const auto graph = graphs_.find(state.job.graph);
   for (const core::Activity& candidate : state.activities()) {
-    if (name_in(graph.get(), candidate.node).raw() != activity || candidate.at.text() != address) continue;
+    if (name_in(graph.get(), candidate.node).raw() != activity) continue;
+    // Without an address the first instance that is unknown is meant.
+    const bool meant = address.empty() ? effect_of(state, candidate) == Effect::unknown : candidate.at.text() == address;
+    if (!meant) continue;
     const Effect effect = effect_of(state, candidate);
     if (effect == Effect::unknown) return deliver(run, verdict_of(candidate.seq, finding));
     return Error{ErrorCode::invalid,
                  format("activity {} at {} of job {} is {}, not unknown: there is nothing to settle", activity, address,
                         state.job.id.raw(), name_of(effect))};
   }
-  return Error{ErrorCode::not_found, format("job {} has no activity {} at {}; what is unknown there: {}",
-                                            state.job.id.raw(), activity, address, unknown_ones(state, graph.get()))};
+  return Error{ErrorCode::not_found,
+               format("job {} has no {} {}{}; what is unknown there: {}", state.job.id.raw(),
+                      address.empty() ? "unknown activity" : "activity", activity, address.empty() ? "" : " at " + address,
+                      unknown_ones(state, graph.get()))};
 }
 
 Status Requests::remove(RunId run, Duration keep_id) {

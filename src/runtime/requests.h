@@ -14,6 +14,10 @@
 
 namespace pawl::runtime {
 
+// The state that the job is in once it has heard what waits in its inbox: a request that is durable counts,
+// though the owner may not have carried it out yet.
+core::JobStatus status_to_come(const store::StoredJob& job);
+
 class Requests {
  public:
   using Commit = std::function<Result<store::Outcome>(store::Operation)>;

@@ -39,6 +39,7 @@ void LocalRuntime::run_engine() {
     pool_->give(std::exchange(dispatched_, {}));
     pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
     if (commit_something()) continue;
+    if (may_end()) break;  // the last answer changed nothing: no commit will wake us
     owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
     commands_.take_all(batch, time_to_sleep());
     for (Command& command : batch) obey(command);

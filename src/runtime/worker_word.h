@@ -23,7 +23,7 @@ class Heartbeat {
   // True: nothing waited, so the engine must be told that something does now.
   bool say(Payload progress) {
     const std::lock_guard lock(mutex_);
-    progress_ = std::move(progress);
+    if (!progress.empty()) progress_ = std::move(progress);  // a bare beat unsays nothing
     return !std::exchange(waits_, true);
   }
   Payload take() {

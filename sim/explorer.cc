@@ -87,11 +87,11 @@ class Explorer {
   void check_end(const ExplorerState& state, std::uint32_t id) {
     Verdict verdict;
     const auto job = state.job();
-    if (expected_.fails != (job.job.status == core::JobStatus::failed)) {
+    if ((expected_.end == Expected::End::failed) != (job.job.status == core::JobStatus::failed)) {
       (void)fail("final state", format("the job is {}", core::name_of(job.job.status)), id);
       return;
     }
-    if (expected_.fails) return;
+    if (expected_.end == Expected::End::failed) return;
     const std::string canonical = canonical_of(job, *world_.graph, verdict);
     if (!verdict.ok())
       (void)fail(verdict.violation()->oracle, verdict.violation()->detail, id);

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/guid.h"
 #include "core/job_state.h"
@@ -22,11 +23,17 @@ class Journal {
     std::uint32_t begins = 0;
     std::uint32_t ends = 0;         // final answers
     std::set<std::string> outputs;  // of the final answers
+    std::set<core::WorkToken> begun;
+    std::set<core::WorkToken> failed;  // runs that said so
   };
 
-  void begin(const core::WorkItem& item) {
-    ++requests_[item.request].begins;
+  // False: this very run was begun before.
+  bool begin(const core::WorkItem& item) {
+    Request& request = requests_[item.request];
+    ++request.begins;
     ++begins_;
+    order_.push_back(item.run);
+    return request.begun.insert(item.token).second;
   }
   void answer(const core::WorkItem& item, core::ReplyStatus status, std::uint64_t pending_index,
               const Payload& data) {
@@ -39,7 +46,26 @@ class Journal {
     Request& request = requests_[item.request];
     ++request.ends;
     request.outputs.insert(data.str());
+    if (core::is_error(status)) request.failed.insert(item.token);
   }
+  // A probe's word on a lost run: what it did, or that it may be run again.
+  void probe(const core::WorkItem& item, const core::Guid& guid, const std::optional<Payload>& data) {
+    if (!data) {
+      retries_.insert({item.request, item.token});
+      return;
+    }
+    answers_[guid].insert(data->str());
+    requests_[item.request].outputs.insert(data->str());
+  }
+
+  bool failed_under(const core::Guid& request, core::WorkToken token) const {
+    const Request* found = find(request);
+    return found != nullptr && found->failed.contains(token);
+  }
+  bool may_retry(const core::Guid& request, core::WorkToken token) const {
+    return retries_.contains({request, token});
+  }
+  const std::vector<RunId>& order() const { return order_; }  // of the begins
 
   bool produced(const core::Guid& guid) const { return answers_.contains(guid); }
   const Request* find(const core::Guid& request) const {
@@ -52,6 +78,8 @@ class Journal {
  private:
   std::unordered_map<core::Guid, Request> requests_;
   std::unordered_map<core::Guid, std::set<std::string>> answers_;
+  std::set<std::pair<core::Guid, core::WorkToken>> retries_;
+  std::vector<RunId> order_;
   std::uint64_t begins_ = 0;
 };
 

@@ -5,7 +5,7 @@
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios
 //   sim --explore                             every interleaving of a small protocol
 //   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
-//   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]...   one run
+//   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
 //
 // On failure it prints the command that repeats it and exits with 1; with 2 when it does not
 // understand you.
@@ -160,6 +160,7 @@ int run_loops(const Arguments& arguments) {
 int run_one(const Arguments& arguments) {
   WorldOptions options = options_for(arguments.setting);
   options.planned = arguments.faults;
+  options.prints = arguments.verbose;
   const Scenario& scenario = *find_scenario(arguments.scenario);
   const WorldReport report = run_world(scenario, options);
   std::printf(
@@ -273,7 +274,7 @@ int run(int argc, char** argv) {
                  "       sim --explore\n"
                  "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
                  "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "
-                 "KIND:FIRST:CALLS]...\n");
+                 "KIND:FIRST:CALLS]... [--verbose]\n");
     return 2;
   }
   if (arguments->explore) return run_explorer();

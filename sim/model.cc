@@ -28,15 +28,83 @@ std::string describe(const std::string& name, bool errored, std::int32_t code,
 
 // --- the model
 
+// How one activity ends, whatever is tried meanwhile.
+struct Ending {
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload output;
+  std::uint64_t runs = 1;      // without a fault
+  std::uint32_t redrives = 0;  // it needs so many
+  bool parks = false;
+  bool never = false;
+};
+
+bool is_failure(ReplyStatus status) {
+  return status == ReplyStatus::error || status == ReplyStatus::fatal;
+}
+
 struct Walk {
   const Scenario& scenario;
   const Graph& graph;
-  bool fails = false;
+  bool redriven = false;
+  Expected expected{};
 
   bool fires(const Condition& when, ReplyStatus status, std::int32_t code) const {
-    if (when.kind() == Condition::Kind::always) return status != ReplyStatus::error;
-    if (when.kind() == Condition::Kind::on_error) return status == ReplyStatus::error;
+    if (when.kind() == Condition::Kind::always) return !is_failure(status);
+    if (when.kind() == Condition::Kind::on_error) return is_failure(status);
     return std::count(when.code_list().begin(), when.code_list().end(), code) > 0;
+  }
+  bool caught(const Graph::Node& node, ReplyStatus status, std::int32_t code) const {
+    return std::any_of(node.edges.begin(), node.edges.end(),
+                       [&](const Graph::Edge& edge) { return fires(edge.when, status, code); });
+  }
+
+  static Ending timed_out(const char* what, std::uint64_t runs) {
+    return {ReplyStatus::error, 408,
+            Payload(format("\"no answer: its {} timeout ran out\"", what)), runs};
+  }
+
+  // Nobody ever answers it.
+  Ending silence(const Graph::Node& node, const Behaviour& behaviour, const Payload& input) const {
+    const std::string topic = node.topic.raw();
+    const Timeouts& times = node.policy.timeouts;
+    if (behaviour.unserved) return timed_out("queue", 0);
+    if (times.total().count() != 0) return timed_out("total", 1);
+    if (times.attempt().count() == 0) return {.never = true};
+    if (node.policy.guarantee == Guarantee::at_least_once) return timed_out("attempt", 1);
+    if (behaviour.finding == Behaviour::Finding::failed)
+      return {ReplyStatus::fatal, 500, failure_data(topic, input.view())};
+    return {ReplyStatus::success, 200, reply_data(topic, input.view(), behaviour, std::nullopt)};
+  }
+
+  Ending ending(const Graph::Node& node, const Behaviour& behaviour, const Payload& input) const {
+    const std::string topic = node.topic.raw();
+    if (behaviour.unserved || behaviour.silent_runs == for_ever) return silence(node, behaviour, input);
+    const bool always_fails = is_failure(behaviour.status) || behaviour.fails_first == for_ever;
+    Ending success{behaviour.status, behaviour.code, reply_data(topic, input.view(), behaviour, std::nullopt)};
+    const bool once = node.policy.guarantee == Guarantee::at_most_once;
+    const bool run_again = !once || node.policy.when_unknown == WhenUnknown::retry ||
+                           behaviour.finding == Behaviour::Finding::retry;
+    success.runs += behaviour.silent_tries + behaviour.fails_first + behaviour.forgotten +
+                    (run_again ? behaviour.silent_runs : 0);
+    if (!always_fails && behaviour.fails_first == 0) return success;
+
+    Ending failure{behaviour.failure, behaviour.failure_code, failure_data(topic, input.view())};
+    if (is_failure(behaviour.status)) failure = {behaviour.status, behaviour.code, success.output};
+    const Retry& retry = node.policy.retry;
+    const auto& never_on = retry.never_on();
+    const bool retryable = node.policy.retries && failure.status != ReplyStatus::fatal &&
+                           std::count(never_on.begin(), never_on.end(), failure.code) == 0;
+    if (!retryable) return failure;
+    failure.runs = retry.attempts();
+    const bool parks = retry.when_exhausted() == WhenExhausted::park && !caught(node, failure.status, failure.code);
+    const bool enough = !always_fails && behaviour.fails_first < retry.attempts();
+    if (enough) return success;
+    if (!parks) return failure;
+    failure.parks = true;
+    if (!redriven || always_fails) return failure;
+    success.redrives = behaviour.fails_first / retry.attempts();
+    return success;
   }
 
   // One reply and all that follows from it.
@@ -46,21 +114,31 @@ struct Walk {
     for (const Graph::Edge& edge : node.edges)
       if (fires(edge.when, status, code))
         children.push_back(activity(graph.nodes()[edge.to], data));
-    if (children.empty() && status == ReplyStatus::error) fails = true;
+    if (children.empty() && is_failure(status)) worsen(Expected::End::failed);
     return "[" + joined(std::move(children)) + "]";
+  }
+
+  // What one branch comes to is what the job comes to: failing is final, the others only keep it from ending.
+  void worsen(Expected::End end) {
+    if (expected.end == Expected::End::failed) return;
+    if (end == Expected::End::failed || expected.end == Expected::End::completed) expected.end = end;
   }
 
   std::string activity(const Graph::Node& node, const Payload& input) {
     const std::string topic = node.topic.raw();
     const Behaviour& behaviour = scenario.behaviour(topic);
+    const Ending end = ending(node, behaviour, input);
+    expected.runs += end.runs;
+    expected.redrives = std::max(expected.redrives, end.redrives);
     std::vector<std::string> planes;
     for (std::uint32_t i = 0; i < behaviour.pendings; ++i)
       planes.push_back(
           plane(node, ReplyStatus::pending, 202, reply_data(topic, input.view(), behaviour, i)));
-    const Payload output = reply_data(topic, input.view(), behaviour, std::nullopt);
-    planes.push_back(plane(node, behaviour.status, behaviour.code, output));
-    return describe(node.name.raw(), behaviour.status == ReplyStatus::error, behaviour.code,
-                    output.view(), std::move(planes));
+    if (end.never) return worsen(Expected::End::never), std::string();
+    if (end.parks) return worsen(Expected::End::parked), std::string();
+    planes.push_back(plane(node, end.status, end.code, end.output));
+    return describe(node.name.raw(), is_failure(end.status), end.code, end.output.view(),
+                    std::move(planes));
   }
 };
 
@@ -113,17 +191,30 @@ class Reader {
 }  // namespace
 
 Payload input_of(const WantedJob& job) {
-  return Payload(format("{{\"job\":\"{}/{}\"}}", job.name_space, job.id));
+  return Payload(format("{{\"job\":\"{}/{}{}\"}}", job.name_space, job.id, job.tag));
 }
 
 Expected expect(const Scenario& scenario, const WantedJob& job) {
   const auto graph = scenario.graphs->newest(GraphName(job.graph));
   invariant(graph != nullptr, "a scenario deploys the graphs of its jobs");
   Walk walk{scenario, *graph};
+  for (const Ask& ask : scenario.asks) {
+    if (ask.of != job.id || ask.name_space != job.name_space) continue;
+    walk.redriven = walk.redriven || ask.kind == Ask::Kind::redrive;
+    walk.expected.interruptible = walk.expected.interruptible || ask.kind == Ask::Kind::interrupt;
+  }
+  for (const WantedJob& other : scenario.jobs)
+    if (other.id == job.id && other.name_space == job.name_space && other.reuse == store::Reuse::replace)
+      walk.expected.interruptible = true;
+  if (job.end_within.count() != 0) walk.expected.interruptible = true;
   const Graph::Node& trigger = graph->nodes()[graph->trigger()];
   const Payload input = input_of(job);
   const std::string planes = walk.plane(trigger, ReplyStatus::success, 200, input);
-  return {walk.fails, describe(trigger.name.raw(), false, 200, input.view(), {planes})};
+  walk.expected.canonical = describe(trigger.name.raw(), false, 200, input.view(), {planes});
+  // Who is faster decides what still ran in a job that fails, parks or is interrupted.
+  if (walk.expected.end != Expected::End::completed) walk.expected.runs_known = false;
+  if (job.reuse != store::Reuse::never) walk.expected.runs_known = false;
+  return walk.expected;
 }
 
 std::string canonical_of(const DumpedJob& job, const Graph& graph, Verdict& verdict) {

@@ -1,9 +1,9 @@
-// The model: how a job must end, computed from its graph and the behaviours alone, without any code
-// of the engine. And the canonical form: the same text made from what the store holds, so that both
+// The model: how a job must end, computed from its graph, its policies, the behaviours and what is asked of it,
+// without any code of the engine. And the canonical form: the same text made from what the store holds, so that both
 // can be compared.
 //
 // The canonical form leaves out what faults may change without being wrong: leg-1 attempts, run
-// ids, guids, the order in which planes were taken, and which message happened to close the job.
+// ids, guids, times, hand-outs, the order in which planes were taken, and which message happened to close the job.
 #pragma once
 
 #include <string>
@@ -16,8 +16,13 @@
 namespace pawl::sim {
 
 struct Expected {
-  bool fails = false;     // some error in it is caught by no edge
-  std::string canonical;  // of a job that completes
+  enum class End : std::uint8_t { completed, failed, parked, never };
+  End end = End::completed;     // left to itself
+  bool interruptible = false;   // something in the scenario may interrupt it: then it may end so instead
+  std::string canonical;        // of a job that completes
+  std::uint32_t redrives = 0;   // of a job that ends by itself
+  std::uint64_t runs = 0;       // of activities, without any fault
+  bool runs_known = true;       // false: even then it depends on who is faster
 };
 
 Payload input_of(const WantedJob& job);

@@ -8,36 +8,81 @@
 
 namespace pawl::sim {
 
+bool World::is_calm() const {
+  return report_.fired == 0 && random_faults_ == 0 && report_.reads_failed == 0 && report_.crashes == 0;
+}
+
+// The input tells the jobs of one id apart.
+const WantedJob* World::wanted_of(RunId run) const {
+  const std::string input = watch_.input_of(run);
+  const auto found = std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(),
+                                  [&](const WantedJob& wanted) { return input_of(wanted).view() == input; });
+  return found == scenario_.jobs.end() ? nullptr : &*found;
+}
+
 void World::check_end() {
   const store::memory::Dump dump = memory_.dump();
-  for (const auto& [key, run] : acknowledged_) {
+  for (const auto& [wanted, run] : acknowledged_) {
     const auto found = std::find_if(dump.jobs.begin(), dump.jobs.end(),
                                     [run = run](const auto& job) { return job.job.run == run; });
-    if (found == dump.jobs.end())
+    if (found == dump.jobs.end() && !watch_.was_removed(run))
       return verdict_.fail("client",
-                           format("{}/{} was acknowledged and is lost", key.first, key.second));
+                           format("{}/{} was acknowledged and is lost", wanted->name_space, wanted->id));
   }
   for (const store::memory::DumpedJob& job : dump.jobs) {
-    const auto wanted =
-        std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(), [&](const WantedJob& w) {
-          return w.id == job.job.id.raw() && w.name_space == job.job.name_space.raw();
-        });
-    if (wanted == scenario_.jobs.end())
+    const WantedJob* wanted = wanted_of(job.job.run);
+    if (wanted == nullptr || wanted->id != job.job.id.raw() || wanted->name_space != job.job.name_space.raw())
       return verdict_.fail("invented", format("nobody wanted job {}", job.job.id.raw()));
     check_job(job, *wanted);
   }
   check_slots();
-  const bool calm = report_.fired == 0 && random_faults_ == 0 && report_.reads_failed == 0 &&
-                    report_.crashes == 0;
-  if (calm && journal_.begins() != journal_.requests())
-    verdict_.fail("effects", format("{} requests ran {} times without any fault",
-                                    journal_.requests(), journal_.begins()));
+  check_runs();
+  check_leftovers(dump);
+}
+
+// Without a fault every request runs as often as its tries say, and in the order of its job's priority.
+void World::check_runs() {
+  if (!is_calm()) return;
+  std::uint64_t expected = 0;
+  bool known = !scenario_.poisoned;
+  for (const WantedJob& wanted : scenario_.jobs) {
+    const Expected of_one = expect(scenario_, wanted);
+    expected += of_one.runs;
+    known = known && of_one.runs_known;
+  }
+  if (known && journal_.begins() != expected)
+    verdict_.fail("effects", format("activities ran {} times without any fault, {} would do", journal_.begins(),
+                                    expected));
+  if (!scenario_.by_priority || nodes_.size() > 1) return;
+  // The first one had the slot before the others came.
+  for (std::size_t i = 2; i < journal_.order().size(); ++i) {
+    const WantedJob* before = wanted_of(journal_.order()[i - 1]);
+    const WantedJob* after = wanted_of(journal_.order()[i]);
+    if (before != nullptr && after != nullptr && before->priority < after->priority)
+      verdict_.fail("priority", format("{} began before {}", before->id, after->id));
+  }
+}
+
+// The clock must have nothing left to do for what is gone or over.
+void World::check_leftovers(const store::memory::Dump& dump) {
+  for (const store::memory::DumpedLane& lane : dump.lanes) {
+    const auto due = memory_.read_due(lane.lane, std::nullopt, 1'000'000);
+    for (const store::Due& one : *due) {
+      if (one.kind == store::Due::Kind::key) continue;
+      const auto job = std::find_if(dump.jobs.begin(), dump.jobs.end(),
+                                    [&](const auto& other) { return other.job.run == one.run; });
+      if (job == dump.jobs.end() || core::is_closed(job->job.status))
+        verdict_.fail("leftovers", format("run {} is over, and the clock still has something to do for it",
+                                          one.run.raw()));
+    }
+  }
+  for (const store::memory::DumpedKey& key : dump.keys)
+    if (key.expires_at != Instant() && key.expires_at < memory_.now() - options_.lease * 2)
+      verdict_.fail("leftovers", format("the key of {} outlives its time", key.id.raw()));
 }
 
 void World::check_job(const store::memory::DumpedJob& job, const WantedJob& wanted) {
-  const std::string name = format("job {}/{}", wanted.name_space, wanted.id);
-  const auto graph = scenario_.graphs->find(job.job.graph);
-  const Expected expected = expect(scenario_, wanted);
+  const std::string name = format("job {}/{}{}", wanted.name_space, wanted.id, wanted.tag);
   if (scenario_.poisoned && wanted.graph == "poison") {
     if (job.job.status != core::JobStatus::parked)
       verdict_.fail("poison",
@@ -45,38 +90,64 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
     report_.canonical[name] = "parked";
     return;
   }
-  const auto wanted_status = expected.fails ? core::JobStatus::failed : core::JobStatus::completed;
-  if (job.job.status != wanted_status)
-    return verdict_.fail(
-        "final state", format("{} is {} and should be {} ({})", name, core::name_of(job.job.status),
-                              core::name_of(wanted_status), job.job.reason));
+  const Expected expected = expect(scenario_, wanted);
+  if (job.job.status == core::JobStatus::parked) {
+    if (expected.end != Expected::End::parked || expected.interruptible)
+      verdict_.fail("final state", format("{} is parked: {}", name, job.job.reason));
+    report_.canonical[name] = "parked";
+    return;
+  }
+  check_closed(job, name);
+  if (job.job.status != core::JobStatus::interrupted) return check_ending(job, wanted, name);
+  if (!expected.interruptible) verdict_.fail("final state", format("{} was interrupted: {}", name, job.job.reason));
+  report_.canonical[name] = "interrupted";
+}
+
+// What holds for every closed job, however it ended.
+void World::check_closed(const store::memory::DumpedJob& job, const std::string& name) {
+  if (!core::is_closed(job.job.status))
+    return verdict_.fail("final state", format("{} is {}", name, core::name_of(job.job.status)));
   if (job.job.semaphore != 0)
     verdict_.fail("semaphore", format("{} ended at {}", name, job.job.semaphore));
   if (job.job.completions != 1)
     verdict_.fail("completion", format("{}: {} completions", name, job.job.completions));
-  if (!job.inbox.empty() || !job.work.empty())
-    verdict_.fail("messages", format("{} is closed and has {} messages and {} work items left",
-                                     name, job.inbox.size(), job.work.size()));
+  if (!job.inbox.empty() || !job.work.empty() || !job.timers.empty())
+    verdict_.fail("messages",
+                  format("{} is closed and has {} messages, {} timers and {} work items left", name,
+                         job.inbox.size(), job.timers.size(), job.work.size()));
   std::size_t closers = 0;
   std::size_t finishers = 0;
-  std::string closing_output;
   for (const core::MessageRecord& record : job.records) {
     if (record.ledger.done(ledger::MessageLedger::Step::finish)) ++finishers;
-    if (!record.ledger.job_closed()) continue;
-    ++closers;
-    closing_output = job.activities[record.activity.raw()].output.str();
+    if (record.ledger.job_closed()) ++closers;
   }
-  if (closers != 1 || finishers != 1)
+  const std::size_t wanted = job.activities.empty() ? 0 : 1;  // interrupted before it began
+  if (closers != wanted || finishers != wanted)
     verdict_.fail("completion", format("{}: {} messages closed it, {} ran the completion tasks",
                                        name, closers, finishers));
-  if (expected.fails) {
+}
+
+// A job that ended by itself.
+void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name) {
+  const auto graph = scenario_.graphs->find(job.job.graph);
+  const Expected expected = expect(scenario_, wanted);
+  const bool failed = job.job.status == core::JobStatus::failed;
+  if (expected.end != (failed ? Expected::End::failed : Expected::End::completed))
+    return verdict_.fail("final state", format("{} is {} and should not be ({})", name,
+                                               core::name_of(job.job.status), job.job.reason));
+  if (failed) {
     report_.canonical[name] = "failed";
     return;
   }
+  if (job.job.redrives != expected.redrives)
+    verdict_.fail("tries", format("{} was redriven {} times, {} would do", name, job.job.redrives, expected.redrives));
   const std::string canonical = canonical_of(job, *graph, verdict_);
   if (canonical != expected.canonical)
     verdict_.fail("final state", format("{} ended as\n  {}\nand should be\n  {}", name, canonical,
                                         expected.canonical));
+  std::string closing_output;
+  for (const core::MessageRecord& record : job.records)
+    if (record.ledger.job_closed()) closing_output = job.activities[record.activity.raw()].output.str();
   if (graph->result_of()) {
     const auto named = std::find_if(job.activities.begin(), job.activities.end(),
                                     [&](const auto& a) { return a.node == *graph->result_of(); });
@@ -92,9 +163,9 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
 void World::check_slots() {
   if (scenario_.poisoned) return;
   for (const auto& node : nodes_)
-    if (node->engine != nullptr && node->engine->free_slots() != options_.slots)
+    if (node->engine != nullptr && node->engine->free_slots() != slots())
       verdict_.fail("slots", format("engine {} has {} of {} slots free with nothing to do",
-                                    node->index, node->engine->free_slots(), options_.slots));
+                                    node->index, node->engine->free_slots(), slots()));
 }
 
 }  // namespace pawl::sim

@@ -1,10 +1,12 @@
-// Scenario: graphs, the jobs that clients want, and what the workers of each topic answer. Data
-// only: the world runs it, the model predicts how every job of it must end, whatever fails
+// Scenario: graphs, the jobs that clients want, what the workers of each topic answer, and what is asked of the
+// jobs meanwhile. Data only: the world runs it, the model predicts how every job of it must end, whatever fails
 // meanwhile.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,14 @@
 #include "pawl/graph.h"
 #include "pawl/time.h"
 #include "runtime/graph_catalog.h"
+#include "store/operation.h"
 
 namespace pawl::sim {
 
-// What a worker does with a request. It depends on the topic only, so a second run says the same.
+inline constexpr std::uint32_t for_ever = std::numeric_limits<std::uint32_t>::max();
+
+// What a worker does with a request. It depends on the topic and on the number of the try, and on nothing else, so
+// that a second run of the same try says the same.
 struct Behaviour {
   std::uint32_t pendings = 0;  // replies before the last one
   core::ReplyStatus status = core::ReplyStatus::success;
@@ -25,13 +31,58 @@ struct Behaviour {
   bool answers_late = false;  // and once more when everybody has forgotten it
   bool kills_engine = false;  // the poison that the limits on re-entry are for
   bool remote = false;        // claimed from the queue by a worker outside the engines
+
+  std::uint32_t fails_first = 0;  // so many tries fail before one answers as above
+  core::ReplyStatus failure = core::ReplyStatus::error;
+  std::int32_t failure_code = 503;
+  std::uint32_t silent_tries = 0;  // so many tries are never answered
+  std::uint32_t silent_runs = 0;   // so many hand-outs are never answered, tries or not
+  bool unserved = false;           // nobody serves the topic
+  std::uint32_t heartbeats = 0;    // before a run answers or falls silent
+  bool later = false;              // the run ends without an answer; it comes by token, through the store
+  std::uint32_t forgotten = 0;     // of these, so many hand-outs are never answered
+  Duration takes{0};               // how long a run takes; 0: drawn
+
+  // What is found out about a lost run, by the probe or, if that cannot tell, by a person.
+  enum class Finding : std::uint8_t { done, failed, retry };
+  Finding finding = Finding::done;
+  bool probe_can_tell = true;
 };
+
+// Whether this try fails, and whether this run is never answered.
+bool fails(const Behaviour& behaviour, std::uint32_t failures);
+bool is_silent(const Behaviour& behaviour, std::uint32_t failures, std::uint32_t runs);
 
 struct WantedJob {
   std::string name_space = "default";
   std::string id;
   std::string graph;
   std::uint32_t submits = 1;  // more: duplicates from other clients
+  Duration at{0};
+  std::string tag{};  // tells several jobs of one id apart
+  store::Reuse reuse = store::Reuse::never;
+  Duration delay{0};
+  Duration end_within{0};
+  std::optional<Duration> keep{};
+  std::int32_t priority = 0;
+};
+
+// What somebody asks of a job or a topic. Interrupt, pause, pause_topic and remove are asked once, at a time; the
+// others are asked from that time on, whenever they have something to act upon: a person who sees the job stand.
+struct Ask {
+  enum class Kind : std::uint8_t {
+    interrupt,
+    pause,
+    resume,
+    redrive,
+    settle,
+    pause_topic,
+    resume_topic,
+    remove,
+  };
+  Kind kind = Kind::interrupt;
+  std::string of;  // a job's id, or a topic
+  std::string name_space = "default";
   Duration at{0};
 };
 
@@ -40,8 +91,11 @@ struct Scenario {
   runtime::GraphCatalog* graphs = nullptr;      // never null; outlives the scenario
   std::map<std::string, Behaviour> behaviours;  // by topic; a topic not named here succeeds
   std::vector<WantedJob> jobs;
-  bool small = false;     // cheap enough for every pair of faults
-  bool poisoned = false;  // one job of it must end parked
+  std::vector<Ask> asks;
+  bool small = false;          // cheap enough for every pair of faults
+  bool poisoned = false;       // one job of it must end parked
+  bool by_priority = false;    // one slot, and without a fault runs begin in the order of their jobs' priorities
+  Duration keep_keys = std::chrono::seconds(40);  // longer than any client asks again
 
   const Behaviour& behaviour(const std::string& topic) const;
 };
@@ -50,6 +104,8 @@ struct Scenario {
 // the same.
 Payload reply_data(const std::string& topic, std::string_view input, const Behaviour& behaviour,
                    std::optional<std::uint32_t> pending);
+// What a failed try says, and what is found out about a lost run that failed.
+Payload failure_data(const std::string& topic, std::string_view input);
 
 // The scenarios of the boundary tests, built once. Their order is part of the printed commands.
 const std::vector<Scenario>& all_scenarios();

@@ -2,7 +2,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
-#include "sim/scenario.h"
+#include "sim/scenario_builder.h"
 #include "sim/trace.h"
 
 namespace pawl::sim {
@@ -10,30 +10,6 @@ namespace pawl::sim {
 namespace {
 
 using core::ReplyStatus;
-
-// The graphs of all scenarios; a topic is "graph.activity", so behaviours are set per node.
-class Builder {
- public:
-  explicit Builder(std::string graph) : graph_(graph), builder_(graph) { builder_.trigger("t"); }
-  Builder& worker(const std::string& name, const std::string& after,
-                  Condition when = Condition::always()) {
-    builder_.worker(name, graph_ + "." + name).after(after, std::move(when));
-    return *this;
-  }
-  Builder& result_of(const std::string& name) {
-    builder_.result_of(name);
-    return *this;
-  }
-  void deploy(runtime::GraphCatalog& catalog) {
-    auto graph = builder_.build();
-    invariant(graph.ok(), "a scenario's graph is valid");
-    invariant(catalog.add(std::move(*graph)).ok(), "a scenario's graph is new");
-  }
-
- private:
-  std::string graph_;
-  GraphBuilder builder_;
-};
 
 void deploy_all(runtime::GraphCatalog& catalog) {
   Builder("only").deploy(catalog);
@@ -63,6 +39,7 @@ void deploy_all(runtime::GraphCatalog& catalog) {
   deep.deploy(catalog);
   Builder("remote").worker("a", "t").worker("b", "a").deploy(catalog);
   Builder("poison").worker("a", "t").deploy(catalog);
+  deploy_life(catalog);
 }
 
 std::map<std::string, Behaviour> all_behaviours() {
@@ -77,27 +54,21 @@ std::map<std::string, Behaviour> all_behaviours() {
   all["remote.a"] = {.pendings = 1, .remote = true};
   all["remote.b"] = {.answers_twice = true, .remote = true};
   all["poison.a"] = {.kills_engine = true};
+  add_life_behaviours(all);
   return all;
-}
-
-WantedJob job(std::string id, std::string graph, std::uint32_t submits = 1,
-              std::string name_space = "default") {
-  return {.name_space = std::move(name_space),
-          .id = std::move(id),
-          .graph = std::move(graph),
-          .submits = submits};
 }
 
 std::vector<Scenario> build_all() {
   // Lives as long as the program: engines of every scenario hold references to it.
   static runtime::GraphCatalog catalog;
   deploy_all(catalog);
+  Scenario base;
+  base.graphs = &catalog;
+  base.behaviours = all_behaviours();
   std::vector<Scenario> all;
   const auto add = [&](std::string name, std::vector<WantedJob> jobs, bool small = false) {
-    Scenario scenario;
+    Scenario scenario = base;
     scenario.name = std::move(name);
-    scenario.graphs = &catalog;
-    scenario.behaviours = all_behaviours();
     scenario.jobs = std::move(jobs);
     scenario.small = small;
     all.push_back(std::move(scenario));
@@ -119,6 +90,7 @@ std::vector<Scenario> build_all() {
                 job("d", "pending"), job("e", "twice"), job("f", "remote"), job("g", "only")});
   add("poison", {job("good", "chain"), job("bad", "poison")});
   all.back().poisoned = true;
+  add_life_scenarios(base, all);
   return all;
 }
 
@@ -136,6 +108,18 @@ Payload reply_data(const std::string& topic, std::string_view input, const Behav
                             hash_of(input) ^ hash_of(topic));
   text.append(behaviour.padding, ' ');
   return Payload(std::move(text));
+}
+
+Payload failure_data(const std::string& topic, std::string_view input) {
+  return Payload(format("\"{} failed:{:016x}\"", topic, hash_of(input) ^ hash_of(topic)));
+}
+
+bool fails(const Behaviour& behaviour, std::uint32_t failures) {
+  return core::is_error(behaviour.status) || failures < behaviour.fails_first;
+}
+
+bool is_silent(const Behaviour& behaviour, std::uint32_t failures, std::uint32_t runs) {
+  return failures < behaviour.silent_tries || runs <= behaviour.silent_runs;
 }
 
 const std::vector<Scenario>& all_scenarios() {

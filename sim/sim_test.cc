@@ -81,8 +81,8 @@ TEST(EngineClockTest, a_wake_on_a_drifting_clock_is_never_too_early) {
 
 TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_does_not) {
   const Scenario& any = all_scenarios().front();
-  EXPECT_TRUE(expect(any, {.id = "x", .graph = "uncaught"}).fails);
-  EXPECT_FALSE(expect(any, {.id = "x", .graph = "caught"}).fails);
+  EXPECT_EQ(expect(any, {.id = "x", .graph = "uncaught"}).end, Expected::End::failed);
+  EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).end, Expected::End::completed);
   EXPECT_NE(expect(any, {.id = "x", .graph = "caught"}).canonical.find("refund"),
             std::string::npos);
   EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).canonical.find("ok("), std::string::npos);

@@ -49,6 +49,8 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   figures_.rows_max = std::max<std::uint64_t>(figures_.rows_max, bundle.writes.size() + 1);
 
   const auto& head = std::get<core::JobHead>(bundle.head);
+  check_control(job, bundle);
+  hear_timeouts(job, bundle);
   if (closed(job.status) && head.status != job.status)
     fail(job, "marks", "a closed job changed its status");
   job.status = head.status;
@@ -59,22 +61,30 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
     fail(job, "completion",
          format("completion tasks went from {} to {}", job.completions, head.completions));
   job.completions = head.completions;
+  job.redrives = head.redrives;
+  job.remove_at = head.remove_at;
   count(job);
   for (const core::Write& one : bundle.writes)
     std::visit([&](const auto& w) { write(job, bundle, w); }, one);
+  for (const core::Write& one : bundle.writes)  // whoever still holds what is answered is late
+    if (const auto* w = std::get_if<core::PutActivity>(&one); w != nullptr && work_done(w->after.ledger.encode()))
+      job.work.erase(w->after.seq.raw());
   // Last, since a message may be consumed by the bundle whose other writes serve it.
   for (const core::Write& one : bundle.writes)
     if (const auto* w = std::get_if<core::Consume>(&one)) consume(job, w->guid);
   check_obligations(job);
   check_carriers(job);
+  check_held(job);
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActivity& put) {
   const std::uint32_t seq = put.after.seq.raw();
   const std::uint64_t after = put.after.ledger.encode();
-  const bool is_new = !job.activities.contains(seq);
   ShadowActivity& activity = job.activities[seq];
-  if (is_new) {
+  if (activity.at.empty()) {  // its work may have been put before it
+    if (seq == 0)
+      for (const auto& [guid, message] : job.inbox)
+        if (std::holds_alternative<core::Start>(message.message.body)) check_due(job, message);
     activity.node = put.after.node;
     activity.at = std::string(put.after.at.text());
     for (const auto& [other_seq, other] : job.activities)
@@ -91,7 +101,8 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActiv
     const Journal::Request* request = trigger ? nullptr : journal_.find(activity.request);
     const bool real = trigger
                           ? put.after.output.view() == job.input
-                          : request != nullptr && request->outputs.contains(put.after.output.str());
+                          : activity.findings.contains(put.after.output.str()) ||
+                                (request != nullptr && request->outputs.contains(put.after.output.str()));
     if (!real)
       fail(job, "invented", format("activity {} ended with an output that no run produced", seq));
   }
@@ -103,7 +114,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
   const auto known = job.records.find(put.after.guid);
   const core::Guid start = core::Guid::of_run(job.run).derive(core::Guid::Purpose::start, 0);
   if (known == job.records.end()) {
-    if (put.after.guid != start && !journal_.produced(put.after.guid))
+    if (put.after.guid != start && !journal_.produced(put.after.guid) && !job.heard.contains(put.after.guid))
       fail(job, "invented", "a message was entered that nobody sent");
     for (const auto& [guid, other] : job.records)
       if (other.activity == put.after.activity.raw() && low8(other.ledger) == low8(after))
@@ -127,7 +138,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessa
   const bool transition = std::holds_alternative<core::Transition>(put.message.body);
   if (transition && !job.sent.insert(put.message.guid).second)
     fail(job, "messages", "a transition was sent twice");
-  job.inbox.emplace(put.message.guid, put.message);
+  put_message(job, put.message, put.due);
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork& put) {
@@ -136,13 +147,18 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork&
   const bool known = job.work.contains(seq) || activity.request != core::Guid{};
   if (known) fail(job, "messages", format("work of activity {} was enqueued twice", seq));
   activity.request = put.item.request;
-  job.work[seq] = {put.item.token.raw(), put.item.epoch != core::Epoch(0), put.item.lease_until};
-  if (put.item.token != core::WorkToken(0)) handed_out_.insert({put.item.request, put.item.token});
+  job.work[seq] = put.item;
+  if (put.item.token == core::WorkToken(0)) return;
+  handed_out_.insert({put.item.request, put.item.token});
+  core::WorkItem before = put.item;
+  before.token = core::WorkToken(0);
+  before.runs = 0;
+  check_hand_out(job, before, put.item);
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork& drop) {
   const auto work = job.work.find(drop.activity.raw());
-  if (work == job.work.end() || work->second.token != drop.token.raw())
+  if (work == job.work.end() || work->second.token != drop.token)
     return fail(job, "token",
                 format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
   job.work.erase(work);
@@ -163,17 +179,37 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
     });
   const auto record = job.records.find(message.guid);
   if (record != job.records.end()) return spawned(record->second.ledger);
-  const auto* response = std::get_if<core::Response>(&message.body);
-  if (response == nullptr) return false;  // the start message is never refused
-  const auto activity = job.activities.find(response->activity.raw());
-  return activity != job.activities.end() && work_done(activity->second.ledger);  // late
+  if (std::holds_alternative<core::Pause>(message.body) || std::holds_alternative<core::Proceed>(message.body) ||
+      std::holds_alternative<core::Redrive>(message.body))
+    return true;  // check_control saw to it
+  const auto done = [&](core::ActivitySeq seq) {  // then it came late
+    const auto activity = job.activities.find(seq.raw());
+    return activity != job.activities.end() && work_done(activity->second.ledger);
+  };
+  const auto item = [&](core::ActivitySeq seq) {
+    const auto work = job.work.find(seq.raw());
+    return work == job.work.end() ? nullptr : &work->second;
+  };
+  if (const auto* response = std::get_if<core::Response>(&message.body)) {
+    const bool failed = response->status == core::ReplyStatus::error || response->status == core::ReplyStatus::fatal;
+    const core::WorkItem* work = item(response->activity);
+    const bool decided = failed && work != nullptr && work->token != response->token;  // it is tried again
+    return decided || done(response->activity);
+  }
+  if (const auto* no_answer = std::get_if<core::NoAnswer>(&message.body)) return done(no_answer->activity);
+  if (const auto* verdict = std::get_if<core::Verdict>(&message.body)) {
+    const core::WorkItem* work = item(verdict->activity);
+    return done(verdict->activity) || (work != nullptr && !work->life.unknown);
+  }
+  return false;  // a start is never refused, an interrupt closes the job
 }
 
 void WatchStore::consume(ShadowJob& job, const core::Guid& guid) {
   const auto message = job.inbox.find(guid);
   if (message == job.inbox.end()) return;  // swept, or consumed by somebody faster
-  if (!served(job, message->second))
+  if (!served(job, message->second.message))
     fail(job, "messages", "a message was consumed before it was served");
+  if (!closed(job.status)) check_due(job, message->second);
   const auto record = job.records.find(guid);
   const bool closer = record != job.records.end() && position(record->second.ledger, 4) == 1;
   if (closer && position(record->second.ledger, 7) == 0)
@@ -188,7 +224,7 @@ void WatchStore::check_obligations(const ShadowJob& job) {
   for (const auto& [seq, activity] : job.activities)
     if (!spawned(activity.ledger)) ++open;
   for (const auto& [guid, message] : job.inbox) {
-    const auto* transition = std::get_if<core::Transition>(&message.body);
+    const auto* transition = std::get_if<core::Transition>(&message.message.body);
     if (transition == nullptr) continue;
     const bool entered =
         std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
@@ -216,14 +252,19 @@ void WatchStore::check_carriers(const ShadowJob& job) {
   for (const auto& [seq, activity] : job.activities) {
     if (spawned(activity.ledger)) continue;
     bool carried = leg1_complete(activity.ledger) && job.work.contains(seq);
-    for (const auto& [guid, message] : job.inbox) {
-      if (const auto* transition = std::get_if<core::Transition>(&message.body))
+    for (const auto& [guid, shadow] : job.inbox) {
+      const core::Body& body = shadow.message.body;
+      if (const auto* transition = std::get_if<core::Transition>(&body))
         carried =
             carried || (transition->node == activity.node && transition->at.text() == activity.at);
-      else if (const auto* response = std::get_if<core::Response>(&message.body))
+      else if (const auto* response = std::get_if<core::Response>(&body))
         carried = carried || (response->activity.raw() == seq &&
                               response->status != core::ReplyStatus::pending);
-      else
+      else if (const auto* no_answer = std::get_if<core::NoAnswer>(&body))
+        carried = carried || no_answer->activity.raw() == seq;
+      else if (const auto* verdict = std::get_if<core::Verdict>(&body))
+        carried = carried || verdict->activity.raw() == seq;
+      else if (std::holds_alternative<core::Start>(body))
         carried = carried || seq == 0;
     }
     if (!carried)

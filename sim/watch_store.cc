@@ -1,8 +1,11 @@
-// Everything but bundles: identity, leases, the work queue. watch_bundle.cc has the bundles.
+// Jobs as a whole and lanes. watch_work.cc has the work queue, watch_bundle.cc and watch_life.cc the bundles.
 #include "sim/watch_store.h"
+
+#include <cstdio>
 
 #include "base/format.h"
 #include "core/codec.h"
+#include "sim/describe.h"
 
 namespace pawl::sim {
 
@@ -17,6 +20,9 @@ Result<std::vector<store::Outcome>> WatchStore::commit(std::span<const store::Op
     trace_.add(group[i].index() * 16 + static_cast<std::uint64_t>(outcome.kind));
     if (const auto* bundle = std::get_if<core::Bundle>(&group[i]))
       trace_.add(core::encode(*bundle));
+    if (prints_)
+      std::printf("%12lld  %s\n", static_cast<long long>(inner_.now().micros() % 10'000'000'000),
+                  describe(group[i], outcome).c_str());
     std::visit([&](const auto& operation) { note(operation, outcome); }, group[i]);
   }
   return result;
@@ -26,20 +32,53 @@ WatchStore::ShadowJob* WatchStore::find(RunId run) {
   const auto found = jobs_.find(run);
   return found == jobs_.end() ? nullptr : &found->second;
 }
+const WatchStore::ShadowJob* WatchStore::find(RunId run) const {
+  const auto found = jobs_.find(run);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+std::optional<RunId> WatchStore::run_of(const std::string& name_space, const std::string& id) const {
+  const auto found = keys_.find({name_space, id});
+  return found == keys_.end() ? std::nullopt : std::optional(found->second.run);
+}
+
+std::optional<core::JobStatus> WatchStore::status_of(RunId run) const {
+  const ShadowJob* job = find(run);
+  return job == nullptr ? std::nullopt : std::optional(job->status);
+}
+
+std::vector<core::WorkItem> WatchStore::unknown_work(RunId run) const {
+  std::vector<core::WorkItem> items;
+  if (const ShadowJob* job = find(run))
+    for (const auto& [seq, item] : job->work)
+      if (item.life.unknown) items.push_back(item);
+  return items;
+}
+
+std::string WatchStore::input_of(RunId run) const {
+  if (const ShadowJob* job = find(run)) return job->input;
+  const auto removed = removed_.find(run);
+  return removed == removed_.end() ? "" : removed->second;
+}
 
 void WatchStore::fail(const ShadowJob& job, const char* oracle, const std::string& what) {
   verdict_.fail(oracle, format("job {}/{} at rev {}: {}", job.name_space, job.id, job.rev, what));
 }
 
 void WatchStore::count(ShadowJob& job) {
+  const auto track = [](bool is, bool& was, std::size_t& total) {
+    if (is && !was) ++total;
+    if (!is && was) --total;
+    was = is;
+  };
   const bool parked = job.status == core::JobStatus::parked;
-  const bool open = !parked && job.completions == 0;
-  if (open && !job.counted_open) ++open_;
-  if (!open && job.counted_open) --open_;
-  if (parked && !job.counted_parked) ++parked_;
-  if (!parked && job.counted_parked) --parked_;
-  job.counted_open = open;
-  job.counted_parked = parked;
+  track(!parked && job.completions == 0, job.counted_open, open_);
+  track(parked, job.counted_parked, parked_);
+  track(job.completions != 0 && job.remove_at != Instant(), job.counted_removal, to_remove_);
+}
+
+void WatchStore::put_message(ShadowJob& job, const core::Message& message, Instant due) {
+  job.inbox.emplace(message.guid, ShadowMessage{message, due});
 }
 
 void WatchStore::check_owner(core::LaneId lane, core::Epoch epoch, const char* what) {
@@ -50,86 +89,111 @@ void WatchStore::check_owner(core::LaneId lane, core::Epoch epoch, const char* w
 }
 
 void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome) {
+  using store::Reuse;
   const auto key = std::make_pair(submit.name_space.raw(), submit.id.raw());
   const auto known = keys_.find(key);
+  ShadowJob* old = known == keys_.end() ? nullptr : find(known->second.run);
+  const bool open = old != nullptr && !core::is_closed(old->status);
+  const bool expired = known != keys_.end() && known->second.expires_at != Instant() &&
+                       known->second.expires_at <= inner_.now();
+  const bool taken = known != keys_.end() && ((submit.reuse == Reuse::never && !expired) ||
+                                              (submit.reuse == Reuse::after_close && open));
   if (outcome.kind == OutcomeKind::exists) {
-    if (known == keys_.end() || known->second != outcome.run)
+    if (!taken || known->second.run != outcome.run)
       verdict_.fail("identity", format("{}/{} is said to be run {}, which is another job",
                                        key.first, key.second, outcome.run.raw()));
     return;
   }
   if (outcome.kind != OutcomeKind::committed) return;
-  if (known != keys_.end() || jobs_.contains(outcome.run))
+  if (taken || jobs_.contains(outcome.run) || removed_.contains(outcome.run))
     return verdict_.fail("identity", format("{}/{} was accepted twice", key.first, key.second));
-  keys_.emplace(key, outcome.run);
+  if (outcome.replaced != (open ? old->run : RunId(0)))
+    return verdict_.fail("identity", format("{}/{} replaced run {}", key.first, key.second,
+                                            outcome.replaced.raw()));
+  if (open) {
+    const core::Message replaced = store::replaced_message(outcome.run);
+    old->heard.insert(replaced.guid);
+    put_message(*old, replaced);
+    const auto stored = inner_.read_message(old->run, replaced.guid);
+    if (!stored || !*stored) fail(*old, "identity", "its id was taken, and nobody told it");
+  }
+  if (known != keys_.end() && known->second.expires_at != Instant()) --keys_expiring_;
+  keys_[key] = {outcome.run, Instant()};
   ShadowJob& job = jobs_[outcome.run];
   job.run = outcome.run;
   job.name_space = key.first;
   job.id = key.second;
   job.input = submit.input.str();
-  const core::Message start = core::start_message(outcome.run, submit.input);
-  job.inbox.emplace(start.guid, start);
+  job.graph = submit.graph;
+  job.keep = submit.keep;
+  put_message(job, core::start_message(outcome.run, submit.input), submit.start_at);
+  if (submit.deadline != Instant()) {
+    put_message(job, core::deadline_message(outcome.run), submit.deadline);
+    job.heard.insert(core::deadline_guid(outcome.run));
+  }
   count(job);
 }
 
-void WatchStore::note(const store::Respond& respond, const store::Outcome& outcome) {
+void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
-  ShadowJob* job = find(respond.run);
-  if (job == nullptr) return verdict_.fail("invented", "an answer for a job that does not exist");
-  const auto work = job->work.find(respond.activity.raw());
-  if (work == job->work.end() || work->second.token != respond.token.raw())
-    return fail(*job, "token", "an answer was taken from a worker that does not hold the item");
-  if (std::get<core::Response>(respond.message.body).status != core::ReplyStatus::pending)
-    job->work.erase(work);
-  if (job->status == core::JobStatus::running || job->status == core::JobStatus::parked)
-    job->inbox.emplace(respond.message.guid, respond.message);
+  ShadowJob* job = find(std::get<RunId>(deliver.envelope.to));
+  if (job == nullptr || core::is_closed(job->status)) return;
+  const core::Message& message = deliver.envelope.message;
+  job->heard.insert(message.guid);
+  put_message(*job, message);
+  if (const auto* verdict = std::get_if<core::Verdict>(&message.body))
+    job->activities[verdict->activity.raw()].findings.insert(verdict->data.str());
 }
 
-void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outcome) {
-  for (const core::WorkItem& item : outcome.items) {
-    ShadowJob* job = find(item.run);
-    if (job == nullptr || !job->work.contains(item.activity.raw()))
-      return verdict_.fail("invented",
-                           format("worker {} was given an item that does not exist", claim.worker));
-    ShadowWork& work = job->work[item.activity.raw()];
-    const bool leased = work.token != 0 && (work.local || work.lease_until > inner_.now());
-    if (leased) fail(*job, "token", "an item was taken from a worker whose lease runs");
-    if (work.token == item.token.raw()) fail(*job, "token", "two workers hold the same token");
-    work = {item.token.raw(), false, item.lease_until};
-    handed_out_.insert({item.request, item.token});
+void WatchStore::note(const store::RemoveJob& remove, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  ShadowJob* job = find(remove.run);
+  if (job == nullptr) return verdict_.fail("removal", "a job that is not there was removed");
+  if (!core::is_closed(job->status) || job->completions != 1)
+    fail(*job, "removal", "it was removed before its end");
+  if (job->remove_at != Instant() && !is_over(job->remove_at))
+    fail(*job, "timer", "it was removed before its time");
+  const auto left = inner_.read_job(remove.run);
+  if (!left || *left) fail(*job, "removal", "it was removed and can still be read");
+  const auto due = inner_.read_due(core::lane_of(remove.run), std::nullopt, 1'000'000);
+  for (const store::Due& one : *due)
+    if (one.run == remove.run && one.kind != store::Due::Kind::key)
+      fail(*job, "removal", "it was removed, and the clock still has something to do for it");
+  const auto key = keys_.find({job->name_space, job->id});
+  if (key != keys_.end() && key->second.run == remove.run) {
+    if (remove.key_until == Instant()) {
+      keys_.erase(key);
+    } else {
+      key->second.expires_at = remove.key_until;
+      ++keys_expiring_;
+    }
+  }
+  if (job->counted_removal) --to_remove_;
+  removed_.emplace(remove.run, job->input);
+  jobs_.erase(remove.run);
+}
+
+void WatchStore::note(const store::DropKeys& drop, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  if (!is_over(drop.up_to)) verdict_.fail("timer", "start keys were dropped before their time");
+  for (auto key = keys_.begin(); key != keys_.end();) {
+    const bool dropped = key->second.expires_at != Instant() && key->second.expires_at <= drop.up_to;
+    if (!dropped) {
+      ++key;
+      continue;
+    }
+    const auto left = inner_.find_run(Namespace(key->first.first), JobId(key->first.second));
+    if (!left || *left)
+      verdict_.fail("removal", format("the key of {}/{} outlives its time", key->first.first, key->first.second));
+    --keys_expiring_;
+    key = keys_.erase(key);
   }
 }
 
-void WatchStore::note(const store::ClaimItem& claim, const store::Outcome& outcome) {
+void WatchStore::note(const store::PauseTopic& pause, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
-  check_owner(core::lane_of(claim.run), claim.epoch, "an item was claimed");
-  ShadowJob* job = find(claim.run);
-  if (job == nullptr || outcome.items.size() != 1 || !job->work.contains(claim.activity.raw()))
-    return verdict_.fail("invented", "an item that does not exist was claimed");
-  ShadowWork& work = job->work[claim.activity.raw()];
-  const core::WorkItem& item = outcome.items.front();
-  if (work.token != claim.before.raw())
-    fail(*job, "token", "an item changed hands under another token");
-  if (work.token == item.token.raw())
-    fail(*job, "token", "two runs of an item have the same token");
-  work = {item.token.raw(), true, Instant()};
-  handed_out_.insert({item.request, item.token});
-}
-
-void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& outcome) {
-  if (outcome.kind != OutcomeKind::committed) return;
-  ShadowJob* job = find(extend.run);
-  if (job == nullptr || job->work[extend.activity.raw()].token != extend.token.raw())
-    return verdict_.fail("token", "an item's lease was extended by somebody else");
-  job->work[extend.activity.raw()].lease_until = inner_.now() + extend.lease;
-}
-
-void WatchStore::note(const store::ReleaseWork& release, const store::Outcome& outcome) {
-  if (outcome.kind != OutcomeKind::committed) return;
-  ShadowJob* job = find(release.run);
-  if (job == nullptr || job->work[release.activity.raw()].token != release.token.raw())
-    return verdict_.fail("token", "an item was given back by somebody else");
-  job->work[release.activity.raw()] = ShadowWork{};
+  if (pause.paused) paused_.insert(pause.topic.raw());
+  else paused_.erase(pause.topic.raw());
 }
 
 void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& outcome) {

@@ -1,15 +1,24 @@
 // WatchStore: stands between everybody and the real store and checks every operation that was
 // applied against a shadow of its own. What it demands at each commit:
 //
-//   lease       a lane changes hands only after its lease; an epoch rises by one; only its holder
-//   commits rev         each bundle raises its job's rev by one: nothing is applied twice marks a
-//   digit that is set stays set, counters never fall, an ordinal never changes completion  the
-//   completion tasks run at most once, in a closed job semaphore   equals the obligations that are
-//   really open; 0 once closed carrier     whatever is open in a running job has a message or a
-//   work item that will move it on messages    nothing is consumed that was never sent, nothing is
-//   sent twice, nothing is dropped unserved invented    every answer on a ledger was produced by a
-//   worker, with these very bytes token       only the worker that holds the item answers it
-//   identity    an id names one job of one tenant
+//   lease         a lane changes hands only after its lease; an epoch rises by one; only its holder commits
+//   rev           each bundle raises its job's rev by one: nothing is applied twice
+//   marks         a digit that is set stays set, counters never fall, an ordinal never changes
+//   completion    the completion tasks run at most once, in a closed job
+//   semaphore     equals the obligations that are really open; 0 once closed
+//   carrier       whatever is open in a running job has a message or a work item that will move it on
+//   messages      nothing is consumed that was never sent, nothing is sent twice, nothing is dropped unserved
+//   invented      every answer on a ledger was produced by a worker, a person or a timeout, with these very bytes
+//   token         only the worker that holds the item answers it, gives it back or loses it
+//   identity      an id names one job of one tenant, and passes on only as its reuse allows
+//   control       what is asked of a job is what becomes of it
+//   tries         a try is counted when it failed, once, and only then
+//   at most once  a run that may act at most once is not handed out again unless somebody allowed it
+//   held, topic   nothing of a stopped job or a paused topic is handed out
+//   timer         nothing happens before its time
+//   progress      the next run reads what the last one said
+//   priority      what is claimed from the queue goes first
+//   removal       a removed job leaves its key and nothing else, and the key goes with its time
 #pragma once
 
 #include <cstdint>
@@ -18,7 +27,9 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "runtime/graph_catalog.h"
 #include "sim/journal.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
@@ -34,17 +45,38 @@ struct WatchFigures {
 
 class WatchStore final : public store::Store {
  public:
-  // The references must outlive this store.
-  WatchStore(store::Store& inner, const Journal& journal, Verdict& verdict, TraceHash& trace)
-      : inner_(inner), journal_(journal), verdict_(verdict), trace_(trace) {}
+  // The references must outlive this store. `clock_error`: how far ahead of the store's clock an engine's may be.
+  WatchStore(store::Store& inner, const Journal& journal, Verdict& verdict, TraceHash& trace,
+             const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0})
+      : inner_(inner),
+        journal_(journal),
+        verdict_(verdict),
+        trace_(trace),
+        graphs_(graphs),
+        clock_error_(clock_error) {}
 
   std::size_t open_jobs() const { return open_; }  // not parked, completion tasks not done
   std::size_t parked_jobs() const { return parked_; }
+  std::size_t to_remove() const { return to_remove_ + keys_expiring_; }  // jobs and keys whose time will come
   const WatchFigures& figures() const { return figures_; }
   // Whether a commit gave this run of a request to somebody: before that no worker may see it.
   bool handed_out(const core::WorkItem& item) const {
     return handed_out_.contains({item.request, item.token});
   }
+  // How often a request that may act at most once was allowed to begin.
+  std::uint32_t begins_allowed(const core::Guid& request) const {
+    const auto found = allowed_again_.find(request);
+    return 1 + (found == allowed_again_.end() ? 0 : found->second);
+  }
+  // Prints every operation as it is applied.
+  void print_operations() { prints_ = true; }
+  // What people see of a job.
+  std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
+  std::optional<core::JobStatus> status_of(RunId run) const;
+  std::vector<core::WorkItem> unknown_work(RunId run) const;
+  bool is_paused(const std::string& topic) const { return paused_.contains(topic); }
+  bool was_removed(RunId run) const { return removed_.contains(run); }
+  std::string input_of(RunId run) const;
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override;
   core::Guid id() const override { return inner_.id(); }
@@ -78,6 +110,14 @@ class WatchStore final : public store::Store {
                                                     std::size_t rows_max) override {
     return inner_.read_outbox(lane, rows_max);
   }
+  Result<std::vector<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
+                                           std::size_t rows_max) override {
+    return inner_.read_due(lane, after, rows_max);
+  }
+  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override {
+    return inner_.read_message(run, guid);
+  }
+  Result<std::vector<Topic>> read_paused_topics() override { return inner_.read_paused_topics(); }
   Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
     return inner_.list_jobs(query);
   }
@@ -92,37 +132,48 @@ class WatchStore final : public store::Store {
     std::uint32_t node = 0;
     std::string at;
     std::uint64_t ledger = 0;
-    core::Guid request;  // of its work, once enqueued
+    core::Guid request;              // of its work, once enqueued
+    std::set<std::string> findings;  // outputs that no run produced: a person's word, a timeout's
   };
   struct ShadowRecord {
     std::uint32_t activity = 0;
     std::uint64_t ledger = 0;
   };
-  struct ShadowWork {
-    std::uint64_t token = 0;
-    bool local = false;  // claimed by a lane's owner
-    Instant lease_until;
+  struct ShadowMessage {
+    core::Message message;
+    Instant due;  // of a timer
   };
   struct ShadowJob {
     RunId run{0};
     std::string name_space;
     std::string id;
     std::string input;
+    core::GraphRef graph{GraphName(""), 0, 0};
+    std::optional<Duration> keep;
+    Instant remove_at;
     std::uint64_t rev = 0;
     core::JobStatus status = core::JobStatus::running;
     std::int64_t semaphore = 1;
     std::uint32_t completions = 0;
+    std::uint32_t redrives = 0;
     std::map<std::uint32_t, ShadowActivity> activities;
     std::map<core::Guid, ShadowRecord> records;
-    std::map<core::Guid, core::Message> inbox;
-    std::set<core::Guid> sent;  // transitions, ever
-    std::map<std::uint32_t, ShadowWork> work;
+    std::map<core::Guid, ShadowMessage> inbox;  // and timers
+    std::set<core::Guid> sent;                  // transitions, ever
+    std::set<core::Guid> heard;                 // what was asked of it and what timed out, ever
+    std::map<std::uint32_t, core::WorkItem> work;
     bool counted_open = false;
     bool counted_parked = false;
+    bool counted_removal = false;
+  };
+  struct ShadowKey {
+    RunId run{0};
+    Instant expires_at;  // 0: as long as its job
   };
 
   void note(const core::Bundle& bundle, const store::Outcome& outcome);
   void note(const store::Submit& submit, const store::Outcome& outcome);
+  void note(const store::Deliver& deliver, const store::Outcome& outcome);
   void note(const store::Respond& respond, const store::Outcome& outcome);
   void note(const store::ClaimWork& claim, const store::Outcome& outcome);
   void note(const store::ClaimItem& claim, const store::Outcome& outcome);
@@ -131,7 +182,9 @@ class WatchStore final : public store::Store {
   void note(const store::AcquireLane& acquire, const store::Outcome& outcome);
   void note(const store::RenewLane& renew, const store::Outcome& outcome);
   void note(const store::ReleaseLane& release, const store::Outcome& outcome);
-  void note(const store::Deliver&, const store::Outcome&) {}
+  void note(const store::RemoveJob& remove, const store::Outcome& outcome);
+  void note(const store::DropKeys& drop, const store::Outcome& outcome);
+  void note(const store::PauseTopic& pause, const store::Outcome& outcome);
   void note(const store::DropOutbox&, const store::Outcome&) {}
   void note(const store::OpenPool&, const store::Outcome&) {}
   // Duplex jobs have a simulator and oracles of their own: duplex_world.h.
@@ -151,22 +204,49 @@ class WatchStore final : public store::Store {
   void consume(ShadowJob& job, const core::Guid& guid);
   void check_obligations(const ShadowJob& job);
   void check_carriers(const ShadowJob& job);
-  void check_owner(core::LaneId lane, core::Epoch epoch, const char* what);
   bool served(const ShadowJob& job, const core::Message& message) const;
+
+  // watch_life.cc
+  void write(ShadowJob& job, const core::Bundle& bundle, const core::ChangeWork& change);
+  void write(ShadowJob& job, const core::Bundle& bundle, const core::HoldWork& hold);
+  void write(ShadowJob& job, const core::Bundle& bundle, const core::CountRedelivery& count);
+  void hear_timeouts(ShadowJob& job, const core::Bundle& bundle);
+  void check_control(const ShadowJob& job, const core::Bundle& bundle);
+  void check_held(const ShadowJob& job);
+  void check_hand_out(const ShadowJob& job, const core::WorkItem& before, const core::WorkItem& after);
+  void check_due(const ShadowJob& job, const ShadowMessage& message);
+  bool is_over(Instant at) const { return at != Instant() && at <= inner_.now() + clock_error_; }
+  bool run_is_over(const core::WorkItem& item) const {
+    return is_over(item.life.attempt_by) || is_over(item.life.heartbeat_by);
+  }
+  WhenUnknown when_unknown(const ShadowJob& job, std::uint32_t activity) const;
+
+  void check_owner(core::LaneId lane, core::Epoch epoch, const char* what);
   ShadowJob* find(RunId run);
+  const ShadowJob* find(RunId run) const;
   void fail(const ShadowJob& job, const char* oracle, const std::string& what);
   void count(ShadowJob& job);
+  void put_message(ShadowJob& job, const core::Message& message, Instant due = {});
 
   store::Store& inner_;
   const Journal& journal_;
   Verdict& verdict_;
   TraceHash& trace_;
+  const runtime::GraphCatalog* graphs_;
+  const Duration clock_error_;
+  bool prints_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;
   std::map<RunId, ShadowJob> jobs_;
-  std::map<std::pair<std::string, std::string>, RunId> keys_;
+  std::map<std::pair<std::string, std::string>, ShadowKey> keys_;
   std::set<std::pair<core::Guid, core::WorkToken>> handed_out_;
+  std::set<std::pair<core::Guid, core::WorkToken>> counted_failures_;
+  std::map<core::Guid, std::uint32_t> allowed_again_;
+  std::set<std::string> paused_;
+  std::map<RunId, std::string> removed_;  // to its input
   std::size_t open_ = 0;
   std::size_t parked_ = 0;
+  std::size_t to_remove_ = 0;
+  std::size_t keys_expiring_ = 0;
   WatchFigures figures_;
 };
 

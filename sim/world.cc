@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "sim/model.h"
 
 namespace pawl::sim {
 
@@ -17,15 +18,21 @@ World::World(const Scenario& scenario, WorldOptions options)
       options_(std::move(options)),
       random_(options_.seed),
       memory_(clock_),
-      watch_(memory_, journal_, verdict_, trace_),
+      watch_(memory_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
-  for (const WantedJob& wanted : scenario_.jobs)
+  for (const WantedJob& wanted : scenario_.jobs) {
     for (const Graph::Node& node : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
       has_remote_ = has_remote_ || scenario_.behaviour(node.topic.raw()).remote;
+    const Expected expected = expect(scenario_, wanted);
+    if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
+      ++parked_expected_;
+  }
+  if (options_.prints) watch_.print_operations();
+  for (const Ask& ask : scenario_.asks) asks_.push_back(Asked{&ask});
   const auto drift = static_cast<std::uint64_t>(options_.drift_ppm_max);
   for (std::uint32_t i = 0; i < options_.engines; ++i) {
     EngineClock::Error error;
@@ -33,8 +40,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       error.drift_ppm =
           static_cast<std::int64_t>(random_.below(2 * drift + 1)) - options_.drift_ppm_max;
       error.monotonic_offset = drawn(std::chrono::hours(1));
-      error.wall_offset = drawn(std::chrono::hours(1));
     }
+    if (options_.clock_error_max.count() > 0) error.wall_offset = drawn(options_.clock_error_max);
     nodes_.push_back(std::make_unique<Node>(*this, i, error));
   }
 }
@@ -80,6 +87,7 @@ Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operati
   current_fault_ = fault;
   auto result = store_.commit(group);
   current_fault_ = {};
+  look_for_asks();
   return result;
 }
 
@@ -87,7 +95,9 @@ bool World::all_done() const {
   if (!healed()) return false;
   for (const Client& client : clients_)
     if (!client.answered) return false;
-  return watch_.open_jobs() == 0;
+  for (const Asked& asked : asks_)
+    if (asked.waits) return false;
+  return watch_.open_jobs() == 0 && watch_.parked_jobs() <= parked_expected_ && watch_.to_remove() == 0;
 }
 
 void World::run_until(const std::function<bool()>& done, Duration deadline) {
@@ -107,6 +117,7 @@ WorldReport World::run() {
       const std::size_t client = clients_.size() - 1;
       post(wanted.at + drawn(options_.latency_max), [this, client] { submit(client); });
     }
+  for (const Asked& asked : asks_) post(asked.ask->at, [this] { look_for_asks(); });
   if (has_remote_) post(drawn(options_.latency_max), [this] { remote_poll(); });
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,12 @@ struct WorldOptions {
   std::uint32_t reentries_max = limits::reentries_max;
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
   std::int64_t drift_ppm_max = 0;
+  Duration clock_error_max{0};  // how far an engine's time of day is ahead of the store's
   Duration latency_max = std::chrono::milliseconds(1);
   Duration work_max = std::chrono::milliseconds(5);
   std::vector<PlannedFault> planned;
   FaultRates rates;
+  bool prints = false;  // every operation
   Duration heal_at{0};  // of the random faults; planned ones end by themselves
 };
 
@@ -79,7 +82,15 @@ class World {
     std::uint64_t attempt = 0;
     bool answered = false;
   };
-  struct RemoteRun;
+  struct Asked {  // one thing that somebody asks, and asks again until the answer is definite
+    const Ask* ask;
+    std::uint64_t attempt = 0;
+    std::uint64_t number = 0;  // of the request: its guid
+    bool waits = false;        // for an answer
+    bool done = false;         // asked once, and answered
+    std::optional<store::Operation> operation;
+  };
+  struct Run;  // one run of a work item, with whoever does it
 
   // world.cc: time, faults, the run
   void post(Duration delay, std::function<void()> act);
@@ -89,6 +100,7 @@ class World {
         1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
   }
   std::optional<FaultKind> draw_fault();
+  std::uint32_t slots() const { return scenario_.by_priority ? 1 : options_.slots; }
   bool healed() const { return clock_.monotonic() >= options_.heal_at; }
   bool all_done() const;
   void run_until(const std::function<bool()>& done, Duration deadline);
@@ -104,17 +116,45 @@ class World {
   void submit(std::size_t client);
   void acknowledged(std::size_t client, const Result<runtime::Submitted>& result);
 
+  // world_asks.cc
+  void look_for_asks();
+  std::optional<store::Operation> operation_for(const Asked& asked);
+  void ask(std::size_t index);
+  void answered(std::size_t index, const Result<store::Outcome>& outcome);
+  void probe(Node& node, const core::WorkItem& item);
+
   // world_workers.cc
+  struct Said {
+    core::ReplyStatus status;
+    std::int32_t code;
+    Payload data;
+    core::Guid guid;
+  };
+  Said said_by(const Run& run) const;
+  void begin(const core::WorkItem& item);
+  Duration time_of(const Behaviour& behaviour);
   void work(Node& node, const core::WorkItem& item);
-  void answer(Node& node, const core::WorkItem& item, std::uint32_t reply);
+  void go_on(Node& node, std::shared_ptr<Run> run);
+  void cancelled(Node& node, const runtime::WorkRun& run);
+  void answer(Node& node, std::shared_ptr<Run> run);
+
+  // world_remote.cc
   void remote_poll();
-  void remote_answer(std::shared_ptr<RemoteRun> run);
+  void remote_go_on(std::shared_ptr<Run> run);
+  void remote_answer(std::shared_ptr<Run> run);
+  void answer_later(std::shared_ptr<Run> run);
   void ring_doorbells();
 
   // oracle.cc
   void check_end();
+  const WantedJob* wanted_of(RunId run) const;
   void check_job(const store::memory::DumpedJob& job, const WantedJob& wanted);
+  void check_closed(const store::memory::DumpedJob& job, const std::string& name);
+  void check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name);
   void check_slots();
+  void check_runs();
+  void check_leftovers(const store::memory::Dump& dump);
+  bool is_calm() const;
 
   const Scenario& scenario_;
   const WorldOptions options_;
@@ -130,8 +170,11 @@ class World {
   EventQueue events_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Client> clients_;
-  std::map<std::pair<std::string, std::string>, RunId> acknowledged_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> created_;
+  std::vector<Asked> asks_;
+  std::uint64_t requests_asked_ = 0;
+  std::size_t parked_expected_ = 0;
+  std::map<const WantedJob*, RunId> acknowledged_;
+  std::map<const WantedJob*, std::uint32_t> created_;
   WorldReport report_;
   std::uint32_t random_faults_ = 0;
   bool has_remote_ = false;
@@ -143,6 +186,11 @@ struct World::Node final : runtime::EngineEvents {
   Node(World& w, std::size_t i, EngineClock::Error error)
       : world(w), index(i), clock(w.clock_, error) {}
   void dispatch(const core::WorkItem& item) override;
+  void cancel(const runtime::WorkRun& run) override { world.cancelled(*this, run); }
+  void probe(const core::WorkItem& item) override { world.probe(*this, item); }
+  void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override {
+    world.answered(static_cast<std::size_t>(ticket - 1), outcome);
+  }
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow& job) override;
@@ -157,6 +205,14 @@ struct World::Node final : runtime::EngineEvents {
   Duration paused_until{0};
   bool group_out = false;
   std::optional<Duration> wake_at;
+  std::map<core::WorkToken, std::shared_ptr<Run>> silent;  // runs that answer only when they are cancelled
+  std::set<core::WorkToken> cancelled;
+};
+
+struct World::Run {
+  core::WorkItem item;
+  std::uint32_t reply = 0;  // pending ones first
+  std::uint32_t beats = 0;
 };
 
 WorldReport run_world(const Scenario& scenario, const WorldOptions& options);

@@ -1,4 +1,6 @@
 // World: engines, their commits, and the clients that submit to them.
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/invariant.h"
 #include "sim/model.h"
@@ -24,17 +26,23 @@ void World::boot(Node& node) {
   options.hot_jobs_max = options_.hot_jobs_max;
   options.bundles_per_group_max = options_.bundles_per_group_max;
   options.reentries_max = options_.reentries_max;
+  options.keep_keys = scenario_.keep_keys;
   const auto pool = memory_.read_pool(Pool("graphs"));
   node.group_out = false;
   node.wake_at.reset();
   node.paused_until = Duration{0};
+  node.silent.clear();
+  node.cancelled.clear();
   node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock,
                                                   *scenario_.graphs, node);
   for (const WantedJob& wanted : scenario_.jobs)
     for (const Graph::Node& activity : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
-      if (activity.kind == Graph::Kind::worker && !scenario_.behaviour(activity.topic.raw()).remote)
-        node.engine->serve(activity.topic);
-  node.engine->add_slots(options_.slots);
+      if (activity.kind == Graph::Kind::worker) {
+        const Behaviour& behaviour = scenario_.behaviour(activity.topic.raw());
+        if (!behaviour.remote && !behaviour.unserved) node.engine->serve(activity.topic);
+        if (activity.policy.when_unknown == WhenUnknown::ask_probe) node.engine->offer_probe(activity.topic);
+      }
+  node.engine->add_slots(slots());
   post_to(node, drawn(options_.latency_max), [this, &node] {
     node.engine->tick();
     step(node);
@@ -131,7 +139,8 @@ void World::submit(std::size_t client) {
   post_to(node, drawn(options_.latency_max), [this, &node, client] {
     const WantedJob& wanted = *clients_[client].wanted;
     node.engine->submit(
-        {Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted)},
+        {Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted),
+         wanted.reuse, wanted.delay, wanted.end_within, wanted.keep, wanted.priority},
         client + 1);
     step(node);
   });
@@ -140,21 +149,26 @@ void World::submit(std::size_t client) {
 void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& result) {
   if (!result) return;  // refused or not known: asked again
   const WantedJob& wanted = *clients_[client].wanted;
-  const auto key = std::make_pair(wanted.name_space, wanted.id);
+  const std::string name = format("{}/{}{}", wanted.name_space, wanted.id, wanted.tag);
   clients_[client].answered = true;
-  const auto [known, fresh] = acknowledged_.emplace(key, result->run);
-  if (!fresh && known->second != result->run)
-    verdict_.fail("client", format("{}/{} was acknowledged as run {} and as run {}", key.first,
-                                   key.second, known->second.raw(), result->run.raw()));
   if (result->created) ring_doorbells();
-  if (result->created && ++created_[key] > 1)
-    verdict_.fail("client", format("{}/{} was created twice", key.first, key.second));
+  const bool removed = watch_.was_removed(result->run);
   const auto stored = memory_.read_job(result->run);
   const bool exists = *stored && (*stored)->state.job.id.raw() == wanted.id &&
                       (*stored)->state.job.name_space.raw() == wanted.name_space;
-  if (!exists)
-    verdict_.fail("client",
-                  format("{}/{} was acknowledged and is not in the store", key.first, key.second));
+  if (!exists && !removed)
+    verdict_.fail("client", format("{} was acknowledged and is not in the store", name));
+  // An id that passes from run to run may mean another one the next time somebody asks.
+  const bool passes_on = std::any_of(scenario_.jobs.begin(), scenario_.jobs.end(), [&](const WantedJob& other) {
+    return other.id == wanted.id && other.name_space == wanted.name_space && other.reuse != store::Reuse::never;
+  });
+  if (passes_on) return;
+  const auto [known, fresh] = acknowledged_.emplace(&wanted, result->run);
+  if (!fresh && known->second != result->run)
+    verdict_.fail("client", format("{} was acknowledged as run {} and as run {}", name,
+                                   known->second.raw(), result->run.raw()));
+  if (result->created && ++created_[&wanted] > 1)
+    verdict_.fail("client", format("{} was created twice", name));
 }
 
 void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item); }
@@ -166,6 +180,7 @@ void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> r
 
 void World::Node::closed(const core::JobRow& job) {
   const auto stored = world.memory_.read_job(job.run);
+  if (world.watch_.was_removed(job.run)) return;
   if (!*stored || (*stored)->state.job.completions != 1 ||
       (*stored)->state.job.status != job.status)
     world.verdict_.fail("client",

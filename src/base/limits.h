@@ -14,6 +14,7 @@ inline constexpr std::size_t failure_bytes_max = 1u << 10;     // what is kept o
 inline constexpr std::uint32_t graph_activities_max = 20'000;
 inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever
 inline constexpr std::uint32_t reentries_in_groups_max = 2;    // from then on a suspect is entered alone
+inline constexpr std::chrono::seconds suspect_alone_max{10};    // a suspect run that lives so long holds up no other
 inline constexpr std::uint32_t attempts_max = 1'000'000;        // tries of a retry policy
 inline constexpr std::int32_t priority_max = 1'000'000;
 inline constexpr std::chrono::hours duration_max{24 * 365 * 100};

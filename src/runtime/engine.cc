@@ -102,6 +102,7 @@ void Engine::tick() {
     if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
     push(std::move(operation));
   }
+  if (topics_unread_) inbox_changed();
   for (const core::LaneId lane : rescans_) scan(lane, false);
   rescans_.clear();
   auto unread = std::move(unread_);
@@ -126,8 +127,10 @@ std::optional<Duration> Engine::next_wake() const {
     if (!wake || at < *wake) wake = at;
   };
   if (retry_) sooner(retry_at_);
+  if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
   // Reads that failed, and scans that could not go on, are tried again.
-  bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty();
+  bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty() ||
+                topics_unread_ || !runs_in_doubt_.empty();
   if (!stopping_) {
     const Instant now = clock_.now();
     for (const auto& [lane, table] : due_) {
@@ -152,6 +155,7 @@ void Engine::push(store::Operation operation, Ticket ticket) {
 void Engine::pump() {
   if (desk_.take_overflow()) inbox_changed();
   scan_some();
+  look_at_runs();
   fire_due();
   park_overrun();
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
@@ -234,7 +238,7 @@ void Engine::claim_for_local_workers(core::Bundle& bundle) {
 }
 
 void Engine::claim_waiting() {
-  while (const auto work = desk_.next_waiting()) {
+  while (const auto work = desk_.next_waiting(clock_.monotonic())) {
     const core::LaneId lane = core::lane_of(work->ref.run);
     if (!lanes_.owns(lane, clock_.monotonic())) {
       desk_.claim_failed(work->ref);

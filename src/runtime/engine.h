@@ -197,6 +197,7 @@ class Engine {
   void settle_request(const store::Operation& operation, const store::Outcome& outcome);
   void refuse(store::Operation& operation, Ticket ticket, const Error& error);
   void after_commit(HotJob& job, const core::Bundle& bundle);
+  std::vector<WorkRun> runs_ended_by(const core::JobState& before, const core::Bundle& bundle) const;
 
   // engine_due.cc: what the clock sets going, and work items as they stand
   DueTable& due_of(core::LaneId lane);
@@ -219,7 +220,7 @@ class Engine {
   void settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome);
   void hand_over(RunId run, const core::Message& message, store::OutcomeKind kind);
   void look(RunId run);
-  void read_paused_topics();
+  bool read_paused_topics();  // true: others are paused than before
 
   // engine_load.cc: what is read
   HotJob* hot(RunId run);
@@ -238,6 +239,8 @@ class Engine {
   void scan(core::LaneId lane, bool work);
   void scan_some();
   void lane_lost(core::LaneId lane);
+  void lane_taken(core::LaneId lane);  // lost, and somebody else has it
+  void look_at_runs();
   void forget(RunId run);
 
   const EngineOptions options_;
@@ -259,7 +262,9 @@ class Engine {
   std::unordered_set<RunId> blocked_;                              // their graph is not deployed here
   std::map<core::LaneId, DueTable> due_;
   std::vector<store::Due> due_unread_;  // could not be read: tick() tries again
+  std::vector<WorkRun> runs_in_doubt_;  // with local workers; only the store knows whether they are still wanted
   std::unordered_set<std::string> paused_topics_;
+  bool topics_unread_ = false;  // could not be read: tick() tries again
   std::unordered_set<std::string> probes_;                         // topics whose lost runs can be asked about
   std::unordered_set<WorkRun, WorkRunHash> probed_;                // asked already
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next

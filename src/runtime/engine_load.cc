@@ -1,5 +1,6 @@
 // Engine: what is read from the store: cold jobs, jobs whose outcome is not known, lanes after a take-over.
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "base/invariant.h"
@@ -130,6 +131,7 @@ void Engine::reload(const core::Bundle& uncertain) {
   const RunId run = uncertain.entity;
   std::vector<core::Delivery> unstored;
   if (HotJob* job = jobs_.find(run)) {
+    for (const WorkRun& ended : runs_ended_by(job->state, uncertain)) runs_in_doubt_.push_back(ended);
     // What has a row is read again with the job; an answer that never had one lives only here.
     for (core::Delivery& delivery : job->queue)
       if (delivery.origin == core::Origin::unstored) unstored.push_back(std::move(delivery));
@@ -270,6 +272,23 @@ void Engine::scan_some() {
     }
     if (page->empty()) scans_.pop_front();
   }
+}
+
+// Tells local workers whose run somebody else ended while this engine could not see it.
+void Engine::look_at_runs() {
+  for (const WorkRun& run : std::exchange(runs_in_doubt_, {})) {
+    if (!desk_.is_running(run.ref, run.token)) continue;
+    const auto item = read_item(run.ref);
+    if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
+    else if (item && (!*item || (*item)->token != run.token)) events_.cancel(run);
+  }
+}
+
+void Engine::lane_taken(core::LaneId lane) {
+  lane_lost(lane);
+  lanes_.lost(lane, clock_.monotonic());
+  // Its new owner hands the work out again, and takes no answer from here.
+  for (const WorkRun& run : desk_.runs_in(lane)) events_.cancel(run);
 }
 
 void Engine::lane_lost(core::LaneId lane) {

@@ -87,6 +87,8 @@ void Engine::settle_request(const store::Operation& operation, const store::Outc
       return arm(store::Due{clock_.now(), remove->run, store::Due::Kind::removal});
     if (outcome.done() && remove->key_until != Instant())
       arm(store::Due{remove->key_until, remove->run, store::Due::Kind::key});
+  } else if (std::holds_alternative<store::DropKeys>(operation)) {
+    if (outcome.kind == OutcomeKind::outcome_unknown) push(store::DropKeys{clock_.now()});
   } else if (std::holds_alternative<store::PauseTopic>(operation)) {
     inbox_changed();
   }
@@ -123,11 +125,14 @@ void Engine::look(RunId run) {
   }
 }
 
-void Engine::read_paused_topics() {
+bool Engine::read_paused_topics() {
   const auto topics = store_.read_paused_topics();
-  if (!topics) return;  // the store refuses a claim of a paused topic, and then we look again
-  paused_topics_.clear();
-  for (const Topic& topic : *topics) paused_topics_.insert(topic.raw());
+  topics_unread_ = !topics;
+  if (!topics) return false;
+  std::unordered_set<std::string> paused;
+  for (const Topic& topic : *topics) paused.insert(topic.raw());
+  std::swap(paused, paused_topics_);
+  return paused != paused_topics_;
 }
 
 }  // namespace pawl::runtime

@@ -104,12 +104,12 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
     case OutcomeKind::conflict:
     case OutcomeKind::outcome_unknown:
       give_back_slots(bundle);
+      read_paused_topics();  // it may have claimed work of a topic that was paused since
       return reload(bundle);
     case OutcomeKind::fenced:
       events_.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
       give_back_slots(bundle);
-      lane_lost(core::lane_of(bundle.entity));
-      return lanes_.lost(core::lane_of(bundle.entity), clock_.monotonic());
+      return lane_taken(core::lane_of(bundle.entity));
     case OutcomeKind::rejected:
       give_back_slots(bundle);
       return reject(*job, outcome.reason);
@@ -120,11 +120,7 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   const core::JobStatus status_before = job.state.job.status;
   const std::uint32_t completions_before = job.state.job.completions;
   const Instant remove_at_before = job.state.job.remove_at;
-  // Runs that a closing transition takes from under their workers.
-  std::vector<WorkRun> unwanted;
-  if (core::is_closed(std::get<core::JobHead>(bundle.head).status) && !core::is_closed(status_before))
-    for (const auto& [seq, item] : job.state.work())
-      if (desk_.is_running(WorkRef{item.run, seq}, item.token)) unwanted.push_back({WorkRef{item.run, seq}, item.token});
+  const std::vector<WorkRun> unwanted = runs_ended_by(job.state, bundle);
   core::apply(job.state, bundle);
   job.drop_done();
   after_commit(job, bundle);
@@ -140,6 +136,29 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   rest(job);
 }
 
+// Runs that a bundle takes from under their local workers: nobody waits for them any more.
+std::vector<WorkRun> Engine::runs_ended_by(const core::JobState& before, const core::Bundle& bundle) const {
+  std::vector<WorkRun> runs;
+  const auto add = [&](core::ActivitySeq activity, core::WorkToken token) {
+    const WorkRun run{WorkRef{bundle.entity, activity}, token};
+    if (desk_.is_running(run.ref, token)) runs.push_back(run);
+  };
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      add(drop->activity, drop->token);
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      if (change->release) add(change->activity, change->token);
+    } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
+      // Concluded by somebody else's word, such as a person's.
+      const core::WorkItem* item = before.find_work(put->after.seq);
+      if (item != nullptr && put->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) add(item->activity, item->token);
+    } else if (std::holds_alternative<core::Sweep>(write)) {
+      for (const auto& [seq, item] : before.work()) add(seq, item.token);
+    }
+  }
+  return runs;
+}
+
 // What a bundle put is handed on from memory.
 void Engine::after_commit(HotJob& job, const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
@@ -147,8 +166,6 @@ void Engine::after_commit(HotJob& job, const core::Bundle& bundle) {
       const core::WorkItem* item = job.state.find_work(work->item.activity);  // none: swept by this very bundle
       if (item != nullptr) adopt(*item, item->token == core::WorkToken(0) ? Slot::wanted : Slot::taken);
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
-      const WorkRef ref{bundle.entity, change->activity};
-      if (change->release && desk_.is_running(ref, change->token)) events_.cancel(WorkRun{ref, change->token});
       if (const core::WorkItem* item = job.state.find_work(change->activity)) adopt(*item, Slot::wanted);
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       // Its time was over, or somebody else answered: whoever still works on it does so for nobody.
@@ -282,8 +299,7 @@ void Engine::settle_claim(const store::ClaimItem& claim, store::Outcome outcome)
   }
   desk_.claim_failed(ref);
   if (outcome.kind == OutcomeKind::fenced && claim.epoch == lanes_.epoch(lane)) {
-    lane_lost(lane);
-    lanes_.lost(lane, clock_.monotonic());
+    lane_taken(lane);
   } else if (owned) {
     look_again(ref, claim.before);
   }
@@ -297,18 +313,22 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
       if (acquired) {
         lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
         read_paused_topics();
+        for (const WorkRun& run : desk_.runs_in(lane)) runs_in_doubt_.push_back(run);
         return scan(lane, true);
       }
       if (!lanes_.owns(lane, now) && !seeded(SeededBug::late_renewal_trusted)) {
         // The reply came after our time: we dropped answers meanwhile as if the lane were another's.
         lane_lost(lane);
         lanes_.renewed(lane, asked_at);
+        for (const WorkRun& run : desk_.runs_in(lane)) runs_in_doubt_.push_back(run);
         return scan(lane, true);
       }
       lanes_.renewed(lane, asked_at);
       if (seeded(SeededBug::no_safety_net)) return;
-      // The safety net: whoever delivers through another node may die before it rings our bell.
-      return scan(lane, false);
+      // The safety net: whoever delivers, claims or resumes a topic through another node may die before it rings
+      // our bell.
+      due_of(lane).forget_horizon();
+      return scan(lane, read_paused_topics());
     case OutcomeKind::outcome_unknown:
       lane_lost(lane);
       lanes_.lost(lane, now);
@@ -317,8 +337,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
     case OutcomeKind::conflict:
     case OutcomeKind::fenced:
     case OutcomeKind::rejected:
-      lane_lost(lane);
-      return lanes_.lost(lane, now);
+      return lane_taken(lane);
   }
 }
 

@@ -1,5 +1,8 @@
 #include "runtime/work_desk.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
@@ -37,6 +40,17 @@ bool WorkDesk::is_running(const WorkRef& ref, core::WorkToken token) const {
   return found != running_.end() && found->second;
 }
 
+std::vector<WorkRun> WorkDesk::runs_in(core::LaneId lane) const {
+  std::vector<WorkRun> runs;
+  for (const auto& [run, counts] : running_)
+    if (counts && core::lane_of(run.ref.run) == lane) runs.push_back(run);
+  // The same order on every machine: the simulator repeats runs.
+  std::sort(runs.begin(), runs.end(), [](const WorkRun& a, const WorkRun& b) {
+    return std::tie(a.ref.run, a.ref.activity, a.token) < std::tie(b.ref.run, b.ref.activity, b.token);
+  });
+  return runs;
+}
+
 void WorkDesk::claim_failed(const WorkRef& ref) {
   claiming_.erase(ref);
   if (suspect_out_ == ref) suspect_out_.reset();
@@ -57,15 +71,21 @@ void WorkDesk::wait(const WaitingWork& work) {
   }
 }
 
-std::optional<WaitingWork> WorkDesk::next_waiting() {
+std::optional<Duration> WorkDesk::next_suspect_at() const {
+  if (suspects_.empty() || !suspect_out_ || free_ == 0) return std::nullopt;
+  return suspect_until_;
+}
+
+std::optional<WaitingWork> WorkDesk::next_waiting(Duration now) {
   // A suspect has its turn whenever none is out: a busy queue must not keep it waiting for ever.
-  const bool suspect = !suspects_.empty() && !suspect_out_;
+  const bool suspect = !suspects_.empty() && (!suspect_out_ || now >= suspect_until_);
   if ((!suspect && waiting_count_ == 0) || !take_slot()) return std::nullopt;
   WaitingWork work;
   if (suspect) {
     work = suspects_.front();
     suspects_.pop_front();
     suspect_out_ = work.ref;
+    suspect_until_ = now + limits::suspect_alone_max;
   } else {
     const auto first = waiting_.begin();
     work = first->second.front();

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "core/job_state.h"
 
@@ -67,13 +68,16 @@ class WorkDesk {
   void abandon(const WorkRef& ref, core::WorkToken token);
   bool is_running(const WorkRef& ref, core::WorkToken token) const;
   std::size_t running() const { return running_.size(); }
+  std::vector<WorkRun> runs_in(core::LaneId lane) const;  // whose answers still count
 
   // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps
-  // the worker's code killed those processes. Suspects run one at a time, so that only the guilty one is
-  // counted again.
+  // the worker's code killed those processes. Suspects begin one at a time, so that only the guilty one is
+  // counted again; one that has run for limits::suspect_alone_max and killed nobody does not keep the next waiting.
   void wait(const WaitingWork& work);
-  // The next item to claim, if a slot is free for it.
-  std::optional<WaitingWork> next_waiting();
+  // The next item to claim, if a slot is free for it. `now` is monotonic.
+  std::optional<WaitingWork> next_waiting(Duration now);
+  // When a suspect that waits may begin although another one is out; none: nobody waits for that.
+  std::optional<Duration> next_suspect_at() const;
   // Its claim is on its way: the store may show it as ours before the reply is here.
   bool is_claiming(const WorkRef& ref) const { return claiming_.contains(ref); }
   // True once after `wait` had to drop something: the queue must be read again from the store.
@@ -90,6 +94,7 @@ class WorkDesk {
   std::size_t waiting_count_ = 0;
   std::deque<WaitingWork> suspects_;
   std::optional<WorkRef> suspect_out_;
+  Duration suspect_until_{0};  // then it is no longer alone
   std::unordered_set<WorkRef, WorkRefHash> waiting_refs_;
   std::unordered_set<WorkRef, WorkRefHash> claiming_;
   bool overflow_ = false;

@@ -119,9 +119,21 @@ Outcome Store::run(const core::Bundle& bundle) {
   return rejected(format("there is no job or mailbox {}", bundle.entity.raw()));
 }
 
+// A bundle may claim the work it puts; whoever made it may not have heard yet that the topic is paused.
+std::optional<Outcome> Store::check_topics(const core::Bundle& bundle) const {
+  if (paused_.empty()) return std::nullopt;
+  for (const core::Write& write : bundle.writes) {
+    const auto* put = std::get_if<core::PutWork>(&write);
+    if (put != nullptr && put->item.token != core::WorkToken(0) && paused_.contains(put->item.topic))
+      return conflict(format("topic {} is paused", put->item.topic.raw()));
+  }
+  return std::nullopt;
+}
+
 Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) return *moved;
   if (const auto stale = check_tokens(job.state, bundle)) return *stale;
+  if (const auto paused = check_topics(bundle)) return *paused;
   const auto fits = core::check(job.state, bundle);
   if (!fits) return rejected(fits.error().detail);
   const auto counted = check_redeliveries(job.inbox, bundle);

@@ -127,6 +127,7 @@ class Store final : public pawl::store::Store {
   void put_into_stream(StreamMessage message);
   void leave_stream(const StreamEntry& entry);
   Outcome run_on(Job& job, const core::Bundle& bundle);
+  std::optional<Outcome> check_topics(const core::Bundle& bundle) const;
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
   void apply_outbox(const core::Bundle& bundle);

@@ -1,0 +1,156 @@
+// The bundles of a job's life beyond answers: tries, timeouts, doubts, and what was asked of it.
+#include <algorithm>
+
+#include "base/format.h"
+#include "sim/watch_store.h"
+
+namespace pawl::sim {
+
+namespace {
+
+template <class Body>
+bool consumes(const std::map<core::Guid, core::Body>& consumed) {
+  return std::any_of(consumed.begin(), consumed.end(),
+                     [](const auto& row) { return std::holds_alternative<Body>(row.second); });
+}
+
+}  // namespace
+
+WhenUnknown WatchStore::when_unknown(const ShadowJob& job, std::uint32_t activity) const {
+  const auto graph = graphs_ == nullptr ? nullptr : graphs_->find(job.graph);
+  if (graph == nullptr) return WhenUnknown::hold;
+  return graph->nodes()[job.activities.at(activity).node].policy.when_unknown;
+}
+
+// Before any write: a message in the engine's own name must be true. Its words are then a known output.
+void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
+  using Why = core::NoAnswer::Why;
+  std::set<core::Guid> fresh;
+  for (const core::Write& one : bundle.writes) {
+    if (const auto* put = std::get_if<core::PutRecord>(&one)) fresh.insert(put->after.guid);
+    if (const auto* put = std::get_if<core::PutMessage>(&one)) fresh.insert(put->message.guid);
+  }
+  for (const auto& [seq, item] : job.work)
+    for (const Why why : {Why::queue, Why::attempt, Why::heartbeat, Why::total}) {
+      const auto index = std::uint64_t{item.runs} * 8 + static_cast<std::uint64_t>(why);
+      const core::Guid guid = item.request.derive(core::Guid::Purpose::no_answer, index);
+      if (!fresh.contains(guid)) continue;
+      const bool waits = item.token == core::WorkToken(0);
+      const bool over = why == Why::total       ? is_over(item.life.deadline)
+                        : why == Why::queue     ? waits && is_over(item.life.queue_by)
+                        : why == Why::attempt   ? !waits && is_over(item.life.attempt_by)
+                                                : !waits && is_over(item.life.heartbeat_by);
+      if (!over)
+        fail(job, "timer", format("activity {} is said to have run out of its {} timeout", seq, core::name_of(why)));
+      job.heard.insert(guid);
+      job.activities[seq].findings.insert(format("\"no answer: its {} timeout ran out\"", core::name_of(why)));
+    }
+}
+
+void WatchStore::check_due(const ShadowJob& job, const ShadowMessage& message) {
+  if (message.due != Instant() && !is_over(message.due)) fail(job, "timer", "a timer fired before its time");
+}
+
+// What becomes of the job, against what was asked of it. Called before the shadow moves.
+void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle) {
+  using core::JobStatus;
+  const auto& head = std::get<core::JobHead>(bundle.head);
+  std::map<core::Guid, core::Body> consumed;
+  for (const core::Write& one : bundle.writes)
+    if (const auto* w = std::get_if<core::Consume>(&one))
+      if (const auto message = job.inbox.find(w->guid); message != job.inbox.end())
+        consumed.emplace(w->guid, message->second.message.body);
+  const bool paused = consumes<core::Pause>(consumed);
+  const bool resumed = consumes<core::Proceed>(consumed);
+  const bool redriven = consumes<core::Redrive>(consumed);
+  const JobStatus before = job.status;
+  const JobStatus after = head.status;
+  const bool redrives_up = head.redrives == job.redrives + 1;
+  if (head.redrives != job.redrives && !(redrives_up && redriven && before == JobStatus::parked))
+    fail(job, "control", format("redrives went from {} to {}", job.redrives, head.redrives));
+  if (before == JobStatus::parked && redriven && !redrives_up)
+    fail(job, "control", "it was redriven without a trace");
+  if (before == JobStatus::running && paused && !resumed && after == JobStatus::running)
+    fail(job, "control", "a pause was consumed and the job runs on");
+  if (after == JobStatus::paused && before != JobStatus::paused && !paused)
+    fail(job, "control", "it was paused and nobody asked for it");
+  if (before == JobStatus::paused && after == JobStatus::running && !resumed)
+    fail(job, "control", "it was resumed and nobody asked for it");
+  if (before == JobStatus::parked && after == JobStatus::running && !redriven)
+    fail(job, "control", "it was redriven and nobody asked for it");
+  if (before == JobStatus::paused && resumed && !paused && after == JobStatus::paused)
+    fail(job, "control", "a resume was consumed and the job stays paused");
+  if (after == JobStatus::interrupted && before != JobStatus::interrupted) {
+    const bool asked = std::any_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
+      const bool due = row.second.due == Instant() || is_over(row.second.due);
+      return due && std::holds_alternative<core::Interrupt>(row.second.message.body);
+    });
+    if (!asked) fail(job, "timer", "it was interrupted and nobody asked for it, or before its time");
+  }
+  const bool closes = core::is_closed(after) && !core::is_closed(before);
+  if (closes && head.remove_at != (job.keep ? head.closed_at + *job.keep : Instant()))
+    fail(job, "removal", "it is to be removed at another time than was asked for");
+}
+
+// A stopped job's work is held, all of it; a running one's is not.
+void WatchStore::check_held(const ShadowJob& job) {
+  for (const auto& [seq, item] : job.work)
+    if (item.held != core::is_stopped(job.status))
+      fail(job, "held", format("the job is {} and work of activity {} is {}", core::name_of(job.status), seq,
+                               item.held ? "held" : "not held"));
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::HoldWork& hold) {
+  for (auto& [seq, item] : job.work) item.held = hold.held;
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::CountRedelivery& count) {
+  const auto message = job.inbox.find(count.guid);
+  if (message != job.inbox.end()) check_due(job, message->second);
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle& bundle, const core::ChangeWork& change) {
+  const std::uint32_t seq = change.activity.raw();
+  const auto found = job.work.find(seq);
+  if (found == job.work.end() || found->second.token != change.token)
+    return fail(job, "token", format("work of activity {} was taken from somebody who holds it", seq));
+  core::WorkItem& item = found->second;
+  const Payload progress = item.life.progress;  // the workers' to write, not the job's
+  const std::uint32_t before = item.life.failures;
+  const std::uint32_t after = change.life.failures;
+  const bool once = item.life.at_most_once;
+  if (!change.release) {
+    if (!once || !change.life.unknown || after != before || change.token == core::WorkToken(0))
+      fail(job, "tries", format("work of activity {} changed without a reason", seq));
+  } else if (after == before + 1) {
+    const bool said = journal_.failed_under(item.request, item.token);
+    const bool silent = !once && run_is_over(item);
+    if (!said && !silent) fail(job, "tries", format("a try of activity {} is counted that did not fail", seq));
+    if (!counted_failures_.insert({item.request, item.token}).second)
+      fail(job, "tries", format("a try of activity {} is counted twice", seq));
+    if (once) ++allowed_again_[item.request];  // it said itself that it failed
+  } else {
+    bool allowed = once && when_unknown(job, seq) == WhenUnknown::retry;
+    allowed = allowed || (once && journal_.may_retry(item.request, item.token));
+    for (const core::Write& one : bundle.writes)
+      if (const auto* w = std::get_if<core::Consume>(&one))
+        if (const auto message = job.inbox.find(w->guid); message != job.inbox.end())
+          if (const auto* verdict = std::get_if<core::Verdict>(&message->second.message.body))
+            allowed = allowed || (once && item.life.unknown && verdict->activity.raw() == seq &&
+                                  verdict->kind == core::Verdict::Kind::retry);
+    if (after != before || !allowed)
+      fail(job, once ? "at most once" : "tries",
+           format("work of activity {} is given back with {} failures, it had {}", seq, after, before));
+    ++allowed_again_[item.request];
+  }
+  item.visible_at = change.visible_at;
+  item.life = change.life;
+  item.life.progress = progress;
+  if (!change.release) return;
+  item.token = core::WorkToken(0);
+  item.worker.clear();
+  item.epoch = core::Epoch(0);
+  item.lease_until = Instant();
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,116 @@
+// The work queue: who is given what, and who answers.
+#include <algorithm>
+#include <limits>
+
+#include "base/format.h"
+#include "sim/watch_store.h"
+
+namespace pawl::sim {
+
+using store::OutcomeKind;
+
+void WatchStore::check_hand_out(const ShadowJob& job, const core::WorkItem& before,
+                                const core::WorkItem& after) {
+  const std::uint32_t seq = after.activity.raw();
+  if (before.token == after.token) fail(job, "token", "two runs of an item have the same token");
+  if (before.held || core::is_stopped(job.status))
+    fail(job, "held", format("work of activity {} was handed out while the job is {}", seq,
+                             core::name_of(job.status)));
+  if (paused_.contains(after.topic.raw()))
+    fail(job, "topic", format("work of the paused topic {} was handed out", after.topic.raw()));
+  if (before.visible_at != Instant() && !is_over(before.visible_at))
+    fail(job, "timer", format("activity {} was tried again before its time", seq));
+  if (before.life.at_most_once && (before.life.unknown || before.token != core::WorkToken(0)))
+    fail(job, "at most once", format("activity {} was handed out again and nobody allowed it", seq));
+  if (after.runs != before.runs + 1 || after.life.failures != before.life.failures)
+    fail(job, "tries", format("run {} of activity {} became run {}, failures {} became {}", before.runs,
+                              seq, after.runs, before.life.failures, after.life.failures));
+  if (after.life.progress != before.life.progress)
+    fail(job, "progress", format("run {} of activity {} reads {} where {} was said", after.runs, seq,
+                                 after.life.progress.view(), before.life.progress.view()));
+}
+
+void WatchStore::note(const store::Respond& respond, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  ShadowJob* job = find(respond.run);
+  if (job == nullptr) return verdict_.fail("invented", "an answer for a job that does not exist");
+  const auto work = job->work.find(respond.activity.raw());
+  if (work == job->work.end() || work->second.token != respond.token)
+    return fail(*job, "token", "an answer was taken from a worker that does not hold the item");
+  const core::ReplyStatus status = std::get<core::Response>(respond.message.body).status;
+  if (status == core::ReplyStatus::success) {
+    job->work.erase(work);
+  } else if (status != core::ReplyStatus::pending) {
+    work->second.epoch = core::Epoch(0);
+    work->second.lease_until = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
+  }
+  if (!core::is_closed(job->status)) put_message(*job, respond.message);
+}
+
+void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outcome) {
+  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
+  for (const core::WorkItem& item : outcome.items) {
+    ShadowJob* job = find(item.run);
+    if (job == nullptr || !job->work.contains(item.activity.raw()))
+      return verdict_.fail("invented",
+                           format("worker {} was given an item that does not exist", claim.worker));
+    core::WorkItem& work = job->work[item.activity.raw()];
+    const bool leased = work.token != core::WorkToken(0) &&
+                        (work.epoch != core::Epoch(0) || work.lease_until > inner_.now());
+    if (leased) fail(*job, "token", "an item was taken from a worker whose lease runs");
+    check_hand_out(*job, work, item);
+    work = item;
+    handed_out_.insert({item.request, item.token});
+    lowest = std::min(lowest, item.priority);
+  }
+  if (outcome.items.size() < claim.items_max) return;
+  for (const auto& [run, job] : jobs_)
+    for (const auto& [seq, item] : job.work)
+      if (item.token == core::WorkToken(0) && !item.held && item.visible_at == Instant() &&
+          item.priority > lowest && !paused_.contains(item.topic.raw()) &&
+          std::count(claim.topics.begin(), claim.topics.end(), item.topic) > 0)
+        fail(job, "priority", format("work of priority {} waits while {} is given away", item.priority, lowest));
+}
+
+void WatchStore::note(const store::ClaimItem& claim, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  check_owner(core::lane_of(claim.run), claim.epoch, "an item was claimed");
+  ShadowJob* job = find(claim.run);
+  if (job == nullptr || outcome.items.size() != 1 || !job->work.contains(claim.activity.raw()))
+    return verdict_.fail("invented", "an item that does not exist was claimed");
+  core::WorkItem& work = job->work[claim.activity.raw()];
+  const core::WorkItem& item = outcome.items.front();
+  if (work.token != claim.before)
+    fail(*job, "token", "an item changed hands under another token");
+  check_hand_out(*job, work, item);
+  work = item;
+  handed_out_.insert({item.request, item.token});
+}
+
+void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  ShadowJob* job = find(extend.run);
+  if (job == nullptr || !job->work.contains(extend.activity.raw()) ||
+      job->work[extend.activity.raw()].token != extend.token || outcome.items.size() != 1)
+    return verdict_.fail("token", "an item's lease was extended by somebody else");
+  core::WorkItem& work = job->work[extend.activity.raw()];
+  const Instant now = inner_.now();
+  if (extend.detach) work.epoch = core::Epoch(0);
+  if (work.epoch == core::Epoch(0)) work.lease_until = now + extend.lease;
+  if (extend.progress) work.life.progress = *extend.progress;
+  if (work.life.heartbeat_timeout.count() != 0) work.life.heartbeat_by = now + work.life.heartbeat_timeout;
+}
+
+void WatchStore::note(const store::ReleaseWork& release, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  ShadowJob* job = find(release.run);
+  if (job == nullptr || !job->work.contains(release.activity.raw()) ||
+      job->work[release.activity.raw()].token != release.token)
+    return verdict_.fail("token", "an item was given back by somebody else");
+  core::WorkItem& work = job->work[release.activity.raw()];
+  work.token = core::WorkToken(0);
+  work.epoch = core::Epoch(0);
+  work.lease_until = Instant();
+}
+
+}  // namespace pawl::sim

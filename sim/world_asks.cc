@@ -1,0 +1,137 @@
+// World: what people and programs ask of jobs and topics. A request is made again until its answer is definite,
+// through any engine, or by a process that owns nothing, straight to the store.
+#include <algorithm>
+
+#include "base/format.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+namespace {
+
+using Kind = Ask::Kind;
+constexpr Duration ask_timeout = std::chrono::milliseconds(200);
+constexpr std::uint64_t straight_one_in = 3;
+
+bool is_asked_once(Kind kind) {
+  return kind == Kind::interrupt || kind == Kind::pause || kind == Kind::pause_topic || kind == Kind::remove;
+}
+
+}  // namespace
+
+// After every commit: has anybody something to ask now?
+void World::look_for_asks() {
+  for (std::size_t i = 0; i < asks_.size(); ++i) {
+    Asked& asked = asks_[i];
+    if (asked.ask == nullptr || asked.waits || asked.done || clock_.monotonic() < asked.ask->at) continue;
+    asked.operation = operation_for(asked);
+    if (!asked.operation) continue;
+    asked.waits = true;
+    post(drawn(options_.latency_max), [this, i] { ask(i); });
+  }
+}
+
+// None: there is nothing to ask, yet or any more.
+std::optional<store::Operation> World::operation_for(const Asked& asked) {
+  using core::JobStatus;
+  const Ask& wanted = *asked.ask;
+  const bool topic_paused = watch_.is_paused(wanted.of);
+  if (wanted.kind == Kind::pause_topic) return store::PauseTopic{Topic(wanted.of), true};
+  if (wanted.kind == Kind::resume_topic)
+    return topic_paused ? std::optional<store::Operation>(store::PauseTopic{Topic(wanted.of), false}) : std::nullopt;
+  const auto run = watch_.run_of(wanted.name_space, wanted.of);
+  const auto status = run ? watch_.status_of(*run) : std::nullopt;
+  if (!status) return std::nullopt;
+  if (wanted.kind == Kind::remove) {
+    if (!core::is_closed(*status)) return std::nullopt;
+    return store::RemoveJob{*run, clock_.now() + scenario_.keep_keys};
+  }
+  core::Body body;
+  if (wanted.kind == Kind::interrupt) {
+    if (core::is_closed(*status)) return std::nullopt;
+    body = core::Interrupt{410, "asked for"};
+  } else if (wanted.kind == Kind::pause) {
+    if (*status != JobStatus::running) return std::nullopt;
+    body = core::Pause{"asked for"};
+  } else if (wanted.kind == Kind::resume) {
+    if (*status != JobStatus::paused) return std::nullopt;
+    body = core::Proceed{};
+  } else if (wanted.kind == Kind::redrive) {
+    if (*status != JobStatus::parked) return std::nullopt;
+    body = core::Redrive{};
+  } else {
+    const auto items = watch_.unknown_work(*run);
+    if (items.empty() || *status != JobStatus::running) return std::nullopt;
+    const core::WorkItem& item = items.front();
+    const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
+    core::Verdict verdict{item.activity, core::Verdict::Kind::done, 200,
+                          reply_data(item.topic.raw(), item.input.view(), behaviour, std::nullopt)};
+    if (behaviour.finding == Behaviour::Finding::failed)
+      verdict = {item.activity, core::Verdict::Kind::failed, 500, failure_data(item.topic.raw(), item.input.view())};
+    if (behaviour.finding == Behaviour::Finding::retry) verdict = {item.activity, core::Verdict::Kind::retry, 0, {}};
+    body = verdict;
+  }
+  const core::Guid guid = core::Guid::of_run(*run).derive(core::Guid::Purpose::asked, ++requests_asked_);
+  store::Deliver deliver;
+  deliver.envelope = core::Envelope{*run, core::Message{guid, std::move(body)}};
+  return deliver;
+}
+
+void World::ask(std::size_t index) {
+  Asked& asked = asks_[index];
+  asked.waits = true;
+  const std::uint64_t attempt = ++asked.attempt;
+  post(ask_timeout + drawn(ask_timeout), [this, index, attempt] {
+    if (asks_[index].waits && asks_[index].attempt == attempt) ask(index);
+  });
+  if (random_.below(straight_one_in) == 0) {
+    const auto fault = draw_fault();
+    if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
+    const store::Operation operation = *asked.operation;
+    const auto result = commit({&operation, 1}, {});
+    if (fault == FaultKind::crash_after) return;  // nobody rings the bell
+    ring_doorbells();
+    if (!fault) answered(index, (*result)[0]);
+    return;
+  }
+  Node& node = *nodes_[random_.below(nodes_.size())];
+  if (node.engine == nullptr) return;
+  post_to(node, drawn(options_.latency_max), [this, &node, index] {
+    if (!asks_[index].waits) return;
+    node.engine->request(*asks_[index].operation, index + 1);
+    step(node);
+  });
+}
+
+void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
+  if (!outcome || outcome->kind == store::OutcomeKind::outcome_unknown) return;  // asked again
+  Asked& asked = asks_[index];
+  if (!asked.waits) return;
+  asked.waits = false;
+  ring_doorbells();
+  if (asked.ask == nullptr || is_asked_once(asked.ask->kind)) asked.done = true;
+  // Perhaps it did not help, and there is something to ask again.
+  else post(ask_timeout, [this] { look_for_asks(); });
+}
+
+// Somebody who can find out what became of a lost run is asked.
+void World::probe(Node& node, const core::WorkItem& item) {
+  const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
+  post_to(node, drawn(options_.work_max), [this, &node, item, &behaviour] {
+    using Probed = runtime::ProbeAnswer::Kind;
+    runtime::ProbeAnswer answer{item.run, item.activity, item.token, item.request, item.runs};
+    const core::Guid guid = item.request.derive(core::Guid::Purpose::verdict, item.runs);
+    if (behaviour.probe_can_tell && behaviour.finding == Behaviour::Finding::retry) {
+      answer.kind = Probed::not_done;
+      journal_.probe(item, guid, std::nullopt);
+    } else if (behaviour.probe_can_tell) {
+      answer.kind = Probed::done;
+      answer.data = reply_data(item.topic.raw(), item.input.view(), behaviour, std::nullopt);
+      journal_.probe(item, guid, answer.data);
+    }
+    node.engine->probed(std::move(answer));
+    step(node);
+  });
+}
+
+}  // namespace pawl::sim

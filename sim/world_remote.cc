@@ -1,0 +1,107 @@
+// World: workers that claim from the queue, and answers that come by token through the store.
+#include "base/format.h"
+#include "sim/world.h"
+
+namespace pawl::sim {
+
+namespace {
+constexpr std::size_t remote_claim_max = 4;
+constexpr Duration remote_backoff = std::chrono::milliseconds(20);
+}  // namespace
+
+void World::remote_poll() {
+  post(remote_backoff + drawn(remote_backoff), [this] { remote_poll(); });
+  store::ClaimWork claim;
+  for (const auto& [topic, behaviour] : scenario_.behaviours)
+    if (behaviour.remote) claim.topics.push_back(Topic(topic));
+  claim.items_max = remote_claim_max;
+  claim.worker = "far";
+  claim.lease = options_.lease;
+  const auto fault = draw_fault();
+  if (fault == FaultKind::crash_before || fault == FaultKind::refused ||
+      fault == FaultKind::request_lost)
+    return;
+  const store::Operation operation = claim;
+  const auto result = commit({&operation, 1}, {});
+  if (fault) return;  // the items are ours, and nobody knows: their lease must run out
+  if (!(*result)[0].items.empty()) ring_doorbells();  // their times begin to run
+  for (const core::WorkItem& item : (*result)[0].items) {
+    begin(item);
+    auto run = std::make_shared<Run>(Run{item});
+    post(time_of(scenario_.behaviour(item.topic.raw())), [this, run] { remote_go_on(run); });
+  }
+}
+
+void World::remote_go_on(std::shared_ptr<Run> run) {
+  const core::WorkItem& item = run->item;
+  const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
+  if (run->beats < behaviour.heartbeats) {
+    ++run->beats;
+    const auto fault = draw_fault();
+    if (fault == FaultKind::crash_before) return;  // the worker died
+    post(time_of(behaviour), [this, run] { remote_go_on(run); });
+    if (fault == FaultKind::refused || fault == FaultKind::request_lost) return;
+    const store::Operation beat =
+        store::ExtendWork{item.run, item.activity, item.token, options_.lease,
+                          Payload(format("\"run {} beat {}\"", item.runs, run->beats))};
+    (void)commit({&beat, 1}, {}).ok();
+    return;
+  }
+  if (!is_silent(behaviour, item.life.failures, item.runs)) remote_answer(run);
+}
+
+void World::remote_answer(std::shared_ptr<Run> run) {
+  const core::WorkItem& item = run->item;
+  const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
+  const Said said = said_by(*run);
+  const bool pending = said.status == core::ReplyStatus::pending;
+  const core::Response response{item.activity, said.status, said.code, item.token, said.data};
+  const auto again = [this, run](Duration wait) {
+    post(wait, [this, run] { remote_answer(run); });
+  };
+  const auto fault = draw_fault();
+  if (fault == FaultKind::crash_before)
+    return;  // the worker died: the item comes back by its lease
+  journal_.answer(item, said.status, run->reply, said.data);
+  if (fault == FaultKind::refused || fault == FaultKind::request_lost) return again(remote_backoff);
+  if (fault == FaultKind::delayed) return again(options_.lease * 3 / 2);
+  const store::Operation operation =
+      store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
+  const auto result = commit({&operation, 1}, {});
+  ring_doorbells();
+  if (fault == FaultKind::crash_after) return;
+  if (fault) return again(remote_backoff);  // the reply was lost: the same answer once more
+  if (!(*result)[0].done()) return;         // no longer ours
+  ++run->reply;
+  if (pending) return again(drawn(options_.work_max));
+  if (behaviour.answers_twice && run->reply == behaviour.pendings + 1)
+    // A careless worker: the final answer once more, as if it were new. Not repeated after that.
+    post(drawn(options_.work_max), [this, operation] {
+      (void)commit({&operation, 1}, {}).ok();
+      ring_doorbells();
+    });
+}
+
+// Whoever has the token answers, through an engine or straight to the store, until the answer is definite.
+void World::answer_later(std::shared_ptr<Run> run) {
+  const core::WorkItem& item = run->item;
+  const Said said = said_by(*run);
+  const core::Response response{item.activity, said.status, said.code, item.token, said.data};
+  journal_.answer(item, said.status, 0, said.data);
+  const store::Operation operation =
+      store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
+  asks_.push_back(Asked{nullptr});
+  asks_.back().operation = operation;
+  ask(asks_.size() - 1);
+}
+
+void World::ring_doorbells() {
+  for (auto& node : nodes_)
+    if (node->engine != nullptr)
+      post_to(*node, drawn(options_.latency_max), [this, &n = *node] {
+        n.engine->inbox_changed();
+        step(n);
+      });
+}
+
+}  // namespace pawl::sim

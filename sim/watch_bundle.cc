@@ -49,6 +49,9 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   figures_.rows_max = std::max<std::uint64_t>(figures_.rows_max, bundle.writes.size() + 1);
 
   const auto& head = std::get<core::JobHead>(bundle.head);
+  job.known_before.clear();
+  for (const auto& [seq, item] : job.work)
+    if (!item.life.unknown) job.known_before.insert(seq);
   check_control(job, bundle);
   hear_timeouts(job, bundle);
   if (closed(job.status) && head.status != job.status)
@@ -199,7 +202,8 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
   if (const auto* no_answer = std::get_if<core::NoAnswer>(&message.body)) return done(no_answer->activity);
   if (const auto* verdict = std::get_if<core::Verdict>(&message.body)) {
     const core::WorkItem* work = item(verdict->activity);
-    return done(verdict->activity) || (work != nullptr && !work->life.unknown);
+    const bool no_doubt = job.known_before.contains(verdict->activity.raw()) || work == nullptr || !work->life.unknown;
+    return done(verdict->activity) || no_doubt;
   }
   return false;  // a start is never refused, an interrupt closes the job
 }

@@ -39,7 +39,7 @@ void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
       const bool over = why == Why::total       ? is_over(item.life.deadline)
                         : why == Why::queue     ? waits && is_over(item.life.queue_by)
                         : why == Why::attempt   ? !waits && is_over(item.life.attempt_by)
-                                                : !waits && is_over(item.life.heartbeat_by);
+                                                : !waits && (is_over(item.life.heartbeat_by) || late_beats_.contains({item.request, item.token}));
       if (!over)
         fail(job, "timer", format("activity {} is said to have run out of its {} timeout", seq, core::name_of(why)));
       job.heard.insert(guid);

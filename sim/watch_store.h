@@ -162,6 +162,7 @@ class WatchStore final : public store::Store {
     std::set<core::Guid> sent;                  // transitions, ever
     std::set<core::Guid> heard;                 // what was asked of it and what timed out, ever
     std::map<std::uint32_t, core::WorkItem> work;
+    std::set<std::uint32_t> known_before;  // the work that was not in doubt before the bundle at hand
     bool counted_open = false;
     bool counted_parked = false;
     bool counted_removal = false;
@@ -217,7 +218,8 @@ class WatchStore final : public store::Store {
   void check_due(const ShadowJob& job, const ShadowMessage& message);
   bool is_over(Instant at) const { return at != Instant() && at <= inner_.now() + clock_error_; }
   bool run_is_over(const core::WorkItem& item) const {
-    return is_over(item.life.attempt_by) || is_over(item.life.heartbeat_by);
+    return is_over(item.life.attempt_by) || is_over(item.life.heartbeat_by) ||
+           late_beats_.contains({item.request, item.token});
   }
   WhenUnknown when_unknown(const ShadowJob& job, std::uint32_t activity) const;
 
@@ -240,6 +242,7 @@ class WatchStore final : public store::Store {
   std::map<std::pair<std::string, std::string>, ShadowKey> keys_;
   std::set<std::pair<core::Guid, core::WorkToken>> handed_out_;
   std::set<std::pair<core::Guid, core::WorkToken>> counted_failures_;
+  std::set<std::pair<core::Guid, core::WorkToken>> late_beats_;  // taken after their time
   std::map<core::Guid, std::uint32_t> allowed_again_;
   std::set<std::string> paused_;
   std::map<RunId, std::string> removed_;  // to its input

@@ -95,6 +95,7 @@ void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& out
     return verdict_.fail("token", "an item's lease was extended by somebody else");
   core::WorkItem& work = job->work[extend.activity.raw()];
   const Instant now = inner_.now();
+  if (is_over(work.life.heartbeat_by)) late_beats_.insert({work.request, work.token});
   if (extend.detach) work.epoch = core::Epoch(0);
   if (work.epoch == core::Epoch(0)) work.lease_until = now + extend.lease;
   if (extend.progress) work.life.progress = *extend.progress;

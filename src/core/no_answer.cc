@@ -101,9 +101,12 @@ Progress settle(Context& context, const Verdict& verdict) {
   const ReplyStatus status = verdict.kind == Verdict::Kind::failed ? ReplyStatus::fatal : ReplyStatus::success;
   const Answer answer{verdict.activity, status, verdict.code, verdict.data};
   const WorkItem* item = draft.find_work(verdict.activity);
-  if (item == nullptr || !draft.active()) return context.stored() ? leg2(context, answer) : Progress::finished;
+  const bool settles = verdict.kind != Verdict::Kind::retry;
+  // Its item went with the commit that stored this very verdict, or with an answer that came meanwhile.
+  if (item == nullptr || !draft.active())
+    return settles && context.stored() ? leg2(context, answer) : acknowledge(context);
   if (!item->life.unknown) return acknowledge(context);
-  if (verdict.kind != Verdict::Kind::retry)
+  if (settles)
     return context.stored() ? leg2(context, answer) : conclude_unstored(context, *item, answer, true);
   WorkLife life = item->life;
   life.unknown = false;

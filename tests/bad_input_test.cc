@@ -69,8 +69,8 @@ TEST(BadGraph, an_orphan_and_a_second_parent_are_named) {
 TEST(BadGraph, too_many_activities_are_over_the_limit) {
   GraphBuilder builder("big");
   builder.trigger("t");
-  for (int i = 0; i < 10'000; ++i) builder.worker("a" + std::to_string(i), "w").after("t");
-  EXPECT_TRUE(fails_with(builder.build(), ErrorCode::over_limit, {"10001", "at most 10000"}));
+  for (int i = 0; i < 20'000; ++i) builder.worker("a" + std::to_string(i), "w").after("t");
+  EXPECT_TRUE(fails_with(builder.build(), ErrorCode::over_limit, {"20001", "at most 20000"}));
 }
 
 class BadCallTest : public ::testing::Test {

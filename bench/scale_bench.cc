@@ -2,8 +2,10 @@
 //
 //   one after the other:  a chain of N steps            against  N/10 jobs of 10 steps, one at a time
 //   all at once:          a fan-out from 1 to N workers  against  N/10 jobs of 10 steps, at the same time
+//   beside a crowd:       N/10 jobs of 10 steps while W jobs wait for something that does not come, against the same
+//                         jobs alone; and what memory a waiting job holds
 //
-//   scale_bench [--activities N] [--rounds N] [--only NAME] [--dir DIR]
+//   scale_bench [--activities N] [--waiting W] [--rounds N] [--only NAME] [--dir DIR]
 //
 // Prints one JSON object. Each figure is the median of all rounds; the cases take turns, each in a process of its
 // own, so that a noisy minute hits all of them and none inherits another's memory.
@@ -30,9 +32,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using pawl::bench::must;
 constexpr std::uint32_t short_chain = 10;
+constexpr std::uint32_t under_way_max = 20'000;  // submits that are not at rest yet
 
 struct Settings {
   std::uint32_t activities = 10'000;
+  std::uint32_t waiting = 50'000;
   std::uint32_t rounds = 5;
   std::string only;
   std::string dir = ".";
@@ -45,6 +49,7 @@ Settings parse(int argc, char** argv) {
     const std::string value = argv[i + 1];
     const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
     if (flag == "--activities") settings.activities = number;
+    else if (flag == "--waiting") settings.waiting = number;
     else if (flag == "--rounds") settings.rounds = number;
     else if (flag == "--only") settings.only = value;
     else if (flag == "--dir") settings.dir = value;
@@ -68,6 +73,8 @@ struct Figure {
   double first_tenth_us = 0;  // of one job's steps: the time between two calls of the worker
   double last_tenth_us = 0;
   double peak_mb = 0;
+  double waiting_us = 0;  // per waiting job: to be submitted and to come to rest
+  double waiting_bytes = 0;
 };
 
 double cpu_seconds() {
@@ -91,12 +98,34 @@ struct Case {
   pawl::Graph graph;
   std::uint32_t jobs;
   std::uint32_t at_once;  // jobs open at the same time
+  std::uint32_t waiting = 0;  // that stand still meanwhile
 };
+
+pawl::Graph waits() {
+  return must(pawl::GraphBuilder("waits").trigger("start").worker("never", "nobody").after("start").build());
+}
+
+double resident_bytes() {
+  double pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    unsigned long all = 0;
+    unsigned long resident = 0;
+    if (std::fscanf(file, "%lu %lu", &all, &resident) == 2) pages = static_cast<double>(resident);
+    std::fclose(file);
+  }
+  return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+void submit_waiting(pawl::Runtime& runtime, std::uint32_t number) {
+  runtime.submit({.graph = "waits", .id = fmt::format("waiting-{}", number), .input = "{}"},
+                 [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+}
 
 Figure run(const Case& what, std::uint32_t activities, const std::string& path) {
   pawl::bench::remove_store(path);
   auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
   must(runtime->deploy(what.graph));
+  if (what.waiting > 0) must(runtime->deploy(waits()));
   std::mutex calls_mutex;
   std::vector<Clock::time_point> calls;
   calls.reserve(activities);
@@ -111,20 +140,41 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
   std::condition_variable changed;
   std::uint32_t submitted = 0;
   std::uint32_t closed = 0;
+  std::uint32_t at_rest = 0;
   const auto submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= what.jobs) return;
     runtime->submit({.graph = what.graph.name().raw(), .id = fmt::format("job-{}", submitted++), .input = "{}"},
                     [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
   };
   runtime->observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
+    const bool rests = event.kind == pawl::Event::Kind::activity_opened && event.activity.raw() == "never";
+    if (event.kind != pawl::Event::Kind::job_closed && !rests) return;
     const std::lock_guard lock(mutex);
+    if (rests) {
+      if (++at_rest % 1000 == 0 || at_rest == what.waiting) changed.notify_all();
+      return;
+    }
     ++closed;
     submit_next();
     if (closed == what.jobs) changed.notify_all();
   });
   must(runtime->start());
   while (!runtime->owns()) usleep(1000);
+  Figure figure;
+  if (what.waiting > 0) {
+    const double empty = resident_bytes();
+    const auto begin_waiting = Clock::now();
+    std::unique_lock lock(mutex);
+    for (std::uint32_t i = 0; i < what.waiting; ++i) {
+      lock.unlock();
+      submit_waiting(*runtime, i);
+      lock.lock();
+      changed.wait(lock, [&] { return i + 1 - at_rest < under_way_max; });
+    }
+    changed.wait(lock, [&] { return at_rest == what.waiting; });
+    figure.waiting_us = std::chrono::duration<double, std::micro>(Clock::now() - begin_waiting).count() / what.waiting;
+    figure.waiting_bytes = (resident_bytes() - empty) / what.waiting;
+  }
   const auto before = runtime->stats();
   const double cpu_before = cpu_seconds();
   const auto begin = Clock::now();
@@ -139,7 +189,6 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
   runtime.reset();
   pawl::bench::remove_store(path);
 
-  Figure figure;
   figure.wall_us = seconds * 1e6 / activities;
   figure.cpu_us = cpu * 1e6 / activities;
   figure.rows = static_cast<double>(after.row_writes - before.row_writes) / activities;
@@ -192,6 +241,7 @@ int main(int argc, char** argv) {
       {"long_chain", pawl::bench::chain(settings.activities), 1, 1},
       {"short_jobs_at_once", pawl::bench::chain(short_chain), jobs, jobs},
       {"fan_out", pawl::bench::fan_out(settings.activities), 1, 1},
+      {"short_jobs_beside_waiting", pawl::bench::chain(short_chain), jobs, jobs, settings.waiting},
   };
   const std::string dir = settings.dir + fmt::format("/pawl-scale-{}", getpid());
   std::filesystem::create_directories(dir);
@@ -224,6 +274,11 @@ int main(int argc, char** argv) {
   fmt::print("  \"long_chain_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}},\n",
              ratio("long_chain", "short_jobs_one_by_one", &Figure::wall_us),
              ratio("long_chain", "short_jobs_one_by_one", &Figure::cpu_us));
+  fmt::print("  \"waiting_jobs\": {}, \"bytes_per_waiting_job\": {:.0f}, \"us_per_waiting_job\": {:.2f},\n", settings.waiting,
+             of("short_jobs_beside_waiting", &Figure::waiting_bytes), of("short_jobs_beside_waiting", &Figure::waiting_us));
+  fmt::print("  \"beside_waiting_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}},\n",
+             ratio("short_jobs_beside_waiting", "short_jobs_at_once", &Figure::wall_us),
+             ratio("short_jobs_beside_waiting", "short_jobs_at_once", &Figure::cpu_us));
   fmt::print("  \"fan_out_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}}\n}}\n",
              ratio("fan_out", "short_jobs_at_once", &Figure::wall_us),
              ratio("fan_out", "short_jobs_at_once", &Figure::cpu_us));

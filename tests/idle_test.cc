@@ -117,19 +117,29 @@ TEST(Idle, no_thread_runs_and_little_memory_is_held_fresh_after_a_hundred_jobs_o
   ASSERT_TRUE(sanitized || (fresh.settles() && used.settles() && guest.settles()));
   const std::map<const char*, const IdleProcess*> all = {
       {"fresh", &fresh}, {"after 100 jobs", &used}, {"beside the owner", &guest}};
-  std::map<const char*, Looked> before;
-  for (const auto& [name, process] : all) before[name] = look_at(process->id());
-  std::this_thread::sleep_for(watched_for);
   for (const auto& [name, process] : all) {
-    const Looked after = look_at(process->id());
+    const Looked looked = look_at(process->id());
     const long resident = process->resident_kb();
-    std::printf("%s: %zu threads, %ld kB\n", name, after.switches.size(), resident);
-    EXPECT_GT(after.switches.size(), 4u) << name;  // engine, committer, workers, checkpointer, doorbell
-    if (sanitized) continue;
-    for (const auto& [id, count] : after.switches)
-      EXPECT_EQ(count, before[name].switches[id]) << name << ": thread " << after.names.at(id) << " ran";
-    EXPECT_LT(resident, resident_kb_max) << name;
+    std::printf("%s: %zu threads, %ld kB\n", name, looked.switches.size(), resident);
+    EXPECT_GT(looked.switches.size(), 4u) << name;  // engine, committer, workers, checkpointer, doorbell
+    EXPECT_TRUE(sanitized || resident < resident_kb_max) << name << ": " << resident << " kB";
   }
+  if (sanitized) return;
+  // Whoever stops and continues a whole process from outside makes its threads run: then once more.
+  std::string ran;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    ran.clear();
+    std::map<const char*, Looked> before;
+    for (const auto& [name, process] : all) before[name] = look_at(process->id());
+    std::this_thread::sleep_for(watched_for);
+    for (const auto& [name, process] : all) {
+      const Looked after = look_at(process->id());
+      for (const auto& [id, count] : after.switches)
+        if (count != before[name].switches[id]) ran += std::string(name) + ": " + after.names.at(id) + " ran\n";
+    }
+    if (ran.empty()) break;
+  }
+  EXPECT_EQ(ran, "");
 }
 
 }  // namespace

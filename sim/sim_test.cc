@@ -130,6 +130,14 @@ class YesStore final : public store::Store {
   Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane, std::size_t n) override {
     return real_.read_outbox(lane, n);
   }
+  Result<std::vector<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
+                                           std::size_t n) override {
+    return real_.read_due(lane, after, n);
+  }
+  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override {
+    return real_.read_message(run, guid);
+  }
+  Result<std::vector<Topic>> read_paused_topics() override { return real_.read_paused_topics(); }
   Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
     return real_.list_jobs(query);
   }

@@ -327,6 +327,9 @@ class Soak final : public runtime::EngineEvents {
     const auto job = jobs_.find(ticket - 1);
     if (result && job != jobs_.end()) job->second.run = result->run;
   }
+  void cancel(const runtime::WorkRun&) override {}
+  void probe(const core::WorkItem&) override {}
+  void answered(runtime::Ticket, Result<store::Outcome>) override {}
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow& job) override {
     // Its submit's answer may have been lost: then the client learns of it when it asks again.

@@ -59,7 +59,7 @@ std::optional<Catch> hunt_without_faults() {
         if (seed % 2 == 0) options.hot_jobs_max = 0;  // every idle job is read again
         const WorldReport report = run_world(scenario, options);
         if (report.violation)
-          return Catch{"run without a fault, " + report.violation->oracle,
+          return Catch{scenario.name + " without a fault, " + report.violation->oracle,
                        report.violation->detail};
       }
   return std::nullopt;

@@ -45,6 +45,11 @@ void World::check_runs() {
   if (!is_calm()) return;
   std::uint64_t expected = 0;
   bool known = !scenario_.poisoned;
+  // A worker outside that is slower than its lease sees its work handed out once more.
+  for (const auto& [topic, behaviour] : scenario_.behaviours) {
+    const Duration reply_max = behaviour.takes.count() != 0 ? behaviour.takes : options_.work_max;
+    if (behaviour.remote && reply_max * (behaviour.pendings + 1) >= options_.lease) known = false;
+  }
   for (const WantedJob& wanted : scenario_.jobs) {
     const Expected of_one = expect(scenario_, wanted);
     expected += of_one.runs;

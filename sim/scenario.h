@@ -94,6 +94,7 @@ struct Scenario {
   std::vector<Ask> asks;
   bool small = false;          // cheap enough for every pair of faults
   bool poisoned = false;       // one job of it must end parked
+  std::uint32_t slots_min = 1; // a worker that never answers keeps its slot
   bool by_priority = false;    // one slot, and without a fault runs begin in the order of their jobs' priorities
   Duration keep_keys = std::chrono::seconds(40);  // longer than any client asks again
 

@@ -167,7 +167,7 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("far_tries_until_success", {job("j", "far_flaky")});
   add("tries_run_out", {job("j", "exhausted")});
   add("tries_run_out_redriven", {job("j", "exhausted")}, {ask(Kind::redrive, "j")});
-  add("tries_run_out_given_up", {job("j", "given_up")});
+  add("tries_run_out_given_up", {job("j", "given_up")}).slots_min = 2;
   add("tries_caught", {job("j", "mended")});
   add("never_on", {job("j", "never_on")}).small = true;
   add("fatal", {job("j", "fatal")}).small = true;

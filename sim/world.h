@@ -7,6 +7,7 @@
 // while so that whatever is late arrives and must change nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -100,7 +101,7 @@ class World {
         1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
   }
   std::optional<FaultKind> draw_fault();
-  std::uint32_t slots() const { return scenario_.by_priority ? 1 : options_.slots; }
+  std::uint32_t slots() const { return scenario_.by_priority ? 1 : std::max(options_.slots, scenario_.slots_min); }
   bool healed() const { return clock_.monotonic() >= options_.heal_at; }
   bool all_done() const;
   void run_until(const std::function<bool()>& done, Duration deadline);

@@ -79,7 +79,7 @@ std::optional<store::Operation> World::operation_for(const Asked& asked) {
 
 void World::ask(std::size_t index) {
   Asked& asked = asks_[index];
-  asked.waits = true;
+  if (!asked.waits) return;  // an earlier try was answered meanwhile
   const std::uint64_t attempt = ++asked.attempt;
   post(ask_timeout + drawn(ask_timeout), [this, index, attempt] {
     if (asks_[index].waits && asks_[index].attempt == attempt) ask(index);

@@ -92,6 +92,7 @@ void World::answer_later(std::shared_ptr<Run> run) {
       store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
   asks_.push_back(Asked{nullptr});
   asks_.back().operation = operation;
+  asks_.back().waits = true;
   ask(asks_.size() - 1);
 }
 

@@ -106,7 +106,7 @@ struct ChangeWork {  // refused as a conflict when somebody else claimed the ite
   WorkToken token{0};   // before
   bool release = true;  // false: whoever holds it keeps it
   Instant visible_at;
-  WorkLife life;
+  WorkLife life;  // all of it but the progress, which is the workers' to write
   friend bool operator==(const ChangeWork&, const ChangeWork&) = default;
 };
 struct HoldWork {  // every item of the job: handed to nobody, or to whoever wants it again

@@ -51,12 +51,6 @@ void Engine::settle_extend(const store::ExtendWork& extend, const store::Outcome
     next = std::move(beat->second);
     beats_.erase(beat);
   }
-  if (outcome.kind == OutcomeKind::outcome_unknown) {
-    // What was said may be stored: a later change of the item must not be computed from less than that.
-    const auto stored = read_item(run.ref);
-    HotJob* job = jobs_.find(extend.run);
-    if (stored && *stored && job != nullptr) job->state.put(**stored);
-  }
   if (outcome.done() && !outcome.items.empty()) {
     const core::WorkItem& item = outcome.items.front();
     if (HotJob* job = jobs_.find(extend.run)) job->state.put(item);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,10 @@
 #include "pawl/result.h"
 
 namespace pawl {
+
+namespace core {
+class Program;
+}
 
 // When a transition fires.
 class Condition {
@@ -51,10 +56,11 @@ std::string_view name_of(Collation collation);
 // Immutable once built. Any thread may read it.
 class Graph {
  public:
-  enum class Kind : std::uint8_t { trigger, worker };
+  enum class Kind : std::uint8_t { trigger, worker, await, hook, signal, cycle, interrupt, join, map };
   struct Edge {
     std::uint32_t to;
     Condition when;
+    std::uint32_t number = 0;  // among those that lead to the same join
   };
   struct Node {
     ActivityName name;
@@ -62,7 +68,25 @@ class Graph {
     Topic topic;  // of a worker
     std::vector<Edge> edges;
     Policy policy;
+    // Of graphs in the graph language:
+    std::uint32_t depth = 1;                // how many parts its address has
+    std::optional<std::uint32_t> aim{};     // a cycle's pivot, a map's closing join, the map that a join closes
+    bool is_pivot = false;                  // cycles return to it
+    bool before_join = false;               // a join is below it, and waits until it is known what fires
+    std::uint32_t edges_in = 0;             // of a join
+    std::uint32_t need = 0;                 // of a join: so many arrivals; 0: all that can still come
   };
+  // A graph as the graph language makes it; C++ programs use GraphBuilder.
+  struct Parts {
+    GraphName name{""};
+    std::uint32_t version = 1;
+    std::uint64_t fingerprint = 0;
+    std::vector<Node> nodes{};
+    std::uint32_t trigger = 0;
+    bool drains = false;                    // an error that nobody takes lets the others finish first
+    std::shared_ptr<const core::Program> program{};
+  };
+  static Graph assemble(Parts parts);
 
   const GraphName& name() const { return name_; }
   std::uint32_t version() const { return version_; }
@@ -73,6 +97,8 @@ class Graph {
   // The activity whose output is the job's result; none: that of the activity that closed the job.
   std::optional<std::uint32_t> result_of() const { return result_; }
   Collation collation() const { return collation_; }
+  bool drains() const { return drains_; }
+  const core::Program* program() const { return program_.get(); }  // null: inputs are handed on as they are
 
  private:
   friend class GraphBuilder;
@@ -83,6 +109,8 @@ class Graph {
   std::uint32_t trigger_ = 0;
   std::optional<std::uint32_t> result_;
   Collation collation_ = Collation::ledger;
+  bool drains_ = false;
+  std::shared_ptr<const core::Program> program_;
   std::vector<Node> nodes_;
 };
 

@@ -157,6 +157,8 @@ void apply(JobState& state, const Bundle& bundle) {
   if (head.reason) job.reason = *head.reason;
   job.remove_at = head.remove_at;
   job.redrives = head.redrives;
+  if (head.data) job.data = *head.data;
+  job.code = head.code;
   for (const Write& write : bundle.writes) {
     std::visit(Overloaded{
                    [&](const PutActivity& w) {

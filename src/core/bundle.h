@@ -43,6 +43,8 @@ struct JobHead {
   std::optional<std::string> reason;
   Instant remove_at;
   std::uint32_t redrives = 0;
+  std::optional<Payload> data;  // none: as it was
+  std::int32_t code = 0;
   friend bool operator==(const JobHead&, const JobHead&) = default;
 };
 
@@ -90,6 +92,7 @@ struct Sweep {  // a closing transition: the job's messages (but the causing one
 };
 struct Send {  // the outbox
   Envelope envelope;
+  LaneId lane{0};  // where a mailbox or a job that does not exist yet is made; the engine fills it in
   friend bool operator==(const Send&, const Send&) = default;
 };
 struct PutEntry {

@@ -133,7 +133,8 @@ class Decoder {
   void get(NoAnswer::Why& value) { get_enum(value, NoAnswer::Why::lost); }
   void get(Verdict::Kind& value) { get_enum(value, Verdict::Kind::retry); }
   void get(JobStatus& value) { get_enum(value, JobStatus::paused); }
-  void get(ActivityStatus& value) { get_enum(value, ActivityStatus::errored); }
+  void get(ActivityStatus& value) { get_enum(value, ActivityStatus::skipped); }
+  void get(TimeUp::What& value) { get_enum(value, TimeUp::What::timeout); }
   template <class T>
   void get_enum(T& value, T last) {
     const std::uint64_t read = number();

@@ -19,10 +19,7 @@ Progress take(Context& context) {
                         [&](const Start& start_message) { return start(context, start_message); },
                         [&](const Transition& transition) { return leg1(context, transition); },
                         [&](const Response& response) { return respond(context, response); },
-                        // Graphs of triggers and workers wait for no signal: such a message has no taker.
-                        [&](const Resume&) { return acknowledge(context); },
-                        [&](const Register&) { return acknowledge(context); },
-                        [&](const Signal&) { return acknowledge(context); },
+                        [&](const auto&) { return acknowledge(context); },  // not a job's to take
                         [&](const NoAnswer& message) { return no_answer(context, message); },
                         [&](const Verdict& verdict) { return settle(context, verdict); },
                         [&](const Interrupt& message) { return interrupt(context, message); },

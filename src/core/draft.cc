@@ -14,6 +14,8 @@ Draft::Draft(const JobState& base) : base_(base), semaphore_(base.job.semaphore)
   head_.closed_at = base.job.closed_at;
   head_.remove_at = base.job.remove_at;
   head_.redrives = base.job.redrives;
+  head_.code = base.job.code;
+  keep_ = base.job.keep;
 }
 
 const Activity* Draft::find(ActivitySeq seq) const {
@@ -36,6 +38,11 @@ const MessageRecord* Draft::find_message(const Guid& guid) const {
   const auto written = record_writes_.find(guid);
   if (written != record_writes_.end()) return &std::get<PutRecord>(writes_[written->second]).after;
   return base_.find_message(guid);
+}
+
+const MessageRecord* Draft::find_message(ActivitySeq activity, std::uint32_t plane) const {
+  const auto written = plane_writes_.find(std::uint64_t{activity.raw()} << 32 | plane);
+  return written != plane_writes_.end() ? find_message(written->second) : base_.find_message(activity, plane);
 }
 
 const WorkItem* Draft::find_work(ActivitySeq seq) const {
@@ -66,8 +73,15 @@ void Draft::put(Activity activity) {
   writes_.emplace_back(PutActivity{before, std::move(activity)});
 }
 
+void Draft::share(Payload data) {
+  touched_ = true;
+  head_.data = std::move(data);
+}
+
 void Draft::put(MessageRecord record) {
   touched_ = true;
+  if (!record.output.empty())
+    plane_writes_.insert_or_assign(std::uint64_t{record.activity.raw()} << 32 | record.ledger.plane(), record.guid);
   const auto written = record_writes_.find(record.guid);
   if (written != record_writes_.end()) {
     std::get<PutRecord>(writes_[written->second]).after = std::move(record);
@@ -149,7 +163,7 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   semaphore_ = 0;
   if (something_left) writes_.emplace_back(Sweep{keep});
   else if (base_.job.deadline != Instant()) consume(deadline_guid(base_.job.run));
-  if (base_.job.keep) head_.remove_at = now + *base_.job.keep;
+  if (keep_) head_.remove_at = now + *keep_;
 }
 
 void Draft::finish(std::optional<Payload> result) {

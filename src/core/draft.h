@@ -28,7 +28,10 @@ class Draft {
   const Activity* find(ActivitySeq seq) const;
   const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
   const MessageRecord* find_message(const Guid& guid) const;
+  const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;
+  const Payload& data() const { return head_.data ? *head_.data : base_.job.data; }  // what all activities share
+  std::int32_t code() const { return head_.code; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }
   void put(Activity activity);  // seq == next_activity() opens a new instance
@@ -41,6 +44,10 @@ class Draft {
   void count_redelivery(const Guid& guid, std::uint32_t before);
   void consume(const Guid& guid);
   void send(Envelope envelope);
+
+  void share(Payload data);  // the job's data, from now on
+  void fail_with(std::int32_t code) { head_.code = code; }
+  void keep_for(Duration time) { keep_ = time; }  // once it is closed
 
   void step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& step);
   void close(JobStatus status, Instant now, std::optional<Guid> keep);
@@ -58,10 +65,12 @@ class Draft {
   bool touched_ = false;
   std::int64_t semaphore_;
   JobHead head_;
+  std::optional<Duration> keep_;
   std::vector<Write> writes_;
   // Where a row's write stands in writes_, so that a second write of the row replaces the first.
   std::unordered_map<ActivitySeq, std::size_t> activity_writes_;
   std::unordered_map<Guid, std::size_t> record_writes_;
+  std::unordered_map<std::uint64_t, Guid> plane_writes_;  // activity << 32 | plane
   std::unordered_map<ActivitySeq, std::size_t> work_writes_;
   std::unordered_map<ActivitySeq, WorkItem> changed_work_;  // as a ChangeWork leaves it
 };

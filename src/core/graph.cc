@@ -126,6 +126,16 @@ std::optional<std::uint32_t> Graph::find(const ActivityName& name) const {
   return std::nullopt;
 }
 
+Graph Graph::assemble(Parts parts) {
+  Graph graph(std::move(parts.name), parts.version);
+  graph.fingerprint_ = parts.fingerprint;
+  graph.nodes_ = std::move(parts.nodes);
+  graph.trigger_ = parts.trigger;
+  graph.drains_ = parts.drains;
+  graph.program_ = std::move(parts.program);
+  return graph;
+}
+
 GraphBuilder::GraphBuilder(std::string name, std::uint32_t version) : name_(std::move(name)), version_(version) {}
 
 GraphBuilder& GraphBuilder::trigger(std::string name) {
@@ -217,7 +227,7 @@ Result<Graph> GraphBuilder::build() const {
                           "operations are single adds; use collation ledger",
                           declared.name));
     check_policy(declared.name, declared.policy, mistakes);
-    graph.nodes_.push_back({ActivityName(declared.name), declared.kind, Topic(declared.topic), {}, declared.policy});
+    graph.nodes_.push_back(Graph::Node{ActivityName(declared.name), declared.kind, Topic(declared.topic), {}, declared.policy});
   }
   if (policy_misplaced_)
     mistakes.add("retry(), timeouts(), at_most_once() and priority() belong after the worker() they are meant for");

@@ -32,6 +32,7 @@ std::string_view name_of(ActivityStatus status) {
     case ActivityStatus::open: return "open";
     case ActivityStatus::completed: return "completed";
     case ActivityStatus::errored: return "errored";
+    case ActivityStatus::skipped: return "skipped";
   }
   return "?";
 }
@@ -48,6 +49,15 @@ const Activity* JobState::find(std::uint32_t node, const ledger::Dimensions& at)
 const MessageRecord* JobState::find_message(const Guid& guid) const {
   const auto found = messages_.find(guid);
   return found == messages_.end() ? nullptr : &found->second;
+}
+
+namespace {
+std::uint64_t plane_key(ActivitySeq activity, std::uint32_t plane) { return std::uint64_t{activity.raw()} << 32 | plane; }
+}  // namespace
+
+const MessageRecord* JobState::find_message(ActivitySeq activity, std::uint32_t plane) const {
+  const auto found = by_plane_.find(plane_key(activity, plane));
+  return found == by_plane_.end() ? nullptr : find_message(found->second);
 }
 
 const WorkItem* JobState::find_work(ActivitySeq seq) const {
@@ -73,6 +83,7 @@ void JobState::put(MessageRecord record) {
   const bool half = record.ledger.done(Step::work) && !record.ledger.done(Step::spawn);
   if (half) half_done_ = record.guid;
   else if (half_done_ == record.guid) half_done_.reset();
+  if (!record.output.empty()) by_plane_.insert_or_assign(plane_key(record.activity, record.ledger.plane()), record.guid);
   messages_.insert_or_assign(record.guid, std::move(record));
 }
 

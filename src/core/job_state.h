@@ -23,7 +23,7 @@ namespace pawl::core {
 
 // Stored: never renumber. Only `running` is active. Parked and paused are not ends: a person goes on with them.
 enum class JobStatus : std::uint8_t { running = 0, completed = 1, failed = 2, interrupted = 3, parked = 4, paused = 5 };
-enum class ActivityStatus : std::uint8_t { open = 0, completed = 1, errored = 2 };
+enum class ActivityStatus : std::uint8_t { open = 0, completed = 1, errored = 2, skipped = 3 };
 
 std::string_view name_of(JobStatus status);
 std::string_view name_of(ActivityStatus status);
@@ -33,14 +33,6 @@ constexpr bool is_closed(JobStatus status) {
 
 // Neither running nor over: it waits for a person.
 constexpr bool is_stopped(JobStatus status) { return status == JobStatus::parked || status == JobStatus::paused; }
-
-// The graph a job is pinned to for life.
-struct GraphRef {
-  GraphName name;
-  std::uint32_t version = 0;
-  std::uint64_t fingerprint = 0;
-  friend bool operator==(const GraphRef&, const GraphRef&) = default;
-};
 
 struct JobRow {
   RunId run{0};
@@ -63,6 +55,9 @@ struct JobRow {
   Instant remove_at;                  // once closed, if it does not stay for ever
   Instant deadline;                   // it is interrupted then; 0: none
   std::uint32_t redrives = 0;         // each allows every try once more
+  Payload data;                       // what its activities share; empty: nothing yet
+  std::int32_t code = 0;              // of the error that ends it, perhaps while others finish; 0: none
+  std::optional<ParentLink> parent;   // who started it, if a job did
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
@@ -77,6 +72,7 @@ struct Activity {
   Instant opened_at;
   Instant closed_at;
   Payload output;
+  Payload state;                      // what its kind remembers between messages
   friend bool operator==(const Activity&, const Activity&) = default;
 };
 
@@ -84,6 +80,7 @@ struct MessageRecord {
   Guid guid;
   ActivitySeq activity{0};
   ledger::MessageLedger ledger;
+  Payload output;                     // of its plane, unless it concluded the activity: then it is the activity's
   friend bool operator==(const MessageRecord&, const MessageRecord&) = default;
 };
 
@@ -139,6 +136,8 @@ class JobState {
   const Activity* find(ActivitySeq seq) const;
   const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
   const MessageRecord* find_message(const Guid& guid) const;
+  // The message that entered the activity in this plane; none: nobody did, or it concluded the activity.
+  const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;
 
   const std::deque<Activity>& activities() const { return activities_; }  // by seq
@@ -173,6 +172,7 @@ class JobState {
   std::deque<Activity> activities_;  // index is the seq: a 10,000-step chain stays flat
   std::unordered_map<Place, ActivitySeq, PlaceHash> by_place_;
   std::unordered_map<Guid, MessageRecord> messages_;
+  std::unordered_map<std::uint64_t, Guid> by_plane_;  // activity << 32 | plane, of messages with an output of their own
   std::unordered_map<ActivitySeq, WorkItem> work_;
   std::optional<Guid> half_done_;
 };

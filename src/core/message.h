@@ -53,9 +53,11 @@ struct Register {
   friend bool operator==(const Register&, const Register&) = default;
 };
 
-// To a mailbox: a signal for whoever waits, or for the first who will.
+// To a mailbox: a signal for whoever waits, or for the first who will. A pending one leaves its taker registered.
 struct Signal {
   Payload data;
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 
@@ -64,6 +66,8 @@ struct Resume {
   ActivitySeq activity{0};
   Guid registration;
   Payload data;
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
   friend bool operator==(const Resume&, const Resume&) = default;
 };
 
@@ -110,13 +114,106 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
+// A timer of an activity: its sleep is over, or its time. Stored: never renumber.
+struct TimeUp {
+  enum class What : std::uint8_t { sleep = 0, timeout = 1 };
+  ActivitySeq activity{0};
+  What what = What::sleep;
+  friend bool operator==(const TimeUp&, const TimeUp&) = default;
+};
+
+// From a cycle to its pivot: another round, in a plane of its own.
+struct Reenter {
+  ActivitySeq pivot{0};
+  Payload data;
+  friend bool operator==(const Reenter&, const Reenter&) = default;
+};
+
+// To a join: an edge that leads to it fired, or never will (then no obligation comes with it).
+struct Arrive {
+  std::uint32_t node = 0;         // the join
+  ledger::Dimensions at;          // where its instance stands
+  ActivitySeq parent{0};          // the nearest activity that all its edges come from
+  std::uint32_t edge = 0;         // which of the edges that lead to it
+  bool skipped = false;
+  friend bool operator==(const Arrive&, const Arrive&) = default;
+};
+
+// To a map: begin with this item; or: this item is done.
+struct Item {
+  ActivitySeq map{0};
+  std::uint32_t index = 0;
+  bool done = false;
+  friend bool operator==(const Item&, const Item&) = default;
+};
+
+// Who started a job, and whether it waits for the end.
+struct ParentLink {
+  RunId run{0};
+  ActivitySeq activity{0};
+  Guid request;                   // the end is said under a name that follows from it
+  bool awaits = true;
+  friend bool operator==(const ParentLink&, const ParentLink&) = default;
+};
+
+// The graph a job is pinned to for life.
+struct GraphRef {
+  GraphName name{""};
+  std::uint32_t version = 0;
+  std::uint64_t fingerprint = 0;
+  friend bool operator==(const GraphRef&, const GraphRef&) = default;
+};
+
+// To a job that does not exist yet: it is made by this message.
+struct StartChild {
+  GraphRef graph;
+  Payload input;
+  ParentLink parent;
+  std::int32_t priority = 0;
+  friend bool operator==(const StartChild&, const StartChild&) = default;
+};
+
+// From a child to whoever awaits it: its end, or (pending) what it says meanwhile.
+struct ChildDone {
+  ActivitySeq activity{0};
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+  friend bool operator==(const ChildDone&, const ChildDone&) = default;
+};
+
+// From another job: end. A parent's word counts only for the child that it started itself.
+struct EndJob {
+  std::optional<RunId> parent;
+  std::int32_t code = 410;
+  std::string reason;
+  bool throws = true;             // false: it ends without an error
+  bool descend = false;           // its own children end too
+  std::optional<Duration> keep;
+  friend bool operator==(const EndJob&, const EndJob&) = default;
+};
+
+// To a mailbox: whoever registered under this guid waits no more.
+struct Withdraw {
+  Guid registration;
+  friend bool operator==(const Withdraw&, const Withdraw&) = default;
+};
+
+// A mailbox's timer: a signal that nobody took goes.
+struct Expire {
+  Guid signal;
+  friend bool operator==(const Expire&, const Expire&) = default;
+};
+
 using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
-                          Redrive, Verdict>;  // stored index: append only
+                          Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
+                          Expire>;  // stored index: append only
 
 // What is asked of a job as a whole, also of one that is stopped.
 inline bool is_control(const Body& body) {
   return std::holds_alternative<Interrupt>(body) || std::holds_alternative<Pause>(body) ||
-         std::holds_alternative<Proceed>(body) || std::holds_alternative<Redrive>(body);
+         std::holds_alternative<Proceed>(body) || std::holds_alternative<Redrive>(body) ||
+         std::holds_alternative<EndJob>(body);
 }
 
 struct Message {
@@ -152,7 +249,14 @@ struct MailboxKey {
   friend auto operator<=>(const MailboxKey&, const MailboxKey&) = default;
 };
 
-using Target = std::variant<RunId, MailboxKey>;  // stored index: append only
+// A job by the name that people gave it: the run that has the id now.
+struct JobKey {
+  Namespace name_space{""};
+  JobId id{""};
+  friend auto operator<=>(const JobKey&, const JobKey&) = default;
+};
+
+using Target = std::variant<RunId, MailboxKey, JobKey>;  // stored index: append only
 
 // A message on its way to another entity, possibly of another lane.
 struct Envelope {
@@ -160,5 +264,13 @@ struct Envelope {
   Message message;
   friend bool operator==(const Envelope&, const Envelope&) = default;
 };
+
+// What a parent hears of a child whose id is taken.
+inline Envelope refused_child(const StartChild& start, const JobId& id) {
+  return Envelope{start.parent.run,
+                  Message{start.parent.request.derive(Guid::Purpose::child_result, 0),
+                          ChildDone{start.parent.activity, ReplyStatus::error, 409,
+                                    Payload("\"the job id " + id.raw() + " is taken\"")}}};
+}
 
 }  // namespace pawl::core

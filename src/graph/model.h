@@ -73,8 +73,9 @@ struct Await {
   OptionalFormula await;  // a literal false: fire and forget
 };
 struct HookMatch {
-  Formula expected;  // evaluated in the waiting job
-  Formula actual;    // evaluated over the signal's payload
+  Formula expected;           // evaluated in the waiting job
+  Formula actual;             // evaluated over the signal's payload
+  std::string actual_source;  // as JSON text: hooks with the same sources are met by the same key
 };
 struct Hook {
   OptionalFormula sleep;

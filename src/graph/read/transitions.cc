@@ -1,8 +1,10 @@
+#include <boost/json.hpp>
 #include <unordered_map>
 
 #include "base/format.h"
 #include "graph/limits.h"
 #include "graph/read/read.h"
+#include "mapping/json_text.h"
 
 namespace pawl::graph {
 namespace {
@@ -150,7 +152,8 @@ void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids,
     OptionalFormula actual, expected_formula;
     const Node* expected = nullptr;
     if (read_sides(here, reader, actual, expected, expected_formula, false))
-      matches.push_back({std::move(*expected_formula), std::move(*actual)});
+      matches.push_back({std::move(*expected_formula), std::move(*actual),
+                         mapping::json_text(to_json(*here.node().find("actual")))});
   };
   const Key condition_keys[] = {
       {"gate",

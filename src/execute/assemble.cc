@@ -1,0 +1,207 @@
+#include "execute/assemble.h"
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <charconv>
+#include <limits>
+
+#include "base/format.h"
+#include "base/limits.h"
+#include "execute/program.h"
+#include "execute/stable_hash.h"
+#include "execute/values.h"
+
+namespace pawl::execute {
+namespace {
+
+using graph::ActivityIndex;
+
+// The names of an app become names of the engine, which are narrower: people type them.
+class Names {
+ public:
+  Status check(const graph::App& app) {
+    for (const graph::Graph& source : app.graphs) {
+      where_ = format("graph \"{}\"", source.subscribes);
+      need("its name", app.id + "/" + source.subscribes,
+           "change 'subscribes' or shorten the app's id");
+      for (const graph::Activity& activity : source.activities) check(source, activity);
+    }
+    if (mistakes_.empty()) return {};
+    return Error{ErrorCode::invalid, mistakes_};
+  }
+
+ private:
+  void check(const graph::Graph& source, const graph::Activity& activity) {
+    where_ = format("graph \"{}\", activity \"{}\"", source.subscribes, activity.id);
+    need("its id", activity.id, "rename the activity");
+    if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic)
+      need("the topic it waits for", *hook->topic, "rename the topic under 'hooks'");
+    if (const auto* worker = std::get_if<graph::Worker>(&activity.kind))
+      if (const json::value* topic = worker->topic.expression.literal(); topic && topic->is_string())
+        need("its topic", view(topic->get_string()), "change 'topic'");
+  }
+
+  void need(std::string_view what, std::string_view name, std::string_view advice) {
+    const Status fine = check_name(what, name);
+    if (fine) return;
+    if (!mistakes_.empty()) mistakes_ += '\n';
+    mistakes_ += format("{}: {} \"{}\" cannot be used: {}; {}", where_, what, name,
+                        fine.error().detail, advice);
+  }
+
+  std::string where_;
+  std::string mistakes_;
+};
+
+Graph::Kind kind_of(const graph::Kind& kind) {
+  static_assert(std::variant_size_v<graph::Kind> == 9);
+  constexpr Graph::Kind kinds[] = {Graph::Kind::trigger, Graph::Kind::worker,
+                                   Graph::Kind::await,   Graph::Kind::hook,
+                                   Graph::Kind::signal,  Graph::Kind::cycle,
+                                   Graph::Kind::interrupt, Graph::Kind::join,
+                                   Graph::Kind::map};
+  return kinds[kind.index()];
+}
+
+// The engine has one policy per activity and codes that it never tries again. The rule without a
+// code is that policy; without one it is the longest of the codes' rules.
+Policy policy_of(const graph::Activity& activity) {
+  Policy policy;
+  if (activity.retry.empty()) return policy;
+  const auto longer = [](const graph::RetryRule& a, const graph::RetryRule& b) {
+    if (a.code.has_value() != b.code.has_value()) return a.code.has_value();
+    return a.attempts_max < b.attempts_max;
+  };
+  const graph::RetryRule& rule =
+      *std::max_element(activity.retry.begin(), activity.retry.end(), longer);
+  policy.retries = true;
+  // An error that is left over is the job's: it fails, and `on_error` says how.
+  policy.retry.attempts(static_cast<std::uint32_t>(rule.attempts_max))
+      .when_exhausted(WhenExhausted::fail);
+  if (rule.initial_interval) policy.retry.first_delay(duration_of_seconds(*rule.initial_interval));
+  if (rule.backoff_coefficient) policy.retry.growth(*rule.backoff_coefficient);
+  if (rule.maximum_interval) policy.retry.longest_delay(duration_of_seconds(*rule.maximum_interval));
+  std::vector<std::int32_t> never;
+  for (const graph::RetryRule& other : activity.retry)
+    if (other.code && other.attempts_max == 1) never.push_back(*other.code);
+  policy.retry.never_on(std::move(never));
+  return policy;
+}
+
+class Assembler {
+ public:
+  explicit Assembler(const graph::Graph& source) : source_(source) {}
+
+  std::vector<Graph::Node> nodes() {
+    std::vector<Graph::Node> nodes;
+    nodes.reserve(source_.activities.size());
+    for (ActivityIndex i = 0; i < source_.activities.size(); ++i) nodes.push_back(node(i));
+    mark_pivots(nodes);
+    mark_before_join(nodes);
+    return nodes;
+  }
+
+ private:
+  Graph::Node node(ActivityIndex index) const {
+    const graph::Activity& activity = source_.activities[index];
+    const graph::Place& place = source_.topology.places[index];
+    Graph::Node node{.name = ActivityName(activity.id),
+                     .kind = kind_of(activity.kind),
+                     .topic = Topic(topic_of(activity)),
+                     .edges = {},
+                     .policy = policy_of(activity)};
+    node.depth = static_cast<std::uint32_t>(std::max<std::size_t>(place.chain.size(), 1));
+    for (const std::uint32_t edge : place.out) node.edges.push_back(make_edge(edge));
+    if (const auto* join = std::get_if<graph::Join>(&activity.kind)) {
+      node.edges_in = static_cast<std::uint32_t>(place.in.size());
+      node.need = need_of(*join);
+      if (place.closes_map) node.aim = *place.closes_map;
+    }
+    if (const auto* cycle = std::get_if<graph::Cycle>(&activity.kind))
+      node.aim = source_.find(cycle->ancestor);
+    if (const auto* map = std::get_if<graph::Map>(&activity.kind)) node.aim = source_.find(map->join);
+    if (const auto* hook = std::get_if<graph::Hook>(&activity.kind)) node.is_pivot = hook->is_pivot;
+    return node;
+  }
+
+  Graph::Edge make_edge(std::uint32_t index) const {
+    const ActivityIndex to = source_.transitions[index].to;
+    Graph::Edge edge{to, Condition::always()};
+    const auto& in = source_.topology.places[to].in;
+    if (std::holds_alternative<graph::Join>(source_.activities[to].kind))
+      edge.number = static_cast<std::uint32_t>(std::find(in.begin(), in.end(), index) - in.begin());
+    return edge;
+  }
+
+  static std::string topic_of(const graph::Activity& activity) {
+    const auto* worker = std::get_if<graph::Worker>(&activity.kind);
+    const json::value* literal = worker == nullptr ? nullptr : worker->topic.expression.literal();
+    return literal != nullptr && literal->is_string() ? std::string(view(literal->get_string()))
+                                                      : std::string();
+  }
+
+  static std::uint32_t need_of(const graph::Join& join) {
+    switch (join.need) {
+      case graph::Join::Need::all:
+        return 0;
+      case graph::Join::Need::any:
+        return 1;
+      case graph::Join::Need::count:
+        return static_cast<std::uint32_t>(join.count);
+    }
+    return 0;
+  }
+
+  // Under compat: hotmesh cycles return to activities of any kind.
+  void mark_pivots(std::vector<Graph::Node>& nodes) const {
+    for (const Graph::Node& node : nodes)
+      if (node.kind == Graph::Kind::cycle && node.aim) nodes[*node.aim].is_pivot = true;
+  }
+
+  void mark_before_join(std::vector<Graph::Node>& nodes) const {
+    const auto& order = source_.topology.order;  // parents first, so from the end children are known
+    for (auto at = order.rbegin(); at != order.rend(); ++at)
+      for (const Graph::Edge& edge : nodes[*at].edges)
+        if (nodes[edge.to].kind == Graph::Kind::join || nodes[edge.to].before_join)
+          nodes[*at].before_join = true;
+  }
+
+  const graph::Graph& source_;
+};
+
+}  // namespace
+
+std::uint32_t version_number(std::string_view version) {
+  std::uint32_t number = 0;
+  const char* end = version.data() + version.size();
+  const auto [rest, failure] = std::from_chars(version.data(), end, number);
+  const bool canonical = version.size() == 1 || !version.starts_with('0');
+  if (!version.empty() && failure == std::errc{} && rest == end && canonical) return number;
+  return static_cast<std::uint32_t>(stable_hash(version) & 0x7fffffffU);
+}
+
+Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
+                                    std::string_view content) {
+  if (const Status fine = Names().check(*app); !fine) return fine.error();
+  const std::uint32_t version = version_number(app->version);
+  const std::uint64_t content_hash = stable_hash(content);
+  const std::shared_ptr<AppPlan> plan = make_plan(app);
+  for (GraphPlan& one : plan->graphs) {
+    const std::string name = app->id + "/" + one.graph->subscribes;
+    one.ref = {GraphName(name), version, stable_hash(name, content_hash)};
+  }
+  std::vector<Graph> graphs;
+  for (std::uint32_t i = 0; i < plan->graphs.size(); ++i) {
+    const GraphPlan& one = plan->graphs[i];
+    graphs.push_back(Graph::assemble({.name = one.ref.name,
+                                      .version = one.ref.version,
+                                      .fingerprint = one.ref.fingerprint,
+                                      .nodes = Assembler(*one.graph).nodes(),
+                                      .trigger = one.graph->topology.trigger,
+                                      .drains = one.graph->on_error == graph::OnError::drain,
+                                      .program = std::make_shared<GraphProgram>(plan, i)}));
+  }
+  return graphs;
+}
+
+}  // namespace pawl::execute

@@ -1,0 +1,23 @@
+// The door of this folder: a checked app in, graphs that the engine runs out.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "graph/model.h"
+#include "pawl/graph.h"
+#include "pawl/result.h"
+
+namespace pawl::execute {
+
+// One graph per graph of the app, named "<app id>/<subscribes>". `content` is the text of all files
+// of the app: a job runs only on the very content it started on. Errors: a name that the language
+// allows and the engine does not, with what to change.
+Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
+                                    std::string_view content);
+
+// The number of a version: itself when it is a whole number, else 31 bits that follow from the text.
+std::uint32_t version_number(std::string_view version);
+
+}  // namespace pawl::execute

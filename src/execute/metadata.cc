@@ -1,0 +1,122 @@
+#include "execute/metadata.h"
+
+#include <boost/json/object.hpp>
+#include <cstdlib>
+
+#include "base/format.h"
+#include "execute/values.h"
+#include "mapping/calendar.h"
+#include "mapping/json_text.h"
+
+namespace pawl::execute {
+namespace {
+
+json::value text(std::string_view value) {
+  return json::value(json::string_view(value.data(), value.size()));
+}
+json::value time(Instant at) { return text(mapping::iso_text(mapping::date_of(at))); }
+
+// The name behind the kind: whom a worker asks, what a hook waits for.
+std::string_view subtype_of(const graph::Activity& activity) {
+  const graph::Formula* topic = nullptr;
+  if (const auto* worker = std::get_if<graph::Worker>(&activity.kind)) topic = &worker->topic;
+  if (const auto* await = std::get_if<graph::Await>(&activity.kind)) topic = &await->topic;
+  if (const auto* signal = std::get_if<graph::Signal>(&activity.kind)) topic = &signal->topic;
+  if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic)
+    return *hook->topic;
+  const json::value* literal = topic == nullptr ? nullptr : topic->expression.literal();
+  return literal != nullptr && literal->is_string() ? view(literal->get_string())
+                                                    : std::string_view();
+}
+
+// The slice of time that the job began in: 202402291305.
+std::string slice_of(Instant created, std::string_view granularity) {
+  if (granularity == "infinity") return "0";
+  int minutes = 60;
+  if (granularity != "1h") minutes = std::atoi(std::string(granularity).c_str());
+  const auto fields = mapping::fields_of(mapping::date_of(created));
+  const auto at = [&](mapping::DateField field) {
+    return static_cast<int>(fields[static_cast<std::size_t>(field)]);
+  };
+  using mapping::DateField;
+  const int minute = at(DateField::minute) / minutes * minutes;
+  return format("{:04}{:02}{:02}{:02}{:02}", at(DateField::year), at(DateField::month) + 1,
+                at(DateField::day), at(DateField::hour), minute);
+}
+
+}  // namespace
+
+Answer answer_of(const core::Activity* instance) {
+  if (instance == nullptr) return {};
+  return {instance->status == core::ActivityStatus::errored, instance->code};
+}
+
+json::value activity_metadata(const graph::Activity& activity, const core::Activity* instance,
+                              const Answer& answer, const json::value* error) {
+  json::object out;
+  out.emplace("aid", text(activity.id));
+  out.emplace("atp", text(graph::name_of(activity.kind)));
+  if (const std::string_view subtype = subtype_of(activity); !subtype.empty())
+    out.emplace("stp", text(subtype));
+  if (instance != nullptr) {
+    out.emplace("ac", time(instance->opened_at));
+    const bool closed = instance->closed_at != Instant();
+    out.emplace("au", time(closed ? instance->closed_at : instance->opened_at));
+    out.emplace("dad", text(instance->at.text()));
+    out.emplace("as", text(instance->ledger.digits()));
+  }
+  if (answer.is_error) {
+    out.emplace("err", error == nullptr ? json::value(nullptr) : text(mapping::json_text(*error)));
+    json::object said;
+    if (error != nullptr && error->is_object()) said = error->get_object();
+    if (error != nullptr && !error->is_object()) said["message"] = *error;
+    said["code"] = answer.code;
+    out.emplace("$error", std::move(said));
+  }
+  return out;
+}
+
+json::value job_metadata(const graph::App& app, const graph::Graph& graph,
+                         const core::Sight& sight, const graph::Activity& here) {
+  const core::JobRow& job = sight.draft.base().job;
+  json::object out;
+  out.emplace("jid", text(job.id.raw()));
+  out.emplace("gid", text(format("{}", job.run.raw())));
+  out.emplace("dad", text(sight.at.text()));
+  out.emplace("aid", text(here.id));
+  out.emplace("app", text(app.id));
+  out.emplace("vrs", text(app.version));
+  out.emplace("tpc", text(graph.subscribes));
+  out.emplace("jc", time(job.created_at));
+  out.emplace("ju", time(sight.now));
+  out.emplace("js", sight.draft.semaphore());
+  const graph::Activity& trigger = graph.activities[graph.topology.trigger];
+  const auto& stats = std::get<graph::Trigger>(trigger.kind).stats;
+  out.emplace("ts", text(slice_of(job.created_at, stats.granularity)));
+  if (stats.key) {
+    const core::Activity* first =
+        sight.draft.find(graph.topology.trigger, ledger::Dimensions::trigger());
+    const json::value input = first == nullptr ? json::value() : read_payload(first->output);
+    if (auto key = evaluate_stats(trigger, *stats.key, "stats.key", input, job.created_at))
+      out.emplace("key", std::move(*key));
+  }
+  if (job.parent) out.emplace("pg", text(format("{}", job.parent->run.raw())));
+  if (!job.reason.empty()) out.emplace("err", text(job.reason));
+  return out;
+}
+
+Result<json::value> evaluate_stats(const graph::Activity& trigger, const graph::Formula& formula,
+                                   std::string_view label, const json::value& input,
+                                   Instant now) {
+  mapping::Data data;
+  data.now = now;
+  data.self.input_data = &input;
+  const mapping::NamedActivity self{trigger.id, data.self};
+  data.activities = {&self, 1};
+  mapping::Budget budget;
+  auto value = formula.expression.evaluate(data, budget);
+  if (!value) return name_place(trigger, label, value.error());
+  return value;
+}
+
+}  // namespace pawl::execute

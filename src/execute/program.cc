@@ -1,0 +1,129 @@
+// What the methods of leg 1 have in common, and those for whoever starts or signals a job.
+#include "execute/program.h"
+
+#include <boost/json/object.hpp>
+
+#include "base/format.h"
+#include "execute/mailbox_key.h"
+#include "execute/metadata.h"
+#include "execute/scene.h"
+#include "execute/values.h"
+#include "mapping/json_parse.h"
+
+namespace pawl::execute {
+
+GraphProgram::GraphProgram(std::shared_ptr<const AppPlan> app, std::uint32_t graph)
+    : app_(std::move(app)), plan_(app_->graphs[graph]) {}
+
+const GraphProgram* GraphProgram::of(const Graph& graph) {
+  return dynamic_cast<const GraphProgram*>(graph.program());
+}
+
+Result<Payload> GraphProgram::check_start(const Payload& input) const {
+  const auto refuse = [&](const Error& error) {
+    return Error{error.code,
+                 format("start of \"{}\": {}", plan_.graph->subscribes, error.detail)};
+  };
+  const Payload given = input.empty() ? Payload("{}") : input;
+  const auto value = mapping::parse_json(given.view());
+  if (!value) return refuse({ErrorCode::invalid, "the input is " + value.error().detail});
+  if (app_->enforces_schemas())
+    if (const Status fits = check_schema(plan_.graph->input.schema, *value); !fits)
+      return refuse({ErrorCode::invalid, "input.schema: " + fits.error().detail});
+  return given;
+}
+
+Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Payload& input,
+                                                  Instant now) const {
+  const graph::Activity& trigger = of.activity(of.graph->topology.trigger);
+  const graph::OptionalFormula& formula = std::get<graph::Trigger>(trigger.kind).stats.id;
+  if (!formula) return std::optional<JobId>{};
+  auto value = evaluate_stats(trigger, *formula, "stats.id", read_payload(input), now);
+  if (!value) return value.error();
+  if (value->is_null()) return std::optional<JobId>{};  // none was given: a fresh one
+  auto id = text_of(*value);
+  if (!id) return name_place(trigger, "stats.id", id.error());
+  if (const Status fine = check_name("the job id", *id); !fine)
+    return name_place(trigger, "stats.id", fine.error());
+  return std::optional(JobId(std::move(*id)));
+}
+
+Result<std::optional<JobId>> GraphProgram::start_id(const Payload& input, Instant now) const {
+  return job_id(plan_, input, now);
+}
+
+Result<std::vector<std::string>> GraphProgram::keys_of(const Topic& topic,
+                                                       const Payload& payload) const {
+  return mailbox_keys(*app_, topic.raw(), read_payload(payload));
+}
+
+Result<Payload> GraphProgram::input(const core::Sight& sight) const {
+  Scene scene(*app_, plan_, sight, sight.node, "input");
+  const graph::Channel& channel = scene.activity().input;
+  json::value value = json::object();
+  if (channel.maps) {
+    auto made = scene.evaluate(*channel.maps, "input.maps");
+    if (!made) return made.error();
+    value = std::move(*made);
+  }
+  if (app_->enforces_schemas())
+    if (const Status fits = check_schema(channel.schema, value); !fits)
+      return name_place(scene.activity(), "input.schema", fits.error());
+  auto payload = write_payload(value);
+  if (!payload) return name_place(scene.activity(), "input.maps", payload.error());
+  return payload;
+}
+
+Result<Topic> GraphProgram::topic(const core::Sight& sight) const {
+  Scene scene(*app_, plan_, sight, sight.node, "topic");
+  auto value = scene.evaluate(kind_of_node<graph::Worker>(sight.node).topic, "topic");
+  if (!value) return value.error();
+  auto topic = text_of(*value);
+  if (!topic) return name_place(scene.activity(), "topic", topic.error());
+  if (const Status fine = check_name("the topic", *topic); !fine)
+    return name_place(scene.activity(), "topic", fine.error());
+  return Topic(std::move(*topic));
+}
+
+Result<std::optional<Duration>> GraphProgram::timeout(const core::Sight& sight) const {
+  const graph::OptionalFormula& formula = plan_.activity(sight.node).timeout;
+  if (!formula) return std::optional<Duration>{};
+  Scene scene(*app_, plan_, sight, sight.node, "timeout");
+  auto value = scene.evaluate(*formula, "timeout");
+  if (!value) return value.error();
+  auto duration = duration_of(*value, scene.dialect());
+  if (!duration) return name_place(scene.activity(), "timeout", duration.error());
+  return unless_zero(*duration);
+}
+
+Result<std::int64_t> GraphProgram::threshold(const core::Sight& sight) const {
+  const graph::OptionalFormula& formula = plan_.activity(sight.node).status_threshold;
+  if (!formula) return std::int64_t{0};
+  Scene scene(*app_, plan_, sight, sight.node, "statusThreshold");
+  auto value = scene.evaluate(*formula, "statusThreshold");
+  if (!value) return value.error();
+  if (value->is_null()) return std::int64_t{0};
+  constexpr std::int64_t max = std::int64_t{1} << 40U;
+  auto threshold = whole_of(*value, -max, max);
+  if (!threshold) return name_place(scene.activity(), "statusThreshold", threshold.error());
+  return threshold;
+}
+
+Result<std::optional<Duration>> GraphProgram::keep(const core::Sight& sight) const {
+  const graph::Graph& graph = *plan_.graph;
+  if (!graph.expire && !graph.persistent) return std::optional<Duration>{};
+  Scene scene(*app_, plan_, sight, graph.topology.trigger, "keep");
+  if (graph.persistent) {
+    auto value = scene.evaluate(*graph.persistent, "persistent");
+    if (!value) return value.error();
+    if (is_true(*value)) return std::optional<Duration>{};
+  }
+  if (!graph.expire) return std::optional<Duration>{};
+  auto value = scene.evaluate(*graph.expire, "expire");
+  if (!value) return value.error();
+  auto duration = duration_of(*value, scene.dialect());
+  if (!duration) return name_place(scene.activity(), "expire", duration.error());
+  return duration;
+}
+
+}  // namespace pawl::execute

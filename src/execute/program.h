@@ -1,0 +1,73 @@
+// GraphProgram: one graph of a checked app as core's Program (core/program.h says what each method
+// is for and when it is called). Immutable; any thread may call it.
+//
+// All payloads are JSON text. What a C++ worker answers and is not JSON is seen as a text. An error
+// is the author's mistake and reads `activity "charge": input.maps./amount: ...`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/program.h"
+#include "execute/plan.h"
+#include "pawl/graph.h"
+
+namespace pawl::execute {
+
+class Scene;
+
+class GraphProgram final : public core::Program {
+ public:
+  // `graph` is an index into app->graphs.
+  GraphProgram(std::shared_ptr<const AppPlan> app, std::uint32_t graph);
+
+  // The program of a graph that assemble() made; null of any other.
+  static const GraphProgram* of(const Graph& graph);
+  const graph::App& app() const { return *app_->app; }
+  const graph::Graph& source() const { return *plan_.graph; }
+
+  // For whoever starts a job: the input as it is to be sent, checked against input.schema; and the
+  // id that stats.id gives the job, if any.
+  Result<Payload> check_start(const Payload& input) const;
+  Result<std::optional<JobId>> start_id(const Payload& input, Instant now = {}) const;
+  // For whoever signals: the keys of the mailboxes where hooks of this app would wait for it. More
+  // than one when hooks of the topic compare different parts of the payload.
+  Result<std::vector<std::string>> keys_of(const Topic& topic, const Payload& payload) const;
+
+  Result<Payload> input(const core::Sight& sight) const override;
+  Result<Topic> topic(const core::Sight& sight) const override;
+  Result<std::optional<Duration>> timeout(const core::Sight& sight) const override;
+  Result<std::int64_t> threshold(const core::Sight& sight) const override;
+  Result<Wait> wait(const core::Sight& sight) const override;
+  Result<Telling> signal(const core::Sight& sight) const override;
+  Result<Child> child(const core::Sight& sight, const Payload& input) const override;
+  Result<Ending> ending(const core::Sight& sight) const override;
+  Result<Items> items(const core::Sight& sight) const override;
+  Result<Payload> item(const Payload& items, std::uint32_t index) const override;
+  Result<Payload> collect(const core::Sight& sight) const override;
+  Result<Worked> work(const core::Sight& sight) const override;
+  Result<std::vector<std::uint32_t>> fired(const core::Sight& sight) const override;
+  Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
+
+ private:
+  template <class K>
+  const K& kind_of_node(std::uint32_t node) const {
+    return std::get<K>(plan_.activity(node).kind);
+  }
+  // What step 1 keeps, before the job's data; `kept` differs from `output` for hooks.
+  struct Outcome;
+  Result<Outcome> outcome(Scene& scene, const core::Sight& sight) const;
+  Result<Outcome> hook_outcome(Scene& scene, const core::Sight& sight) const;
+  Result<Outcome> join_outcome(Scene& scene, const core::Sight& sight) const;
+  Status check_output(Scene& scene, const core::Sight& sight, const Outcome& outcome) const;
+  Result<std::optional<Payload>> share(Scene& scene, const core::Sight& sight) const;
+  Result<bool> fires(Scene& scene, const graph::Transition& edge) const;
+  Result<std::optional<JobId>> job_id(const GraphPlan& of, const Payload& input, Instant now) const;
+
+  std::shared_ptr<const AppPlan> app_;  // shared by the programs of one app
+  const GraphPlan& plan_;
+};
+
+}  // namespace pawl::execute

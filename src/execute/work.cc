@@ -1,0 +1,168 @@
+// Leg 2: what is kept of an answer, and what it makes of the job's data.
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/format.h"
+#include "execute/hook_output.h"
+#include "execute/program.h"
+#include "execute/scene.h"
+#include "execute/values.h"
+
+namespace pawl::execute {
+
+struct GraphProgram::Outcome {
+  Payload kept;
+  // {$self.output.data} and {$self.hook.data} of what follows. None: `kept` as it is.
+  std::optional<json::value> output;
+  std::optional<json::value> hook;
+};
+
+namespace {
+
+// What a worker, a child or a caller said. Nothing at all is an empty object, so that every output
+// is there to be found.
+Payload as_it_came(const core::Sight& sight) {
+  return sight.output == nullptr || sight.output->empty() ? Payload("{}") : *sight.output;
+}
+
+}  // namespace
+
+Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Sight& sight) const {
+  const graph::Activity& activity = scene.activity();
+  if (std::holds_alternative<graph::Hook>(activity.kind)) return hook_outcome(scene, sight);
+  if (core::is_error(sight.status)) return Outcome{as_it_came(sight), {}, {}};
+  if (std::holds_alternative<graph::Join>(activity.kind)) return join_outcome(scene, sight);
+  const bool maps_output = std::holds_alternative<graph::Signal>(activity.kind) ||
+                           std::holds_alternative<graph::Interrupt>(activity.kind) ||
+                           std::holds_alternative<graph::Map>(activity.kind);
+  if (!maps_output) return Outcome{as_it_came(sight), {}, {}};
+  if (!activity.output.maps) return Outcome{Payload("{}"), {}, {}};
+  auto kept = scene.evaluate_payload(*activity.output.maps, "output.maps");
+  if (!kept) return kept.error();
+  return Outcome{std::move(*kept), {}, {}};
+}
+
+Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
+                                                         const core::Sight& sight) const {
+  const graph::Activity& activity = scene.activity();
+  const bool has_answer = sight.output != nullptr && !sight.output->empty();
+  const bool next_round = std::get<graph::Hook>(activity.kind).passes_through() &&
+                          sight.at.plane() > 0 && has_answer;
+  if (next_round) return Outcome{*sight.output, {}, {}};  // what the cycle sent is the output
+
+  Outcome out;
+  if (keeps_payload(activity) && has_answer) out.hook = scene.document(*sight.output);
+  scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
+  const graph::SchemaPointer& payload = std::get<graph::Hook>(activity.kind).payload;
+  if (out.hook && app_->enforces_schemas() && !core::is_error(sight.status))
+    if (const Status fits = check_schema(payload, *out.hook); !fits)
+      return name_place(activity, "hook", fits.error());
+
+  json::value output = json::object();
+  if (core::is_error(sight.status)) {
+    if (has_answer) output = scene.document(*sight.output);
+  } else if (activity.output.maps) {
+    auto made = scene.evaluate(*activity.output.maps, "output.maps");
+    if (!made) return made.error();
+    output = std::move(*made);
+  }
+  auto kept = write_payload(keeps_payload(activity) ? join_outputs(output, out.hook) : output);
+  if (!kept) return name_place(activity, "output.maps", kept.error());
+  out.kept = std::move(*kept);
+  out.output = std::move(output);
+  return out;
+}
+
+// The join that closes a map has what was collected as `items`; its own maps are laid over that.
+Result<GraphProgram::Outcome> GraphProgram::join_outcome(Scene& scene,
+                                                         const core::Sight& sight) const {
+  const graph::Activity& activity = scene.activity();
+  Outcome out;
+  json::value output = json::object();
+  const bool closes_map = plan_.place(sight.node).closes_map.has_value();
+  if (closes_map && sight.output != nullptr && !sight.output->empty()) {
+    const json::value& collected = scene.document(*sight.output);
+    if (collected.is_array()) {
+      output.get_object().emplace("items", collected);
+    } else {
+      output = collected;
+    }
+  }
+  if (activity.output.maps) {
+    scene.set_self(&output, nullptr);
+    auto made = scene.evaluate(*activity.output.maps, "output.maps");
+    if (!made) return made.error();
+    merge(output, std::move(*made));
+  }
+  auto kept = write_payload(output);
+  if (!kept) return name_place(activity, "output.maps", kept.error());
+  out.kept = std::move(*kept);
+  out.output = std::move(output);
+  return out;
+}
+
+Status GraphProgram::check_output(Scene& scene, const core::Sight& sight,
+                                  const Outcome& outcome) const {
+  // An error has its own way out; nobody promised its shape.
+  if (!app_->enforces_schemas() || core::is_error(sight.status)) return {};
+  const graph::SchemaPointer& schema = schema_for(scene.activity().output, sight.code);
+  if (!schema) return {};
+  const json::value& value = outcome.output ? *outcome.output : scene.document(outcome.kept);
+  if (const Status fits = check_schema(schema, value); !fits)
+    return name_place(scene.activity(), "output.schema", fits.error());
+  return {};
+}
+
+Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sight& sight) const {
+  const graph::Activity& activity = scene.activity();
+  const graph::Formula* maps = maps_for(activity.job, sight.code);
+  if (maps == nullptr) return std::optional<Payload>{};
+  auto made = scene.evaluate(*maps, "job.maps");
+  if (!made) return made.error();
+  if (made->is_null()) return std::optional<Payload>{};
+  if (!made->is_object())
+    return name_place(
+        activity, "job.maps",
+        {ErrorCode::invalid, format("wants a map, got {}", execute::kind_of(*made))});
+  if (app_->enforces_schemas())
+    if (const Status fits = check_schema(schema_for(activity.job, sight.code), *made); !fits)
+      return name_place(activity, "job.schema", fits.error());
+  json::value data = json::object();
+  if (!sight.draft.data().empty()) data = scene.document(sight.draft.data());
+  merge_job_data(data, std::move(*made), scene.dialect());
+  auto payload = write_payload(data);
+  if (!payload) return name_place(activity, "job.maps", payload.error());
+  return std::optional(std::move(*payload));
+}
+
+Result<core::Program::Worked> GraphProgram::work(const core::Sight& sight) const {
+  Scene scene(*app_, plan_, sight, sight.node, "work");
+  const graph::Activity& activity = scene.activity();
+  auto made = outcome(scene, sight);
+  if (!made) return made.error();
+  if (const Status fits = check_output(scene, sight, *made); !fits) return fits.error();
+  Worked worked{.output = made->kept, .data = {}, .emits = false, .persists = false};
+  if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit &&
+      !activity.persist)
+    return worked;
+
+  // Only now, since few activities share anything and parsing an answer costs.
+  const json::value* output = made->output ? &*made->output : &scene.document(made->kept);
+  scene.set_self(output, made->hook ? &*made->hook : nullptr);
+  auto data = share(scene, sight);
+  if (!data) return data.error();
+  worked.data = std::move(*data);
+  if (activity.emit) {
+    auto value = scene.evaluate(*activity.emit, "emit");
+    if (!value) return value.error();
+    worked.emits = is_true(*value);
+  }
+  if (activity.persist) {
+    auto value = scene.evaluate(*activity.persist, "persist");
+    if (!value) return value.error();
+    worked.persists = is_true(*value);
+  }
+  return worked;
+}
+
+}  // namespace pawl::execute

@@ -22,7 +22,7 @@ inline std::string_view view(const json::string& text) { return {text.data(), te
 
 // Whatever a C++ program answered: nothing is null, what is not JSON is a text.
 json::value read_payload(const Payload& payload);
-// Errors: over_limit beyond payload_bytes_max.
+// Errors: over_limit beyond payload_bytes_max and json_depth_max.
 Result<Payload> write_payload(const json::value& value);
 
 // "null", "a list", "a text": for error texts.

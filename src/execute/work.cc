@@ -46,8 +46,8 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
                                                          const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   const bool has_answer = sight.output != nullptr && !sight.output->empty();
-  const bool next_round = std::get<graph::Hook>(activity.kind).passes_through() &&
-                          sight.at.plane() > 0 && has_answer;
+  const bool next_round =
+      std::get<graph::Hook>(activity.kind).passes_through() && sight.at.plane() > 0 && has_answer;
   if (next_round) return Outcome{*sight.output, {}, {}};  // what the cycle sent is the output
 
   Outcome out;
@@ -121,9 +121,8 @@ Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sig
   if (!made) return made.error();
   if (made->is_null()) return std::optional<Payload>{};
   if (!made->is_object())
-    return name_place(
-        activity, "job.maps",
-        {ErrorCode::invalid, format("wants a map, got {}", execute::kind_of(*made))});
+    return name_place(activity, "job.maps",
+                      {ErrorCode::invalid, format("wants a map, got {}", execute::kind_of(*made))});
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(schema_for(activity.job, sight.code), *made); !fits)
       return name_place(activity, "job.schema", fits.error());

@@ -184,7 +184,9 @@ TEST(Reference, reads_the_error_of_an_answer) {
   work:
     type: worker
     topic: x
-    job: {maps: {err: "{$self.output.metadata.err}", why: "{$self.output.metadata.$error}"}}
+    job:
+      maps: &maps {err: "{$self.output.metadata.err}", why: "{$self.output.metadata.$error}"}
+      402: {maps: *maps}
 transitions: {start: [{to: work}]}
 )");
   TestStep step(app);
@@ -193,6 +195,27 @@ transitions: {start: [{to: work}]}
             R"({"err":"{\"message\":\"no money\"}","why":{"message":"no money","code":402}})");
   step.answer("{}");
   EXPECT_EQ(app.program().work(step.sight("work", ",0,0"))->data->view(), "{}");
+}
+
+TEST(Reference, reads_the_error_of_a_hook_without_its_wrapping) {
+  const TestApp app = TestApp::of_graph(R"(activities:
+  start: {type: trigger}
+  ask: {type: hook, job: {403: {maps: {err: "{$self.output.metadata.err}"}}}}
+  probe: {type: worker, topic: x, input: {maps: {err: "{ask.output.metadata.err}"}}}
+transitions: {start: [{to: ask}], ask: [{to: probe, conditions: {code: error}}]}
+hooks: {told: [{to: ask, conditions: {match: [{expected: 1, actual: "{$hook.data.id}"}]}}]}
+)");
+  TestStep step(app);
+  step.ran("start", ",0", "{}").answer(R"({"why":"no"})", core::ReplyStatus::error, 403);
+  const auto worked = app.program().work(step.sight("ask", ",0,0"));
+  ASSERT_TRUE(worked) << worked.error().detail;
+  EXPECT_EQ(worked->data->view(), R"({"err":"{\"why\":\"no\"}"})");
+  TestStep after(app);
+  after.ran("start", ",0", "{}").ran("ask", ",0,0", worked->output);
+  core::Activity errored = *after.state.find(core::ActivitySeq(1));
+  errored.status = core::ActivityStatus::errored;
+  after.state.put(errored);
+  EXPECT_EQ(probe(app, after, ",0,0,0"), R"({"err":"{\"why\":\"no\"}"})");
 }
 
 TEST(Reference, app_and_graph_are_absent) {

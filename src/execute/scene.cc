@@ -121,8 +121,11 @@ mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Foun
     const Answer answer =
         at_hand ? Answer{core::is_error(sight_.status), sight_.code} : answer_of(found.instance);
     const json::value* error = nullptr;
-    if (answer.is_error && found.output != nullptr && !found.output->empty())
-      error = &document(*found.output);
+    if (answer.is_error && at_hand && self_is_set_) {
+      error = self_output_;
+    } else if (answer.is_error && found.output != nullptr && !found.output->empty()) {
+      error = output_of(target, *found.output).output;
+    }
     const auto* made =
         keep(activity_metadata(graph_.activity(target), found.instance, answer, error));
     values.input_metadata = values.output_metadata = values.hook_metadata = made;

@@ -179,12 +179,6 @@ const graph::SchemaPointer& schema_for(const graph::Channel& channel, std::int32
   return channel.schema;
 }
 
-const graph::Formula* maps_for(const graph::Channel& channel, std::int32_t code) {
-  for (const auto& [of, maps] : channel.maps_by_code)
-    if (of == code) return &maps;
-  return channel.maps ? &*channel.maps : nullptr;
-}
-
 Error name_place(const graph::Activity& activity, std::string_view label, const Error& error) {
   // A detail that begins with a place continues the key: input.maps./amount.
   const std::string_view between = error.detail.starts_with('/') ? "." : ": ";

@@ -51,9 +51,8 @@ void merge_job_data(json::value& into, json::value from, graph::Dialect dialect)
 // The first fault, as "/amount: must be a number".
 Status check_schema(const graph::SchemaPointer& schema, const json::value& value);
 
-// The schema and the maps of an answer with this code.
+// The schema of an answer with this code.
 const graph::SchemaPointer& schema_for(const graph::Channel& channel, std::int32_t code);
-const graph::Formula* maps_for(const graph::Channel& channel, std::int32_t code);
 
 // `activity "charge": input.maps./amount: math.add wants ...`
 Error name_place(const graph::Activity& activity, std::string_view label, const Error& error);

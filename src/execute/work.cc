@@ -25,6 +25,16 @@ Payload as_it_came(const core::Sight& sight) {
   return sight.output == nullptr || sight.output->empty() ? Payload("{}") : *sight.output;
 }
 
+// The maps that were written for an answer like this one. `job: {maps: {state: paid}}` speaks of a
+// payment that went well: an error has maps only under its code, except in the original.
+const graph::Formula* job_maps(const graph::Channel& job, const core::Sight& sight,
+                               graph::Dialect dialect) {
+  for (const auto& [code, maps] : job.maps_by_code)
+    if (code == sight.code) return &maps;
+  const bool fits = !core::is_error(sight.status) || dialect == graph::Dialect::hotmesh;
+  return fits && job.maps ? &*job.maps : nullptr;
+}
+
 }  // namespace
 
 Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Sight& sight) const {
@@ -115,7 +125,7 @@ Status GraphProgram::check_output(Scene& scene, const core::Sight& sight,
 
 Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
-  const graph::Formula* maps = maps_for(activity.job, sight.code);
+  const graph::Formula* maps = job_maps(activity.job, sight, scene.dialect());
   if (maps == nullptr) return std::optional<Payload>{};
   auto made = scene.evaluate(*maps, "job.maps");
   if (!made) return made.error();

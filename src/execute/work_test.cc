@@ -91,6 +91,23 @@ TEST_F(Work, merges_the_data_of_the_job) {
             R"({"result":{"a":{"b":[1],"c":1}},"from":"work"})");
 }
 
+TEST_F(Work, of_an_error_shares_only_what_its_code_says) {
+  const auto shares = [&](std::int32_t code) {
+    return work("work", ",0,0", R"({"reason":"no"})", ReplyStatus::error, code)->data;
+  };
+  EXPECT_EQ(shares(422)->view(), R"({"reason":"no"})");
+  EXPECT_FALSE(shares(500));
+  const TestApp theirs = TestApp::of_graph(R"(activities:
+  start: {type: trigger}
+  work: {type: worker, topic: x, job: {maps: {from: work}}}
+transitions: {start: [{to: work}]}
+)",
+                                           "compat: hotmesh\n");
+  TestStep step(theirs);
+  step.answer("{}", ReplyStatus::error, 500);
+  EXPECT_EQ(theirs.program().work(step.sight("work", ",0,0"))->data->view(), R"({"from":"work"})");
+}
+
 TEST_F(Work, enforces_the_schema_of_an_answer_but_not_of_an_error) {
   EXPECT_EQ(output("work", ",0,0", "{}").find("error: activity \"work\": output.schema: "), 0u)
       << output("work", ",0,0", "{}");

@@ -136,7 +136,8 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
 
 void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
-  ShadowJob* job = find(std::get<RunId>(deliver.envelope.to));
+  const auto* run = std::get_if<RunId>(&deliver.envelope.to);
+  ShadowJob* job = run == nullptr ? nullptr : find(*run);
   if (job == nullptr || core::is_closed(job->status)) return;
   const core::Message& message = deliver.envelope.message;
   job->heard.insert(message.guid);

@@ -54,6 +54,25 @@ struct JobRequest {
   Duration end_within{0};        // it is interrupted after this time; 0: never
   std::optional<Duration> keep;  // how long it stays once it has ended; none: for ever
   std::int32_t priority = 0;     // larger goes first
+  // Instead of `graph`: a topic that the active version of an app subscribes to. The id may then be left out: the
+  // trigger's `stats.id` says it, or a fresh one is made.
+  std::string topic{};
+};
+
+// A version of an app in the graph language, as the store keeps it.
+struct AppVersion {
+  std::string app;
+  std::string version;
+  bool active = false;  // new jobs start on it
+  Instant deployed_at;
+  std::vector<std::string> topics;  // what its graphs subscribe to
+};
+
+// What a signal says beside its data.
+struct SignalOptions {
+  std::string name_space = "default";
+  bool pending = false;     // its taker waits on for the next one
+  std::int32_t code = 0;    // 0: 200, or 202 of a pending one
 };
 
 // What a person found out about an effect that was unknown.
@@ -124,6 +143,14 @@ class Runtime {
   virtual ~Runtime() = default;  // stops, if that was not done
 
   virtual Status deploy(Graph graph) = 0;
+  // Checks an app's file (docs/GRAPHS.md), keeps its text in the store for every process on it, and, unless told not
+  // to, makes it the version that new jobs start on. Jobs that run stay on the version they have. The error of a
+  // file with mistakes has a line for each.
+  virtual Result<AppVersion> deploy_app(const std::string& path, bool activate = true) = 0;
+  virtual Status activate_app(const std::string& app, const std::string& version) = 0;
+  virtual Result<std::vector<AppVersion>> apps() = 0;
+  // For the hook that waits for it, or for the first that will. Returns when it is durable.
+  virtual Status signal(const std::string& topic, const Payload& data, const SignalOptions& options = {}) = 0;
   virtual Status serve(const std::string& topic, Worker worker) = 0;
   // Who is asked when an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).
   virtual Status probe(const std::string& topic, Probe probe) = 0;

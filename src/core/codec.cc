@@ -240,6 +240,12 @@ std::string encode(const Body& body) { return encode_any(body); }
 std::string encode(const Envelope& envelope) { return encode_any(envelope); }
 std::string encode(const WorkLife& life) { return encode_any(life); }
 
+Payload encode(const KindState& state) { return Payload(encode_any(state)); }
+Result<KindState> decode_kind_state(std::string_view bytes) {
+  if (bytes.empty()) return KindState{};
+  return decode_any(bytes, KindState{}, "activity's state");
+}
+
 Result<Bundle> decode_bundle(std::string_view bytes) { return decode_any(bytes, Bundle{}, "bundle"); }
 Result<Body> decode_body(std::string_view bytes) { return decode_any(bytes, Body{}, "message"); }
 Result<WorkLife> decode_life(std::string_view bytes) { return decode_any(bytes, WorkLife{}, "work item's life"); }

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/seeded_bug.h"
 #include "core/draft.h"
-#include "core/step.h"
+#include "core/kinds/kinds.h"
 
 namespace pawl::core {
 
@@ -19,7 +19,14 @@ Progress take(Context& context) {
                         [&](const Start& start_message) { return start(context, start_message); },
                         [&](const Transition& transition) { return leg1(context, transition); },
                         [&](const Response& response) { return respond(context, response); },
-                        [&](const auto&) { return acknowledge(context); },  // not a job's to take
+                        [&](const Resume& message) { return kinds::resume(context, message); },
+                        [&](const TimeUp& message) { return kinds::time_up(context, message); },
+                        [&](const ChildDone& message) { return kinds::child_done(context, message); },
+                        [&](const Reenter& message) { return kinds::reenter(context, message); },
+                        [&](const Arrive& message) { return kinds::arrive(context, message); },
+                        [&](const Item& message) { return kinds::take_item(context, message); },
+                        [&](const EndJob& message) { return end_job(context, message); },
+                        [&](const auto&) { return acknowledge(context); },  // a mailbox's, or no job's any more
                         [&](const NoAnswer& message) { return no_answer(context, message); },
                         [&](const Verdict& verdict) { return settle(context, verdict); },
                         [&](const Interrupt& message) { return interrupt(context, message); },
@@ -38,6 +45,22 @@ std::vector<std::size_t> order_of(const JobState& state, std::span<const Deliver
     std::stable_partition(order.begin(), order.end(),
                           [&](std::size_t i) { return deliveries[i].message.guid == *half; });
   return order;
+}
+
+// What the bundle's own steps sent on, as far as it has room; the rest is stored and comes back. False: the job is
+// parked.
+bool serve_passed_on(Draft& draft, const Graph& graph, const DecideOptions& options, std::deque<Message>& passed_on) {
+  bool parked = false;
+  while (!passed_on.empty() && draft.active() && draft.write_count() < limits::messages_per_bundle_max) {
+    const Delivery delivery{std::move(passed_on.front()), Origin::unstored};
+    passed_on.pop_front();
+    Context context{draft, graph, delivery, options, passed_on};
+    parked = take(context) == Progress::parked;
+  }
+  if (!is_closed(draft.status()))
+    for (Message& message : passed_on) draft.put_message(std::move(message));
+  passed_on.clear();
+  return !parked;
 }
 
 }  // namespace
@@ -86,12 +109,14 @@ Decision decide(const JobState& state, const Graph& graph, std::span<const Deliv
                 const DecideOptions& options) {
   Decision decision;
   Draft draft(state);
+  std::deque<Message> passed_on;
   for (const std::size_t index : order_of(state, deliveries)) {
-    Context context{draft, graph, deliveries[index], options};
+    Context context{draft, graph, deliveries[index], options, passed_on};
     const Progress progress = take(context);
     if (progress == Progress::finished) decision.done.push_back(index);
     if (context.entered) decision.entered.push_back(index);
-    if (progress == Progress::commit_first || progress == Progress::parked) break;
+    const bool parked = !serve_passed_on(draft, graph, options, passed_on);
+    if (progress == Progress::commit_first || progress == Progress::parked || parked) break;
     const bool full = draft.write_count() >= limits::messages_per_bundle_max;
     if (!draft.empty() && (options.fusion == Fusion::off || full)) break;
   }

@@ -136,6 +136,7 @@ void Draft::count_redelivery(const Guid& guid, std::uint32_t before) {
 }
 
 void Draft::consume(const Guid& guid) {
+  if (!consumed_.insert(guid).second) return;  // a timer that lost its race is taken by both
   touched_ = true;
   writes_.emplace_back(Consume{guid});
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/bundle.h"
@@ -32,6 +33,7 @@ class Draft {
   const WorkItem* find_work(ActivitySeq seq) const;
   const Payload& data() const { return head_.data ? *head_.data : base_.job.data; }  // what all activities share
   std::int32_t code() const { return head_.code; }
+  const std::string& reason() const { return head_.reason ? *head_.reason : base_.job.reason; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }
   void put(Activity activity);  // seq == next_activity() opens a new instance
@@ -48,6 +50,7 @@ class Draft {
   void share(Payload data);  // the job's data, from now on
   void fail_with(std::int32_t code) { head_.code = code; }
   void keep_for(Duration time) { keep_ = time; }  // once it is closed
+  bool keeps() const { return keep_.has_value(); }
 
   void step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& step);
   void close(JobStatus status, Instant now, std::optional<Guid> keep);
@@ -67,6 +70,7 @@ class Draft {
   JobHead head_;
   std::optional<Duration> keep_;
   std::vector<Write> writes_;
+  std::unordered_set<Guid> consumed_;
   // Where a row's write stands in writes_, so that a second write of the row replaces the first.
   std::unordered_map<ActivitySeq, std::size_t> activity_writes_;
   std::unordered_map<Guid, std::size_t> record_writes_;

@@ -1,7 +1,6 @@
-// Leg 1 of a worker activity: count the entry, then enqueue the request and mark leg 1 complete in one
-// commit (seed 002, section 4).
-#include "base/limits.h"
-#include "core/step.h"
+// Leg 1: count the entry, then make the kind's request and mark leg 1 complete in one commit (seed 002, section 4).
+// A kind that needs nobody's answer goes on with leg 2 under the same message.
+#include "core/kinds/kinds.h"
 
 namespace pawl::core {
 
@@ -9,84 +8,92 @@ namespace {
 
 using Mark = ledger::ActivityLedger::Mark;
 
-Activity new_instance(const Context& context, const Transition& transition) {
-  Activity activity;
-  activity.seq = context.draft.next_activity();
-  activity.node = transition.node;
-  activity.at = transition.at;
-  activity.parent = transition.parent;
-  activity.opened_at = context.options.now;
-  return activity;
-}
-
-void enqueue(Context& context, const Activity& activity, const Transition& transition, const Guid& guid) {
-  WorkItem item;
-  item.run = context.draft.base().job.run;
-  item.activity = activity.seq;
-  item.topic = context.graph.nodes()[transition.node].topic;
-  item.request = guid.derive(Guid::Purpose::request, 0);
-  item.input = transition.input;
-  const Policy& policy = context.graph.nodes()[transition.node].policy;
-  const Instant now = context.options.now;
-  item.priority = context.draft.base().job.priority + policy.priority;
-  item.life.queue_timeout = policy.timeouts.queue();
-  item.life.attempt_timeout = policy.timeouts.attempt();
-  item.life.heartbeat_timeout = policy.timeouts.heartbeat();
-  if (policy.timeouts.total().count() != 0) item.life.deadline = now + policy.timeouts.total();
-  item.life.at_most_once = policy.guarantee == Guarantee::at_most_once;
-  if (policy.timeouts.queue().count() != 0) item.life.queue_by = now + policy.timeouts.queue();
-  context.draft.put_work(std::move(item));
-}
-
 // Adds one attempt to the instance, opening it if this is the first.
 Progress enter(Context& context, const Transition& transition, const Activity* known) {
-  Activity activity = known != nullptr ? *known : new_instance(context, transition);
-  const auto entered = activity.ledger.with_leg1_attempt();
-  if (!entered) return park(context, entered.error());
-  activity.ledger = *entered;
-  context.draft.put(std::move(activity));
+  if (known == nullptr) {
+    auto opened = open_instance(context, transition.node, transition.at, transition.parent);
+    if (!opened) return park(context, opened.error());
+    context.draft.put(std::move(*opened));
+  } else {
+    Activity activity = *known;
+    const auto entered = activity.ledger.with_leg1_attempt();
+    if (!entered) return park(context, entered.error());
+    activity.ledger = *entered;
+    context.draft.put(std::move(activity));
+  }
   context.entered = true;
   return Progress::commit_first;
 }
 
+// Only what waits has a state, and a worker's request is its work item.
+bool is_its_own_answer(const Context& context, const Activity& activity) {
+  using Kind = Graph::Kind;
+  const Kind kind = context.node(activity).kind;
+  if (kind == Kind::worker || kind == Kind::cycle || kind == Kind::trigger) return false;
+  return activity.state.empty();
+}
+
+Progress answer_itself(Context& context, const Activity& activity, const Payload& data) {
+  return leg2(context, Answer{activity.seq, ReplyStatus::success, 200, data});
+}
+
+Progress begin(Context& context, const Transition& transition, Activity activity) {
+  const ActivitySeq seq = activity.seq;
+  const auto begun = kinds::begin(context, activity, transition);
+  if (!begun) return park(context, begun.error());
+  if (!context.draft.active()) return acknowledge(context);  // it ended the job
+  const auto complete = activity.ledger.with(Mark::leg1_complete);
+  if (!complete) return park(context, complete.error());
+  activity.ledger = *complete;
+  context.draft.put(std::move(activity));
+  using Then = kinds::Begun::Then;
+  if (begun->then == Then::answers) {
+    if (context.alone()) return Progress::commit_first;
+    return answer_itself(context, *context.draft.find(seq), begun->data);
+  }
+  return context.alone() ? Progress::commit_first : acknowledge(context);
+}
+
 }  // namespace
 
-Status open_with_work(Context& context, const Transition& transition, const Guid& guid) {
-  Activity activity = new_instance(context, transition);
+Result<Activity> open_instance(const Context& context, std::uint32_t node, const ledger::Dimensions& at,
+                               std::optional<ActivitySeq> parent) {
+  Activity activity;
+  activity.seq = context.draft.next_activity();
+  activity.node = node;
+  activity.at = at;
+  activity.parent = parent;
+  activity.opened_at = context.options.now;
   const auto entered = activity.ledger.with_leg1_attempt();
   if (!entered) return entered.error();
-  const auto complete = entered->with(Mark::leg1_complete);
-  if (!complete) return complete.error();
-  activity.ledger = *complete;
-  enqueue(context, activity, transition, guid);
-  context.draft.put(std::move(activity));
-  return {};
+  activity.ledger = *entered;
+  return activity;
 }
 
 Progress leg1(Context& context, const Transition& transition) {
   const Delivery& delivery = context.delivery;
-  const Activity* known = context.draft.find(transition.node, transition.at);
-  if (is_closed(context.draft.status())) return acknowledge(context);
-  const bool reentry = delivery.origin == Origin::loaded && !delivery.entered;
-  if (reentry) {
+  // What this very bundle passes on is new: nobody can have entered it.
+  const Activity* known = context.stored() ? context.draft.find(transition.node, transition.at) : nullptr;
+  const bool complete = known != nullptr && known->ledger.has(Mark::leg1_complete);
+  const bool goes_on = complete && context.draft.find_message(context.guid()) != nullptr;
+  if (is_closed(context.draft.status()) && !goes_on) return acknowledge(context);
+  if (context.must_count()) {
     if (count_reentry(context) == Progress::parked) return Progress::parked;
     return enter(context, transition, known);
   }
-  if (known != nullptr && known->ledger.has(Mark::leg1_complete)) return acknowledge(context);
-
+  if (complete) {
+    if (!is_its_own_answer(context, *known)) return acknowledge(context);
+    const auto again = kinds::begin_again(context, *known);
+    return again ? answer_itself(context, *known, *again) : park(context, again.error());
+  }
   if (!delivery.entered) {
     if (context.alone() || known != nullptr) return enter(context, transition, known);
-    const auto opened = open_with_work(context, transition, delivery.message.guid);
+    auto opened = open_instance(context, transition.node, transition.at, transition.parent);
     if (!opened) return park(context, opened.error());
-    return acknowledge(context);
+    // Kinds write about it (a timer, a work item): its row comes first.
+    return begin(context, transition, std::move(*opened));
   }
-  Activity activity = *known;
-  const auto complete = activity.ledger.with(Mark::leg1_complete);
-  if (!complete) return park(context, complete.error());
-  activity.ledger = *complete;
-  enqueue(context, activity, transition, delivery.message.guid);
-  context.draft.put(std::move(activity));
-  return context.alone() ? Progress::commit_first : acknowledge(context);
+  return begin(context, transition, *known);
 }
 
 }  // namespace pawl::core

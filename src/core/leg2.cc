@@ -4,7 +4,7 @@
 #include "base/format.h"
 #include "base/seeded_bug.h"
 #include "core/children.h"
-#include "core/step.h"
+#include "core/kinds/kinds.h"
 
 namespace pawl::core {
 
@@ -12,26 +12,14 @@ namespace {
 
 using Mark = ledger::ActivityLedger::Mark;
 using Step = ledger::MessageLedger::Step;
-
-bool is_concluding(const Answer& answer) { return answer.status != ReplyStatus::pending; }
-
-std::vector<Transition> transitions(const Context& context, const Answer& answer, const Activity& activity,
-                                    const ledger::MessageLedger& message) {
-  std::vector<Transition> children;
-  const std::uint32_t shift =
-      seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
-  for (Child& child : children_of(context.graph, activity.node, activity.at, message.plane() + shift, answer.status,
-                                  answer.code))
-    children.push_back(Transition{child.node, std::move(child.at), activity.seq, answer.data});
-  return children;
-}
+using Role = Answer::Role;
 
 // Only the concluding message marks the activity (DESIGN 3.1 b).
 Status mark(Context& context, MessageRecord record, Activity activity, const Answer& answer, Step step, Mark activity_mark) {
   const auto message = record.ledger.with(step);
   if (!message) return message.error();
   record.ledger = *message;
-  if (is_concluding(answer)) {
+  if (answer.concludes()) {
     const auto marked = activity.ledger.with(activity_mark);
     if (!marked) return marked.error();
     activity.ledger = *marked;
@@ -49,57 +37,151 @@ Status enter(Context& context, const Answer& answer, Activity activity) {
   if (!opened) return opened.error();
   activity.ledger = *entered;
   context.draft.put(std::move(activity));
-  context.draft.put(MessageRecord{context.delivery.message.guid, answer.activity, *opened});
+  context.draft.put(MessageRecord{context.guid(), answer.activity, *opened, {}});
   return {};
+}
+
+// What the job has so far, for whoever awaits it.
+void emit(Context& context, const MessageRecord& record) {
+  const auto& parent = context.draft.base().job.parent;
+  if (!parent || !parent->awaits) return;
+  const Guid guid = parent->request.derive(Guid::Purpose::child_result, 1).derive(Guid::Purpose::response_pending,
+                                                                                  record.guid.low);
+  context.draft.send(Envelope{
+      parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, context.draft.data()}}});
 }
 
 // Step 1. A concluding message claims its activity with it.
 Status work(Context& context, const Answer& answer) {
   Activity activity = *context.draft.find(answer.activity);
-  if (is_concluding(answer)) {
-    activity.output = answer.data;
+  MessageRecord record = *context.draft.find_message(context.guid());
+  Payload output = answer.data;
+  if (const Program* program = context.graph.program(); program != nullptr && answer.role != Role::item) {
+    Sight sight = sight_of(context, activity, record.ledger.plane());
+    sight.output = &answer.data;
+    sight.status = answer.status;
+    sight.code = answer.code;
+    auto worked = program->work(sight);
+    if (!worked) return worked.error();
+    output = std::move(worked->output);
+    if (worked->data) context.draft.share(std::move(*worked->data));
+    if (worked->emits) emit(context, record);
+  }
+  if (answer.concludes()) {
+    activity.output = std::move(output);
     activity.code = answer.code;
     activity.status = is_error(answer.status) ? ActivityStatus::errored : ActivityStatus::completed;
     activity.closed_at = context.options.now;
+    kinds::call_off(context, activity, is_error(answer.status));
+    activity.state = Payload();
+  } else if (context.graph.program() != nullptr) {
+    record.output = std::move(output);
   }
-  return mark(context, *context.draft.find_message(context.delivery.message.guid), std::move(activity), answer,
-              Step::work, Mark::work_done);
+  return mark(context, std::move(record), std::move(activity), answer, Step::work, Mark::work_done);
 }
 
 std::string describe_error(const Context& context, const Answer& answer, const Activity& activity) {
-  return format("activity {} failed with code {}: {}", context.graph.nodes()[activity.node].name.raw(), answer.code,
+  return format("activity {} failed with code {}: {}", context.node(activity).name.raw(), answer.code,
                 answer.data.view());
+}
+
+Status snapshot(Context& context) {
+  MessageRecord record = *context.draft.find_message(context.guid());
+  const auto closed = record.ledger.with_job_closed();
+  if (!closed) return closed.error();
+  if (!seeded(SeededBug::snapshot_missing)) record.ledger = *closed;
+  context.draft.put(std::move(record));
+  return {};
 }
 
 // Step 2, closing variant: nobody catches the error, so the job fails once.
 Status fail(Context& context, const Answer& answer) {
-  const Guid guid = context.delivery.message.guid;
   const Activity activity = *context.draft.find(answer.activity);
-  const auto marked = mark(context, *context.draft.find_message(guid), activity, answer, Step::spawn, Mark::children_spawned);
+  const auto marked = mark(context, *context.draft.find_message(context.guid()), activity, answer, Step::spawn,
+                           Mark::children_spawned);
   if (!marked) return marked;
-  MessageRecord record = *context.draft.find_message(guid);
-  const auto snapshot = record.ledger.with_job_closed();
-  if (!snapshot) return snapshot.error();
-  record.ledger = *snapshot;
-  context.draft.put(std::move(record));
   context.draft.fail_reason(describe_error(context, answer, activity));
-  context.draft.close(JobStatus::failed, context.options.now, guid);
-  return {};
+  if (context.graph.program() != nullptr) context.draft.fail_with(answer.code);
+  const auto noted = snapshot(context);
+  if (!noted) return noted;
+  return close_job(context, JobStatus::failed, true);
+}
+
+// Which edges fire, as indices.
+Result<std::vector<std::uint32_t>> fired_edges(const Context& context, const Answer& answer, const Activity& activity,
+                                               std::uint32_t plane) {
+  const Graph::Node& node = context.node(activity);
+  if (const Program* program = context.graph.program()) {
+    Sight sight = sight_of(context, activity, plane);
+    const MessageRecord* record = context.draft.find_message(context.guid());
+    sight.output = answer.concludes() ? &activity.output : &record->output;
+    sight.status = answer.status;
+    sight.code = answer.code;
+    return program->fired(sight);
+  }
+  std::vector<std::uint32_t> fired;
+  for (std::uint32_t i = 0; i < node.edges.size(); ++i)
+    if (fires(node.edges[i].when, answer.status, answer.code)) fired.push_back(i);
+  return fired;
+}
+
+// What the message sends on. A map's body begins with its items; behind them comes its closing join.
+std::vector<Body> children(const Context& context, const Answer& answer, const Activity& activity, std::uint32_t plane,
+                           const std::vector<std::uint32_t>& fired) {
+  const Graph::Node& node = context.node(activity);
+  const ledger::Dimensions here = activity.at.in_plane(plane);
+  std::vector<Body> made;
+  if (node.kind == Graph::Kind::map && answer.role == Role::answer) {
+    made.emplace_back(Transition{*node.aim, here.child(), activity.seq, {}});
+    return made;
+  }
+  for (const std::uint32_t i : fired) {
+    const Graph::Edge& edge = node.edges[i];
+    const Graph::Node& to = context.node(edge.to);
+    if (to.kind == Graph::Kind::join) {
+      const Activity* above = &activity;
+      while (above->at.depth() > to.depth - 1 && above->parent) above = context.draft.find(*above->parent);
+      made.emplace_back(Arrive{edge.to, kinds::place_of_join(to, here), above->seq, edge.number, false});
+    } else {
+      made.emplace_back(Transition{edge.to, here.child(), activity.seq,
+                                   context.graph.program() != nullptr ? Payload() : answer.data});
+    }
+  }
+  return made;
+}
+
+std::int64_t delta_of(const Answer& answer, std::int64_t count) {
+  const bool stays_open = answer.status == ReplyStatus::pending || answer.role == Role::item;
+  return stays_open ? ledger::Semaphore::pending(count) : ledger::Semaphore::concluding(count);
 }
 
 // Step 2: children, semaphore, marks and snapshot in one commit (section 12).
 Status spawn(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
-  const Guid guid = context.delivery.message.guid;
+  const Guid guid = context.guid();
   const Activity activity = *draft.find(answer.activity);
-  MessageRecord record = *draft.find_message(guid);
-  const auto children = transitions(context, answer, activity, record.ledger);
-  if (children.empty() && is_error(answer.status)) return fail(context, answer);
+  const MessageRecord record = *draft.find_message(guid);
+  const std::uint32_t shift = seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
+  const std::uint32_t plane = record.ledger.plane() + shift;
+  const bool error = is_error(answer.status);
+  const bool leads_on = context.node(activity).kind != Graph::Kind::map || answer.role == Role::item;
+  std::vector<std::uint32_t> fired;
+  if (leads_on) {
+    auto edges = fired_edges(context, answer, activity, plane);
+    if (!edges) return edges.error();
+    fired = std::move(*edges);
+  }
+  const bool uncaught = error && fired.empty();
+  if (uncaught && !context.graph.drains()) return fail(context, answer);
+  const auto made = uncaught ? std::vector<Body>() : children(context, answer, activity, plane, fired);
+  if (uncaught) {  // the others finish first
+    if (draft.code() == 0) draft.fail_reason(describe_error(context, answer, activity));
+    if (draft.code() == 0) draft.fail_with(answer.code);
+  }
 
-  const auto count = static_cast<std::int64_t>(children.size()) +
-                     (seeded(SeededBug::semaphore_off_by_one) && children.size() > 1 ? 1 : 0);
-  const std::int64_t delta =
-      is_concluding(answer) ? ledger::Semaphore::concluding(count) : ledger::Semaphore::pending(count);
+  const auto count = static_cast<std::int64_t>(made.size()) +
+                     (seeded(SeededBug::semaphore_off_by_one) && made.size() > 1 ? 1 : 0);
+  const std::int64_t delta = delta_of(answer, count);
   const auto semaphore = ledger::Semaphore::decode(draft.semaphore());
   if (!semaphore) return semaphore.error();
   const auto stepped = semaphore->step(delta, draft.base().job.threshold);
@@ -108,24 +190,21 @@ Status spawn(Context& context, const Answer& answer) {
   if (!marked) return marked;
 
   draft.step_semaphore(delta, *stepped);
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    if (seeded(SeededBug::lost_child) && i + 1 == children.size() && i > 0) continue;
-    const Guid child = guid.derive(Guid::Purpose::transition, i);
-    if (context.alone()) {
-      draft.put_message(Message{child, children[i]});
-    } else {
-      const auto opened = open_with_work(context, children[i], child);
-      if (!opened) return opened;
-    }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (seeded(SeededBug::lost_child) && i + 1 == made.size() && i > 0) continue;
+    context.pass_on(Message{guid.derive(Guid::Purpose::transition, i), made[i]});
   }
   if (stepped->threshold_hit) {
-    record = *draft.find_message(guid);
-    const auto snapshot = record.ledger.with_job_closed();
-    if (!snapshot) return snapshot.error();
-    if (!seeded(SeededBug::snapshot_missing)) record.ledger = *snapshot;
-    draft.put(std::move(record));
-    draft.close(JobStatus::completed, context.options.now, guid);
+    const auto noted = snapshot(context);
+    if (!noted) return noted;
+    return close_job(context, draft.code() != 0 ? JobStatus::failed : JobStatus::completed, true);
   }
+  const bool decides = answer.status != ReplyStatus::pending && leads_on;
+  if (decides) kinds::skip_edges(context, activity, plane, fired);
+  // An item whose body nothing entered and no join waits for is over at once.
+  const bool nothing_begins = answer.role == Role::item && made.empty() && !context.node(activity).before_join;
+  if (nothing_begins)
+    context.pass_on(Message{guid.derive(Guid::Purpose::item_done, 0), Item{activity.seq, 0, true}});
   return {};
 }
 
@@ -142,29 +221,33 @@ Status finish(Context& context, const Answer& answer) {
           break;
         }
   }
-  const auto marked = mark(context, *draft.find_message(context.delivery.message.guid), *draft.find(answer.activity),
-                           answer, Step::finish, Mark::completion_done);
+  const auto marked = mark(context, *draft.find_message(context.guid()), *draft.find(answer.activity), answer,
+                           Step::finish, Mark::completion_done);
   if (!marked) return marked;
-  draft.finish(std::move(result));
+  finish_job(context, std::move(result));
   return {};
+}
+
+// A message without marks is subject to "is the job active?", by the job's state, never its semaphore. A pivot is
+// concluded once and entered again; so is a map by its items.
+bool is_wanted(const Draft& draft, const Answer& answer) {
+  const Activity* activity = draft.find(answer.activity);
+  return draft.active() && activity != nullptr && activity->ledger.has(Mark::leg1_complete) &&
+         (answer.role == Role::round || !activity->ledger.has(Mark::work_done));
 }
 
 }  // namespace
 
 Progress leg2(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
-  const Guid guid = context.delivery.message.guid;
+  const Guid guid = context.guid();
   if (seeded(SeededBug::completion_refused) && !draft.active()) return acknowledge(context);
   if (draft.find_message(guid) == nullptr) {
-    // A message without marks is subject to "is the job active?", by the job's state, never its semaphore.
-    const Activity* activity = draft.find(answer.activity);
-    const bool wanted = draft.active() && activity != nullptr && activity->ledger.has(Mark::leg1_complete) &&
-                        !activity->ledger.has(Mark::work_done);
-    if (!wanted) return acknowledge(context);
-    const auto entered = enter(context, answer, *activity);
+    if (!is_wanted(draft, answer)) return acknowledge(context);
+    const auto entered = enter(context, answer, *draft.find(answer.activity));
     if (!entered) return park(context, entered.error());
     // A concluding message claims the activity in its first transaction (DESIGN 3.1 h).
-    if (context.alone() && !is_concluding(answer)) return Progress::commit_first;
+    if (context.alone() && !answer.concludes()) return Progress::commit_first;
   }
   if (!draft.find_message(guid)->ledger.done(Step::work)) {
     const auto worked = work(context, answer);

@@ -10,6 +10,7 @@ namespace pawl::core {
 namespace {
 
 constexpr std::int32_t code_timeout = 408;
+constexpr std::int32_t code_graph_timeout = 596;  // of an activity's `timeout` in the graph language
 
 const Policy& policy_of(const Context& context, ActivitySeq activity) {
   return context.graph.nodes()[context.draft.find(activity)->node].policy;
@@ -78,7 +79,8 @@ Progress conclude_unstored(Context& context, const WorkItem& item, const Answer&
 Progress no_answer(Context& context, const NoAnswer& message) {
   Draft& draft = context.draft;
   const Payload words = words_for(message);
-  const Answer answer{message.activity, ReplyStatus::error, code_timeout, words};
+  const bool of_graph = message.why == NoAnswer::Why::total && context.graph.program() != nullptr;
+  const Answer answer{message.activity, ReplyStatus::error, of_graph ? code_graph_timeout : code_timeout, words};
   if (context.stored()) {  // it was decided to be the end, and its item is gone
     if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
     return leg2(context, answer);

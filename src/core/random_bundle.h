@@ -31,7 +31,7 @@ class RandomBundle {
         return PutActivity{maybe([this] { return activity_ledger(); }), activity()};
       case 1:
         return PutRecord{maybe([this] { return message_ledger(); }),
-                         MessageRecord{guid(), seq(), message_ledger()}};
+                         MessageRecord{guid(), seq(), message_ledger(), payload()}};
       case 2:
         return PutMessage{message(), instant()};
       case 3:
@@ -45,7 +45,7 @@ class RandomBundle {
       case 7:
         return Sweep{maybe([this] { return guid(); })};
       case 8:
-        return Send{envelope()};
+        return Send{envelope(), LaneId(small())};
       case 9:
         return PutEntry{entry()};
       case 10:
@@ -64,35 +64,66 @@ class RandomBundle {
       case 1:
         return Transition{small(), dimensions(), seq(), payload()};
       case 2:
-        return Response{seq(), static_cast<ReplyStatus>(random_.below(4)),
-                        static_cast<std::int32_t>(number()), WorkToken(number()), payload()};
+        return Response{seq(), reply_status(), code(), WorkToken(number()), payload()};
       case 3:
         return registration();
       case 4:
-        return Signal{payload()};
+        return signal();
       case 5:
-        return Resume{seq(), guid(), payload()};
+        return Resume{seq(), guid(), payload(), reply_status(), code()};
       case 6:
         return NoAnswer{seq(), WorkToken(number()), static_cast<NoAnswer::Why>(random_.below(5))};
       case 7:
-        return Interrupt{static_cast<std::int32_t>(number()), text()};
+        return Interrupt{code(), text()};
       case 8:
         return Pause{text()};
       case 9:
         return Proceed{};
       case 10:
         return Redrive{};
+      case 11:
+        return Verdict{seq(), static_cast<Verdict::Kind>(random_.below(3)), code(), payload()};
       default:
-        return Verdict{seq(), static_cast<Verdict::Kind>(random_.below(3)), static_cast<std::int32_t>(number()),
-                       payload()};
+        return graph_body(kind);
+    }
+  }
+  // What only graphs of the graph language send.
+  Body graph_body(std::uint64_t kind) {
+    switch (kind) {
+      case 12:
+        return TimeUp{seq(), static_cast<TimeUp::What>(random_.below(2))};
+      case 13:
+        return Reenter{seq(), payload()};
+      case 14:
+        return Arrive{small(), dimensions(), seq(), small(), coin()};
+      case 15:
+        return Item{seq(), small(), coin()};
+      case 16:
+        return StartChild{GraphRef{GraphName(text()), small(), number()}, payload(),
+                          ParentLink{RunId(number()), seq(), guid(), coin()}, code()};
+      case 17:
+        return ChildDone{seq(), reply_status(), code(), payload()};
+      case 18:
+        return EndJob{maybe([this] { return RunId(number()); }), code(), text(), coin(), coin(),
+                      maybe([this] { return Duration(signed_number()); })};
+      case 19:
+        return Withdraw{guid()};
+      default:
+        return Expire{guid()};
     }
   }
   Envelope envelope() {
     Envelope made;
-    if (coin())
-      made.to = RunId(number());
-    else
-      made.to = MailboxKey{Namespace(text()), Topic(text()), text()};
+    switch (random_.below(std::variant_size_v<Target>)) {
+      case 0:
+        made.to = RunId(number());
+        break;
+      case 1:
+        made.to = MailboxKey{Namespace(text()), Topic(text()), text()};
+        break;
+      default:
+        made.to = JobKey{Namespace(text()), JobId(text())};
+    }
     made.message = message();
     return made;
   }
@@ -103,6 +134,8 @@ class RandomBundle {
   std::uint64_t number() { return random_.next() >> random_.below(64); }
   std::uint32_t small() { return static_cast<std::uint32_t>(number()); }
   std::int64_t signed_number() { return static_cast<std::int64_t>(number()) * (coin() ? 1 : -1); }
+  std::int32_t code() { return static_cast<std::int32_t>(number()); }
+  ReplyStatus reply_status() { return static_cast<ReplyStatus>(random_.below(4)); }
   ActivitySeq seq() { return ActivitySeq(small()); }
   Guid guid() { return Guid{number(), number()}; }
   Instant instant() { return Instant::from_micros(signed_number()); }
@@ -146,11 +179,12 @@ class RandomBundle {
     made.at = dimensions();
     made.parent = maybe([this] { return seq(); });
     made.ledger = activity_ledger();
-    made.status = static_cast<ActivityStatus>(random_.below(3));
-    made.code = static_cast<std::int32_t>(number());
+    made.status = static_cast<ActivityStatus>(random_.below(4));
+    made.code = code();
     made.opened_at = instant();
     made.closed_at = instant();
     made.output = payload();
+    made.state = payload();
     return made;
   }
   WorkItem work() {
@@ -189,12 +223,13 @@ class RandomBundle {
     return made;
   }
   Register registration() { return Register{RunId(number()), seq()}; }
+  Signal signal() { return Signal{payload(), reply_status(), code()}; }
   MailboxEntry entry() {
     MailboxEntry made;
     made.seq = number();
     made.guid = guid();
     if (coin())
-      made.what = Signal{payload()};
+      made.what = signal();
     else
       made.what = registration();
     return made;
@@ -213,6 +248,8 @@ class RandomBundle {
     made.reason = maybe([this] { return text(); });
     made.remove_at = instant();
     made.redrives = small();
+    made.data = maybe([this] { return payload(); });
+    made.code = code();
     return made;
   }
 

@@ -1,11 +1,14 @@
 // What the step functions of a job share: the draft they write to and the delivery they serve.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 
 #include "core/decide.h"
 #include "core/draft.h"
+#include "core/kind_state.h"
+#include "core/program.h"
 
 namespace pawl::core {
 
@@ -21,18 +24,37 @@ struct Context {
   const Graph& graph;
   const Delivery& delivery;
   const DecideOptions& options;
-  bool entered = false;  // out: this bundle holds the delivery's entry
+  std::deque<Message>& passed_on;  // served next, in the same bundle
+  bool entered = false;            // out: this bundle holds the delivery's entry
 
   bool alone() const { return options.fusion == Fusion::off; }
   bool stored() const { return delivery.origin != Origin::unstored; }
+  bool must_count() const { return delivery.origin == Origin::loaded && !delivery.entered; }
+  const Guid& guid() const { return delivery.message.guid; }
+  const Graph::Node& node(std::uint32_t index) const { return graph.nodes()[index]; }
+  const Graph::Node& node(const Activity& activity) const { return graph.nodes()[activity.node]; }
+
+  // A message of this job for itself: stored when every step commits alone.
+  void pass_on(Message message) {
+    if (alone()) draft.put_message(std::move(message));
+    else passed_on.push_back(std::move(message));
+  }
 };
 
-// A worker's or the caller's answer, as leg 2 sees it.
+// What leg 2 is entered with.
 struct Answer {
+  enum class Role : std::uint8_t {
+    answer,  // it answers the activity's request: the concluding one closes the activity
+    round,   // a cycle returned to its pivot: concludes its own plane, marks nothing again
+    item,    // a map begins with an item: the map stays open
+  };
   ActivitySeq activity;
   ReplyStatus status;
   std::int32_t code;
   const Payload& data;
+  Role role = Role::answer;
+
+  bool concludes() const { return role == Role::answer && status != ReplyStatus::pending; }
 };
 
 Progress leg1(Context& context, const Transition& transition);      // leg1.cc
@@ -41,7 +63,8 @@ Progress start(Context& context, const Start& start);               // start.cc
 Progress respond(Context& context, const Response& response);       // respond.cc
 Progress no_answer(Context& context, const NoAnswer& message);      // no_answer.cc
 Progress settle(Context& context, const Verdict& verdict);          // no_answer.cc
-Progress interrupt(Context& context, const Interrupt& message);     // control.cc, as the next three
+Progress interrupt(Context& context, const Interrupt& message);     // control.cc, as the next four
+Progress end_job(Context& context, const EndJob& message);
 Progress pause(Context& context, const Pause& message);
 Progress proceed(Context& context);
 Progress redrive(Context& context);
@@ -54,13 +77,29 @@ Progress conclude_unstored(Context& context, const WorkItem& item, const Answer&
 // For a paused or parked job: an answer is stored, so that it need not be given twice; all else waits.
 Progress keep_answer(Context& context);
 
-// Opens an instance with leg 1 complete and its work request enqueued: 001100000000000.
-Status open_with_work(Context& context, const Transition& transition, const Guid& guid);
+// A new instance, entered once.
+Result<Activity> open_instance(const Context& context, std::uint32_t node, const ledger::Dimensions& at,
+                               std::optional<ActivitySeq> parent);
+
+// What an expression of the activity sees, in this plane.
+inline Sight sight_of(const Context& context, const Activity& activity, std::uint32_t plane = 0) {
+  return Sight{context.draft, activity.node, activity.at.in_plane(plane), context.options.now};
+}
 
 // Marks a loaded delivery's entry in a commit of its own; parks the job when it was tried too often.
 Progress count_reentry(Context& context);
 
 Progress acknowledge(Context& context);
 Progress park(Context& context, const Error& error);
+
+// closing.cc: the ends of a job.
+// Sets the state; what is open is swept, what it waits for elsewhere is called off.
+Status close_job(Context& context, JobStatus status, bool descend);
+// The completion tasks: the result, and the word to whoever awaits the job.
+void finish_job(Context& context, std::optional<Payload> result);
+// Takes an obligation back that nobody will answer for; it may have been the last one.
+Status give_back(Context& context, ActivitySeq of);
+// Closes the job through its trigger, for a message that belongs to no activity.
+Status close_through_trigger(Context& context, JobStatus status, bool descend);
 
 }  // namespace pawl::core

@@ -14,6 +14,7 @@ State state_of(const core::Activity& activity, core::JobStatus job) {
   switch (activity.status) {
     case core::ActivityStatus::completed: return State::completed;
     case core::ActivityStatus::errored: return State::errored;
+    case core::ActivityStatus::skipped: return State::skipped;
     case core::ActivityStatus::open: break;
   }
   // In a job that has ended nothing is under way: what was open is passed over.

@@ -30,7 +30,7 @@ void Engine::serve(const Topic& topic) {
 }
 
 void Engine::submit(SubmitRequest request, Ticket ticket) {
-  const auto graph = graphs_.newest(request.graph);
+  const auto graph = request.version ? graphs_.find(*request.version) : graphs_.newest(request.graph);
   if (stopping_) {
     events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
   } else if (retry_) {
@@ -130,7 +130,7 @@ std::optional<Duration> Engine::next_wake() const {
   if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
   // Reads that failed, and scans that could not go on, are tried again.
   bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty() ||
-                topics_unread_ || !runs_in_doubt_.empty();
+                topics_unread_ || !runs_in_doubt_.empty() || !outboxes_.empty() || !mailboxes_.empty();
   if (!stopping_) {
     const Instant now = clock_.now();
     for (const auto& [lane, table] : due_) {
@@ -157,6 +157,8 @@ void Engine::pump() {
   scan_some();
   look_at_runs();
   fire_due();
+  deliver_outboxes();
+  decide_mailboxes();
   park_overrun();
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
   while (!ready_.empty() && bundles_pending_ < options_.bundles_per_group_max) {
@@ -222,6 +224,7 @@ void Engine::launch(HotJob& job, core::Bundle bundle) {
   job.in_flight = true;
   job.bundle = bundle.id;
   ++bundles_pending_;
+  address(bundle);
   push(std::move(bundle));
 }
 

@@ -48,6 +48,7 @@ struct SubmitRequest {
   Duration end_within{0};
   std::optional<Duration> keep;
   std::int32_t priority = 0;
+  std::optional<core::GraphRef> version;  // none: the newest of its name
 };
 
 struct Submitted {
@@ -94,6 +95,8 @@ class EngineEvents {
   virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
   virtual void closed(const core::JobRow& job) = 0;
   virtual void problem(const std::string& text) = 0;
+  // Something was sent to a lane that this engine does not own.
+  virtual void ring(core::LaneId) {}
 };
 
 // Operations that are committed together, and who waits for them.
@@ -222,6 +225,16 @@ class Engine {
   void look(RunId run);
   bool read_paused_topics();  // true: others are paused than before
 
+  // engine_send.cc: what jobs and mailboxes send each other
+  void address(core::Bundle& bundle);
+  void sent(const core::Bundle& bundle);
+  void arrived(const core::Target& to, RunId run, const core::Message& message, store::OutcomeKind kind);
+  void deliver_outboxes();
+  void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
+  void serve_mailbox(RunId run);
+  void decide_mailboxes();
+  bool settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome);
+
   // engine_load.cc: what is read
   HotJob* hot(RunId run);
   void deliver(RunId run, core::Delivery delivery);
@@ -269,6 +282,10 @@ class Engine {
   std::unordered_set<WorkRun, WorkRunHash> probed_;                // asked already
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
   std::unordered_set<WorkRef, WorkRefHash> detaching_;             // nobody works on it here, but it is not lost
+  std::set<core::LaneId> outboxes_;      // something waits in them
+  std::set<core::LaneId> outboxes_out_;  // a page of them is on its way
+  std::set<RunId> mailboxes_;            // something waits in their inboxes
+  std::unordered_set<RunId> mailboxes_out_;
   Group pending_;
   std::size_t bundles_pending_ = 0;
   std::optional<Group> retry_;

@@ -83,7 +83,10 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
     }
     return nullptr;
   }
-  if (!*stored) return nullptr;
+  if (!*stored) {
+    serve_mailbox(run);  // if it is one
+    return nullptr;
+  }
   core::JobState& state = (*stored)->state;
   const Instant now = clock_.now();
   for (core::InboxMessage& timer : (*stored)->timers)
@@ -256,6 +259,7 @@ void Engine::scan_some() {
       for (const store::Waiting& waiting : *page) {
         scan.after_run = waiting.run;
         if (waiting.kind == store::EntityKind::job) look(waiting.run);
+        else serve_mailbox(waiting.run);
       }
       if (page->empty()) scan.inboxes = false;
       continue;
@@ -295,6 +299,10 @@ void Engine::lane_lost(core::LaneId lane) {
   due_.erase(lane);
   std::erase_if(due_unread_, [&](const store::Due& due) { return core::lane_of(due.run) == lane; });
   for (const RunId run : jobs_.of_lane(lane)) forget(run);
+  outboxes_.erase(lane);
+  outboxes_out_.erase(lane);
+  std::erase_if(mailboxes_, [&](RunId run) { return core::lane_of(run) == lane; });
+  std::erase_if(mailboxes_out_, [&](RunId run) { return core::lane_of(run) == lane; });
   withdraw(pending_, lane);
   if (retry_) withdraw(*retry_, lane);
   std::erase_if(scans_, [&](const Scan& scan) { return scan.lane == lane; });

@@ -79,7 +79,7 @@ void Engine::settle_request(const store::Operation& operation, const store::Outc
   if (const auto* extend = std::get_if<store::ExtendWork>(&operation)) {
     settle_extend(*extend, outcome);
   } else if (const auto* deliver = std::get_if<store::Deliver>(&operation)) {
-    if (const auto* run = std::get_if<RunId>(&deliver->envelope.to)) hand_over(*run, deliver->envelope.message, outcome.kind);
+    arrived(deliver->envelope.to, outcome.run, deliver->envelope.message, outcome.kind);
   } else if (const auto* respond = std::get_if<store::Respond>(&operation)) {
     hand_over(respond->run, respond->message, outcome.kind);
   } else if (const auto* remove = std::get_if<store::RemoveJob>(&operation)) {

@@ -84,6 +84,8 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
     settle_lane(acquire->lane, outcome, true, asked_at);
   } else if (const auto* renew = std::get_if<store::RenewLane>(&operation)) {
     settle_lane(renew->lane, outcome, false, asked_at);
+  } else if (const auto* drop = std::get_if<store::DropOutbox>(&operation)) {
+    settle_outbox(*drop, outcome);
   } else {
     settle_request(operation, outcome);
     if (ticket != 0) events_.answered(ticket, std::move(outcome));
@@ -91,6 +93,7 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
 }
 
 void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) {
+  if (settle_mailbox(bundle, outcome)) return;
   HotJob* job = jobs_.find(bundle.entity);
   // Forgotten meanwhile with its lane, or read again: whoever owns it now delivers what was committed.
   if (job == nullptr || !job->in_flight || job->bundle != bundle.id) return give_back_slots(bundle);
@@ -125,6 +128,7 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   job.drop_done();
   after_commit(job, bundle);
   events_.committed(job.state, bundle);
+  sent(bundle);
   for (const WorkRun& run : unwanted) events_.cancel(run);
   const core::JobRow& row = job.state.job;
   if (row.completions > completions_before) events_.closed(row);
@@ -313,6 +317,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
       if (acquired) {
         lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
         read_paused_topics();
+        outboxes_.insert(lane);
         for (const WorkRun& run : desk_.runs_in(lane)) runs_in_doubt_.push_back(run);
         return scan(lane, true);
       }

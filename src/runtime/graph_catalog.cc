@@ -31,6 +31,15 @@ std::vector<std::shared_ptr<const Graph>> GraphCatalog::versions(const GraphName
   return found;
 }
 
+std::vector<std::shared_ptr<const Graph>> GraphCatalog::of_app(const std::string& app) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<const Graph>> found;
+  const std::string start = app + '/';
+  for (auto it = graphs_.lower_bound({start, 0}); it != graphs_.end() && it->first.first.starts_with(start); ++it)
+    if (it->second->program() != nullptr) found.push_back(it->second);
+  return found;
+}
+
 std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
   const std::lock_guard lock(mutex_);
   const auto behind = graphs_.upper_bound({name.raw(), std::numeric_limits<std::uint32_t>::max()});
@@ -39,6 +48,17 @@ std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
 }
 
 std::shared_ptr<const Graph> GraphCatalog::find(const core::GraphRef& ref) const {
+  auto found = known(ref);
+  if (found != nullptr || !source_) return found;
+  for (Graph& graph : source_(ref)) {
+    const std::lock_guard lock(mutex_);
+    const auto key = std::make_pair(graph.name().raw(), graph.version());
+    graphs_.emplace(key, std::make_shared<const Graph>(std::move(graph)));
+  }
+  return known(ref);
+}
+
+std::shared_ptr<const Graph> GraphCatalog::known(const core::GraphRef& ref) const {
   const std::lock_guard lock(mutex_);
   const auto found = graphs_.find({ref.name.raw(), ref.version});
   if (found == graphs_.end() || found->second->fingerprint() != ref.fingerprint) return nullptr;

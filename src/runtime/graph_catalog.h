@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,12 +24,21 @@ class GraphCatalog {
   std::shared_ptr<const Graph> newest(const GraphName& name) const;
   // Every version of a name, oldest first.
   std::vector<std::shared_ptr<const Graph>> versions(const GraphName& name) const;
-  // The graph a job is pinned to; none when this process does not have exactly that content.
+  // Every graph of an app that is here, all versions.
+  std::vector<std::shared_ptr<const Graph>> of_app(const std::string& app) const;
+  // Where a graph that is not here may come from, such as a store that keeps it. Set once, before anybody asks.
+  using Source = std::function<std::vector<Graph>(const core::GraphRef&)>;
+  void fetch_from(Source source) { source_ = std::move(source); }
+
+  // The graph a job is pinned to; none when this process does not have exactly that content and cannot get it.
   std::shared_ptr<const Graph> find(const core::GraphRef& ref) const;
 
  private:
+  std::shared_ptr<const Graph> known(const core::GraphRef& ref) const;
+
+  Source source_;
   mutable std::mutex mutex_;
-  std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const Graph>> graphs_;  // guarded by mutex_
+  mutable std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const Graph>> graphs_;  // guarded by mutex_
 };
 
 core::GraphRef ref_of(const Graph& graph);

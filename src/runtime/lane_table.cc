@@ -11,13 +11,20 @@ LaneTable::LaneTable(store::PoolInfo pool, Duration lease) : pool_(pool), lease_
   for (std::uint32_t i = 0; i < pool.lanes; ++i) lanes_.emplace(core::LaneId(pool.first.raw() + i), Lane{});
 }
 
-core::LaneId LaneTable::lane_for(const Namespace& name_space, std::string_view id) const {
+core::LaneId lane_for(const store::PoolInfo& pool, const Namespace& name_space, std::string_view id) {
   // Stored identity: a job id must find the same lane for ever. Never change this hash.
   std::uint64_t hash = 0x70617774;
   for (const char c : name_space.raw()) hash = Random::mix(hash ^ static_cast<unsigned char>(c));
   hash = Random::mix(hash + 0x2f);
   for (const char c : id) hash = Random::mix(hash ^ static_cast<unsigned char>(c));
-  return core::LaneId(pool_.first.raw() + static_cast<std::uint32_t>(hash % pool_.lanes));
+  return core::LaneId(pool.first.raw() + static_cast<std::uint32_t>(hash % pool.lanes));
+}
+
+core::LaneId lane_for(const store::PoolInfo& pool, const core::Target& target) {
+  if (const auto* run = std::get_if<RunId>(&target)) return core::lane_of(*run);
+  if (const auto* job = std::get_if<core::JobKey>(&target)) return lane_for(pool, job->name_space, job->id.raw());
+  const auto& mailbox = std::get<core::MailboxKey>(target);
+  return lane_for(pool, mailbox.name_space, mailbox.topic.raw() + '\n' + mailbox.key);
 }
 
 bool LaneTable::owns(core::LaneId lane, Duration monotonic) const {

@@ -13,12 +13,19 @@
 
 namespace pawl::runtime {
 
+// Where a job id, or whatever a message is sent to, belongs.
+core::LaneId lane_for(const store::PoolInfo& pool, const Namespace& name_space, std::string_view id);
+core::LaneId lane_for(const store::PoolInfo& pool, const core::Target& target);
+
 class LaneTable {
  public:
   // lease 0: held without renewal for as long as the process lives.
   LaneTable(store::PoolInfo pool, Duration lease);
 
-  core::LaneId lane_for(const Namespace& name_space, std::string_view id) const;
+  core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {
+    return runtime::lane_for(pool_, name_space, id);
+  }
+  core::LaneId lane_for(const core::Target& target) const { return runtime::lane_for(pool_, target); }
   bool owns(core::LaneId lane, Duration monotonic) const;
   core::Epoch epoch(core::LaneId lane) const;  // REQUIRES: it was acquired
   std::vector<core::LaneId> owned(Duration monotonic) const;

@@ -64,7 +64,8 @@ EngineOptions engine_options(const RuntimeOptions& options, Duration lease, cons
 LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool)
     : options_(std::move(options)),
       store_(std::move(store)),
-      requests_(*store_.store, graphs_, unique_seed(clock_),
+      apps_(*store_.store, graphs_, [this](store::Operation operation) { return commit_request(std::move(operation)); }),
+      requests_(*store_.store, pool, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); }),
       engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this),
       duplex_(unique_seed(clock_), *store_.store, clock_, graphs_, *this, observer_) {}
@@ -75,6 +76,12 @@ Status LocalRuntime::deploy(Graph graph) {
   auto added = graphs_.add(std::move(graph));
   if (added) commands_.push(Signal::look);  // jobs may have waited for it
   return added;
+}
+
+Result<AppVersion> LocalRuntime::deploy_app(const std::string& path, bool activate) {
+  auto deployed = apps_.deploy(path, activate);
+  if (deployed) commands_.push(Signal::look);  // jobs may have waited for it
+  return deployed;
 }
 
 Status LocalRuntime::serve(const std::string& topic, Worker worker) {
@@ -131,13 +138,19 @@ Result<Submission> LocalRuntime::submit(JobRequest request) {
 }
 
 void LocalRuntime::submit(JobRequest request, std::function<void(Result<Submission>)> done) {
+  std::optional<core::GraphRef> version;
+  if (!request.topic.empty()) {
+    auto found = apps_.prepare(request);
+    if (!found) return done(found.error());
+    version = std::move(*found);
+  }
   const auto checked = check_request(request);
   if (!checked) return done(checked.error());
   if (life_ == Life::made)
     return done(Error{ErrorCode::invalid, format("job {} cannot be submitted before start()", request.id)});
   SubmitCommand command{SubmitRequest{Namespace(request.name_space), JobId(request.id), GraphName(request.graph),
                                       std::move(request.input), store_reuse(request.reuse), request.delay,
-                                      request.end_within, request.keep, request.priority},
+                                      request.end_within, request.keep, request.priority, std::move(version)},
                         done};
   if (request.reuse == IdReuse::reject)
     command.done = [done, id = request.id](Result<Submission> result) {

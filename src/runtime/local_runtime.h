@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "pawl/runtime.h"
+#include "runtime/apps.h"
 #include "runtime/command_queue.h"
 #include "runtime/duplex_runner.h"
 #include "runtime/engine.h"
@@ -34,6 +35,14 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   ~LocalRuntime() override;
 
   Status deploy(Graph graph) override;
+  Result<AppVersion> deploy_app(const std::string& path, bool activate) override;
+  Status activate_app(const std::string& app, const std::string& version) override {
+    return apps_.activate(app, version);
+  }
+  Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
+  Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override {
+    return requests_.signal(apps_, topic, data, options);
+  }
   Status serve(const std::string& topic, Worker worker) override;
   Status probe(const std::string& topic, Probe probe) override;
   void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
@@ -122,6 +131,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   CommandQueue<Command> commands_;
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
   GraphCatalog graphs_;
+  Apps apps_;
   Waiters waiters_;
   std::function<void(const Event&)> observer_;              // constant after start()
   std::function<void(const std::string&)> reporter_;        // constant after start()

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/random.h"
+#include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
 #include "runtime/token.h"
 #include "runtime/views.h"
@@ -85,8 +86,9 @@ core::JobStatus status_to_come(const store::StoredJob& job) {
   return status;
 }
 
-Requests::Requests(store::Store& store, const GraphCatalog& graphs, std::uint64_t seed, Commit commit)
-    : store_(store), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}
+Requests::Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed,
+                   Commit commit)
+    : store_(store), pool_(pool), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}
 
 Result<store::StoredJob> Requests::read(RunId run) {
   auto stored = store_.read_job(run);
@@ -188,6 +190,26 @@ Status Requests::remove(RunId run, Duration keep_id) {
 Status Requests::pause_topic(const std::string& topic, bool paused) {
   if (const auto checked = check_name("topic", topic); !checked) return checked;
   return status_of(commit_(store::PauseTopic{Topic(topic), paused}));
+}
+
+Status Requests::signal(const Apps& apps, const std::string& topic, const Payload& data, const SignalOptions& options) {
+  for (const Status& checked : {check_name("topic", topic), check_name("name space", options.name_space),
+                                check_payload("the signal's data", data)})
+    if (!checked) return checked;
+  const auto keys = apps.mailboxes_for(topic, data);
+  if (!keys) return keys.error();
+  const auto status = options.pending ? core::ReplyStatus::pending : core::ReplyStatus::success;
+  const std::int32_t code = options.code != 0 ? options.code : options.pending ? 202 : 200;
+  const std::uint64_t number = Random::mix(seed_ + count_.fetch_add(1));
+  for (std::size_t i = 0; i < keys->size(); ++i) {
+    store::Deliver deliver;
+    const core::MailboxKey to{Namespace(options.name_space), Topic(topic), (*keys)[i]};
+    deliver.envelope = core::Envelope{to, core::Message{core::Guid{seed_, number}.derive(core::Guid::Purpose::asked, i),
+                                                        core::Signal{data, status, code}}};
+    deliver.lane = lane_for(pool_, to);
+    if (const auto sent = status_of(commit_(std::move(deliver))); !sent) return sent;
+  }
+  return {};
 }
 
 Status Requests::complete(const std::string& token, const Reply& reply) {

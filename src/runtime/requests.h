@@ -9,6 +9,7 @@
 
 #include "core/message.h"
 #include "pawl/runtime.h"
+#include "runtime/apps.h"
 #include "runtime/graph_catalog.h"
 #include "store/store.h"
 
@@ -22,7 +23,7 @@ class Requests {
  public:
   using Commit = std::function<Result<store::Outcome>(store::Operation)>;
   // The references must outlive it. `seed` tells this process's requests from all others.
-  Requests(store::Store& store, const GraphCatalog& graphs, std::uint64_t seed, Commit commit);
+  Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed, Commit commit);
 
   Status interrupt(RunId run, const std::string& reason);
   Status pause(RunId run, const std::string& reason);
@@ -31,6 +32,7 @@ class Requests {
   Status settle(RunId run, const std::string& activity, const std::string& address, const Finding& finding);
   Status remove(RunId run, Duration keep_id);
   Status pause_topic(const std::string& topic, bool paused);
+  Status signal(const Apps& apps, const std::string& topic, const Payload& data, const SignalOptions& options);
 
   Status complete(const std::string& token, const Reply& reply);
   Status heartbeat(const std::string& token, Payload progress, Duration lease);
@@ -40,6 +42,7 @@ class Requests {
   Status deliver(RunId run, core::Body body);
 
   store::Store& store_;
+  const store::PoolInfo pool_;
   const GraphCatalog& graphs_;
   const std::uint64_t seed_;
   const Commit commit_;

@@ -103,6 +103,7 @@ Effect effect_of(const core::JobState& state, const core::Activity& activity) {
   switch (activity.status) {
     case core::ActivityStatus::completed: return Effect::done;
     case core::ActivityStatus::errored: return Effect::failed;
+    case core::ActivityStatus::skipped: return Effect::none;
     case core::ActivityStatus::open: break;
   }
   const core::WorkItem* item = state.find_work(activity.seq);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "base/quote.h"
 #include "base/limits.h"
 #include "runtime/token.h"
 
@@ -17,17 +18,6 @@ namespace {
 constexpr std::int32_t code_exception = 500;
 constexpr std::int32_t code_too_large = 413;
 constexpr std::int32_t code_no_time = 408;
-
-// JSON text of a string: what an error reply carries.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.append(1, '\\').append(1, c);
-    else if (static_cast<unsigned char>(c) < 0x20) out += format("\\u{:04x}", static_cast<unsigned>(c));
-    else out.push_back(c);
-  }
-  return out + "\"";
-}
 
 bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
 

@@ -32,6 +32,27 @@ Status check_work(const core::WorkItem& item) {
   return checked ? check_life(item.life) : checked;
 }
 
+Status check_priority(std::int32_t priority) {
+  if (priority <= limits::priority_max && priority >= -limits::priority_max) return {};
+  return Error{ErrorCode::over_limit, format("a priority is between {} and {}, not {}", -limits::priority_max,
+                                             limits::priority_max, priority)};
+}
+
+Status check_keep(const std::optional<Duration>& keep) {
+  if (!keep || (*keep >= Duration(0) && *keep <= limits::duration_max)) return {};
+  return Error{ErrorCode::over_limit, "a job is kept for a time between 0 and 100 years"};
+}
+
+Status check_child(const core::StartChild& start) {
+  auto checked = check_priority(start.priority);
+  return checked ? check_payload("the input", start.input) : checked;
+}
+
+Status check_end(const core::EndJob& end) {
+  auto checked = check_reason(end.reason);
+  return checked ? check_keep(end.keep) : checked;
+}
+
 Status check_body(const core::Body& body) {
   return std::visit(
       Overloaded{
@@ -47,14 +68,28 @@ Status check_body(const core::Body& body) {
           [](const core::Proceed&) { return Status{}; },
           [](const core::Redrive&) { return Status{}; },
           [](const core::Verdict& m) { return check_payload("the verdict", m.data); },
+          [](const core::TimeUp&) { return Status{}; },
+          [](const core::Reenter& m) { return check_payload("the input", m.data); },
+          [](const core::Arrive&) { return Status{}; },
+          [](const core::Item&) { return Status{}; },
+          [](const core::StartChild& m) { return check_child(m); },
+          [](const core::ChildDone& m) { return check_payload("the answer", m.data); },
+          [](const core::EndJob& m) { return check_end(m); },
+          [](const core::Withdraw&) { return Status{}; },
+          [](const core::Expire&) { return Status{}; },
       },
       body);
+}
+
+Status check_activity(const core::Activity& activity) {
+  auto checked = check_payload("the output", activity.output);
+  return checked ? check_payload("the activity's state", activity.state) : checked;
 }
 
 Status check_write(const core::Write& write) {
   return std::visit(
       Overloaded{
-          [](const core::PutActivity& w) { return check_payload("the output", w.after.output); },
+          [](const core::PutActivity& w) { return check_activity(w.after); },
           [](const core::PutMessage& w) { return check_body(w.message.body); },
           [](const core::PutWork& w) { return check_work(w.item); },
           [](const core::ChangeWork& w) { return check_life(w.life); },
@@ -63,7 +98,7 @@ Status check_write(const core::Write& write) {
             const auto* signal = std::get_if<core::Signal>(&w.entry.what);
             return signal == nullptr ? Status{} : check_payload("the signal", signal->data);
           },
-          [](const core::PutRecord&) { return Status{}; },
+          [](const core::PutRecord& w) { return check_payload("the output", w.after.output); },
           [](const core::CountRedelivery&) { return Status{}; },
           [](const core::Consume&) { return Status{}; },
           [](const core::DropWork&) { return Status{}; },
@@ -84,6 +119,10 @@ Status check_bundle(const core::Bundle& bundle) {
       auto checked = check_reason(*head->reason);
       if (!checked) return checked;
     }
+    if (head->data) {
+      auto checked = check_payload("the job's data", *head->data);
+      if (!checked) return checked;
+    }
   }
   for (const core::Write& write : bundle.writes) {
     auto checked = check_write(write);
@@ -93,12 +132,9 @@ Status check_bundle(const core::Bundle& bundle) {
 }
 
 Status check_submit(const Submit& submit) {
-  if (submit.priority > limits::priority_max || submit.priority < -limits::priority_max)
-    return Error{ErrorCode::over_limit, format("a priority is between {} and {}, not {}", -limits::priority_max,
-                                               limits::priority_max, submit.priority)};
-  if (submit.keep && (*submit.keep < Duration(0) || *submit.keep > limits::duration_max))
-    return Error{ErrorCode::over_limit, "a job is kept for a time between 0 and 100 years"};
-  return check_payload("the input", submit.input);
+  auto checked = check_priority(submit.priority);
+  if (checked) checked = check_keep(submit.keep);
+  return checked ? check_payload("the input", submit.input) : checked;
 }
 
 Status check_duplex(const Operation& operation) {

@@ -91,15 +91,18 @@ struct PauseTopic {
 
 // Inserts a message into an inbox. Needs no epoch: anyone may deliver. The same guid twice is already_done;
 // a run that is gone or closed takes nothing (committed, without effect). With a source (an outbox row), only
-// last + 1 of that lane is accepted: at or below last is already_done, beyond last + 1 is a conflict. A mailbox
-// is made by its first message, in `mailbox_lane`.
+// last + 1 of that lane is accepted: at or below last is already_done, beyond last + 1 is a conflict.
+//
+// A mailbox is made by its first message, in `lane`. To a JobKey: a StartChild makes the job there, as a Submit would;
+// if the id is taken, it makes nothing, and the parent hears core::refused_child. The child that this very message made
+// before is no reason to refuse it: already_done. Any other message goes to the run that has the id.
 struct Deliver {  // (a timer of the target is put by the target's own bundle, never from here)
   struct Source {
     core::LaneId lane{0};
     std::uint64_t seq = 0;
   };
   core::Envelope envelope;
-  core::LaneId mailbox_lane{0};
+  core::LaneId lane{0};
   std::optional<Source> source;
 };
 struct DropOutbox {  // by the lane's owner, once delivered
@@ -174,8 +177,9 @@ std::string_view name_of(OutcomeKind kind);
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;
-  RunId run{0};                        // Submit, StartDuplex; Deliver to a mailbox
+  RunId run{0};                        // Submit, StartDuplex; Deliver to a MailboxKey or a JobKey: whose inbox it was for
   RunId replaced{0};                   // Submit: the run that was interrupted for it
+  std::vector<RunId> reached;          // Bundle, where sends are direct: likewise, for each of its sends by a key
   core::Epoch epoch{0};                // AcquireLane
   std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back. Dequeue
   std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem; ExtendWork: as it is now

@@ -23,6 +23,24 @@ inline bool is_taken(Reuse reuse, const KeyHolder& holder) {
   return true;
 }
 
+// A child begins as any job does. Its id is its parent's choice: one that is taken, by whomever, is refused.
+inline Submit submit_of(const core::StartChild& start, const core::JobKey& key, core::LaneId lane, Instant now) {
+  Submit submit{key.name_space, key.id, lane, start.graph, start.input, now};
+  submit.priority = start.priority;
+  return submit;
+}
+// Whether the job that has the id was made by this very message, which came once more.
+inline bool made_by(const core::StartChild& start, const std::optional<core::ParentLink>& parent) {
+  return parent && parent->request == start.parent.request;
+}
+// Whether a send may make what it is for, and so must name a lane. Asked whether or not it is there already: a bundle
+// must not be good or bad by what another one did meanwhile.
+inline bool may_make(const core::Envelope& envelope) {
+  return std::holds_alternative<core::MailboxKey>(envelope.to) ||
+         (std::holds_alternative<core::JobKey>(envelope.to) &&
+          std::holds_alternative<core::StartChild>(envelope.message.body));
+}
+
 // An error was answered: the item is the job's, until it decides.
 inline void await_decision(core::WorkItem& item) {
   item.epoch = core::Epoch(0);

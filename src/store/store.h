@@ -30,6 +30,7 @@ struct StoredJob {
 struct StoredMailbox {
   core::MailboxState state;
   std::vector<core::InboxMessage> inbox;
+  std::vector<core::InboxMessage> timers;
 };
 struct PoolInfo {
   core::LaneId first{0};  // its lanes are first, first + 1, ... first + lanes - 1
@@ -49,6 +50,7 @@ struct Waiting {
 struct OutboxRow {
   std::uint64_t seq = 0;
   core::Envelope envelope;
+  core::LaneId lane{0};  // for the Deliver
 };
 struct WorkCursor {
   RunId run{0};

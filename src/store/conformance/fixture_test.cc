@@ -126,6 +126,7 @@ core::Bundle Bench::bundle_for(RunId run) {
   head.closed_at = row.closed_at;
   head.remove_at = row.remove_at;
   head.redrives = row.redrives;
+  head.code = row.code;
   const core::Epoch epoch = core::lane_of(run) == lane_ ? epoch_ : other_epoch_;
   return core::Bundle{run, epoch, row.rev, core::BundleId(next_bundle_++), std::move(head), {}};
 }
@@ -205,7 +206,7 @@ Deliver Bench::to_mailbox(core::MailboxKey key, core::Message message, core::Lan
   Deliver deliver;
   deliver.envelope.to = std::move(key);
   deliver.envelope.message = std::move(message);
-  deliver.mailbox_lane = lane;
+  deliver.lane = lane;
   return deliver;
 }
 

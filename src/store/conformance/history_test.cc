@@ -187,6 +187,7 @@ core::Bundle History::draw_bundle() {
   head.closed_at = row.closed_at;
   head.remove_at = row.remove_at;
   head.redrives = row.redrives;
+  head.code = row.code;
   core::Bundle bundle;
   bundle.entity = run;
   bundle.rev_before = random_.one_in(20) ? core::next(row.rev) : row.rev;

@@ -114,7 +114,7 @@ class Sends : public StoreTest {
     for (const OutboxRow& row : *rows) {
       Deliver deliver;
       deliver.envelope = row.envelope;
-      deliver.mailbox_lane = other_lane_;
+      deliver.lane = row.lane == core::LaneId(0) ? other_lane_ : row.lane;
       deliver.source = Source{lane, row.seq};
       EXPECT_EQ(kind_of(deliver), OutcomeKind::committed);
     }

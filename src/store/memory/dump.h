@@ -21,11 +21,13 @@ struct DumpedJob {
 struct DumpedMailbox {
   core::MailboxState state;
   std::vector<core::InboxMessage> inbox;
+  std::vector<core::InboxMessage> timers;    // by due time
   friend bool operator==(const DumpedMailbox&, const DumpedMailbox&) = default;
 };
 struct DumpedOutboxRow {
   std::uint64_t seq = 0;
   core::Envelope envelope;
+  core::LaneId lane{0};
   friend bool operator==(const DumpedOutboxRow&, const DumpedOutboxRow&) = default;
 };
 struct DumpedKey {

@@ -7,13 +7,9 @@
 
 namespace pawl::store::memory {
 
-namespace {
-
-std::pair<Namespace, JobId> key_of(const Namespace& name_space, const JobId& id) {
+Store::JobName Store::key_of(const Namespace& name_space, const JobId& id) {
   return {seeded(SeededBug::tenant_filter_missing) ? Namespace("") : name_space, id};
 }
-
-}  // namespace
 
 Outcome Store::run(const Submit& submit) {
   Outcome outcome = begin_job(submit);

@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
+#include "store/rules.h"
 
 namespace pawl::store::memory {
 
@@ -36,21 +37,49 @@ Outcome Store::run(const Deliver& deliver) {
       return conflict(
           format("row {} came before row {}", deliver.source->seq, source->delivered + 1));
   }
-  Outcome outcome = committed();
-  const core::Message& message = deliver.envelope.message;
-  if (const auto* key = std::get_if<core::MailboxKey>(&deliver.envelope.to)) {
-    if (!mailbox_keys_.contains(*key) && find_lane(deliver.mailbox_lane) == nullptr)
-      return rejected(format("there is no lane {}", deliver.mailbox_lane.raw()));
-    const RunId run = mailbox_for(*key, deliver.mailbox_lane);
+  Outcome outcome = this->deliver(deliver.envelope, deliver.lane);
+  if (source != nullptr && outcome.done()) source->delivered = deliver.source->seq;
+  return outcome;
+}
+
+Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
+  const core::Message& message = envelope.message;
+  if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to)) {
+    if (!mailbox_keys_.contains(*key) && find_lane(lane) == nullptr)
+      return rejected(format("there is no lane {}", lane.raw()));
+    const RunId run = mailbox_for(*key, lane);
     Inbox& inbox = mailboxes_.at(run).inbox;
-    if (!inbox.put(message)) outcome = already_done();
+    Outcome outcome = inbox.put(message) ? committed() : already_done();
     note_waiting(run, inbox);
     outcome.run = run;
-  } else if (Job* job = find_job(std::get<RunId>(deliver.envelope.to))) {
-    outcome = insert(*job, message);
+    return outcome;
   }
-  if (source != nullptr) source->delivered = deliver.source->seq;
-  return outcome;
+  if (const auto* key = std::get_if<core::JobKey>(&envelope.to)) {
+    if (const auto* start = std::get_if<core::StartChild>(&message.body)) return start_child(*key, *start, lane);
+    const auto holder = start_keys_.find(key_of(key->name_space, key->id));
+    if (holder == start_keys_.end()) return committed();
+    Job* job = find_job(holder->second.run);
+    Outcome outcome = job == nullptr ? committed() : insert(*job, message);
+    outcome.run = holder->second.run;
+    return outcome;
+  }
+  Job* job = find_job(std::get<RunId>(envelope.to));
+  return job == nullptr ? committed() : insert(*job, message);
+}
+
+Outcome Store::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
+  Outcome begun = run(submit_of(start, key, lane, clock_.now()));
+  Job* job = find_job(begun.run);
+  if (begun.kind == OutcomeKind::committed) job->state.job.parent = start.parent;
+  if (begun.kind != OutcomeKind::exists) return begun;
+  if (job != nullptr && made_by(start, job->state.job.parent)) {
+    begun.kind = OutcomeKind::already_done;
+    return begun;
+  }
+  Job* parent = find_job(start.parent.run);
+  Outcome told = parent == nullptr ? committed() : insert(*parent, core::refused_child(start, key.id).message);
+  told.run = start.parent.run;
+  return told;
 }
 
 Outcome Store::run(const DropOutbox& drop) {

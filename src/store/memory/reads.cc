@@ -45,8 +45,8 @@ Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   const std::lock_guard lock(mutex_);
   const auto found = mailboxes_.find(run);
   if (found == mailboxes_.end()) return std::optional<StoredMailbox>();
-  return std::optional<StoredMailbox>(
-      StoredMailbox{found->second.state, found->second.inbox.in_order()});
+  const Inbox& inbox = found->second.inbox;
+  return std::optional<StoredMailbox>(StoredMailbox{found->second.state, inbox.in_order(), inbox.timers()});
 }
 
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
@@ -145,7 +145,7 @@ Dump Store::dump() const {
   Dump all;
   for (const auto& [run, job] : jobs_) all.jobs.push_back(dumped(job.state, job.inbox));
   for (const auto& [run, mailbox] : mailboxes_)
-    all.mailboxes.push_back({mailbox.state, mailbox.inbox.in_order()});
+    all.mailboxes.push_back({mailbox.state, mailbox.inbox.in_order(), mailbox.inbox.timers()});
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = lanes_[i];
     DumpedLane out{core::LaneId(static_cast<std::uint32_t>(i) + 1),
@@ -154,7 +154,7 @@ Dump Store::dump() const {
                    lane.lease_until,
                    lane.delivered,
                    {}};
-    for (const OutboxRow& row : lane.outbox) out.outbox.push_back({row.seq, row.envelope});
+    for (const OutboxRow& row : lane.outbox) out.outbox.push_back({row.seq, row.envelope, row.lane});
     all.lanes.push_back(std::move(out));
   }
   for (const auto& [name, key] : start_keys_) all.keys.push_back({name.first, name.second, key.run, key.expires_at});

@@ -7,6 +7,7 @@
 #include "core/apply.h"
 #include "store/check_limits.h"
 #include "store/memory/answers.h"
+#include "store/rules.h"
 
 namespace pawl::store::memory {
 
@@ -130,6 +131,15 @@ std::optional<Outcome> Store::check_topics(const core::Bundle& bundle) const {
   return std::nullopt;
 }
 
+std::optional<Outcome> Store::check_sends(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    const auto* send = std::get_if<core::Send>(&write);
+    if (send != nullptr && may_make(send->envelope) && find_lane(send->lane) == nullptr)
+      return rejected(format("there is no lane {}", send->lane.raw()));
+  }
+  return std::nullopt;
+}
+
 Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   if (const auto moved = check_rev(job.state.job.rev, job.state.job.bundle, bundle)) return *moved;
   if (const auto stale = check_tokens(job.state, bundle)) return *stale;
@@ -138,6 +148,7 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   if (!fits) return rejected(fits.error().detail);
   const auto counted = check_redeliveries(job.inbox, bundle);
   if (!counted) return rejected(counted.error().detail);
+  if (const auto lost = check_sends(bundle)) return *lost;
 
   due_.drop(due_removal(job.state.job.remove_at, bundle.entity));
   core::apply(job.state, bundle);
@@ -154,6 +165,7 @@ Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
   if (!fits) return rejected(fits.error().detail);
   const auto counted = check_redeliveries(mailbox.inbox, bundle);
   if (!counted) return rejected(counted.error().detail);
+  if (const auto lost = check_sends(bundle)) return *lost;
 
   core::apply(mailbox.state, bundle);
   apply_inbox(bundle.entity, mailbox.inbox, bundle);
@@ -194,7 +206,7 @@ void Store::apply_outbox(const core::Bundle& bundle) {
   Lane& lane = *find_lane(core::lane_of(bundle.entity));
   for (const core::Write& write : bundle.writes)
     if (const auto* send = std::get_if<core::Send>(&write))
-      lane.outbox.push_back(OutboxRow{lane.next_outbox++, send->envelope});
+      lane.outbox.push_back(OutboxRow{lane.next_outbox++, send->envelope, send->lane});
 }
 
 // `state` is the one after the bundle.

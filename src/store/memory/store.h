@@ -79,6 +79,7 @@ class Store final : public pawl::store::Store {
     core::MailboxState state;
     Inbox inbox;
   };
+  using JobName = std::pair<Namespace, JobId>;
   struct StartKey {
     RunId run{0};
     Instant expires_at;  // 0: its job is there
@@ -135,8 +136,12 @@ class Store final : public pawl::store::Store {
   void put_timer(RunId run, Inbox& inbox, core::Message message, Instant due);
   void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
   Outcome insert(Job& job, const core::Message& message);
+  Outcome deliver(const core::Envelope& envelope, core::LaneId lane);
+  Outcome start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
+  std::optional<Outcome> check_sends(const core::Bundle& bundle);
   Outcome begin_job(const Submit& submit);
   RunId make_job(const Submit& submit);
+  static JobName key_of(const Namespace& name_space, const JobId& id);
   void put_work(core::WorkItem item);
   RunId mailbox_for(const core::MailboxKey& key, core::LaneId lane);
 
@@ -154,11 +159,11 @@ class Store final : public pawl::store::Store {
   std::deque<Lane> lanes_;  // lane n stands at n - 1
   std::map<RunId, Job> jobs_;
   std::map<RunId, Mailbox> mailboxes_;
-  std::map<std::pair<Namespace, JobId>, StartKey> start_keys_;
+  std::map<JobName, StartKey> start_keys_;
   std::map<core::MailboxKey, RunId> mailbox_keys_;
   std::set<RunId> waiting_;  // entities with something in their inbox
   WorkQueue queue_;
-  std::map<std::pair<Instant, RunId>, std::pair<Namespace, JobId>> expiring_;  // keys whose job is gone
+  std::map<std::pair<Instant, RunId>, JobName> expiring_;  // keys whose job is gone
   DueList due_;  // all but the work items, which the queue has
   std::set<Topic> paused_;
   DuplexTables duplex_;

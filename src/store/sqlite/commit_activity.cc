@@ -85,8 +85,9 @@ Applied Writer::apply_row(const core::Bundle& bundle, std::span<const Part> part
 
 // Whether a message's ledger stands in its activity's row: it concluded the activity, so it is the last
 // that entered, and it has no row of its own. What enters an activity that is concluded already (an interrupt,
-// through the trigger) leaves the place to whoever has it.
+// through the trigger) leaves the place to whoever has it, and what has an output of its own has no room for it there.
 Result<bool> Writer::is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of) {
+  if (!record.after.output.empty()) return false;
   if (!is_answered(of) || record.after.ledger.ordinal() != of.after.ledger.entries()) return false;
   if (!record.before && of.before && of.before->has(Mark::work_done)) return false;
   Rows rows = sql_.read_record_ledger.query(bundle.entity, GuidBytes(record.after.guid));
@@ -112,15 +113,15 @@ Applied Writer::put_row(const core::Bundle& bundle, const ActivityWrites& writes
       const StoredLife stored(item);
       const std::int64_t position = commits_ << position_bits | positions_used_++;
       added = sql_.new_activity.run(bundle.entity, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(),
-                                    to.status, to.code, to.opened_at, to.closed_at, to.output, closing_guid, closing,
-                                    position, item.topic, GuidBytes(item.request), item.token, item.worker, item.epoch,
-                                    item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held,
+                                    to.status, to.code, to.opened_at, to.closed_at, to.output, to.state, closing_guid,
+                                    closing, position, item.topic, GuidBytes(item.request), item.token, item.worker,
+                                    item.epoch, item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held,
                                     stored.once, stored.wake_at, stored.life());
     } else {
       added = sql_.new_activity.run(bundle.entity, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(),
-                                    to.status, to.code, to.opened_at, to.closed_at, to.output, closing_guid, closing,
-                                    nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0,
-                                    0, 0, 0, 0, nullptr);
+                                    to.status, to.code, to.opened_at, to.closed_at, to.output, to.state, closing_guid,
+                                    closing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                    nullptr, 0, 0, 0, 0, 0, nullptr);
     }
     if (added == Statement::failed) return failed(sql_.new_activity);
     if (added == 0) return corrupt(format("activity {} exists already", to.seq.raw()));
@@ -133,12 +134,12 @@ Applied Writer::put_row(const core::Bundle& bundle, const ActivityWrites& writes
   if (is_answered(*writes.activity)) {
     changed = sql_.end_activity.run(bundle.entity, to.seq, before, to.node, to.at.text(), to.parent, to.ledger.encode(),
                                     to.status, to.code, to.opened_at, to.closed_at, to.output, closing_before,
-                                    closing_guid, closing, token);
+                                    closing_guid, closing, to.state, token);
     if (changed == Statement::failed) return failed(sql_.end_activity);
   } else {
     changed = sql_.put_activity.run(bundle.entity, to.seq, before, to.node, to.at.text(), to.parent, to.ledger.encode(),
                                     to.status, to.code, to.opened_at, to.closed_at, to.output, closing_before,
-                                    closing_guid, closing);
+                                    closing_guid, closing, to.state);
     if (changed == Statement::failed) return failed(sql_.put_activity);
   }
   return changed == 1 ? Applied{} : refused_row(bundle, writes);
@@ -167,6 +168,27 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutActivity&
   return put_row(bundle, ActivityWrites{&write, nullptr, nullptr, nullptr});
 }
 
+Applied Writer::put_new_record(RunId run, const core::MessageRecord& record) {
+  const int added = sql_.new_record.run(run, GuidBytes(record.guid), record.activity, record.ledger.encode(), record.output);
+  if (added == Statement::failed) return failed(sql_.new_record);
+  if (added == 0) return corrupt(format("message {} has a ledger already", record.guid.text()));
+  return {};
+}
+
+// A record that stands in its activity's row, unless its ledger is not `before`: then nothing is written. With an
+// output, which has no room there, it moves to a row of its own.
+Applied Writer::put_closing(RunId run, const core::MessageRecord& record, std::uint64_t before) {
+  const GuidBytes guid(record.guid);
+  const bool moves = !record.output.empty();
+  const int changed = moves ? sql_.drop_closing.run(run, guid, before, record.activity)
+                            : sql_.put_closing.run(run, guid, before, record.activity, record.ledger.encode());
+  if (changed == Statement::failed) return failed(moves ? sql_.drop_closing : sql_.put_closing);
+  if (changed == 0) return {};
+  Applied applied = moves ? put_new_record(run, record) : Applied{};
+  applied.wrote = true;
+  return applied;
+}
+
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& write) {
   const core::MessageRecord& to = write.after;
   const GuidBytes guid(to.guid);
@@ -178,15 +200,17 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& w
   }
   if (!write.before) {
     if (closing) return corrupt(format("message {} has a ledger already", to.guid.text()));
-    const int added = sql_.new_record.run(bundle.entity, guid, to.activity, to.ledger.encode());
-    if (added == Statement::failed) return failed(sql_.new_record);
-    if (added == 0) return corrupt(format("message {} has a ledger already", to.guid.text()));
-    return {};
+    return put_new_record(bundle.entity, to);
   }
-  Statement& put = closing ? sql_.put_closing : sql_.put_record;
-  const int changed = put.run(bundle.entity, guid, write.before->encode(), to.activity, to.ledger.encode());
-  if (changed == Statement::failed) return failed(put);
-  if (changed == 1) return {};
+  const std::uint64_t before = write.before->encode();
+  Applied put = closing ? put_closing(bundle.entity, to, before) : Applied{};
+  if (!closing) {
+    const int changed =
+        sql_.put_record.run(bundle.entity, guid, before, to.activity, to.ledger.encode(), to.output);
+    if (changed == Statement::failed) return failed(sql_.put_record);
+    put.wrote = changed == 1;
+  }
+  if (put.wrote || !is_done(put)) return put;
   if (!closing) {
     Rows rows = sql_.read_record_ledger.query(bundle.entity, guid);
     if (!rows.next())

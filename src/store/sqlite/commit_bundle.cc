@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "core/codec.h"
 #include "ledger/semaphore.h"
+#include "store/rules.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
@@ -95,6 +96,7 @@ Applied Writer::apply(const core::Bundle& bundle) {
       Applied applied =
           std::visit([&](const auto& one) { return apply_write(bundle, one); }, bundle.writes[first]);
       if (!is_done(applied)) return after_write(std::move(applied));
+      if (applied.outcome.run != RunId(0)) head.outcome.reached.push_back(applied.outcome.run);
     }
   }
   return head;
@@ -113,11 +115,17 @@ Applied Writer::apply_head(const core::Bundle& bundle, const core::JobHead& head
   const bool runs_on = head.status == core::JobStatus::running && head.closed_at == Instant() &&
                        head.remove_at == Instant() && !head.result && !head.reason;
   int changed = 0;
-  if (runs_on) {
+  if (runs_on && head.data) {
+    changed = sql_.share_data.run(bundle.entity, bundle.rev_before, bundle.id,
+                                  head.completions_before, before, step.delta, step.hit,
+                                  head.completions, head.next_activity, step.threshold, next_before,
+                                  head.redrives, head.code, *head.data);
+    if (changed == Statement::failed) return failed(sql_.share_data);
+  } else if (runs_on) {
     changed = sql_.step_job.run(bundle.entity, bundle.rev_before, bundle.id,
                                 head.completions_before, before, step.delta, step.hit,
                                 head.completions, head.next_activity, step.threshold, next_before,
-                                head.redrives);
+                                head.redrives, head.code);
     if (changed == Statement::failed) return failed(sql_.step_job);
   }
   if (changed == 0) {
@@ -125,7 +133,7 @@ Applied Writer::apply_head(const core::Bundle& bundle, const core::JobHead& head
         bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
         step.hit, head.completions, head.next_activity, step.threshold, next_before, head.status,
         head.closed_at, head.result.has_value(), head.result.value_or(Payload()), head.reason,
-        head.remove_at, head.redrives);
+        head.remove_at, head.redrives, head.code, head.data.has_value(), head.data.value_or(Payload()));
     if (changed == Statement::failed) return failed(sql_.put_job);
   }
   if (changed == 0) return refused_head(bundle, head);
@@ -238,9 +246,10 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write
   return {};
 }
 
-Applied Writer::apply_write(const core::Bundle& bundle, const core::Send& write) {
-  // Who sends to a mailbox that nobody used yet makes it, in the lane it stands in itself.
-  return send(write.envelope, core::lane_of(bundle.entity));
+Applied Writer::apply_write(const core::Bundle&, const core::Send& write) {
+  if (may_make(write.envelope) && find_lane(write.lane) == nullptr)
+    return lane_code_ != SQLITE_OK ? Applied{lane_code_, false, {}} : no_lane(write.lane);
+  return send(write.envelope, write.lane);
 }
 
 }  // namespace pawl::store::sqlite

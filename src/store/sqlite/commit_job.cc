@@ -9,7 +9,9 @@ Applied no_lane(core::LaneId lane) {
   return refused(OutcomeKind::rejected, format("there is no lane {}", lane.raw()));
 }
 
-Applied Writer::apply(const Submit& submit) {
+Applied Writer::apply(const Submit& submit) { return begin_job(submit, std::nullopt); }
+
+Applied Writer::begin_job(const Submit& submit, const std::optional<core::ParentLink>& parent) {
   Lane* lane = find_lane(submit.lane);
   if (lane_code_ != SQLITE_OK) return Applied{lane_code_, false, {}};
   RunId holder(0);
@@ -36,22 +38,33 @@ Applied Writer::apply(const Submit& submit) {
     }
   }
   if (lane == nullptr) return no_lane(submit.lane);
-  Applied applied = make_job(submit, next_run(submit.lane, *lane));
+  Applied applied = make_job(submit, parent, next_run(submit.lane, *lane));
   if (!is_done(applied) || !key.open) return applied;
   applied.outcome.replaced = holder;
   const Applied told = put_into_inbox(holder, replaced_message(applied.outcome.run));
   return told.code == SQLITE_OK ? applied : told;
 }
 
-Applied Writer::make_job(const Submit& submit, RunId run) {
+Applied Writer::make_job(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run) {
   Applied applied;
   applied.wrote = true;
   applied.outcome.run = run;
   if (sql_.put_start_key.run(submit.name_space, submit.id, run) == Statement::failed)
     return failed(sql_.put_start_key);
+  std::optional<RunId> parent_run;
+  std::optional<core::ActivitySeq> parent_activity;
+  std::optional<GuidBytes> parent_request;
+  std::optional<bool> parent_awaits;
+  if (parent) {
+    parent_run = parent->run;
+    parent_activity = parent->activity;
+    parent_request.emplace(parent->request);
+    parent_awaits = parent->awaits;
+  }
   if (sql_.put_new_job.run(run, submit.name_space, submit.id, submit.graph.name, submit.graph.version,
                            submit.graph.fingerprint, submit.at, submit.priority, submit.keep,
-                           submit.deadline) == Statement::failed)
+                           submit.deadline, parent_run, parent_activity, parent_request,
+                           parent_awaits) == Statement::failed)
     return failed(sql_.put_new_job);
   const Applied started = put_timed(run, core::start_message(run, submit.input), submit.start_at);
   if (started.code != SQLITE_OK) return started;
@@ -60,6 +73,25 @@ Applied Writer::make_job(const Submit& submit, RunId run) {
     if (limited.code != SQLITE_OK) return limited;
   }
   return applied;
+}
+
+Applied Writer::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
+  Applied begun = begin_job(submit_of(start, key, lane, clock_.now()), start.parent);
+  if (begun.code != SQLITE_OK || begun.outcome.kind != OutcomeKind::exists) return begun;
+  std::optional<core::ParentLink> parent;  // of whoever has the id
+  {
+    Rows rows = sql_.read_parent.query(begun.outcome.run);
+    if (rows.next()) parent.emplace().request = rows.guid(0);
+    if (rows.failed()) return Applied{rows.rc(), false, {}};
+    if (rows.malformed()) return Applied{SQLITE_CORRUPT, false, {}};
+  }
+  if (made_by(start, parent)) {
+    begun.outcome.kind = OutcomeKind::already_done;
+    return begun;
+  }
+  Applied told = send_to_job(start.parent.run, core::refused_child(start, key.id).message);
+  told.outcome.run = start.parent.run;
+  return told;
 }
 
 Applied Writer::apply(const RemoveJob& remove) {

@@ -23,23 +23,39 @@ Applied Writer::apply(const Deliver& deliver) {
       return refused(OutcomeKind::conflict,
                      format("row {} came before row {}", source.seq, last + 1));
   }
-  Applied applied = send(deliver.envelope, deliver.mailbox_lane);
+  Applied applied = send(deliver.envelope, deliver.lane);
   if (!is_done(applied) || !deliver.source) return applied;
   if (sql_.put_source.run(deliver.source->lane, deliver.source->seq) == Statement::failed)
     return failed(sql_.put_source);
   return applied;
 }
 
-// A run that is gone or closed takes nothing; a mailbox is made by its first message.
-Applied Writer::send(const core::Envelope& envelope, core::LaneId mailbox_lane) {
+// A run that is gone or closed takes nothing; a mailbox is made by its first message, a child by its start.
+Applied Writer::send(const core::Envelope& envelope, core::LaneId lane) {
   if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to)) {
-    Applied mailbox = find_or_make_mailbox(*key, mailbox_lane);
+    Applied mailbox = find_or_make_mailbox(*key, lane);
     if (!is_done(mailbox)) return mailbox;
     Applied applied = put_into_inbox(mailbox.outcome.run, envelope.message);
     applied.outcome.run = mailbox.outcome.run;
     return applied;
   }
+  if (const auto* key = std::get_if<core::JobKey>(&envelope.to)) {
+    const auto* start = std::get_if<core::StartChild>(&envelope.message.body);
+    return start != nullptr ? start_child(*key, *start, lane) : send_by_id(*key, envelope.message);
+  }
   return send_to_job(std::get<RunId>(envelope.to), envelope.message);
+}
+
+Applied Writer::send_by_id(const core::JobKey& key, const core::Message& message) {
+  RunId holder(0);
+  {
+    Rows rows = sql_.find_start_key.query(key.name_space, key.id);
+    if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
+    holder = RunId(rows.word(0));
+  }
+  Applied applied = send_to_job(holder, message);
+  applied.outcome.run = holder;
+  return applied;
 }
 
 Applied Writer::send_to_job(RunId run, const core::Message& message) {

@@ -181,7 +181,7 @@ TEST_F(OpenTest, a_read_only_directory_is_refused) {
 }
 
 TEST_F(OpenTest, a_full_disk_at_open_says_so) {
-  const SmallDisk disk(folder_.path() / "disk", "size=256k");
+  const SmallDisk disk(folder_.path() / "disk", "size=512k");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs is not permitted here";
   disk.fill();
   const Error error = error_of(disk.file("pawl.db"));

@@ -39,6 +39,11 @@ Result<core::JobRow> job_row(Rows& rows) {
   job.remove_at = Instant::from_micros(rows.number(19));
   job.deadline = Instant::from_micros(rows.number(20));
   job.redrives = rows.small(21);
+  job.data = rows.payload(22);
+  job.code = rows.integer(23);
+  if (!rows.is_null(24))
+    job.parent = core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26),
+                                  rows.number(27) != 0};
   if (rows.malformed()) return corrupt(format("{}: its row is malformed", name_of_job(job)));
   if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::paused))
     return corrupt(format("{}: status {} does not exist", name_of_job(job), status));
@@ -100,12 +105,13 @@ Status Reader::read_activities(core::JobState& state) {
     activity.opened_at = Instant::from_micros(rows.number(7));
     activity.closed_at = Instant::from_micros(rows.number(8));
     activity.output = rows.payload(9);
+    activity.state = rows.payload(12);
     if (rows.malformed())
       return corrupt(format("the row of activity {} is malformed", activity.seq.raw()));
     if (activity.seq.raw() != expected) return corrupt(format("activity {} is missing", expected));
     if (!at) return corrupt(format("activity {}: {}", expected, at.error().detail));
     if (!digits) return corrupt(format("activity {}: {}", expected, digits.error().detail));
-    if (status < 0 || status > static_cast<std::int64_t>(core::ActivityStatus::errored))
+    if (status < 0 || status > static_cast<std::int64_t>(core::ActivityStatus::skipped))
       return corrupt(format("activity {}: status {} does not exist", expected, status));
     activity.at = std::move(*at);
     activity.ledger = *digits;
@@ -116,7 +122,7 @@ Status Reader::read_activities(core::JobState& state) {
       if (rows.malformed())
         return corrupt(format("the closing message of activity {} is malformed", expected));
       if (!closing) return corrupt(format("message {}: {}", guid.text(), closing.error().detail));
-      state.put(core::MessageRecord{guid, activity.seq, *closing});
+      state.put(core::MessageRecord{guid, activity.seq, *closing, {}});
     }
     state.put(std::move(activity));
   }
@@ -134,6 +140,7 @@ Status Reader::read_records(core::JobState& state) {
     record.guid = rows.guid(0);
     record.activity = core::ActivitySeq(rows.small(1));
     const auto digits = ledger::MessageLedger::decode(rows.word(2));
+    record.output = rows.payload(3);
     if (rows.malformed()) return corrupt("the row of a message ledger is malformed");
     if (!digits)
       return corrupt(format("message {}: {}", record.guid.text(), digits.error().detail));

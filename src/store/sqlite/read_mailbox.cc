@@ -59,6 +59,9 @@ Result<std::optional<StoredMailbox>> Reader::read_mailbox_rows(RunId run) {
   auto inbox = read_inbox(run);
   if (!inbox) return Error{inbox.error().code, corrupt(state, inbox.error().detail).detail};
   stored.inbox = std::move(*inbox);
+  auto timers = read_timers(run);
+  if (!timers) return Error{timers.error().code, corrupt(state, timers.error().detail).detail};
+  stored.timers = std::move(*timers);
   return std::optional<StoredMailbox>(std::move(stored));
 }
 

@@ -13,7 +13,7 @@ constexpr const char* job_columns =
     "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
     "semaphore,"
     " threshold, completions, next_activity, closed_at, result, reason, priority, keep, remove_at, deadline,"
-    " redrives";
+    " redrives, data, code, parent_run, parent_activity, parent_request, parent_awaits";
 
 // The largest run id of a lane: its sequence part is all ones.
 RunId last_run(core::LaneId lane) {
@@ -53,8 +53,8 @@ Status Reader::prepare() {
       {&job_, job.c_str()},
       {&activities_,
        "SELECT seq, node, place, parent, ledger, status, code, opened_at, closed_at, output,"
-       " closing_guid, closing_ledger FROM activities WHERE run = ?1 ORDER BY seq"},
-      {&records_, "SELECT guid, activity, ledger FROM message_ledgers WHERE run = ?1"},
+       " closing_guid, closing_ledger, state FROM activities WHERE run = ?1 ORDER BY seq"},
+      {&records_, "SELECT guid, activity, ledger, output FROM message_ledgers WHERE run = ?1"},
       {&work_of_,
        "SELECT " PAWL_WORK_COLUMNS ", seq FROM activities"
        " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},

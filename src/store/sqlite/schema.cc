@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.h"
 
 #include "base/format.h"
+#include "store/sqlite/schema_graphs.h"
 #include "store/sqlite/schema_life.h"
 
 namespace pawl::store::sqlite {
@@ -225,7 +226,7 @@ CREATE VIEW duplex_view AS
   FROM duplex_cells c LEFT JOIN jobs j ON j.run = c.run;
 )sql";
 
-constexpr const char* all_steps[] = {first_schema, life_schema, duplex_schema};
+constexpr const char* all_steps[] = {first_schema, life_schema, duplex_schema, graphs_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

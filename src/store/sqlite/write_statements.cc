@@ -12,6 +12,15 @@ namespace {
   " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
   " wake_at = 0, life = NULL"
 
+// The compound step of a job that runs on: it leaves the status, so no index entry moves.
+#define PAWL_STEP_JOB \
+  "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?8," \
+  " next_activity = ?9, closed_at = 0"
+#define PAWL_IF_IT_RUNS_ON \
+  " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?11" \
+  " AND redrives = ?12 AND code = ?13 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10" \
+  " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"
+
 struct Entry {
   Statement* statement;
   const char* sql;
@@ -48,22 +57,17 @@ Status WriteStatements::prepare(Connection& connection) {
       {&put_lane,
        "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (?1, ?2, 0, '', 1)"},
   };
-  // step_job is put_job for a job that runs on: it leaves the status, so no index entry moves. Both
-  // are the compound step: the stored semaphore, the delta and the stored threshold must give the
-  // same hit.
+  // step_job is put_job for a job that runs on; share_data is step_job with new data. All are the compound
+  // step: the stored semaphore, the delta and the stored threshold must give the same hit.
   const Entry jobs[] = {
-      {&step_job,
-       "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?8,"
-       " next_activity = ?9, closed_at = 0"
-       " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?11"
-       " AND redrives = ?12 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
-       " AND (semaphore + ?6 = threshold) = ?7 AND semaphore + ?6 BETWEEN 0 AND 999999999))"},
+      {&step_job, PAWL_STEP_JOB PAWL_IF_IT_RUNS_ON},
+      {&share_data, PAWL_STEP_JOB ", data = ?14" PAWL_IF_IT_RUNS_ON},
       {&put_job,
        "UPDATE jobs SET rev = rev + 1, bundle = ?3,"
        " semaphore = CASE WHEN ?12 BETWEEN 1 AND 3 THEN 0 ELSE semaphore + ?6 END,"
        " completions = ?8, next_activity = ?9, status = ?12, closed_at = ?13,"
        " result = CASE WHEN ?14 THEN ?15 ELSE result END, reason = coalesce(?16, reason),"
-       " remove_at = ?17, redrives = ?18"
+       " remove_at = ?17, redrives = ?18, code = ?19, data = CASE WHEN ?20 THEN ?21 ELSE data END"
        " WHERE run = ?1 AND rev = ?2 AND (status NOT BETWEEN 1 AND 3 OR status = ?12)"
        " AND completions = ?4 AND next_activity = ?11"
        " AND (?5 IS NULL OR (semaphore = ?5 AND threshold = ?10"
@@ -78,38 +82,43 @@ Status WriteStatements::prepare(Connection& connection) {
       {&put_new_job,
        "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, "
        "bundle,"
-       " status, semaphore, threshold, completions, next_activity, closed_at, result, reason, priority, keep, deadline)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '', ?8, ?9, ?10)"},
+       " status, semaphore, threshold, completions, next_activity, closed_at, result, reason, priority, keep, deadline,"
+       " parent_run, parent_activity, parent_request, parent_awaits)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '', ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
       {&read_status, "SELECT status FROM jobs WHERE run = ?1"},
+      {&read_parent, "SELECT parent_request FROM jobs WHERE run = ?1 AND parent_request IS NOT NULL"},
       // put_activity leaves the work item alone, end_activity takes it away; both leave a closing message
       // that is not theirs.
       {&put_activity,
        "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
-       " opened_at = ?10, closed_at = ?11, output = ?12,"
+       " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"
        " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger)"
        " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"},
       {&end_activity,
        "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
-       " opened_at = ?10, closed_at = ?11, output = ?12,"
+       " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"
        " closing_guid = coalesce(?14, closing_guid), closing_ledger = coalesce(?15, closing_ledger),"
        " " PAWL_NO_WORK " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
-       " AND (?16 IS NULL OR token = ?16)"},
+       " AND (?17 IS NULL OR token = ?17)"},
       {&new_activity,
        "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
-       " closed_at, output, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
+       " closed_at, output, state, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
        " lease_until, runs, input, priority, visible_at, held, once, wake_at, life)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28) ON CONFLICT DO NOTHING"},
+       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29) ON CONFLICT DO NOTHING"},
       {&read_activity_ledger, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
       {&put_record,
-       "UPDATE message_ledgers SET activity = ?4, ledger = ?5"
+       "UPDATE message_ledgers SET activity = ?4, ledger = ?5, output = ?6"
        " WHERE run = ?1 AND guid = ?2 AND ledger = ?3"},
       {&new_record,
-       "INSERT INTO message_ledgers (run, guid, activity, ledger) VALUES (?1, ?2, ?3, ?4)"
+       "INSERT INTO message_ledgers (run, guid, activity, ledger, output) VALUES (?1, ?2, ?3, ?4, ?5)"
        " ON CONFLICT DO NOTHING"},
       {&read_record_ledger, "SELECT ledger FROM message_ledgers WHERE run = ?1 AND guid = ?2"},
       {&put_closing,
        "UPDATE activities SET closing_ledger = ?5"
+       " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
+      {&drop_closing,
+       "UPDATE activities SET closing_guid = NULL, closing_ledger = NULL"
        " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
       {&read_closing,
        "SELECT closing_guid, closing_ledger FROM activities WHERE run = ?1 AND seq = ?2"},
@@ -208,5 +217,7 @@ Status WriteStatements::prepare(Connection& connection) {
 }
 
 #undef PAWL_NO_WORK
+#undef PAWL_STEP_JOB
+#undef PAWL_IF_IT_RUNS_ON
 
 }  // namespace pawl::store::sqlite

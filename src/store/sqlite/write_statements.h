@@ -15,9 +15,9 @@ struct WriteStatements {
   // Lanes.
   Statement read_lane, put_next_run, take_lane, free_lane, read_pool, last_lane, put_pool, put_lane;
   // Jobs.
-  Statement step_job, put_job, read_guard, put_start_key, find_start_key, put_new_job, read_status;
+  Statement step_job, share_data, put_job, read_guard, put_start_key, find_start_key, put_new_job, read_status, read_parent;
   Statement put_activity, end_activity, new_activity, read_activity_ledger, put_record, new_record;
-  Statement read_record_ledger, put_closing, read_closing;
+  Statement read_record_ledger, put_closing, drop_closing, read_closing;
   // Messages.
   Statement put_message, count_redelivery, consume, read_redeliveries, sweep_inbox;
   Statement put_timer, count_timer, consume_timer, sweep_timers;

@@ -109,6 +109,8 @@ class Writer {
   Applied put_row(const core::Bundle& bundle, const ActivityWrites& writes);
   Applied refused_row(const core::Bundle& bundle, const ActivityWrites& writes);
   Result<bool> is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of);
+  Applied put_new_record(RunId run, const core::MessageRecord& record);
+  Applied put_closing(RunId run, const core::MessageRecord& record, std::uint64_t before);
   Applied apply_write(const core::Bundle& bundle, const core::PutActivity& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutRecord& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutMessage& write);
@@ -125,14 +127,17 @@ class Writer {
 
   // commit_job.cc
   Applied apply(const Submit& submit);
-  Applied make_job(const Submit& submit, RunId run);
+  Applied begin_job(const Submit& submit, const std::optional<core::ParentLink>& parent);
+  Applied make_job(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run);
+  Applied start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
   Applied apply(const RemoveJob& remove);
   Applied apply(const DropKeys& drop);
 
   // commit_message.cc
   Applied apply(const Deliver& deliver);
   Applied apply(const Respond& respond);
-  Applied send(const core::Envelope& envelope, core::LaneId mailbox_lane);
+  Applied send(const core::Envelope& envelope, core::LaneId lane);
+  Applied send_by_id(const core::JobKey& key, const core::Message& message);
   Applied send_to_job(RunId run, const core::Message& message);
   Applied put_into_inbox(RunId run, const core::Message& message);
   Applied put_timed(RunId run, const core::Message& message, Instant due);

@@ -1,0 +1,27 @@
+// A text as a JSON string, for the few places that say something to a program without building a document.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/format.h"
+
+namespace pawl {
+
+inline std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out.append(format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c))));
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('"');
+  return out;
+}
+
+}  // namespace pawl

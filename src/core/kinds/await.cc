@@ -1,0 +1,51 @@
+// An await: starts another job in the same commit, and waits for its word unless it is told not to.
+#include "base/format.h"
+#include "base/limits.h"
+#include "base/quote.h"
+#include "core/kinds/kinds.h"
+
+namespace pawl::core::kinds {
+
+namespace {
+
+// A name that follows from the parent's, so that whoever makes it makes the same one.
+JobId name_of_child(const Context& context, const Activity& activity) {
+  const std::string& parent = context.draft.base().job.id.raw();
+  std::string at(activity.at.text());
+  for (char& c : at)
+    if (c == ',' || c == '*') c = c == ',' ? '.' : 'x';
+  std::string name = format("{}/{}{}", parent, context.node(activity).name.raw(), at);
+  if (name.size() > limits::name_bytes_max) name = format("child/{}", context.guid().text());
+  return JobId(std::move(name));
+}
+
+}  // namespace
+
+Result<Begun> begin_await(Context& context, Activity& activity, const Transition&) {
+  const Program& program = *context.graph.program();
+  const Sight sight = sight_of(context, activity);
+  auto input = program.input(sight);
+  if (!input) return input.error();
+  const auto child = program.child(sight, *input);
+  if (!child) return child.error();
+  const JobRow& job = context.draft.base().job;
+  const JobId id = child->id ? *child->id : name_of_child(context, activity);
+  const Guid request = context.guid().derive(Guid::Purpose::request, 0);
+  context.draft.send(Envelope{
+      JobKey{job.name_space, id},
+      Message{request, StartChild{child->graph, std::move(*input),
+                                  ParentLink{job.run, activity.seq, request, child->awaits}, job.priority}}});
+  if (!child->awaits) return Begun{Begun::Then::answers, Payload("{\"job_id\":" + quoted(id.raw()) + "}")};
+  KindState state;
+  state.request = context.guid();
+  state.child = id.raw();
+  activity.state = encode(state);
+  return Begun{};
+}
+
+Progress child_done(Context& context, const ChildDone& message) {
+  if (context.must_count()) return count_reentry(context);
+  return leg2(context, Answer{message.activity, message.status, message.code, message.data});
+}
+
+}  // namespace pawl::core::kinds

@@ -1,0 +1,71 @@
+// Which kind begins how, and what all that wait have in common: a timeout, and calling it off.
+#include "core/kinds/kinds.h"
+
+namespace pawl::core::kinds {
+
+namespace {
+
+Result<Begun> begin_kind(Context& context, Activity& activity, const Transition& transition) {
+  switch (context.node(activity).kind) {
+    case Graph::Kind::trigger: return Error{ErrorCode::corrupt, "a transition leads to the trigger"};
+    case Graph::Kind::worker: return begin_worker(context, activity, transition);
+    case Graph::Kind::await: return begin_await(context, activity, transition);
+    case Graph::Kind::hook: return begin_hook(context, activity, transition);
+    case Graph::Kind::signal: return begin_signal(context, activity);
+    case Graph::Kind::cycle: return begin_cycle(context, activity);
+    case Graph::Kind::interrupt: return begin_interrupt(context, activity);
+    case Graph::Kind::join: return begin_join(context, activity);
+    case Graph::Kind::map: return begin_map(context, activity);
+  }
+  return Error{ErrorCode::corrupt, "an activity of no kind"};
+}
+
+// A worker's time stands on its work item; every other kind that waits has a timer of its own.
+Status set_timeout(Context& context, Activity& activity) {
+  if (context.node(activity).kind == Graph::Kind::worker) return {};
+  const auto timeout = context.graph.program()->timeout(sight_of(context, activity));
+  if (!timeout) return timeout.error();
+  if (!*timeout) return {};
+  auto state = decode_kind_state(activity.state.view());
+  if (!state) return state.error();
+  state->request = context.guid();
+  state->times_out_at = context.options.now + **timeout;
+  activity.state = encode(*state);
+  context.draft.put_message(Message{state->timeout_timer(), TimeUp{activity.seq, TimeUp::What::timeout}},
+                            state->times_out_at);
+  return {};
+}
+
+}  // namespace
+
+Result<Begun> begin(Context& context, Activity& activity, const Transition& transition) {
+  auto begun = begin_kind(context, activity, transition);
+  if (!begun || begun->then != Begun::Then::waits || context.graph.program() == nullptr) return begun;
+  const auto timed = set_timeout(context, activity);
+  if (!timed) return timed.error();
+  return begun;
+}
+
+Result<Payload> begin_again(Context& context, const Activity& activity) {
+  if (context.node(activity).kind != Graph::Kind::join) return Payload("{}");
+  Activity copy = activity;
+  auto begun = begin_join(context, copy);
+  if (!begun) return begun.error();
+  return begun->data;
+}
+
+void call_off(Context& context, const Activity& activity, bool cancel_child) {
+  if (activity.state.empty()) return;
+  const auto state = decode_kind_state(activity.state.view());
+  if (!state) return;
+  Draft& draft = context.draft;
+  if (state->wakes_at != Instant()) draft.consume(state->sleep_timer());
+  if (state->times_out_at != Instant()) draft.consume(state->timeout_timer());
+  const Guid word = state->request.derive(Guid::Purpose::asked, 0);
+  if (state->mailbox) draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
+  if (cancel_child && !state->child.empty())
+    draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
+                        Message{word, EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
+}
+
+}  // namespace pawl::core::kinds

@@ -1,0 +1,49 @@
+// A hook: sleeps, waits for a signal, for whichever comes first, or for nothing. The first message to conclude it
+// wins; the other finds it concluded and changes nothing (DESIGN 3.1 h).
+#include "base/quote.h"
+#include "core/kinds/kinds.h"
+
+namespace pawl::core::kinds {
+
+namespace {
+constexpr std::int32_t code_timeout = 596;
+}
+
+Result<Begun> begin_hook(Context& context, Activity& activity, const Transition& transition) {
+  const Program* program = context.graph.program();
+  if (program == nullptr) return Begun{Begun::Then::answers, transition.input};
+  const auto wait = program->wait(sight_of(context, activity));
+  if (!wait) return wait.error();
+  if (!wait->sleep && !wait->mailbox) return Begun{Begun::Then::answers, Payload("{}")};
+  Draft& draft = context.draft;
+  KindState state;
+  state.request = context.guid();
+  if (wait->mailbox) {
+    state.mailbox = wait->mailbox;
+    draft.send(Envelope{*wait->mailbox,
+                        Message{state.registration(), Register{draft.base().job.run, activity.seq}}});
+  }
+  if (wait->sleep) {
+    state.wakes_at = context.options.now + *wait->sleep;
+    draft.put_message(Message{state.sleep_timer(), TimeUp{activity.seq, TimeUp::What::sleep}}, state.wakes_at);
+  }
+  activity.state = encode(state);
+  return Begun{};
+}
+
+Progress resume(Context& context, const Resume& message) {
+  if (context.must_count()) return count_reentry(context);
+  return leg2(context, Answer{message.activity, message.status, message.code, message.data});
+}
+
+// A sleep that is over, or the time of any activity that waits.
+Progress time_up(Context& context, const TimeUp& message) {
+  if (context.must_count()) return count_reentry(context);
+  static const Payload nothing("{}");
+  if (message.what == TimeUp::What::sleep)
+    return leg2(context, Answer{message.activity, ReplyStatus::success, 200, nothing});
+  static const Payload words(quoted("it took longer than its timeout"));
+  return leg2(context, Answer{message.activity, ReplyStatus::error, code_timeout, words});
+}
+
+}  // namespace pawl::core::kinds

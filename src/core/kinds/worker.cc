@@ -1,0 +1,41 @@
+// A worker: its request is a work item; whoever serves the topic answers it.
+#include "core/kinds/kinds.h"
+
+namespace pawl::core::kinds {
+
+Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition) {
+  const Graph::Node& node = context.node(activity);
+  const Policy& policy = node.policy;
+  const Instant now = context.options.now;
+  WorkItem item;
+  item.run = context.draft.base().job.run;
+  item.activity = activity.seq;
+  item.topic = node.topic;
+  item.request = context.guid().derive(Guid::Purpose::request, 0);
+  item.input = transition.input;
+  item.priority = context.draft.base().job.priority + policy.priority;
+  item.life.queue_timeout = policy.timeouts.queue();
+  item.life.attempt_timeout = policy.timeouts.attempt();
+  item.life.heartbeat_timeout = policy.timeouts.heartbeat();
+  if (policy.timeouts.total().count() != 0) item.life.deadline = now + policy.timeouts.total();
+  item.life.at_most_once = policy.guarantee == Guarantee::at_most_once;
+  if (policy.timeouts.queue().count() != 0) item.life.queue_by = now + policy.timeouts.queue();
+  if (const Program* program = context.graph.program()) {
+    const Sight sight = sight_of(context, activity);
+    auto input = program->input(sight);
+    if (!input) return input.error();
+    item.input = std::move(*input);
+    if (item.topic.raw().empty()) {
+      auto topic = program->topic(sight);
+      if (!topic) return topic.error();
+      item.topic = std::move(*topic);
+    }
+    const auto timeout = program->timeout(sight);
+    if (!timeout) return timeout.error();
+    if (*timeout) item.life.deadline = now + **timeout;
+  }
+  context.draft.put_work(std::move(item));
+  return Begun{};
+}
+
+}  // namespace pawl::core::kinds

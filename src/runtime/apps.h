@@ -1,0 +1,42 @@
+// Apps: versions of apps in the graph language, kept in the store and made runnable here when somebody needs them.
+// Any thread may call it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/message.h"
+#include "pawl/runtime.h"
+#include "runtime/graph_catalog.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+class Apps {
+ public:
+  using Commit = std::function<Result<store::Outcome>(store::Operation)>;
+  // The references must outlive it.
+  Apps(store::Store& store, GraphCatalog& graphs, Commit commit);
+
+  Result<AppVersion> deploy(const std::string& path, bool activate);
+  Status activate(const std::string& app, const std::string& version);
+  Result<std::vector<AppVersion>> list() const;
+
+  // The graph that a job of `request.topic` starts on. Completes the request: graph, id and checked input.
+  Result<core::GraphRef> prepare(JobRequest& request) const;
+  // Where hooks of the topic would wait for this signal, in any version that jobs may be on.
+  Result<std::vector<std::string>> mailboxes_for(const std::string& topic, const Payload& data) const;
+
+ private:
+  Result<std::vector<Graph>> read(const std::string& app, const std::string& version) const;
+  // All graphs of a version, from the catalog once they are there.
+  Result<std::vector<std::shared_ptr<const Graph>>> graphs_of(const store::AppInfo& app) const;
+
+  store::Store& store_;
+  GraphCatalog& graphs_;
+  const Commit commit_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,134 @@
+// Engine: what jobs and mailboxes send each other. A store that can puts it into the target's inbox with the
+// sender's commit; for the others it waits in the lane's outbox, and the lane's owner delivers it, in order.
+#include <utility>
+
+#include "base/format.h"
+#include "core/mailbox.h"
+#include "runtime/engine.h"
+
+namespace pawl::runtime {
+
+using store::OutcomeKind;
+
+// Where what does not exist yet is made.
+void Engine::address(core::Bundle& bundle) {
+  for (core::Write& write : bundle.writes)
+    if (auto* send = std::get_if<core::Send>(&write)) send->lane = lanes_.lane_for(send->envelope.to);
+}
+
+void Engine::sent(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes) {
+    const auto* send = std::get_if<core::Send>(&write);
+    if (send == nullptr) continue;
+    if (store_.sends_directly()) arrived(send->envelope.to, RunId(0), send->envelope.message, OutcomeKind::committed);
+    else outboxes_.insert(core::lane_of(bundle.entity));
+  }
+}
+
+// A message is in its target's inbox, or may be. `run`: who has it, if that is known; 0: only its name is.
+void Engine::arrived(const core::Target& to, RunId run, const core::Message& message, OutcomeKind kind) {
+  if (kind == OutcomeKind::fenced || kind == OutcomeKind::rejected) return;
+  const core::LaneId lane = lanes_.lane_for(to);
+  if (!lanes_.owns(lane, clock_.monotonic())) return events_.ring(lane);
+  if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
+  if (const auto* job = std::get_if<core::JobKey>(&to)) {
+    if (const auto* start = std::get_if<core::StartChild>(&message.body)) look(start->parent.run);  // it may be refused
+    const auto found = store_.find_run(job->name_space, job->id);
+    if (!found) rescans_.insert(lane);
+    else if (*found) look(**found);
+    return;
+  }
+  if (run == RunId(0)) {
+    const auto found = store_.find_mailbox(std::get<core::MailboxKey>(to));
+    if (!found) rescans_.insert(lane);
+    if (!found || !*found) return;
+    run = **found;
+  }
+  serve_mailbox(run);
+}
+
+void Engine::deliver_outboxes() {
+  for (const core::LaneId lane : std::exchange(outboxes_, {})) {
+    if (!lanes_.owns(lane, clock_.monotonic())) continue;
+    if (outboxes_out_.contains(lane)) {
+      outboxes_.insert(lane);
+      continue;
+    }
+    const auto page = store_.read_outbox(lane, limits::recovery_page_rows);
+    if (!page) outboxes_.insert(lane);  // next_wake() brings us back
+    if (!page || page->empty()) continue;
+    for (const store::OutboxRow& row : *page) {
+      store::Deliver deliver;
+      deliver.envelope = row.envelope;
+      deliver.lane = lanes_.lane_for(row.envelope.to);
+      deliver.source = store::Deliver::Source{lane, row.seq};
+      push(std::move(deliver));
+    }
+    outboxes_out_.insert(lane);
+    push(store::DropOutbox{lane, lanes_.epoch(lane), page->back().seq});
+  }
+}
+
+void Engine::settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome) {
+  if (outboxes_out_.erase(drop.lane) == 0) return;  // the lane was lost meanwhile
+  if (outcome.kind == OutcomeKind::fenced) return lane_taken(drop.lane);
+  outboxes_.insert(drop.lane);  // there may be more, or it has to be tried again
+}
+
+void Engine::serve_mailbox(RunId run) {
+  if (lanes_.owns(core::lane_of(run), clock_.monotonic())) mailboxes_.insert(run);
+}
+
+// A mailbox is read for every decision: it is small, and most are used once.
+void Engine::decide_mailboxes() {
+  for (const RunId run : std::exchange(mailboxes_, {})) {
+    if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) continue;
+    if (mailboxes_out_.contains(run)) {
+      mailboxes_.insert(run);
+      continue;
+    }
+    auto stored = store_.read_mailbox(run);
+    if (!stored && stored.error().code != ErrorCode::corrupt) mailboxes_.insert(run);
+    if (!stored && stored.error().code == ErrorCode::corrupt)
+      events_.problem(format("mailbox {}: {}", run.raw(), stored.error().detail));
+    if (!stored || !*stored) continue;
+    const Instant now = clock_.now();
+    std::vector<core::Delivery> deliveries;
+    for (core::InboxMessage& message : (*stored)->inbox) deliveries.push_back({std::move(message.message)});
+    for (core::InboxMessage& timer : (*stored)->timers)
+      if (timer.due <= now) deliveries.push_back({std::move(timer.message)});
+    core::Decision decision = core::decide((*stored)->state, deliveries, decide_options(run));
+    if (!decision.bundle) continue;
+    address(*decision.bundle);
+    mailboxes_out_.insert(run);
+    push(std::move(*decision.bundle));
+  }
+}
+
+bool Engine::settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome) {
+  if (!std::holds_alternative<core::MailboxHead>(bundle.head)) return false;
+  if (mailboxes_out_.erase(bundle.entity) == 0) return true;  // its lane was lost meanwhile
+  switch (outcome.kind) {
+    case OutcomeKind::fenced: lane_taken(core::lane_of(bundle.entity)); return true;
+    case OutcomeKind::rejected:
+      events_.problem(format("mailbox {}: the store rejected its bundle: {}", bundle.entity.raw(), outcome.reason));
+      return true;
+    case OutcomeKind::committed:
+    case OutcomeKind::already_done:
+      for (const core::Write& write : bundle.writes)
+        if (const auto* put = std::get_if<core::PutMessage>(&write))
+          arm(store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
+      sent(bundle);
+      return true;
+    case OutcomeKind::exists:
+    case OutcomeKind::conflict:
+    case OutcomeKind::outcome_unknown: break;
+  }
+  // Only the store knows: what it sent may wait in the outbox, what was not served is still there.
+  outboxes_.insert(core::lane_of(bundle.entity));
+  serve_mailbox(bundle.entity);
+  scan(core::lane_of(bundle.entity), false);
+  return true;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,62 @@
+// Every case of tests/graphs/*.yaml, on every store, with fusion and without, and with every commit broken in every
+// way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "graphs/player.h"
+
+namespace pawl::graphs {
+
+namespace {
+
+std::vector<Case> all_cases() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(GRAPH_CASES))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  std::vector<Case> cases;
+  for (const std::string& file : files) {
+    const std::string group = std::filesystem::path(file).stem().string();
+    for (Case& one : read_cases(file)) {
+      one.name = group + "_" + one.name;
+      std::replace_if(one.name.begin(), one.name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+      cases.push_back(std::move(one));
+    }
+  }
+  return cases;
+}
+
+class Graphs : public testing::TestWithParam<Case> {};
+std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+TEST_P(Graphs, run_on_every_store) {
+  for (const StoreKind store : {StoreKind::memory, StoreKind::sqlite})
+    for (const bool fusion : {true, false}) {
+      const Played played = play(GetParam(), {store, fusion});
+      EXPECT_EQ(compare(GetParam(), played, false), "")
+          << (store == StoreKind::memory ? "memory" : "sqlite") << (fusion ? ", fused" : ", every step alone");
+    }
+}
+
+TEST_P(Graphs, survive_every_fault_at_every_commit) {
+  if (!GetParam().boundaries) GTEST_SKIP() << "too long to be broken everywhere";
+  for (const bool fusion : {true, false}) {
+    const std::uint64_t commits = play(GetParam(), {StoreKind::memory, fusion}).commits;
+    for (std::uint64_t call = 1; call <= commits; ++call)
+      for (const Break what : all_breaks) {
+        const Played played = play(GetParam(), {StoreKind::memory, fusion}, Broken{what, call});
+        ASSERT_EQ(compare(GetParam(), played, true), "")
+            << name_of(what) << " at commit " << call << (fusion ? ", fused" : ", every step alone");
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(cases, Graphs, testing::ValuesIn(all_cases()), case_name);
+
+}  // namespace
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+}  // namespace pawl::graphs

@@ -1,0 +1,563 @@
+#include "graphs/player.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "base/clock.h"
+#include "execute/assemble.h"
+#include "execute/program.h"
+#include "graph/check.h"
+#include "graph/report.h"
+#include "mapping/json_parse.h"
+#include "runtime/engine.h"
+#include "store/fault/store.h"
+#include "store/memory/store.h"
+#include "store/sqlite/store.h"
+
+namespace pawl::graphs {
+
+namespace {
+
+namespace json = boost::json;
+using std::chrono::seconds;
+
+constexpr std::uint64_t commits_max = 20'000;  // a case that needs more runs in a circle
+constexpr Duration lease = seconds(10);
+constexpr Duration horizon = std::chrono::hours(24 * 400);
+
+class JumpingClock final : public Clock {
+ public:
+  Instant now() const override { return Instant::from_micros(1'700'000'000'000'000) + at_; }
+  Duration monotonic() const override { return at_; }
+  void jump_to(Duration at) { at_ = std::max(at_, at); }
+  void advance(Duration by) { at_ += by; }
+
+ private:
+  Duration at_{1'000'000};
+};
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-graphs-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string file() const { return path_ + "/pawl.db"; }
+
+ private:
+  std::string path_;
+};
+
+// "$input" in a reply stands for the request.
+json::value filled(const json::value& data, const json::value& input) {
+  if (data.is_string() && data.get_string() == "$input") return input;
+  if (data.is_array()) {
+    json::array made;
+    for (const json::value& item : data.get_array()) made.push_back(filled(item, input));
+    return made;
+  }
+  if (data.is_object()) {
+    json::object made;
+    for (const auto& [key, item] : data.get_object()) made[key] = filled(item, input);
+    return made;
+  }
+  if (data.is_string() && data.get_string().starts_with("$input.") && input.is_object()) {
+    const json::value* found = input.get_object().if_contains(data.get_string().subview(7));
+    return found == nullptr ? json::value() : *found;
+  }
+  return data;
+}
+
+class Player final : public runtime::EngineEvents {
+ public:
+  Player(const Case& one, const Setting& setting, std::optional<Broken> broken)
+      : case_(one), setting_(setting), broken_(broken) {}
+
+  Played play() {
+    if (!deploy() || !open()) return std::move(played_);
+    boot();
+    for (const CaseStart& other : case_.before)
+      if (!submit(other, false)) return std::move(played_);
+    if (!submit(case_.start, true)) return std::move(played_);
+    run();
+    if (played_.problem.empty()) read_all();
+    engine_.reset();
+    return std::move(played_);
+  }
+
+  // --- EngineEvents
+  void dispatch(const core::WorkItem& item) override { work_.push_back(item); }
+  void cancel(const runtime::WorkRun& run) override { cancelled_.insert(run.token.raw()); }
+  void probe(const core::WorkItem&) override {}
+  void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override {
+    const bool definite = outcome && outcome->kind != store::OutcomeKind::outcome_unknown;
+    if (definite) asked_.erase(ticket);
+  }
+  void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override {
+    if (result) asked_.erase(ticket);
+    else if (result.error().code == ErrorCode::invalid || result.error().code == ErrorCode::not_found)
+      played_.problem = result.error().detail;
+  }
+  void committed(const core::JobState&, const core::Bundle&) override {}
+  void closed(const core::JobRow&) override {}
+  void problem(const std::string& text) override { problems_.push_back(text); }
+
+ private:
+  bool deploy() {
+    const graph::Checked checked = graph::check_text(case_.app);
+    if (checked.app == nullptr) return fail(graph::report_text(checked, graph::Colours::off));
+    auto graphs = execute::assemble(checked.app, case_.app);
+    if (!graphs) return fail(graphs.error().detail);
+    for (Graph& graph : *graphs) {
+      for (const Graph::Node& node : graph.nodes())
+        if (node.kind == Graph::Kind::worker && !node.topic.raw().empty()) topics_.insert(node.topic.raw());
+      refs_.push_back(runtime::ref_of(graph));
+      if (const auto added = graphs_.add(std::move(graph)); !added) return fail(added.error().detail);
+    }
+    for (const auto& [topic, replies] : case_.workers) topics_.insert(topic);
+    return true;
+  }
+
+  bool open() {
+    if (setting_.store == StoreKind::memory) {
+      inner_ = std::make_unique<store::memory::Store>(clock_);
+    } else {
+      folder_ = std::make_unique<Folder>();
+      store::sqlite::Options options;
+      options.clock = &clock_;
+      auto opened = store::sqlite::Store::open(folder_->file(), options);
+      if (!opened) return fail(opened.error().detail);
+      inner_ = std::move(*opened);
+    }
+    const store::Operation pool = store::OpenPool{Pool("graphs"), 2};
+    if (const auto made = inner_->commit({&pool, 1}); !made) return fail(made.error().detail);
+    store::fault::Options options;
+    options.plan = [this](const store::fault::Call& call) { return fault_at(call); };
+    store_ = std::make_unique<store::fault::Store>(*inner_, options);
+    pool_ = **store_->read_pool(Pool("graphs"));
+    return true;
+  }
+
+  store::fault::Fault fault_at(const store::fault::Call& call) const {
+    using Kind = store::fault::Kind;
+    if (!broken_ || broken_->call != call.number) return {};
+    switch (broken_->what) {
+      case Break::crash_before:
+      case Break::crash_after: return {};
+      case Break::refused: return {Kind::error_before};
+      case Break::reply_lost: return {Kind::error_after};
+      case Break::cut_midway: return {Kind::drop_midway, call.group.size() / 2};
+      case Break::fenced: return {Kind::fence};
+      case Break::repeated: return {Kind::duplicate};
+    }
+    return {};
+  }
+
+  void boot() {
+    work_.clear();
+    cancelled_.clear();
+    runtime::EngineOptions options;
+    options.name = "e";
+    options.seed = ++life_;
+    options.lease = lease;
+    options.fusion = setting_.fusion ? core::Fusion::on : core::Fusion::off;
+    engine_ = std::make_unique<runtime::Engine>(options, pool_, *store_, clock_, graphs_, *this);
+    for (const std::string& topic : topics_) engine_->serve(Topic(topic));
+    engine_->add_slots(1000);
+    engine_->tick();
+  }
+
+  bool submit(const CaseStart& start, bool main) {
+    for (const core::GraphRef& ref : refs_) {
+      const auto graph = graphs_.find(ref);
+      const execute::GraphProgram& program = *execute::GraphProgram::of(*graph);
+      const bool wanted = start.topic.empty() ? &ref == &refs_.front() : program.source().subscribes == start.topic;
+      if (!wanted) continue;
+      auto input = program.check_start(Payload(json::serialize(start.input)));
+      if (!input) return fail(input.error().detail);
+      const auto id = program.start_id(*input, clock_.now());
+      if (!id) return fail(id.error().detail);
+      runtime::SubmitRequest request{default_namespace(), JobId(start.id.empty() ? "main" : start.id), ref.name, *input};
+      if (start.id.empty() && *id) request.id = **id;
+      request.version = ref;
+      if (main) played_.main = request.id.raw();
+      asked_.emplace(++ticket_, [this, request, ticket = ticket_] { engine_->submit(request, ticket); });
+      asked_.at(ticket_)();
+      return true;
+    }
+    return fail("no graph subscribes to " + start.topic);
+  }
+
+  void run() {
+    for (;;) {
+      if (played_.commits > commits_max) {
+        fail("it does not come to an end");
+        return;
+      }
+      engine_->pump();
+      if (commit()) continue;
+      if (!played_.problem.empty()) return;
+      if (answer_work() || ask_again() || signal() || interrupt()) continue;
+      if (!wait()) return;
+    }
+  }
+
+  bool commit() {
+    auto group = engine_->take_group();
+    if (!group) return false;
+    ++played_.commits;
+    const bool here = broken_ && broken_->call == played_.commits;
+    if (here && broken_->what == Break::crash_before) {
+      ++skipped_;
+      boot();
+      return true;
+    }
+    auto result = store_->commit(group->operations);
+    if (here && broken_->what == Break::crash_after) {
+      boot();
+      return true;
+    }
+    engine_->finished(std::move(*group), std::move(result));
+    return true;
+  }
+
+  const CaseReply* reply_for(const core::WorkItem& item) {
+    const auto replies = case_.workers.find(item.topic.raw());
+    if (replies == case_.workers.end() || replies->second.empty()) return nullptr;
+    const auto number = requests_.try_emplace(item.request, seen_[item.topic.raw()]);
+    if (number.second) ++seen_[item.topic.raw()];
+    return &replies->second[std::min<std::size_t>(number.first->second, replies->second.size() - 1)];
+  }
+
+  bool answer_work() {
+    if (work_.empty()) return false;
+    const core::WorkItem item = work_.front();
+    work_.pop_front();
+    ++played_.calls[item.topic.raw()];
+    const CaseReply* reply = reply_for(item);
+    const auto parsed = mapping::parse_json(item.input.view());
+    const json::value input = parsed ? *parsed : json::value(std::string(item.input.view()));
+    const auto say = [&](core::ReplyStatus status, std::int32_t code, const json::value& data, std::uint64_t index) {
+      engine_->answer({item.run, item.activity, item.token, item.request, status, code,
+                       Payload(json::serialize(filled(data, input))), index});
+    };
+    if (reply == nullptr) {
+      say(core::ReplyStatus::success, 200, input, 0);
+      return true;
+    }
+    if (reply->silent) return true;
+    if (item.life.failures < reply->fails) {
+      say(core::ReplyStatus::error, reply->fails_with, json::value("a try that fails"), 0);
+      return true;
+    }
+    for (std::size_t i = 0; i < reply->pending.size(); ++i)
+      say(core::ReplyStatus::pending, 202, reply->pending[i], i);
+    const auto status = reply->status == "error"   ? core::ReplyStatus::error
+                        : reply->status == "fatal" ? core::ReplyStatus::fatal
+                                                   : core::ReplyStatus::success;
+    say(status, reply->code, reply->data, 0);
+    return true;
+  }
+
+  // A client whose answer was not definite asks again.
+  bool ask_again() {
+    if (asked_.empty() || clock_.monotonic() < ask_at_) return false;
+    ask_at_ = clock_.monotonic() + seconds(1);
+    for (const auto& [ticket, ask] : std::map(asked_)) ask();
+    return true;
+  }
+
+  bool is_open(const std::string& activity) {
+    const auto job = read(played_.main);
+    if (!job) return false;
+    const auto graph = graphs_.find(job->state.job.graph);
+    if (activity == "start") return true;
+    if (activity == "end") return core::is_closed(job->state.job.status);
+    for (const core::Activity& one : job->state.activities())
+      if (graph->nodes()[one.node].name.raw() == activity && one.status == core::ActivityStatus::open) return true;
+    return false;
+  }
+
+  bool signal() {
+    if (next_signal_ >= case_.signals.size()) return false;
+    const CaseSignal& signal = case_.signals[next_signal_];
+    if (!is_open(signal.after)) return false;
+    if (++signalled_ >= signal.times) {
+      ++next_signal_;
+      signalled_ = 0;
+    }
+    const auto graph = graphs_.find(refs_.front());
+    const Payload data(json::serialize(signal.data));
+    const auto keys = execute::GraphProgram::of(*graph)->keys_of(Topic(signal.topic), data);
+    if (!keys) return fail(keys.error().detail), true;
+    const auto status = signal.pending ? core::ReplyStatus::pending : core::ReplyStatus::success;
+    const std::int32_t code = signal.code != 0 ? signal.code : signal.pending ? 202 : 200;
+    for (const std::string& key : *keys) {
+      store::Deliver deliver;
+      const core::MailboxKey to{default_namespace(), Topic(signal.topic), key};
+      deliver.envelope = {to, {core::Guid{55, ++guid_}, core::Signal{data, status, code}}};
+      deliver.lane = runtime::lane_for(pool_, to);
+      ask(std::move(deliver));
+    }
+    return true;
+  }
+
+  bool interrupt() {
+    if (case_.interrupt_after.empty() || interrupted_ || !is_open(case_.interrupt_after)) return false;
+    interrupted_ = true;
+    store::Deliver deliver;
+    deliver.envelope = {read(played_.main)->state.job.run,
+                        {core::Guid{56, ++guid_}, core::Interrupt{410, "asked for"}}};
+    ask(std::move(deliver));
+    return true;
+  }
+
+  void ask(store::Operation operation) {
+    asked_.emplace(++ticket_, [this, operation, ticket = ticket_] { engine_->request(operation, ticket); });
+    asked_.at(ticket_)();
+  }
+
+  // Time passes until something is due. False: nothing will be.
+  bool wait() {
+    auto wake = engine_->next_wake();
+    if (!asked_.empty() && (!wake || ask_at_ < *wake)) wake = ask_at_;
+    if (!wake || *wake > clock_.monotonic() + horizon) return false;
+    // Renewals alone move nothing: a lease's time without a commit of another kind is the end.
+    if (played_.commits == commits_before_ + renewals_max) return false;
+    clock_.jump_to(std::max(*wake, clock_.monotonic() + Duration(1)));
+    engine_->tick();
+    return !is_settled();
+  }
+
+  bool is_settled() {
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after == "end" && is_open("end")) return false;
+    if (!asked_.empty()) return false;
+    bool open = false;
+    store::ListQuery query;
+    const auto jobs = inner_->list_jobs(query);
+    for (const core::JobRow& job : *jobs)
+      if (!(core::is_closed(job.status) && job.completions > 0) && !core::is_stopped(job.status)) open = true;
+    if (!open && ++quiet_ > 5) return true;
+    if (open && clock_.monotonic() > horizon) return true;  // it waits for what never comes
+    return false;
+  }
+
+  std::optional<store::StoredJob> read(const std::string& id) {
+    const auto run = inner_->find_run(default_namespace(), JobId(id));
+    if (!run || !*run) return std::nullopt;
+    auto job = inner_->read_job(**run);
+    if (!job || !*job) return std::nullopt;
+    return std::move(**job);
+  }
+
+  void read_all() {
+    const auto jobs = inner_->list_jobs(store::ListQuery{{}, {}, RunId(0), 1000});
+    for (const core::JobRow& row : *jobs) {
+      const auto stored = inner_->read_job(row.run);
+      if (!stored || !*stored) continue;
+      PlayedJob job;
+      job.status = core::name_of(row.status);
+      job.data = (*stored)->state.job.data.str();
+      job.reason = (*stored)->state.job.reason;
+      job.semaphore = (*stored)->state.job.semaphore;
+      job.completions = (*stored)->state.job.completions;
+      if (core::is_closed(row.status))
+        job.left = (*stored)->inbox.size() + (*stored)->timers.size() + (*stored)->state.work().size();
+      const auto graph = graphs_.find(row.graph);
+      for (const core::Activity& one : (*stored)->state.activities())
+        job.activities.push_back({graph->nodes()[one.node].name.raw(), std::string(one.at.text()), one.ledger.digits(),
+                                  std::string(core::name_of(one.status)), one.code, one.output.str()});
+      played_.jobs.emplace(row.id.raw(), std::move(job));
+    }
+    for (const std::string& text : problems_)
+      if (text.find("rejected") != std::string::npos) played_.problem = text;
+  }
+
+  bool fail(std::string why) {
+    played_.problem = std::move(why);
+    return false;
+  }
+
+  static constexpr std::uint64_t renewals_max = 1'000'000;
+  const Case& case_;
+  const Setting setting_;
+  const std::optional<Broken> broken_;
+  JumpingClock clock_;
+  std::unique_ptr<Folder> folder_;
+  std::unique_ptr<store::Store> inner_;
+  std::unique_ptr<store::fault::Store> store_;
+  store::PoolInfo pool_;
+  runtime::GraphCatalog graphs_;
+  std::vector<core::GraphRef> refs_;
+  std::set<std::string> topics_;
+  std::deque<core::WorkItem> work_;
+  std::set<std::uint64_t> cancelled_;
+  std::map<core::Guid, std::uint32_t> requests_;  // which request of its topic
+  std::map<std::string, std::uint32_t> seen_;
+  std::map<runtime::Ticket, std::function<void()>> asked_;
+  runtime::Ticket ticket_ = 0;
+  Duration ask_at_{0};
+  std::uint64_t guid_ = 0;
+  std::uint64_t life_ = 0;
+  std::uint64_t skipped_ = 0;
+  std::uint64_t commits_before_ = 0;
+  std::size_t next_signal_ = 0;
+  std::uint32_t signalled_ = 0;
+  bool interrupted_ = false;
+  int quiet_ = 0;
+  std::vector<std::string> problems_;
+  Played played_;
+  std::unique_ptr<runtime::Engine> engine_;
+};
+
+json::value parsed(const std::string& text) {
+  const auto value = mapping::parse_json(text);
+  return value ? *value : json::value(text);
+}
+
+// 1 and 1.0 are one number.
+bool same(const json::value& a, const json::value& b) {
+  if (a.is_number() && b.is_number()) return a.to_number<double>() == b.to_number<double>();
+  if (a.is_array() && b.is_array()) {
+    if (a.get_array().size() != b.get_array().size()) return false;
+    for (std::size_t i = 0; i < a.get_array().size(); ++i)
+      if (!same(a.get_array()[i], b.get_array()[i])) return false;
+    return true;
+  }
+  if (a.is_object() && b.is_object()) {
+    if (a.get_object().size() != b.get_object().size()) return false;
+    for (const auto& [key, value] : a.get_object()) {
+      const json::value* other = b.get_object().if_contains(key);
+      if (other == nullptr || !same(value, *other)) return false;
+    }
+    return true;
+  }
+  return a == b;
+}
+
+bool ledger_fits(const std::string& pattern, const std::string& digits, bool broken) {
+  if (pattern.size() != digits.size()) return false;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (pattern[i] == 'x' || (broken && i < 3)) continue;  // a crash adds attempts
+    if (pattern[i] != digits[i]) return false;
+  }
+  return true;
+}
+
+class Comparison {
+ public:
+  Comparison(const Played& played, bool broken) : played_(played), broken_(broken) {}
+
+  void job(const std::string& id, const CaseJob& expect) {
+    const auto found = played_.jobs.find(id);
+    if (found == played_.jobs.end()) return say("there is no job " + id);
+    const PlayedJob& job = found->second;
+    if (expect.status && *expect.status != job.status)
+      say(id + " is " + job.status + " (" + job.reason + "), expected " + *expect.status);
+    const json::value data = parsed(job.data.empty() ? "{}" : job.data);
+    if (expect.data && !same(*expect.data, data))
+      say(id + " has the data " + json::serialize(data) + ", expected " + json::serialize(*expect.data));
+    if (expect.reason && job.reason.find(*expect.reason) == std::string::npos)
+      say(id + " has the reason \"" + job.reason + "\", expected \"" + *expect.reason + "\" in it");
+    for (const auto& [name, activity] : expect.activities) check(id, job, name, activity);
+  }
+
+  // Whatever a case expects.
+  void always() {
+    for (const auto& [id, job] : played_.jobs) {
+      const bool closed = job.status == "completed" || job.status == "failed" || job.status == "interrupted";
+      if (!closed) continue;
+      if (job.semaphore != 0) say(id + " is closed at semaphore " + std::to_string(job.semaphore));
+      if (job.completions != 1) say(id + " ran its completion tasks " + std::to_string(job.completions) + " times");
+      if (job.left != 0) say(id + " is closed and has " + std::to_string(job.left) + " rows left");
+    }
+  }
+
+  std::string text() const { return text_; }
+  void say(const std::string& line) { text_ += line + "\n"; }
+
+ private:
+  void check(const std::string& id, const PlayedJob& job, const std::string& name, const CaseActivity& expect) {
+    std::vector<const PlayedActivity*> instances;
+    for (const PlayedActivity& one : job.activities)
+      if (one.name == name) instances.push_back(&one);
+    const std::string what = id + "." + name;
+    if (expect.count && *expect.count != instances.size())
+      say(what + " has " + std::to_string(instances.size()) + " instances, expected " + std::to_string(*expect.count));
+    if (expect.ledgers) {
+      std::string seen;
+      bool fits = expect.ledgers->size() == instances.size();
+      for (std::size_t i = 0; i < instances.size(); ++i) {
+        seen += " " + instances[i]->ledger;
+        fits = fits && i < expect.ledgers->size() && ledger_fits((*expect.ledgers)[i], instances[i]->ledger, broken_);
+      }
+      if (!fits) say(what + " has the ledgers" + seen);
+    }
+    if (expect.addresses) {
+      std::string seen;
+      bool fits = expect.addresses->size() == instances.size();
+      for (std::size_t i = 0; i < instances.size(); ++i) {
+        seen += " " + instances[i]->address;
+        fits = fits && i < expect.addresses->size() && (*expect.addresses)[i] == instances[i]->address;
+      }
+      if (!fits) say(what + " stands at" + seen);
+    }
+    if (!expect.status && !expect.code && !expect.output) return;
+    if (instances.empty()) return say(what + " was never opened");
+    const PlayedActivity& last = *instances.back();
+    if (expect.status && *expect.status != last.status) say(what + " is " + last.status + ", expected " + *expect.status);
+    if (expect.code && *expect.code != last.code) say(what + " has the code " + std::to_string(last.code));
+    if (expect.output && !same(*expect.output, parsed(last.output)))
+      say(what + " has the output " + last.output + ", expected " + json::serialize(*expect.output));
+  }
+
+  const Played& played_;
+  const bool broken_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string_view name_of(Break what) {
+  switch (what) {
+    case Break::crash_before: return "crash before";
+    case Break::crash_after: return "crash after";
+    case Break::refused: return "refused";
+    case Break::reply_lost: return "reply lost";
+    case Break::cut_midway: return "cut midway";
+    case Break::fenced: return "fenced";
+    case Break::repeated: return "repeated";
+  }
+  return "?";
+}
+
+Played play(const Case& one, const Setting& setting, std::optional<Broken> broken) {
+  return Player(one, setting, broken).play();
+}
+
+std::string compare(const Case& one, const Played& played, bool broken) {
+  Comparison comparison(played, broken);
+  if (!played.problem.empty()) comparison.say("it could not be played: " + played.problem);
+  else comparison.job(played.main, one.expect);
+  for (const auto& [id, job] : one.jobs) comparison.job(id, job);
+  comparison.always();
+  for (const auto& [topic, count] : one.calls) {
+    const auto seen = played.calls.find(topic);
+    const std::uint32_t times = seen == played.calls.end() ? 0 : seen->second;
+    if (broken ? times < count : times != count)
+      comparison.say("topic " + topic + " was called " + std::to_string(times) + " times, expected " + std::to_string(count));
+  }
+  return comparison.text();
+}
+
+}  // namespace pawl::graphs

@@ -1,0 +1,62 @@
+// Plays a case: a real engine over a real store, scripted workers and signals, a clock that jumps to whatever is next.
+// One thread; the same case gives the same commits, so that each of them can be broken.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/job_state.h"
+#include "graphs/case.h"
+
+namespace pawl::graphs {
+
+enum class StoreKind : std::uint8_t { memory, sqlite };
+struct Setting {
+  StoreKind store = StoreKind::memory;
+  bool fusion = true;
+};
+
+// What goes wrong, at one commit call.
+enum class Break : std::uint8_t { crash_before, crash_after, refused, reply_lost, cut_midway, fenced, repeated };
+inline constexpr Break all_breaks[] = {Break::crash_before, Break::crash_after, Break::refused, Break::reply_lost,
+                                       Break::cut_midway,   Break::fenced,      Break::repeated};
+std::string_view name_of(Break what);
+struct Broken {
+  Break what = Break::crash_before;
+  std::uint64_t call = 0;  // from 1
+};
+
+struct PlayedActivity {
+  std::string name;
+  std::string address;
+  std::string ledger;
+  std::string status;
+  std::int32_t code = 0;
+  std::string output;
+};
+struct PlayedJob {
+  std::string status;
+  std::string data;
+  std::string reason;
+  std::int64_t semaphore = 0;
+  std::uint32_t completions = 0;
+  std::size_t left = 0;  // messages, timers and work items of a closed job: none may be
+  std::vector<PlayedActivity> activities;
+};
+struct Played {
+  std::map<std::string, PlayedJob> jobs;  // by id; the case's own is `main`
+  std::string main;
+  std::map<std::string, std::uint32_t> calls;  // of workers, by topic
+  std::uint64_t commits = 0;
+  std::string problem;  // why it could not be played to its end; empty: it was
+};
+
+Played play(const Case& one, const Setting& setting, std::optional<Broken> broken = std::nullopt);
+
+// What differs from what the case expects; empty: nothing. `broken`: attempts and calls may be more.
+std::string compare(const Case& one, const Played& played, bool broken);
+
+}  // namespace pawl::graphs

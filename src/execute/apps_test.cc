@@ -40,32 +40,24 @@ TEST(Apps, of_the_examples_can_be_assembled) {
     expect_runs(graph::check_file(path.string()), path.filename().string());
 }
 
-TEST(Apps, of_the_graph_cases_can_be_assembled_and_say_what_they_expect) {
-  std::size_t count = 0;
+TEST(Apps, of_the_graph_cases_can_be_assembled_and_have_what_they_speak_of) {
   std::set<std::string> names;
   for (const fs::path& path : yaml_files("tests/graphs")) {
     graph::Sources sources;
     graph::Mistakes mistakes;
     const auto file = sources.add(path.filename().string(), read_text(path));
-    const auto cases = graph::parse_yaml(sources, file, mistakes);
-    ASSERT_TRUE(cases && cases->is_list()) << path;
-    for (const graph::Node& one : cases->items) {
-      ASSERT_TRUE(one.find("name") && one.find("expect")) << path << " case " << count;
-      const std::string name = path.stem().string() + "." + one.find("name")->text;
+    const auto root = graph::parse_yaml(sources, file, mistakes);
+    ASSERT_TRUE(root && root->find("cases")) << path;
+    for (const graph::Node& one : root->find("cases")->items) {
+      ASSERT_TRUE(one.find("name") && one.find("app") && one.find("expect")) << path;
+      const std::string name = path.stem().string() + ": " + one.find("name")->text;
       EXPECT_TRUE(names.insert(name).second) << name;
-      const graph::Node* app = one.find("app");
-      const graph::Node* source = one.find("graph");
-      ASSERT_TRUE((app != nullptr) != (source != nullptr)) << name;
-      const graph::Node* keys = one.find("app_keys");
-      const std::string text =
-          app != nullptr ? app->text
-                         : graph::app_with(source->text, keys == nullptr ? "" : keys->text);
-      expect_runs(graph::check_text(text), name);
+      const std::string& app = one.find("app")->text;
+      expect_runs(graph::check_text(app), name);
       const graph::Node* activities = one.find("expect")->find("activities");
       if (activities == nullptr) continue;
       for (const graph::Entry& entry : activities->entries)
-        EXPECT_NE(text.find(entry.key + ":"), std::string::npos) << name << ": " << entry.key;
-      ++count;
+        EXPECT_NE(app.find(entry.key + ":"), std::string::npos) << name << ": " << entry.key;
     }
   }
   EXPECT_GE(names.size(), 60u);

@@ -61,7 +61,9 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
   if (next_round) return Outcome{*sight.output, {}, {}};  // what the cycle sent is the output
 
   Outcome out;
-  if (keeps_payload(activity) && has_answer) out.hook = scene.document(*sight.output);
+  // A sleep that is over answers with an empty object. A signal without data reads the same way.
+  const bool has_payload = has_answer && sight.output->view() != "{}";
+  if (keeps_payload(activity) && has_payload) out.hook = scene.document(*sight.output);
   scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
   const graph::SchemaPointer& payload = std::get<graph::Hook>(activity.kind).payload;
   if (out.hook && app_->enforces_schemas() && !core::is_error(sight.status))

@@ -63,10 +63,12 @@ TEST_F(Work, an_answer_is_the_output_as_it_is) {
 TEST_F(Work, of_a_hook_maps_its_output) {
   EXPECT_EQ(output("again", ",0,0", {}), R"({"round":"first"})");
   EXPECT_EQ(output("again", ",0,1", R"({"round":2})"), R"({"round":2})");  // what the cycle sent
+  EXPECT_EQ(output("again", ",0,1", "{}"), "{}");
   EXPECT_EQ(output("nap", ",0,0", {}), "{}");
   EXPECT_EQ(output("ask", ",0,0", R"({"id":1})"), R"({"output":{},"hook":{"id":1}})");
   EXPECT_EQ(output("ask", ",0,0", {}), R"({"output":{}})");
-  EXPECT_EQ(output("ask", ",0,0", "{}").find("error: activity \"ask\": hook"), 0u);
+  EXPECT_EQ(output("ask", ",0,0", "{}"), R"({"output":{}})");  // it slept
+  EXPECT_EQ(output("ask", ",0,0", R"({"x":1})").find("error: activity \"ask\": hook"), 0u);
   EXPECT_EQ(output("ask", ",0,0", R"("late")", ReplyStatus::error, 596),
             R"({"output":"late","hook":"late"})");
 }

@@ -34,6 +34,16 @@ const Activity* Draft::find(std::uint32_t node, const ledger::Dimensions& at) co
   return nullptr;
 }
 
+const Activity* Draft::find(std::uint32_t node, const ledger::Dimensions& at, ActivitySeq parent) const {
+  const Activity* first = find(node, at);
+  if (first == nullptr || first->parent == parent) return first;
+  for (std::uint32_t seq = first->seq.raw() + 1; seq < head_.next_activity; ++seq) {
+    const Activity* other = find(ActivitySeq(seq));
+    if (other->node == node && other->parent == parent && other->at == at) return other;
+  }
+  return nullptr;
+}
+
 const MessageRecord* Draft::find_message(const Guid& guid) const {
   const auto written = record_writes_.find(guid);
   if (written != record_writes_.end()) return &std::get<PutRecord>(writes_[written->second]).after;

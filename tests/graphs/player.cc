@@ -28,7 +28,7 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t commits_max = 20'000;  // a case that needs more runs in a circle
 constexpr Duration lease = seconds(60);
-constexpr Duration horizon = std::chrono::hours(24 * 400);
+constexpr Duration horizon = std::chrono::hours(2);
 
 class JumpingClock final : public Clock {
  public:
@@ -347,8 +347,19 @@ class Player final : public runtime::EngineEvents {
     const auto jobs = inner_->list_jobs(query);
     for (const core::JobRow& job : *jobs)
       if (!(core::is_closed(job.status) && job.completions > 0) && !core::is_stopped(job.status)) open = true;
-    if (!open && ++quiet_ > 5) return true;
-    if (open && clock_.monotonic() > horizon) return true;  // it waits for what never comes
+    return !open || !something_is_due();
+  }
+
+  // Of what is far away the next signal may still make something, the clock alone will not.
+  bool something_is_due() {
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after != "end" &&
+        is_open(case_.signals[next_signal_].after))
+      return true;
+    for (std::uint32_t i = 0; i < pool_.lanes; ++i) {
+      const auto due = inner_->read_due(core::LaneId(pool_.first.raw() + i), std::nullopt, 1);
+      const auto waiting = inner_->read_waiting(core::LaneId(pool_.first.raw() + i), RunId(0), 1);
+      if (!waiting->empty() || (!due->empty() && due->front().at <= clock_.now() + horizon)) return true;
+    }
     return false;
   }
 
@@ -412,7 +423,6 @@ class Player final : public runtime::EngineEvents {
   std::size_t next_signal_ = 0;
   std::uint32_t signalled_ = 0;
   bool interrupted_ = false;
-  int quiet_ = 0;
   std::vector<std::string> problems_;
   Played played_;
   std::unique_ptr<runtime::Engine> engine_;

@@ -341,7 +341,7 @@ class Player final : public runtime::EngineEvents {
 
   bool is_settled() {
     if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after == "end" && is_open("end")) return false;
-    if (!asked_.empty()) return false;
+    if (!asked_.empty() || engine_->store_refuses() || engine_->owned_lanes().size() < pool_.lanes) return false;
     bool open = false;
     store::ListQuery query;
     const auto jobs = inner_->list_jobs(query);

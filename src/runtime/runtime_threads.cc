@@ -90,7 +90,8 @@ std::optional<Duration> LocalRuntime::time_to_sleep() const {
   auto wake = engine_.next_wake();
   if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
-  return std::max(*wake - clock_.monotonic(), Duration{0});
+  // A longer wait would overflow in the clock's own unit, and be none at all.
+  return std::clamp(*wake - clock_.monotonic(), Duration{0}, Duration(limits::duration_max));
 }
 
 void LocalRuntime::run_committer() {

@@ -1,5 +1,7 @@
 #include "sim/world.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/invariant.h"
 #include "sim/model.h"
@@ -26,7 +28,8 @@ World::World(const Scenario& scenario, WorldOptions options)
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   for (const WantedJob& wanted : scenario_.jobs) {
     for (const Graph::Node& node : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
-      has_remote_ = has_remote_ || scenario_.behaviour(node.topic.raw()).remote;
+      if (scenario_.behaviour(node.topic.raw()).remote && std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
+        remote_topics_.push_back(node.topic);
     const Expected expected = expect(scenario_, wanted);
     if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
       ++parked_expected_;
@@ -118,7 +121,7 @@ WorldReport World::run() {
       post(wanted.at + drawn(options_.latency_max), [this, client] { submit(client); });
     }
   for (const Asked& asked : asks_) post(asked.ask->at, [this] { look_for_asks(); });
-  if (has_remote_) post(drawn(options_.latency_max), [this] { remote_poll(); });
+  if (!remote_topics_.empty()) post(drawn(options_.latency_max), [this] { remote_poll(); });
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });
   }

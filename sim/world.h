@@ -89,6 +89,7 @@ class World {
     std::uint64_t number = 0;  // of the request: its guid
     bool waits = false;        // for an answer
     bool done = false;         // asked once, and answered
+    Duration again_at{0};      // nobody asks the same again before this: an answer takes its time to act
     std::optional<store::Operation> operation;
   };
   struct Run;  // one run of a work item, with whoever does it
@@ -178,7 +179,7 @@ class World {
   std::map<const WantedJob*, std::uint32_t> created_;
   WorldReport report_;
   std::uint32_t random_faults_ = 0;
-  bool has_remote_ = false;
+  std::vector<Topic> remote_topics_;  // that jobs of this run need
 };
 
 // The node is an EngineEvents of its own: what its engine tells it, it turns into events of the

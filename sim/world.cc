@@ -20,7 +20,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       options_(std::move(options)),
       random_(options_.seed),
       memory_(clock_),
-      watch_(memory_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max),
+      seeded_(memory_),
+      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed}) {

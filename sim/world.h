@@ -24,6 +24,7 @@
 #include "sim/faults.h"
 #include "sim/journal.h"
 #include "sim/scenario.h"
+#include "sim/seeded_store.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
 #include "sim/watch_store.h"
@@ -166,6 +167,7 @@ class World {
   TraceHash trace_;
   Journal journal_;
   store::memory::Store memory_;
+  SeededStore seeded_;
   WatchStore watch_;
   store::fault::Fault current_fault_;
   store::fault::Store store_;

@@ -70,6 +70,8 @@ class WatchStore final : public ForwardStore {
   }
   // Prints every operation as it is applied.
   void print_operations() { prints_ = true; }
+  // Folds every byte of every bundle into the trace: dear, and only of use to whoever compares traces.
+  void trace_bundles() { traces_bundles_ = true; }
   // What people see of a job.
   std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
   std::optional<core::JobStatus> status_of(RunId run) const;
@@ -194,6 +196,7 @@ class WatchStore final : public ForwardStore {
   const runtime::GraphCatalog* graphs_;
   const Duration clock_error_;
   bool prints_ = false;
+  bool traces_bundles_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;
   std::map<RunId, ShadowJob> jobs_;
   std::map<std::pair<std::string, std::string>, ShadowKey> keys_;

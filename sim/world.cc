@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
-#include "sim/model.h"
 
 namespace pawl::sim {
 
@@ -31,11 +30,12 @@ World::World(const Scenario& scenario, WorldOptions options)
     for (const Graph::Node& node : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
       if (scenario_.behaviour(node.topic.raw()).remote && std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
         remote_topics_.push_back(node.topic);
-    const Expected expected = expect(scenario_, wanted);
+    const Expected& expected = expected_[&wanted] = expect(scenario_, wanted);
     if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
       ++parked_expected_;
   }
   if (options_.prints) watch_.print_operations();
+  if (options_.traces_bundles) watch_.trace_bundles();
   for (const Ask& ask : scenario_.asks) asks_.push_back(Asked{&ask});
   const auto drift = static_cast<std::uint64_t>(options_.drift_ppm_max);
   for (std::uint32_t i = 0; i < options_.engines; ++i) {

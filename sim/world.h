@@ -23,6 +23,7 @@
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/journal.h"
+#include "sim/model.h"
 #include "sim/scenario.h"
 #include "sim/seeded_store.h"
 #include "sim/trace.h"
@@ -51,6 +52,7 @@ struct WorldOptions {
   std::vector<PlannedFault> planned;
   FaultRates rates;
   bool prints = false;  // every operation
+  bool traces_bundles = false;  // into WorldReport::trace, to compare two runs of a seed
   Duration heal_at{0};  // of the random faults; planned ones end by themselves
 };
 
@@ -176,6 +178,7 @@ class World {
   std::vector<Client> clients_;
   std::vector<Asked> asks_;
   std::uint64_t requests_asked_ = 0;
+  std::map<const WantedJob*, Expected> expected_;
   std::size_t parked_expected_ = 0;
   std::map<const WantedJob*, RunId> acknowledged_;
   std::map<const WantedJob*, std::uint32_t> created_;

@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
-#include "sim/model.h"
 #include "sim/world.h"
 
 namespace pawl::sim {

@@ -28,6 +28,7 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t commits_max = 20'000;  // a case that needs more runs in a circle
 constexpr Duration lease = seconds(60);
+constexpr Duration started_at{1'000'000};  // of the clock
 constexpr Duration horizon = std::chrono::hours(2);
 
 class JumpingClock final : public Clock {
@@ -38,7 +39,7 @@ class JumpingClock final : public Clock {
   void advance(Duration by) { at_ += by; }
 
  private:
-  Duration at_{1'000'000};
+  Duration at_ = started_at;
 };
 
 class Folder {
@@ -267,6 +268,7 @@ class Player final : public runtime::EngineEvents {
                         : reply->status == "fatal" ? core::ReplyStatus::fatal
                                                    : core::ReplyStatus::success;
     say(status, reply->code, reply->data, 0);
+    if (reply->twice) say(status, reply->code, reply->data, 0);
     return true;
   }
 
@@ -292,7 +294,7 @@ class Player final : public runtime::EngineEvents {
   bool signal() {
     if (next_signal_ >= case_.signals.size()) return false;
     const CaseSignal& signal = case_.signals[next_signal_];
-    if (!is_open(signal.after)) return false;
+    if (signal.at ? clock_.monotonic() < sends_at(signal) : !is_open(signal.after)) return false;
     if (++signalled_ >= signal.times) {
       ++next_signal_;
       signalled_ = 0;
@@ -312,6 +314,8 @@ class Player final : public runtime::EngineEvents {
     }
     return true;
   }
+
+  Duration sends_at(const CaseSignal& signal) const { return started_at + Duration(*signal.at); }
 
   bool interrupt() {
     if (case_.interrupt_after.empty() || interrupted_ || !is_open(case_.interrupt_after)) return false;
@@ -333,6 +337,8 @@ class Player final : public runtime::EngineEvents {
   bool wait() {
     auto wake = engine_->next_wake();
     if (!asked_.empty() && (!wake || ask_at_ < *wake)) wake = ask_at_;
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].at)
+      wake = std::min(wake.value_or(horizon), sends_at(case_.signals[next_signal_]));
     if (!wake || *wake > clock_.monotonic() + horizon) return false;
     clock_.jump_to(std::max(*wake, clock_.monotonic() + Duration(1)));
     engine_->tick();
@@ -352,6 +358,7 @@ class Player final : public runtime::EngineEvents {
 
   // Of what is far away the next signal may still make something, the clock alone will not.
   bool something_is_due() {
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].at) return true;
     if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after != "end" &&
         is_open(case_.signals[next_signal_].after))
       return true;

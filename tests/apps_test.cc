@@ -3,12 +3,11 @@
 #include <fstream>
 
 #include "life.h"
-#include "pawl/pawl.h"
-#include "testing.h"
 
-namespace pawl::testing {
-
+namespace pawl {
 namespace {
+
+using namespace testing;
 
 
 class Apps : public ::testing::Test {
@@ -197,5 +196,4 @@ TEST_F(Apps, a_child_is_a_job_of_its_own) {
 }
 
 }  // namespace
-
-}  // namespace pawl::testing
+}  // namespace pawl

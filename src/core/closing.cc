@@ -51,7 +51,7 @@ void tell_parent(Context& context) {
   if (draft.code() != 0 || draft.status() == JobStatus::failed) {
     word.status = ReplyStatus::error;
     word.code = draft.code() != 0 ? draft.code() : 500;
-    word.data = Payload(format("{{\"code\":{},\"message\":{}}}", word.code, quoted(draft.reason())));
+    word.data = Payload(format("{{\"code\":{},\"message\":{}}}", word.code, json_quoted(draft.reason())));
   }
   if (word.data.empty()) word.data = Payload("{}");
   context.draft.send(

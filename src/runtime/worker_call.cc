@@ -22,7 +22,7 @@ constexpr std::int32_t code_no_time = 408;
 bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
 
 Reply too_large(std::size_t bytes) {
-  return Reply::error(quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
+  return Reply::error(json_quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
                                     bytes, limits::payload_bytes_max)),
                       code_too_large);
 }
@@ -32,7 +32,7 @@ Reply checked(Reply reply) {
   if (!fits(reply.data())) return too_large(reply.data().size());
   const bool can_wait = reply.within() > Duration{0} && reply.within() <= limits::duration_max;
   if (reply.status() == Reply::Status::later && !can_wait)
-    return Reply::fatal(quoted(format("the worker returned Reply::later within {} microseconds; the time must be "
+    return Reply::fatal(json_quoted(format("the worker returned Reply::later within {} microseconds; the time must be "
                                       "more than 0 and at most 100 years (duration_max)",
                                       reply.within().count())),
                         code_exception);
@@ -47,9 +47,9 @@ Reply call(const Worker& worker, Work& work) {
   try {
     return checked(worker(work));
   } catch (const std::exception& error) {
-    return Reply::error(quoted(words_of(error)), code_exception);
+    return Reply::error(json_quoted(words_of(error)), code_exception);
   } catch (...) {
-    return Reply::error(quoted("the worker threw something that is not a std::exception"), code_exception);
+    return Reply::error(json_quoted("the worker threw something that is not a std::exception"), code_exception);
   }
 }
 
@@ -143,7 +143,7 @@ WorkAnswer not_begun(const core::WorkItem& item) {
   WorkAnswer answer = answer_to(item);
   answer.status = core::ReplyStatus::error;
   answer.code = code_no_time;
-  answer.data = quoted("cancelled before a worker began it");
+  answer.data = json_quoted("cancelled before a worker began it");
   return answer;
 }
 

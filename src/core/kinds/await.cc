@@ -35,7 +35,7 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
       JobKey{job.name_space, id},
       Message{request, StartChild{child->graph, std::move(*input),
                                   ParentLink{job.run, activity.seq, request, child->awaits}, job.priority}}});
-  if (!child->awaits) return Begun{Begun::Then::answers, Payload("{\"job_id\":" + quoted(id.raw()) + "}")};
+  if (!child->awaits) return Begun{Begun::Then::answers, Payload("{\"job_id\":" + json_quoted(id.raw()) + "}")};
   KindState state;
   state.request = context.guid();
   state.child = id.raw();

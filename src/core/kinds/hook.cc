@@ -42,7 +42,7 @@ Progress time_up(Context& context, const TimeUp& message) {
   static const Payload nothing("{}");
   if (message.what == TimeUp::What::sleep)
     return leg2(context, Answer{message.activity, ReplyStatus::success, 200, nothing});
-  static const Payload words(quoted("it took longer than its timeout"));
+  static const Payload words(json_quoted("it took longer than its timeout"));
   return leg2(context, Answer{message.activity, ReplyStatus::error, code_timeout, words});
 }
 

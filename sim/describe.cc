@@ -64,6 +64,8 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
           [](const store::RenewLane& o) { return format("renew {}", o.lane.raw()); },
           [](const store::RemoveJob& o) { return format("remove {}", o.run.raw() & 0xffff); },
           [](const store::PauseTopic& o) { return format("{} {}", o.paused ? "pause" : "resume", o.topic.raw()); },
+          [](const store::PutApp& o) { return format("put app {} {}", o.app, o.version); },
+          [](const store::ActivateApp& o) { return format("activate app {} {}", o.app, o.version); },
           [](const store::DropKeys&) { return std::string("drop keys"); },
           [](const auto&) { return std::string("other"); },
       },

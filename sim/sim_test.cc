@@ -145,6 +145,11 @@ class YesStore final : public store::Store {
   Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
     return real_.list_jobs(query);
   }
+  Result<std::optional<std::string>> read_app(const Namespace& n, const std::string& app,
+                                              const std::string& version) override {
+    return real_.read_app(n, app, version);
+  }
+  Result<std::vector<store::AppInfo>> list_apps(const Namespace& n) override { return real_.list_apps(n); }
 
  private:
   store::Store& real_;

@@ -121,6 +121,13 @@ class WatchStore final : public store::Store {
   Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
     return inner_.list_jobs(query);
   }
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version) override {
+    return inner_.read_app(name_space, app, version);
+  }
+  Result<std::vector<store::AppInfo>> list_apps(const Namespace& name_space) override {
+    return inner_.list_apps(name_space);
+  }
 
  private:
   struct ShadowLane {
@@ -188,6 +195,8 @@ class WatchStore final : public store::Store {
   void note(const store::PauseTopic& pause, const store::Outcome& outcome);
   void note(const store::DropOutbox&, const store::Outcome&) {}
   void note(const store::OpenPool&, const store::Outcome&) {}
+  void note(const store::PutApp&, const store::Outcome&) {}
+  void note(const store::ActivateApp&, const store::Outcome&) {}
   // Duplex jobs have a simulator and oracles of their own: duplex_world.h.
   template <class Duplex>
   void note(const Duplex&, const store::Outcome&) {}

@@ -10,6 +10,7 @@ namespace pawl::limits {
 inline constexpr std::size_t name_bytes_max = 200;
 inline constexpr std::size_t payload_bytes_max = 4u << 20;     // input or output of one activity
 inline constexpr std::size_t reason_bytes_max = 4u << 10;      // why a job failed or was parked
+inline constexpr std::size_t app_bytes_max = 4u << 20;         // one version of an app, as it was deployed
 inline constexpr std::size_t failure_bytes_max = 1u << 10;     // what is kept of a failed try's error
 inline constexpr std::uint32_t graph_activities_max = 20'000;
 inline constexpr std::uint32_t reentries_max = 10;             // then the job is parked, not tried for ever

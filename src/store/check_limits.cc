@@ -137,6 +137,12 @@ Status check_submit(const Submit& submit) {
   return checked ? check_payload("the input", submit.input) : checked;
 }
 
+Status check_app(const std::string& app, const std::string& version) {
+  if (app.empty() || version.empty()) return Error{ErrorCode::invalid, "an app and its version need names"};
+  auto checked = check_size("the app's name", app.size(), limits::name_bytes_max);
+  return checked ? check_size("the app's version", version.size(), limits::name_bytes_max) : checked;
+}
+
 Status check_duplex(const Operation& operation) {
   if (const auto* start = std::get_if<StartDuplex>(&operation))
     return check_payload("the input", start->input);
@@ -165,6 +171,11 @@ Status check_limits(const Operation& operation) {
     return check_body(respond->message.body);
   if (const auto* extend = std::get_if<ExtendWork>(&operation))
     return extend->progress ? check_payload("the progress", *extend->progress) : Status{};
+  if (const auto* put = std::get_if<PutApp>(&operation)) {
+    auto checked = check_app(put->app, put->version);
+    return checked ? check_size("the app", put->body.size(), limits::app_bytes_max) : checked;
+  }
+  if (const auto* activate = std::get_if<ActivateApp>(&operation)) return check_app(activate->app, activate->version);
   return check_duplex(operation);
 }
 

@@ -1,3 +1,4 @@
+#include "base/format.h"
 #include "store/store.h"
 
 namespace pawl::store {
@@ -8,6 +9,14 @@ Error no_duplex() { return {ErrorCode::unsupported, "this store does not run col
 
 Result<std::optional<DuplexJob>> Store::read_duplex(RunId) { return no_duplex(); }
 Result<std::optional<DuplexView>> Store::view_duplex(RunId, const Place&) { return no_duplex(); }
+
+std::string other_app(const PutApp& put) {
+  return format("version {} of app {} was deployed with other graphs; deploy them under another version", put.version,
+                put.app);
+}
+std::string missing_app(const ActivateApp& activate) {
+  return format("version {} of app {} was never deployed", activate.version, activate.app);
+}
 
 std::string_view name_of(OutcomeKind kind) {
   switch (kind) {

@@ -156,17 +156,35 @@ struct Respond {
   core::Message message;
 };
 
+// An app is deployed whole, under a version that stays what it is: the same bytes once more are already_done, others
+// are `exists`.
+struct PutApp {
+  Namespace name_space{""};
+  std::string app;
+  std::string version;
+  std::string body;  // what is in it is the graph language's own affair
+};
+// From this commit on the app is that version, for every engine: it is one row. Rejected when it was not deployed.
+struct ActivateApp {
+  Namespace name_space{""};
+  std::string app;
+  std::string version;
+};
+std::string other_app(const PutApp& put);
+std::string missing_app(const ActivateApp& activate);
+
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
                                DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys,
                                PauseTopic,
                                // collation: duplex
                                StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue, Dequeue,
-                               Ack, GiveBack, EndDuplex, ParkDuplex>;
+                               Ack, GiveBack, EndDuplex, ParkDuplex,
+                               PutApp, ActivateApp>;  // append only
 
 enum class OutcomeKind : std::uint8_t {
   committed,
   already_done,     // my bundle id is on the row, or the message was there: carry on
-  exists,           // the job id is taken; `run` says by whom
+  exists,           // the job id is taken; `run` says by whom. The app's version is another one
   conflict,         // rev, token or sequence moved: re-read and decide again
   fenced,           // the lane has another owner: stop
   rejected,         // this operation can never be applied; `reason` says why

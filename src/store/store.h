@@ -67,6 +67,13 @@ struct Due {
   core::ActivitySeq activity{0};     // of a work item
   friend auto operator<=>(const Due&, const Due&) = default;  // the order of read_due
 };
+struct AppInfo {
+  std::string app;
+  std::string version;
+  bool active = false;
+  Instant deployed_at;
+  friend bool operator==(const AppInfo&, const AppInfo&) = default;
+};
 struct ListQuery {
   std::optional<Namespace> name_space;
   std::optional<core::JobStatus> status;
@@ -113,6 +120,11 @@ class Store {
   virtual Result<std::vector<Topic>> read_paused_topics() = 0;
 
   virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
+
+  // Apps: the bytes of one version, and all versions by app and version.
+  virtual Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                                      const std::string& version) = 0;
+  virtual Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) = 0;
 
   // collation: duplex. None: no such job, or one of another collation. A store without it says so.
   virtual Result<std::optional<DuplexJob>> read_duplex(RunId run);

@@ -91,6 +91,7 @@ class Bench : public testing::Test {
   static Deliver to_run(RunId run, core::Message message,
                         std::optional<Deliver::Source> source = std::nullopt);
   static Deliver to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane);
+  static Deliver to_job(core::JobKey key, core::Message message, core::LaneId lane);
 
   core::Guid guid(std::uint64_t number) const {
     return core::Guid{number, Random::mix(number + 1)};

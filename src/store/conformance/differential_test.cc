@@ -74,7 +74,9 @@ TEST_P(Histories, have_every_outcome_and_every_operation_in_them) {
   constexpr std::size_t of_duplex_jobs = 12;
   EXPECT_EQ(applied.size(), std::variant_size_v<Operation> - of_duplex_jobs - (by_clock ? 2 : 4));
   for (const char* sight : {" is gone", "timers [", "held true", " due ", "paused red", "paused blue", "parked",
-                            "redrives 1", "half way", "until 9223372036854775807", "held by nobody", "truetrue"})
+                            "redrives 1", "half way", "until 9223372036854775807", "held by nobody", "truetrue", "data ",
+                            "code 404", "state ", "moved", "skipped", "output", "child of #", "awaits true",
+                            "awaits false", " kind 17 ", "active true", "other graphs"})
     EXPECT_NE(read.find(sight), std::string::npos) << sight;
 }
 

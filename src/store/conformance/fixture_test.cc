@@ -210,6 +210,14 @@ Deliver Bench::to_mailbox(core::MailboxKey key, core::Message message, core::Lan
   return deliver;
 }
 
+Deliver Bench::to_job(core::JobKey key, core::Message message, core::LaneId lane) {
+  Deliver deliver;
+  deliver.envelope.to = std::move(key);
+  deliver.envelope.message = std::move(message);
+  deliver.lane = lane;
+  return deliver;
+}
+
 core::WorkItem Bench::work_item(RunId run, std::uint32_t seq, const std::string& topic) const {
   core::WorkItem item;
   item.run = run;

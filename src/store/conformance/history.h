@@ -37,6 +37,9 @@ class History {
   core::Write draw_write(const StoredJob& job, core::Bundle& bundle);
   core::Write draw_timed_write(const StoredJob& job, core::Bundle& bundle);
   core::WorkLife draw_life();
+  Deliver draw_delivery();
+  Operation draw_app();
+  std::string read_apps();
   static Duration seconds(std::uint64_t count) { return std::chrono::seconds(count); }
   // Whole seconds, so that many things are due at one time.
   Instant later() {

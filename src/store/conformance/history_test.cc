@@ -20,6 +20,7 @@ using Touched = std::pair<std::string, std::uint64_t>;
 std::vector<Touched> touched_by(const core::Write& write) {
   const auto message = [](const core::Guid& guid) { return Touched("message", guid.high); };
   const auto work = [](core::ActivitySeq activity) { return Touched("work", activity.raw()); };
+  if (const auto* put = std::get_if<core::PutActivity>(&write)) return {{"activity", put->after.seq.raw()}};
   if (const auto* put = std::get_if<core::PutRecord>(&write)) return {{"record", put->after.guid.high}};
   if (const auto* put = std::get_if<core::PutMessage>(&write)) return {message(put->message.guid)};
   if (const auto* count = std::get_if<core::CountRedelivery>(&write)) return {message(count->guid), {"counted", 0}};
@@ -71,6 +72,38 @@ core::WorkLife History::draw_life() {
   return life;
 }
 
+// To a run, or to a job by its id; now and then the start of a child under an id that may be taken.
+Deliver History::draw_delivery() {
+  Deliver deliver;
+  deliver.lane = lanes_[random_.below(2)].id;
+  deliver.envelope.message = draw_message();
+  if (random_.one_in(3)) {
+    deliver.envelope.to = core::JobKey{Namespace(options_.name_space), JobId(format("job-{}", random_.below(ids_max)))};
+    if (random_.one_in(2)) {
+      core::StartChild start;
+      start.graph = {GraphName("child"), 2, 3};
+      start.input = Payload("child");
+      // Few requests, so that some come twice; a parent may be gone.
+      start.parent = {runs_[draw_run()], core::ActivitySeq(1), draw_guid(), random_.one_in(2)};
+      start.priority = static_cast<std::int32_t>(random_.below(3));
+      deliver.envelope.message.body = std::move(start);
+    }
+  } else {
+    deliver.envelope.to = runs_[draw_run()];
+  }
+  if (random_.one_in(4))
+    deliver.source = Deliver::Source{lanes_[0].id, next_source_ + random_.below(3) - 1};
+  return deliver;
+}
+
+Operation History::draw_app() {
+  const Namespace name_space(options_.name_space);
+  const std::string app = random_.one_in(2) ? "shop" : "bank";
+  const std::string version = format("{}", random_.below(3));
+  if (random_.one_in(2)) return ActivateApp{name_space, app, version};
+  return PutApp{name_space, app, version, random_.one_in(4) ? "other graphs" : "graphs"};
+}
+
 core::Write History::draw_timed_write(const StoredJob& job, core::Bundle& bundle) {
   const bool wrong = random_.one_in(12);
   switch (random_.below(4)) {
@@ -112,18 +145,27 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
       after.seq = core::ActivitySeq(head.next_activity);
       after.node = head.next_activity;
       after.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
+      if (random_.one_in(2)) after.state = Payload(format("state {}", random_.below(100)));
+      if (!state.activities().empty() && random_.one_in(3)) {  // one that goes on, perhaps passed over
+        const core::Activity& known = state.activities()[random_.below(state.activities().size())];
+        after = known;
+        after.state = Payload(random_.one_in(3) ? "" : "moved");
+        if (random_.one_in(3)) after.status = core::ActivityStatus::skipped;
+        return core::PutActivity{known.ledger, after};
+      }
       head.next_activity += 1;
       return core::PutActivity{std::nullopt, after};
     }
     case 1: {  // a ledger that moves on
-      const core::MessageRecord fresh{draw_guid(), core::ActivitySeq(0),
-                                      *ledger::MessageLedger::decode(1)};
+      const core::MessageRecord fresh{draw_guid(), core::ActivitySeq(0), *ledger::MessageLedger::decode(1),
+                                      Payload(random_.one_in(2) ? "" : "output")};
       const core::MessageRecord* known = state.find_message(fresh.guid);
       if (known == nullptr)
         return core::PutRecord{wrong ? std::optional(fresh.ledger) : std::nullopt, fresh};
       core::MessageRecord after = *known;
       if (const auto marked = after.ledger.with(ledger::MessageLedger::Step::work))
         after.ledger = *marked;
+      if (random_.one_in(2)) after.output = Payload(random_.one_in(2) ? "" : "other");
       return core::PutRecord{wrong ? fresh.ledger : known->ledger, after};
     }
     case 2:
@@ -204,6 +246,8 @@ core::Bundle History::draw_bundle() {
     head.redrives += row.status == core::JobStatus::parked ? 1 : 0;
     head.status = core::JobStatus::running;
   }
+  if (random_.one_in(4)) head.data = Payload(random_.one_in(5) ? "" : format("data {}", next_bundle_));
+  if (random_.one_in(10)) head.code = static_cast<std::int32_t>(random_.below(3)) * 404;
   bundle.head = std::move(head);
   const std::uint64_t count = random_.below(6);
   std::set<Touched> touched;
@@ -232,21 +276,15 @@ Operation History::draw() {
     submit.priority = static_cast<std::int32_t>(random_.below(5)) - 2;
     return submit;
   }
-  const std::uint64_t what = random_.below(24);
+  const std::uint64_t what = random_.below(25);
+  if (what == 24) return draw_app();
   if (what >= 22) return RemoveJob{runs_[random_.below(runs_.size())], random_.one_in(2) ? Instant() : later()};
   if (what >= 20) {
     if (random_.one_in(3)) return DropKeys{clock_.now(), random_.below(3)};
     return PauseTopic{Topic(random_.one_in(2) ? "red" : "blue"), random_.one_in(3)};
   }
   if (what < 8) return draw_bundle();
-  if (what < 11) {
-    Deliver deliver;
-    deliver.envelope.message = draw_message();
-    deliver.envelope.to = runs_[draw_run()];
-    if (random_.one_in(4))
-      deliver.source = Deliver::Source{lanes_[0].id, next_source_ + random_.below(3) - 1};
-    return deliver;
-  }
+  if (what < 11) return draw_delivery();
   if (what < 14) {
     return ClaimWork{
         {Topic("red"), Topic(random_.one_in(2) ? "blue" : "none")}, random_.below(3), "w", lease};
@@ -323,6 +361,12 @@ std::string History::step() {
     runs_.push_back(outcome.run);
     ids_.push_back(submit->id.raw());
   }
+  const auto* sent = std::get_if<Deliver>(&operation);
+  const auto* key = sent == nullptr ? nullptr : std::get_if<core::JobKey>(&sent->envelope.to);
+  if (key != nullptr && outcome.run != RunId(0) && std::find(runs_.begin(), runs_.end(), outcome.run) == runs_.end()) {
+    runs_.push_back(outcome.run);
+    ids_.push_back(key->id.raw());
+  }
   for (const core::WorkItem& item : outcome.items) claimed_.push_back(item);
   if (claimed_.size() > 10) claimed_.erase(claimed_.begin());
   if (is_acquire(operation) && outcome.kind == OutcomeKind::committed)
@@ -378,12 +422,16 @@ std::string History::read_back() {
         format(" {} rev {} bundle {} {} semaphore {} next {} done {}", row.id.raw(), row.rev.raw(), row.bundle.raw(),
                core::name_of(row.status), row.semaphore, row.next_activity, row.completions) +
         format(" p{} keep {} remove {} deadline {} redrives {}", row.priority, row.keep ? row.keep->count() : -1,
-               row.remove_at.micros(), row.deadline.micros(), row.redrives);
+               row.remove_at.micros(), row.deadline.micros(), row.redrives) +
+        format(" {} code {} since {}", row.data.view(), row.code, row.created_at.micros());
+    if (row.parent)
+      text += format(" child of {}/{} {} awaits {}", name_of_run(row.parent->run), row.parent->activity.raw(),
+                     row.parent->request.text(), row.parent->awaits);
     for (const core::Activity& one : state.activities())
-      text += format(" a{}={}", one.seq.raw(), one.ledger.digits());
+      text += format(" a{}={} {} {}", one.seq.raw(), one.ledger.digits(), core::name_of(one.status), one.state.view());
     for (std::uint64_t number = 0; number < 12; ++number)
       if (const auto* record = state.find_message({number, 1}))
-        text += format(" m{}={}", number, record->ledger.digits());
+        text += format(" m{}={} {}", number, record->ledger.digits(), record->output.view());
     for (std::uint32_t seq = 0; seq < 4; ++seq)
       if (const auto* item = state.find_work(core::ActivitySeq(seq)))
         text += " w: " + describe(*item);
@@ -405,6 +453,16 @@ std::string History::read_back() {
   text += "\npaused";
   const auto paused = store_.read_paused_topics();
   for (const Topic& topic : *paused) text += " " + topic.raw();
+  return text + read_apps();
+}
+
+std::string History::read_apps() {
+  std::string text = "\napps";
+  const Namespace name_space(options_.name_space);
+  const auto apps = store_.list_apps(name_space);
+  for (const AppInfo& one : *apps)
+    text += format(" {} {} active {} since {} {}", one.app, one.version, one.active, one.deployed_at.micros(),
+                   **store_.read_app(name_space, one.app, one.version));
   return text;
 }
 

@@ -19,6 +19,8 @@ class LostReplies : public StoreCaseTest<Repeated> {
   using Bench::bundle_for_mailbox;
   using Bench::bundle_with;
   using Bench::start_message;
+  using Bench::guid;
+  using Bench::to_job;
   using Bench::to_mailbox;
   using Bench::to_run;
 
@@ -34,6 +36,7 @@ class LostReplies : public StoreCaseTest<Repeated> {
     end(gone);
     commit(RemoveJob{gone, clock_.now()});
     commit(PauseTopic{Topic("paused"), true});
+    commit(PutApp{Namespace("default"), "shop", "1", "graphs"});
   }
   Instant later() const { return clock_.now() + std::chrono::seconds(9); }
   core::Bundle bundle_that_ends() {
@@ -44,6 +47,13 @@ class LostReplies : public StoreCaseTest<Repeated> {
     head.remove_at = later();
     return bundle;
   }
+  core::Message start_of_child() const {
+    core::StartChild start;
+    start.graph = {GraphName("g"), 1, 1};
+    start.parent = {run, core::ActivitySeq(0), guid(900), true};
+    return {guid(6), start};
+  }
+  static core::JobKey job_key(const std::string& id) { return {Namespace("default"), JobId(id)}; }
   static core::MailboxKey key() { return {Namespace("default"), Topic("t"), "k"}; }
   core::LaneId lane() const { return lane_; }
   core::Epoch epoch() const { return epoch_; }
@@ -59,10 +69,12 @@ class LostReplies : public StoreCaseTest<Repeated> {
     std::vector<Due> due;
     std::vector<Topic> paused;
     std::vector<core::JobRow> jobs;
+    std::vector<AppInfo> apps;
     std::vector<std::optional<RunId>> holders;  // of all ids
     bool operator==(const View& other) const {
       return job.state == other.job.state && job.inbox == other.job.inbox && job.timers == other.job.timers &&
              mailbox.state == other.mailbox.state && mailbox.inbox == other.mailbox.inbox &&
+             mailbox.timers == other.mailbox.timers && apps == other.apps &&
              outbox == other.outbox && waiting == other.waiting && due == other.due && paused == other.paused &&
              jobs == other.jobs && holders == other.holders;
     }
@@ -70,8 +82,8 @@ class LostReplies : public StoreCaseTest<Repeated> {
   View view() {
     View seen{job(run), mailbox(box), store_->read_outbox(lane_, 100)->size(),
               store_->read_waiting(lane_, RunId(0), 100)->size(), *store_->read_due(lane_, std::nullopt, 100),
-              *store_->read_paused_topics(), *store_->list_jobs({}), {}};
-    for (const char* id : {"a", "b", "ended", "gone"})
+              *store_->read_paused_topics(), *store_->list_jobs({}), *store_->list_apps(Namespace("default")), {}};
+    for (const char* id : {"a", "b", "ended", "gone", "child"})
       seen.holders.push_back(*store_->find_run(Namespace("default"), JobId(id)));
     return seen;
   }
@@ -110,6 +122,63 @@ const std::vector<Repeated> repeated = {
     {"TimerBundle",
      [](LostReplies& at) -> Operation {
        return at.bundle_with(at.run, {core::PutMessage{at.start_message(7), at.later()}});
+     },
+     OutcomeKind::already_done},
+    {"DataBundle",
+     [](LostReplies& at) -> Operation {
+       core::Activity after = LostReplies::opened(2);
+       after.state = "state";
+       core::Bundle bundle = at.bundle_with(
+           at.run, {core::PutActivity{std::nullopt, after},
+                    core::PutRecord{std::nullopt, {at.guid(40), core::ActivitySeq(0),
+                                                   *ledger::MessageLedger::decode(1), "output"}}});
+       std::get<core::JobHead>(bundle.head).data = Payload("data");
+       std::get<core::JobHead>(bundle.head).code = 404;
+       return bundle;
+     },
+     OutcomeKind::already_done},
+    {"ChildBundle",
+     [](LostReplies& at) -> Operation {
+       return at.bundle_with(at.run, {core::Send{{LostReplies::job_key("child"), at.start_of_child()}, at.lane()}});
+     },
+     OutcomeKind::already_done},
+    {"MailboxTimerBundle",
+     [](LostReplies& at) -> Operation {
+       core::Bundle bundle = at.bundle_for_mailbox(at.box);
+       bundle.writes = {core::PutMessage{{at.guid(41), core::Expire{at.guid(1)}}, at.later()}};
+       return bundle;
+     },
+     OutcomeKind::already_done},
+    {"StartChild",
+     [](LostReplies& at) -> Operation {
+       return at.to_job(LostReplies::job_key("child"), at.start_of_child(), at.lane());
+     },
+     OutcomeKind::already_done},
+    {"StartChildOfATakenId",
+     [](LostReplies& at) -> Operation {
+       return at.to_job(LostReplies::job_key("ended"), at.start_of_child(), at.lane());
+     },
+     OutcomeKind::already_done},
+    {"StartChildFromOutbox",
+     [](LostReplies& at) -> Operation {
+       Deliver deliver = at.to_job(LostReplies::job_key("child"), at.start_of_child(), at.lane());
+       deliver.source = Deliver::Source{at.lane(), 1};
+       return deliver;
+     },
+     OutcomeKind::already_done},
+    {"DeliverById",
+     [](LostReplies& at) -> Operation {
+       return at.to_job(LostReplies::job_key("a"), at.start_message(5), at.lane());
+     },
+     OutcomeKind::already_done},
+    {"PutApp",
+     [](LostReplies&) -> Operation {
+       return PutApp{Namespace("default"), "shop", "2", "graphs"};
+     },
+     OutcomeKind::already_done},
+    {"ActivateApp",
+     [](LostReplies&) -> Operation {
+       return ActivateApp{Namespace("default"), "shop", "1"};
      },
      OutcomeKind::already_done},
     {"ChangeWorkBundle",

@@ -151,6 +151,51 @@ TEST_P(Mailboxes, a_jobs_bundle_is_refused_by_a_mailbox_and_the_other_way_round)
   EXPECT_EQ(kind_of(for_job), OutcomeKind::rejected);
 }
 
+TEST_P(Mailboxes, a_timer_waits_apart_is_listed_and_goes_when_it_is_consumed) {
+  const RunId run = first_message(key());
+  const Instant due = clock_.now() + lease;
+  const core::Message expiry{guid(2), core::Expire{guid(1)}};
+  core::Bundle put = bundle_for_mailbox(run);
+  put.writes = {core::Consume{guid(1)}, core::PutMessage{expiry, due}};
+  ASSERT_EQ(kind_of(put), OutcomeKind::committed);
+  EXPECT_TRUE(mailbox(run).inbox.empty());
+  EXPECT_EQ(mailbox(run).timers, (std::vector<core::InboxMessage>{{expiry, 0, due}}));
+  EXPECT_TRUE(store_->read_waiting(lane_, RunId(0), 10)->empty()) << "a timer waits for the clock";
+  const Due listed{due, run, Due::Kind::message, guid(2), core::ActivitySeq(0)};
+  EXPECT_EQ(*store_->read_due(lane_, std::nullopt, 10), std::vector<Due>{listed});
+  EXPECT_EQ(*store_->read_message(run, guid(2)), (core::InboxMessage{expiry, 0, due}));
+  EXPECT_EQ(kind_of(to_mailbox(key(), expiry, lane_)), OutcomeKind::already_done) << "one guid, one message";
+
+  core::Bundle again = bundle_for_mailbox(run);
+  again.writes = {core::CountRedelivery{guid(2), 0}};
+  ASSERT_EQ(kind_of(again), OutcomeKind::committed);
+  EXPECT_EQ(mailbox(run).timers.at(0).redeliveries, 1u);
+  core::Bundle wrong = bundle_for_mailbox(run);
+  wrong.writes = {core::CountRedelivery{guid(2), 0}};
+  EXPECT_EQ(kind_of(wrong), OutcomeKind::rejected);
+
+  core::Bundle consume = bundle_for_mailbox(run);
+  consume.writes = {core::Consume{guid(2)}};
+  ASSERT_EQ(kind_of(consume), OutcomeKind::committed);
+  EXPECT_TRUE(mailbox(run).timers.empty());
+  EXPECT_TRUE(store_->read_due(lane_, std::nullopt, 10)->empty());
+}
+
+TEST_P(Mailboxes, timers_of_mailboxes_and_jobs_are_listed_together_by_their_time) {
+  const RunId box = first_message(key());
+  const RunId run = submit("a");
+  const auto at = [&](int seconds) { return clock_.now() + std::chrono::seconds(seconds); };
+  core::Bundle put = bundle_for_mailbox(box);
+  put.writes = {core::PutMessage{signal(2), at(1)}, core::PutMessage{signal(3), at(3)}};
+  ASSERT_EQ(kind_of(put), OutcomeKind::committed);
+  ASSERT_EQ(kind_of(bundle_with(run, {core::PutMessage{signal(4), at(2)}})), OutcomeKind::committed);
+  std::vector<RunId> runs;
+  const auto due = store_->read_due(lane_, std::nullopt, 10);
+  for (const Due& one : *due) runs.push_back(one.run);
+  EXPECT_EQ(runs, (std::vector<RunId>{box, run, box}));
+  EXPECT_EQ(mailbox(box).timers.size(), 2u);
+}
+
 INSTANTIATE_TEST_SUITE_P(stores, Mailboxes, testing::ValuesIn(all_stores()), store_name);
 
 }  // namespace

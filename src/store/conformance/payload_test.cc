@@ -22,6 +22,7 @@ class Payloads : public StoreCaseTest<Place> {
   using Bench::guid;
   using Bench::job;
   using Bench::mailbox;
+  using Bench::to_job;
   using Bench::to_mailbox;
   using Bench::to_run;
 
@@ -128,6 +129,49 @@ const std::vector<Place> places = {
      [](Payloads& at) {
        return std::get<core::Signal>(at.mailbox(at.box).state.entries.at(0).what).data;
      }},
+    {"Data",
+     [](Payloads& at, Payload p) -> Operation {
+       core::Bundle bundle = at.bundle_with(at.run, {});
+       std::get<core::JobHead>(bundle.head).data = std::move(p);
+       return bundle;
+     },
+     [](Payloads& at) { return at.job(at.run).state.job.data; }},
+    {"State",
+     [](Payloads& at, Payload p) -> Operation {
+       core::Activity after = at.job(at.run).state.activities()[0];
+       after.state = std::move(p);
+       return at.bundle_with(at.run, {core::PutActivity{after.ledger, after}});
+     },
+     [](Payloads& at) { return at.job(at.run).state.activities()[0].state; }},
+    {"PutRecord",
+     [](Payloads& at, Payload p) -> Operation {
+       return at.bundle_with(at.run, {core::PutRecord{std::nullopt, {at.guid(50), core::ActivitySeq(0),
+                                                                     *ledger::MessageLedger::decode(1), std::move(p)}}});
+     },
+     [](Payloads& at) { return at.job(at.run).state.find_message(at.guid(50))->output; }},
+    {"StartChild",
+     [](Payloads& at, Payload p) -> Operation {
+       core::StartChild start;
+       start.input = std::move(p);
+       return at.to_job({Namespace("default"), JobId("big")}, deliverable(at, start), at.lane());
+     },
+     [](Payloads& at) {
+       const auto run = at.store().find_run(Namespace("default"), JobId("big"));
+       return std::get<core::Start>(at.job(**run).inbox.front().message.body).input;
+     }},
+    {"DeliverChildDone",
+     [](Payloads& at, Payload p) -> Operation {
+       core::ChildDone done;
+       done.data = std::move(p);
+       return at.to_run(at.run, deliverable(at, done));
+     },
+     [](Payloads& at) { return std::get<core::ChildDone>(at.newest_message()).data; }},
+    {"PutReenter",
+     [](Payloads& at, Payload p) -> Operation {
+       return at.bundle_with(at.run,
+                             {core::PutMessage{deliverable(at, core::Reenter{core::ActivitySeq(0), std::move(p)})}});
+     },
+     [](Payloads& at) { return std::get<core::Reenter>(at.newest_message()).data; }},
     {"Result",
      [](Payloads& at, Payload p) -> Operation {
        core::Bundle bundle = at.bundle_with(at.run, {});

@@ -13,6 +13,7 @@ using core::Write;
 struct Scene {
   RunId job{0};
   RunId mailbox{0};
+  core::LaneId lane{0};
 };
 
 struct WriteKind {
@@ -73,6 +74,27 @@ const std::vector<WriteKind> kinds = {
      [](const Scene& scene) {
        return core::Send{{scene.job, {core::Guid{98, 98}, core::Start{"sent"}}}};
      }},
+    {"SendToMailbox", false,
+     [](const Scene& scene) {
+       const core::MailboxKey key{Namespace("default"), Topic("t"), "k"};
+       return core::Send{{key, {core::Guid{95, 95}, core::Signal{"sent"}}}, scene.lane};
+     }},
+    {"SendToJobKey", false,
+     [](const Scene&) {
+       const core::JobKey key{Namespace("default"), JobId("a")};
+       return core::Send{{key, {core::Guid{94, 94}, core::Start{"sent"}}}};
+     }},
+    {"SendRefusedChild", false,
+     [](const Scene& scene) {
+       core::StartChild start;
+       start.parent.run = scene.job;
+       const core::JobKey key{Namespace("default"), JobId("a")};
+       return core::Send{{key, {core::Guid{93, 93}, start}}, scene.lane};
+     }},
+    {"MailboxPutTimer", true,
+     [](const Scene&) {
+       return core::PutMessage{{core::Guid{92, 92}, core::Expire{waiting_guid}}, Instant::from_micros(9'000'000)};
+     }},
     {"MailboxPutMessage", true,
      [](const Scene&) {
        return core::PutMessage{{core::Guid{97, 97}, core::Signal{"x"}}};
@@ -110,6 +132,7 @@ bool same_but_rev(View a, View b) {
   forget(b);
   return a.job.state == b.job.state && a.job.inbox == b.job.inbox &&
          a.mailbox.state == b.mailbox.state && a.mailbox.inbox == b.mailbox.inbox &&
+         a.mailbox.timers == b.mailbox.timers &&
          a.work == b.work && a.outbox == b.outbox;
 }
 
@@ -117,6 +140,7 @@ class Writes : public StoreCaseTest<WriteKind> {
  protected:
   Scene set_scene() {
     Scene scene;
+    scene.lane = lane_;
     scene.job = submit("a");
     EXPECT_EQ(kind_of(to_run(scene.job, {waiting_guid, core::Start{"waiting"}})),
               OutcomeKind::committed);
@@ -212,6 +236,8 @@ TEST_P(Heads, every_field_of_a_jobs_head_is_stored) {
   head.closed_at = Instant::from_micros(123);
   head.result = Payload("result");
   head.reason = "because";
+  head.data = Payload("data");
+  head.code = -404;
   EXPECT_EQ(kind_of(bundle), OutcomeKind::committed);
   const core::JobRow row = job(run).state.job;
   EXPECT_EQ(row.status, core::JobStatus::failed);
@@ -221,6 +247,8 @@ TEST_P(Heads, every_field_of_a_jobs_head_is_stored) {
   EXPECT_EQ(row.closed_at, Instant::from_micros(123));
   EXPECT_EQ(row.result, Payload("result"));
   EXPECT_EQ(row.reason, "because");
+  EXPECT_EQ(row.data, Payload("data"));
+  EXPECT_EQ(row.code, -404);
 }
 
 TEST_P(Heads, a_step_moves_the_semaphore_by_its_delta) {
@@ -252,6 +280,7 @@ TEST_P(Heads, every_field_of_an_activity_is_stored) {
   full.opened_at = Instant::from_micros(-5);
   full.closed_at = Instant::from_micros(7);
   full.output = "out";
+  full.state = "state";
   core::Activity child = activity(1);
   child.parent = core::ActivitySeq(0);
   EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, full},

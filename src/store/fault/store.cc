@@ -189,6 +189,15 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   if (read_fails()) return refused();
   return inner_.list_jobs(query);
 }
+Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, const std::string& app,
+                                                   const std::string& version) {
+  if (read_fails()) return refused();
+  return inner_.read_app(name_space, app, version);
+}
+Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
+  if (read_fails()) return refused();
+  return inner_.list_apps(name_space);
+}
 Result<std::optional<DuplexJob>> Store::read_duplex(RunId run) {
   if (read_fails()) return refused();
   return inner_.read_duplex(run);

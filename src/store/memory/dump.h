@@ -37,6 +37,15 @@ struct DumpedKey {
   Instant expires_at;  // 0: as long as its job
   friend bool operator==(const DumpedKey&, const DumpedKey&) = default;
 };
+struct DumpedApp {
+  Namespace name_space{""};
+  std::string app;
+  std::string version;
+  std::string body;
+  Instant deployed_at;
+  bool active = false;
+  friend bool operator==(const DumpedApp&, const DumpedApp&) = default;
+};
 struct DumpedLane {
   core::LaneId lane{0};
   core::Epoch epoch{0};
@@ -52,6 +61,7 @@ struct Dump {
   std::vector<DumpedLane> lanes;         // by lane
   std::vector<DumpedKey> keys;           // by name
   std::vector<Topic> paused;             // by name
+  std::vector<DumpedApp> apps;           // by name and version
   friend bool operator==(const Dump&, const Dump&) = default;
 };
 

@@ -159,6 +159,12 @@ Dump Store::dump() const {
   }
   for (const auto& [name, key] : start_keys_) all.keys.push_back({name.first, name.second, key.run, key.expires_at});
   all.paused.assign(paused_.begin(), paused_.end());
+  for (const auto& [name, app] : apps_) {
+    const auto& [space, id, version] = name;
+    const auto active = active_apps_.find({space, id});
+    all.apps.push_back({space, id, version, app.body, app.deployed_at,
+                        active != active_apps_.end() && active->second == version});
+  }
   return all;
 }
 

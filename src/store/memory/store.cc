@@ -1,4 +1,4 @@
-// The group, and bundles. jobs.cc, lanes.cc, messages.cc, work.cc and duplex.cc hold the other operations,
+// The group, and bundles. jobs.cc, lanes.cc, messages.cc, work.cc, apps.cc and duplex.cc hold the other operations,
 // reads.cc the reads.
 #include "store/memory/store.h"
 
@@ -24,6 +24,8 @@ Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), i
   expiring_ = other.expiring_;
   due_ = other.due_;
   paused_ = other.paused_;
+  apps_ = other.apps_;
+  active_apps_ = other.active_apps_;
   duplex_ = other.duplex_;
 }
 

@@ -24,6 +24,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/clock.h"
@@ -65,6 +66,9 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version) override;
+  Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
   Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
   Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 
@@ -83,6 +87,10 @@ class Store final : public pawl::store::Store {
   struct StartKey {
     RunId run{0};
     Instant expires_at;  // 0: its job is there
+  };
+  struct App {
+    std::string body;
+    Instant deployed_at;
   };
   struct Lane {
     core::Epoch epoch{0};
@@ -111,6 +119,8 @@ class Store final : public pawl::store::Store {
   Outcome run(const RemoveJob& remove);
   Outcome run(const DropKeys& drop);
   Outcome run(const PauseTopic& pause);
+  Outcome run(const PutApp& put);
+  Outcome run(const ActivateApp& activate);
   Outcome run(const StartDuplex& start);
   Outcome run(const SetCell& set);
   Outcome run(const AddToCell& add);
@@ -166,6 +176,8 @@ class Store final : public pawl::store::Store {
   std::map<std::pair<Instant, RunId>, JobName> expiring_;  // keys whose job is gone
   DueList due_;  // all but the work items, which the queue has
   std::set<Topic> paused_;
+  std::map<std::tuple<Namespace, std::string, std::string>, App> apps_;         // by app and version
+  std::map<std::pair<Namespace, std::string>, std::string> active_apps_;        // to the version
   DuplexTables duplex_;
 };
 

@@ -74,6 +74,11 @@ Status Reader::prepare() {
        "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
        " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
        " ORDER BY run, seq LIMIT ?4"},
+      {&app_, "SELECT body FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
+      {&apps_,
+       "SELECT a.app, a.version, n.version IS NOT NULL, a.deployed_at FROM apps a LEFT JOIN active_apps n"
+       " ON n.namespace = a.namespace AND n.app = a.app AND n.version = a.version"
+       " WHERE a.namespace = ?1 ORDER BY a.app, a.version"},
       {&list_, list.c_str()},
       {&list_namespace_, list_namespace.c_str()},
       {&list_status_, list_status.c_str()},

@@ -55,6 +55,10 @@ class Reader {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
   Result<std::vector<Topic>> read_paused_topics();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  // read_app.cc
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version);
+  Result<std::vector<AppInfo>> list_apps(const Namespace& name_space);
   // read_duplex.cc
   Result<std::optional<DuplexJob>> read_duplex(RunId run);
   Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place);
@@ -90,6 +94,7 @@ class Reader {
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
   Statement waiting_, work_;
+  Statement app_, apps_;
   Statement list_, list_namespace_, list_status_, list_both_;
   DuplexReads duplex_;
 };

@@ -240,6 +240,14 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
 }
 
+Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, const std::string& app,
+                                                   const std::string& version) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_app(name_space, app, version); });
+}
+Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
+  return parts_->with_reader([&](Reader& reader) { return reader.list_apps(name_space); });
+}
+
 Result<std::optional<DuplexJob>> Store::read_duplex(RunId run) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_duplex(run); });
 }

@@ -75,6 +75,9 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version) override;
+  Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
   Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
   Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
 

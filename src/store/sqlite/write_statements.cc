@@ -208,11 +208,22 @@ Status WriteStatements::prepare(Connection& connection) {
        "DELETE FROM start_keys WHERE (namespace, job_id) IN (SELECT namespace, job_id FROM start_keys"
        " INDEXED BY start_keys_over WHERE expires_at <> 0 AND expires_at <= ?1 ORDER BY expires_at, run LIMIT ?2)"},
   };
+  const Entry apps[] = {
+      {&put_app,
+       "INSERT INTO apps (namespace, app, version, deployed_at, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+       " ON CONFLICT DO NOTHING"},
+      {&same_app, "SELECT body = ?4 FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
+      {&find_app, "SELECT 1 FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
+      {&activate_app,
+       "INSERT INTO active_apps (namespace, app, version) VALUES (?1, ?2, ?3)"
+       " ON CONFLICT DO UPDATE SET version = excluded.version WHERE version <> excluded.version"},
+  };
   auto prepared = prepare_all(connection, frame);
   if (prepared) prepared = prepare_all(connection, jobs);
   if (prepared) prepared = prepare_all(connection, messages);
   if (prepared) prepared = prepare_all(connection, work);
   if (prepared) prepared = prepare_all(connection, removal);
+  if (prepared) prepared = prepare_all(connection, apps);
   return prepared;
 }
 

@@ -153,6 +153,10 @@ class Writer {
   Result<std::optional<core::WorkItem>> read_item(RunId run, core::ActivitySeq activity);
   Result<bool> is_paused(const Topic& topic);
 
+  // commit_app.cc
+  Applied apply(const PutApp& put);
+  Applied apply(const ActivateApp& activate);
+
   // commit_lane.cc
   Applied apply(const DropOutbox& drop);
   Applied apply(const OpenPool& open);

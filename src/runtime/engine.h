@@ -227,7 +227,7 @@ class Engine {
 
   // engine_send.cc: what jobs and mailboxes send each other
   void address(core::Bundle& bundle);
-  void sent(const core::Bundle& bundle);
+  void sent(const core::Bundle& bundle, store::OutcomeKind kind);
   void arrived(const core::Target& to, RunId run, const core::Message& message, store::OutcomeKind kind);
   void deliver_outboxes();
   void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);

@@ -16,11 +16,12 @@ void Engine::address(core::Bundle& bundle) {
     if (auto* send = std::get_if<core::Send>(&write)) send->lane = lanes_.lane_for(send->envelope.to);
 }
 
-void Engine::sent(const core::Bundle& bundle) {
+// `kind`: what became of the bundle; after a lost reply what it sends may be there.
+void Engine::sent(const core::Bundle& bundle, OutcomeKind kind) {
   for (const core::Write& write : bundle.writes) {
     const auto* send = std::get_if<core::Send>(&write);
     if (send == nullptr) continue;
-    if (store_.sends_directly()) arrived(send->envelope.to, RunId(0), send->envelope.message, OutcomeKind::committed);
+    if (store_.sends_directly()) arrived(send->envelope.to, RunId(0), send->envelope.message, kind);
     else outboxes_.insert(core::lane_of(bundle.entity));
   }
 }
@@ -118,16 +119,15 @@ bool Engine::settle_mailbox(const core::Bundle& bundle, const store::Outcome& ou
       for (const core::Write& write : bundle.writes)
         if (const auto* put = std::get_if<core::PutMessage>(&write))
           arm(store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
-      sent(bundle);
+      sent(bundle, OutcomeKind::committed);
       return true;
     case OutcomeKind::exists:
     case OutcomeKind::conflict:
     case OutcomeKind::outcome_unknown: break;
   }
-  // Only the store knows: what it sent may wait in the outbox, what was not served is still there.
-  outboxes_.insert(core::lane_of(bundle.entity));
+  // Only the store knows: what was not served is still there.
+  sent(bundle, OutcomeKind::outcome_unknown);
   serve_mailbox(bundle.entity);
-  scan(core::lane_of(bundle.entity), false);
   return true;
 }
 

@@ -108,6 +108,7 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
     case OutcomeKind::outcome_unknown:
       give_back_slots(bundle);
       read_paused_topics();  // it may have claimed work of a topic that was paused since
+      sent(bundle, OutcomeKind::outcome_unknown);
       return reload(bundle);
     case OutcomeKind::fenced:
       events_.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
@@ -128,7 +129,7 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   job.drop_done();
   after_commit(job, bundle);
   events_.committed(job.state, bundle);
-  sent(bundle);
+  sent(bundle, OutcomeKind::committed);
   for (const WorkRun& run : unwanted) events_.cancel(run);
   const core::JobRow& row = job.state.job;
   if (row.completions > completions_before) events_.closed(row);

@@ -64,6 +64,12 @@ Result<const graph::Graph*> choose_graph(const graph::App& app, const std::strin
   return Error{ErrorCode::not_found, fmt::format("no graph of app {} subscribes to {}; its topics: {}", app.id, topic, topics)};
 }
 
+bool names_its_jobs(const graph::Graph& graph) {
+  for (const graph::Activity& activity : graph.activities)
+    if (const auto* trigger = std::get_if<graph::Trigger>(&activity.kind)) return trigger->stats.id.has_value();
+  return false;
+}
+
 WorkTopics work_topics(const graph::App& app, const graph::Graph& graph) { return Walk(app).from(graph); }
 
 }  // namespace pawl::cli

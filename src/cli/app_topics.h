@@ -12,6 +12,9 @@ namespace pawl::cli {
 // The graph that subscribes to `topic`; without a topic the only one, or the first that is not private.
 Result<const graph::Graph*> choose_graph(const graph::App& app, const std::string& topic);
 
+// Whether the trigger says what the job of an input is called: then the input finds it again.
+bool names_its_jobs(const graph::Graph& graph);
+
 struct WorkTopics {
   std::set<std::string> topics;
   bool computed = false;  // some are expressions: there may be others

@@ -109,7 +109,8 @@ class Session {
     runtime_.observe([this](const Event& event) { progress_.show(event); });
     runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + text); });
     // Before the engine starts, or it would go on with an open job that nobody announced.
-    const auto open = options_.job.empty() && !options_.fresh ? find_open() : Result<std::optional<JobView>>(std::nullopt);
+    const bool named = !options_.job.empty() || names_its_jobs(*plan_.graph);
+    const auto open = named || options_.fresh ? Result<std::optional<JobView>>(std::nullopt) : find_open();
     if (!open) return open.error();
     if (*open) adopt(**open);
     const auto started = runtime_.start();

@@ -77,8 +77,8 @@ Apps::Apps(store::Store& store, GraphCatalog& graphs, Commit commit)
     if (!known) return {};
     for (const store::AppInfo& info : *known) {
       if (info.app != app || execute::version_number(info.version) != ref.version) continue;
-      auto graphs = read(info.app, info.version);
-      if (graphs) return std::move(*graphs);
+      auto found = read(info.app, info.version);
+      if (found) return std::move(*found);
     }
     return {};
   });

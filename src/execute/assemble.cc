@@ -37,7 +37,8 @@ class Names {
     if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic)
       need("the topic it waits for", *hook->topic, "rename the topic under 'hooks'");
     if (const auto* worker = std::get_if<graph::Worker>(&activity.kind))
-      if (const json::value* topic = worker->topic.expression.literal(); topic && topic->is_string())
+      if (const json::value* topic = worker->topic.expression.literal();
+          topic && topic->is_string())
         need("its topic", view(topic->get_string()), "change 'topic'");
   }
 
@@ -55,11 +56,9 @@ class Names {
 
 Graph::Kind kind_of(const graph::Kind& kind) {
   static_assert(std::variant_size_v<graph::Kind> == 9);
-  constexpr Graph::Kind kinds[] = {Graph::Kind::trigger, Graph::Kind::worker,
-                                   Graph::Kind::await,   Graph::Kind::hook,
-                                   Graph::Kind::signal,  Graph::Kind::cycle,
-                                   Graph::Kind::interrupt, Graph::Kind::join,
-                                   Graph::Kind::map};
+  constexpr Graph::Kind kinds[] = {Graph::Kind::trigger,   Graph::Kind::worker, Graph::Kind::await,
+                                   Graph::Kind::hook,      Graph::Kind::signal, Graph::Kind::cycle,
+                                   Graph::Kind::interrupt, Graph::Kind::join,   Graph::Kind::map};
   return kinds[kind.index()];
 }
 
@@ -80,7 +79,8 @@ Policy policy_of(const graph::Activity& activity) {
       .when_exhausted(WhenExhausted::fail);
   if (rule.initial_interval) policy.retry.first_delay(duration_of_seconds(*rule.initial_interval));
   if (rule.backoff_coefficient) policy.retry.growth(*rule.backoff_coefficient);
-  if (rule.maximum_interval) policy.retry.longest_delay(duration_of_seconds(*rule.maximum_interval));
+  if (rule.maximum_interval)
+    policy.retry.longest_delay(duration_of_seconds(*rule.maximum_interval));
   std::vector<std::int32_t> never;
   for (const graph::RetryRule& other : activity.retry)
     if (other.code && other.attempts_max == 1) never.push_back(*other.code);
@@ -119,7 +119,8 @@ class Assembler {
     }
     if (const auto* cycle = std::get_if<graph::Cycle>(&activity.kind))
       node.aim = source_.find(cycle->ancestor);
-    if (const auto* map = std::get_if<graph::Map>(&activity.kind)) node.aim = source_.find(map->join);
+    if (const auto* map = std::get_if<graph::Map>(&activity.kind))
+      node.aim = source_.find(map->join);
     if (const auto* hook = std::get_if<graph::Hook>(&activity.kind)) node.is_pivot = hook->is_pivot;
     return node;
   }
@@ -159,7 +160,8 @@ class Assembler {
   }
 
   void mark_before_join(std::vector<Graph::Node>& nodes) const {
-    const auto& order = source_.topology.order;  // parents first, so from the end children are known
+    const auto& order =
+        source_.topology.order;  // parents first, so from the end children are known
     for (auto at = order.rbegin(); at != order.rend(); ++at)
       for (const Graph::Edge& edge : nodes[*at].edges)
         if (nodes[edge.to].kind == Graph::Kind::join || nodes[edge.to].before_join)

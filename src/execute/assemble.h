@@ -17,7 +17,8 @@ namespace pawl::execute {
 Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
                                     std::string_view content);
 
-// The number of a version: itself when it is a whole number, else 31 bits that follow from the text.
+// The number of a version: itself when it is a whole number, else 31 bits that follow from the
+// text.
 std::uint32_t version_number(std::string_view version);
 
 }  // namespace pawl::execute

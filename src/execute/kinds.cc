@@ -70,8 +70,8 @@ Result<core::Program::Wait> GraphProgram::wait(const core::Sight& sight) const {
     }
     auto key = mailbox_key(hash_of(hook.matches), std::move(expected));
     if (!key) return name_place(scene.activity(), label, key.error());
-    wait.mailbox = core::MailboxKey{sight.draft.base().job.name_space, Topic(*hook.topic),
-                                    std::move(*key)};
+    wait.mailbox =
+        core::MailboxKey{sight.draft.base().job.name_space, Topic(*hook.topic), std::move(*key)};
   }
   return wait;
 }
@@ -101,8 +101,8 @@ Result<core::Program::Telling> GraphProgram::signal(const core::Sight& sight) co
   if (!keys) return name_place(scene.activity(), "signal", keys.error());
   auto data = write_payload(payload);
   if (!data) return name_place(scene.activity(), "signal.maps", data.error());
-  Telling telling{.to = {}, .data = std::move(*data), .status = status_of(kind.status),
-                  .code = *code};
+  Telling telling{
+      .to = {}, .data = std::move(*data), .status = status_of(kind.status), .code = *code};
   for (std::string& key : *keys)
     telling.to.push_back({sight.draft.base().job.name_space, Topic(*topic), std::move(key)});
   return telling;
@@ -116,10 +116,9 @@ Result<core::Program::Child> GraphProgram::child(const core::Sight& sight,
   if (!topic) return topic.error();
   const auto found = app_->graph_of_topic.find(*topic);
   if (found == app_->graph_of_topic.end())
-    return name_place(
-        scene.activity(), "topic",
-        {ErrorCode::not_found,
-         format("no graph of the app \"{}\" subscribes \"{}\"", app().id, *topic)});
+    return name_place(scene.activity(), "topic",
+                      {ErrorCode::not_found,
+                       format("no graph of the app \"{}\" subscribes \"{}\"", app().id, *topic)});
   const GraphPlan& target = app_->graphs[found->second];
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(target.graph->input.schema, scene.document(input)); !fits)

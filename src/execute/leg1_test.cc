@@ -141,9 +141,8 @@ activities:
 )");
   const GraphProgram& program = app.program();
   EXPECT_EQ(text_of_result(program.check_start(R"({"id": 5})")), R"({"id": 5})");
-  EXPECT_EQ(program.check_start("{}").error().detail.find(
-                "start of \"test.start\": input.schema: "),
-            0u);
+  EXPECT_EQ(
+      program.check_start("{}").error().detail.find("start of \"test.start\": input.schema: "), 0u);
   EXPECT_EQ(program.check_start("hello").error().detail.find(
                 "start of \"test.start\": the input is not JSON: line 1, column 1"),
             0u)
@@ -152,8 +151,9 @@ activities:
   EXPECT_EQ((*program.start_id(R"({"id": 5})"))->raw(), "5");
   EXPECT_EQ((*program.start_id(R"({"id": "a-1"})"))->raw(), "a-1");
   EXPECT_EQ(*program.start_id("{}"), std::nullopt);
-  EXPECT_EQ(program.start_id(R"({"id": "a b"})").error().detail.find(
-                "activity \"start\": stats.id: the job id: byte 2"),
+  EXPECT_EQ(program.start_id(R"({"id": "a b"})")
+                .error()
+                .detail.find("activity \"start\": stats.id: the job id: byte 2"),
             0u);
   EXPECT_FALSE(program.start_id(R"({"id": [1]})"));
 }

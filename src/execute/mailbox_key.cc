@@ -48,8 +48,7 @@ Result<std::string> key_of(const HookRule& rule, const json::value& payload) {
   for (const graph::Formula* actual : rule.actual) {
     auto value = actual->expression.evaluate(data, budget);
     if (!value)
-      return Error{value.error().code,
-                   format("{}: {}", actual->where.path, value.error().detail)};
+      return Error{value.error().code, format("{}: {}", actual->where.path, value.error().detail)};
     values.push_back(std::move(*value));
   }
   return mailbox_key(rule.hash, std::move(values));
@@ -60,9 +59,10 @@ Result<std::string> key_of(const HookRule& rule, const json::value& payload) {
 Result<std::string> mailbox_key(std::uint64_t rule, json::array values) {
   std::string key = format("{:016x}:{}", rule, mapping::json_text(sorted(std::move(values))));
   if (key.size() > mailbox_key_bytes_max)
-    return Error{ErrorCode::over_limit,
-                 format("the values that a signal is found by take {} bytes; at most {} are allowed",
-                        key.size(), mailbox_key_bytes_max)};
+    return Error{
+        ErrorCode::over_limit,
+        format("the values that a signal is found by take {} bytes; at most {} are allowed",
+               key.size(), mailbox_key_bytes_max)};
   return key;
 }
 
@@ -70,14 +70,15 @@ Result<std::vector<std::string>> mailbox_keys(const AppPlan& app, std::string_vi
                                               const json::value& payload) {
   const auto found = app.rules_of_topic.find(std::string(topic));
   if (found == app.rules_of_topic.end())
-    return Error{ErrorCode::not_found,
-                 format("no hook of the app \"{}\" waits for the topic \"{}\"", app.app->id, topic)};
+    return Error{
+        ErrorCode::not_found,
+        format("no hook of the app \"{}\" waits for the topic \"{}\"", app.app->id, topic)};
   std::vector<std::string> keys;
   Status refused;
   for (const HookRule& rule : found->second) {
     if (const Status fits = check_payload(rule, payload); !fits) {
-      refused = Error{ErrorCode::invalid, format("the payload of a signal \"{}\": {}", topic,
-                                                 fits.error().detail)};
+      refused = Error{ErrorCode::invalid,
+                      format("the payload of a signal \"{}\": {}", topic, fits.error().detail)};
       continue;
     }
     auto key = key_of(rule, payload);

@@ -18,8 +18,8 @@ inline constexpr std::size_t mailbox_key_bytes_max = 1024;
 // Errors: over_limit.
 Result<std::string> mailbox_key(std::uint64_t rule, boost::json::array values);
 
-// The keys of all rules of a topic for this payload. Errors: not_found when no hook of the app waits
-// for the topic; invalid when the payload fits the schema of none of them.
+// The keys of all rules of a topic for this payload. Errors: not_found when no hook of the app
+// waits for the topic; invalid when the payload fits the schema of none of them.
 Result<std::vector<std::string>> mailbox_keys(const AppPlan& app, std::string_view topic,
                                               const boost::json::value& payload);
 

@@ -76,8 +76,8 @@ json::value activity_metadata(const graph::Activity& activity, const core::Activ
   return out;
 }
 
-json::value job_metadata(const graph::App& app, const graph::Graph& graph,
-                         const core::Sight& sight, const graph::Activity& here) {
+json::value job_metadata(const graph::App& app, const graph::Graph& graph, const core::Sight& sight,
+                         const graph::Activity& here) {
   const core::JobRow& job = sight.draft.base().job;
   json::object out;
   out.emplace("jid", text(job.id.raw()));
@@ -106,8 +106,7 @@ json::value job_metadata(const graph::App& app, const graph::Graph& graph,
 }
 
 Result<json::value> evaluate_stats(const graph::Activity& trigger, const graph::Formula& formula,
-                                   std::string_view label, const json::value& input,
-                                   Instant now) {
+                                   std::string_view label, const json::value& input, Instant now) {
   mapping::Data data;
   data.now = now;
   data.self.input_data = &input;

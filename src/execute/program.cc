@@ -21,8 +21,7 @@ const GraphProgram* GraphProgram::of(const Graph& graph) {
 
 Result<Payload> GraphProgram::check_start(const Payload& input) const {
   const auto refuse = [&](const Error& error) {
-    return Error{error.code,
-                 format("start of \"{}\": {}", plan_.graph->subscribes, error.detail)};
+    return Error{error.code, format("start of \"{}\": {}", plan_.graph->subscribes, error.detail)};
   };
   const Payload given = input.empty() ? Payload("{}") : input;
   const auto value = mapping::parse_json(given.view());

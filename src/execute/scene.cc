@@ -39,10 +39,10 @@ void Scene::set_self(const json::value* output, const json::value* hook) {
 const json::value& Scene::document(const Payload& payload) {
   for (const auto& [bytes, value] : documents_)
     if (bytes == payload.view().data()) return value;
-  return documents_.emplace_back(payload.view().data(), read_payload(payload)).second;
+  return documents_.emplace_front(payload.view().data(), read_payload(payload)).second;
 }
 
-const json::value* Scene::keep(json::value value) { return &made_.emplace_back(std::move(value)); }
+const json::value* Scene::keep(json::value value) { return &made_.emplace_front(std::move(value)); }
 
 bool Scene::equal(const json::value& a, const json::value& b) {
   return mapping::deep_equal(a, b, budget_);
@@ -121,8 +121,11 @@ mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Foun
     const Answer answer =
         at_hand ? Answer{core::is_error(sight_.status), sight_.code} : answer_of(found.instance);
     const json::value* error = nullptr;
-    if (answer.is_error && found.output != nullptr && !found.output->empty())
-      error = &document(*found.output);
+    if (answer.is_error && at_hand && self_is_set_) {
+      error = self_output_;
+    } else if (answer.is_error && found.output != nullptr && !found.output->empty()) {
+      error = output_of(target, *found.output).output;
+    }
     const auto* made =
         keep(activity_metadata(graph_.activity(target), found.instance, answer, error));
     values.input_metadata = values.output_metadata = values.hook_metadata = made;
@@ -151,14 +154,15 @@ Result<json::value> Scene::evaluate(const graph::Formula& formula, std::string_v
   activities.reserve(reads.ancestors.size());
   for (const Read& read : reads.ancestors) {
     const graph::ActivityIndex target = read.route.target;
-    const mapping::ActivityValues values =
-        target == node_ ? self_values(read.sections)
-                        : values_of(target, find(read.route), read.sections);
+    const mapping::ActivityValues values = target == node_
+                                               ? self_values(read.sections)
+                                               : values_of(target, find(read.route), read.sections);
     activities.push_back({graph_.activity(target).id, values});
   }
   data.activities = activities;
   if (reads.self != 0) data.self = self_values(reads.self);
-  if (reads.job_data && !sight_.draft.data().empty()) data.job_data = &document(sight_.draft.data());
+  if (reads.job_data && !sight_.draft.data().empty())
+    data.job_data = &document(sight_.draft.data());
   if (reads.job_metadata) {
     if (job_metadata_ == nullptr)
       job_metadata_ = keep(job_metadata(*app_.app, *graph_.graph, sight_, activity()));

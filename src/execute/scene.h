@@ -5,7 +5,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
-#include <deque>
+#include <forward_list>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -74,9 +74,10 @@ class Scene {
   bool self_is_set_ = false;
   const boost::json::value* self_output_ = nullptr;
   const boost::json::value* self_hook_ = nullptr;
-  // A deque: values never move. Most steps read one or two documents, so looking them up is a walk.
-  std::deque<std::pair<const char*, boost::json::value>> documents_;
-  std::deque<boost::json::value> made_;
+  // Lists: values never move, and a step that reads nothing allocates nothing. Most read one or two
+  // documents, so looking them up is a walk.
+  std::forward_list<std::pair<const char*, boost::json::value>> documents_;
+  std::forward_list<boost::json::value> made_;
   const boost::json::value* job_metadata_ = nullptr;
 };
 

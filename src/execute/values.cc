@@ -8,8 +8,10 @@
 #include "base/format.h"
 #include "base/limits.h"
 #include "graph/read/reader.h"
+#include "mapping/convert.h"
 #include "mapping/json_parse.h"
 #include "mapping/json_text.h"
+#include "mapping/limits.h"
 #include "mapping/text.h"
 
 namespace pawl::execute {
@@ -57,6 +59,9 @@ json::value read_payload(const Payload& payload) {
 }
 
 Result<Payload> write_payload(const json::value& value) {
+  // What is written must be readable again.
+  if (mapping::deeper_than(value, mapping::json_depth_max))
+    return Error{ErrorCode::over_limit, format("nests more than {} deep", mapping::json_depth_max)};
   std::string text = mapping::json_text(value);
   if (text.size() > limits::payload_bytes_max)
     return Error{ErrorCode::over_limit, format("makes {} bytes of JSON; at most {} are allowed",
@@ -162,9 +167,8 @@ Status check_schema(const graph::SchemaPointer& schema, const json::value& value
   if (!schema) return {};
   const std::vector<graph::Fault> faults = schema->validate(value);
   if (faults.empty()) return {};
-  std::string text = faults[0].path.empty()
-                         ? faults[0].message
-                         : format("{}: {}", faults[0].path, faults[0].message);
+  std::string text = faults[0].path.empty() ? faults[0].message
+                                            : format("{}: {}", faults[0].path, faults[0].message);
   if (faults.size() > 1) text += format(" (and {} more)", faults.size() - 1);
   return Error{ErrorCode::invalid, std::move(text)};
 }
@@ -173,12 +177,6 @@ const graph::SchemaPointer& schema_for(const graph::Channel& channel, std::int32
   for (const auto& [of, schema] : channel.schema_by_code)
     if (of == code) return schema;
   return channel.schema;
-}
-
-const graph::Formula* maps_for(const graph::Channel& channel, std::int32_t code) {
-  for (const auto& [of, maps] : channel.maps_by_code)
-    if (of == code) return &maps;
-  return channel.maps ? &*channel.maps : nullptr;
 }
 
 Error name_place(const graph::Activity& activity, std::string_view label, const Error& error) {

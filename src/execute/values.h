@@ -22,7 +22,7 @@ inline std::string_view view(const json::string& text) { return {text.data(), te
 
 // Whatever a C++ program answered: nothing is null, what is not JSON is a text.
 json::value read_payload(const Payload& payload);
-// Errors: over_limit beyond payload_bytes_max.
+// Errors: over_limit beyond payload_bytes_max and json_depth_max.
 Result<Payload> write_payload(const json::value& value);
 
 // "null", "a list", "a text": for error texts.
@@ -51,9 +51,8 @@ void merge_job_data(json::value& into, json::value from, graph::Dialect dialect)
 // The first fault, as "/amount: must be a number".
 Status check_schema(const graph::SchemaPointer& schema, const json::value& value);
 
-// The schema and the maps of an answer with this code.
+// The schema of an answer with this code.
 const graph::SchemaPointer& schema_for(const graph::Channel& channel, std::int32_t code);
-const graph::Formula* maps_for(const graph::Channel& channel, std::int32_t code);
 
 // `activity "charge": input.maps./amount: math.add wants ...`
 Error name_place(const graph::Activity& activity, std::string_view label, const Error& error);

@@ -25,6 +25,16 @@ Payload as_it_came(const core::Sight& sight) {
   return sight.output == nullptr || sight.output->empty() ? Payload("{}") : *sight.output;
 }
 
+// The maps that were written for an answer like this one. `job: {maps: {state: paid}}` speaks of a
+// payment that went well: an error has maps only under its code, except in the original.
+const graph::Formula* job_maps(const graph::Channel& job, const core::Sight& sight,
+                               graph::Dialect dialect) {
+  for (const auto& [code, maps] : job.maps_by_code)
+    if (code == sight.code) return &maps;
+  const bool fits = !core::is_error(sight.status) || dialect == graph::Dialect::hotmesh;
+  return fits && job.maps ? &*job.maps : nullptr;
+}
+
 }  // namespace
 
 Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Sight& sight) const {
@@ -46,12 +56,14 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
                                                          const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   const bool has_answer = sight.output != nullptr && !sight.output->empty();
-  const bool next_round = std::get<graph::Hook>(activity.kind).passes_through() &&
-                          sight.at.plane() > 0 && has_answer;
+  const bool next_round =
+      std::get<graph::Hook>(activity.kind).passes_through() && sight.at.plane() > 0 && has_answer;
   if (next_round) return Outcome{*sight.output, {}, {}};  // what the cycle sent is the output
 
   Outcome out;
-  if (keeps_payload(activity) && has_answer) out.hook = scene.document(*sight.output);
+  // A sleep that is over answers with an empty object. A signal without data reads the same way.
+  const bool has_payload = has_answer && sight.output->view() != "{}";
+  if (keeps_payload(activity) && has_payload) out.hook = scene.document(*sight.output);
   scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
   const graph::SchemaPointer& payload = std::get<graph::Hook>(activity.kind).payload;
   if (out.hook && app_->enforces_schemas() && !core::is_error(sight.status))
@@ -115,15 +127,14 @@ Status GraphProgram::check_output(Scene& scene, const core::Sight& sight,
 
 Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
-  const graph::Formula* maps = maps_for(activity.job, sight.code);
+  const graph::Formula* maps = job_maps(activity.job, sight, scene.dialect());
   if (maps == nullptr) return std::optional<Payload>{};
   auto made = scene.evaluate(*maps, "job.maps");
   if (!made) return made.error();
   if (made->is_null()) return std::optional<Payload>{};
   if (!made->is_object())
-    return name_place(
-        activity, "job.maps",
-        {ErrorCode::invalid, format("wants a map, got {}", execute::kind_of(*made))});
+    return name_place(activity, "job.maps",
+                      {ErrorCode::invalid, format("wants a map, got {}", execute::kind_of(*made))});
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(schema_for(activity.job, sight.code), *made); !fits)
       return name_place(activity, "job.schema", fits.error());

@@ -59,8 +59,12 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   const auto state = decode_kind_state(activity.state.view());
   if (!state) return;
   Draft& draft = context.draft;
-  if (state->wakes_at != Instant()) draft.consume(state->sleep_timer());
-  if (state->times_out_at != Instant()) draft.consume(state->timeout_timer());
+  // The message at hand may be one of them: it stays until its last step is done.
+  const auto drop_timer = [&](const Guid& timer) {
+    if (timer != context.guid()) draft.consume(timer);
+  };
+  if (state->wakes_at != Instant()) drop_timer(state->sleep_timer());
+  if (state->times_out_at != Instant()) drop_timer(state->timeout_timer());
   const Guid word = state->request.derive(Guid::Purpose::asked, 0);
   if (state->mailbox) draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
   if (cancel_child && !state->child.empty())

@@ -78,8 +78,11 @@ Deliver History::draw_delivery() {
   deliver.lane = lanes_[random_.below(2)].id;
   deliver.envelope.message = draw_message();
   if (random_.one_in(3)) {
-    deliver.envelope.to = core::JobKey{Namespace(options_.name_space), JobId(format("job-{}", random_.below(ids_max)))};
-    if (random_.one_in(2)) {
+    // Mostly ids that nobody submits: else children would have them all, or none.
+    const char* kind = random_.one_in(4) ? "job" : "child";
+    deliver.envelope.to =
+        core::JobKey{Namespace(options_.name_space), JobId(format("{}-{}", kind, random_.below(ids_max)))};
+    if (random_.one_in(3)) {
       core::StartChild start;
       start.graph = {GraphName("child"), 2, 3};
       start.input = Payload("child");

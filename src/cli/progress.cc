@@ -61,6 +61,11 @@ Said words_for(const Event& event) {
   return {Ink::plain, ""};
 }
 
+// Of a job that the followed one started: what its name adds.
+std::string short_name(const std::string& job, const std::string& followed) {
+  return job.starts_with(followed + "/") ? job.substr(followed.size()) : job;
+}
+
 Instant now() {
   return Instant::from_micros(std::chrono::duration_cast<std::chrono::microseconds>(
                                   std::chrono::system_clock::now().time_since_epoch()).count());
@@ -108,7 +113,7 @@ void Progress::show(const Event& event) {
   // The time of a retry is when the next try begins; the line says when it was written.
   const Instant at = event.kind == Event::Kind::activity_retried ? now() : event.at;
   const std::lock_guard lock(mutex_);
-  const std::string whose = job_.empty() || event.job.raw() == job_ ? "" : paint_(Ink::dim, event.job.raw() + "  ");
+  const std::string whose = job_.empty() || event.job.raw() == job_ ? "" : paint_(Ink::dim, short_name(event.job.raw(), job_) + "  ");
   print(fmt::format("{}  {}{:<16} {:<12} {}", clock_with_milliseconds(at), whose, event.activity.raw(), event.address,
                     paint_(said.ink, said.words)));
 }

@@ -229,9 +229,9 @@ int report(const Options& options, const JobView& job, Progress& progress) {
 }
 
 int run(const Options& options) {
-  const Interruption interruption;
-  const auto plan = make_plan(options);
+  const auto plan = make_plan(options);  // it may read the standard input: Ctrl-C just ends that
   if (!plan) return fail("run", plan.error());
+  const Interruption interruption;
   Progress progress(Paint::for_stderr(!options.store.no_color), options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
   warn_about_topics(*plan, progress);
   auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads});

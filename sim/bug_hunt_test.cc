@@ -81,9 +81,30 @@ Catch hunt() {
   return {};
 }
 
+// A bug in one part of a job's life shows in the scenario that lives through it: first in different orders, then with
+// a fault at every commit.
+Catch hunt_in(const Scenario& scenario) {
+  for (const Setting& setting : all_settings())
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      WorldOptions options = options_for(setting);
+      options.seed = seed;
+      options.slots = 1 + static_cast<std::uint32_t>(seed % 3);
+      const WorldReport report = run_world(scenario, options);
+      if (report.violation)
+        return {scenario.name + " without a fault, " + report.violation->oracle, report.violation->detail};
+    }
+  Tally tally;
+  for (const Setting& setting : all_settings()) {
+    break_every_call(scenario, setting, tally);
+    if (auto found = caught((scenario.name + ", a fault at every commit").c_str(), tally.failure)) return *found;
+  }
+  return {};
+}
+
 struct Named {
   SeededBug bug;
   const char* name;
+  const char* scenario = nullptr;  // none: hunted everywhere
 };
 constexpr Named all_bugs[] = {
     {SeededBug::marker_without_guard, "marker_without_guard"},
@@ -111,12 +132,29 @@ constexpr Named all_bugs[] = {
     {SeededBug::late_renewal_trusted, "late_renewal_trusted"},
     {SeededBug::run_begun_twice, "run_begun_twice"},
     {SeededBug::pending_reply_lost, "pending_reply_lost"},
+    {SeededBug::at_most_once_twice, "at_most_once_twice", "once_calm"},
+    {SeededBug::try_not_counted, "try_not_counted", "tries_until_success"},
+    {SeededBug::try_counted_twice, "try_counted_twice", "tries_until_success"},
+    {SeededBug::stale_try_counted, "stale_try_counted", "attempt_timeout"},
+    {SeededBug::held_work_handed_out, "held_work_handed_out", "pause_resume"},
+    {SeededBug::paused_answer_dropped, "paused_answer_dropped", "pause_resume"},
+    {SeededBug::timer_early, "timer_early", "job_deadline"},
+    {SeededBug::timer_forgotten, "timer_forgotten", "delayed_start"},
+    {SeededBug::deadline_left_behind, "deadline_left_behind", "job_deadline_met"},
+    {SeededBug::removal_leaves_rows, "removal_leaves_rows", "removed"},
+    {SeededBug::replaced_runs_on, "replaced_runs_on", "replaced"},
+    {SeededBug::redrive_keeps_limits, "redrive_keeps_limits", "tries_run_out_redriven"},
+    {SeededBug::paused_topic_handed_out, "paused_topic_handed_out", "topic_paused"},
+    {SeededBug::cancel_not_told, "cancel_not_told", "interrupt"},
+    {SeededBug::progress_overwritten, "progress_overwritten", "heartbeat_timeout"},
 };
 
 class SeededBugTest : public ::testing::TestWithParam<Named> {};
 
 TEST_P(SeededBugTest, is_caught) {
-  const Catch found = hunt_in_child(GetParam().bug, hunt);
+  const char* where = GetParam().scenario;
+  ASSERT_TRUE(where == nullptr || find_scenario(where) != nullptr);
+  const Catch found = hunt_in_child(GetParam().bug, [&] { return where ? hunt_in(*find_scenario(where)) : hunt(); });
   EXPECT_FALSE(found.by.empty()) << GetParam().name << " was not caught by anything";
   EXPECT_NE(found.by, "watchdog") << "a hunt that does not end has caught nothing";
   std::printf("  %-26s caught by: %s\n", GetParam().name, found.by.c_str());
@@ -134,6 +172,11 @@ TEST(NoSeededBugTest, nothing_is_caught_when_no_bug_is_on) {
   EXPECT_FALSE(hunt_long_crash_loop().has_value());
   const auto found = hunt_seeds(1, seeds_first);
   EXPECT_FALSE(found.has_value()) << found->by << ": " << found->how;
+  for (const Named& named : all_bugs) {
+    if (named.scenario == nullptr) continue;
+    const Catch in_life = hunt_in(*find_scenario(named.scenario));
+    EXPECT_TRUE(in_life.by.empty()) << in_life.by << ": " << in_life.how;
+  }
 }
 
 }  // namespace

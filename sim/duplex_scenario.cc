@@ -33,6 +33,12 @@ DuplexBehaviour later(std::uint32_t count = 0) {
   behaviour.later = true;
   return behaviour;
 }
+DuplexBehaviour leaves(std::uint32_t count = 0, std::uint32_t forgotten = 0) {
+  DuplexBehaviour behaviour = pendings(count);
+  behaviour.leaves = true;
+  behaviour.forgotten = forgotten;
+  return behaviour;
+}
 DuplexBehaviour late_pending() {
   DuplexBehaviour behaviour;
   behaviour.late_pending = true;
@@ -78,6 +84,10 @@ std::vector<DuplexScenario> make() {
       {"asynchronous", built(chain()), {{"a", later()}}, 1, false},
       {"pending", built(chain()), {{"a", pendings(2)}}, 1, false},
       {"asynchronous_pending", built(chain()), {{"a", later(2)}}, 1, false},
+      {"by_token", built(chain()), {{"a", leaves()}}, 1, true},
+      {"by_token_pending", built(chain()), {{"a", leaves(2)}}, 1, false},
+      {"by_token_forgotten", built(chain()), {{"a", leaves(0, 1)}}, 1, false},
+      {"interrupted", built(fan_out), {{"a", pendings(1)}, {"b", leaves()}}, 2, false, true},
       {"caught_error", built(caught), {{"a", error(402)}}, 1, false},
       {"uncaught_error", built(chain()), {{"a", error(500)}}, 1, false},
       {"uncaught_beside_a_sibling", built(siblings), {{"b", error(500)}}, 1, false},

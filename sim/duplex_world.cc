@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "duplex/later.h"
 
 namespace pawl::sim {
 
@@ -49,6 +50,7 @@ struct DuplexWorld::Node final : duplex::Events {
     work.node = index;
     work.life = life;
     work.request = request.message;
+    work.token = duplex::token_of(request);
     world.works_.push_back(std::move(work));
   }
   void submitted(duplex::Ticket ticket, Result<duplex::Started> result) override {
@@ -82,6 +84,7 @@ DuplexWorld::DuplexWorld(const DuplexScenario& scenario, DuplexWorldOptions opti
   const store::Operation open = store::OpenPool{Pool("graphs"), 1};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   for (std::uint32_t i = 0; i < scenario_.jobs; ++i) acknowledged_[job_id(i)] = false;
+  if (scenario_.interrupted) interrupt_at_ = options_.seed == 0 ? 20 : 1 + random_.below(80);
 }
 
 DuplexWorld::~DuplexWorld() = default;
@@ -117,7 +120,7 @@ void DuplexWorld::boot(Node& node) {
 void DuplexWorld::crash(Node& node) {
   ++report_.crashes;
   std::erase_if(works_, [&](const Work& work) {
-    return !work.deferred && work.node == node.index && work.life == node.life;
+    return !work.deferred && !work.left && work.node == node.index && work.life == node.life;
   });
   node.engine.reset();
   epoch_ = core::next(epoch_);
@@ -187,8 +190,13 @@ bool DuplexWorld::step() {
 }
 
 // A worker in a process stands still with it. One outside turns to another process when its own does not answer.
-bool DuplexWorld::can_work(const Work& work) const {
+bool DuplexWorld::can_work(const Work& work) {
   const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
+  if (work.left) {
+    const auto job = memory_.read_duplex(work.request.run);
+    const store::ClaimedMessage* request = duplex::find_request(**job, work.token);
+    return request == nullptr || duplex::is_settled(**job, *request);
+  }
   if (!work.deferred) return stands(work.node);
   const bool waits = work.told && stands(*work.told) && nodes_[*work.told]->life == work.told_life;
   return !waits;
@@ -218,6 +226,17 @@ bool DuplexWorld::work() {
   }
   const std::uint32_t reply = work.replies;
   const bool final = reply == behaviour.pendings;
+  if (behaviour.leaves && final) {
+    if (work.left) {
+      if (complete(work, behaviour)) works_.erase(at);
+      return true;
+    }
+    work.left = home.engine->leave(work.request.guid, lease * 2);
+    const bool forgotten = work.left && forgotten_[work.request.guid] < behaviour.forgotten;
+    if (forgotten) ++forgotten_[work.request.guid];
+    if (!work.left || forgotten) works_.erase(at);
+    return true;
+  }
   duplex::Answer answer;
   answer.status = final ? behaviour.status : core::ReplyStatus::pending;
   answer.code = final ? behaviour.code : 202;
@@ -245,6 +264,41 @@ bool DuplexWorld::work() {
     works_.erase(at);
   else
     ++work.replies;
+  return true;
+}
+
+// Whoever has the token answers, in two operations, until the answer is known to be durable or is refused.
+bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
+  const auto job = memory_.read_duplex(work.request.run);
+  const store::ClaimedMessage* request = duplex::find_request(**job, work.token);
+  if (request == nullptr || (*job)->job.status != core::JobStatus::running) return true;
+  const std::string topic = work.request.topic.raw();
+  const auto operations =
+      duplex::completion_of(**job, *request, behaviour.status, behaviour.code,
+                            duplex_reply(topic, work.request.data.view(), std::nullopt));
+  for (const store::Operation& operation : operations) {
+    const auto fault = draw_fault();
+    if (fault == DuplexFault::crash_before) return true;                                           // it died
+    if (fault == DuplexFault::request_lost || fault == DuplexFault::stalled_before) return false;  // asked again
+    const auto outcome = apply(operation);
+    if (fault == DuplexFault::crash_after) return true;
+    if (fault) return false;
+    if (!outcome->done()) return true;
+    for (auto& node : nodes_) node->engine->look();
+  }
+  return true;
+}
+
+// Somebody ends the first job from outside.
+bool DuplexWorld::interrupt() {
+  if (interrupt_at_ == 0 || report_.calls < interrupt_at_) return false;
+  const auto run = memory_.find_run(Namespace("default"), JobId(job_id(0)));
+  if (!*run) return false;
+  interrupt_at_ = 0;
+  store::EndDuplex end{**run, core::JobStatus::interrupted};
+  end.reason = "asked for";
+  end.at = clock_.now();
+  (void)apply(std::move(end));
   return true;
 }
 
@@ -287,6 +341,7 @@ DuplexReport DuplexWorld::run() {
       break;
     }
     // Workers answer between any two operations, unless the order is the plain one.
+    if (interrupt()) continue;
     const bool work_first = options_.seed != 0 && random_.one_in(3);
     if (work_first && work()) continue;
     if (step() || work() || wait() || thaw()) continue;
@@ -312,6 +367,11 @@ void DuplexWorld::check_job(const store::DuplexJob& job, const std::string& id) 
   const auto fail = [&](const char* oracle, const std::string& what) {
     verdict_.fail(oracle, format("{}: {}", id, what));
   };
+  if (scenario_.interrupted && id == job_id(0) && job.job.status == core::JobStatus::interrupted) {
+    if (!job.stream.empty() || !job.open.empty() || job.job.completions != 1)
+      fail("left over", "it was interrupted and something of it is left: " + what_is_left(job));
+    return;
+  }
   const auto wanted = expected.uncaught.empty() ? core::JobStatus::completed : core::JobStatus::failed;
   if (job.job.status != wanted)
     return fail(job.job.status == core::JobStatus::running ? "liveness" : "status",

@@ -77,6 +77,8 @@ class DuplexWorld {
     std::uint64_t life = 0;         // of that node
     store::StreamMessage request;
     std::optional<duplex::Deferred> deferred;
+    core::WorkToken token{0};
+    bool left = false;              // its worker is gone; whoever has the token answers
     std::uint32_t replies = 0;
     // Of a reply from outside: which process was asked to store it, until that one says yes.
     std::optional<std::size_t> told;
@@ -88,7 +90,9 @@ class DuplexWorld {
   void crash(Node& node);
   bool step();
   bool work();
-  bool can_work(const Work& work) const;
+  bool can_work(const Work& work);
+  bool complete(const Work& work, const DuplexBehaviour& behaviour);  // true: nothing is left to ask
+  bool interrupt();
   bool wait();
   bool thaw();
   void commit(Node& node, duplex::Engine::StepId step);
@@ -112,6 +116,8 @@ class DuplexWorld {
   std::uint64_t next_ticket_ = 1'000'000;  // beyond those of the jobs
   std::vector<store::StreamMessage> late_;  // requests whose late pending reply is still to come
   std::map<std::string, bool> acknowledged_;
+  std::map<core::Guid, std::uint32_t> forgotten_;  // how often nobody answered a request that was left
+  std::uint64_t interrupt_at_ = 0;                 // the operation before which somebody asks for it; 0: done, or never
   DuplexReport report_;
 };
 

@@ -3,6 +3,7 @@
 //   sim --seeds N --first-seed S --time T     random worlds, N of them or for T seconds
 //   sim --boundaries [--scenario name]        a fault at every commit
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios
+//   sim --boundaries | --pairs --part 1/2     of the scenarios, every second one: parts share the cores
 //   sim --explore                             every interleaving of a small protocol
 //   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
 //   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
@@ -32,6 +33,8 @@ struct Arguments {
   std::uint64_t first_seed = 1;
   std::uint64_t seconds = 0;  // 0: as many seeds as asked for
   std::string scenario;
+  std::uint64_t part = 1;
+  std::uint64_t parts = 1;
   bool boundaries = false;
   bool pairs = false;
   bool explore = false;
@@ -101,7 +104,12 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.hours = std::strtoull(value.c_str(), nullptr, 10);
     else if (name == "--jobs-per-hour")
       arguments.jobs_per_hour = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    else if (name == "--scenario")
+    else if (name == "--part") {
+      char* rest = nullptr;
+      arguments.part = std::strtoull(value.c_str(), &rest, 10);
+      arguments.parts = *rest == '/' ? std::strtoull(rest + 1, nullptr, 10) : 0;
+      if (arguments.part == 0 || arguments.part > arguments.parts) return std::nullopt;
+    } else if (name == "--scenario")
       arguments.scenario = value;
     else if (name == "--engines")
       arguments.setting.engines =
@@ -125,9 +133,11 @@ std::optional<Arguments> parse(int argc, char** argv) {
 int run_loops(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   Tally total;
+  std::uint64_t number = 0;
   for (const Scenario& scenario : all_scenarios()) {
     if (!arguments.scenario.empty() && scenario.name != arguments.scenario) continue;
     if (arguments.pairs && !scenario.small) continue;
+    if (number++ % arguments.parts != arguments.part - 1) continue;
     Tally tally;
     for (const Setting& setting : all_settings()) {
       // Pairs: two engines only where a run is short, which is where all steps are fused.
@@ -270,7 +280,7 @@ int run(int argc, char** argv) {
   if (!arguments) {
     std::fprintf(stderr,
                  "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
-                 "       sim --boundaries | --pairs [--scenario NAME]\n"
+                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N]\n"
                  "       sim --explore\n"
                  "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
                  "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "

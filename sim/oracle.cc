@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "sim/model.h"
 #include "sim/world.h"
 
 namespace pawl::sim {
@@ -51,7 +50,7 @@ void World::check_runs() {
     if (behaviour.remote && reply_max * (behaviour.pendings + 1) >= options_.lease) known = false;
   }
   for (const WantedJob& wanted : scenario_.jobs) {
-    const Expected of_one = expect(scenario_, wanted);
+    const Expected& of_one = expected_.at(&wanted);
     expected += of_one.runs;
     known = known && of_one.runs_known;
   }
@@ -95,7 +94,7 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
     report_.canonical[name] = "parked";
     return;
   }
-  const Expected expected = expect(scenario_, wanted);
+  const Expected& expected = expected_.at(&wanted);
   if (job.job.status == core::JobStatus::parked) {
     if (expected.end != Expected::End::parked || expected.interruptible)
       verdict_.fail("final state", format("{} is parked: {}", name, job.job.reason));
@@ -135,7 +134,7 @@ void World::check_closed(const store::memory::DumpedJob& job, const std::string&
 // A job that ended by itself.
 void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name) {
   const auto graph = scenario_.graphs->find(job.job.graph);
-  const Expected expected = expect(scenario_, wanted);
+  const Expected& expected = expected_.at(&wanted);
   const bool failed = job.job.status == core::JobStatus::failed;
   if (expected.end != (failed ? Expected::End::failed : Expected::End::completed))
     return verdict_.fail("final state", format("{} is {} and should not be ({})", name,

@@ -5,6 +5,7 @@
 #include "sim/boundaries.h"
 #include "sim/clock.h"
 #include "sim/explorer.h"
+#include "sim/forward_store.h"
 #include "sim/model.h"
 #include "sim/swarm.h"
 #include "sim/watch_store.h"
@@ -93,66 +94,17 @@ TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_doe
 }
 
 // A store that says yes to everything: the canary. Whoever watches it must cry out.
-class YesStore final : public store::Store {
+class YesStore final : public ForwardStore {
  public:
-  explicit YesStore(store::Store& real) : real_(real) {}
+  using ForwardStore::ForwardStore;
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
-    auto result = real_.commit(group);
+    auto result = inner_.commit(group);
     if (result)
       for (store::Outcome& outcome : *result)
         if (outcome.kind != store::OutcomeKind::committed)
           outcome.kind = store::OutcomeKind::committed;
     return result;
   }
-  core::Guid id() const override { return {}; }
-  Instant now() const override { return real_.now(); }
-  bool sends_directly() const override { return real_.sends_directly(); }
-  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
-    return real_.read_pool(pool);
-  }
-  Result<store::LaneInfo> read_lane(core::LaneId lane) override { return real_.read_lane(lane); }
-  Result<std::optional<RunId>> find_run(const Namespace& n, const JobId& id) override {
-    return real_.find_run(n, id);
-  }
-  Result<std::optional<store::StoredJob>> read_job(RunId run) override {
-    return real_.read_job(run);
-  }
-  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
-    return real_.find_mailbox(key);
-  }
-  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override {
-    return real_.read_mailbox(run);
-  }
-  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after,
-                                                   std::size_t n) override {
-    return real_.read_waiting(lane, after, n);
-  }
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
-                                                std::size_t n) override {
-    return real_.read_work(lane, after, n);
-  }
-  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane, std::size_t n) override {
-    return real_.read_outbox(lane, n);
-  }
-  Result<std::vector<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
-                                           std::size_t n) override {
-    return real_.read_due(lane, after, n);
-  }
-  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override {
-    return real_.read_message(run, guid);
-  }
-  Result<std::vector<Topic>> read_paused_topics() override { return real_.read_paused_topics(); }
-  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
-    return real_.list_jobs(query);
-  }
-  Result<std::optional<std::string>> read_app(const Namespace& n, const std::string& app,
-                                              const std::string& version) override {
-    return real_.read_app(n, app, version);
-  }
-  Result<std::vector<store::AppInfo>> list_apps(const Namespace& n) override { return real_.list_apps(n); }
-
- private:
-  store::Store& real_;
 };
 
 TEST(WatchStoreTest, a_store_that_says_yes_to_a_second_start_and_a_stolen_lane_is_caught) {

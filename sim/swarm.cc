@@ -84,6 +84,7 @@ class Drawer {
   void draw_options() {
     WorldOptions& options = case_.options;
     options.seed = random_.next();
+    options.traces_bundles = true;
     options.engines = 1 + static_cast<std::uint32_t>(random_.below(5));
     options.lanes = 1 + static_cast<std::uint32_t>(random_.below(4));
     options.slots = 1 + static_cast<std::uint32_t>(random_.below(6));

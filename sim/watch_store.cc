@@ -18,7 +18,7 @@ Result<std::vector<store::Outcome>> WatchStore::commit(std::span<const store::Op
     const store::Outcome& outcome = (*result)[i];
     ++figures_.operations;
     trace_.add(group[i].index() * 16 + static_cast<std::uint64_t>(outcome.kind));
-    if (const auto* bundle = std::get_if<core::Bundle>(&group[i]))
+    if (const auto* bundle = std::get_if<core::Bundle>(&group[i]); bundle != nullptr && traces_bundles_)
       trace_.add(core::encode(*bundle));
     if (prints_)
       std::printf("%12lld  %s\n", static_cast<long long>(inner_.now().micros() % 10'000'000'000),

@@ -30,10 +30,10 @@
 #include <vector>
 
 #include "runtime/graph_catalog.h"
+#include "sim/forward_store.h"
 #include "sim/journal.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
-#include "store/store.h"
 
 namespace pawl::sim {
 
@@ -43,12 +43,12 @@ struct WatchFigures {
   std::uint64_t rows_max = 0;  // of one bundle
 };
 
-class WatchStore final : public store::Store {
+class WatchStore final : public ForwardStore {
  public:
   // The references must outlive this store. `clock_error`: how far ahead of the store's clock an engine's may be.
   WatchStore(store::Store& inner, const Journal& journal, Verdict& verdict, TraceHash& trace,
              const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0})
-      : inner_(inner),
+      : ForwardStore(inner),
         journal_(journal),
         verdict_(verdict),
         trace_(trace),
@@ -70,6 +70,8 @@ class WatchStore final : public store::Store {
   }
   // Prints every operation as it is applied.
   void print_operations() { prints_ = true; }
+  // Folds every byte of every bundle into the trace: dear, and only of use to whoever compares traces.
+  void trace_bundles() { traces_bundles_ = true; }
   // What people see of a job.
   std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
   std::optional<core::JobStatus> status_of(RunId run) const;
@@ -79,55 +81,6 @@ class WatchStore final : public store::Store {
   std::string input_of(RunId run) const;
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override;
-  core::Guid id() const override { return inner_.id(); }
-  Instant now() const override { return inner_.now(); }
-  bool sends_directly() const override { return inner_.sends_directly(); }
-  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
-    return inner_.read_pool(pool);
-  }
-  Result<store::LaneInfo> read_lane(core::LaneId lane) override { return inner_.read_lane(lane); }
-  Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override {
-    return inner_.find_run(name_space, id);
-  }
-  Result<std::optional<store::StoredJob>> read_job(RunId run) override {
-    return inner_.read_job(run);
-  }
-  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
-    return inner_.find_mailbox(key);
-  }
-  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override {
-    return inner_.read_mailbox(run);
-  }
-  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after,
-                                                   std::size_t rows_max) override {
-    return inner_.read_waiting(lane, after, rows_max);
-  }
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
-                                                std::size_t rows_max) override {
-    return inner_.read_work(lane, after, rows_max);
-  }
-  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane,
-                                                    std::size_t rows_max) override {
-    return inner_.read_outbox(lane, rows_max);
-  }
-  Result<std::vector<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
-                                           std::size_t rows_max) override {
-    return inner_.read_due(lane, after, rows_max);
-  }
-  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override {
-    return inner_.read_message(run, guid);
-  }
-  Result<std::vector<Topic>> read_paused_topics() override { return inner_.read_paused_topics(); }
-  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
-    return inner_.list_jobs(query);
-  }
-  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
-                                              const std::string& version) override {
-    return inner_.read_app(name_space, app, version);
-  }
-  Result<std::vector<store::AppInfo>> list_apps(const Namespace& name_space) override {
-    return inner_.list_apps(name_space);
-  }
 
  private:
   struct ShadowLane {
@@ -239,13 +192,13 @@ class WatchStore final : public store::Store {
   void count(ShadowJob& job);
   void put_message(ShadowJob& job, const core::Message& message, Instant due = {});
 
-  store::Store& inner_;
   const Journal& journal_;
   Verdict& verdict_;
   TraceHash& trace_;
   const runtime::GraphCatalog* graphs_;
   const Duration clock_error_;
   bool prints_ = false;
+  bool traces_bundles_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;
   std::map<RunId, ShadowJob> jobs_;
   std::map<std::pair<std::string, std::string>, ShadowKey> keys_;

@@ -1,8 +1,9 @@
 #include "sim/world.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/invariant.h"
-#include "sim/model.h"
 
 namespace pawl::sim {
 
@@ -18,7 +19,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       options_(std::move(options)),
       random_(options_.seed),
       memory_(clock_),
-      watch_(memory_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max),
+      seeded_(memory_),
+      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed}) {
@@ -26,12 +28,14 @@ World::World(const Scenario& scenario, WorldOptions options)
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   for (const WantedJob& wanted : scenario_.jobs) {
     for (const Graph::Node& node : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
-      has_remote_ = has_remote_ || scenario_.behaviour(node.topic.raw()).remote;
-    const Expected expected = expect(scenario_, wanted);
+      if (scenario_.behaviour(node.topic.raw()).remote && std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
+        remote_topics_.push_back(node.topic);
+    const Expected& expected = expected_[&wanted] = expect(scenario_, wanted);
     if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
       ++parked_expected_;
   }
   if (options_.prints) watch_.print_operations();
+  if (options_.traces_bundles) watch_.trace_bundles();
   for (const Ask& ask : scenario_.asks) asks_.push_back(Asked{&ask});
   const auto drift = static_cast<std::uint64_t>(options_.drift_ppm_max);
   for (std::uint32_t i = 0; i < options_.engines; ++i) {
@@ -118,7 +122,7 @@ WorldReport World::run() {
       post(wanted.at + drawn(options_.latency_max), [this, client] { submit(client); });
     }
   for (const Asked& asked : asks_) post(asked.ask->at, [this] { look_for_asks(); });
-  if (has_remote_) post(drawn(options_.latency_max), [this] { remote_poll(); });
+  if (!remote_topics_.empty()) post(drawn(options_.latency_max), [this] { remote_poll(); });
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });
   }

@@ -23,7 +23,9 @@
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/journal.h"
+#include "sim/model.h"
 #include "sim/scenario.h"
+#include "sim/seeded_store.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
 #include "sim/watch_store.h"
@@ -50,6 +52,7 @@ struct WorldOptions {
   std::vector<PlannedFault> planned;
   FaultRates rates;
   bool prints = false;  // every operation
+  bool traces_bundles = false;  // into WorldReport::trace, to compare two runs of a seed
   Duration heal_at{0};  // of the random faults; planned ones end by themselves
 };
 
@@ -89,6 +92,7 @@ class World {
     std::uint64_t number = 0;  // of the request: its guid
     bool waits = false;        // for an answer
     bool done = false;         // asked once, and answered
+    Duration again_at{0};      // nobody asks the same again before this: an answer takes its time to act
     std::optional<store::Operation> operation;
   };
   struct Run;  // one run of a work item, with whoever does it
@@ -165,6 +169,7 @@ class World {
   TraceHash trace_;
   Journal journal_;
   store::memory::Store memory_;
+  SeededStore seeded_;
   WatchStore watch_;
   store::fault::Fault current_fault_;
   store::fault::Store store_;
@@ -173,12 +178,13 @@ class World {
   std::vector<Client> clients_;
   std::vector<Asked> asks_;
   std::uint64_t requests_asked_ = 0;
+  std::map<const WantedJob*, Expected> expected_;
   std::size_t parked_expected_ = 0;
   std::map<const WantedJob*, RunId> acknowledged_;
   std::map<const WantedJob*, std::uint32_t> created_;
   WorldReport report_;
   std::uint32_t random_faults_ = 0;
-  bool has_remote_ = false;
+  std::vector<Topic> remote_topics_;  // that jobs of this run need
 };
 
 // The node is an EngineEvents of its own: what its engine tells it, it turns into events of the

@@ -23,7 +23,8 @@ bool is_asked_once(Kind kind) {
 void World::look_for_asks() {
   for (std::size_t i = 0; i < asks_.size(); ++i) {
     Asked& asked = asks_[i];
-    if (asked.ask == nullptr || asked.waits || asked.done || clock_.monotonic() < asked.ask->at) continue;
+    if (asked.ask == nullptr || asked.waits || asked.done) continue;
+    if (clock_.monotonic() < std::max(asked.ask->at, asked.again_at)) continue;
     asked.operation = operation_for(asked);
     if (!asked.operation) continue;
     asked.waits = true;
@@ -109,9 +110,13 @@ void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
   if (!asked.waits) return;
   asked.waits = false;
   ring_doorbells();
-  if (asked.ask == nullptr || is_asked_once(asked.ask->kind)) asked.done = true;
+  if (asked.ask == nullptr || is_asked_once(asked.ask->kind)) {
+    asked.done = true;
+    return;
+  }
   // Perhaps it did not help, and there is something to ask again.
-  else post(ask_timeout, [this] { look_for_asks(); });
+  asked.again_at = clock_.monotonic() + ask_timeout;
+  post(ask_timeout, [this] { look_for_asks(); });
 }
 
 // Somebody who can find out what became of a lost run is asked.

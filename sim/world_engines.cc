@@ -3,7 +3,6 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
-#include "sim/model.h"
 #include "sim/world.h"
 
 namespace pawl::sim {
@@ -82,7 +81,8 @@ void World::plan_wake(Node& node) {
   if (node.wake_at && *node.wake_at <= at) return;
   node.wake_at = at;
   post_to(node, at - clock_.monotonic(), [this, &node, at] {
-    if (node.wake_at == at) node.wake_at.reset();
+    if (node.wake_at != at) return;  // a nearer one came since, and planned what follows
+    node.wake_at.reset();
     node.engine->tick();
     step(node);
   });

@@ -7,13 +7,15 @@ namespace pawl::sim {
 namespace {
 constexpr std::size_t remote_claim_max = 4;
 constexpr Duration remote_backoff = std::chrono::milliseconds(20);
+constexpr int remote_polls_per_lease_at_rest = 8;  // enough to be given whatever is wrongly left
 }  // namespace
 
 void World::remote_poll() {
-  post(remote_backoff + drawn(remote_backoff), [this] { remote_poll(); });
+  // Once every job has ended there should be nothing to find: most polls of a run would be made then.
+  const Duration backoff = all_done() ? options_.lease / remote_polls_per_lease_at_rest : remote_backoff;
+  post(backoff + drawn(backoff), [this] { remote_poll(); });
   store::ClaimWork claim;
-  for (const auto& [topic, behaviour] : scenario_.behaviours)
-    if (behaviour.remote) claim.topics.push_back(Topic(topic));
+  claim.topics = remote_topics_;
   claim.items_max = remote_claim_max;
   claim.worker = "far";
   claim.lease = options_.lease;

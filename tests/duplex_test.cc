@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "life.h"
 #include "testing.h"
 
 namespace pawl {
@@ -187,6 +188,139 @@ TEST_P(DuplexJobs, many_at_once_all_end) {
     ASSERT_TRUE(end.ok()) << to_string(end.error());
     EXPECT_EQ(end->status, JobStatus::completed);
   }
+}
+
+// Charges by hand: the worker gives its token away and leaves. Serve it before start().
+class ByToken {
+ public:
+  explicit ByToken(Duration within = 1h) : within_(within) {}
+  Worker worker() {
+    return [this](Work& work) {
+      const std::lock_guard lock(mutex_);
+      tokens_.push_back(work.token());
+      keys_.insert(work.idempotency_key());
+      if (work.input().view() == "twice" && tokens_.size() == 1) work.pending("first half");
+      return Reply::later(within_);
+    };
+  }
+  std::vector<std::string> tokens() {
+    const std::lock_guard lock(mutex_);
+    return tokens_;
+  }
+  std::string token(std::size_t number) {
+    EXPECT_TRUE(comes_true([&] { return tokens().size() > number; }));
+    return tokens().at(number);
+  }
+  std::size_t keys() {
+    const std::lock_guard lock(mutex_);
+    return keys_.size();
+  }
+
+ private:
+  const Duration within_;
+  std::mutex mutex_;
+  std::vector<std::string> tokens_;
+  std::set<std::string> keys_;
+};
+
+// retry_later while the worker has not left yet.
+Status complete(Runtime& runtime, const std::string& token, const Reply& reply) {
+  Status status;
+  EXPECT_TRUE(comes_true([&] {
+    status = runtime.complete(token, reply);
+    return status.ok() || status.error().code != ErrorCode::retry_later;
+  }));
+  return status;
+}
+
+TEST_P(DuplexJobs, an_answer_may_come_later_by_token_and_is_taken_once) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ByToken by_token;
+  ASSERT_TRUE(runtime->serve("charge", by_token.worker()).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
+  ASSERT_TRUE(job.ok());
+  const std::string token = by_token.token(0);
+  EXPECT_FALSE(runtime->wait(job->run, 50ms).ok());
+  EXPECT_TRUE(fails_with(runtime->heartbeat(token, "half"), ErrorCode::unsupported, {"o-1", "duplex", "Reply::later"}));
+  ASSERT_TRUE(complete(*runtime, token, Reply::success("by hand")).ok());
+  EXPECT_EQ(runtime->wait(job->run, 30s)->result.str(), "by hand,shipped");
+  EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success("again")), ErrorCode::conflict, {"no longer good", "has ended"}));
+  const auto other = runtime->submit({.graph = "order", .id = "o-2", .input = "book"});
+  ASSERT_TRUE(complete(*runtime, by_token.token(1), Reply::error("no money", 402)).ok());
+  EXPECT_EQ(runtime->wait(other->run, 30s)->result.str(), "no money,refunded");
+}
+
+TEST_P(DuplexJobs, an_answer_by_token_waits_for_the_pending_ones_before_it) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ByToken by_token;
+  ASSERT_TRUE(runtime->serve("charge", by_token.worker()).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "twice"});
+  ASSERT_TRUE(complete(*runtime, by_token.token(0), Reply::success("second half")).ok());
+  EXPECT_EQ(runtime->wait(job->run, 30s)->status, JobStatus::completed);
+  std::set<std::string> shipped;
+  const auto detail = runtime->inspect(job->run);
+  for (const ActivityView& activity : detail->activities)
+    if (activity.name == ActivityName("ship")) shipped.insert(activity.output.str());
+  EXPECT_EQ(shipped, (std::set<std::string>{"first half,shipped", "second half,shipped"}));
+}
+
+TEST_P(DuplexJobs, what_nobody_answers_in_time_is_handed_out_again_under_a_new_token) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ByToken by_token(50ms);
+  ASSERT_TRUE(runtime->serve("charge", by_token.worker()).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
+  const std::string first = by_token.token(0);
+  (void)by_token.token(1);
+  EXPECT_TRUE(fails_with(complete(*runtime, first, Reply::success("too late")), ErrorCode::conflict, {"no longer good"}));
+  // The newest one that is still good when we come.
+  ASSERT_TRUE(comes_true([&] { return runtime->complete(by_token.tokens().back(), Reply::success("in time")).ok(); }));
+  EXPECT_EQ(runtime->wait(job->run, 30s)->result.str(), "in time,shipped");
+  EXPECT_EQ(by_token.keys(), 1u) << "the idempotency key stays the same";
+}
+
+TEST_P(DuplexJobs, an_interrupt_ends_the_job_and_tells_its_workers) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  std::atomic<bool> began{false};
+  ASSERT_TRUE(runtime->serve("charge", [&](Work& work) {
+    began = true;
+    work.heartbeat("on");  // kept nowhere, and no reason to be cancelled
+    while (!work.cancelled()) std::this_thread::sleep_for(1ms);
+    return Reply::success("for nobody");
+  }).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
+  ASSERT_TRUE(comes_true([&] { return began.load(); }));
+  ASSERT_TRUE(runtime->interrupt(job->run, "asked for").ok());
+  const auto end = runtime->wait(job->run, 30s);
+  ASSERT_TRUE(end.ok());
+  EXPECT_EQ(end->status, JobStatus::interrupted);
+  EXPECT_EQ(end->reason, "asked for");
+  EXPECT_TRUE(fails_with(runtime->interrupt(job->run), ErrorCode::invalid, {"o-1", "interrupted", "nothing left"}));
+  runtime->stop();  // the worker was told, or this would hang
+}
+
+TEST_P(DuplexJobs, what_cannot_be_asked_of_them_is_refused_with_what_to_do) {
+  const auto runtime = open(store());
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->serve("charge", [](Work&) { return Reply::fatal("boom", 500); }).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const JobView failed = run(*runtime, "o-1", "book");
+  EXPECT_EQ(failed.status, JobStatus::failed) << "fatal is an error";
+  const RunId job = **runtime->find("o-1");
+  const auto unsupported = ErrorCode::unsupported;
+  EXPECT_TRUE(fails_with(runtime->pause(job), unsupported, {"o-1", "duplex", "interrupt it", "collation ledger"}));
+  EXPECT_TRUE(fails_with(runtime->resume(job), unsupported, {"o-1", "duplex"}));
+  EXPECT_TRUE(fails_with(runtime->redrive(job), unsupported, {"o-1", "duplex", "under a new id"}));
+  EXPECT_TRUE(fails_with(runtime->settle(job, "charge", "", Finding::retry()), unsupported, {"o-1", "nothing is unknown"}));
+  EXPECT_TRUE(fails_with(runtime->remove(job), unsupported, {"o-1", "rows stay", "JobRequest::keep"}));
+  EXPECT_TRUE(runtime->inspect(job).ok()) << "a refused removal takes nothing away";
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, DuplexJobs, ::testing::Values("memory", "sqlite"),

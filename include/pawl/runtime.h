@@ -192,7 +192,8 @@ class Runtime {
   virtual Status resume_topic(const std::string& topic) = 0;
   virtual Result<std::vector<std::string>> paused_topics() = 0;
 
-  // --- for workers that answer later, from any process on this store. conflict: the token is no longer good.
+  // --- for workers that answer later, from any process on this store. conflict: the token is no longer good;
+  // retry_later (collation duplex): the worker has not left the work yet, or its pending replies are being served.
   virtual Status complete(const std::string& token, Reply reply) = 0;
   virtual Status heartbeat(const std::string& token, Payload progress, Duration lease = std::chrono::hours(24)) = 0;
 

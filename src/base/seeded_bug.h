@@ -35,6 +35,20 @@ enum class SeededBug : std::uint8_t {
   run_begun_twice,          // a scan that meets a claim on its way begins the item too
   pending_reply_lost,       // a run counts on although one of its replies was lost
   at_most_once_twice,       // a lost run of an at-most-once activity is handed out again
+  try_not_counted,          // a failed try leaves no trace
+  try_counted_twice,        // a failed try counts for two
+  stale_try_counted,        // a retry does not ask whether the run that failed still holds the item
+  held_work_handed_out,     // the work of a paused or parked job is not held back
+  paused_answer_dropped,    // an answer that is given while the job is paused is not kept
+  timer_early,              // a job that is read takes its timers with it, due or not
+  timer_forgotten,          // what the store's list of times says is not believed
+  deadline_left_behind,     // a job that ends in time leaves the timer of its deadline
+  removal_leaves_rows,      // a removed job can still be read
+  replaced_runs_on,         // a run whose id was taken over is told, and goes on
+  redrive_keeps_limits,     // a redriven job has no more tries than before
+  paused_topic_handed_out,  // the store gives work of a paused topic to who asks
+  cancel_not_told,          // nobody tells a worker that its run is no longer wanted
+  progress_overwritten,     // a job's older view of its work wins over what the worker said last
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

@@ -134,7 +134,7 @@ void apply_change(WorkItem& item, const ChangeWork& change) {
   Payload progress = std::move(item.life.progress);  // the workers' word: it may be newer than the job's view of it
   item.visible_at = change.visible_at;
   item.life = change.life;
-  item.life.progress = std::move(progress);
+  if (!seeded(SeededBug::progress_overwritten)) item.life.progress = std::move(progress);
   if (!change.release) return;
   item.token = WorkToken(0);
   item.worker.clear();

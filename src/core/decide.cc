@@ -79,7 +79,7 @@ Progress park(Context& context, const Error& error) {
 
 std::uint32_t entries_before(const JobState& state, const Delivery& delivery) {
   if (const auto* transition = std::get_if<Transition>(&delivery.message.body)) {
-    const Activity* activity = state.find(transition->node, transition->at);
+    const Activity* activity = Draft(state).find(transition->node, transition->at, transition->parent);
     return activity == nullptr ? 0 : activity->ledger.leg1_attempts();
   }
   return delivery.redeliveries;

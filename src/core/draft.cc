@@ -2,6 +2,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/seeded_bug.h"
 #include "core/apply.h"
 
 namespace pawl::core {
@@ -30,6 +31,16 @@ const Activity* Draft::find(std::uint32_t node, const ledger::Dimensions& at) co
   for (std::uint32_t seq = base_.job.next_activity; seq < head_.next_activity; ++seq) {
     const Activity* opened = find(ActivitySeq(seq));
     if (opened->node == node && opened->at == at) return opened;
+  }
+  return nullptr;
+}
+
+const Activity* Draft::find(std::uint32_t node, const ledger::Dimensions& at, ActivitySeq parent) const {
+  const Activity* first = find(node, at);
+  if (first == nullptr || first->parent == parent) return first;
+  for (std::uint32_t seq = first->seq.raw() + 1; seq < head_.next_activity; ++seq) {
+    const Activity* other = find(ActivitySeq(seq));
+    if (other->node == node && other->parent == parent && other->at == at) return other;
   }
   return nullptr;
 }
@@ -115,7 +126,7 @@ void Draft::change_work(const WorkItem& before, ChangeWork change) {
 
 void Draft::hold_work(bool held) {
   touched_ = true;
-  writes_.emplace_back(HoldWork{held});
+  writes_.emplace_back(HoldWork{held && !seeded(SeededBug::held_work_handed_out)});
 }
 
 void Draft::drop_work(const WorkItem& item) {
@@ -163,7 +174,7 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   const bool something_left = semaphore_ != 0;
   semaphore_ = 0;
   if (something_left) writes_.emplace_back(Sweep{keep});
-  else if (base_.job.deadline != Instant()) consume(deadline_guid(base_.job.run));
+  else if (base_.job.deadline != Instant() && !seeded(SeededBug::deadline_left_behind)) consume(deadline_guid(base_.job.run));
   if (keep_) head_.remove_at = now + *keep_;
 }
 

@@ -28,6 +28,8 @@ class Draft {
 
   const Activity* find(ActivitySeq seq) const;
   const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
+  // Of several at one place (under compat a node may have two parents) the one that this parent opened.
+  const Activity* find(std::uint32_t node, const ledger::Dimensions& at, ActivitySeq parent) const;
   const MessageRecord* find_message(const Guid& guid) const;
   const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;

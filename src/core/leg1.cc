@@ -37,8 +37,31 @@ Progress answer_itself(Context& context, const Activity& activity, const Payload
   return leg2(context, Answer{activity.seq, ReplyStatus::success, 200, data});
 }
 
+// `statusThreshold`: with so few obligations open, the activity is not worth beginning.
+Result<bool> is_skipped(const Context& context, const Activity& activity) {
+  const Program* program = context.graph.program();
+  if (program == nullptr) return false;
+  const auto threshold = program->threshold(sight_of(context, activity));
+  if (!threshold) return threshold.error();
+  return *threshold > 0 && context.draft.semaphore() <= *threshold;
+}
+
+Progress skip(Context& context, Activity activity) {
+  const ActivitySeq seq = activity.seq;
+  activity.status = ActivityStatus::skipped;
+  activity.closed_at = context.options.now;
+  const Activity skipped = activity;
+  context.draft.put(std::move(activity));
+  kinds::skip_edges(context, skipped, 0, {});
+  const auto given = give_back(context, seq);
+  return given ? acknowledge(context) : park(context, given.error());
+}
+
 Progress begin(Context& context, const Transition& transition, Activity activity) {
   const ActivitySeq seq = activity.seq;
+  const auto skipped = is_skipped(context, activity);
+  if (!skipped) return park(context, skipped.error());
+  if (*skipped) return skip(context, std::move(activity));
   const auto begun = kinds::begin(context, activity, transition);
   if (!begun) return park(context, begun.error());
   if (!context.draft.active()) return acknowledge(context);  // it ended the job
@@ -73,7 +96,8 @@ Result<Activity> open_instance(const Context& context, std::uint32_t node, const
 Progress leg1(Context& context, const Transition& transition) {
   const Delivery& delivery = context.delivery;
   // What this very bundle passes on is new: nobody can have entered it.
-  const Activity* known = context.stored() ? context.draft.find(transition.node, transition.at) : nullptr;
+  const Activity* known =
+      context.stored() ? context.draft.find(transition.node, transition.at, transition.parent) : nullptr;
   const bool complete = known != nullptr && known->ledger.has(Mark::leg1_complete);
   const bool goes_on = complete && context.draft.find_message(context.guid()) != nullptr;
   if (is_closed(context.draft.status()) && !goes_on) return acknowledge(context);
@@ -81,6 +105,7 @@ Progress leg1(Context& context, const Transition& transition) {
     if (count_reentry(context) == Progress::parked) return Progress::parked;
     return enter(context, transition, known);
   }
+  if (known != nullptr && known->status == ActivityStatus::skipped) return acknowledge(context);
   if (complete) {
     if (!is_its_own_answer(context, *known)) return acknowledge(context);
     const auto again = kinds::begin_again(context, *known);

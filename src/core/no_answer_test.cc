@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "core/test_job.h"
 
 namespace pawl::core {
@@ -39,6 +41,11 @@ TEST(work_times, are_counted_from_the_right_moment) {
   WorkItem held = running;
   held.held = true;
   EXPECT_EQ(wake_of(held), Instant());
+  WorkItem answered = running;
+  answered.life = WorkLife{};
+  answered.epoch = Epoch(0);
+  answered.lease_until = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(wake_of(answered), Instant()) << "an error that waits for its job's word has no time of its own";
   release(held, Instant::from_micros(9'000'000));
   EXPECT_EQ(held.life.attempt_by, Instant());
   EXPECT_EQ(held.life.queue_by, Instant::from_micros(10'000'000));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "base/seeded_bug.h"
 
 namespace pawl::core {
 
@@ -26,7 +27,8 @@ std::optional<Instant> next_try(const Policy& policy, const WorkItem& item, Inst
                                 Instant now) {
   const Retry& retry = policy.retry;
   const std::uint32_t failures = item.life.failures + 1;
-  if (failures >= std::uint64_t{retry.attempts()} * (redrives + 1)) return std::nullopt;
+  const std::uint32_t rounds = seeded(SeededBug::redrive_keeps_limits) ? 1 : redrives + 1;
+  if (failures >= std::uint64_t{retry.attempts()} * rounds) return std::nullopt;
   // Each round of tries begins with the first delay again.
   const Instant at = now + delay_after(retry, (failures - 1) % retry.attempts() + 1, item.request.low);
   if (retry.within().count() != 0 && redrives == 0 && at > opened_at + retry.within()) return std::nullopt;

@@ -1,5 +1,7 @@
 // What happens to a work item outside a bundle's steps: the same for every store and for the engine.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "core/job_state.h"
@@ -10,6 +12,8 @@ namespace pawl::core {
 namespace {
 
 constexpr Instant never;
+// The lease of an item whose error waits for the job's word. Nobody wakes for it: the answer in the inbox does that.
+constexpr Instant endless = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
 
 Instant moment(Instant now, Duration time) { return time.count() == 0 ? never : now + time; }
 
@@ -30,7 +34,7 @@ Instant wake_of(const WorkItem& item, Instant after) {
   } else {
     look_at(life.attempt_by);
     look_at(life.heartbeat_by);
-    if (item.epoch == Epoch(0)) look_at(item.lease_until);
+    if (item.epoch == Epoch(0) && item.lease_until != endless) look_at(item.lease_until);
   }
   return wake;
 }

@@ -119,8 +119,10 @@ void Engine::store_next_answer(const core::Guid& request) {
   std::optional<StreamMessage> response = std::move(running.answers.front());
   running.answers.pop_front();
   running.storing = true;
-  add(response ? sequences_.answer(running.claimed, std::move(*response)) : sequences_.defer(running.claimed),
-      Role::answer, 0, request);
+  Sequence next = response           ? sequences_.answer(running.claimed, std::move(*response))
+                  : running.left_for ? sequences_.release(running.claimed, *running.left_for)
+                                     : sequences_.defer(running.claimed);
+  add(std::move(next), Role::answer, 0, request);
 }
 
 bool Engine::give_back(const core::Guid& request) {
@@ -141,6 +143,16 @@ std::optional<Deferred> Engine::defer(const core::Guid& request) {
   running.answers.push_back(std::nullopt);
   store_next_answer(request);
   return deferred;
+}
+
+bool Engine::leave(const core::Guid& request, Duration within) {
+  const auto found = running_.find(request);
+  if (found == running_.end() || found->second.ended) return false;
+  found->second.left_for = within;
+  found->second.ended = true;
+  found->second.answers.push_back(std::nullopt);
+  store_next_answer(request);
+  return true;
 }
 
 void Engine::reply(Deferred& deferred, Answer answer, Ticket ticket) {

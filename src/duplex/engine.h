@@ -69,6 +69,8 @@ class Engine : private Events {
   // k before j: the request is acknowledged and its worker is expected to reply() later.
   std::optional<Deferred> defer(const core::Guid& request);
   void reply(Deferred& deferred, Answer answer, Ticket ticket);
+  // The worker left it to whoever has its token (later.h); handed out again after `within`. False: no such request.
+  bool leave(const core::Guid& request, Duration within);
   void look();  // there may be new messages
   void stop();  // take nothing new; finish what runs
 
@@ -95,6 +97,7 @@ class Engine : private Events {
     // In order: a final one must not be stored before the pending ones. None: it answers later.
     std::deque<std::optional<StreamMessage>> answers;
     std::uint32_t pendings = 0;
+    std::optional<Duration> left_for;  // its worker left; whoever has the token answers within this time
     bool storing = false;
     bool ended = false;  // its last answer is stored, or the request is acknowledged or given back
   };

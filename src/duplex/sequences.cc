@@ -151,8 +151,8 @@ Sequence Sequences::answer(ClaimedMessage request, StreamMessage response) {
   if (final) co_await Ask(acknowledge(request));  // k
 }
 
-Sequence Sequences::release(ClaimedMessage request) {
-  co_await Ask(give_back(request, Duration{0}));
+Sequence Sequences::release(ClaimedMessage request, Duration after) {
+  co_await Ask(give_back(request, after));
 }
 
 Sequence Sequences::defer(ClaimedMessage request) {

@@ -39,7 +39,8 @@ class Sequences {
   Sequence answer(ClaimedMessage request, StreamMessage response);
   // k before j: the worker will answer later, from wherever it is.
   Sequence defer(ClaimedMessage request);
-  Sequence release(ClaimedMessage request);  // no worker began it
+  // No worker began it, or its worker left it to somebody else: free again after this time.
+  Sequence release(ClaimedMessage request, Duration after = Duration{0});
 
  private:
   // The job's row and the message's activity, with the graph. None: not now; the reason was told.

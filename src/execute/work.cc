@@ -35,6 +35,20 @@ const graph::Formula* job_maps(const graph::Channel& job, const core::Sight& sig
   return fits && job.maps ? &*job.maps : nullptr;
 }
 
+bool reads_own_input(const graph::Formula& formula) {
+  for (const mapping::Reference& reference : formula.expression.references())
+    if (reference.scope == mapping::Scope::self && !reference.parts.empty() && reference.parts.front() == "input")
+      return true;
+  return false;
+}
+
+bool reads_own_input(const graph::Channel& channel) {
+  if (channel.maps && reads_own_input(*channel.maps)) return true;
+  for (const auto& [code, maps] : channel.maps_by_code)
+    if (reads_own_input(maps)) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Sight& sight) const {
@@ -146,7 +160,17 @@ Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sig
   return std::optional(std::move(*payload));
 }
 
-Result<core::Program::Worked> GraphProgram::work(const core::Sight& sight) const {
+Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const {
+  core::Sight sight = asked;
+  Payload sent;
+  // The request went with its answer; what it said follows from the same job.
+  if (sight.input == nullptr && plan_.activity(sight.node).input.maps &&
+      reads_own_input(plan_.activity(sight.node).job)) {
+    auto again = input(asked);
+    if (!again) return again.error();
+    sent = std::move(*again);
+    sight.input = &sent;
+  }
   Scene scene(*app_, plan_, sight, sight.node, "work");
   const graph::Activity& activity = scene.activity();
   auto made = outcome(scene, sight);

@@ -2,7 +2,7 @@
 
 #include "base/format.h"
 #include "base/limits.h"
-#include "core/work_token.h"
+#include "duplex/later.h"
 #include "ledger/duplex_state.h"
 #include "runtime/views.h"
 
@@ -38,11 +38,36 @@ void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticke
                  ticket);
 }
 
+namespace {
+
+WorkRun run_of(const core::WorkItem& item) { return {WorkRef{item.run, item.activity}, item.token}; }
+
+}  // namespace
+
 bool DuplexRunner::answer(const WorkAnswer& answer) {
-  return engine_.answer(answer.request, duplex::Answer{answer.status, answer.code, answer.data});
+  // Nothing is tried again here, so an error that no further try mends is one like any other.
+  const auto status = core::is_error(answer.status) ? core::ReplyStatus::error : answer.status;
+  if (status != core::ReplyStatus::pending) running_.erase(WorkRun{WorkRef{answer.run, answer.activity}, answer.token});
+  return engine_.answer(answer.request, duplex::Answer{status, answer.code, answer.data});
 }
 
-bool DuplexRunner::give_back(const core::WorkItem& item) { return engine_.give_back(item.request); }
+bool DuplexRunner::give_back(const core::WorkItem& item) {
+  running_.erase(run_of(item));
+  return engine_.give_back(item.request);
+}
+
+bool DuplexRunner::leave(const WorkRun& run, Duration within) {
+  const auto found = running_.find(run);
+  if (found == running_.end()) return false;
+  const core::Guid request = found->second;
+  running_.erase(found);
+  return engine_.leave(request, within);
+}
+
+void DuplexRunner::caller_committed(const store::Operation& operation) {
+  if (std::holds_alternative<store::Enqueue>(operation)) engine_.look();
+  if (const auto* end = std::get_if<store::EndDuplex>(&operation)) ended(end->run);
+}
 
 bool DuplexRunner::commit_something() {
   std::vector<duplex::Engine::StepId> steps = engine_.ready();
@@ -67,8 +92,9 @@ void DuplexRunner::dispatch(const store::ClaimedMessage& request) {
   item.topic = request.message.topic;
   item.request = request.message.guid;
   item.runs = request.deliveries;
-  item.token = core::token_of(item.request, item.runs);
+  item.token = duplex::token_of(request);
   item.input = request.message.data;
+  running_.insert_or_assign(run_of(item), item.request);
   events_.dispatch(item);
 }
 
@@ -115,6 +141,9 @@ void DuplexRunner::ended(RunId run) {
     event.at = clock_.now();
     observer_(event);
   }
+  // Whoever still works for it does so for nobody.
+  for (const auto& [run_out, request] : running_)
+    if (run_out.ref.run == run && core::is_closed(job.status)) events_.cancel(run_out);
   events_.closed(job);
 }
 

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,6 +30,10 @@ class DuplexRunner final : private duplex::Events {
   void submit(SubmitRequest request, core::LaneId lane, Ticket ticket);
   bool answer(const WorkAnswer& answer);         // false: not one of ours
   bool give_back(const core::WorkItem& item);    // likewise
+  // Likewise. Its progress is kept nowhere: a duplex job has no row for it.
+  bool heartbeat(const WorkRun& run) const { return running_.contains(run); }
+  bool leave(const WorkRun& run, Duration within);  // likewise; the answer comes by token
+  void caller_committed(const store::Operation& operation);  // not a step of ours, but of one of our jobs
   void own(std::vector<duplex::OwnedLane> lanes) { engine_.own(std::move(lanes)); }
   void serve(const Topic& topic) { engine_.serve(topic); }
   void add_slots(std::size_t count) { engine_.add_slots(count); }
@@ -54,6 +59,7 @@ class DuplexRunner final : private duplex::Events {
   const GraphCatalog& graphs_;
   EngineEvents& events_;
   const std::function<void(const Event&)>& observer_;
+  std::unordered_map<WorkRun, core::Guid, WorkRunHash> running_;  // with local workers, to their requests
   duplex::Engine engine_;
 };
 

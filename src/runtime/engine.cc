@@ -134,6 +134,8 @@ std::optional<Duration> Engine::next_wake() const {
   if (!stopping_) {
     const Instant now = clock_.now();
     for (const auto& [lane, table] : due_) {
+      // Without the lane nothing can be done about what is due: whatever gives it back wakes us.
+      if (!lanes_.owns(lane, clock_.monotonic())) continue;
       if (table.wants_page()) failed = true;
       if (const auto next = table.next()) sooner(clock_.monotonic() + std::max(*next - now, Duration{0}));
     }

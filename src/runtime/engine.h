@@ -133,7 +133,8 @@ class Engine {
   void detach(const WorkRun& run, Duration lease);
   void probed(ProbeAnswer answer);
   void offer_probe(const Topic& topic);  // this process can ask about the topic's lost runs
-  // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob or PauseTopic.
+  // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob, PauseTopic, or
+  // what is asked of a duplex job: Enqueue, EndDuplex, Ack.
   void request(store::Operation operation, Ticket ticket);
   void give_back(const core::WorkItem& item);  // dispatched, but no worker began it
   void inbox_changed();  // something may have been delivered by others: look

@@ -40,8 +40,9 @@ void Engine::fire_due() {
     DueTable& table = due_of(lane);
     while (ready_.size() < limits::recovery_page_rows) {
       if (table.wants_page()) {
-        const auto page = store_.read_due(lane, table.horizon(), limits::due_page_rows);
+        auto page = store_.read_due(lane, table.horizon(), limits::due_page_rows);
         if (!page) break;  // next_wake() brings us back
+        if (seeded(SeededBug::timer_forgotten)) page->clear();
         table.add_page(*page, limits::due_page_rows);
       }
       const auto due = table.take(now);

@@ -90,7 +90,7 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   core::JobState& state = (*stored)->state;
   const Instant now = clock_.now();
   for (core::InboxMessage& timer : (*stored)->timers)
-    if (timer.due <= now) (*stored)->inbox.push_back(std::move(timer));
+    if (timer.due <= now || seeded(SeededBug::timer_early)) (*stored)->inbox.push_back(std::move(timer));
   const bool nothing_to_do =
       (*stored)->inbox.empty() && unstored.empty() && state.job.status != core::JobStatus::running;
   if (nothing_to_do) return nullptr;

@@ -130,7 +130,8 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   after_commit(job, bundle);
   events_.committed(job.state, bundle);
   sent(bundle, OutcomeKind::committed);
-  for (const WorkRun& run : unwanted) events_.cancel(run);
+  for (const WorkRun& run : unwanted)
+    if (!seeded(SeededBug::cancel_not_told)) events_.cancel(run);
   const core::JobRow& row = job.state.job;
   if (row.completions > completions_before) events_.closed(row);
   if (row.remove_at != remove_at_before) arm(store::Due{row.remove_at, row.run, store::Due::Kind::removal});

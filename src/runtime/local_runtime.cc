@@ -204,12 +204,11 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
     const Duration left = until - clock_.monotonic();
     if (auto end = place.wait(owns() ? std::min(left, wait_slice_owner) : std::min(left, wait_slice_guest)))
       return std::move(*end);
-    if (!owns()) {
-      const auto again = store_.store->read_job(run);
-      if (!again) return again.error();
-      if (!*again) return no_job(run);  // it ended and was removed
-      if (has_ended(**again)) return view_of((*again)->state.job);
-    }
+    // An owner looks, too, when a slice is over: an interrupt of a duplex job from another process tells nobody here.
+    const auto again = store_.store->read_job(run);
+    if (!again) return again.error();
+    if (!*again) return no_job(run);  // it ended and was removed
+    if (has_ended(**again)) return view_of((*again)->state.job);
     if (left <= Duration{0}) return Error{ErrorCode::retry_later, format("job {} has not ended yet", job.id.raw())};
   }
 }

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/random.h"
+#include "duplex/later.h"
 #include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
 #include "runtime/token.h"
@@ -49,6 +50,14 @@ Status status_of(const Result<store::Outcome>& outcome) {
   return Error{ErrorCode::invalid, outcome->reason};
 }
 
+constexpr std::string_view parked_duplex =
+    "it stays so and nothing of it runs: submit its input again under a new id";
+constexpr std::string_view no_pause =
+    "where messages are served side by side and none is held back; interrupt it, or use collation ledger to pause jobs";
+constexpr std::string_view no_settle = "where nothing acts at most once, so nothing is unknown";
+constexpr std::string_view no_removal =
+    "whose rows stay with the store; use collation ledger for jobs that must go (JobRequest::keep, remove)";
+
 Error stale(std::string_view why) {
   return {ErrorCode::conflict, format("the token is no longer good: {}", why)};
 }
@@ -90,17 +99,30 @@ Requests::Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog
                    Commit commit)
     : store_(store), pool_(pool), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}
 
-Result<store::StoredJob> Requests::read(RunId run) {
+Result<store::StoredJob> Requests::read(RunId run, std::string_view instead) {
   auto stored = store_.read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);
-  const auto duplex = store_.read_duplex(run);
+  const auto duplex = store_.view_duplex(run, store::Place{});
   if (!duplex) return duplex.error();
   if (*duplex)
     return Error{ErrorCode::unsupported,
-                 format("job {} runs under collation duplex, which hears no requests; use collation ledger for that",
-                        (*stored)->state.job.id.raw())};
+                 format("job {} runs under collation duplex, {}", (*stored)->state.job.id.raw(), instead)};
   return std::move(**stored);
+}
+
+// Its end is one operation, which a person may ask for as well as its clean-up message.
+Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& reason) {
+  if (core::is_closed(job.status))
+    return Error{ErrorCode::invalid, format("job {} is {}; there is nothing left to interrupt", job.id.raw(),
+                                            core::name_of(job.status))};
+  if (job.status == JobStatus::parked)
+    return Error{ErrorCode::unsupported, format("job {} runs under collation duplex and is parked: {}; {}", job.id.raw(),
+                                                job.reason, parked_duplex)};
+  store::EndDuplex end{job.run, JobStatus::interrupted};
+  end.reason = reason.empty() ? "interrupted" : reason;
+  end.at = store_.now();
+  return status_of(commit_(std::move(end)));
 }
 
 Status Requests::deliver(RunId run, core::Body body) {
@@ -114,7 +136,10 @@ Status Requests::deliver(RunId run, core::Body body) {
 
 Status Requests::interrupt(RunId run, const std::string& reason) {
   if (const auto checked = check_reason(reason); !checked) return checked;
-  const auto job = read(run);
+  const auto duplex = store_.view_duplex(run, store::Place{});
+  if (!duplex) return duplex.error();
+  if (*duplex) return interrupt_duplex((*duplex)->job, reason);
+  const auto job = read(run, "");
   if (!job) return job.error();
   const JobStatus status = status_to_come(*job);
   if (core::is_closed(status)) return wrong_state(*job, status, "there is nothing left to interrupt");
@@ -125,7 +150,7 @@ Status Requests::interrupt(RunId run, const std::string& reason) {
 
 Status Requests::pause(RunId run, const std::string& reason) {
   if (const auto checked = check_reason(reason); !checked) return checked;
-  const auto job = read(run);
+  const auto job = read(run, no_pause);
   if (!job) return job.error();
   const JobStatus status = status_to_come(*job);
   if (status == JobStatus::running) return deliver(run, core::Pause{reason});
@@ -133,7 +158,7 @@ Status Requests::pause(RunId run, const std::string& reason) {
 }
 
 Status Requests::resume(RunId run) {
-  const auto job = read(run);
+  const auto job = read(run, no_pause);
   if (!job) return job.error();
   const JobStatus status = status_to_come(*job);
   if (status == JobStatus::paused) return deliver(run, core::Proceed{});
@@ -141,7 +166,7 @@ Status Requests::resume(RunId run) {
 }
 
 Status Requests::redrive(RunId run) {
-  const auto job = read(run);
+  const auto job = read(run, format("and a parked one: {}", parked_duplex));
   if (!job) return job.error();
   const JobStatus status = status_to_come(*job);
   if (status == JobStatus::parked) return deliver(run, core::Redrive{});
@@ -150,7 +175,7 @@ Status Requests::redrive(RunId run) {
 
 Status Requests::settle(RunId run, const std::string& activity, const std::string& address, const Finding& finding) {
   if (const auto checked = check_payload("the finding", finding.data()); !checked) return checked;
-  const auto job = read(run);
+  const auto job = read(run, no_settle);
   if (!job) return job.error();
   const core::JobState& state = job->state;
   if (const JobStatus status = status_to_come(*job); core::is_closed(status))
@@ -175,7 +200,7 @@ Status Requests::settle(RunId run, const std::string& activity, const std::strin
 
 Status Requests::remove(RunId run, Duration keep_id) {
   if (const auto checked = check_duration("keep_id", keep_id, Zero::allowed); !checked) return checked;
-  const auto job = read(run);
+  const auto job = read(run, no_removal);
   if (!job) return job.error();
   // What has ended in the store counts here, not what is to come: a job that still has to hear of its end stays.
   const core::JobRow& row = job->state.job;
@@ -218,6 +243,9 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
   if (reply.status() == Reply::Status::later)
     return Error{ErrorCode::invalid, "Reply::later is no answer; to keep the work longer, use Runtime::heartbeat"};
   if (const auto checked = check_payload("the reply", reply.data()); !checked) return checked;
+  const auto duplex = store_.read_duplex(named->ref.run);
+  if (!duplex) return duplex.error();
+  if (*duplex) return complete_duplex(**duplex, named->token, reply);
   auto stored = store_.read_job(named->ref.run);
   if (!stored) return stored.error();
   if (!*stored) return stale("its job is gone");
@@ -237,6 +265,28 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
   return outcome;
 }
 
+Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply) {
+  if (core::is_closed(job.job.status)) return stale(format("job {} has ended", job.job.id.raw()));
+  if (job.job.status == JobStatus::parked)
+    return Error{ErrorCode::invalid,
+                 format("job {} is parked and takes no answer: {}; {}", job.job.id.raw(), job.job.reason, parked_duplex)};
+  const store::ClaimedMessage* request = duplex::find_request(job, token);
+  if (request == nullptr) return stale("the work was answered already, or taken back and perhaps given to another");
+  if (!duplex::is_settled(job, *request))
+    return Error{ErrorCode::retry_later, format("the worker of job {} has not left the work yet, or its pending replies "
+                                                "are still being served: ask again",
+                                                job.job.id.raw())};
+  const bool failed = reply.status() != Reply::Status::success;
+  const auto operations =
+      duplex::completion_of(job, *request, failed ? core::ReplyStatus::error : core::ReplyStatus::success, reply.code(),
+                            reply.data());
+  const auto answered = status_of(commit_(operations[0]));
+  if (!answered && answered.error().code == ErrorCode::conflict) return stale(answered.error().detail);
+  // The answer is durable; without the rest its request is handed out once more, and found to be answered.
+  if (answered) (void)commit_(operations[1]).ok();
+  return answered;
+}
+
 Status Requests::heartbeat(const std::string& token, Payload progress, Duration lease) {
   const auto named = parse_token(token, store_.id());
   if (!named) return named.error();
@@ -245,8 +295,14 @@ Status Requests::heartbeat(const std::string& token, Payload progress, Duration 
   store::ExtendWork extend{named->ref.run, named->ref.activity, named->token, lease};
   if (!progress.empty()) extend.progress = std::move(progress);  // a bare heartbeat leaves what was said before
   const auto outcome = status_of(commit_(std::move(extend)));
-  if (!outcome && outcome.error().code == ErrorCode::conflict)
+  if (!outcome && outcome.error().code == ErrorCode::conflict) {
+    const auto duplex = store_.view_duplex(named->ref.run, store::Place{});
+    if (duplex && *duplex)
+      return Error{ErrorCode::unsupported,
+                   format("job {} runs under collation duplex, which keeps no progress; give Reply::later enough time",
+                          (*duplex)->job.id.raw())};
     return stale("the work was answered, taken back, or ended with its job");
+  }
   return outcome;
 }
 

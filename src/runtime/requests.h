@@ -38,7 +38,10 @@ class Requests {
   Status heartbeat(const std::string& token, Payload progress, Duration lease);
 
  private:
-  Result<store::StoredJob> read(RunId run);
+  // A job of collation ledger; of a duplex one, the error says `instead` what to do.
+  Result<store::StoredJob> read(RunId run, std::string_view instead);
+  Status interrupt_duplex(const core::JobRow& job, const std::string& reason);
+  Status complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply);
   Status deliver(RunId run, core::Body body);
 
   store::Store& store_;

@@ -90,7 +90,8 @@ std::optional<Duration> LocalRuntime::time_to_sleep() const {
   auto wake = engine_.next_wake();
   if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
-  return std::max(*wake - clock_.monotonic(), Duration{0});
+  // A longer wait would overflow in the clock's own unit, and be none at all.
+  return std::clamp(*wake - clock_.monotonic(), Duration{0}, Duration(limits::duration_max));
 }
 
 void LocalRuntime::run_committer() {
@@ -121,6 +122,13 @@ void LocalRuntime::obey(Command& command) {
                  },
                  [&](RequestCommand& request) {
                    const Ticket ticket = next_ticket_++;
+                   const bool duplex = std::holds_alternative<store::Enqueue>(request.operation) ||
+                                       std::holds_alternative<store::EndDuplex>(request.operation);
+                   if (duplex)
+                     request.done = [this, operation = request.operation, done = std::move(request.done)](auto outcome) {
+                       if (outcome && outcome->done()) duplex_.caller_committed(operation);
+                       done(std::move(outcome));
+                     };
                    asked_.emplace(ticket, std::move(request.done));
                    engine_.request(std::move(request.operation), ticket);
                  },
@@ -154,8 +162,13 @@ void LocalRuntime::hear(WorkerWord& word) {
                  [&](WorkAnswer& answer) {
                    if (!duplex_.answer(answer)) engine_.answer(std::move(answer));
                  },
-                 [&](const std::shared_ptr<Heartbeat>& heartbeat) { engine_.heartbeat(heartbeat->run(), heartbeat->take()); },
-                 [&](const Detached& detached) { engine_.detach(detached.run, detached.within); },
+                 [&](const std::shared_ptr<Heartbeat>& heartbeat) {
+                   Payload progress = heartbeat->take();
+                   if (!duplex_.heartbeat(heartbeat->run())) engine_.heartbeat(heartbeat->run(), std::move(progress));
+                 },
+                 [&](const Detached& detached) {
+                   if (!duplex_.leave(detached.run, detached.within)) engine_.detach(detached.run, detached.within);
+                 },
                  [&](ProbeAnswer& answer) { engine_.probed(std::move(answer)); },
                  [&](const WorkerProblem& trouble) { problem(trouble.text); },
              },

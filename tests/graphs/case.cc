@@ -54,7 +54,7 @@ T value_or(const YAML::Node& node, const char* key, T otherwise) {
 }
 
 CaseReply reply_of(const YAML::Node& node) {
-  check_keys(node, {"status", "code", "data", "pending", "fails", "fails_with", "silent"});
+  check_keys(node, {"status", "code", "data", "pending", "fails", "fails_with", "silent", "twice"});
   CaseReply reply;
   reply.status = value_or<std::string>(node, "status", "success");
   reply.code = value_or<std::int32_t>(node, "code", reply.status == "success" ? 200 : 500);
@@ -63,13 +63,15 @@ CaseReply reply_of(const YAML::Node& node) {
   reply.fails = value_or<std::uint32_t>(node, "fails", 0);
   reply.fails_with = value_or<std::int32_t>(node, "fails_with", 500);
   reply.silent = value_or<bool>(node, "silent", false);
+  reply.twice = value_or<bool>(node, "twice", false);
   return reply;
 }
 
 CaseSignal signal_of(const YAML::Node& node) {
-  check_keys(node, {"after", "topic", "data", "status", "code", "times"});
+  check_keys(node, {"after", "at", "topic", "data", "status", "code", "times"});
   CaseSignal signal;
   signal.after = value_or<std::string>(node, "after", "start");
+  if (node["at"]) signal.at = node["at"].as<std::int64_t>();
   signal.topic = node["topic"].as<std::string>();
   signal.data = value_of(node["data"]);
   signal.pending = value_or<std::string>(node, "status", "success") == "pending";

@@ -18,10 +18,12 @@ struct CaseReply {
   std::uint32_t fails = 0;                   // so many tries fail first
   std::int32_t fails_with = 500;
   bool silent = false;                       // never answered
+  bool twice = false;                        // the last answer is given once more
 };
 
 struct CaseSignal {
   std::string after;  // "start", "end", or an activity that must be open
+  std::optional<std::int64_t> at;  // instead: microseconds after the start
   std::string topic;
   boost::json::value data;
   bool pending = false;

@@ -28,6 +28,11 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
+const std::vector<Case>& cases() {
+  static const std::vector<Case> read = all_cases();
+  return read;
+}
+
 class Graphs : public testing::TestWithParam<Case> {};
 std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
 
@@ -53,7 +58,23 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(cases, Graphs, testing::ValuesIn(all_cases()), case_name);
+// A hook that sleeps ten seconds and is signalled around then, in a thousand ways: one of the two concludes it.
+TEST(Race, timer_against_signal_in_the_same_instant) {
+  Case race = *std::find_if(cases().begin(), cases().end(),
+                            [](const Case& one) { return one.name == "original_item_05_timer_and_signal_at_once"; });
+  std::uint32_t by_signal = 0;
+  for (std::int64_t offset = -250; offset < 250; ++offset)
+    for (const bool fusion : {true, false}) {
+      race.signals.front().at = 10'000'000 + offset;
+      const Played played = play(race, {StoreKind::memory, fusion});
+      ASSERT_EQ(compare(race, played, false), "") << "offset " << offset;
+      by_signal += played.jobs.at(played.main).data.find("true") != std::string::npos ? 1 : 0;
+    }
+  EXPECT_GT(by_signal, 0u);
+  EXPECT_LT(by_signal, 1000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(cases, Graphs, testing::ValuesIn(cases()), case_name);
 
 }  // namespace
 

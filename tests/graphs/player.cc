@@ -28,7 +28,8 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t commits_max = 20'000;  // a case that needs more runs in a circle
 constexpr Duration lease = seconds(60);
-constexpr Duration horizon = std::chrono::hours(24 * 400);
+constexpr Duration started_at{1'000'000};  // of the clock
+constexpr Duration horizon = std::chrono::hours(2);
 
 class JumpingClock final : public Clock {
  public:
@@ -38,7 +39,7 @@ class JumpingClock final : public Clock {
   void advance(Duration by) { at_ += by; }
 
  private:
-  Duration at_{1'000'000};
+  Duration at_ = started_at;
 };
 
 class Folder {
@@ -267,6 +268,7 @@ class Player final : public runtime::EngineEvents {
                         : reply->status == "fatal" ? core::ReplyStatus::fatal
                                                    : core::ReplyStatus::success;
     say(status, reply->code, reply->data, 0);
+    if (reply->twice) say(status, reply->code, reply->data, 0);
     return true;
   }
 
@@ -292,7 +294,7 @@ class Player final : public runtime::EngineEvents {
   bool signal() {
     if (next_signal_ >= case_.signals.size()) return false;
     const CaseSignal& signal = case_.signals[next_signal_];
-    if (!is_open(signal.after)) return false;
+    if (signal.at ? clock_.monotonic() < sends_at(signal) : !is_open(signal.after)) return false;
     if (++signalled_ >= signal.times) {
       ++next_signal_;
       signalled_ = 0;
@@ -312,6 +314,8 @@ class Player final : public runtime::EngineEvents {
     }
     return true;
   }
+
+  Duration sends_at(const CaseSignal& signal) const { return started_at + Duration(*signal.at); }
 
   bool interrupt() {
     if (case_.interrupt_after.empty() || interrupted_ || !is_open(case_.interrupt_after)) return false;
@@ -333,6 +337,8 @@ class Player final : public runtime::EngineEvents {
   bool wait() {
     auto wake = engine_->next_wake();
     if (!asked_.empty() && (!wake || ask_at_ < *wake)) wake = ask_at_;
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].at)
+      wake = std::min(wake.value_or(horizon), sends_at(case_.signals[next_signal_]));
     if (!wake || *wake > clock_.monotonic() + horizon) return false;
     clock_.jump_to(std::max(*wake, clock_.monotonic() + Duration(1)));
     engine_->tick();
@@ -341,14 +347,26 @@ class Player final : public runtime::EngineEvents {
 
   bool is_settled() {
     if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after == "end" && is_open("end")) return false;
-    if (!asked_.empty()) return false;
+    if (!asked_.empty() || engine_->store_refuses() || engine_->owned_lanes().size() < pool_.lanes) return false;
     bool open = false;
     store::ListQuery query;
     const auto jobs = inner_->list_jobs(query);
     for (const core::JobRow& job : *jobs)
       if (!(core::is_closed(job.status) && job.completions > 0) && !core::is_stopped(job.status)) open = true;
-    if (!open && ++quiet_ > 5) return true;
-    if (open && clock_.monotonic() > horizon) return true;  // it waits for what never comes
+    return !open || !something_is_due();
+  }
+
+  // Of what is far away the next signal may still make something, the clock alone will not.
+  bool something_is_due() {
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].at) return true;
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after != "end" &&
+        is_open(case_.signals[next_signal_].after))
+      return true;
+    for (std::uint32_t i = 0; i < pool_.lanes; ++i) {
+      const auto due = inner_->read_due(core::LaneId(pool_.first.raw() + i), std::nullopt, 1);
+      const auto waiting = inner_->read_waiting(core::LaneId(pool_.first.raw() + i), RunId(0), 1);
+      if (!waiting->empty() || (!due->empty() && due->front().at <= clock_.now() + horizon)) return true;
+    }
     return false;
   }
 
@@ -412,7 +430,6 @@ class Player final : public runtime::EngineEvents {
   std::size_t next_signal_ = 0;
   std::uint32_t signalled_ = 0;
   bool interrupted_ = false;
-  int quiet_ = 0;
   std::vector<std::string> problems_;
   Played played_;
   std::unique_ptr<runtime::Engine> engine_;

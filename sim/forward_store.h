@@ -1,0 +1,75 @@
+// ForwardStore: hands everything on to another store. What stands between an engine and its store overrides what it
+// cares about.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "store/store.h"
+
+namespace pawl::sim {
+
+class ForwardStore : public store::Store {
+ public:
+  // `inner` must outlive this store.
+  explicit ForwardStore(store::Store& inner) : inner_(inner) {}
+
+  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
+    return inner_.commit(group);
+  }
+  core::Guid id() const override { return inner_.id(); }
+  Instant now() const override { return inner_.now(); }
+  bool sends_directly() const override { return inner_.sends_directly(); }
+  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
+    return inner_.read_pool(pool);
+  }
+  Result<store::LaneInfo> read_lane(core::LaneId lane) override { return inner_.read_lane(lane); }
+  Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override {
+    return inner_.find_run(name_space, id);
+  }
+  Result<std::optional<store::StoredJob>> read_job(RunId run) override {
+    return inner_.read_job(run);
+  }
+  Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
+    return inner_.find_mailbox(key);
+  }
+  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override {
+    return inner_.read_mailbox(run);
+  }
+  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after,
+                                                   std::size_t rows_max) override {
+    return inner_.read_waiting(lane, after, rows_max);
+  }
+  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
+                                                std::size_t rows_max) override {
+    return inner_.read_work(lane, after, rows_max);
+  }
+  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane,
+                                                    std::size_t rows_max) override {
+    return inner_.read_outbox(lane, rows_max);
+  }
+  Result<std::vector<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
+                                           std::size_t rows_max) override {
+    return inner_.read_due(lane, after, rows_max);
+  }
+  Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override {
+    return inner_.read_message(run, guid);
+  }
+  Result<std::vector<Topic>> read_paused_topics() override { return inner_.read_paused_topics(); }
+  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
+    return inner_.list_jobs(query);
+  }
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version) override {
+    return inner_.read_app(name_space, app, version);
+  }
+  Result<std::vector<store::AppInfo>> list_apps(const Namespace& name_space) override {
+    return inner_.list_apps(name_space);
+  }
+
+ protected:
+  store::Store& inner_;
+};
+
+}  // namespace pawl::sim

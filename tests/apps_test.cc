@@ -1,0 +1,199 @@
+// Apps through the public API: deploying, versions, pinning, signals, children.
+#include <filesystem>
+#include <fstream>
+
+#include "life.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+
+
+class Apps : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-apps-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    open();
+  }
+  void TearDown() override {
+    runtime_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void open() {
+    auto opened = Runtime::open({.store = folder_ + "/pawl.db"});
+    ASSERT_TRUE(opened.ok()) << opened.error().detail;
+    runtime_ = std::move(*opened);
+    ASSERT_TRUE(runtime_->serve("echo", [](Work& work) { return Reply::success(work.input()); }).ok());
+    ASSERT_TRUE(runtime_->start().ok());
+  }
+  void reopen() {
+    runtime_.reset();
+    open();
+  }
+  std::string file(const std::string& text) {
+    const std::string path = folder_ + "/app" + std::to_string(++files_) + ".yaml";
+    std::ofstream(path) << text;
+    return path;
+  }
+  // Waits for a signal, then says which version it is.
+  static std::string app_of(int version, const std::string& field = "id") {
+    return "app:\n  id: shop\n  version: " + std::to_string(version) + R"(
+  graphs:
+    - subscribes: order
+      activities:
+        start: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        wait: {type: hook}
+        done: {type: hook, job: {maps: {version: )" + std::to_string(version) + R"(, word: "{wait.hook.data.word}"}}}
+      transitions: {start: [{to: wait}], wait: [{to: done}]}
+      hooks:
+        told: [{to: wait, conditions: {match: [{expected: "{start.output.data.id}", actual: "{$hook.data.)" + field + R"(}"}]}}]
+)";
+  }
+  RunId start(const std::string& id) {
+    JobRequest request;
+    request.topic = "order";
+    request.input = Payload("{\"id\":\"" + id + "\"}");
+    const auto submitted = runtime_->submit(std::move(request));
+    EXPECT_TRUE(submitted.ok()) << submitted.error().detail;
+    return submitted.ok() ? submitted->run : RunId(0);
+  }
+  std::string result(RunId run) {
+    const auto end = runtime_->wait(run, 20s);
+    return end.ok() ? end->result.str() : end.error().detail;
+  }
+
+  std::string folder_;
+  std::unique_ptr<Runtime> runtime_;
+  int files_ = 0;
+};
+
+TEST_F(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
+  const auto deployed = runtime_->deploy_app(file(app_of(1)));
+  ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
+  EXPECT_EQ(deployed->topics, std::vector<std::string>{"order"});
+  const RunId run = start("o-1");
+  EXPECT_EQ(**runtime_->find("o-1"), run);
+  ASSERT_TRUE(runtime_->signal("told", R"({"id":"o-1","word":"go"})").ok());
+  EXPECT_EQ(result(run), R"({"version":1,"word":"go"})");
+}
+
+TEST_F(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  const RunId old_job = start("a");
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(2, "order"))).ok());
+  const RunId new_job = start("b");
+  reopen();  // nothing of it was only in memory
+  ASSERT_TRUE(runtime_->signal("told", R"({"id":"a","order":"b","word":"both"})").ok());
+  EXPECT_EQ(result(old_job), R"({"version":1,"word":"both"})");
+  EXPECT_EQ(result(new_job), R"({"version":2,"word":"both"})");
+}
+
+TEST_F(Apps, a_version_is_active_when_it_is_told_to_be) {
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(2)), false).ok());
+  const RunId first = start("x");
+  ASSERT_TRUE(runtime_->activate_app("shop", "2").ok());
+  const RunId second = start("y");
+  for (const char* id : {"x", "y"})
+    ASSERT_TRUE(runtime_->signal("told", Payload(std::string(R"({"word":"w","id":")") + id + "\"}")).ok());
+  EXPECT_EQ(result(first), R"({"version":1,"word":"w"})");
+  EXPECT_EQ(result(second), R"({"version":2,"word":"w"})");
+  const auto known = runtime_->apps();
+  ASSERT_TRUE(known.ok());
+  ASSERT_EQ(known->size(), 2u);
+  EXPECT_EQ((*known)[0].active, (*known)[0].version == "2");
+  const auto missing = runtime_->activate_app("shop", "3");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().detail.find("shop version 3"), std::string::npos) << missing.error().detail;
+}
+
+TEST_F(Apps, item_20_a_file_with_mistakes_is_refused_and_says_where) {
+  const auto refused = runtime_->deploy_app(file("app:\n  id: x\n  version: 1\n  graphs:\n    - subscribes: t\n"
+                                                 "      activities:\n        a: {type: trigger}\n        b: {type: wroker}\n"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().detail.find("wroker"), std::string::npos) << refused.error().detail;
+  EXPECT_TRUE(runtime_->apps()->empty());
+  const auto missing = runtime_->deploy_app(folder_ + "/nothing.yaml");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().detail.find("nothing.yaml"), std::string::npos) << missing.error().detail;
+}
+
+TEST_F(Apps, a_changed_app_needs_a_new_version) {
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  const auto changed = runtime_->deploy_app(file(app_of(1, "other")));
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error().code, ErrorCode::already_exists);
+  EXPECT_NE(changed.error().detail.find("new version"), std::string::npos) << changed.error().detail;
+}
+
+TEST_F(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happens) {
+  JobRequest request;
+  request.topic = "order";
+  const auto nobody = runtime_->submit(request);
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_NE(nobody.error().detail.find("deploy an app first"), std::string::npos) << nobody.error().detail;
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  request.input = "not json";
+  const auto bad = runtime_->submit(request);
+  ASSERT_FALSE(bad.ok());
+  EXPECT_NE(bad.error().detail.find("JSON"), std::string::npos) << bad.error().detail;
+  const auto signalled = runtime_->signal("nobody.waits", "{}");
+  ASSERT_FALSE(signalled.ok());
+  EXPECT_EQ(signalled.error().code, ErrorCode::not_found) << signalled.error().detail;
+}
+
+TEST_F(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
+  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  id: short
+  version: 1
+  graphs:
+    - subscribes: brief
+      expire: 100ms
+      activities:
+        start: {type: trigger}
+)")).ok());
+  JobRequest request;
+  request.topic = "brief";
+  request.id = "again";
+  request.input = "{}";
+  const auto first = runtime_->submit(request);
+  ASSERT_TRUE(first.ok()) << first.error().detail;
+  ASSERT_TRUE(comes_true([&] { return !runtime_->inspect(first->run).ok(); })) << "it is removed when its time is over";
+  request.reuse = IdReuse::after_close;
+  const auto second = runtime_->submit(request);
+  ASSERT_TRUE(second.ok()) << second.error().detail;
+}
+
+TEST_F(Apps, a_child_is_a_job_of_its_own) {
+  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  id: family
+  version: 1
+  graphs:
+    - subscribes: parent
+      activities:
+        p: {type: trigger}
+        child: {type: await, topic: child, input: {maps: {x: "{p.output.data.x}"}}, job: {maps: {y: "{$self.output.data.y}"}}}
+      transitions: {p: [{to: child}]}
+    - subscribes: child
+      activities:
+        c: {type: trigger, stats: {id: the-child}}
+        w: {type: worker, topic: echo, input: {maps: {x: "{c.output.data.x}"}}, job: {maps: {y: "{$self.output.data.x}"}}}
+      transitions: {c: [{to: w}]}
+)")).ok());
+  JobRequest request;
+  request.topic = "parent";
+  request.input = R"({"x":42})";
+  const auto parent = runtime_->submit(request);
+  ASSERT_TRUE(parent.ok()) << parent.error().detail;
+  EXPECT_EQ(result(parent->run), R"({"y":42})");
+  const auto child = runtime_->find("the-child");
+  ASSERT_TRUE(child.ok() && *child);
+  EXPECT_EQ(runtime_->inspect(**child)->job.status, JobStatus::completed);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,12 +1,13 @@
 # Pawl: the commands a person types. CMake presets and Ninja do the work underneath.
-#   make run      installs what is missing, builds, and runs a sample job on the embedded store
+#   make run      installs what is missing, builds, and runs an order that waits for its approval
+#   make demo     the same with a sample graph built in C++: timeline and ledgers
 #   make test     installs, builds and runs every test
 #   make storm    longer simulator swarms and kill -9 storms
 #   make bench    the benchmarks, as JSON in build/release/bench
 #   make asan     the unit tests under AddressSanitizer and UBSan
 #   make install  installs the library, headers, CMake package, pkg-config file and the binary
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test storm bench asan tsan install clean format
+.PHONY: help setup build run demo test storm bench asan tsan install clean format
 BUILD := build/release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -23,7 +24,15 @@ $(BUILD)/build.ninja: | setup
 build: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS)
 
+# A fresh order each time: a finished one would only show its result.
 run: build
+	@rm -f pawl-run.db pawl-run.db-wal pawl-run.db-shm
+	@PATH="$(CURDIR)/$(BUILD):$$PATH" PAWL_STORE="$(CURDIR)/pawl-run.db" examples/graphs/play order_approved
+	@echo
+	@$(BUILD)/pawl show o-1 --store pawl-run.db
+	@echo "It is all in pawl-run.db: $(BUILD)/pawl jobs --store pawl-run.db"
+
+demo: build
 	@$(BUILD)/pawl demo
 
 test: build

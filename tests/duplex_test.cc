@@ -92,8 +92,8 @@ TEST_P(DuplexJobs, run_to_their_end_and_show_their_fifteen_digits) {
   for (const ActivityView& activity : detail->activities) {
     EXPECT_EQ(activity.ledger, "888000001000001") << activity.name.raw();
     EXPECT_EQ(activity.explanation, "leg 1: 1 entry, left; leg 2: closed, 1 entry, 1 exit");
-    EXPECT_FALSE(activity.open);
-    EXPECT_FALSE(activity.errored);
+    EXPECT_FALSE(activity.open());
+    EXPECT_FALSE(activity.errored());
   }
   EXPECT_EQ(detail->activities[2].name, ActivityName("ship"));
   EXPECT_EQ(detail->activities[2].address, ",0,0,0");
@@ -117,7 +117,7 @@ TEST_P(DuplexJobs, a_caught_error_goes_its_way_and_an_uncaught_one_fails_the_job
 
   const auto caught_detail = runtime->inspect(**runtime->find("o-1"));
   EXPECT_EQ(caught_detail->activities[1].ledger, "888000001000001");
-  EXPECT_TRUE(caught_detail->activities[1].errored);
+  EXPECT_TRUE(caught_detail->activities[1].errored());
   const auto failed_detail = runtime->inspect(**runtime->find("o-2"));
   EXPECT_EQ(failed_detail->activities[1].ledger, "887000001000000");
   EXPECT_EQ(failed_detail->activities[1].explanation, "leg 1: 1 entry, left; leg 2: errored, 1 entry, 0 exits");

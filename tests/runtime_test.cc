@@ -217,7 +217,7 @@ TEST_P(RuntimeTest, stop_lets_a_running_worker_finish_and_commits_its_answer) {
   const auto detail = runtime->inspect(job->run);
   ASSERT_TRUE(detail.ok());
   ASSERT_GE(detail->activities.size(), 2u);
-  EXPECT_FALSE(detail->activities[1].open);
+  EXPECT_FALSE(detail->activities[1].open());
   EXPECT_EQ(detail->activities[1].output.str(), "x+");
   EXPECT_EQ(detail->job.status, JobStatus::running);
 }

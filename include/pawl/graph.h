@@ -114,6 +114,8 @@ class Graph {
   std::vector<Node> nodes_;
 };
 
+std::string_view name_of(Graph::Kind kind);
+
 // Collects activities and transitions; build() checks them and reports every mistake at once.
 class GraphBuilder {
  public:

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pawl/graph.h"
 #include "pawl/ids.h"
 #include "pawl/payload.h"
 #include "pawl/time.h"
@@ -32,6 +33,8 @@ struct JobView {
   Instant deadline;            // it is interrupted then; 0: none
   Instant remove_at;           // once closed, if it does not stay for ever
   std::uint32_t redrives = 0;
+  Payload data;                // what its activities share so far, of a graph in the graph language
+  std::int32_t code = 0;       // of the error that ends it; 0: none
   bool closed() const {
     return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
   }
@@ -68,26 +71,55 @@ struct WorkView {
   bool held = false;            // its job is paused or parked
 };
 
+// What an open activity waits for. A field without a value: not for that.
+struct WaitView {
+  std::string topic;     // a worker's, or that of the signal
+  std::string key;       // the values that the signal must agree with, as a JSON list
+  Instant wakes_at;      // its sleep is over then
+  Instant times_out_at;  // it fails then
+  std::string child;     // the id of the job that it awaits
+  std::uint32_t done = 0;  // of a join: arrivals that came; of a map: items that are done
+  std::uint32_t of = 0;    // how many it waits for
+};
+
+enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped };
+std::string_view name_of(ActivityStatus status);
+
 struct ActivityView {
   ActivityName name{""};
+  std::optional<Graph::Kind> kind;  // none: its graph is not known here
   std::string address;      // its dimensional address, such as ,0,1,0
   std::string ledger;       // 15 digits
   std::string explanation;  // the digits in words
   std::vector<MessageView> messages;
-  bool open = true;
-  bool errored = false;
+  ActivityStatus status = ActivityStatus::open;
+  bool open() const { return status == ActivityStatus::open; }
+  bool errored() const { return status == ActivityStatus::errored; }
   std::int32_t code = 0;
   Instant opened_at;
   Instant closed_at;
   Payload output;
   Effect effect = Effect::none;
-  std::optional<WorkView> work;  // while it is open
+  std::optional<WorkView> work;       // while it is open, as is the next
+  std::optional<WaitView> waits_for;
+  std::string child;                  // the id of the job that it started, also after its end
+};
+
+// Something that the clock will say to the job.
+struct TimerView {
+  Instant due;
+  std::string what;          // start, sleep, timeout or deadline
+  std::string activity;      // whose it is; empty: the job's
+  std::string address;
 };
 
 struct JobDetail {
   JobView job;
   std::vector<ActivityView> activities;  // in the order they were opened
-  std::string collation_key;             // one digit per activity of the graph, ids in ascending order
+  // One digit per activity of the graph, ids in ascending order; an awaited job's own digits stand between 1 and 2.
+  std::string collation_key;
+  Payload input;
+  std::vector<TimerView> timers;         // by due time
 };
 
 }  // namespace pawl

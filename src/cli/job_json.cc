@@ -38,7 +38,9 @@ json::object object_of(const JobView& job) {
           {"deadline", time_of(job.deadline)},
           {"remove_at", time_of(job.remove_at)},
           {"redrives", job.redrives},
+          {"code", job.code},
           {"reason", job.reason},
+          {"data", value_of(job.data)},
           {"result", value_of(job.result)}};
 }
 
@@ -56,23 +58,76 @@ json::object object_of(const WorkView& work) {
           {"progress", value_of(work.progress)}};
 }
 
+json::object object_of(const WaitView& wait) {
+  json::object object;
+  if (!wait.topic.empty()) object["topic"] = wait.topic;
+  if (!wait.key.empty()) object["key"] = value_of(Payload(wait.key));
+  if (wait.wakes_at != Instant()) object["wakes_at"] = time_of(wait.wakes_at);
+  if (wait.times_out_at != Instant()) object["times_out_at"] = time_of(wait.times_out_at);
+  if (!wait.child.empty()) object["child"] = wait.child;
+  if (wait.of != 0) {
+    object["done"] = wait.done;
+    object["of"] = wait.of;
+  }
+  return object;
+}
+
+json::object object_of(const TimerView& timer) {
+  json::object object{{"due", time_of(timer.due)}, {"what", timer.what}};
+  if (!timer.activity.empty()) {
+    object["activity"] = timer.activity;
+    object["address"] = timer.address;
+  }
+  return object;
+}
+
 json::object object_of(const ActivityView& activity) {
   json::array messages;
   for (const MessageView& message : activity.messages)
     messages.push_back(json::object{{"ledger", message.ledger}, {"explanation", message.explanation}});
   return {{"name", activity.name.raw()},
+          {"kind", activity.kind ? json::value(json::string(name_of(*activity.kind))) : json::value(nullptr)},
           {"address", activity.address},
           {"ledger", activity.ledger},
           {"explanation", activity.explanation},
-          {"open", activity.open},
-          {"errored", activity.errored},
+          {"status", json::string(name_of(activity.status))},
           {"code", activity.code},
           {"effect", json::string(name_of(activity.effect))},
           {"opened_at", time_of(activity.opened_at)},
           {"closed_at", time_of(activity.closed_at)},
           {"output", value_of(activity.output)},
+          {"child", activity.child.empty() ? json::value(nullptr) : json::value(activity.child)},
+          {"waits_for", activity.waits_for ? json::value(object_of(*activity.waits_for)) : json::value(nullptr)},
           {"work", activity.work ? json::value(object_of(*activity.work)) : json::value(nullptr)},
           {"messages", std::move(messages)}};
+}
+
+json::object object_of(const JobDetail& detail) {
+  json::object object = object_of(detail.job);
+  object["input"] = value_of(detail.input);
+  json::array activities;
+  for (const ActivityView& activity : detail.activities) activities.push_back(object_of(activity));
+  object["activities"] = std::move(activities);
+  json::array timers;
+  for (const TimerView& timer : detail.timers) timers.push_back(object_of(timer));
+  object["timers"] = std::move(timers);
+  object["collation_key"] = detail.collation_key;
+  return object;
+}
+
+constexpr int generations_max = 32;  // as many as a collation key shows
+
+json::object family_of(const JobDetail& detail, const ReadChild& read_child, int generation) {
+  json::object object = object_of(detail);
+  if (!read_child || generation == generations_max) return object;
+  json::array children;
+  for (const ActivityView& activity : detail.activities) {
+    if (activity.child.empty()) continue;
+    if (const auto child = read_child(detail.job.name_space.raw(), activity.child))
+      children.push_back(family_of(*child, read_child, generation + 1));
+  }
+  object["children"] = std::move(children);
+  return object;
 }
 
 }  // namespace
@@ -92,13 +147,10 @@ std::string jobs_json(const std::vector<JobView>& jobs) {
   return json::serialize(rows);
 }
 
-std::string job_json(const JobDetail& detail) {
-  json::object object = object_of(detail.job);
-  json::array activities;
-  for (const ActivityView& activity : detail.activities) activities.push_back(object_of(activity));
-  object["activities"] = std::move(activities);
-  object["collation_key"] = detail.collation_key;
-  return json::serialize(object);
+std::string job_json(const JobDetail& detail) { return json::serialize(object_of(detail)); }
+
+std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
+  return json::serialize(family_of(detail, read_child, 0));
 }
 
 }  // namespace pawl::cli

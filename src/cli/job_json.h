@@ -1,6 +1,8 @@
 // A job as JSON, for scripts. Payloads that are JSON stay JSON; others become strings.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,11 @@ namespace pawl::cli {
 std::string job_json(const JobView& job);
 std::string jobs_json(const std::vector<JobView>& jobs);
 std::string job_json(const JobDetail& detail);
+
+// A job by its id; none: it is gone.
+using ReadChild = std::function<std::optional<JobDetail>(const std::string& name_space, const std::string& id)>;
+// The whole job; with `read_child` also the jobs that it started, and theirs.
+std::string export_json(const JobDetail& detail, const ReadChild& read_child);
 
 // 2026-11-16T00:31:12.250Z, or empty for no time at all.
 std::string time_text(Instant at);

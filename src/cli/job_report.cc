@@ -1,10 +1,12 @@
 #include "cli/job_report.h"
 
 #include "cli/job_json.h"
+#include "cli/progress.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::cli {
 
@@ -13,8 +15,9 @@ namespace {
 constexpr int bar_columns = 44;
 
 Ink ink_of(const ActivityView& activity) {
-  if (activity.errored) return Ink::red;
-  return activity.open ? Ink::yellow : Ink::green;
+  if (activity.errored()) return Ink::red;
+  if (activity.status == ActivityStatus::skipped) return Ink::dim;
+  return activity.open() ? Ink::yellow : Ink::green;
 }
 
 std::string label_of(const ActivityView& activity) {
@@ -39,7 +42,7 @@ std::string timeline(const JobDetail& detail, const Paint& paint) {
   };
   std::string text;
   for (const ActivityView& activity : detail.activities) {
-    const Instant until = activity.open ? end : activity.closed_at;
+    const Instant until = activity.open() ? end : activity.closed_at;
     const int from = std::min(column(activity.opened_at), bar_columns - 1);
     const int length = std::max(1, column(until) - from);
     std::string bar;
@@ -55,7 +58,10 @@ std::string ledgers(const JobDetail& detail, const Paint& paint) {
   std::string text;
   const std::size_t width = label_width(detail);
   for (const ActivityView& activity : detail.activities) {
-    text += fmt::format("  {:<{}}  {}  {}\n", label_of(activity), width, paint(Ink::bold, activity.ledger), activity.explanation);
+    const std::string kind = activity.kind ? fmt::format("{} ", name_of(*activity.kind)) : "";
+    text += fmt::format("  {:<{}}  {}  {}{}{}: {}\n", label_of(activity), width, paint(Ink::bold, activity.ledger), kind,
+                        paint(ink_of(activity), name_of(activity.status)),
+                        activity.code != 0 ? fmt::format(" {}", activity.code) : "", activity.explanation);
     for (const MessageView& message : activity.messages)
       text += fmt::format("  {:<{}}  {}  {}\n", "", width, paint(Ink::dim, message.ledger), paint(Ink::dim, message.explanation));
   }
@@ -63,8 +69,29 @@ std::string ledgers(const JobDetail& detail, const Paint& paint) {
 }
 
 
-// What an open activity waits for, one line each.
-std::string waiting(const JobDetail& detail, const Paint& paint) {
+// What open activities wait for, beside work: a line each.
+std::string waits(const JobDetail& detail, const Paint& paint) {
+  std::string text;
+  for (const ActivityView& activity : detail.activities) {
+    if (!activity.waits_for || activity.work) continue;
+    const std::string what = wait_text(*activity.waits_for, activity.kind);
+    if (!what.empty())
+      text += fmt::format("  {:<{}}  {}\n", label_of(activity), label_width(detail), paint(Ink::yellow, what));
+  }
+  return text;
+}
+
+// The jobs that it started.
+std::string children(const JobDetail& detail) {
+  std::string text;
+  for (const ActivityView& activity : detail.activities)
+    if (!activity.child.empty())
+      text += fmt::format("  {:<{}}  {}\n", label_of(activity), label_width(detail), activity.child);
+  return text;
+}
+
+// Requests that wait for, or are with, a worker: a line each.
+std::string work_lines(const JobDetail& detail, const Paint& paint) {
   std::string text;
   for (const ActivityView& activity : detail.activities) {
     if (!activity.work) continue;
@@ -101,11 +128,14 @@ std::string job_report(const JobDetail& detail, const Paint& paint) {
                                  job.closed() ? fmt::format("in {:.2f} ms", milliseconds(job.closed_at - job.created_at)) : "");
   text += fmt::format(", graph {} version {}, semaphore {}\n", job.graph.raw(), job.version, job.semaphore);
   if (!job.reason.empty()) text += fmt::format("  {}\n", paint(Ink::red, job.reason));
-  if (!job.result.empty()) text += fmt::format("  result {}\n", job.result.view());
+  if (!job.data.empty()) text += fmt::format("  data {}\n", job.data.view());
+  else if (!job.result.empty()) text += fmt::format("  result {}\n", job.result.view());
   text += fmt::format("\n{}\n{}", paint(Ink::bold, "Timeline"), timeline(detail, paint));
   text += fmt::format("\n{} (activity in bold, each message below it)\n{}", paint(Ink::bold, "Ledgers"), ledgers(detail, paint));
-  if (const std::string open = waiting(detail, paint); !open.empty())
-    text += fmt::format("\n{}\n{}", paint(Ink::bold, "Work"), open);
+  const std::pair<const char*, std::string> sections[] = {
+      {"Work", work_lines(detail, paint)}, {"Waits", waits(detail, paint)}, {"Jobs that it started", children(detail)}};
+  for (const auto& [title, lines] : sections)
+    if (!lines.empty()) text += fmt::format("\n{}\n{}", paint(Ink::bold, title), lines);
   if (!detail.collation_key.empty()) text += fmt::format("\n{} {}\n", paint(Ink::bold, "Collation key"), detail.collation_key);
   return text;
 }

@@ -112,6 +112,21 @@ std::string cycle_through(std::uint32_t node, const std::vector<std::optional<st
 
 }  // namespace
 
+std::string_view name_of(Graph::Kind kind) {
+  switch (kind) {
+    case Graph::Kind::trigger: return "trigger";
+    case Graph::Kind::worker: return "worker";
+    case Graph::Kind::await: return "await";
+    case Graph::Kind::hook: return "hook";
+    case Graph::Kind::signal: return "signal";
+    case Graph::Kind::cycle: return "cycle";
+    case Graph::Kind::interrupt: return "interrupt";
+    case Graph::Kind::join: return "join";
+    case Graph::Kind::map: return "map";
+  }
+  return "?";
+}
+
 std::string_view name_of(Collation collation) {
   switch (collation) {
     case Collation::ledger: return "ledger";

@@ -1,6 +1,9 @@
 // The collation key of a job: a digit for every activity of its graph.
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "core/job_state.h"
 #include "ledger/collation_key.h"
 #include "pawl/graph.h"
@@ -8,7 +11,11 @@
 
 namespace pawl::runtime {
 
-// REQUIRES: the job is pinned to `graph`.
-Result<ledger::CollationKey> collation_key_of(const core::JobState& state, const Graph& graph);
+// The key of the job that an await's instance started; none: it started none, or that job is gone.
+using Awaited = std::function<std::optional<ledger::CollationKey>(const core::Activity&)>;
+
+// REQUIRES: the job is pinned to `graph`. Without `awaited` it has this job's own digits only.
+Result<ledger::CollationKey> collation_key_of(const core::JobState& state, const Graph& graph,
+                                              const Awaited& awaited = {});
 
 }  // namespace pawl::runtime

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "runtime/views.h"
+#include "runtime/waits.h"
 
 namespace pawl::runtime {
 
@@ -14,7 +15,7 @@ using Mark = ledger::ActivityLedger::Mark;
 class Teller {
  public:
   Teller(const core::JobState& after, const Graph& graph, Instant now, const std::function<void(const Event&)>& tell)
-      : graph_(graph), now_(now), tell_(tell) {
+      : graph_(graph), tell_(tell) {
     event_.job = after.job.id;
     event_.run = after.job.run;
     event_.at = now;
@@ -25,20 +26,25 @@ class Teller {
     event.kind = kind;
     tell_(event);
   }
-  void activity(Kind kind, const core::Activity& activity, std::int32_t code, std::optional<Instant> at = std::nullopt) {
+  Event about(Kind kind, const core::Activity& activity, std::int32_t code) const {
     Event event = event_;
     event.kind = kind;
     event.activity = name_in(&graph_, activity.node);
     event.address = activity.at.text();
     event.ledger = activity.ledger.digits();
     event.code = code;
-    event.at = at.value_or(now_);
+    if (activity.node < graph_.nodes().size()) event.activity_kind = graph_.nodes()[activity.node].kind;
+    return event;
+  }
+  void tell(const Event& event) { tell_(event); }
+  void opened(const core::JobState& after, const core::Activity& activity) {
+    Event event = about(Kind::activity_opened, activity, activity.code);
+    event.waits_for = wait_of(after, activity, &graph_);
     tell_(event);
   }
 
  private:
   const Graph& graph_;
-  const Instant now_;
   const std::function<void(const Event&)>& tell_;
   Event event_;  // what all have in common
 };
@@ -61,10 +67,31 @@ bool starts(const core::Write& write) {
 void tell_change(Teller& teller, const core::JobState& after, const core::ChangeWork& change) {
   const core::Activity* activity = after.find(change.activity);
   if (activity == nullptr) return;
-  if (change.release && after.job.status == core::JobStatus::running)
-    teller.activity(Kind::activity_retried, *activity, change.life.failure_code, change.visible_at);
-  else if (!change.release && change.life.unknown)
-    teller.activity(Kind::activity_unknown, *activity, 0);
+  if (change.release && after.job.status == core::JobStatus::running) {
+    Event event = teller.about(Kind::activity_retried, *activity, change.life.failure_code);
+    event.at = change.visible_at;
+    event.output = Payload(change.life.failure);
+    teller.tell(event);
+  } else if (!change.release && change.life.unknown) {
+    teller.tell(teller.about(Kind::activity_unknown, *activity, 0));
+  }
+}
+
+// What the message that entered said, in the plane that it opened.
+Payload said_in(const core::Bundle& bundle, core::ActivitySeq activity) {
+  Payload said;
+  for (const core::Write& write : bundle.writes)
+    if (const auto* put = std::get_if<core::PutRecord>(&write); put != nullptr && put->after.activity == activity)
+      said = put->after.output;
+  return said;
+}
+
+void tell_put(Teller& teller, const core::JobState& after, const core::Bundle& bundle, const core::PutActivity& put,
+              Kind kind) {
+  if (kind == Kind::activity_opened) return teller.opened(after, put.after);
+  Event event = teller.about(kind, put.after, put.after.code);
+  event.output = kind == Kind::activity_closed ? put.after.output : said_in(bundle, put.after.seq);
+  teller.tell(event);
 }
 
 }  // namespace
@@ -78,7 +105,7 @@ void for_each_event(const core::JobState& after, const core::Bundle& bundle, con
   for (const Kind kind : {Kind::activity_pending, Kind::activity_closed, Kind::activity_opened})
     for (const core::Write& write : bundle.writes)
       if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && kind_of(*put) == kind)
-        teller.activity(kind, put->after, put->after.code);
+        tell_put(teller, after, bundle, *put, kind);
   for (const core::Write& write : bundle.writes) {
     if (const auto* change = std::get_if<core::ChangeWork>(&write)) tell_change(teller, after, *change);
     // Work is held by the one bundle that stops the job, and let go by the one that goes on.

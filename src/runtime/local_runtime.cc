@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/limits.h"
+#include "runtime/family.h"
 #include "runtime/job_search.h"
 #include "runtime/request_checks.h"
 #include "runtime/views.h"
@@ -223,8 +224,12 @@ Result<JobDetail> LocalRuntime::inspect(RunId run) {
   const auto stored = store_.store->read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);
-  const auto graph = graphs_.find((*stored)->state.job.graph);
-  return detail_of((*stored)->state, graph.get(), store_.store->id());
+  const core::JobState& state = (*stored)->state;
+  const auto graph = graphs_.find(state.job.graph);
+  JobDetail detail = detail_of(state, graph.get(), store_.store->id());
+  add_waiting(detail, **stored, graph.get());
+  if (graph != nullptr) Family(*store_.store, graphs_).complete(detail, state, *graph);
+  return detail;
 }
 
 Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {

@@ -7,10 +7,21 @@
 #include "base/format.h"
 #include "runtime/collate.h"
 #include "runtime/token.h"
+#include "runtime/waits.h"
 
 namespace pawl {
 
 std::string_view name_of(JobStatus status) { return core::name_of(runtime::core_status(status)); }
+
+std::string_view name_of(ActivityStatus status) {
+  switch (status) {
+    case ActivityStatus::open: return "open";
+    case ActivityStatus::completed: return "completed";
+    case ActivityStatus::errored: return "errored";
+    case ActivityStatus::skipped: return "skipped";
+  }
+  return "open";
+}
 
 std::string_view name_of(Effect effect) {
   switch (effect) {
@@ -38,6 +49,16 @@ JobStatus public_status(core::JobStatus status) {
     case core::JobStatus::paused: return JobStatus::paused;
   }
   return JobStatus::parked;
+}
+
+ActivityStatus public_status(core::ActivityStatus status) {
+  switch (status) {
+    case core::ActivityStatus::open: return ActivityStatus::open;
+    case core::ActivityStatus::completed: return ActivityStatus::completed;
+    case core::ActivityStatus::errored: return ActivityStatus::errored;
+    case core::ActivityStatus::skipped: return ActivityStatus::skipped;
+  }
+  return ActivityStatus::open;
 }
 
 std::optional<WorkView> work_of(const core::WorkItem* item, const core::Guid& store) {
@@ -95,6 +116,8 @@ JobView view_of(const core::JobRow& job) {
   view.deadline = job.deadline;
   view.remove_at = job.remove_at;
   view.redrives = job.redrives;
+  view.data = job.data;
+  view.code = job.code;
   return view;
 }
 
@@ -115,21 +138,24 @@ Effect effect_of(const core::JobState& state, const core::Activity& activity) {
 }
 
 JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store) {
-  JobDetail detail{view_of(state.job), {}, ""};
+  JobDetail detail;
+  detail.job = view_of(state.job);
   for (const core::Activity& activity : state.activities()) {
     ActivityView view;
     view.name = name_in(graph, activity.node);
     view.address = activity.at.text();
     view.ledger = activity.ledger.digits();
     view.explanation = activity.ledger.describe();
-    view.open = activity.status == core::ActivityStatus::open;
-    view.errored = activity.status == core::ActivityStatus::errored;
+    if (graph != nullptr && activity.node < graph->nodes().size()) view.kind = graph->nodes()[activity.node].kind;
+    view.status = public_status(activity.status);
     view.code = activity.code;
     view.opened_at = activity.opened_at;
     view.closed_at = activity.closed_at;
     view.output = activity.output;
     view.effect = effect_of(state, activity);
     view.work = work_of(state.find_work(activity.seq), store);
+    view.waits_for = wait_of(state, activity, graph);
+    if (view.waits_for) view.child = view.waits_for->child;
     detail.activities.push_back(std::move(view));
   }
   std::vector<const core::MessageRecord*> records;
@@ -143,6 +169,28 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     detail.collation_key = key ? key->text() : key.error().detail;
   }
   return detail;
+}
+
+void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph* graph) {
+  // The trigger hands on what the job was given; a job that has not started has it in its inbox.
+  if (const core::Activity* trigger = stored.state.find(core::ActivitySeq(0))) detail.input = trigger->output;
+  for (const core::InboxMessage& waiting : stored.inbox)
+    if (const auto* start = std::get_if<core::Start>(&waiting.message.body)) detail.input = start->input;
+  for (const core::InboxMessage& timer : stored.timers) {
+    TimerView view{timer.due, "deadline", "", ""};
+    if (const auto* start = std::get_if<core::Start>(&timer.message.body)) {
+      view.what = "start";
+      detail.input = start->input;
+    }
+    if (const auto* up = std::get_if<core::TimeUp>(&timer.message.body)) {
+      view.what = up->what == core::TimeUp::What::sleep ? "sleep" : "timeout";
+      if (const core::Activity* activity = stored.state.find(up->activity)) {
+        view.activity = name_in(graph, activity->node).raw();
+        view.address = activity->at.text();
+      }
+    }
+    detail.timers.push_back(std::move(view));
+  }
 }
 
 }  // namespace runtime

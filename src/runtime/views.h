@@ -5,6 +5,7 @@
 #include "core/job_state.h"
 #include "pawl/graph.h"
 #include "pawl/job.h"
+#include "store/store.h"
 
 namespace pawl::runtime {
 
@@ -13,6 +14,8 @@ JobView view_of(const core::JobRow& job);
 // `graph` may be null when this process does not have it: names are then the nodes' numbers. `store` is part of
 // the tokens that are shown.
 JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store);
+// What its inbox and its timers say of it.
+void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph* graph);
 ActivityName name_in(const Graph* graph, std::uint32_t node);
 Effect effect_of(const core::JobState& state, const core::Activity& activity);
 

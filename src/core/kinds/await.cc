@@ -2,19 +2,15 @@
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/quote.h"
+#include "core/child_name.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
 
 namespace {
 
-// A name that follows from the parent's, so that whoever makes it makes the same one.
 JobId name_of_child(const Context& context, const Activity& activity) {
-  const std::string& parent = context.draft.base().job.id.raw();
-  std::string at(activity.at.text());
-  for (char& c : at)
-    if (c == ',' || c == '*') c = c == ',' ? '.' : 'x';
-  std::string name = format("{}/{}{}", parent, context.node(activity).name.raw(), at);
+  std::string name = child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
   if (name.size() > limits::name_bytes_max) name = format("child/{}", context.guid().text());
   return JobId(std::move(name));
 }

@@ -1,0 +1,51 @@
+// pawl export JOB: the whole job as one JSON document, for tools and for a bug report.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/job_json.h"
+#include "cli/job_target.h"
+
+namespace pawl::cli {
+
+namespace {
+
+struct Options {
+  StoreOptions store;
+  JobTarget target;
+  bool children = false;
+};
+
+int run(const Options& options) {
+  auto runtime = open_existing(options.store);
+  if (!runtime) return fail("export", runtime.error());
+  const auto found = find_job(**runtime, options.target);
+  if (!found) return fail("export", found.error());
+  const auto detail = (*runtime)->inspect(*found);
+  if (!detail) return fail("export", detail.error());
+  ReadChild read_child;
+  if (options.children)
+    read_child = [&](const std::string& name_space, const std::string& id) -> std::optional<JobDetail> {
+      const auto run = (*runtime)->find(id, name_space);
+      if (!run || !*run) return std::nullopt;
+      const auto child = (*runtime)->inspect(**run);
+      return child ? std::optional(*child) : std::nullopt;
+    };
+  fmt::print("{}\n", export_json(*detail, read_child));
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("export", "Write a job as one JSON document");
+  add_store_options(*command, options->store);
+  add_job_target(*command, options->target);
+  command->add_flag("--children", options->children, "With the jobs that it started, and theirs");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace pawl::cli

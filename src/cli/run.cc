@@ -1,0 +1,271 @@
+// pawl run FILE: deploys an app, runs a job of it with shell commands as workers, and shows what happens. Ctrl-C
+// leaves the job as it is; the same command goes on with it.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "cli/app_topics.h"
+#include "cli/commands.h"
+#include "cli/interruption.h"
+#include "cli/job_json.h"
+#include "cli/job_report.h"
+#include "cli/job_target.h"
+#include "cli/json_argument.h"
+#include "cli/progress.h"
+#include "cli/shell_worker.h"
+#include "graph/check.h"
+#include "graph/report.h"
+#include "mapping/json_parse.h"
+
+namespace pawl::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds look_up_every{200};  // for Ctrl-C
+constexpr milliseconds owner_within{2000};  // until it is said that another process runs the store
+
+struct Options {
+  StoreOptions store;
+  std::string file;
+  std::string topic;
+  std::string input;
+  std::vector<std::string> workers;
+  std::string job;
+  std::uint32_t threads = 4;
+  bool fresh = false;
+  bool quiet = false;
+};
+
+// What was asked for, read and checked before anything is started.
+struct Plan {
+  std::shared_ptr<const graph::App> app;
+  const graph::Graph* graph = nullptr;
+  Payload input;
+  std::vector<WorkerSpec> workers;
+  std::string graph_name() const { return app->id + "/" + graph->subscribes; }
+};
+
+Result<Plan> make_plan(const Options& options) {
+  Plan plan;
+  for (const std::string& text : options.workers) {
+    auto spec = parse_worker_spec(text);
+    if (!spec) return spec.error();
+    for (const WorkerSpec& other : plan.workers)
+      if (other.topic == spec->topic)
+        return Error{ErrorCode::invalid, fmt::format("--worker {} is given twice", spec->topic)};
+    plan.workers.push_back(std::move(*spec));
+  }
+  if (!options.job.empty())
+    if (const auto named = check_name("job id", options.job); !named) return named.error();
+  auto input = options.input.empty() ? Result<Payload>(Payload("{}")) : read_json_argument("--input", options.input);
+  if (!input) return input.error();
+  plan.input = std::move(*input);
+  const graph::Checked checked = graph::check_file(options.file);
+  if (!checked.could_read) return Error{ErrorCode::not_found, fmt::format("{} cannot be read", options.file)};
+  if (checked.app == nullptr)
+    return Error{ErrorCode::invalid, fmt::format("{} has mistakes\n{}", options.file, graph::report_text(checked, graph::Colours::off))};
+  plan.app = checked.app;
+  const auto graph = choose_graph(*plan.app, options.topic);
+  if (!graph) return graph.error();
+  plan.graph = *graph;
+  return plan;
+}
+
+void warn_about_topics(const Plan& plan, Progress& progress) {
+  const WorkTopics work = work_topics(*plan.app, *plan.graph);
+  std::set<std::string> served;
+  for (const WorkerSpec& spec : plan.workers) {
+    served.insert(spec.topic);
+    if (!work.computed && !work.topics.contains(spec.topic))
+      progress.warn(fmt::format("pawl run: no activity of {} has the topic {}", plan.graph->subscribes, spec.topic));
+  }
+  std::string unserved;
+  for (const std::string& topic : work.topics)
+    if (!served.contains(topic)) unserved += (unserved.empty() ? "" : ", ") + topic;
+  if (!unserved.empty())
+    progress.warn(fmt::format("pawl run: no --worker serves {}: the job waits there for somebody else who does", unserved));
+}
+
+class Session {
+ public:
+  Session(const Options& options, const Plan& plan, Progress& progress, Runtime& runtime)
+      : options_(options), plan_(plan), progress_(progress), runtime_(runtime),
+        workers_([&runtime](RunId run) { return job_name(runtime, run); },
+                 [&progress](const std::string& topic, std::string_view line) { progress.command_says(topic, line); }) {}
+
+  Status start() {
+    const auto deployed = runtime_.deploy_app(options_.file, true);
+    if (!deployed) return deployed.error();
+    for (const WorkerSpec& spec : plan_.workers) {
+      const auto served = runtime_.serve(spec.topic, [this, command = spec.command](Work& work) { return workers_.run(command, work); });
+      if (!served) return served;
+    }
+    runtime_.observe([this](const Event& event) { progress_.show(event); });
+    runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + text); });
+    // Before the engine starts, or it would go on with an open job that nobody announced.
+    const bool named = !options_.job.empty() || names_its_jobs(*plan_.graph);
+    const auto open = named || options_.fresh ? Result<std::optional<JobView>>(std::nullopt) : find_open();
+    if (!open) return open.error();
+    if (*open) adopt(**open);
+    const auto started = runtime_.start();
+    if (!started) return started;
+    say_who_owns();
+    return *open ? Status() : submit();
+  }
+
+  // None: Ctrl-C came first.
+  Result<std::optional<JobView>> wait(const Interruption& interruption) {
+    while (!interruption.asked()) {
+      auto end = runtime_.wait(run_, look_up_every);
+      if (end) return std::optional(std::move(*end));
+      if (end.error().code != ErrorCode::retry_later) return end.error();
+    }
+    return std::optional<JobView>();
+  }
+
+  void stop() {
+    workers_.stop();
+    runtime_.stop();
+  }
+  const std::string& job() const { return job_; }
+
+ private:
+  static std::string job_name(Runtime& runtime, RunId run) {
+    const auto detail = runtime.inspect(run);
+    return detail ? detail->job.id.raw() : std::to_string(run.raw());
+  }
+
+  // The newest job of the graph that has not ended.
+  Result<std::optional<JobView>> find_open() {
+    std::optional<JobView> newest;
+    for (const JobStatus status : {JobStatus::running, JobStatus::paused, JobStatus::parked}) {
+      JobFilter filter;
+      filter.status = status;
+      filter.graph = plan_.graph_name();
+      filter.rows_max = 1000;
+      const auto jobs = runtime_.list(filter);
+      if (!jobs) return jobs.error();
+      for (const JobView& job : *jobs)
+        if (!newest || newest->run.raw() < job.run.raw()) newest = job;
+    }
+    return newest;
+  }
+
+  void adopt(const JobView& job) {
+    follow(job.id.raw(), job.run);
+    progress_.say(fmt::format("{} is open in {} ({}): going on with it; --new starts another",
+                              progress_.paint()(Ink::bold, job_), options_.store.store, name_of(job.status)));
+    if (options_.input.empty()) return;
+    const auto detail = runtime_.inspect(job.run);
+    if (!detail || detail->input.empty()) return;
+    const auto has = mapping::parse_json(detail->input.view());
+    const auto given = mapping::parse_json(plan_.input.view());
+    if (has && given && *has != *given)
+      progress_.warn(fmt::format("pawl run: its input is {}, not what --input says", detail->input.view()));
+  }
+
+  Status submit() {
+    JobRequest request;
+    request.topic = plan_.graph->subscribes;
+    request.id = options_.job;
+    request.input = plan_.input;
+    if (options_.fresh) request.reuse = IdReuse::after_close;
+    const auto submitted = runtime_.submit(std::move(request));
+    if (!submitted) return submitted.error();
+    follow(job_name(runtime_, submitted->run), submitted->run);
+    if (submitted->created)
+      progress_.say(fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.store));
+    else if (options_.fresh)
+      return Error{ErrorCode::already_exists, fmt::format("job {} is open; interrupt it first, or give the new one another id with --job", job_)};
+    else
+      progress_.say(fmt::format("{} exists in {}: going on with it", progress_.paint()(Ink::bold, job_), options_.store.store));
+    return {};
+  }
+
+  void follow(const std::string& job, RunId run) {
+    job_ = job;
+    run_ = run;
+    progress_.follow(job);
+  }
+
+  void say_who_owns() {
+    for (auto waited = milliseconds(0); waited < owner_within; waited += milliseconds(10)) {
+      if (runtime_.owns()) return;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    progress_.warn(fmt::format("pawl run: another process runs {}: its workers serve the job until it ends", options_.store.store));
+  }
+
+  const Options& options_;
+  const Plan& plan_;
+  Progress& progress_;
+  Runtime& runtime_;
+  ShellWorkers workers_;
+  std::string job_;
+  RunId run_{0};
+};
+
+int report(const Options& options, const JobView& job, Progress& progress) {
+  const std::string data = job.data.empty() ? "{}" : job.data.str();
+  if (options.store.json) {
+    fmt::print("{}\n", job_json(job));
+  } else {
+    std::string line = fmt::format("{} {}", progress.paint()(Ink::bold, job.id.raw()), progress.paint()(ink_of(job.status), name_of(job.status)));
+    if (job.closed()) line += fmt::format(" in {:.2f} s", static_cast<double>((job.closed_at - job.created_at).count()) / 1e6);
+    if (!job.reason.empty()) line += ": " + job.reason;
+    progress.warn(line);
+    if (job.status == JobStatus::parked)
+      progress.warn(fmt::format("what is wrong: pawl show {0}; try again: pawl redrive {0}", job.id.raw()));
+    fmt::print("{}\n", data);
+  }
+  std::fflush(stdout);
+  return job.status == JobStatus::completed ? 0 : 1;
+}
+
+int run(const Options& options) {
+  const auto plan = make_plan(options);  // it may read the standard input: Ctrl-C just ends that
+  if (!plan) return fail("run", plan.error());
+  const Interruption interruption;
+  Progress progress(Paint::for_stderr(!options.store.no_color), options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
+  warn_about_topics(*plan, progress);
+  auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads});
+  if (!runtime) return fail("run", runtime.error());
+  Session session(options, *plan, progress, **runtime);
+  if (const auto started = session.start(); !started) {
+    session.stop();
+    return fail("run", started.error());
+  }
+  const auto end = session.wait(interruption);
+  session.stop();
+  if (!end) return fail("run", end.error());
+  if (*end) return report(options, **end, progress);
+  progress.warn(fmt::format("pawl run: stopped; job {} is left as it is in {}, the same command goes on with it",
+                            session.job(), options.store.store));
+  return exit_code_interrupted;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a job of an app, with shell commands as its workers");
+  command->add_option("file", options->file, "The app's main file")->required();
+  command->add_option("--topic", options->topic, "Which graph (default: the only one, or the first public one)");
+  command->add_option("--input", options->input, "The job's input: JSON, @FILE, or @- (default: {})");
+  command->add_option("--worker", options->workers, "TOPIC=COMMAND: a shell command that serves a topic; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--job", options->job, "The job's id (default: the open job, the graph's own, or a fresh one)");
+  command->add_flag("--new", options->fresh, "Start another job although one is open");
+  command->add_option("--workers", options->threads, "How many commands run at once")->capture_default_str()->check(CLI::Range(1, 1024));
+  command->add_flag("-q,--quiet", options->quiet, "No progress, only warnings and the result");
+  add_store_options(*command, options->store);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace pawl::cli

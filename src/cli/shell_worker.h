@@ -1,0 +1,48 @@
+// ShellWorkers: workers that are shell commands (docs/RUN.md says what a command sees and what its answer means).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "pawl/ids.h"
+#include "pawl/result.h"
+#include "pawl/worker.h"
+
+namespace pawl::cli {
+
+// topic=command
+struct WorkerSpec {
+  std::string topic;
+  std::string command;
+};
+Result<WorkerSpec> parse_worker_spec(const std::string& text);
+
+// Any thread may call it.
+class ShellWorkers {
+ public:
+  // `job_name` says how the job of a run is called; `say` hears each line that a command writes to its standard
+  // error.
+  ShellWorkers(std::function<std::string(RunId)> job_name,
+               std::function<void(const std::string& topic, std::string_view line)> say)
+      : job_name_(std::move(job_name)), say_(std::move(say)) {}
+
+  Reply run(const std::string& command, Work& work);
+  // Commands that run are ended; their work goes back untouched, as if they had never begun.
+  void stop() { stopping_.store(true); }
+
+ private:
+  std::string name_of(RunId run);
+
+  const std::function<std::string(RunId)> job_name_;
+  const std::function<void(const std::string&, std::string_view)> say_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::string> names_;  // by run; guarded by mutex_
+};
+
+}  // namespace pawl::cli

@@ -1,0 +1,21 @@
+// How a job that an await starts is called, unless its graph says so itself (stats.id).
+#pragma once
+
+#include <string>
+
+#include "base/limits.h"
+#include "ledger/dimensions.h"
+#include "pawl/ids.h"
+
+namespace pawl::core {
+
+// A name that follows from the parent's, so that whoever makes it makes the same one. It may be longer than
+// limits::name_bytes_max.
+inline std::string child_name(const JobId& parent, const ActivityName& activity, const ledger::Dimensions& at) {
+  std::string place(at.text());
+  for (char& c : place)
+    if (c == ',' || c == '*') c = c == ',' ? '.' : 'x';
+  return parent.raw() + "/" + activity.raw() + place;
+}
+
+}  // namespace pawl::core

@@ -1,0 +1,41 @@
+// Family: the jobs that a job started, found through the store. They are joined by names: an open await remembers
+// its child's, and after the end it follows from the parent's (core/child_name.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/job_state.h"
+#include "ledger/collation_key.h"
+#include "pawl/graph.h"
+#include "pawl/job.h"
+#include "runtime/graph_catalog.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+class Family {
+ public:
+  // The references must outlive it.
+  Family(store::Store& store, const GraphCatalog& graphs) : store_(store), graphs_(graphs) {}
+
+  // Fills in the children of awaits that have ended, and the key composed across awaited jobs. What cannot be read
+  // is left out. REQUIRES: `state` is pinned to `graph`.
+  void complete(JobDetail& detail, const core::JobState& state, const Graph& graph) const;
+
+ private:
+  struct Child {
+    std::string id;
+    RunId run{0};
+  };
+  std::optional<Child> child_of(const core::JobState& state, const core::Activity& activity, const Graph& graph) const;
+  std::optional<Child> taken_by(const core::JobState& parent, const core::Activity& activity, std::string id) const;
+  std::optional<ledger::CollationKey> key_of(RunId run, std::uint32_t depth) const;
+  Result<ledger::CollationKey> key_of(const core::JobState& state, const Graph& graph, std::uint32_t depth) const;
+
+  store::Store& store_;
+  const GraphCatalog& graphs_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,15 @@
+// What an open activity waits for, in the words of the public API.
+#pragma once
+
+#include <optional>
+
+#include "core/job_state.h"
+#include "pawl/graph.h"
+#include "pawl/job.h"
+
+namespace pawl::runtime {
+
+// None: it waits for nothing, or it has ended. `graph` may be null.
+std::optional<WaitView> wait_of(const core::JobState& state, const core::Activity& activity, const Graph* graph);
+
+}  // namespace pawl::runtime

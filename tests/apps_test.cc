@@ -193,6 +193,11 @@ TEST_F(Apps, a_child_is_a_job_of_its_own) {
   const auto child = runtime_->find("the-child");
   ASSERT_TRUE(child.ok() && *child);
   EXPECT_EQ(runtime_->inspect(**child)->job.status, JobStatus::completed);
+  // The child's digits stand in parentheses behind those of its await, also when all is over.
+  const auto detail = runtime_->inspect(parent->run);
+  ASSERT_TRUE(detail.ok());
+  EXPECT_EQ(detail->collation_key, "616626");  // child (c w) p
+  EXPECT_EQ(detail->activities[1].child, "the-child");
 }
 
 }  // namespace

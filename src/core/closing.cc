@@ -16,7 +16,8 @@ void call_off_all(Context& context, bool cancel_children) {
   if (context.graph.program() == nullptr) return;
   for (std::uint32_t seq = 0; seq < context.draft.next_activity().raw(); ++seq) {
     const Activity* activity = context.draft.find(ActivitySeq(seq));
-    if (activity != nullptr && !activity->state.empty()) kinds::call_off(context, *activity, cancel_children);
+    const bool waits = activity != nullptr && activity->status == ActivityStatus::open;
+    if (waits) kinds::call_off(context, *activity, cancel_children);
   }
 }
 

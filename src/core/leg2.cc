@@ -51,6 +51,16 @@ void emit(Context& context, const MessageRecord& record) {
       parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, context.draft.data()}}});
 }
 
+// A child is still to be found when its await is over; nothing else is remembered.
+Payload what_stays(const Payload& state) {
+  if (state.empty()) return {};
+  const auto before = decode_kind_state(state.view());
+  if (!before || before->child.empty()) return {};
+  KindState kept;
+  kept.child = before->child;
+  return encode(kept);
+}
+
 // Step 1. A concluding message claims its activity with it.
 Status work(Context& context, const Answer& answer) {
   Activity activity = *context.draft.find(answer.activity);
@@ -73,7 +83,7 @@ Status work(Context& context, const Answer& answer) {
     activity.status = is_error(answer.status) ? ActivityStatus::errored : ActivityStatus::completed;
     activity.closed_at = context.options.now;
     kinds::call_off(context, activity, is_error(answer.status));
-    activity.state = Payload();
+    activity.state = what_stays(activity.state);
   } else if (context.graph.program() != nullptr) {
     record.output = std::move(output);
   }

@@ -168,6 +168,44 @@ TEST_F(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
   ASSERT_TRUE(second.ok()) << second.error().detail;
 }
 
+TEST_F(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
+  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  id: broken
+  version: 1
+  graphs:
+    - subscribes: broken
+      activities:
+        start: {type: trigger}
+        each: {type: map, items: [1], collect: {"@pipe": [["{a.output.data.n}"], ["{@array.length}"]]}, join: done}
+        a: {type: worker, topic: echo, input: {maps: {n: 5}}}
+        b: {type: worker, topic: echo}
+        done: {type: join}
+      transitions: {start: [{to: each}], each: [{to: a}, {to: b}], a: [{to: done}], b: [{to: done}]}
+)")).ok());
+  JobRequest request;
+  request.topic = "broken";
+  request.id = "b";
+  request.input = "{}";
+  const auto job = runtime_->submit(request);
+  ASSERT_TRUE(job.ok()) << job.error().detail;
+  const auto parked = [&] {
+    const auto end = runtime_->wait(job->run, 20s);
+    EXPECT_TRUE(end.ok() && end->status == JobStatus::parked);
+    return runtime_->inspect(job->run)->job;
+  };
+  const JobView first = parked();
+  EXPECT_NE(first.reason.find("collect"), std::string::npos) << first.reason;
+  // The second arrival gave its obligation back before the expression failed. It must not do so once per redrive.
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(runtime_->redrive(job->run).ok());
+    ASSERT_TRUE(comes_true([&] {
+      const auto now = runtime_->inspect(job->run);
+      return now.ok() && now->job.status == JobStatus::parked && now->job.redrives == static_cast<std::uint32_t>(i + 1);
+    }));
+    EXPECT_EQ(parked().semaphore, first.semaphore);
+  }
+}
+
 TEST_F(Apps, a_child_is_a_job_of_its_own) {
   ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
   id: family

@@ -47,21 +47,92 @@ std::vector<std::size_t> order_of(const JobState& state, std::span<const Deliver
   return order;
 }
 
-// What the bundle's own steps sent on, as far as it has room; the rest is stored and comes back. False: the job is
-// parked.
-bool serve_passed_on(Draft& draft, const Graph& graph, const DecideOptions& options, std::deque<Message>& passed_on) {
-  bool parked = false;
-  while (!passed_on.empty() && draft.active() && draft.write_count() < limits::messages_per_bundle_max) {
-    const Delivery delivery{std::move(passed_on.front()), Origin::unstored};
-    passed_on.pop_front();
-    Context context{draft, graph, delivery, options, passed_on};
-    parked = take(context) == Progress::parked;
+// Where and why a job stops. Found by a first pass, whose writes are thrown away: half a step must not be committed,
+// for the message is served again when the job goes on.
+struct Stop {
+  Guid at;
+  Error why;
+};
+
+// The message waits for whoever lets the job go on; an answer takes its work item with it, as it does when stored.
+Progress stop_job(Context& context, const Error& why) {
+  Draft& draft = context.draft;
+  if (!context.stored()) {
+    const Body& body = context.delivery.message.body;
+    const WorkItem* item = nullptr;
+    if (const auto* response = std::get_if<Response>(&body); response != nullptr && response->status == ReplyStatus::success)
+      item = draft.find_work(response->activity);
+    else if (const auto* silence = std::get_if<NoAnswer>(&body))
+      item = draft.find_work(silence->activity);
+    draft.put_message(context.delivery.message);
+    if (item != nullptr) draft.drop_work(WorkItem(*item));
   }
-  if (!is_closed(draft.status()))
-    for (Message& message : passed_on) draft.put_message(std::move(message));
-  passed_on.clear();
-  return !parked;
+  draft.park(to_string(why));
+  return Progress::parked;
 }
+
+// One pass over the deliveries.
+class Pass {
+ public:
+  Pass(const JobState& state, const Graph& graph, const DecideOptions& options, const std::optional<Stop>& stop)
+      : graph_(graph), options_(options), stop_(stop), draft_(state) {}
+
+  void run(std::span<const Delivery> deliveries) {
+    for (const std::size_t index : order_of(draft_.base(), deliveries)) {
+      const Progress progress = serve(deliveries[index], index);
+      if (found_) return;
+      if (progress == Progress::commit_first || progress == Progress::parked) break;
+      const bool full = draft_.write_count() >= limits::messages_per_bundle_max;
+      if (!draft_.empty() && (options_.fusion == Fusion::off || full)) break;
+    }
+    if (!draft_.empty()) decision_.bundle = std::move(draft_).build(options_.epoch, options_.id);
+  }
+
+  const std::optional<Stop>& found() const { return found_; }
+  Decision decision() && { return std::move(decision_); }
+
+ private:
+  Progress serve_one(Context& context) {
+    if (stop_ && stop_->at == context.guid()) return stop_job(context, stop_->why);
+    const Progress progress = take(context);
+    if (context.failure) found_ = Stop{context.guid(), *context.failure};
+    return progress;
+  }
+
+  Progress serve(const Delivery& delivery, std::size_t index) {
+    Context context{draft_, graph_, delivery, options_, passed_on_};
+    const Progress progress = serve_one(context);
+    if (found_) return progress;
+    if (progress == Progress::finished) decision_.done.push_back(index);
+    if (context.entered) decision_.entered.push_back(index);
+    return serve_passed_on() ? progress : Progress::parked;
+  }
+
+  // What the bundle's own steps sent on, as far as it has room; the rest is stored and comes back. False: the job
+  // stops.
+  bool serve_passed_on() {
+    bool parked = false;
+    while (!passed_on_.empty() && draft_.active() && draft_.write_count() < limits::messages_per_bundle_max) {
+      const Delivery delivery{std::move(passed_on_.front()), Origin::unstored};
+      passed_on_.pop_front();
+      Context context{draft_, graph_, delivery, options_, passed_on_};
+      parked = serve_one(context) == Progress::parked;
+      if (found_) return false;
+    }
+    if (!is_closed(draft_.status()))
+      for (Message& message : passed_on_) draft_.put_message(std::move(message));
+    passed_on_.clear();
+    return !parked;
+  }
+
+  const Graph& graph_;
+  const DecideOptions& options_;
+  const std::optional<Stop>& stop_;
+  Draft draft_;
+  std::deque<Message> passed_on_;
+  std::optional<Stop> found_;
+  Decision decision_;
+};
 
 }  // namespace
 
@@ -71,9 +142,7 @@ Progress acknowledge(Context& context) {
 }
 
 Progress park(Context& context, const Error& error) {
-  // An answer that has no row yet must outlive the stop: its work item may be gone from this very draft.
-  if (!context.stored()) context.draft.put_message(context.delivery.message);
-  context.draft.park(to_string(error));
+  context.failure = error;
   return Progress::parked;
 }
 
@@ -107,21 +176,14 @@ Bundle park(const JobState& state, std::string reason, const DecideOptions& opti
 
 Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,
                 const DecideOptions& options) {
-  Decision decision;
-  Draft draft(state);
-  std::deque<Message> passed_on;
-  for (const std::size_t index : order_of(state, deliveries)) {
-    Context context{draft, graph, deliveries[index], options, passed_on};
-    const Progress progress = take(context);
-    if (progress == Progress::finished) decision.done.push_back(index);
-    if (context.entered) decision.entered.push_back(index);
-    const bool parked = !serve_passed_on(draft, graph, options, passed_on);
-    if (progress == Progress::commit_first || progress == Progress::parked || parked) break;
-    const bool full = draft.write_count() >= limits::messages_per_bundle_max;
-    if (!draft.empty() && (options.fusion == Fusion::off || full)) break;
-  }
-  if (!draft.empty()) decision.bundle = std::move(draft).build(options.epoch, options.id);
-  return decision;
+  std::optional<Stop> stop;
+  Pass pass(state, graph, options, stop);
+  pass.run(deliveries);
+  if (!pass.found()) return std::move(pass).decision();
+  stop = pass.found();
+  Pass again(state, graph, options, stop);
+  again.run(deliveries);
+  return std::move(again).decision();
 }
 
 }  // namespace pawl::core

@@ -26,6 +26,7 @@ struct Context {
   const DecideOptions& options;
   std::deque<Message>& passed_on;  // served next, in the same bundle
   bool entered = false;            // out: this bundle holds the delivery's entry
+  std::optional<Error> failure{};  // out: why the job must stop here
 
   bool alone() const { return options.fusion == Fusion::off; }
   bool stored() const { return delivery.origin != Origin::unstored; }
@@ -90,6 +91,7 @@ inline Sight sight_of(const Context& context, const Activity& activity, std::uin
 Progress count_reentry(Context& context);
 
 Progress acknowledge(Context& context);
+// The job stops at this message. Nothing that the message wrote is kept: decide() begins again and stops before it.
 Progress park(Context& context, const Error& error);
 
 // closing.cc: the ends of a job.

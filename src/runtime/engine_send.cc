@@ -71,7 +71,8 @@ void Engine::deliver_outboxes() {
 }
 
 void Engine::settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome) {
-  if (outboxes_out_.erase(drop.lane) == 0) return;  // the lane was lost meanwhile
+  // The lane was lost meanwhile, and perhaps taken again.
+  if (drop.epoch != lanes_.epoch(drop.lane) || outboxes_out_.erase(drop.lane) == 0) return;
   if (outcome.kind == OutcomeKind::fenced) return lane_taken(drop.lane);
   outboxes_.insert(drop.lane);  // there may be more, or it has to be tried again
 }
@@ -108,7 +109,8 @@ void Engine::decide_mailboxes() {
 
 bool Engine::settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome) {
   if (!std::holds_alternative<core::MailboxHead>(bundle.head)) return false;
-  if (mailboxes_out_.erase(bundle.entity) == 0) return true;  // its lane was lost meanwhile
+  const bool stale = bundle.epoch != lanes_.epoch(core::lane_of(bundle.entity));
+  if (stale || mailboxes_out_.erase(bundle.entity) == 0) return true;  // its lane was lost meanwhile
   switch (outcome.kind) {
     case OutcomeKind::fenced: lane_taken(core::lane_of(bundle.entity)); return true;
     case OutcomeKind::rejected:

@@ -11,7 +11,7 @@ const char* name_of(const core::Body& body) {
   static constexpr const char* names[] = {"start",  "transition", "response",  "register", "signal",  "resume",
                                           "no answer", "interrupt",  "pause",     "proceed",  "redrive", "verdict",
                                           "time up",   "reenter",    "arrive",    "item",     "start child", "child done",
-                                          "end job",   "withdraw",   "expire"};
+                                          "end job",   "withdraw",   "expire",    "expand",   "unlabel"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>);
   return names[body.index()];
 }
@@ -32,6 +32,10 @@ std::string describe(const core::Write& write) {
                           w.life.unknown ? " unknown" : "");
           },
           [](const core::HoldWork& w) { return std::string(w.held ? "hold" : "unhold"); },
+          [](const core::PutLabel& w) { return format("label {}={}", w.label.name, w.label.value); },
+          [](const core::DropLabel& w) { return format("drop label {}={}", w.label.name, w.label.value); },
+          [](const core::AddMeasure& w) { return format("measure {}", w.measure.target); },
+          [](const core::Announce& w) { return format("announce {}", w.code); },
           [](const auto&) { return std::string("mailbox"); },
       },
       write);

@@ -60,6 +60,12 @@ class ForwardStore : public store::Store {
   Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
     return inner_.list_jobs(query);
   }
+  Result<std::vector<store::MeasureRow>> read_measures(const store::MeasureQuery& query) override {
+    return inner_.read_measures(query);
+  }
+  Result<std::vector<store::AnnouncementRow>> read_announcements(const store::AnnouncementQuery& query) override {
+    return inner_.read_announcements(query);
+  }
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override {
     return inner_.read_app(name_space, app, version);

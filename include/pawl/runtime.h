@@ -108,6 +108,54 @@ struct JobFilter {
   // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
   std::string graph;
   std::vector<std::pair<std::string, std::string>> where;
+  // Only jobs that have this label (docs/GRAPHS.md, "Finding and counting jobs"): an `index` measure by its name,
+  // "entity", "parent", "adjacent", or with no name all jobs of a key. Needs `graph`.
+  struct Label {
+    std::string name;
+    std::string value;
+    std::optional<std::string> key{};  // none: any
+  };
+  std::optional<Label> label{};
+};
+
+// What was measured of a graph's jobs (`stats.measures`): a line per key, slice of time and target.
+struct MeasureFilter {
+  std::string topic;                 // what the graph subscribes to
+  std::string name_space = "default";
+  std::optional<std::string> key{};  // none: all
+  std::string from{}, to{};          // slices such as 202402291305, both included; empty: no bound
+  std::uint32_t rows_max = 1000;
+};
+struct MeasureView {
+  std::string key;
+  std::string slice;                 // when their jobs began
+  std::string target;                // empty: the jobs themselves
+  std::uint64_t count = 0;
+  std::optional<double> sum{}, least{}, most{};  // of a `sum`, `avg`, `min` or `max`
+  std::optional<double> median{};                // of a `mdn`
+  std::vector<std::pair<std::string, std::uint64_t>> values{};  // of a `count` with a target: jobs by value
+};
+
+// What jobs announced on the topic that their graph publishes, in the order it became durable. It is kept as long as
+// the job is, so a reader that remembers the last number it saw misses nothing.
+struct AnnouncementFilter {
+  std::string topic{};       // empty: all
+  std::string name_space{};  // empty: all
+  RunId run{0};              // 0: all
+  std::uint64_t after = 0;
+  std::uint32_t rows_max = 100;
+};
+struct Announcement {
+  std::uint64_t number = 0;
+  std::string topic;
+  Namespace name_space{""};
+  JobId job{""};
+  RunId run{0};
+  bool end = false;          // false: the job's data so far
+  bool error = false;
+  std::int32_t code = 0;
+  Instant at;
+  Payload data;
 };
 
 // What happens, as it becomes durable.
@@ -117,6 +165,7 @@ struct Event {
     activity_retried,  // a try failed; `at` is when the next one begins
     activity_unknown,  // at most once, and nobody knows whether it acted
     job_paused, job_resumed,
+    job_announced,     // what its graph publishes: `output` is the job's data, `code` 202 while it goes on
   };
   Kind kind = Kind::job_started;
   JobId job{""};
@@ -175,6 +224,8 @@ class Runtime {
   virtual Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space = "default") = 0;
   virtual Result<JobDetail> inspect(RunId run) = 0;
   virtual Result<std::vector<JobView>> list(const JobFilter& filter) = 0;
+  virtual Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) = 0;
+  virtual Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter) = 0;
 
   // --- what a person or a program asks of a job. Returns when the request is durable; the process that owns the
   // store carries it out, this one or another, at once or when it next runs. not_found: there is no such job;

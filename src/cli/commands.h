@@ -11,9 +11,11 @@ namespace pawl::cli {
 using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
+void add_announcements(CLI::App& app, int& exit_code);
 void add_apps(CLI::App& app, int& exit_code);     // deploy, activate, apps
 void add_check(CLI::App& app, int& exit_code);
 void add_complete(CLI::App& app, int& exit_code);
+void add_completion(CLI::App& app, int& exit_code);
 void add_control(CLI::App& app, int& exit_code);  // pause, resume, interrupt, redrive, remove
 void add_demo(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
@@ -24,10 +26,12 @@ void add_run(CLI::App& app, int& exit_code);
 void add_settle(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_signal(CLI::App& app, int& exit_code);
+void add_stats(CLI::App& app, int& exit_code);
 void add_topics(CLI::App& app, int& exit_code);
 
 inline constexpr AddCommand commands[] = {add_run,    add_apps,     add_signal, add_jobs,  add_show,  add_export,
-                                         add_control, add_settle, add_complete, add_topics, add_check, add_graph,
-                                         add_eval,   add_demo,     add_about};
+                                         add_announcements, add_stats, add_control, add_settle, add_complete,
+                                         add_topics, add_check,    add_graph,  add_eval,  add_demo,  add_completion,
+                                         add_about};
 
 }  // namespace pawl::cli

@@ -79,6 +79,7 @@ void show(const Event& event, const Paint& paint) {
     case Kind::activity_retried: what = paint(Ink::yellow, fmt::format("try failed with code {}, again later", event.code)); break;
     case Kind::activity_unknown: what = paint(Ink::red, "nobody knows whether it acted"); break;
     case Kind::job_paused: what = paint(Ink::yellow, "job paused"); break;
+    case Kind::job_announced: what = paint(Ink::cyan, "announced"); break;
     case Kind::job_resumed: what = paint(Ink::bold, "job goes on"); break;
   }
   fmt::print("{:%H:%M:%S}.{:03}  {:<10} {:<10} {:<16} {}\n", fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(time)),

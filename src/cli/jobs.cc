@@ -22,6 +22,8 @@ struct Options {
   std::uint32_t rows = 100;
   std::string graph;
   std::vector<std::string> where;
+  std::string label;
+  std::string key;
 };
 
 constexpr JobStatus all_statuses[] = {JobStatus::running,     JobStatus::completed, JobStatus::failed,
@@ -40,6 +42,15 @@ Result<JobFilter> filter_of(const Options& options) {
     if (equals == std::string::npos)
       return Error{ErrorCode::invalid, fmt::format("--where {}: write ACTIVITY=STATE, such as charge=errored", one)};
     filter.where.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+  }
+  if (!options.label.empty() || !options.key.empty()) {
+    const auto equals = options.label.find('=');
+    if (!options.label.empty() && equals == std::string::npos)
+      return Error{ErrorCode::invalid, fmt::format("--label {}: write NAME=VALUE, such as shop=north", options.label)};
+    filter.label.emplace();
+    if (!options.label.empty()) filter.label->name = options.label.substr(0, equals);
+    if (!options.label.empty()) filter.label->value = options.label.substr(equals + 1);
+    if (!options.key.empty()) filter.label->key = options.key;
   }
   return filter;
 }
@@ -81,6 +92,9 @@ void add_jobs(CLI::App& app, int& exit_code) {
   command->add_option("--graph", options->graph, "Only jobs of this graph");
   command->add_option("--where", options->where, "Only jobs whose activity stands so: ACTIVITY=STATE, e.g. charge=errored")
       ->needs("--graph");
+  command->add_option("--label", options->label, "Only jobs that the graph's stats index so: NAME=VALUE, e.g. shop=north")
+      ->needs("--graph");
+  command->add_option("--key", options->key, "Only jobs with this stats.key")->needs("--graph");
   command->add_option("--after", options->after, "Go on behind this run number");
   command->add_option("--rows", options->rows, "Rows at the most")->capture_default_str()->check(CLI::Range(1, 10'000));
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -56,6 +56,8 @@ Said words_for(const Event& event) {
       return {Ink::yellow, with(fmt::format("failed with code {}, next try at {}", event.code, clock_text(event.at)), event.output)};
     case Kind::activity_unknown: return {Ink::red, "nobody knows whether it acted"};
     case Kind::job_paused: return {Ink::yellow, "job paused"};
+    case Kind::job_announced:
+      return {Ink::cyan, with(event.code == 202 ? "announced" : "announced its end", event.output)};
     case Kind::job_resumed: return {Ink::bold, "job goes on"};
   }
   return {Ink::plain, ""};

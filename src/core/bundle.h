@@ -15,6 +15,7 @@
 
 #include "core/ids.h"
 #include "core/job_state.h"
+#include "core/labels.h"
 #include "core/mailbox_state.h"
 #include "core/message.h"
 #include "pawl/payload.h"
@@ -117,9 +118,34 @@ struct HoldWork {  // every item of the job: handed to nobody, or to whoever wan
   friend bool operator==(const HoldWork&, const HoldWork&) = default;
 };
 
+struct PutLabel {  // what is there already stays
+  Label label;
+  friend bool operator==(const PutLabel&, const PutLabel&) = default;
+};
+struct DropLabel {
+  Label label;
+  friend bool operator==(const DropLabel&, const DropLabel&) = default;
+};
+struct AddMeasure {
+  Measure measure;
+  friend bool operator==(const AddMeasure&, const AddMeasure&) = default;
+};
+// A job's word to whoever follows a topic; it is kept as long as the job is. Stored: never renumber.
+struct Announce {
+  enum class What : std::uint8_t { progress = 0, end = 1 };
+  Topic topic{""};
+  What what = What::progress;
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  Instant at;
+  Payload data;
+  friend bool operator==(const Announce&, const Announce&) = default;
+};
+
 // Append only.
 using Write = std::variant<PutActivity, PutRecord, PutMessage, CountRedelivery, Consume, PutWork, DropWork, Sweep,
-                           Send, PutEntry, DropEntry, ChangeWork, HoldWork>;
+                           Send, PutEntry, DropEntry, ChangeWork, HoldWork, PutLabel, DropLabel, AddMeasure,
+                           Announce>;
 
 struct Bundle {
   RunId entity{0};

@@ -44,19 +44,18 @@ void enter_through(Context& context, ActivitySeq seq) {
   context.draft.put(MessageRecord{context.guid(), seq, *record, {}});
 }
 
-void tell_parent(Context& context) {
-  const Draft& draft = context.draft;
-  const auto& parent = draft.base().job.parent;
-  if (!parent || !parent->awaits) return;
-  ChildDone word{parent->activity, ReplyStatus::success, 200, draft.data()};
-  if (draft.code() != 0 || draft.status() == JobStatus::failed) {
-    word.status = ReplyStatus::error;
-    word.code = draft.code() != 0 ? draft.code() : 500;
-    word.data = Payload(format("{{\"code\":{},\"message\":{}}}", word.code, json_quoted(draft.reason())));
-  }
-  if (word.data.empty()) word.data = Payload("{}");
-  context.draft.send(
-      Envelope{parent->run, Message{parent->request.derive(Guid::Purpose::child_result, 0), std::move(word)}});
+struct End {
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+};
+
+End end_of(const Draft& draft) {
+  if (draft.code() == 0 && draft.status() != JobStatus::failed)
+    return End{ReplyStatus::success, 200, draft.data().empty() ? Payload("{}") : draft.data()};
+  const std::int32_t code = draft.code() != 0 ? draft.code() : 500;
+  return End{ReplyStatus::error, code,
+             Payload(format("{{\"code\":{},\"message\":{}}}", code, json_quoted(draft.reason())))};
 }
 
 // What becomes of a job whose last obligation is gone.
@@ -64,13 +63,36 @@ JobStatus drained(const Draft& draft) { return draft.code() != 0 ? JobStatus::fa
 
 }  // namespace
 
+Status set_keep(Context& context) {
+  Draft& draft = context.draft;
+  const Program* program = context.graph.program();
+  if (program == nullptr || draft.find(ActivitySeq(0)) == nullptr) return {};
+  const auto keep = program->keep(sight_of(context, *draft.find(ActivitySeq(0))));
+  if (!keep) return keep.error();
+  if (*keep && !draft.keeps()) draft.keep_for(**keep);
+  return {};
+}
+
+void announce_end(Context& context) {
+  Draft& draft = context.draft;
+  const auto& parent = draft.base().job.parent;
+  const Program* program = context.graph.program();
+  const bool published = program != nullptr && !program->publishes().raw().empty();
+  const bool awaited = parent && parent->awaits;
+  if (!published && !awaited) return;
+  End end = end_of(draft);
+  if (published)
+    draft.announce(Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now,
+                            end.data});
+  if (awaited)
+    draft.send(Envelope{parent->run, Message{parent->request.derive(Guid::Purpose::child_result, 0),
+                                             ChildDone{parent->activity, end.status, end.code, std::move(end.data)}}});
+}
+
 Status close_job(Context& context, JobStatus status, bool descend) {
   Draft& draft = context.draft;
-  if (const Program* program = context.graph.program(); program != nullptr && draft.find(ActivitySeq(0)) != nullptr) {
-    const auto keep = program->keep(sight_of(context, *draft.find(ActivitySeq(0))));
-    if (!keep) return keep.error();
-    if (*keep && !draft.keeps()) draft.keep_for(**keep);
-  }
+  const auto kept = set_keep(context);
+  if (!kept) return kept;
   if (draft.semaphore() != 0) call_off_all(context, descend);
   draft.close(status, context.options.now, context.guid());
   return {};
@@ -81,7 +103,7 @@ void finish_job(Context& context, std::optional<Payload> result) {
     result = context.draft.data();
     if (result->empty()) result = Payload("{}");
   }
-  tell_parent(context);
+  if (!context.draft.end_announced()) announce_end(context);
   context.draft.finish(std::move(result));
 }
 

@@ -1,5 +1,6 @@
 #include "core/codec.h"
 
+#include <bit>
 #include <concepts>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,7 @@ class Encoder {
   void put(const ledger::Dimensions& at) { bytes(at.text()); }
   void put(const ledger::ActivityLedger& ledger) { number(ledger.encode()); }
   void put(const ledger::MessageLedger& ledger) { number(ledger.encode()); }
+  void put(double value) { number(std::bit_cast<std::uint64_t>(value)); }
   void put(Instant at) { put(at.micros()); }
   void put(Duration time) { put(static_cast<std::int64_t>(time.count())); }
   template <class Tag, class Rep>
@@ -134,6 +136,8 @@ class Decoder {
   void get(Verdict::Kind& value) { get_enum(value, Verdict::Kind::retry); }
   void get(JobStatus& value) { get_enum(value, JobStatus::paused); }
   void get(ActivityStatus& value) { get_enum(value, ActivityStatus::skipped); }
+  void get(Announce::What& value) { get_enum(value, Announce::What::end); }
+  void get(double& value) { value = std::bit_cast<double>(number()); }
   void get(TimeUp::What& value) { get_enum(value, TimeUp::What::timeout); }
   template <class T>
   void get_enum(T& value, T last) {

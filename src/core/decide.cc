@@ -25,6 +25,8 @@ Progress take(Context& context) {
                         [&](const Reenter& message) { return kinds::reenter(context, message); },
                         [&](const Arrive& message) { return kinds::arrive(context, message); },
                         [&](const Item& message) { return kinds::take_item(context, message); },
+                        [&](const Expand& message) { return kinds::expand(context, message); },
+                        [&](const Unlabel& message) { return kinds::unlabel(context, message); },
                         [&](const EndJob& message) { return end_job(context, message); },
                         [&](const auto&) { return acknowledge(context); },  // a mailbox's, or no job's any more
                         [&](const NoAnswer& message) { return no_answer(context, message); },

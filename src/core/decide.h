@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/limits.h"
@@ -23,11 +24,18 @@ enum class Origin : std::uint8_t {
   loaded,    // read from the inbox: perhaps an earlier engine died of it
 };
 
+// What the engine read for an Expand: jobs in the order of their runs.
+struct Page {
+  std::vector<std::pair<RunId, JobId>> jobs;
+  bool last = true;
+};
+
 struct Delivery {
   Message message;
   Origin origin = Origin::memory;
   std::uint32_t redeliveries = 0;  // as stored
   bool entered = false;            // this engine committed its entry already
+  std::optional<Page> page{};      // of an Expand
 };
 
 // On: all steps that nothing outside the store separates go into one bundle. Off: every step alone.

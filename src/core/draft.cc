@@ -157,6 +157,32 @@ void Draft::send(Envelope envelope) {
   writes_.emplace_back(Send{std::move(envelope)});
 }
 
+void Draft::put_label(Label label) {
+  touched_ = true;
+  writes_.emplace_back(PutLabel{std::move(label)});
+}
+
+void Draft::drop_label(Label label) {
+  touched_ = true;
+  writes_.emplace_back(DropLabel{std::move(label)});
+}
+
+void Draft::add_measure(Measure measure) {
+  touched_ = true;
+  writes_.emplace_back(AddMeasure{std::move(measure)});
+}
+
+void Draft::announce(Announce announcement) {
+  touched_ = true;
+  writes_.emplace_back(std::move(announcement));
+}
+
+void Draft::announce_end(Payload result, Instant now) {
+  touched_ = true;
+  head_.result = std::move(result);
+  if (keep_) head_.remove_at = now + *keep_;
+}
+
 void Draft::step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& step) {
   touched_ = true;
   if (!head_.semaphore)
@@ -175,7 +201,7 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   semaphore_ = 0;
   if (something_left) writes_.emplace_back(Sweep{keep});
   else if (base_.job.deadline != Instant() && !seeded(SeededBug::deadline_left_behind)) consume(deadline_guid(base_.job.run));
-  if (keep_) head_.remove_at = now + *keep_;
+  if (keep_ && head_.remove_at == Instant()) head_.remove_at = now + *keep_;
 }
 
 void Draft::finish(std::optional<Payload> result) {

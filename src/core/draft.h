@@ -48,6 +48,13 @@ class Draft {
   void count_redelivery(const Guid& guid, std::uint32_t before);
   void consume(const Guid& guid);
   void send(Envelope envelope);
+  void put_label(Label label);
+  void drop_label(Label label);
+  void add_measure(Measure measure);
+  void announce(Announce announcement);
+  // The end was announced: its result is known, and it goes so long after this moment.
+  void announce_end(Payload result, Instant now);
+  bool end_announced() const { return head_.result.has_value() || !base_.job.result.empty(); }
 
   void share(Payload data);  // the job's data, from now on
   void fail_with(std::int32_t code) { head_.code = code; }

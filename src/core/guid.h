@@ -45,6 +45,8 @@ struct Guid {
     duplex_closing = 22,
     duplex_undo = 23,
     duplex_cleanup = 24,
+    page = 25,
+    told = 26,
   };
 
   static constexpr Guid of_run(RunId run) {

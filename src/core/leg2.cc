@@ -41,14 +41,29 @@ Status enter(Context& context, const Answer& answer, Activity activity) {
   return {};
 }
 
-// What the job has so far, for whoever awaits it.
+// What the job has so far, for whoever follows it.
 void emit(Context& context, const MessageRecord& record) {
-  const auto& parent = context.draft.base().job.parent;
+  Draft& draft = context.draft;
+  const Topic& topic = context.graph.program()->publishes();
+  if (!topic.raw().empty())
+    draft.announce(Announce{topic, Announce::What::progress, ReplyStatus::pending, 202, context.options.now,
+                            draft.data()});
+  const auto& parent = draft.base().job.parent;
   if (!parent || !parent->awaits) return;
   const Guid guid = parent->request.derive(Guid::Purpose::child_result, 1).derive(Guid::Purpose::response_pending,
                                                                                   record.guid.low);
-  context.draft.send(Envelope{
-      parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, context.draft.data()}}});
+  draft.send(Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, draft.data()}}});
+}
+
+// The end is announced though the job goes on: once.
+Status persist(Context& context) {
+  Draft& draft = context.draft;
+  if (draft.end_announced()) return {};
+  const auto kept = set_keep(context);
+  if (!kept) return kept;
+  announce_end(context);
+  draft.announce_end(draft.data().empty() ? Payload("{}") : draft.data(), context.options.now);
+  return {};
 }
 
 // A child is still to be found when its await is over; nothing else is remembered.
@@ -71,11 +86,18 @@ Status work(Context& context, const Answer& answer) {
     sight.output = &answer.data;
     sight.status = answer.status;
     sight.code = answer.code;
+    sight.speaker = answer.speaker;
     auto worked = program->work(sight);
     if (!worked) return worked.error();
     output = std::move(worked->output);
     if (worked->data) context.draft.share(std::move(*worked->data));
+    for (Label& label : worked->labels) context.draft.put_label(std::move(label));
+    for (Measure& measure : worked->measures) context.draft.add_measure(std::move(measure));
     if (worked->emits) emit(context, record);
+    if (worked->persists) {
+      const auto persisted = persist(context);
+      if (!persisted) return persisted;
+    }
   }
   if (answer.concludes()) {
     activity.output = std::move(output);
@@ -127,6 +149,7 @@ Result<std::vector<std::uint32_t>> fired_edges(const Context& context, const Ans
     sight.output = answer.concludes() ? &activity.output : &record->output;
     sight.status = answer.status;
     sight.code = answer.code;
+    sight.speaker = answer.speaker;
     return program->fired(sight);
   }
   std::vector<std::uint32_t> fired;

@@ -11,6 +11,7 @@
 
 #include "core/guid.h"
 #include "core/ids.h"
+#include "core/labels.h"
 #include "ledger/dimensions.h"
 #include "pawl/payload.h"
 #include "pawl/time.h"
@@ -205,9 +206,31 @@ struct Expire {
   friend bool operator==(const Expire&, const Expire&) = default;
 };
 
+// To a job that signals all jobs with a label: tell the next page of them. The engine brings the page.
+struct Expand {
+  ActivitySeq activity{0};
+  GraphName graph{""};            // theirs
+  Label label;
+  RunId after{0};                 // the cursor: the last one that was told
+  std::uint32_t page = 0;
+  std::uint64_t told = 0;
+  bool scrub = false;             // they lose the label
+  Topic topic{""};
+  Payload data;
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  friend bool operator==(const Expand&, const Expand&) = default;
+};
+
+// From a job that signalled all with this label: it is not found by it any more.
+struct Unlabel {
+  Label label;
+  friend bool operator==(const Unlabel&, const Unlabel&) = default;
+};
+
 using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
                           Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
-                          Expire>;  // stored index: append only
+                          Expire, Expand, Unlabel>;  // stored index: append only
 
 // What is asked of a job as a whole, also of one that is stopped.
 inline bool is_control(const Body& body) {

@@ -18,6 +18,14 @@
 
 namespace pawl::core {
 
+// Whose word `output` is.
+enum class Speaker : std::uint8_t {
+  answer,  // whoever was asked; a kind that asks nobody answers itself
+  signal,
+  sleep,   // it is over
+  cycle,   // it returned here
+};
+
 // Where an expression stands: an instance, in the plane that the last index of `at` names.
 struct Sight {
   const Draft& draft;
@@ -28,6 +36,7 @@ struct Sight {
   const Payload* output = nullptr;  // {$self.output.data}; of a hook that was signalled also {$self.hook.data}
   ReplyStatus status = ReplyStatus::success;
   std::int32_t code = 200;
+  Speaker speaker = Speaker::answer;
 };
 
 class Program {
@@ -51,8 +60,17 @@ class Program {
     Payload data;
     ReplyStatus status = ReplyStatus::success;
     std::int32_t code = 200;
+    struct All {  // instead of `to`: all jobs of a graph that have the label; tell() says where each is told
+      GraphName graph;
+      Label label;
+      bool scrub = false;
+      Topic topic;
+    };
+    std::optional<All> all{};
   };
   virtual Result<Telling> signal(const Sight& sight) const = 0;
+  // What signal() said to all, for one of them.
+  virtual Result<Telling> tell(const Sight& sight, const Topic& topic, const Payload& data, const JobId& job) const = 0;
 
   struct Child {  // an await; its input is input()
     GraphRef graph;
@@ -86,10 +104,18 @@ class Program {
     std::optional<Payload> data;  // the job's, as it will be; none: as it is
     bool emits = false;           // the job's data so far is announced
     bool persists = false;        // the end is announced though the job goes on
+    std::vector<Label> labels{};  // of a trigger: what the job is found by
+    std::vector<Measure> measures{};
   };
   virtual Result<Worked> work(const Sight& sight) const = 0;
   // Leg 2, step 2: which of the node's edges fire, as indices. `sight.output` is what step 1 kept.
   virtual Result<std::vector<std::uint32_t>> fired(const Sight& sight) const = 0;
+
+  // Where the job announces itself; empty: nowhere.
+  virtual const Topic& publishes() const = 0;
+
+  // What is kept of an answer, as people are shown it.
+  virtual Payload shown(std::uint32_t node, const Payload& kept) const = 0;
 
   // When the job closes. None: as long as whoever started it asked for.
   virtual Result<std::optional<Duration>> keep(const Sight& sight) const = 0;

@@ -52,8 +52,16 @@ class RandomBundle {
         return DropEntry{number()};
       case 11:
         return ChangeWork{seq(), WorkToken(number()), coin(), instant(), life()};
-      default:
+      case 12:
         return HoldWork{coin()};
+      case 13:
+        return PutLabel{label()};
+      case 14:
+        return DropLabel{label()};
+      case 15:
+        return AddMeasure{measure()};
+      default:
+        return announcement();
     }
   }
   Message message() { return {guid(), body(random_.below(std::variant_size_v<Body>))}; }
@@ -108,8 +116,13 @@ class RandomBundle {
                       maybe([this] { return Duration(signed_number()); })};
       case 19:
         return Withdraw{guid()};
-      default:
+      case 20:
         return Expire{guid()};
+      case 21:
+        return Expand{seq(),  GraphName(text()), label(),   RunId(number()), small(),
+                      number(), coin(), Topic(text()), payload(), reply_status(), code()};
+      default:
+        return Unlabel{label()};
     }
   }
   Envelope envelope() {
@@ -221,6 +234,14 @@ class RandomBundle {
     made.failure = text();
     made.progress = payload();
     return made;
+  }
+  Label label() { return Label{text(), text(), text()}; }
+  Measure measure() {
+    return Measure{text(), text(), text(), maybe([this] { return text(); }), static_cast<double>(signed_number()) / 8};
+  }
+  Announce announcement() {
+    return Announce{Topic(text()), static_cast<Announce::What>(random_.below(2)), reply_status(), code(), instant(),
+                    payload()};
   }
   Register registration() { return Register{RunId(number()), seq()}; }
   Signal signal() { return Signal{payload(), reply_status(), code()}; }

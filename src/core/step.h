@@ -54,6 +54,7 @@ struct Answer {
   std::int32_t code;
   const Payload& data;
   Role role = Role::answer;
+  Speaker speaker = Speaker::answer;
 
   bool concludes() const { return role == Role::answer && status != ReplyStatus::pending; }
 };
@@ -95,6 +96,10 @@ Progress acknowledge(Context& context);
 Progress park(Context& context, const Error& error);
 
 // closing.cc: the ends of a job.
+// How long the job stays once it is over, as its graph says.
+Status set_keep(Context& context);
+// The end as whoever follows the job hears it: a parent that awaits it, and the topic that it publishes.
+void announce_end(Context& context);
 // Sets the state; what is open is swept, what it waits for elsewhere is called off.
 Status close_job(Context& context, JobStatus status, bool descend);
 // The completion tasks: the result, and the word to whoever awaits the job.

@@ -24,6 +24,7 @@ class Names {
       where_ = format("graph \"{}\"", source.subscribes);
       need("its name", app.id + "/" + source.subscribes,
            "change 'subscribes' or shorten the app's id");
+      if (!source.publishes.empty()) need("the topic it publishes", source.publishes, "change 'publishes'");
       for (const graph::Activity& activity : source.activities) check(source, activity);
     }
     if (mistakes_.empty()) return {};

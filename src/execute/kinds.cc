@@ -5,7 +5,9 @@
 #include "execute/mailbox_key.h"
 #include "execute/program.h"
 #include "execute/scene.h"
+#include "execute/stats.h"
 #include "execute/values.h"
+#include "mapping/json_text.h"
 
 namespace pawl::execute {
 namespace {
@@ -32,6 +34,14 @@ Result<std::int32_t> evaluate_code(Scene& scene, const graph::OptionalFormula& f
   auto code = whole_of(*value, code_min, code_max);
   if (!code) return name_place(scene.activity(), "code", code.error());
   return static_cast<std::int32_t>(*code);
+}
+
+bool waits_for(const graph::Graph& graph, std::string_view topic) {
+  for (const graph::Activity& activity : graph.activities) {
+    const auto* hook = std::get_if<graph::Hook>(&activity.kind);
+    if (hook != nullptr && hook->topic == topic) return true;
+  }
+  return false;
 }
 
 core::ReplyStatus status_of(graph::SignalStatus status) {
@@ -79,11 +89,6 @@ Result<core::Program::Wait> GraphProgram::wait(const core::Sight& sight) const {
 Result<core::Program::Telling> GraphProgram::signal(const core::Sight& sight) const {
   const auto& kind = kind_of_node<graph::Signal>(sight.node);
   Scene scene(*app_, plan_, sight, sight.node, "signal");
-  if (kind.to_all)
-    return name_place(scene.activity(), "subtype",
-                      {ErrorCode::unsupported,
-                       "a signal to all jobs with a key needs an index of jobs by key, which this "
-                       "engine does not keep; signal each of them with subtype: one"});
   auto topic = evaluate_text(scene, kind.topic, "topic");
   if (!topic) return topic.error();
   json::value payload = json::object();
@@ -97,14 +102,88 @@ Result<core::Program::Telling> GraphProgram::signal(const core::Sight& sight) co
       return name_place(scene.activity(), "signal.schema", fits.error());
   const auto code = evaluate_code(scene, kind.code, 200);
   if (!code) return code.error();
-  auto keys = mailbox_keys(*app_, *topic, payload);
-  if (!keys) return name_place(scene.activity(), "signal", keys.error());
   auto data = write_payload(payload);
   if (!data) return name_place(scene.activity(), "signal.maps", data.error());
   Telling telling{
       .to = {}, .data = std::move(*data), .status = status_of(kind.status), .code = *code};
+  if (kind.to_all) {
+    auto all = to_all(scene, sight, std::move(*topic));
+    if (!all) return all.error();
+    telling.all = std::move(*all);
+    return telling;
+  }
+  auto keys = mailbox_keys(*app_, *topic, payload);
+  if (!keys) return name_place(scene.activity(), "signal", keys.error());
   for (std::string& key : *keys)
     telling.to.push_back({sight.draft.base().job.name_space, Topic(*topic), std::move(key)});
+  return telling;
+}
+
+// The jobs of the graph whose hook waits for the topic, found by its `stats`.
+Result<core::Program::Telling::All> GraphProgram::to_all(Scene& scene, const core::Sight& sight,
+                                                         std::string topic) const {
+  const auto& kind = kind_of_node<graph::Signal>(sight.node);
+  const graph::Activity& here = scene.activity();
+  const GraphPlan* target = nullptr;
+  for (const GraphPlan& one : app_->graphs)
+    if (waits_for(*one.graph, topic)) {
+      if (target != nullptr)
+        return name_place(here, "topic",
+                          {ErrorCode::invalid,
+                           format("the graphs \"{}\" and \"{}\" both wait for \"{}\"; a signal to all needs "
+                                  "a topic of one graph",
+                                  target->graph->subscribes, one.graph->subscribes, topic)});
+      target = &one;
+    }
+  if (target == nullptr)
+    return name_place(here, "topic",
+                      {ErrorCode::not_found, format("no hook of the app \"{}\" waits for the topic \"{}\"",
+                                                    app().id, topic)});
+  json::value resolved = json::object();
+  if (kind.resolver.maps) {
+    auto made = scene.evaluate(*kind.resolver.maps, "resolver.maps");
+    if (!made) return made.error();
+    resolved = std::move(*made);
+  }
+  if (app_->enforces_schemas())
+    if (const Status fits = check_schema(kind.resolver.schema, resolved); !fits)
+      return name_place(here, "resolver.schema", fits.error());
+  const json::object* fields = resolved.if_object();
+  const json::value* data = fields == nullptr ? nullptr : fields->if_contains("data");
+  auto key = stats_key(*target->graph, data == nullptr ? json::value(json::object()) : *data, sight.now);
+  if (!key) return name_place(here, "resolver", key.error());
+  core::Label label{std::move(*key), "", ""};
+  if (kind.key_name) {
+    auto name = evaluate_text(scene, *kind.key_name, "key_name");
+    if (!name) return name.error();
+    label.name = std::move(*name);
+    if (kind.key_value) {
+      auto value = scene.evaluate(*kind.key_value, "key_value");
+      if (!value) return value.error();
+      label.value = value->is_string() ? std::string(view(value->get_string())) : mapping::json_text(*value);
+    }
+  }
+  bool scrub = fields != nullptr && fields->if_contains("scrub") != nullptr && is_true(fields->at("scrub"));
+  if (kind.scrub) {
+    auto value = scene.evaluate(*kind.scrub, "scrub");
+    if (!value) return value.error();
+    scrub = scrub || is_true(*value);
+  }
+  return Telling::All{target->ref.name, std::move(label), scrub, Topic(std::move(topic))};
+}
+
+Result<core::Program::Telling> GraphProgram::tell(const core::Sight& sight, const Topic& topic, const Payload& data,
+                                                  const JobId& job) const {
+  const graph::Activity& here = plan_.activity(sight.node);
+  json::value payload = read_payload(data);
+  if (!payload.is_object()) payload = json::object();
+  payload.get_object()["id"] = json::string_view(job.raw());
+  auto keys = mailbox_keys(*app_, topic.raw(), payload);
+  if (!keys) return name_place(here, "signal", keys.error());
+  auto written = write_payload(payload);
+  if (!written) return name_place(here, "signal.maps", written.error());
+  Telling telling{.to = {}, .data = std::move(*written)};
+  for (std::string& key : *keys) telling.to.push_back({sight.draft.base().job.name_space, topic, std::move(key)});
   return telling;
 }
 

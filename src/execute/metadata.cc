@@ -1,9 +1,9 @@
 #include "execute/metadata.h"
 
 #include <boost/json/object.hpp>
-#include <cstdlib>
 
 #include "base/format.h"
+#include "execute/stats.h"
 #include "execute/values.h"
 #include "mapping/calendar.h"
 #include "mapping/json_text.h"
@@ -27,21 +27,6 @@ std::string_view subtype_of(const graph::Activity& activity) {
   const json::value* literal = topic == nullptr ? nullptr : topic->expression.literal();
   return literal != nullptr && literal->is_string() ? view(literal->get_string())
                                                     : std::string_view();
-}
-
-// The slice of time that the job began in: 202402291305.
-std::string slice_of(Instant created, std::string_view granularity) {
-  if (granularity == "infinity") return "0";
-  int minutes = 60;
-  if (granularity != "1h") minutes = std::atoi(std::string(granularity).c_str());
-  const auto fields = mapping::fields_of(mapping::date_of(created));
-  const auto at = [&](mapping::DateField field) {
-    return static_cast<int>(fields[static_cast<std::size_t>(field)]);
-  };
-  using mapping::DateField;
-  const int minute = at(DateField::minute) / minutes * minutes;
-  return format("{:04}{:02}{:02}{:02}{:02}", at(DateField::year), at(DateField::month) + 1,
-                at(DateField::day), at(DateField::hour), minute);
 }
 
 }  // namespace
@@ -97,8 +82,7 @@ json::value job_metadata(const graph::App& app, const graph::Graph& graph, const
     const core::Activity* first =
         sight.draft.find(graph.topology.trigger, ledger::Dimensions::trigger());
     const json::value input = first == nullptr ? json::value() : read_payload(first->output);
-    if (auto key = evaluate_stats(trigger, *stats.key, "stats.key", input, job.created_at))
-      out.emplace("key", std::move(*key));
+    if (auto key = stats_key(graph, input, job.created_at)) out.emplace("key", text(*key));
   }
   if (job.parent) out.emplace("pg", text(format("{}", job.parent->run.raw())));
   if (!job.reason.empty()) out.emplace("err", text(job.reason));

@@ -6,14 +6,16 @@
 #include "base/format.h"
 #include "execute/mailbox_key.h"
 #include "execute/metadata.h"
+#include "execute/hook_output.h"
 #include "execute/scene.h"
+#include "execute/stats.h"
 #include "execute/values.h"
 #include "mapping/json_parse.h"
 
 namespace pawl::execute {
 
 GraphProgram::GraphProgram(std::shared_ptr<const AppPlan> app, std::uint32_t graph)
-    : app_(std::move(app)), plan_(app_->graphs[graph]) {}
+    : app_(std::move(app)), plan_(app_->graphs[graph]), publishes_(plan_.graph->publishes) {}
 
 const GraphProgram* GraphProgram::of(const Graph& graph) {
   return dynamic_cast<const GraphProgram*>(graph.program());
@@ -29,6 +31,7 @@ Result<Payload> GraphProgram::check_start(const Payload& input) const {
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(plan_.graph->input.schema, *value); !fits)
       return refuse({ErrorCode::invalid, "input.schema: " + fits.error().detail});
+  if (const auto stats = stats_of(*plan_.graph, *value, {}); !stats) return refuse(stats.error());
   return given;
 }
 
@@ -106,6 +109,17 @@ Result<std::int64_t> GraphProgram::threshold(const core::Sight& sight) const {
   auto threshold = whole_of(*value, -max, max);
   if (!threshold) return name_place(scene.activity(), "statusThreshold", threshold.error());
   return threshold;
+}
+
+Payload GraphProgram::shown(std::uint32_t node, const Payload& kept) const {
+  if (kept.empty() || !keeps_payload(plan_.activity(node))) return kept;
+  const json::value value = read_payload(kept);
+  const json::value* hook = payload_in(value);
+  const json::value* output = output_in(value);
+  const bool maps_nothing = output->is_object() && output->get_object().empty();
+  if (hook != nullptr && !maps_nothing) return kept;
+  auto one = write_payload(hook != nullptr ? *hook : *output);
+  return one ? std::move(*one) : kept;
 }
 
 Result<std::optional<Duration>> GraphProgram::keep(const core::Sight& sight) const {

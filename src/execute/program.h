@@ -42,6 +42,8 @@ class GraphProgram final : public core::Program {
   Result<std::int64_t> threshold(const core::Sight& sight) const override;
   Result<Wait> wait(const core::Sight& sight) const override;
   Result<Telling> signal(const core::Sight& sight) const override;
+  Result<Telling> tell(const core::Sight& sight, const Topic& topic, const Payload& data,
+                       const JobId& job) const override;
   Result<Child> child(const core::Sight& sight, const Payload& input) const override;
   Result<Ending> ending(const core::Sight& sight) const override;
   Result<Items> items(const core::Sight& sight) const override;
@@ -49,6 +51,8 @@ class GraphProgram final : public core::Program {
   Result<Payload> collect(const core::Sight& sight) const override;
   Result<Worked> work(const core::Sight& sight) const override;
   Result<std::vector<std::uint32_t>> fired(const core::Sight& sight) const override;
+  const Topic& publishes() const override { return publishes_; }
+  Payload shown(std::uint32_t node, const Payload& kept) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
 
  private:
@@ -61,6 +65,7 @@ class GraphProgram final : public core::Program {
   Result<Outcome> outcome(Scene& scene, const core::Sight& sight) const;
   Result<Outcome> hook_outcome(Scene& scene, const core::Sight& sight) const;
   Result<Outcome> join_outcome(Scene& scene, const core::Sight& sight) const;
+  Result<Telling::All> to_all(Scene& scene, const core::Sight& sight, std::string topic) const;
   Status check_output(Scene& scene, const core::Sight& sight, const Outcome& outcome) const;
   Result<std::optional<Payload>> share(Scene& scene, const core::Sight& sight) const;
   Result<bool> fires(Scene& scene, const graph::Transition& edge) const;
@@ -68,6 +73,7 @@ class GraphProgram final : public core::Program {
 
   std::shared_ptr<const AppPlan> app_;  // shared by the programs of one app
   const GraphPlan& plan_;
+  const Topic publishes_;
 };
 
 }  // namespace pawl::execute

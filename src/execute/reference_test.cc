@@ -136,7 +136,7 @@ hooks:
             R"({"in":7,"named":7,"out":7})");
 
   TestStep hook(app);
-  hook.ran("start", ",0", "{}").answer(R"({"id":1,"yes":true})");
+  hook.ran("start", ",0", "{}").answer(R"({"id":1,"yes":true})").said_by(core::Speaker::signal);
   const auto worked = app.program().work(hook.sight("ask", ",0,0"));
   ASSERT_TRUE(worked) << worked.error().detail;
   EXPECT_EQ(worked->output.view(), R"({"output":{"yes":true},"hook":{"id":1,"yes":true}})");

@@ -105,6 +105,11 @@ class TestStep {
     return *this;
   }
 
+  TestStep& said_by(core::Speaker speaker) {
+    speaker_ = speaker;
+    return *this;
+  }
+
   core::Sight sight(std::string_view activity, std::string_view address) {
     draft_.emplace(state);
     return core::Sight{*draft_,
@@ -114,7 +119,8 @@ class TestStep {
                        input_ ? &*input_ : nullptr,
                        output_ ? &*output_ : nullptr,
                        status_,
-                       code_};
+                       code_,
+                       speaker_};
   }
 
   core::JobState state;
@@ -126,6 +132,7 @@ class TestStep {
   std::optional<core::Draft> draft_;
   std::optional<Payload> input_;
   std::optional<Payload> output_;
+  core::Speaker speaker_ = core::Speaker::answer;
   core::ReplyStatus status_ = core::ReplyStatus::success;
   std::int32_t code_ = 200;
 };

@@ -6,6 +6,7 @@
 #include "execute/hook_output.h"
 #include "execute/program.h"
 #include "execute/scene.h"
+#include "execute/stats.h"
 #include "execute/values.h"
 
 namespace pawl::execute {
@@ -60,6 +61,8 @@ Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Si
                            std::holds_alternative<graph::Interrupt>(activity.kind) ||
                            std::holds_alternative<graph::Map>(activity.kind);
   if (!maps_output) return Outcome{as_it_came(sight), {}, {}};
+  const auto* signal = std::get_if<graph::Signal>(&activity.kind);
+  if (!activity.output.maps && signal != nullptr && signal->to_all) return Outcome{as_it_came(sight), {}, {}};
   if (!activity.output.maps) return Outcome{Payload("{}"), {}, {}};
   auto kept = scene.evaluate_payload(*activity.output.maps, "output.maps");
   if (!kept) return kept.error();
@@ -70,14 +73,10 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
                                                          const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   const bool has_answer = sight.output != nullptr && !sight.output->empty();
-  const bool next_round =
-      std::get<graph::Hook>(activity.kind).passes_through() && sight.at.plane() > 0 && has_answer;
-  if (next_round) return Outcome{*sight.output, {}, {}};  // what the cycle sent is the output
+  if (sight.speaker == core::Speaker::cycle) return Outcome{as_it_came(sight), {}, {}};  // its output is what was sent
 
   Outcome out;
-  // A sleep that is over answers with an empty object. A signal without data reads the same way.
-  const bool has_payload = has_answer && sight.output->view() != "{}";
-  if (keeps_payload(activity) && has_payload) out.hook = scene.document(*sight.output);
+  if (keeps_payload(activity) && has_answer && sight.speaker == core::Speaker::signal) out.hook = scene.document(*sight.output);
   scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
   const graph::SchemaPointer& payload = std::get<graph::Hook>(activity.kind).payload;
   if (out.hook && app_->enforces_schemas() && !core::is_error(sight.status))
@@ -177,6 +176,12 @@ Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const
   if (!made) return made.error();
   if (const Status fits = check_output(scene, sight, *made); !fits) return fits.error();
   Worked worked{.output = made->kept, .data = {}, .emits = false, .persists = false};
+  if (std::holds_alternative<graph::Trigger>(activity.kind) && has_stats(*plan_.graph)) {
+    auto stats = stats_of(*plan_.graph, scene.document(made->kept), sight.draft.base().job.created_at);
+    if (!stats) return stats.error();
+    worked.labels = std::move(stats->labels);
+    worked.measures = std::move(stats->measures);
+  }
   if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit &&
       !activity.persist)
     return worked;

@@ -38,8 +38,10 @@ hooks:
 struct Work : testing::Test {
   Result<core::Program::Worked> work(const char* activity, const char* address, Payload answer,
                                      ReplyStatus status = ReplyStatus::success,
-                                     std::int32_t code = 200, Payload data = {}) {
+                                     std::int32_t code = 200, Payload data = {},
+                                     core::Speaker speaker = core::Speaker::answer) {
     TestStep step(app);
+    step.said_by(speaker);
     step.ran("start", ",0", R"({"x":7})").data(std::move(data));
     step.answer(std::move(answer), status, code);
     return app.program().work(step.sight(activity, address));
@@ -61,16 +63,30 @@ TEST_F(Work, an_answer_is_the_output_as_it_is) {
 }
 
 TEST_F(Work, of_a_hook_maps_its_output) {
+  const auto said = [&](const char* activity, const char* address, Payload answer, core::Speaker speaker) {
+    const auto worked = work(activity, address, std::move(answer), ReplyStatus::success, 200, {}, speaker);
+    return worked ? worked->output.str() : "error: " + worked.error().detail;
+  };
+  using core::Speaker;
   EXPECT_EQ(output("again", ",0,0", {}), R"({"round":"first"})");
-  EXPECT_EQ(output("again", ",0,1", R"({"round":2})"), R"({"round":2})");  // what the cycle sent
-  EXPECT_EQ(output("again", ",0,1", "{}"), "{}");
-  EXPECT_EQ(output("nap", ",0,0", {}), "{}");
-  EXPECT_EQ(output("ask", ",0,0", R"({"id":1})"), R"({"output":{},"hook":{"id":1}})");
-  EXPECT_EQ(output("ask", ",0,0", {}), R"({"output":{}})");
-  EXPECT_EQ(output("ask", ",0,0", "{}"), R"({"output":{}})");  // it slept
-  EXPECT_EQ(output("ask", ",0,0", R"({"x":1})").find("error: activity \"ask\": hook"), 0u);
-  EXPECT_EQ(output("ask", ",0,0", R"("late")", ReplyStatus::error, 596),
-            R"({"output":"late","hook":"late"})");
+  EXPECT_EQ(said("again", ",0,1", R"({"round":2})", Speaker::cycle), R"({"round":2})");  // what the cycle sent
+  EXPECT_EQ(said("again", ",0,1", "{}", Speaker::cycle), "{}");
+  EXPECT_EQ(said("nap", ",0,0", {}, Speaker::sleep), "{}");
+  EXPECT_EQ(said("ask", ",0,0", R"({"id":1})", Speaker::signal), R"({"output":{},"hook":{"id":1}})");
+  EXPECT_EQ(said("ask", ",0,0", "{}", Speaker::sleep), R"({"output":{}})");
+  EXPECT_EQ(said("ask", ",0,0", R"({"x":1})", Speaker::signal).find("error: activity \"ask\": hook"), 0u);
+  EXPECT_EQ(output("ask", ",0,0", R"("late")", ReplyStatus::error, 596), R"({"output":"late"})");
+}
+
+TEST_F(Work, is_shown_without_the_form_it_is_kept_in) {
+  const auto shown = [&](const char* activity, const char* kept) {
+    TestStep step(app);
+    return app.program().shown(step.sight(activity, ",0,0").node, Payload(kept)).str();
+  };
+  EXPECT_EQ(shown("ask", R"({"output":{},"hook":{"id":1}})"), R"({"id":1})");
+  EXPECT_EQ(shown("ask", R"({"output":{"a":1}})"), R"({"a":1})");
+  EXPECT_EQ(shown("ask", R"({"output":{"a":1},"hook":{"id":1}})"), R"({"output":{"a":1},"hook":{"id":1}})");
+  EXPECT_EQ(shown("plain", R"({"output":{},"hook":1})"), R"({"output":{},"hook":1})");
 }
 
 TEST_F(Work, of_signal_and_join_maps_its_output) {

@@ -143,6 +143,19 @@ Result<std::vector<AppVersion>> Apps::list() const {
   return versions;
 }
 
+Result<GraphName> Apps::graph_of(const std::string& topic) const {
+  const auto versions = list();
+  if (!versions) return versions.error();
+  std::string topics;
+  for (const AppVersion& version : *versions)
+    for (const std::string& one : version.topics) {
+      if (one == topic) return GraphName(version.app + "/" + topic);
+      topics += format("{}{}", topics.empty() ? "" : ", ", one);
+    }
+  return Error{ErrorCode::not_found, format("no deployed app subscribes to {}; topics here: {}", topic,
+                                            topics.empty() ? "none (deploy an app first)" : topics)};
+}
+
 Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
   const auto known = store_.list_apps(everybody());
   if (!known) return known.error();

@@ -23,6 +23,8 @@ class Apps {
   Result<AppVersion> deploy(const std::string& path, bool activate);
   Status activate(const std::string& app, const std::string& version);
   Result<std::vector<AppVersion>> list() const;
+  // The graph that subscribes to a topic, whatever its version.
+  Result<GraphName> graph_of(const std::string& topic) const;
 
   // The graph that a job of `request.topic` starts on. Completes the request: graph, id and checked input.
   Result<core::GraphRef> prepare(JobRequest& request) const;

@@ -209,6 +209,12 @@ void Engine::make_ready(HotJob& job) {
 void Engine::decide_job(HotJob& job) {
   const RunId run = job.state.job.run;
   if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return forget(run);
+  if (!read_pages(job)) {  // as if it had not been read itself: tick() tries again
+    std::vector<core::Delivery> waiting = std::move(job.queue);
+    forget(run);
+    unread_[run] = std::move(waiting);
+    return;
+  }
   job.decision = core::decide(job.state, *job.graph, job.queue, decide_options(run));
   if (!job.decision.bundle) {
     // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
@@ -220,6 +226,26 @@ void Engine::decide_job(HotJob& job) {
   job.decision.bundle.reset();
   claim_for_local_workers(bundle);
   launch(job, std::move(bundle));
+}
+
+// A signal to all jobs with a label is decided over a page of them. False: it cannot be read now.
+bool Engine::read_pages(HotJob& job) {
+  for (core::Delivery& delivery : job.queue) {
+    const auto* expand = std::get_if<core::Expand>(&delivery.message.body);
+    if (expand == nullptr || delivery.page) continue;
+    store::ListQuery query;
+    query.name_space = job.state.job.name_space;
+    query.label = store::ListQuery::Labelled{expand->graph, expand->label.name, expand->label.value, expand->label.key, true};
+    query.after = expand->after;
+    query.rows_max = options_.signal_page_jobs;
+    const auto rows = store_.list_jobs(query);
+    if (!rows) return false;
+    core::Page page;
+    for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);
+    page.last = rows->size() < query.rows_max;
+    delivery.page = std::move(page);
+  }
+  return true;
 }
 
 void Engine::launch(HotJob& job, core::Bundle bundle) {

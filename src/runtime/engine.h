@@ -114,6 +114,7 @@ struct EngineOptions {
   std::size_t hot_jobs_max = limits::hot_jobs_max;
   std::size_t bundles_per_group_max = limits::bundles_per_group_max;
   std::uint32_t reentries_max = limits::reentries_max;
+  std::size_t signal_page_jobs = limits::signal_page_jobs;
   Duration keep_keys = limits::start_key_keep;
 };
 
@@ -178,6 +179,7 @@ class Engine {
   void push(store::Operation operation, Ticket ticket = 0);
   void make_ready(HotJob& job);
   void decide_job(HotJob& job);
+  bool read_pages(HotJob& job);
   void launch(HotJob& job, core::Bundle bundle);
   void claim_for_local_workers(core::Bundle& bundle);
   void claim_waiting();

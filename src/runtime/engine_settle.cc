@@ -134,7 +134,8 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
     if (!seeded(SeededBug::cancel_not_told)) events_.cancel(run);
   const core::JobRow& row = job.state.job;
   if (row.completions > completions_before) events_.closed(row);
-  if (row.remove_at != remove_at_before) arm(store::Due{row.remove_at, row.run, store::Due::Kind::removal});
+  const bool closes = core::is_closed(row.status) && !core::is_closed(status_before);
+  if (row.remove_at != remove_at_before || (closes && row.remove_at != Instant())) arm(store::Due{row.remove_at, row.run, store::Due::Kind::removal});
   if (row.status == core::JobStatus::parked && status_before != core::JobStatus::parked)
     events_.problem(format("job {} is parked: {}", row.id.raw(), row.reason));
   // What waited while it was stopped is in the store only.

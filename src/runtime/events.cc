@@ -37,6 +37,14 @@ class Teller {
     return event;
   }
   void tell(const Event& event) { tell_(event); }
+  Payload shown(std::uint32_t node, const Payload& kept) const { return shown_in(&graph_, node, kept); }
+  void announced(const core::Announce& said) {
+    Event event = event_;
+    event.kind = Kind::job_announced;
+    event.code = said.code;
+    event.output = said.data;
+    tell_(event);
+  }
   void opened(const core::JobState& after, const core::Activity& activity) {
     Event event = about(Kind::activity_opened, activity, activity.code);
     event.waits_for = wait_of(after, activity, &graph_);
@@ -90,7 +98,8 @@ void tell_put(Teller& teller, const core::JobState& after, const core::Bundle& b
               Kind kind) {
   if (kind == Kind::activity_opened) return teller.opened(after, put.after);
   Event event = teller.about(kind, put.after, put.after.code);
-  event.output = kind == Kind::activity_closed ? put.after.output : said_in(bundle, put.after.seq);
+  event.output = teller.shown(put.after.node, kind == Kind::activity_closed ? put.after.output
+                                                                            : said_in(bundle, put.after.seq));
   teller.tell(event);
 }
 
@@ -108,6 +117,7 @@ void for_each_event(const core::JobState& after, const core::Bundle& bundle, con
         tell_put(teller, after, bundle, *put, kind);
   for (const core::Write& write : bundle.writes) {
     if (const auto* change = std::get_if<core::ChangeWork>(&write)) tell_change(teller, after, *change);
+    if (const auto* said = std::get_if<core::Announce>(&write)) teller.announced(*said);
     // Work is held by the one bundle that stops the job, and let go by the one that goes on.
     const auto* hold = std::get_if<core::HoldWork>(&write);
     if (hold == nullptr) continue;

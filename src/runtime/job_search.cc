@@ -116,6 +116,12 @@ Result<std::vector<JobView>> list_jobs(store::Store& store, const GraphCatalog& 
   if (!filter.name_space.empty()) query.name_space = Namespace(filter.name_space);
   if (filter.status) query.status = core_status(*filter.status);
   query.after = filter.after;
+  if (filter.label) {
+    if (filter.graph.empty()) return Error{ErrorCode::invalid, "a search by label needs the name of the graph (graph)"};
+    if (!query.name_space) query.name_space = default_namespace();
+    query.label = store::ListQuery::Labelled{GraphName(filter.graph), filter.label->name, filter.label->value,
+                                             filter.label->key};
+  }
   std::vector<JobView> views;
   while (views.size() < filter.rows_max) {
     const std::size_t missing = filter.rows_max - views.size();

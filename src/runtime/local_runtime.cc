@@ -236,6 +236,12 @@ Result<std::vector<JobView>> LocalRuntime::list(const JobFilter& filter) {
   return list_jobs(*store_.store, graphs_, filter);
 }
 
+Result<std::vector<MeasureView>> LocalRuntime::measures(const MeasureFilter& filter) {
+  const auto graph = apps_.graph_of(filter.topic);
+  if (!graph) return graph.error();
+  return read_measures(*store_.store, *graph, filter);
+}
+
 Result<std::vector<std::string>> LocalRuntime::paused_topics() {
   const auto topics = store_.store->read_paused_topics();
   if (!topics) return topics.error();

@@ -21,6 +21,7 @@
 #include "runtime/duplex_runner.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/label_views.h"
 #include "runtime/open_store.h"
 #include "runtime/requests.h"
 #include "runtime/waiters.h"
@@ -55,6 +56,10 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space) override;
   Result<JobDetail> inspect(RunId run) override;
   Result<std::vector<JobView>> list(const JobFilter& filter) override;
+  Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) override;
+  Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter) override {
+    return read_announcements(*store_.store, filter);
+  }
   Status interrupt(RunId run, const std::string& reason) override { return requests_.interrupt(run, reason); }
   Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
   Status resume(RunId run) override { return requests_.resume(run); }

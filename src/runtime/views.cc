@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "core/program.h"
 #include "runtime/collate.h"
 #include "runtime/token.h"
 #include "runtime/waits.h"
@@ -137,6 +138,11 @@ Effect effect_of(const core::JobState& state, const core::Activity& activity) {
   return item->token == core::WorkToken(0) ? Effect::intended : Effect::started;
 }
 
+Payload shown_in(const Graph* graph, std::uint32_t node, const Payload& kept) {
+  const bool known = graph != nullptr && graph->program() != nullptr && node < graph->nodes().size();
+  return known ? graph->program()->shown(node, kept) : kept;
+}
+
 JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store) {
   JobDetail detail;
   detail.job = view_of(state.job);
@@ -151,7 +157,7 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     view.code = activity.code;
     view.opened_at = activity.opened_at;
     view.closed_at = activity.closed_at;
-    view.output = activity.output;
+    view.output = shown_in(graph, activity.node, activity.output);
     view.effect = effect_of(state, activity);
     view.work = work_of(state.find_work(activity.seq), store);
     view.waits_for = wait_of(state, activity, graph);

@@ -17,6 +17,8 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
 // What its inbox and its timers say of it.
 void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph* graph);
 ActivityName name_in(const Graph* graph, std::uint32_t node);
+// What is kept of an answer, as people are shown it.
+Payload shown_in(const Graph* graph, std::uint32_t node, const Payload& kept);
 Effect effect_of(const core::JobState& state, const core::Activity& activity);
 
 }  // namespace pawl::runtime

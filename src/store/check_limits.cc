@@ -53,6 +53,25 @@ Status check_end(const core::EndJob& end) {
   return checked ? check_keep(end.keep) : checked;
 }
 
+Status check_label(const core::Label& label) {
+  auto checked = check_size("the key", label.key.size(), limits::label_bytes_max);
+  if (checked) checked = check_size("the label's name", label.name.size(), limits::label_bytes_max);
+  return checked ? check_size("the label's value", label.value.size(), limits::label_bytes_max) : checked;
+}
+
+Status check_measure(const core::Measure& measure) {
+  auto checked = check_size("the key", measure.key.size(), limits::label_bytes_max);
+  if (checked) checked = check_size("what is measured", measure.target.size(), limits::label_bytes_max);
+  if (checked && measure.value)
+    checked = check_size("the value that is counted", measure.value->size(), limits::label_bytes_max);
+  return checked ? check_size("the time slice", measure.slice.size(), limits::label_bytes_max) : checked;
+}
+
+Status check_expand(const core::Expand& expand) {
+  auto checked = check_label(expand.label);
+  return checked ? check_payload("the signal", expand.data) : checked;
+}
+
 Status check_body(const core::Body& body) {
   return std::visit(
       Overloaded{
@@ -77,6 +96,8 @@ Status check_body(const core::Body& body) {
           [](const core::EndJob& m) { return check_end(m); },
           [](const core::Withdraw&) { return Status{}; },
           [](const core::Expire&) { return Status{}; },
+          [](const core::Expand& m) { return check_expand(m); },
+          [](const core::Unlabel& m) { return check_label(m.label); },
       },
       body);
 }
@@ -105,6 +126,10 @@ Status check_write(const core::Write& write) {
           [](const core::Sweep&) { return Status{}; },
           [](const core::DropEntry&) { return Status{}; },
           [](const core::HoldWork&) { return Status{}; },
+          [](const core::PutLabel& w) { return check_label(w.label); },
+          [](const core::DropLabel&) { return Status{}; },
+          [](const core::AddMeasure& w) { return check_measure(w.measure); },
+          [](const core::Announce& w) { return check_payload("the announcement", w.data); },
       },
       write);
 }

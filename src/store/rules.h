@@ -1,6 +1,9 @@
 // What an operation means to the row it is asked of: written once, for every store.
 #pragma once
 
+#include <string>
+
+#include "base/format.h"
 #include "core/job_state.h"
 #include "store/operation.h"
 
@@ -40,6 +43,9 @@ inline bool may_make(const core::Envelope& envelope) {
          (std::holds_alternative<core::JobKey>(envelope.to) &&
           std::holds_alternative<core::StartChild>(envelope.message.body));
 }
+
+// Of a mailbox's bundle: a mailbox goes when nothing is left in it, so that it is missing is a race.
+inline std::string no_mailbox(RunId run) { return format("there is no mailbox {}", run.raw()); }
 
 // An error was answered: the item is the job's, until it decides.
 inline void await_decision(core::WorkItem& item) {

@@ -79,6 +79,46 @@ struct ListQuery {
   std::optional<core::JobStatus> status;
   RunId after{0};
   std::size_t rows_max = 100;
+  // Only jobs of this graph, of any version, that have the label. Needs a namespace.
+  struct Labelled {
+    GraphName graph{""};
+    std::string name;
+    std::string value;
+    std::optional<std::string> key;  // none: any
+    bool open_only = false;
+  };
+  std::optional<Labelled> label{};
+};
+// What was measured of a graph's jobs, by key, slice, target and value.
+struct MeasureQuery {
+  Namespace name_space{""};
+  GraphName graph{""};
+  std::optional<std::string> key;     // none: all
+  std::string from, to;               // slices, both included; empty: no bound
+  std::size_t rows_max = 1000;
+};
+struct MeasureRow {
+  std::string key, slice, target;
+  std::optional<std::string> value;
+  std::uint64_t count = 0;
+  double sum = 0, least = 0, most = 0;
+  friend bool operator==(const MeasureRow&, const MeasureRow&) = default;
+};
+// What jobs announced, in the order of their commits.
+struct AnnouncementQuery {
+  std::optional<Namespace> name_space;
+  std::optional<Topic> topic;
+  std::optional<RunId> run;
+  std::uint64_t after = 0;
+  std::size_t rows_max = 100;
+};
+struct AnnouncementRow {
+  std::uint64_t seq = 0;  // grows, with gaps
+  Namespace name_space{""};
+  JobId job{""};
+  RunId run{0};
+  core::Announce said;
+  friend bool operator==(const AnnouncementRow&, const AnnouncementRow&) = default;
 };
 
 // Threads: commit() is called by one thread at a time; reads may come from any other thread meanwhile.
@@ -120,6 +160,9 @@ class Store {
   virtual Result<std::vector<Topic>> read_paused_topics() = 0;
 
   virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
+
+  virtual Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) = 0;
+  virtual Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) = 0;
 
   // Apps: the bytes of one version, and all versions by app and version.
   virtual Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,

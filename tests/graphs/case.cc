@@ -89,11 +89,12 @@ std::vector<std::string> texts_of(const YAML::Node& node) {
 }
 
 CaseJob job_of(const YAML::Node& node) {
-  check_keys(node, {"status", "data", "reason", "activities"});
+  check_keys(node, {"status", "data", "reason", "activities", "announced"});
   CaseJob job;
   if (node["status"]) job.status = node["status"].Scalar();
   if (node["data"]) job.data = value_of(node["data"]);
   if (node["reason"]) job.reason = node["reason"].Scalar();
+  if (node["announced"]) job.announced = value_of(node["announced"]).as_array();
   if (node["activities"])
     for (const auto& pair : node["activities"]) {
       check_keys(pair.second, {"count", "ledger", "address", "status", "code", "output"});
@@ -119,7 +120,7 @@ CaseStart start_of(const YAML::Node& node) {
 
 Case case_of(const YAML::Node& node) {
   check_keys(node, {"name", "app", "topic", "id", "input", "before", "workers", "signals", "interrupt_after", "expect",
-                    "jobs", "calls", "boundaries"});
+                    "jobs", "calls", "measures", "labels", "boundaries"});
   Case made;
   made.name = node["name"].as<std::string>();
   made.app = node["app"].as<std::string>();
@@ -135,6 +136,8 @@ Case case_of(const YAML::Node& node) {
     for (const auto& pair : node["jobs"]) made.jobs.emplace(pair.first.Scalar(), job_of(pair.second));
   if (node["calls"])
     for (const auto& pair : node["calls"]) made.calls.emplace(pair.first.Scalar(), pair.second.as<std::uint32_t>());
+  if (node["measures"]) made.measures = value_of(node["measures"]).as_array();
+  if (node["labels"]) made.labels = value_of(node["labels"]).as_array();
   made.boundaries = value_or<bool>(node, "boundaries", true);
   return made;
 }

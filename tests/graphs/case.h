@@ -51,6 +51,7 @@ struct CaseJob {
   std::optional<boost::json::value> data;  // the job's data, exactly
   std::optional<std::string> reason;       // a part of it
   std::map<std::string, CaseActivity> activities;
+  std::optional<boost::json::array> announced;  // in order: {end, code, data}
 };
 
 struct Case {
@@ -64,6 +65,8 @@ struct Case {
   CaseJob expect;
   std::map<std::string, CaseJob> jobs;  // others by id
   std::map<std::string, std::uint32_t> calls;  // how often a topic's worker is run without a fault
+  std::optional<boost::json::array> measures;  // of all graphs: {key, target, value, count, sum}
+  std::optional<boost::json::array> labels;    // {graph, name, value, jobs}: ids in the order of their names
   bool boundaries = true;         // cheap enough to break at every commit
 };
 

@@ -171,6 +171,7 @@ class Player final : public runtime::EngineEvents {
     options.name = "e";
     options.seed = ++life_;
     options.lease = lease;
+    options.signal_page_jobs = 2;
     options.fusion = setting_.fusion ? core::Fusion::on : core::Fusion::off;
     engine_ = std::make_unique<runtime::Engine>(options, pool_, *store_, clock_, graphs_, *this);
     for (const std::string& topic : topics_) engine_->serve(Topic(topic));
@@ -364,8 +365,12 @@ class Player final : public runtime::EngineEvents {
       return true;
     for (std::uint32_t i = 0; i < pool_.lanes; ++i) {
       const auto due = inner_->read_due(core::LaneId(pool_.first.raw() + i), std::nullopt, 1);
-      const auto waiting = inner_->read_waiting(core::LaneId(pool_.first.raw() + i), RunId(0), 1);
-      if (!waiting->empty() || (!due->empty() && due->front().at <= clock_.now() + horizon)) return true;
+      const auto waiting = inner_->read_waiting(core::LaneId(pool_.first.raw() + i), RunId(0), 100);
+      const auto is_served = [&](const store::Waiting& one) {
+        const auto job = inner_->read_job(one.run);
+        return !*job || !core::is_stopped((*job)->state.job.status);
+      };
+      if (std::any_of(waiting->begin(), waiting->end(), is_served) || (!due->empty() && due->front().at <= clock_.now() + horizon)) return true;
     }
     return false;
   }
@@ -395,10 +400,46 @@ class Player final : public runtime::EngineEvents {
       for (const core::Activity& one : (*stored)->state.activities())
         job.activities.push_back({graph->nodes()[one.node].name.raw(), std::string(one.at.text()), one.ledger.digits(),
                                   std::string(core::name_of(one.status)), one.code, one.output.str()});
+      store::AnnouncementQuery said;
+      said.run = row.run;
+      const auto announced = inner_->read_announcements(said);
+      for (const store::AnnouncementRow& one : *announced)
+        job.announced.push_back({{"end", one.said.what == core::Announce::What::end},
+                                 {"code", one.said.code},
+                                 {"data", *mapping::parse_json(one.said.data.view())}});
       played_.jobs.emplace(row.id.raw(), std::move(job));
     }
+    read_measures();
+    read_labels();
     for (const std::string& text : problems_)
       if (text.find("rejected") != std::string::npos) played_.problem = text;
+  }
+
+  void read_measures() {
+    for (const core::GraphRef& ref : refs_) {
+      const auto rows = inner_->read_measures({default_namespace(), ref.name, std::nullopt, "", "", 1000});
+      for (const store::MeasureRow& row : *rows) {
+        json::object one{{"key", row.key}, {"target", row.target}, {"count", row.count}, {"sum", row.sum}};
+        if (row.value) one["value"] = *row.value;
+        played_.measures.push_back(std::move(one));
+      }
+    }
+  }
+
+  void read_labels() {
+    if (!case_.labels) return;
+    for (const json::value& asked : *case_.labels) {
+      json::object one = asked.as_object();
+      const auto text = [&](const char* name) { return std::string(one.at(name).as_string()); };
+      store::ListQuery query;
+      query.name_space = default_namespace();
+      query.label = store::ListQuery::Labelled{GraphName(text("graph")), text("name"), text("value"), std::nullopt};
+      std::set<std::string> ids;
+      const auto found = inner_->list_jobs(query);
+      for (const core::JobRow& row : *found) ids.insert(row.id.raw());
+      one["jobs"] = json::array(ids.begin(), ids.end());
+      played_.labels.push_back(std::move(one));
+    }
   }
 
   bool fail(std::string why) {
@@ -485,6 +526,11 @@ class Comparison {
     if (expect.reason && job.reason.find(*expect.reason) == std::string::npos)
       say(id + " has the reason \"" + job.reason + "\", expected \"" + *expect.reason + "\" in it");
     for (const auto& [name, activity] : expect.activities) check(id, job, name, activity);
+    if (expect.announced) list(id + " announced", job.announced, *expect.announced);
+  }
+
+  void list(const std::string& what, const json::array& seen, const json::array& expect) {
+    if (!same(seen, expect)) say(what + " " + json::serialize(seen) + ", expected " + json::serialize(expect));
   }
 
   // Whatever a case expects.
@@ -566,6 +612,8 @@ std::string compare(const Case& one, const Played& played, bool broken) {
   else comparison.job(played.main, one.expect);
   for (const auto& [id, job] : one.jobs) comparison.job(id, job);
   comparison.always();
+  if (one.measures) comparison.list("measured were", played.measures, *one.measures);
+  if (one.labels) comparison.list("found were", played.labels, *one.labels);
   for (const auto& [topic, count] : one.calls) {
     const auto seen = played.calls.find(topic);
     const std::uint32_t times = seen == played.calls.end() ? 0 : seen->second;

@@ -45,11 +45,14 @@ struct PlayedJob {
   std::uint32_t completions = 0;
   std::size_t left = 0;  // messages, timers and work items of a closed job: none may be
   std::vector<PlayedActivity> activities;
+  boost::json::array announced;
 };
 struct Played {
   std::map<std::string, PlayedJob> jobs;  // by id; the case's own is `main`
   std::string main;
   std::map<std::string, std::uint32_t> calls;  // of workers, by topic
+  boost::json::array measures;
+  boost::json::array labels;  // those that the case asks for
   std::uint64_t commits = 0;
   std::string problem;  // why it could not be played to its end; empty: it was
 };

@@ -33,7 +33,8 @@ Result<Begun> begin_hook(Context& context, Activity& activity, const Transition&
 
 Progress resume(Context& context, const Resume& message) {
   if (context.must_count()) return count_reentry(context);
-  return leg2(context, Answer{message.activity, message.status, message.code, message.data});
+  return leg2(context, Answer{message.activity, message.status, message.code, message.data,
+                              Answer::Role::answer, Speaker::signal});
 }
 
 // A sleep that is over, or the time of any activity that waits.
@@ -41,7 +42,8 @@ Progress time_up(Context& context, const TimeUp& message) {
   if (context.must_count()) return count_reentry(context);
   static const Payload nothing("{}");
   if (message.what == TimeUp::What::sleep)
-    return leg2(context, Answer{message.activity, ReplyStatus::success, 200, nothing});
+    return leg2(context, Answer{message.activity, ReplyStatus::success, 200, nothing, Answer::Role::answer,
+                                Speaker::sleep});
   static const Payload words(json_quoted("it took longer than its timeout"));
   return leg2(context, Answer{message.activity, ReplyStatus::error, code_timeout, words});
 }

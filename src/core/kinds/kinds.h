@@ -36,6 +36,8 @@ Progress resume(Context& context, const Resume& message);         // hook.cc
 Progress time_up(Context& context, const TimeUp& message);        // hook.cc
 Progress reenter(Context& context, const Reenter& message);       // cycle.cc
 Progress arrive(Context& context, const Arrive& message);         // join.cc
+Progress expand(Context& context, const Expand& message);         // signal.cc
+Progress unlabel(Context& context, const Unlabel& message);       // signal.cc
 Progress take_item(Context& context, const Item& message);        // map.cc
 
 // Calls off what a concluded or abandoned activity still waits for.

@@ -76,7 +76,7 @@ TEST_P(Histories, have_every_outcome_and_every_operation_in_them) {
   for (const char* sight : {" is gone", "timers [", "held true", " due ", "paused red", "paused blue", "parked",
                             "redrives 1", "half way", "until 9223372036854775807", "held by nobody", "truetrue", "data ",
                             "code 404", "state ", "moved", "skipped", "output", "child of #", "awaits true",
-                            "awaits false", " kind 17 ", "active true", "other graphs"})
+                            "awaits false", " kind 17 ", "active true", "other graphs", " north #", "measured york total -", "announced #"})
     EXPECT_NE(read.find(sight), std::string::npos) << sight;
 }
 

@@ -36,10 +36,12 @@ class History {
   core::Bundle draw_bundle();
   core::Write draw_write(const StoredJob& job, core::Bundle& bundle);
   core::Write draw_timed_write(const StoredJob& job, core::Bundle& bundle);
+  core::Write draw_label_write();
   core::WorkLife draw_life();
   Deliver draw_delivery();
   Operation draw_app();
   std::string read_apps();
+  std::string read_labels();
   static Duration seconds(std::uint64_t count) { return std::chrono::seconds(count); }
   // Whole seconds, so that many things are due at one time.
   Instant later() {

@@ -107,9 +107,27 @@ Operation History::draw_app() {
   return PutApp{name_space, app, version, random_.one_in(4) ? "other graphs" : "graphs"};
 }
 
+core::Write History::draw_label_write() {
+  const core::Label label{random_.one_in(2) ? "york" : "bath", "side", random_.one_in(2) ? "north" : "south"};
+  switch (random_.below(4)) {
+    case 0:
+      return core::DropLabel{label};
+    case 1:
+      return core::AddMeasure{{label.key, "0", "total", random_.one_in(2) ? std::optional<std::string>("v") : std::nullopt,
+                               static_cast<double>(random_.below(9))}};
+    case 2:
+      return core::Announce{Topic("told"), core::Announce::What::progress, core::ReplyStatus::pending, 202, later(),
+                            Payload("said")};
+    default:
+      return core::PutLabel{label};
+  }
+}
+
 core::Write History::draw_timed_write(const StoredJob& job, core::Bundle& bundle) {
   const bool wrong = random_.one_in(12);
-  switch (random_.below(4)) {
+  switch (random_.below(5)) {
+    case 4:
+      return draw_label_write();
     case 0:
       return core::PutMessage{draw_message(), later()};
     case 1: {
@@ -409,8 +427,35 @@ std::string History::read_due(core::LaneId lane) {
   }
 }
 
+std::string History::read_labels() {
+  std::string text = "\nlabelled";
+  const Namespace name_space(options_.name_space);
+  std::set<std::string> graphs;
+  for (const RunId run : runs_)
+    if (const auto job = store_.read_job(run); job && *job) graphs.insert((*job)->state.job.graph.name.raw());
+  for (const std::string& graph : graphs) {
+    for (const char* value : {"north", "south"}) {
+      ListQuery query;
+      query.name_space = name_space;
+      query.label = ListQuery::Labelled{GraphName(graph), "side", value, "york", true};
+      const auto jobs = store_.list_jobs(query);
+      for (const core::JobRow& row : *jobs) text += format(" {} {}", value, name_of_run(row.run));
+    }
+    const auto measures = store_.read_measures({name_space, GraphName(graph), std::nullopt, "", "", 100});
+    for (const MeasureRow& row : *measures)
+      text += format(" measured {} {} {} {} {} {} {}", row.key, row.target, row.value.value_or("-"), row.count, row.sum,
+                     row.least, row.most);
+  }
+  AnnouncementQuery query;
+  query.name_space = name_space;
+  query.rows_max = 1000;
+  const auto said = store_.read_announcements(query);
+  for (const AnnouncementRow& row : *said) text += format(" announced {} {}", name_of_run(row.run), row.said.at.micros());
+  return text;
+}
+
 std::string History::read_back() {
-  std::string text;
+  std::string text = read_labels();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto job = store_.read_job(runs_[i]);
     const auto found = store_.find_run(Namespace(options_.name_space), JobId(ids_[i]));

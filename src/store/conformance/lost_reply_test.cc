@@ -191,6 +191,13 @@ const std::vector<Repeated> repeated = {
        return at.bundle_with(at.run, {change});
      },
      OutcomeKind::already_done},
+    {"LabelBundle",
+     [](LostReplies& at) -> Operation {
+       return at.bundle_with(at.run, {core::PutLabel{{"k", "n", "v"}}, core::AddMeasure{{"k", "0", "t", {}, 1}},
+                                      core::Announce{Topic("t"), core::Announce::What::end, core::ReplyStatus::success,
+                                                     200, at.later(), "data"}});
+     },
+     OutcomeKind::already_done},
     {"HoldWorkBundle", [](LostReplies& at) -> Operation { return at.bundle_with(at.run, {core::HoldWork{true}}); },
      OutcomeKind::already_done},
     {"ClosingBundle", [](LostReplies& at) -> Operation { return at.bundle_that_ends(); },

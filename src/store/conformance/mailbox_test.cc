@@ -177,7 +177,7 @@ TEST_P(Mailboxes, a_timer_waits_apart_is_listed_and_goes_when_it_is_consumed) {
   core::Bundle consume = bundle_for_mailbox(run);
   consume.writes = {core::Consume{guid(2)}};
   ASSERT_EQ(kind_of(consume), OutcomeKind::committed);
-  EXPECT_TRUE(mailbox(run).timers.empty());
+  EXPECT_FALSE(store_->read_mailbox(run)->has_value()) << "nothing is left in it";
   EXPECT_TRUE(store_->read_due(lane_, std::nullopt, 10)->empty());
 }
 
@@ -194,6 +194,32 @@ TEST_P(Mailboxes, timers_of_mailboxes_and_jobs_are_listed_together_by_their_time
   for (const Due& one : *due) runs.push_back(one.run);
   EXPECT_EQ(runs, (std::vector<RunId>{box, run, box}));
   EXPECT_EQ(mailbox(box).timers.size(), 2u);
+}
+
+TEST_P(Mailboxes, goes_when_nothing_is_left_in_it_and_is_made_anew) {
+  const RunId run = first_message(key());
+  core::Bundle keep = bundle_for_mailbox(run);
+  std::get<core::MailboxHead>(keep.head).next_entry = 1;
+  keep.writes = {core::Consume{guid(1)}, core::PutEntry{{0, guid(1), core::Register{RunId(5), core::ActivitySeq(1)}}}};
+  ASSERT_EQ(kind_of(keep), OutcomeKind::committed);
+  EXPECT_EQ(*store_->find_mailbox(key()), run) << "somebody waits there";
+  ASSERT_EQ(kind_of(to_mailbox(key(), signal(7), lane_)), OutcomeKind::committed);
+  core::Bundle meet = bundle_for_mailbox(run);
+  std::get<core::MailboxHead>(meet.head).next_entry = 1;
+  meet.writes = {core::DropEntry{0}};
+  ASSERT_EQ(kind_of(meet), OutcomeKind::committed);
+  EXPECT_EQ(*store_->find_mailbox(key()), run) << "a message waits";
+  core::Bundle last = bundle_for_mailbox(run);
+  std::get<core::MailboxHead>(last.head).next_entry = 1;
+  last.writes = {core::Consume{guid(7)}};
+  ASSERT_EQ(kind_of(last), OutcomeKind::committed);
+  EXPECT_FALSE(store_->find_mailbox(key())->has_value());
+  EXPECT_EQ(kind_of(last), OutcomeKind::conflict) << "it may have been somebody else who emptied it";
+  ASSERT_EQ(kind_of(to_mailbox(key(), signal(8), lane_)), OutcomeKind::committed);
+  const auto again = store_->find_mailbox(key());
+  ASSERT_TRUE(again->has_value());
+  EXPECT_NE(**again, run);
+  EXPECT_EQ(mailbox(**again).inbox.size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, Mailboxes, testing::ValuesIn(all_stores()), store_name);

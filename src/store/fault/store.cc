@@ -189,6 +189,14 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   if (read_fails()) return refused();
   return inner_.list_jobs(query);
 }
+Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
+  if (read_fails()) return refused();
+  return inner_.read_measures(query);
+}
+Result<std::vector<AnnouncementRow>> Store::read_announcements(const AnnouncementQuery& query) {
+  if (read_fails()) return refused();
+  return inner_.read_announcements(query);
+}
 Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, const std::string& app,
                                                    const std::string& version) {
   if (read_fails()) return refused();

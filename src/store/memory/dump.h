@@ -55,6 +55,12 @@ struct DumpedLane {
   std::vector<DumpedOutboxRow> outbox;  // by seq
   friend bool operator==(const DumpedLane&, const DumpedLane&) = default;
 };
+struct DumpedLabel {
+  RunId run{0};
+  core::Label label;
+  friend bool operator==(const DumpedLabel&, const DumpedLabel&) = default;
+};
+
 struct Dump {
   std::vector<DumpedJob> jobs;           // by run
   std::vector<DumpedMailbox> mailboxes;  // by run
@@ -62,6 +68,9 @@ struct Dump {
   std::vector<DumpedKey> keys;           // by name
   std::vector<Topic> paused;             // by name
   std::vector<DumpedApp> apps;           // by name and version
+  std::vector<DumpedLabel> labels;       // by namespace, graph, name, value, key and run
+  std::vector<MeasureRow> measures;      // by namespace, graph, key, slice, target and value
+  std::vector<AnnouncementRow> announcements;  // in order
   friend bool operator==(const Dump&, const Dump&) = default;
 };
 

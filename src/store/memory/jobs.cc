@@ -85,6 +85,7 @@ Outcome Store::run(const RemoveJob& remove) {
   drop_timers(remove.run, job->inbox, std::nullopt);
   queue_.drop_all_of(remove.run);
   waiting_.erase(remove.run);
+  drop_labels(*job);
   jobs_.erase(remove.run);
   return committed();
 }

@@ -111,6 +111,22 @@ Result<std::vector<Topic>> Store::read_paused_topics() {
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<core::JobRow> rows;
+  if (query.label) {
+    if (!query.name_space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
+    const auto& label = *query.label;
+    for (const LabelTables::Place& place : labels_.places) {
+      if (place.name_space != query.name_space || place.graph != label.graph || place.name != label.name ||
+          place.value != label.value || (label.key && *label.key != place.key) || place.run <= query.after)
+        continue;
+      const core::JobRow& row = find_job(place.run)->state.job;
+      if (query.status && *query.status != row.status) continue;
+      if (label.open_only && core::is_closed(row.status)) continue;
+      rows.push_back(row);
+    }
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
+    if (rows.size() > query.rows_max) rows.resize(query.rows_max);
+    return rows;
+  }
   for (auto job = jobs_.upper_bound(query.after); job != jobs_.end(); ++job) {
     if (rows.size() == query.rows_max) break;
     const core::JobRow& row = job->second.state.job;
@@ -165,6 +181,11 @@ Dump Store::dump() const {
     all.apps.push_back({space, id, version, app.body, app.deployed_at,
                         active != active_apps_.end() && active->second == version});
   }
+  for (const auto& place : labels_.places)
+    all.labels.push_back({place.run, core::Label{place.key, place.name, place.value}});
+  for (const auto& [slot, sum] : labels_.measures)
+    all.measures.push_back({slot.key, slot.slice, slot.target, slot.value, sum.count, sum.sum, sum.least, sum.most});
+  for (const auto& [seq, row] : labels_.announcements) all.announcements.push_back(row);
   return all;
 }
 

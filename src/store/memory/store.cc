@@ -27,6 +27,7 @@ Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), i
   apps_ = other.apps_;
   active_apps_ = other.active_apps_;
   duplex_ = other.duplex_;
+  labels_ = other.labels_;
 }
 
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
@@ -119,6 +120,8 @@ Outcome Store::run(const core::Bundle& bundle) {
   if (Job* job = find_job(bundle.entity)) return run_on(*job, bundle);
   const auto mailbox = mailboxes_.find(bundle.entity);
   if (mailbox != mailboxes_.end()) return run_on(mailbox->second, bundle);
+  // A mailbox goes when nothing is left in it: that somebody else emptied it is a race.
+  if (std::holds_alternative<core::MailboxHead>(bundle.head)) return conflict(no_mailbox(bundle.entity));
   return rejected(format("there is no job or mailbox {}", bundle.entity.raw()));
 }
 
@@ -156,6 +159,7 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   core::apply(job.state, bundle);
   due_.put(due_removal(job.state.job.remove_at, bundle.entity));
   apply_queue(job.state, bundle);
+  apply_labels(job, bundle);
   apply_inbox(bundle.entity, job.inbox, bundle);
   apply_outbox(bundle);
   return committed();
@@ -172,6 +176,10 @@ Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
   core::apply(mailbox.state, bundle);
   apply_inbox(bundle.entity, mailbox.inbox, bundle);
   apply_outbox(bundle);
+  if (mailbox.state.entries.empty() && mailbox.inbox.empty() && mailbox.inbox.timers().empty()) {
+    mailbox_keys_.erase(core::MailboxKey(mailbox.state.key));
+    mailboxes_.erase(bundle.entity);
+  }
   return committed();
 }
 

@@ -32,6 +32,7 @@
 #include "store/memory/dump.h"
 #include "store/memory/duplex.h"
 #include "store/memory/inbox.h"
+#include "store/memory/labels.h"
 #include "store/memory/work_queue.h"
 #include "store/store.h"
 
@@ -66,6 +67,8 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
+  Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
@@ -78,6 +81,7 @@ class Store final : public pawl::store::Store {
   struct Job {
     core::JobState state;
     Inbox inbox;
+    std::set<core::Label> labels;
   };
   struct Mailbox {
     core::MailboxState state;
@@ -140,6 +144,8 @@ class Store final : public pawl::store::Store {
   Outcome run_on(Job& job, const core::Bundle& bundle);
   std::optional<Outcome> check_topics(const core::Bundle& bundle) const;
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
+  void apply_labels(Job& job, const core::Bundle& bundle);
+  void drop_labels(const Job& job);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
   void apply_outbox(const core::Bundle& bundle);
   void apply_queue(const core::JobState& state, const core::Bundle& bundle);
@@ -179,6 +185,7 @@ class Store final : public pawl::store::Store {
   std::map<std::tuple<Namespace, std::string, std::string>, App> apps_;         // by app and version
   std::map<std::pair<Namespace, std::string>, std::string> active_apps_;        // to the version
   DuplexTables duplex_;
+  LabelTables labels_;
 };
 
 }  // namespace pawl::store::memory

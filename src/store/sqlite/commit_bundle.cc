@@ -99,6 +99,8 @@ Applied Writer::apply(const core::Bundle& bundle) {
       if (applied.outcome.run != RunId(0)) head.outcome.reached.push_back(applied.outcome.run);
     }
   }
+  if (job == nullptr && sql_.drop_empty_mailbox.run(bundle.entity) == Statement::failed)
+    return failed(sql_.drop_empty_mailbox);
   return head;
 }
 

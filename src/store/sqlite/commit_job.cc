@@ -115,7 +115,8 @@ Applied Writer::apply(const RemoveJob& remove) {
   if (ended == Statement::failed) return failed(key);
   for (Statement* drop : {&sql_.sweep_inbox, &sql_.sweep_timers})
     if (drop->run(remove.run, nullptr) == Statement::failed) return failed(*drop);
-  for (Statement* drop : {&sql_.drop_activities, &sql_.drop_records, &sql_.drop_job})
+  for (Statement* drop : {&sql_.drop_activities, &sql_.drop_records, &sql_.drop_labels, &sql_.drop_announcements,
+                          &sql_.drop_job})
     if (drop->run(remove.run) == Statement::failed) return failed(*drop);
   return Applied{SQLITE_OK, true, {}};
 }

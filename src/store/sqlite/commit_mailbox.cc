@@ -1,6 +1,7 @@
 // Bundles of mailboxes, and the answers to a bundle whose entity is missing or of the other kind.
 #include "base/format.h"
 #include "core/codec.h"
+#include "store/rules.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
@@ -42,6 +43,7 @@ Applied Writer::refused_entity(const core::Bundle& bundle) {
                                  : sql_.read_mailbox_guard.query(bundle.entity);
   const bool other_kind = rows.next();
   if (rows.failed()) return Applied{rows.rc(), false, {}};
+  if (!other_kind && is_mailbox(bundle)) return refused(OutcomeKind::conflict, no_mailbox(bundle.entity));
   if (!other_kind)
     return refused(OutcomeKind::rejected,
                    format("there is no job or mailbox {}", bundle.entity.raw()));

@@ -38,6 +38,16 @@ Status Reader::prepare() {
   const std::string list_status = jobs + "WHERE run > ?1 AND status = ?3 ORDER BY run LIMIT ?2";
   const std::string list_both =
       jobs + "WHERE run > ?1 AND namespace = ?3 AND status = ?4 ORDER BY run LIMIT ?2";
+  // With the key, the labels come in the order of their runs: a page costs its own rows.
+  const auto labelled = [](const char* of_key) {
+    return format("SELECT {} FROM (SELECT run AS labelled FROM labels WHERE namespace = ?3 AND graph = ?4"
+                  " AND name = ?5 AND value = ?6 {} AND run > ?1) CROSS JOIN jobs ON run = labelled"
+                  " WHERE (?8 IS NULL OR status = ?8) AND (NOT ?9 OR status NOT BETWEEN 1 AND 3)"
+                  " ORDER BY labelled LIMIT ?2",
+                  job_columns, of_key);
+  };
+  const std::string list_labelled = labelled("AND ?7 IS NULL");
+  const std::string list_labelled_key = labelled("AND key = ?7");
   const struct {
     Statement* statement;
     const char* sql;
@@ -83,6 +93,8 @@ Status Reader::prepare() {
       {&list_namespace_, list_namespace.c_str()},
       {&list_status_, list_status.c_str()},
       {&list_both_, list_both.c_str()},
+      {&list_labelled_, list_labelled.c_str()},
+      {&list_labelled_key_, list_labelled_key.c_str()},
   };
   for (const auto& entry : entries) {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
@@ -90,6 +102,8 @@ Status Reader::prepare() {
   }
   const auto due = prepare_due();
   if (!due) return due;
+  const auto labels = prepare_labels();
+  if (!labels) return labels;
   return duplex_.prepare(*connection_);
 }
 
@@ -178,7 +192,11 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   std::vector<core::JobRow> found;
   const auto& space = query.name_space;
   const auto& status = query.status;
-  Rows rows = space && status ? list_both_.query(query.after, query.rows_max, *space, *status)
+  const auto& label = query.label;
+  if (label && !space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
+  Rows rows = label ? (label->key ? list_labelled_key_ : list_labelled_).query(query.after, query.rows_max, *space, label->graph, label->name,
+                                           label->value, label->key, status, label->open_only)
+              : space && status ? list_both_.query(query.after, query.rows_max, *space, *status)
               : space         ? list_namespace_.query(query.after, query.rows_max, *space)
               : status        ? list_status_.query(query.after, query.rows_max, *status)
                               : list_.query(query.after, query.rows_max);

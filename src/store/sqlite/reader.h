@@ -55,6 +55,9 @@ class Reader {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
   Result<std::vector<Topic>> read_paused_topics();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
+  // read_label.cc
+  Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
+  Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
   // read_app.cc
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version);
@@ -78,6 +81,8 @@ class Reader {
   // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
+  // read_label.cc
+  Status prepare_labels();
   // read_due.cc
   Status prepare_due();
   // read_duplex.cc
@@ -95,7 +100,8 @@ class Reader {
   Statement mailbox_, entries_;
   Statement waiting_, work_;
   Statement app_, apps_;
-  Statement list_, list_namespace_, list_status_, list_both_;
+  Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_;
+  Statement measures_, announcements_;
   DuplexReads duplex_;
 };
 

@@ -38,6 +38,11 @@ std::int64_t Rows::number(int column) {
   return sqlite3_column_int64(statement_, column);
 }
 
+double Rows::real(int column) {
+  if (sqlite3_column_type(statement_, column) != SQLITE_FLOAT) malformed_ = true;
+  return sqlite3_column_double(statement_, column);
+}
+
 std::uint32_t Rows::small(int column) {
   const std::int64_t wide = number(column);
   if (wide < 0 || wide > std::numeric_limits<std::uint32_t>::max()) malformed_ = true;

@@ -51,6 +51,7 @@ class Rows {
   std::uint64_t word(int column) { return static_cast<std::uint64_t>(number(column)); }
   std::uint32_t small(int column);     // 0 .. 2^32 - 1
   std::int32_t integer(int column);    // -2^31 .. 2^31 - 1
+  double real(int column);
   std::string_view text(int column);   // valid until next()
   Payload payload(int column);         // NULL is the empty one
   std::string_view bytes(int column);  // valid until next()
@@ -109,6 +110,7 @@ class Statement {
   template <class T>
   requires std::is_enum_v<T>
   int bind(int index, T value) { return bind(index, static_cast<std::int64_t>(value)); }
+  int bind(int index, double value) { return sqlite3_bind_double(statement_, index, value); }
   int bind(int index, Duration time) { return bind(index, std::int64_t{time.count()}); }
   int bind(int index, Instant at) { return bind(index, at.micros()); }
   int bind(int index, std::string_view text) {

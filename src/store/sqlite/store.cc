@@ -239,6 +239,12 @@ Result<std::vector<Topic>> Store::read_paused_topics() {
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
 }
+Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_measures(query); });
+}
+Result<std::vector<AnnouncementRow>> Store::read_announcements(const AnnouncementQuery& query) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_announcements(query); });
+}
 
 Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, const std::string& app,
                                                    const std::string& version) {

@@ -75,6 +75,8 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
+  Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
+  Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;

@@ -208,6 +208,27 @@ Status WriteStatements::prepare(Connection& connection) {
        "DELETE FROM start_keys WHERE (namespace, job_id) IN (SELECT namespace, job_id FROM start_keys"
        " INDEXED BY start_keys_over WHERE expires_at <> 0 AND expires_at <= ?1 ORDER BY expires_at, run LIMIT ?2)"},
   };
+  const Entry labels[] = {
+      {&put_label,
+       "INSERT INTO labels (namespace, graph, name, value, key, run)"
+       " SELECT namespace, graph, ?2, ?3, ?4, run FROM jobs WHERE run = ?1 ON CONFLICT DO NOTHING"},
+      {&drop_label,
+       "DELETE FROM labels WHERE (namespace, graph) = (SELECT namespace, graph FROM jobs WHERE run = ?1)"
+       " AND name = ?2 AND value = ?3 AND key = ?4 AND run = ?1"},
+      {&drop_labels, "DELETE FROM labels WHERE run = ?1"},
+      {&add_measure,
+       "INSERT INTO measures (namespace, graph, key, slice, target, counted, value, count, sum, least, most)"
+       " SELECT namespace, graph, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?7, ?7 FROM jobs WHERE run = ?1"
+       " ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,"
+       " least = min(least, excluded.least), most = max(most, excluded.most)"},
+      {&announce,
+       "INSERT INTO announcements (run, topic, what, status, code, at, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+      {&drop_announcements, "DELETE FROM announcements WHERE run = ?1"},
+      {&drop_empty_mailbox,
+       "DELETE FROM mailboxes WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM mailbox_entries e WHERE e.run = ?1)"
+       " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.run = ?1)"
+       " AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.run = ?1)"},
+  };
   const Entry apps[] = {
       {&put_app,
        "INSERT INTO apps (namespace, app, version, deployed_at, body) VALUES (?1, ?2, ?3, ?4, ?5)"
@@ -223,6 +244,7 @@ Status WriteStatements::prepare(Connection& connection) {
   if (prepared) prepared = prepare_all(connection, messages);
   if (prepared) prepared = prepare_all(connection, work);
   if (prepared) prepared = prepare_all(connection, removal);
+  if (prepared) prepared = prepare_all(connection, labels);
   if (prepared) prepared = prepare_all(connection, apps);
   return prepared;
 }

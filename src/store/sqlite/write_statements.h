@@ -28,10 +28,12 @@ struct WriteStatements {
   Statement find_pause, count_pauses, put_pause, drop_pause;
   // The end of jobs.
   Statement read_ended, drop_job, drop_activities, drop_records, end_start_key, drop_start_key, drop_old_keys;
+  // What jobs are found by, counted by, and say.
+  Statement put_label, drop_label, drop_labels, add_measure, announce, drop_announcements;
   // Apps.
   Statement put_app, same_app, find_app, activate_app;
   // Mailboxes.
-  Statement step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry;
+  Statement drop_empty_mailbox, step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry;
 };
 
 }  // namespace pawl::store::sqlite

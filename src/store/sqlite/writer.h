@@ -124,6 +124,11 @@ class Writer {
   Applied apply_write(const core::Bundle& bundle, const core::DropEntry& write);
   Applied apply_write(const core::Bundle& bundle, const core::ChangeWork& write);
   Applied apply_write(const core::Bundle& bundle, const core::HoldWork& write);
+  // commit_label.cc
+  Applied apply_write(const core::Bundle& bundle, const core::PutLabel& write);
+  Applied apply_write(const core::Bundle& bundle, const core::DropLabel& write);
+  Applied apply_write(const core::Bundle& bundle, const core::AddMeasure& write);
+  Applied apply_write(const core::Bundle& bundle, const core::Announce& write);
 
   // commit_job.cc
   Applied apply(const Submit& submit);

@@ -1,0 +1,34 @@
+// What a trigger's `stats` and `entity` say of a job: how it is found and what is counted of it. Evaluated over the
+// job's input alone, so whoever starts it hears of a mistake before the job exists.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <string>
+#include <vector>
+
+#include "core/labels.h"
+#include "graph/model.h"
+#include "pawl/result.h"
+#include "pawl/time.h"
+
+namespace pawl::execute {
+
+// Whether there is anything to evaluate.
+bool has_stats(const graph::Graph& graph);
+
+struct JobStats {
+  std::vector<core::Label> labels;
+  std::vector<core::Measure> measures;
+};
+Result<JobStats> stats_of(const graph::Graph& graph, const boost::json::value& input, Instant created);
+
+// `stats.key` over this input; empty without one.
+Result<std::string> stats_key(const graph::Graph& graph, const boost::json::value& input, Instant now);
+
+// The slice of time that a job began in: 202402291305, or 0 for all of it.
+std::string slice_of(Instant created, std::string_view granularity);
+
+// What people call a measure's target: the last part of the reference it is.
+std::string name_of_target(const graph::Formula& target, std::size_t index);
+
+}  // namespace pawl::execute

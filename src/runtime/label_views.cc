@@ -1,0 +1,96 @@
+#include "runtime/label_views.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace pawl::runtime {
+
+namespace {
+
+using Counted = std::vector<std::pair<double, std::uint64_t>>;
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// The middle one; of an even count the mean of the two in the middle. None: not all are numbers.
+std::optional<double> median_of(const std::vector<std::pair<std::string, std::uint64_t>>& values) {
+  Counted numbers;
+  std::uint64_t count = 0;
+  for (const auto& [text, times] : values) {
+    const auto number = number_in(text);
+    if (!number) return std::nullopt;
+    numbers.emplace_back(*number, times);
+    count += times;
+  }
+  if (count == 0) return std::nullopt;
+  std::sort(numbers.begin(), numbers.end());
+  const auto at = [&](std::uint64_t index) {
+    for (const auto& [number, times] : numbers) {
+      if (index < times) return number;
+      index -= times;
+    }
+    return numbers.back().first;
+  };
+  return (at((count - 1) / 2) + at(count / 2)) / 2;
+}
+
+}  // namespace
+
+Result<std::vector<MeasureView>> read_measures(store::Store& store, const GraphName& graph, const MeasureFilter& filter) {
+  store::MeasureQuery query{Namespace(filter.name_space), graph, filter.key, filter.from, filter.to, filter.rows_max};
+  auto rows = store.read_measures(query);
+  if (!rows) return rows.error();
+  std::vector<MeasureView> views;
+  for (store::MeasureRow& row : *rows) {
+    const bool same = !views.empty() && views.back().key == row.key && views.back().slice == row.slice &&
+                      views.back().target == row.target;
+    if (!same) {
+      views.emplace_back();
+      views.back().key = row.key;
+      views.back().slice = row.slice;
+      views.back().target = row.target;
+    }
+    MeasureView& view = views.back();
+    if (row.value) {
+      view.values.emplace_back(std::move(*row.value), row.count);
+      continue;
+    }
+    view.count = row.count;
+    if (row.target.empty()) continue;
+    view.sum = row.sum;
+    view.least = row.least;
+    view.most = row.most;
+  }
+  for (MeasureView& view : views) {
+    if (view.values.empty()) continue;
+    std::uint64_t count = 0;
+    for (const auto& [value, times] : view.values) count += times;
+    view.count = std::max(view.count, count);
+    view.median = median_of(view.values);
+  }
+  return views;
+}
+
+Result<std::vector<Announcement>> read_announcements(store::Store& store, const AnnouncementFilter& filter) {
+  store::AnnouncementQuery query;
+  if (!filter.topic.empty()) query.topic = Topic(filter.topic);
+  if (!filter.name_space.empty()) query.name_space = Namespace(filter.name_space);
+  if (filter.run != RunId(0)) query.run = filter.run;
+  query.after = filter.after;
+  query.rows_max = filter.rows_max;
+  auto rows = store.read_announcements(query);
+  if (!rows) return rows.error();
+  std::vector<Announcement> made;
+  for (store::AnnouncementRow& row : *rows)
+    made.push_back({row.seq, row.said.topic.raw(), row.name_space, row.job, row.run,
+                    row.said.what == core::Announce::What::end, core::is_error(row.said.status), row.said.code,
+                    row.said.at, std::move(row.said.data)});
+  return made;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,15 @@
+// What was measured of jobs and what they announced, as the public API shows it.
+#pragma once
+
+#include <vector>
+
+#include "pawl/result.h"
+#include "pawl/runtime.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+Result<std::vector<MeasureView>> read_measures(store::Store& store, const GraphName& graph, const MeasureFilter& filter);
+Result<std::vector<Announcement>> read_announcements(store::Store& store, const AnnouncementFilter& filter);
+
+}  // namespace pawl::runtime

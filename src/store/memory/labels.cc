@@ -1,0 +1,71 @@
+// Labels, measures and announcements.
+#include <algorithm>
+
+#include "store/memory/store.h"
+
+namespace pawl::store::memory {
+
+namespace {
+
+LabelTables::Place place_of(const core::JobRow& job, const core::Label& label) {
+  return {job.name_space, job.graph.name, label.name, label.value, label.key, job.run};
+}
+
+}  // namespace
+
+void Store::apply_labels(Job& job, const core::Bundle& bundle) {
+  const core::JobRow& row = job.state.job;
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* put = std::get_if<core::PutLabel>(&write)) {
+      job.labels.insert(put->label);
+      labels_.places.insert(place_of(row, put->label));
+    } else if (const auto* drop = std::get_if<core::DropLabel>(&write)) {
+      job.labels.erase(drop->label);
+      labels_.places.erase(place_of(row, drop->label));
+    } else if (const auto* add = std::get_if<core::AddMeasure>(&write)) {
+      const core::Measure& one = add->measure;
+      LabelTables::Sum& sum = labels_.measures[{row.name_space, row.graph.name, one.key, one.slice, one.target, one.value}];
+      sum.least = sum.count == 0 ? one.number : std::min(sum.least, one.number);
+      sum.most = sum.count == 0 ? one.number : std::max(sum.most, one.number);
+      sum.count += 1;
+      sum.sum += one.number;
+    } else if (const auto* said = std::get_if<core::Announce>(&write)) {
+      const std::uint64_t seq = labels_.next_announcement++;
+      labels_.announcements.emplace(seq, AnnouncementRow{seq, row.name_space, row.id, row.run, *said});
+    }
+  }
+}
+
+void Store::drop_labels(const Job& job) {
+  for (const core::Label& label : job.labels) labels_.places.erase(place_of(job.state.job, label));
+  std::erase_if(labels_.announcements, [&](const auto& one) { return one.second.run == job.state.job.run; });
+}
+
+Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
+  const std::lock_guard lock(mutex_);
+  std::vector<MeasureRow> rows;
+  for (const auto& [slot, sum] : labels_.measures) {
+    if (rows.size() == query.rows_max) break;
+    if (slot.name_space != query.name_space || slot.graph != query.graph) continue;
+    if (query.key && *query.key != slot.key) continue;
+    if (slot.slice < query.from || (!query.to.empty() && slot.slice > query.to)) continue;
+    rows.push_back({slot.key, slot.slice, slot.target, slot.value, sum.count, sum.sum, sum.least, sum.most});
+  }
+  return rows;
+}
+
+Result<std::vector<AnnouncementRow>> Store::read_announcements(const AnnouncementQuery& query) {
+  const std::lock_guard lock(mutex_);
+  std::vector<AnnouncementRow> rows;
+  for (auto one = labels_.announcements.upper_bound(query.after); one != labels_.announcements.end(); ++one) {
+    if (rows.size() == query.rows_max) break;
+    const AnnouncementRow& row = one->second;
+    if (query.name_space && *query.name_space != row.name_space) continue;
+    if (query.topic && *query.topic != row.said.topic) continue;
+    if (query.run && *query.run != row.run) continue;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace pawl::store::memory

@@ -1,0 +1,42 @@
+// What jobs are found by, what was measured of them and what they announced.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "store/store.h"
+
+namespace pawl::store::memory {
+
+struct LabelTables {
+  struct Place {  // in the order that a search reads
+    Namespace name_space;
+    GraphName graph;
+    std::string name;
+    std::string value;
+    std::string key;
+    RunId run;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  struct Slot {
+    Namespace name_space;
+    GraphName graph;
+    std::string key, slice, target;
+    std::optional<std::string> value;
+    friend auto operator<=>(const Slot&, const Slot&) = default;
+  };
+  struct Sum {
+    std::uint64_t count = 0;
+    double sum = 0, least = 0, most = 0;
+  };
+
+  std::set<Place> places;
+  std::map<Slot, Sum> measures;
+  std::map<std::uint64_t, AnnouncementRow> announcements;
+  std::uint64_t next_announcement = 1;
+};
+
+}  // namespace pawl::store::memory

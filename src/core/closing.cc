@@ -11,6 +11,9 @@ namespace {
 
 using Step = ledger::MessageLedger::Step;
 
+constexpr std::int32_t code_completed = 200;
+constexpr std::int32_t code_misfit = 422;  // what the job made is not what its graph promises
+
 // Of graphs without a program nobody waits for anything but work, which is swept.
 void call_off_all(Context& context, bool cancel_children) {
   if (context.graph.program() == nullptr) return;
@@ -62,14 +65,32 @@ void tell_parent(Context& context) {
 // What becomes of a job whose last obligation is gone.
 JobStatus drained(const Draft& draft) { return draft.code() != 0 ? JobStatus::failed : JobStatus::completed; }
 
+// A job that completes must have the data that its graph promises; otherwise it fails, once and for good. One that
+// ends with an error keeps it, and says beside it what else is wrong.
+JobStatus check_data(Draft& draft, const Program& program, const Sight& sight, JobStatus status) {
+  const bool completes = status == JobStatus::completed;
+  if (!completes && draft.code() == 0) return status;  // ended early, on purpose
+  const auto wrong = program.misfit(sight, completes ? code_completed : draft.code());
+  if (!wrong) return status;
+  if (!completes) {
+    draft.fail_reason(draft.reason().empty() ? *wrong : format("{}; {}", draft.reason(), *wrong));
+    return status;
+  }
+  draft.fail_reason(*wrong);
+  draft.fail_with(code_misfit);
+  return JobStatus::failed;
+}
+
 }  // namespace
 
 Status close_job(Context& context, JobStatus status, bool descend) {
   Draft& draft = context.draft;
   if (const Program* program = context.graph.program(); program != nullptr && draft.find(ActivitySeq(0)) != nullptr) {
-    const auto keep = program->keep(sight_of(context, *draft.find(ActivitySeq(0))));
+    const Sight sight = sight_of(context, *draft.find(ActivitySeq(0)));
+    const auto keep = program->keep(sight);
     if (!keep) return keep.error();
     if (*keep && !draft.keeps()) draft.keep_for(**keep);
+    status = check_data(draft, *program, sight, status);
   }
   if (draft.semaphore() != 0) call_off_all(context, descend);
   draft.close(status, context.options.now, context.guid());

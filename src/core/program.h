@@ -94,5 +94,7 @@ class Program {
   // When the job closes. None: as long as whoever started it asked for.
   virtual Result<std::optional<Duration>> keep(const Sight& sight) const = 0;
 };
+  // Why the job's data is not what a job that ends with this code promised (200: it completes). None: it is.
+  virtual std::optional<std::string> misfit(const Sight& sight, std::int32_t code) const = 0;
 
 }  // namespace pawl::core

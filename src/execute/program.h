@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,7 @@ class GraphProgram final : public core::Program {
   Result<Worked> work(const core::Sight& sight) const override;
   Result<std::vector<std::uint32_t>> fired(const core::Sight& sight) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
+  std::optional<std::string> misfit(const core::Sight& sight, std::int32_t code) const override;
 
  private:
   template <class K>

@@ -59,7 +59,7 @@ void tell_parent(Context& context) {
   }
   if (word.data.empty()) word.data = Payload("{}");
   context.draft.send(
-      Envelope{parent->run, Message{parent->request.derive(Guid::Purpose::child_result, 0), std::move(word)}});
+      Envelope{parent->run, Message{last_word_of(parent->request), std::move(word)}});
 }
 
 // What becomes of a job whose last obligation is gone.

@@ -45,8 +45,7 @@ Status enter(Context& context, const Answer& answer, Activity activity) {
 void emit(Context& context, const MessageRecord& record) {
   const auto& parent = context.draft.base().job.parent;
   if (!parent || !parent->awaits) return;
-  const Guid guid = parent->request.derive(Guid::Purpose::child_result, 1).derive(Guid::Purpose::response_pending,
-                                                                                  record.guid.low);
+  const Guid guid = word_of(parent->request, record.guid);
   context.draft.send(Envelope{
       parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, context.draft.data()}}});
 }
@@ -164,6 +163,7 @@ std::int64_t delta_of(const Answer& answer, std::int64_t count) {
   const bool stays_open = answer.status == ReplyStatus::pending || answer.role == Role::item;
   return stays_open ? ledger::Semaphore::pending(count) : ledger::Semaphore::concluding(count);
 }
+
 // `statusThreshold`: with exactly so many obligations left by this step the job is over. They are swept, so it is a
 // closing transition (DESIGN 3.1 l); the threshold that the store knows stays the job's. A trigger opens the job and
 // an item opens its plane: neither can be the last of anything.
@@ -176,7 +176,6 @@ Result<bool> leaves_few_enough(const Context& context, const Answer& answer, con
   if (!threshold) return threshold.error();
   return *threshold > 0 && context.draft.semaphore() == *threshold;
 }
-
 
 // Step 2: children, semaphore, marks and snapshot in one commit (section 12).
 Status spawn(Context& context, const Answer& answer) {

@@ -75,6 +75,29 @@ TEST_P(RetryTest, a_code_that_no_try_mends_and_a_fatal_error_end_it_at_once) {
   EXPECT_EQ(notes.size(), 2u);
 }
 
+TEST_P(RetryTest, a_code_may_have_a_rule_of_its_own) {
+  // Busy is worth many tries, anything else one; the job says which error was the last.
+  const auto graph = [] {
+    return step_graph([](auto& act) {
+      act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::fail).on(503, quick(4).when_exhausted(WhenExhausted::fail)));
+    });
+  };
+  runtime = start_with(options(), graph(), [&](Work& work) {
+    notes.add(work.input().str());
+    if (work.input().str() == "mends") return work.attempt() < 4 ? Reply::error("\"busy\"", 503) : Reply::success("done");
+    return Reply::error("\"no\"", work.input().str() == "busy" || work.attempt() == 1 ? 503 : 500);
+  });
+  const JobView mended = end_of(*runtime, submit_step(*runtime, "mends", "mends"));
+  EXPECT_EQ(mended.status, JobStatus::completed);
+  EXPECT_EQ(notes.size(), 4u);
+  const JobView busy = end_of(*runtime, submit_step(*runtime, "busy", "busy"));
+  EXPECT_EQ(busy.reason, "activity act failed with code 503: \"no\"");
+  EXPECT_EQ(notes.size(), 8u);
+  const JobView other = end_of(*runtime, submit_step(*runtime, "other", "other"));
+  EXPECT_EQ(other.reason, "activity act failed with code 500: \"no\"");
+  EXPECT_EQ(notes.size(), 10u) << "500 is not tried again";
+}
+
 TEST_P(RetryTest, tries_that_have_run_out_park_the_job_and_a_redrive_allows_them_once_more) {
   runtime = start_with(options(), step_graph([](auto& act) { act.retry(quick(3)); }), succeeds_on(5));
   const RunId run = submit_step(*runtime);

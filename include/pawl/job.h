@@ -75,7 +75,7 @@ struct WorkView {
 struct WaitView {
   std::string topic;     // a worker's, or that of the signal
   std::string key;       // the values that the signal must agree with, as a JSON list
-  Instant wakes_at;      // its sleep is over then
+  Instant wakes_at;      // its sleep is over then; of an await: its next try begins
   Instant times_out_at;  // it fails then
   std::string child;     // the id of the job that it awaits
   std::uint32_t done = 0;  // of a join: arrivals that came; of a map: items that are done
@@ -108,7 +108,7 @@ struct ActivityView {
 // Something that the clock will say to the job.
 struct TimerView {
   Instant due;
-  std::string what;          // start, sleep, timeout or deadline
+  std::string what;          // start, sleep, timeout, retry or deadline
   std::string activity;      // whose it is; empty: the job's
   std::string address;
 };

@@ -5,6 +5,9 @@
 //       .retry(pawl::Retry().attempts(5).first_delay(100ms).never_on({400, 404}))
 //       .timeouts(pawl::Timeouts().attempt(30s).total(10min))
 //       .at_most_once(pawl::WhenUnknown::hold)
+//
+//   // A rule for most errors, one for a service that is busy, and none for a card that was declined:
+//   pawl::Retry().attempts(3).on(503, pawl::Retry().attempts(50).first_delay(5s)).never_on({402})
 #pragma once
 
 #include <cstdint>
@@ -33,6 +36,9 @@ class Retry {
   Retry& within(Duration time) { return within_ = time, *this; }                        // no try begins later than that
   Retry& never_on(std::vector<std::int32_t> codes) { return never_on_ = std::move(codes), *this; }
   Retry& when_exhausted(WhenExhausted then) { return when_exhausted_ = then, *this; }
+  // An error with this code follows another rule, as a whole. A rule's attempts bound the tries in all: every failed
+  // try of the activity counts, whatever its code was, and the rule is that of the last failure.
+  Retry& on(std::int32_t code, Retry rule);
 
   std::uint32_t attempts() const { return attempts_; }
   Duration first_delay() const { return first_delay_; }
@@ -42,6 +48,9 @@ class Retry {
   Duration within() const { return within_; }  // 0: for ever
   const std::vector<std::int32_t>& never_on() const { return never_on_; }
   WhenExhausted when_exhausted() const { return when_exhausted_; }
+  struct ForCode;
+  const std::vector<ForCode>& for_codes() const { return for_codes_; }
+  const Retry& rule_for(std::int32_t code) const;  // its own, or this one
 
  private:
   std::uint32_t attempts_ = 3;
@@ -52,7 +61,25 @@ class Retry {
   Duration within_{0};
   std::vector<std::int32_t> never_on_;
   WhenExhausted when_exhausted_ = WhenExhausted::park;
+  std::vector<ForCode> for_codes_;
 };
+
+struct Retry::ForCode {
+  std::int32_t code;
+  Retry rule;
+};
+
+inline Retry& Retry::on(std::int32_t code, Retry rule) {
+  std::erase_if(for_codes_, [&](const ForCode& one) { return one.code == code; });
+  for_codes_.push_back({code, std::move(rule)});
+  return *this;
+}
+
+inline const Retry& Retry::rule_for(std::int32_t code) const {
+  for (const ForCode& one : for_codes_)
+    if (one.code == code) return one.rule;
+  return *this;
+}
 
 // How long an activity may take. 0: no limit. An attempt that runs out of time counts as a failed try with
 // code 408; the other three end the activity with that code.

@@ -91,7 +91,9 @@ std::string wait_text(const WaitView& wait, std::optional<Graph::Kind> kind) {
   else if (!wait.child.empty()) text = fmt::format("waits for job {}", wait.child);
   else if (kind == Graph::Kind::map) text = fmt::format("{} of {} items done", wait.done, wait.of);
   else if (kind == Graph::Kind::join) text = fmt::format("{} of {} arrived", wait.done, wait.of);
-  if (wait.wakes_at != Instant())
+  if (kind == Graph::Kind::await && wait.wakes_at != Instant())
+    text = fmt::format("tries again at {}", clock_text(wait.wakes_at));
+  else if (wait.wakes_at != Instant())
     text += text.empty() ? fmt::format("sleeps until {}", clock_text(wait.wakes_at))
                          : fmt::format(" until {}", clock_text(wait.wakes_at));
   if (wait.times_out_at != Instant())

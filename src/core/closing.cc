@@ -11,6 +11,9 @@ namespace {
 
 using Step = ledger::MessageLedger::Step;
 
+constexpr std::int32_t code_completed = 200;
+constexpr std::int32_t code_misfit = 422;  // what the job made is not what its graph promises
+
 // Of graphs without a program nobody waits for anything but work, which is swept.
 void call_off_all(Context& context, bool cancel_children) {
   if (context.graph.program() == nullptr) return;
@@ -61,6 +64,22 @@ End end_of(const Draft& draft) {
 // What becomes of a job whose last obligation is gone.
 JobStatus drained(const Draft& draft) { return draft.code() != 0 ? JobStatus::failed : JobStatus::completed; }
 
+// A job that completes must have the data that its graph promises; otherwise it fails, once and for good. One that
+// ends with an error keeps it, and says beside it what else is wrong.
+JobStatus check_data(Draft& draft, const Program& program, const Sight& sight, JobStatus status) {
+  const bool completes = status == JobStatus::completed;
+  if (!completes && draft.code() == 0) return status;  // ended early, on purpose
+  const auto wrong = program.misfit(sight, completes ? code_completed : draft.code());
+  if (!wrong) return status;
+  if (!completes) {
+    draft.fail_reason(draft.reason().empty() ? *wrong : format("{}; {}", draft.reason(), *wrong));
+    return status;
+  }
+  draft.fail_reason(*wrong);
+  draft.fail_with(code_misfit);
+  return JobStatus::failed;
+}
+
 }  // namespace
 
 Status set_keep(Context& context) {
@@ -85,7 +104,7 @@ void announce_end(Context& context) {
     draft.announce(Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now,
                             end.data});
   if (awaited)
-    draft.send(Envelope{parent->run, Message{parent->request.derive(Guid::Purpose::child_result, 0),
+    draft.send(Envelope{parent->run, Message{last_word_of(parent->request),
                                              ChildDone{parent->activity, end.status, end.code, std::move(end.data)}}});
 }
 
@@ -93,6 +112,8 @@ Status close_job(Context& context, JobStatus status, bool descend) {
   Draft& draft = context.draft;
   const auto kept = set_keep(context);
   if (!kept) return kept;
+  if (const Program* program = context.graph.program(); program != nullptr && draft.find(ActivitySeq(0)) != nullptr)
+    status = check_data(draft, *program, sight_of(context, *draft.find(ActivitySeq(0))), status);
   if (draft.semaphore() != 0) call_off_all(context, descend);
   draft.close(status, context.options.now, context.guid());
   return {};

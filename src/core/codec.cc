@@ -15,6 +15,11 @@ class Encoder {
  public:
   template <class... Ts>
   void operator()(const Ts&... values) { (put(values), ...); }
+  // What came later than what is stored: nothing follows it.
+  template <class T>
+  void at_the_end(const std::optional<T>& value) {
+    if (value) put(*value);
+  }
   std::string take() { return std::move(out_); }
 
  private:
@@ -79,6 +84,10 @@ class Decoder {
 
   template <class... Ts>
   void operator()(Ts&... values) { (get(values), ...); }
+  template <class T>
+  void at_the_end(std::optional<T>& value) {
+    if (!failed_ && !at_end()) get(value.emplace());
+  }
   bool failed() const { return failed_; }
   bool at_end() const { return rest_.empty(); }
 
@@ -138,7 +147,7 @@ class Decoder {
   void get(ActivityStatus& value) { get_enum(value, ActivityStatus::skipped); }
   void get(Announce::What& value) { get_enum(value, Announce::What::end); }
   void get(double& value) { value = std::bit_cast<double>(number()); }
-  void get(TimeUp::What& value) { get_enum(value, TimeUp::What::timeout); }
+  void get(TimeUp::What& value) { get_enum(value, TimeUp::What::retry); }
   template <class T>
   void get_enum(T& value, T last) {
     const std::uint64_t read = number();

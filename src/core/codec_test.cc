@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Impossible{"unknown_reply_status", std::string("\x02\x00\x04\x00\x00\x00", 6)},
                     Impossible{"activity_of_33_bits",
                                std::string("\x02\x80\x80\x80\x80\x10\x00\x00\x00\x00", 10)},
-                    Impossible{"unknown_timer", std::string("\x0c\x01\x02", 3)},
+                    Impossible{"unknown_timer", std::string("\x0c\x01\x03", 3)},
                     Impossible{"arrival_that_is_half_skipped", std::string("\x0e\x00\x00\x00\x00\x02", 6)},
                     Impossible{"address_that_is_none", std::string("\x01\x00\x02,x\x00\x00", 7)}),
     [](const auto& one) { return one.param.name; });

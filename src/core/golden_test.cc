@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "core/codec.h"
+#include "core/kind_state.h"
 
 namespace pawl::core {
 
@@ -215,6 +216,35 @@ std::vector<Pinned> pinned() {
       {"ToJob", encode(to_job), "02016e016affffffffffffffffff0101000178"},
       {"ToMailbox", encode(to_mailbox), "01016e0174016bffffffffffffffffff0101000178"},
   };
+}
+
+// An await that was never tried again is stored as before there were tries, and what was stored then is read.
+TEST(golden, tries_of_an_await_are_added_at_the_end) {
+  KindState state;
+  state.request = Guid{1, 2};
+  state.times_out_at = Instant::from_micros(5);
+  state.child = "c";
+  const std::string before("\x01\x02\x00\x0a\x00\x01" "c" "\x00\x00\x00\x00\x00\x01\x00\x00", 15);
+  EXPECT_EQ(hex(encode(state).view()), hex(before));
+  EXPECT_EQ(*decode_kind_state(before), state);
+  state.tries = KindState::Tries{3, Instant::from_micros(7)};
+  EXPECT_EQ(hex(encode(state).view()), hex(before + std::string("\x03\x0e", 2)));
+  EXPECT_EQ(*decode_kind_state(encode(state).view()), state);
+  EXPECT_FALSE(decode_kind_state(before + "\x03")) << "half of them";
+  EXPECT_FALSE(decode_kind_state(before + std::string("\x03\x0e\x00", 3))) << "more than them";
+  EXPECT_EQ(hex(encode(Body(TimeUp{ActivitySeq(1), TimeUp::What::retry}))), "0c0102");
+}
+
+// The words of children that replace each other are told apart by their names alone.
+TEST(golden, a_word_of_a_child_names_its_request) {
+  const Guid first = Guid{1, 2}.derive(Guid::Purpose::request, 0);
+  const Guid second = Guid{1, 2}.derive(Guid::Purpose::request, 1);
+  for (const Guid& word : {last_word_of(first), word_of(first, Guid{3, 4}), word_of(first, Guid{5, 6})}) {
+    EXPECT_TRUE(is_word_of(first, word));
+    EXPECT_FALSE(is_word_of(second, word));
+  }
+  EXPECT_NE(word_of(first, Guid{3, 4}), word_of(first, Guid{5, 6}));
+  EXPECT_EQ(last_word_of(first), first.derive(Guid::Purpose::child_result, 0)) << "stored under it";
 }
 
 TEST(golden, guids_are_derived_as_they_always_were) {

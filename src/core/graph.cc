@@ -1,6 +1,8 @@
 // Checks and freezes a built graph. Every mistake is reported in one error, one line each.
 #include "pawl/graph.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -31,21 +33,33 @@ std::uint64_t hash_text(std::uint64_t hash, std::string_view text) {
   return Random::mix(hash + text.size());
 }
 
+std::uint64_t hash_retry(std::uint64_t hash, const Retry& retry) {
+  const auto add = [&](std::uint64_t value) { hash = Random::mix(hash ^ value); };
+  const auto add_time = [&](Duration time) { add(static_cast<std::uint64_t>(time.count())); };
+  const auto add_share = [&](double share) { add(static_cast<std::uint64_t>(share * 1e6)); };
+  add(retry.attempts());
+  add_time(retry.first_delay());
+  add_share(retry.growth());
+  add_time(retry.longest_delay());
+  add_share(retry.jitter());
+  add_time(retry.within());
+  add(static_cast<std::uint64_t>(retry.when_exhausted()));
+  for (const std::int32_t code : retry.never_on()) add(static_cast<std::uint32_t>(code));
+  for (const Retry::ForCode& one : retry.for_codes()) {
+    add(std::uint64_t{30} << 32);  // above every code: a rule is not a code of never_on
+    add(static_cast<std::uint32_t>(one.code));
+    hash = hash_retry(hash, one.rule);
+  }
+  return hash;
+}
+
 // Only what was asked for counts, so a graph without policies keeps the fingerprint it always had.
 std::uint64_t hash_policy(std::uint64_t hash, const Policy& policy) {
   const auto add = [&](std::uint64_t value) { hash = Random::mix(hash ^ value); };
   const auto add_time = [&](Duration time) { add(static_cast<std::uint64_t>(time.count())); };
-  const auto add_share = [&](double share) { add(static_cast<std::uint64_t>(share * 1e6)); };
   if (policy.retries) {
     add(1);
-    add(policy.retry.attempts());
-    add_time(policy.retry.first_delay());
-    add_share(policy.retry.growth());
-    add_time(policy.retry.longest_delay());
-    add_share(policy.retry.jitter());
-    add_time(policy.retry.within());
-    add(static_cast<std::uint64_t>(policy.retry.when_exhausted()));
-    for (const std::int32_t code : policy.retry.never_on()) add(static_cast<std::uint32_t>(code));
+    hash = hash_retry(hash, policy.retry);
   }
   const Timeouts& timeouts = policy.timeouts;
   std::uint64_t which = 2;
@@ -75,24 +89,42 @@ std::uint64_t fingerprint_of(const Graph& graph) {
   return graph.collation() == Collation::ledger ? hash : hash_text(hash, name_of(graph.collation()));
 }
 
-void check_policy(const std::string& activity, const Policy& policy, Mistakes& mistakes) {
-  const auto require = [&](bool holds, std::string_view what) {
-    if (!holds) mistakes.add(format("activity {}: {}", activity, what));
-  };
-  const Retry& retry = policy.retry;
+using Require = std::function<void(bool, const std::string&)>;
+
+void check_time(const Require& require, std::string_view what, Duration time) {
+  require(time.count() >= 0 && time <= limits::duration_max,
+          format("{} must be between 0 and {} days", what, limits::duration_max / std::chrono::hours(24)));
+}
+
+void check_rule(const Require& require, const Retry& retry) {
   require(retry.attempts() >= 1 && retry.attempts() <= limits::attempts_max,
           format("attempts must be between 1 and {}", limits::attempts_max));
   require(retry.growth() >= 1 && retry.growth() <= 100, "growth must be between 1 and 100");
   require(retry.jitter() >= 0 && retry.jitter() <= 1, "jitter must be between 0 and 1");
-  for (const auto& [what, time] : {std::pair{"first_delay", retry.first_delay()},
-                                   {"longest_delay", retry.longest_delay()},
-                                   {"within", retry.within()},
-                                   {"the attempt timeout", policy.timeouts.attempt()},
+  check_time(require, "first_delay", retry.first_delay());
+  check_time(require, "longest_delay", retry.longest_delay());
+  check_time(require, "within", retry.within());
+}
+
+void check_policy(const std::string& activity, const Policy& policy, Mistakes& mistakes) {
+  const Require require = [&](bool holds, const std::string& what) {
+    if (!holds) mistakes.add(format("activity {}: {}", activity, what));
+  };
+  check_rule(require, policy.retry);
+  const auto& never_on = policy.retry.never_on();
+  for (const Retry::ForCode& one : policy.retry.for_codes()) {
+    const Require of_code = [&](bool holds, const std::string& what) {
+      require(holds, format("the retry on {}: {}", one.code, what));
+    };
+    check_rule(of_code, one.rule);
+    of_code(one.rule.never_on().empty() && one.rule.for_codes().empty(), "a rule for a code has no codes of its own");
+    of_code(std::find(never_on.begin(), never_on.end(), one.code) == never_on.end(), "never_on names this code too");
+  }
+  for (const auto& [what, time] : {std::pair{"the attempt timeout", policy.timeouts.attempt()},
                                    {"the heartbeat timeout", policy.timeouts.heartbeat()},
                                    {"the queue timeout", policy.timeouts.queue()},
                                    {"the total timeout", policy.timeouts.total()}})
-    require(time.count() >= 0 && time <= limits::duration_max,
-            format("{} must be between 0 and {} days", what, limits::duration_max / std::chrono::hours(24)));
+    check_time(require, what, time);
   require(policy.priority >= -limits::priority_max && policy.priority <= limits::priority_max,
           format("priority must be between -{0} and {0}", limits::priority_max));
 }

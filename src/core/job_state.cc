@@ -27,6 +27,15 @@ std::string_view name_of(NoAnswer::Why why) {
   return "?";
 }
 
+std::string_view name_of(TimeUp::What what) {
+  switch (what) {
+    case TimeUp::What::sleep: return "sleep";
+    case TimeUp::What::timeout: return "timeout";
+    case TimeUp::What::retry: return "retry";
+  }
+  return "?";
+}
+
 std::string_view name_of(ActivityStatus status) {
   switch (status) {
     case ActivityStatus::open: return "open";

@@ -30,11 +30,23 @@ struct KindState {
   std::uint32_t parallel = 1;
   std::uint32_t begun = 0;
   std::uint32_t done = 0;
+  // Of an await whose child failed and is replaced. Stored last, and only if there: older states are still read.
+  struct Tries {
+    std::uint32_t failed = 0;         // children that ended with an error
+    Instant again_at;                 // the next one is started then; 0: it runs
+    friend bool operator==(const Tries&, const Tries&) = default;
+  };
+  std::optional<Tries> tries;
   friend bool operator==(const KindState&, const KindState&) = default;
 
   Guid sleep_timer() const { return request.derive(Guid::Purpose::timer, 0); }
   Guid timeout_timer() const { return request.derive(Guid::Purpose::timer, 1); }
   Guid registration() const { return request.derive(Guid::Purpose::registration, 0); }
+  std::uint32_t failed() const { return tries ? tries->failed : 0; }
+  bool waits_to_try() const { return tries && tries->again_at != Instant(); }
+  // Every try has a request and a timer of its own, so that what belongs to an earlier one is told apart.
+  Guid child_request() const { return request.derive(Guid::Purpose::request, failed()); }
+  Guid retry_timer() const { return request.derive(Guid::Purpose::timer, 1 + std::uint64_t{failed()}); }
 };
 
 Payload encode(const KindState& state);

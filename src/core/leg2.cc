@@ -50,8 +50,7 @@ void emit(Context& context, const MessageRecord& record) {
                             draft.data()});
   const auto& parent = draft.base().job.parent;
   if (!parent || !parent->awaits) return;
-  const Guid guid = parent->request.derive(Guid::Purpose::child_result, 1).derive(Guid::Purpose::response_pending,
-                                                                                  record.guid.low);
+  const Guid guid = word_of(parent->request, record.guid);
   draft.send(Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, draft.data()}}});
 }
 
@@ -188,6 +187,19 @@ std::int64_t delta_of(const Answer& answer, std::int64_t count) {
   return stays_open ? ledger::Semaphore::pending(count) : ledger::Semaphore::concluding(count);
 }
 
+// `statusThreshold`: with exactly so many obligations left by this step the job is over. They are swept, so it is a
+// closing transition (DESIGN 3.1 l); the threshold that the store knows stays the job's. A trigger opens the job and
+// an item opens its plane: neither can be the last of anything.
+Result<bool> leaves_few_enough(const Context& context, const Answer& answer, const Activity& activity,
+                               std::uint32_t plane) {
+  const Program* program = context.graph.program();
+  const bool begins = context.node(activity).kind == Graph::Kind::trigger || answer.role == Role::item;
+  if (program == nullptr || begins) return false;
+  const auto threshold = program->threshold(sight_of(context, activity, plane));
+  if (!threshold) return threshold.error();
+  return *threshold > 0 && context.draft.semaphore() == *threshold;
+}
+
 // Step 2: children, semaphore, marks and snapshot in one commit (section 12).
 Status spawn(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
@@ -227,7 +239,9 @@ Status spawn(Context& context, const Answer& answer) {
     if (seeded(SeededBug::lost_child) && i + 1 == made.size() && i > 0) continue;
     context.pass_on(Message{guid.derive(Guid::Purpose::transition, i), made[i]});
   }
-  if (stepped->threshold_hit) {
+  const auto enough = leaves_few_enough(context, answer, activity, plane);
+  if (!enough) return enough.error();
+  if (stepped->threshold_hit || *enough) {
     const auto noted = snapshot(context);
     if (!noted) return noted;
     return close_job(context, draft.code() != 0 ? JobStatus::failed : JobStatus::completed, true);

@@ -115,13 +115,14 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-// A timer of an activity: its sleep is over, or its time. Stored: never renumber.
+// A timer of an activity: its sleep is over, or its time, or the pause before another try. Stored: never renumber.
 struct TimeUp {
-  enum class What : std::uint8_t { sleep = 0, timeout = 1 };
+  enum class What : std::uint8_t { sleep = 0, timeout = 1, retry = 2 };
   ActivitySeq activity{0};
   What what = What::sleep;
   friend bool operator==(const TimeUp&, const TimeUp&) = default;
 };
+std::string_view name_of(TimeUp::What what);
 
 // From a cycle to its pivot: another round, in a plane of its own.
 struct Reenter {
@@ -288,10 +289,21 @@ struct Envelope {
   friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
+// The name of a child's last word, and of those before it. The first half of the latter follows from the request
+// alone: a parent that started several children knows which of them speaks.
+inline Guid last_word_of(const Guid& request) { return request.derive(Guid::Purpose::child_result, 0); }
+inline Guid word_of(const Guid& request, const Guid& cause) {
+  const Guid words = request.derive(Guid::Purpose::child_result, 1);
+  return Guid{words.high, words.derive(Guid::Purpose::response_pending, cause.low).low};
+}
+inline bool is_word_of(const Guid& request, const Guid& word) {
+  return word == last_word_of(request) || word.high == request.derive(Guid::Purpose::child_result, 1).high;
+}
+
 // What a parent hears of a child whose id is taken.
 inline Envelope refused_child(const StartChild& start, const JobId& id) {
   return Envelope{start.parent.run,
-                  Message{start.parent.request.derive(Guid::Purpose::child_result, 0),
+                  Message{last_word_of(start.parent.request),
                           ChildDone{start.parent.activity, ReplyStatus::error, 409,
                                     Payload("\"the job id " + id.raw() + " is taken\"")}}};
 }

@@ -57,9 +57,10 @@ std::optional<Progress> try_again(Context& context, const WorkItem& item, const 
   const Activity& activity = *context.draft.find(item.activity);
   const Graph::Node& node = context.graph.nodes()[activity.node];
   if (!is_retryable(node.policy, answer.status, answer.code)) return std::nullopt;
-  const auto at = next_try(node.policy, item, activity.opened_at, context.draft.redrives(), context.options.now);
-  const bool parks = node.policy.retry.when_exhausted() == WhenExhausted::park &&
-                     !any_fires(node, answer.status, answer.code);
+  const Retry& rule = node.policy.retry.rule_for(answer.code);
+  const Tried tried{item.request, item.life.failures + 1, activity.opened_at, item.life.deadline};
+  const auto at = next_try(rule, tried, context.draft.redrives(), context.options.now);
+  const bool parks = rule.when_exhausted() == WhenExhausted::park && !any_fires(node, answer.status, answer.code);
   if (!at && !parks) return std::nullopt;
   const WorkLife life = after_failure(item, answer);
   if (context.stored()) context.draft.consume(context.delivery.message.guid);

@@ -47,7 +47,8 @@ class Program {
   virtual Result<Payload> input(const Sight& sight) const = 0;
   virtual Result<Topic> topic(const Sight& sight) const = 0;            // of a worker
   virtual Result<std::optional<Duration>> timeout(const Sight& sight) const = 0;
-  virtual Result<std::int64_t> threshold(const Sight& sight) const = 0;  // skipped when no more obligations are open
+  // Skipped when no more obligations are open; a step 2 that leaves exactly so many closes the job. 0: neither.
+  virtual Result<std::int64_t> threshold(const Sight& sight) const = 0;
 
   struct Wait {  // a hook: neither is a pass-through
     std::optional<Duration> sleep;
@@ -119,6 +120,8 @@ class Program {
 
   // When the job closes. None: as long as whoever started it asked for.
   virtual Result<std::optional<Duration>> keep(const Sight& sight) const = 0;
+  // Why the job's data is not what a job that ends with this code promised (200: it completes). None: it is.
+  virtual std::optional<std::string> misfit(const Sight& sight, std::int32_t code) const = 0;
 };
 
 }  // namespace pawl::core

@@ -99,7 +99,7 @@ class RandomBundle {
   Body graph_body(std::uint64_t kind) {
     switch (kind) {
       case 12:
-        return TimeUp{seq(), static_cast<TimeUp::What>(random_.below(2))};
+        return TimeUp{seq(), static_cast<TimeUp::What>(random_.below(3))};
       case 13:
         return Reenter{seq(), payload()};
       case 14:

@@ -23,16 +23,13 @@ bool is_retryable(const Policy& policy, ReplyStatus status, std::int32_t code) {
          std::find(never_on.begin(), never_on.end(), code) == never_on.end();
 }
 
-std::optional<Instant> next_try(const Policy& policy, const WorkItem& item, Instant opened_at, std::uint32_t redrives,
-                                Instant now) {
-  const Retry& retry = policy.retry;
-  const std::uint32_t failures = item.life.failures + 1;
+std::optional<Instant> next_try(const Retry& rule, const Tried& tried, std::uint32_t redrives, Instant now) {
   const std::uint32_t rounds = seeded(SeededBug::redrive_keeps_limits) ? 1 : redrives + 1;
-  if (failures >= std::uint64_t{retry.attempts()} * rounds) return std::nullopt;
+  if (tried.failures >= std::uint64_t{rule.attempts()} * rounds) return std::nullopt;
   // Each round of tries begins with the first delay again.
-  const Instant at = now + delay_after(retry, (failures - 1) % retry.attempts() + 1, item.request.low);
-  if (retry.within().count() != 0 && redrives == 0 && at > opened_at + retry.within()) return std::nullopt;
-  if (item.life.deadline != Instant() && at >= item.life.deadline) return std::nullopt;
+  const Instant at = now + delay_after(rule, (tried.failures - 1) % rule.attempts() + 1, tried.request.low);
+  if (rule.within().count() != 0 && redrives == 0 && at > tried.opened_at + rule.within()) return std::nullopt;
+  if (tried.deadline != Instant() && at >= tried.deadline) return std::nullopt;
   return at;
 }
 

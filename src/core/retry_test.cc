@@ -136,6 +136,42 @@ TEST_P(Retries, a_code_that_is_never_retried_and_a_fatal_error_are_the_answer) {
   }
 }
 
+TEST_P(Retries, a_code_has_attempts_and_delays_of_its_own) {
+  TestJob job(retried(plain(2).on(503, Retry().attempts(4).first_delay(10s).growth(3).jitter(0))), GetParam());
+  job.run();
+  for (const Duration delay : {Duration(10s), Duration(30s), Duration(90s)}) {
+    fail(job, 503);
+    const WorkItem& item = *job.state.find_work(ActivitySeq(1));
+    const auto waits = item.visible_at.micros() - job.now;
+    EXPECT_GE(waits, delay.count());
+    EXPECT_LT(waits, (delay + Duration(1s)).count());
+  }
+  EXPECT_EQ(job.state.job.status, JobStatus::running);
+  fail(job, 503);
+  EXPECT_EQ(job.state.job.status, JobStatus::parked);
+}
+
+TEST_P(Retries, every_failure_counts_against_the_rule_of_the_last_one) {
+  TestJob job(retried(plain(3).on(503, plain(10)).on(402, plain(2).when_exhausted(WhenExhausted::fail))), GetParam());
+  job.run();
+  fail(job, 503);
+  fail(job, 500);
+  EXPECT_EQ(job.state.job.status, JobStatus::running) << "the second of three";
+  fail(job, 503);
+  EXPECT_EQ(job.state.job.status, JobStatus::running) << "the third of ten";
+  fail(job, 402);
+  EXPECT_EQ(job.state.job.status, JobStatus::failed) << "the fourth of two, and this rule fails";
+}
+
+TEST_P(Retries, a_code_without_a_rule_follows_the_general_one) {
+  TestJob job(retried(plain(1).on(503, plain(5))), GetParam());
+  job.run();
+  fail(job, 503);
+  EXPECT_EQ(job.state.job.status, JobStatus::running);
+  fail(job, 500);
+  EXPECT_EQ(job.state.job.status, JobStatus::parked) << "one try in all";
+}
+
 TEST_P(Retries, no_try_begins_after_the_time_that_is_allowed) {
   TestJob job(retried(plain(100).first_delay(10s).growth(1).within(25s).when_exhausted(WhenExhausted::fail)), GetParam());
   job.run();
@@ -192,6 +228,13 @@ TEST(retry_policy, mistakes_are_named) {
   EXPECT_NE(refused(Retry().growth(0.5)).find("growth"), std::string::npos);
   EXPECT_NE(refused(Retry().jitter(1.5)).find("jitter"), std::string::npos);
   EXPECT_NE(refused(Retry().first_delay(-1s)).find("first_delay"), std::string::npos);
+  EXPECT_NE(refused(Retry().on(503, Retry().attempts(0))).find("activity w: the retry on 503: attempts"),
+            std::string::npos);
+  EXPECT_NE(refused(Retry().on(503, Retry().within(-1s))).find("the retry on 503: within"), std::string::npos);
+  EXPECT_NE(refused(Retry().never_on({503}).on(503, Retry())).find("never_on names this code too"), std::string::npos);
+  for (const Retry& nested : {Retry().on(500, Retry()), Retry().never_on({500})})
+    EXPECT_NE(refused(Retry().on(503, nested)).find("no codes of its own"), std::string::npos);
+  EXPECT_EQ(refused(Retry().never_on({402}).on(503, Retry().attempts(9)).on(408, Retry())), "built");
   const auto misplaced = GraphBuilder("g").retry(Retry()).trigger("t").build();
   ASSERT_FALSE(misplaced);
   EXPECT_NE(misplaced.error().detail.find("belong after the worker()"), std::string::npos);
@@ -201,6 +244,27 @@ TEST(retry_policy, is_part_of_what_a_graph_is) {
   EXPECT_EQ(retried(plain(3)).fingerprint(), retried(plain(3)).fingerprint());
   EXPECT_NE(retried(plain(3)).fingerprint(), retried(plain(4)).fingerprint());
   EXPECT_NE(retried(plain(3)).fingerprint(), one_worker().fingerprint());
+  const std::set<std::uint64_t> different = {
+      retried(plain(3)).fingerprint(),
+      retried(plain(3).on(503, plain(4))).fingerprint(),
+      retried(plain(3).on(503, plain(5))).fingerprint(),
+      retried(plain(3).on(504, plain(4))).fingerprint(),
+      retried(plain(3).never_on({503})).fingerprint(),
+      retried(plain(3).on(503, plain(4)).on(504, plain(4))).fingerprint(),
+  };
+  EXPECT_EQ(different.size(), 6u);
+}
+
+// Pinned: jobs of graphs without rules for codes go on under the fingerprint they were started with.
+TEST(retry_policy, without_rules_for_codes_the_fingerprint_is_as_it_was) {
+  EXPECT_EQ(retried(plain(3)).fingerprint(), 3678062938203503476u);
+}
+
+TEST(retry_policy, the_last_rule_for_a_code_counts) {
+  const Retry retry = Retry().attempts(2).on(503, Retry().attempts(3)).on(503, Retry().attempts(4));
+  EXPECT_EQ(retry.for_codes().size(), 1u);
+  EXPECT_EQ(retry.rule_for(503).attempts(), 4u);
+  EXPECT_EQ(retry.rule_for(500).attempts(), 2u);
 }
 
 }  // namespace

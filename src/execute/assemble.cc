@@ -63,29 +63,28 @@ Graph::Kind kind_of(const graph::Kind& kind) {
   return kinds[kind.index()];
 }
 
-// The engine has one policy per activity and codes that it never tries again. The rule without a
-// code is that policy; without one it is the longest of the codes' rules.
+// Times that a code's rule does not name are those of the rule without a code. What is left when the tries have run
+// out is the job's error: it fails, and `on_error` says how.
+Retry rule_of(const graph::RetryRule& rule, Retry retry) {
+  retry.attempts(static_cast<std::uint32_t>(rule.attempts_max)).when_exhausted(WhenExhausted::fail);
+  if (rule.initial_interval) retry.first_delay(duration_of_seconds(*rule.initial_interval));
+  if (rule.backoff_coefficient) retry.growth(*rule.backoff_coefficient);
+  if (rule.maximum_interval) retry.longest_delay(duration_of_seconds(*rule.maximum_interval));
+  return retry;
+}
+
 Policy policy_of(const graph::Activity& activity) {
   Policy policy;
   if (activity.retry.empty()) return policy;
-  const auto longer = [](const graph::RetryRule& a, const graph::RetryRule& b) {
-    if (a.code.has_value() != b.code.has_value()) return a.code.has_value();
-    return a.attempts_max < b.attempts_max;
-  };
-  const graph::RetryRule& rule =
-      *std::max_element(activity.retry.begin(), activity.retry.end(), longer);
   policy.retries = true;
-  // An error that is left over is the job's: it fails, and `on_error` says how.
-  policy.retry.attempts(static_cast<std::uint32_t>(rule.attempts_max))
-      .when_exhausted(WhenExhausted::fail);
-  if (rule.initial_interval) policy.retry.first_delay(duration_of_seconds(*rule.initial_interval));
-  if (rule.backoff_coefficient) policy.retry.growth(*rule.backoff_coefficient);
-  if (rule.maximum_interval)
-    policy.retry.longest_delay(duration_of_seconds(*rule.maximum_interval));
-  std::vector<std::int32_t> never;
-  for (const graph::RetryRule& other : activity.retry)
-    if (other.code && other.attempts_max == 1) never.push_back(*other.code);
-  policy.retry.never_on(std::move(never));
+  // Where only codes have rules, no other error is tried again.
+  const graph::RetryRule never;
+  const auto general = std::find_if(activity.retry.begin(), activity.retry.end(),
+                                    [](const graph::RetryRule& rule) { return !rule.code; });
+  const Retry otherwise = rule_of(general == activity.retry.end() ? never : *general, Retry());
+  policy.retry = otherwise;
+  for (const graph::RetryRule& rule : activity.retry)
+    if (rule.code) policy.retry.on(*rule.code, rule_of(rule, otherwise));
   return policy;
 }
 

@@ -102,7 +102,7 @@ TEST(Assemble, makes_policies_of_retry_rules) {
     type: worker
     topic: x
     retry: {maximumAttempts: 5, initialInterval: 2s, backoffCoefficient: 3, maximumInterval: 1m,
-            "404": [0], "400": {maximumAttempts: 1}, "503": [9]}
+            "404": [0], "400": {maximumAttempts: 1}, "503": {maximumAttempts: 10, initialInterval: 7s}}
   coded: {type: await, topic: test.start, retry: {"500": [3], "404": [0]}}
 transitions:
   t: [{to: plain}, {to: general}, {to: coded}]
@@ -114,12 +114,21 @@ transitions:
   EXPECT_EQ(general.retry.first_delay(), std::chrono::seconds(2));
   EXPECT_EQ(general.retry.growth(), 3.0);
   EXPECT_EQ(general.retry.longest_delay(), std::chrono::minutes(1));
-  EXPECT_EQ(general.retry.never_on(), (std::vector<std::int32_t>{404, 400}));
   EXPECT_EQ(general.retry.when_exhausted(), WhenExhausted::fail);
+  EXPECT_EQ(general.retry.for_codes().size(), 3u);
+  EXPECT_EQ(general.retry.rule_for(404).attempts(), 1u);
+  EXPECT_EQ(general.retry.rule_for(400).attempts(), 1u);
+  EXPECT_EQ(general.retry.rule_for(500).attempts(), 5u);
+  const Retry& busy = general.retry.rule_for(503);
+  EXPECT_EQ(busy.attempts(), 10u);
+  EXPECT_EQ(busy.when_exhausted(), WhenExhausted::fail);
+  EXPECT_EQ(busy.first_delay(), std::chrono::seconds(7)) << "its own";
+  EXPECT_EQ(busy.longest_delay(), std::chrono::minutes(1)) << "that of the rule without a code";
   const Policy& coded = app.node_of("coded").policy;
   EXPECT_TRUE(coded.retries);
-  EXPECT_EQ(coded.retry.attempts(), 4u);
-  EXPECT_EQ(coded.retry.never_on(), std::vector<std::int32_t>{404});
+  EXPECT_EQ(coded.retry.rule_for(500).attempts(), 4u);
+  EXPECT_EQ(coded.retry.rule_for(404).attempts(), 1u);
+  EXPECT_EQ(coded.retry.rule_for(503).attempts(), 1u) << "only codes have rules";
 }
 
 TEST(Assemble, version_texts_become_stable_numbers) {

@@ -139,4 +139,24 @@ Result<std::optional<Duration>> GraphProgram::keep(const core::Sight& sight) con
   return duration;
 }
 
+// `graph "order": output.schema./total: is string, not number`
+std::optional<std::string> GraphProgram::misfit(const core::Sight& sight, std::int32_t code) const {
+  const graph::Channel& output = plan_.graph->output;
+  if (!app_->enforces_schemas()) return std::nullopt;
+  const bool completes = code == 200;
+  const graph::SchemaPointer* schema = completes ? &output.schema : nullptr;
+  std::string label = "output.schema";
+  for (const auto& [of, coded] : output.schema_by_code)
+    if (of == code) {
+      schema = &coded;
+      label = format("output.{}.schema", code);
+    }
+  if (schema == nullptr || !*schema) return std::nullopt;
+  const Payload& data = sight.draft.data();
+  const Status fits = check_schema(*schema, data.empty() ? json::object() : read_payload(data));
+  if (fits) return std::nullopt;
+  const std::string& fault = fits.error().detail;
+  return format("graph \"{}\": {}{}{}", plan_.graph->subscribes, label, fault.starts_with('/') ? "." : ": ", fault);
+}
+
 }  // namespace pawl::execute

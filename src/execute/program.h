@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,7 @@ class GraphProgram final : public core::Program {
   const Topic& publishes() const override { return publishes_; }
   Payload shown(std::uint32_t node, const Payload& kept) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
+  std::optional<std::string> misfit(const core::Sight& sight, std::int32_t code) const override;
 
  private:
   template <class K>

@@ -189,7 +189,7 @@ void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph*
       detail.input = start->input;
     }
     if (const auto* up = std::get_if<core::TimeUp>(&timer.message.body)) {
-      view.what = up->what == core::TimeUp::What::sleep ? "sleep" : "timeout";
+      view.what = core::name_of(up->what);
       if (const core::Activity* activity = stored.state.find(up->activity)) {
         view.activity = name_in(graph, activity->node).raw();
         view.address = activity->at.text();

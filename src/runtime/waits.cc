@@ -35,9 +35,9 @@ std::optional<WaitView> wait_of(const core::JobState& state, const core::Activit
     view.topic = kind->mailbox->topic.raw();
     view.key = values_of(kind->mailbox->key);
   }
-  view.wakes_at = kind->wakes_at;
+  view.wakes_at = kind->waits_to_try() ? kind->tries->again_at : kind->wakes_at;
   view.times_out_at = kind->times_out_at;
-  view.child = kind->child;
+  if (!kind->waits_to_try()) view.child = kind->child;  // the one that failed is not waited for
   if (graph != nullptr && activity.node < graph->nodes().size()) count(view, *kind, graph->nodes()[activity.node]);
   return view;
 }

@@ -60,8 +60,12 @@ CaseReply reply_of(const YAML::Node& node) {
   reply.code = value_or<std::int32_t>(node, "code", reply.status == "success" ? 200 : 500);
   reply.data = node["data"] ? value_of(node["data"]) : json::value(json::object());
   for (const auto& one : node["pending"]) reply.pending.push_back(value_of(one));
-  reply.fails = value_or<std::uint32_t>(node, "fails", 0);
-  reply.fails_with = value_or<std::int32_t>(node, "fails_with", 500);
+  if (const YAML::Node codes = node["fails_with"])
+    reply.fails_with = codes.IsSequence() ? codes.as<std::vector<std::int32_t>>()
+                                          : std::vector<std::int32_t>{codes.as<std::int32_t>()};
+  if (reply.fails_with.empty()) refuse(node, "fails_with needs a code");
+  const bool listed = node["fails_with"] && node["fails_with"].IsSequence();
+  reply.fails = value_or<std::uint32_t>(node, "fails", listed ? static_cast<std::uint32_t>(reply.fails_with.size()) : 0);
   reply.silent = value_or<bool>(node, "silent", false);
   reply.twice = value_or<bool>(node, "twice", false);
   return reply;
@@ -89,12 +93,18 @@ std::vector<std::string> texts_of(const YAML::Node& node) {
 }
 
 CaseJob job_of(const YAML::Node& node) {
-  check_keys(node, {"status", "data", "reason", "activities", "announced"});
+  check_keys(node, {"status", "data", "reason", "code", "took", "activities", "announced"});
   CaseJob job;
   if (node["status"]) job.status = node["status"].Scalar();
   if (node["data"]) job.data = value_of(node["data"]);
   if (node["reason"]) job.reason = node["reason"].Scalar();
   if (node["announced"]) job.announced = value_of(node["announced"]).as_array();
+  if (node["code"]) job.code = node["code"].as<std::int32_t>();
+  if (node["took"]) {
+    const auto seconds = node["took"].as<std::vector<double>>();
+    if (seconds.size() != 2) refuse(node["took"], "took is [at least, less than], in seconds");
+    job.took = {seconds[0], seconds[1]};
+  }
   if (node["activities"])
     for (const auto& pair : node["activities"]) {
       check_keys(pair.second, {"count", "ledger", "address", "status", "code", "output"});

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pawl::graphs {
@@ -16,7 +17,7 @@ struct CaseReply {
   boost::json::value data;                   // "$input" anywhere in it stands for the request
   std::vector<boost::json::value> pending;   // said before the last one
   std::uint32_t fails = 0;                   // so many tries fail first
-  std::int32_t fails_with = 500;
+  std::vector<std::int32_t> fails_with{500};  // the first of them with the first, and so on; the last one repeats
   bool silent = false;                       // never answered
   bool twice = false;                        // the last answer is given once more
 };
@@ -50,6 +51,8 @@ struct CaseJob {
   std::optional<std::string> status;
   std::optional<boost::json::value> data;  // the job's data, exactly
   std::optional<std::string> reason;       // a part of it
+  std::optional<std::int32_t> code;        // of the error that ended it
+  std::optional<std::pair<double, double>> took;  // seconds from its start to its end: not less, and less
   std::map<std::string, CaseActivity> activities;
   std::optional<boost::json::array> announced;  // in order: {end, code, data}
 };

@@ -260,7 +260,8 @@ class Player final : public runtime::EngineEvents {
     }
     if (reply->silent) return true;
     if (item.life.failures < reply->fails) {
-      say(core::ReplyStatus::error, reply->fails_with, json::value("a try that fails"), 0);
+      const std::size_t nth = std::min<std::size_t>(item.life.failures, reply->fails_with.size() - 1);
+      say(core::ReplyStatus::error, reply->fails_with[nth], json::value("a try that fails"), 0);
       return true;
     }
     for (std::size_t i = 0; i < reply->pending.size(); ++i)
@@ -392,6 +393,9 @@ class Player final : public runtime::EngineEvents {
       job.status = core::name_of(row.status);
       job.data = (*stored)->state.job.data.str();
       job.reason = (*stored)->state.job.reason;
+      job.code = (*stored)->state.job.code;
+      job.took_seconds =
+          static_cast<double>(row.closed_at.micros() - (*stored)->state.job.created_at.micros()) / 1e6;
       job.semaphore = (*stored)->state.job.semaphore;
       job.completions = (*stored)->state.job.completions;
       if (core::is_closed(row.status))
@@ -525,6 +529,11 @@ class Comparison {
       say(id + " has the data " + json::serialize(data) + ", expected " + json::serialize(*expect.data));
     if (expect.reason && job.reason.find(*expect.reason) == std::string::npos)
       say(id + " has the reason \"" + job.reason + "\", expected \"" + *expect.reason + "\" in it");
+    if (expect.code && *expect.code != job.code)
+      say(id + " has the code " + std::to_string(job.code) + ", expected " + std::to_string(*expect.code));
+    const bool in_time = !expect.took || broken_ ||  // a crash takes its time
+                         (job.took_seconds >= expect.took->first && job.took_seconds < expect.took->second);
+    if (!in_time) say(id + " took " + std::to_string(job.took_seconds) + " seconds");
     for (const auto& [name, activity] : expect.activities) check(id, job, name, activity);
     if (expect.announced) list(id + " announced", job.announced, *expect.announced);
   }

@@ -41,6 +41,8 @@ struct PlayedJob {
   std::string status;
   std::string data;
   std::string reason;
+  std::int32_t code = 0;
+  double took_seconds = 0;
   std::int64_t semaphore = 0;
   std::uint32_t completions = 0;
   std::size_t left = 0;  // messages, timers and work items of a closed job: none may be

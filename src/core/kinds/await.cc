@@ -1,23 +1,43 @@
-// An await: starts another job in the same commit, and waits for its word unless it is told not to.
+// An await: starts another job in the same commit, and waits for its word unless it is told not to. A child that fails
+// is replaced by another one as long as the activity's `retry` allows it: its word is taken, the pause begins and the
+// count goes up in one commit, and no message is entered, so the ledger has nothing of it (DESIGN 3.1 k).
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/quote.h"
 #include "core/child_name.h"
 #include "core/kinds/kinds.h"
+#include "core/retry.h"
 
 namespace pawl::core::kinds {
 
 namespace {
 
-JobId name_of_child(const Context& context, const Activity& activity) {
-  std::string name = child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
-  if (name.size() > limits::name_bytes_max) name = format("child/{}", context.guid().text());
+// The first child has the id that its graph gives it, or one that follows from the parent's. That job stays where it
+// is, so those that replace it add their number.
+JobId name_of_child(const Context& context, const Activity& activity, const Program::Child& child,
+                    const KindState& state) {
+  std::string name = child.id ? child.id->raw()
+                              : child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
+  if (state.failed() > 0) name += format("/try.{}", state.failed() + 1);
+  if (name.size() > limits::name_bytes_max)
+    name = format("child/{}", (state.failed() > 0 ? state.child_request() : state.request).text());
   return JobId(std::move(name));
 }
 
-}  // namespace
+// What an await says that does not wait.
+Payload answer_for(const JobId& child) { return Payload("{\"job_id\":" + json_quoted(child.raw()) + "}"); }
 
-Result<Begun> begin_await(Context& context, Activity& activity, const Transition&) {
+// Whoever was replaced is heard no more.
+bool speaks_for(const KindState& state, const Guid& word) {
+  if (!state.tries) return true;
+  return !state.waits_to_try() && is_word_of(state.child_request(), word);
+}
+
+struct Started {
+  JobId id;
+  bool awaits;
+};
+Result<Started> start_child(Context& context, const Activity& activity, const KindState& state) {
   const Program& program = *context.graph.program();
   const Sight sight = sight_of(context, activity);
   auto input = program.input(sight);
@@ -25,23 +45,93 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
   const auto child = program.child(sight, *input);
   if (!child) return child.error();
   const JobRow& job = context.draft.base().job;
-  const JobId id = child->id ? *child->id : name_of_child(context, activity);
-  const Guid request = context.guid().derive(Guid::Purpose::request, 0);
+  // An await that has waited once does so until the end.
+  Started started{name_of_child(context, activity, *child, state), child->awaits || state.failed() > 0};
+  const Guid request = state.child_request();
   context.draft.send(Envelope{
-      JobKey{job.name_space, id},
+      JobKey{job.name_space, started.id},
       Message{request, StartChild{child->graph, std::move(*input),
-                                  ParentLink{job.run, activity.seq, request, child->awaits}, job.priority}}});
-  if (!child->awaits) return Begun{Begun::Then::answers, Payload("{\"job_id\":" + json_quoted(id.raw()) + "}")};
+                                  ParentLink{job.run, activity.seq, request, started.awaits}, job.priority}}});
+  return started;
+}
+
+// None: the error is the answer.
+std::optional<Instant> next_child_at(const Context& context, const Activity& activity, const KindState& state,
+                                     const Answer& answer) {
+  const Policy& policy = context.node(activity).policy;
+  if (!is_retryable(policy, answer.status, answer.code)) return std::nullopt;
+  const Tried tried{state.request, state.failed() + 1, activity.opened_at, state.times_out_at};
+  return next_try(policy.retry.rule_for(answer.code), tried, context.draft.redrives(), context.options.now);
+}
+
+// What a word is that no leg 2 has taken yet. None: an answer.
+std::optional<Progress> hear(Context& context, const Answer& answer) {
+  Draft& draft = context.draft;
+  const Activity* known = draft.find(answer.activity);
+  const bool waits = draft.active() && known != nullptr && known->status == ActivityStatus::open;
+  if (!waits) return std::nullopt;
+  auto state = decode_kind_state(known->state.view());
+  if (!state) return park(context, state.error());
+  if (!speaks_for(*state, context.guid())) return acknowledge(context);
+  if (!is_error(answer.status)) return std::nullopt;
+  const auto at = next_child_at(context, *known, *state, answer);
+  if (!at) return std::nullopt;
+  state->tries = KindState::Tries{state->failed() + 1, *at};
+  Activity activity = *known;
+  activity.state = encode(*state);
+  draft.put_message(Message{state->retry_timer(), TimeUp{activity.seq, TimeUp::What::retry}}, *at);
+  draft.put(std::move(activity));
+  return acknowledge(context);
+}
+
+}  // namespace
+
+Result<Begun> begin_await(Context& context, Activity& activity, const Transition&) {
   KindState state;
   state.request = context.guid();
-  state.child = id.raw();
+  auto started = start_child(context, activity, state);
+  if (!started) return started.error();
+  if (!started->awaits) return Begun{Begun::Then::answers, answer_for(started->id)};
+  state.child = started->id.raw();
   activity.state = encode(state);
   return Begun{};
 }
 
+Result<Payload> unawaited(const Context& context, const Activity& activity) {
+  const Sight sight = sight_of(context, activity);
+  const auto input = context.graph.program()->input(sight);
+  if (!input) return input.error();
+  const auto child = context.graph.program()->child(sight, *input);
+  if (!child) return child.error();
+  KindState state;
+  state.request = context.guid();
+  return answer_for(name_of_child(context, activity, *child, state));
+}
+
 Progress child_done(Context& context, const ChildDone& message) {
   if (context.must_count()) return count_reentry(context);
-  return leg2(context, Answer{message.activity, message.status, message.code, message.data});
+  const Answer answer{message.activity, message.status, message.code, message.data};
+  if (context.draft.find_message(context.guid()) == nullptr)
+    if (const auto heard = hear(context, answer)) return *heard;
+  return leg2(context, answer);
+}
+
+Progress start_again(Context& context, ActivitySeq await) {
+  Draft& draft = context.draft;
+  const Activity* known = draft.find(await);
+  const bool waits = draft.active() && known != nullptr && known->status == ActivityStatus::open;
+  if (!waits) return acknowledge(context);
+  auto state = decode_kind_state(known->state.view());
+  if (!state) return park(context, state.error());
+  if (!state->waits_to_try() || state->retry_timer() != context.guid()) return acknowledge(context);
+  Activity activity = *known;
+  auto started = start_child(context, activity, *state);
+  if (!started) return park(context, started.error());
+  state->tries->again_at = Instant();
+  state->child = started->id.raw();
+  activity.state = encode(*state);
+  draft.put(std::move(activity));
+  return acknowledge(context);
 }
 
 }  // namespace pawl::core::kinds

@@ -47,6 +47,7 @@ Result<Begun> begin(Context& context, Activity& activity, const Transition& tran
 }
 
 Result<Payload> begin_again(Context& context, const Activity& activity) {
+  if (context.node(activity).kind == Graph::Kind::await) return unawaited(context, activity);
   if (context.node(activity).kind != Graph::Kind::join) return Payload("{}");
   Activity copy = activity;
   auto begun = begin_join(context, copy);
@@ -65,9 +66,10 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   };
   if (state->wakes_at != Instant()) drop_timer(state->sleep_timer());
   if (state->times_out_at != Instant()) drop_timer(state->timeout_timer());
-  const Guid word = state->request.derive(Guid::Purpose::asked, 0);
+  if (state->waits_to_try()) drop_timer(state->retry_timer());
+  const Guid word = state->request.derive(Guid::Purpose::asked, state->failed());
   if (state->mailbox) draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
-  if (cancel_child && !state->child.empty())
+  if (cancel_child && !state->child.empty() && !state->waits_to_try())
     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
                         Message{word, EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
 }

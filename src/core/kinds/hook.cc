@@ -37,10 +37,11 @@ Progress resume(Context& context, const Resume& message) {
                               Answer::Role::answer, Speaker::signal});
 }
 
-// A sleep that is over, or the time of any activity that waits.
+// A sleep that is over, the time of any activity that waits, or the pause before an await's next try.
 Progress time_up(Context& context, const TimeUp& message) {
   if (context.must_count()) return count_reentry(context);
   static const Payload nothing("{}");
+  if (message.what == TimeUp::What::retry) return start_again(context, message.activity);
   if (message.what == TimeUp::What::sleep)
     return leg2(context, Answer{message.activity, ReplyStatus::success, 200, nothing, Answer::Role::answer,
                                 Speaker::sleep});

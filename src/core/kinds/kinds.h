@@ -23,6 +23,7 @@ Result<Payload> begin_again(Context& context, const Activity& activity);  // beg
 
 Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition);
 Result<Begun> begin_await(Context& context, Activity& activity, const Transition& transition);
+Result<Payload> unawaited(const Context& context, const Activity& activity);  // await.cc: what says who was started
 Result<Begun> begin_hook(Context& context, Activity& activity, const Transition& transition);
 Result<Begun> begin_signal(Context& context, Activity& activity);
 Result<Begun> begin_cycle(Context& context, Activity& activity);
@@ -32,6 +33,7 @@ Result<Begun> begin_map(Context& context, Activity& activity);
 
 // Messages.
 Progress child_done(Context& context, const ChildDone& message);  // await.cc
+Progress start_again(Context& context, ActivitySeq await);        // await.cc
 Progress resume(Context& context, const Resume& message);         // hook.cc
 Progress time_up(Context& context, const TimeUp& message);        // hook.cc
 Progress reenter(Context& context, const Reenter& message);       // cycle.cc

@@ -166,6 +166,8 @@ std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
                       rule.code = code;
                       if (key.node().is_map()) {
                         reader.keys(key, policy_keys(rule));
+                        if (key.node().find("maximumAttempts") == nullptr)
+                          reader.missing(key, "maximumAttempts");
                       } else if (key.node().is_list() && key.node().items.size() == 1) {
                         // The original's short form counts retries, not runs.
                         rule.attempts_max =

@@ -258,6 +258,7 @@ TEST(Keys, of_a_worker) {
          {"{'99': [1]}", "G101"},
          {"{maximumAttempts: 0}", "G104"},
          {"{initialInterval: 1s}", "G102"},
+         {"{'503': {initialInterval: 1s}, maximumAttempts: 2}", "G102"},
          {"{maximumAttempts: 2, backoffCoefficient: 0}", "G104"},
          {"{maximumAttempts: 2, maximumInterval: long}", "G104"},
          {"{maxAttempts: 2}", "G101"}}},

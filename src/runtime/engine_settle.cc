@@ -327,6 +327,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
         // The reply came after our time: we dropped answers meanwhile as if the lane were another's.
         lane_lost(lane);
         lanes_.renewed(lane, asked_at);
+        outboxes_.insert(lane);
         for (const WorkRun& run : desk_.runs_in(lane)) runs_in_doubt_.push_back(run);
         return scan(lane, true);
       }

@@ -1,4 +1,5 @@
 // Which kind begins how, and what all that wait have in common: a timeout, and calling it off.
+#include "core/child_name.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -69,7 +70,8 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   if (state->mailbox) draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
   if (cancel_child && !state->child.empty())
     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
-                        Message{word, EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
+                        Message{end_of_child(state->request.derive(Guid::Purpose::request, 0)),
+                                EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
 }
 
 }  // namespace pawl::core::kinds

@@ -19,7 +19,11 @@ struct Setting {
 // One engine or two, every step alone or fused.
 const std::vector<Setting>& all_settings();
 
+// Of jobs that send to each other: two engines and three, each with lanes of its own.
+const std::vector<Setting>& settings_for(const Scenario& scenario);
+
 WorldOptions options_for(const Setting& setting);
+WorldOptions options_for(const Scenario& scenario, const Setting& setting);
 
 struct Failure {
   Violation violation;
@@ -40,8 +44,9 @@ inline constexpr std::uint64_t pair_calls_max =
     30;  // a run with more commits is not small: no pairs
 inline constexpr std::uint32_t calls_until_healed = 4;  // below limits::reentries_max
 
-// Both stop at the first failure. A run whose faults did not all fire is a failure as well.
-void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally);
+// Both stop at the first failure. A run whose faults did not all fire is a failure as well. `one_in`: only so many of
+// the calls, for each kind of fault others.
+void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally, std::uint64_t one_in = 1);
 void break_every_pair(const Scenario& scenario, const Setting& setting, Tally& tally);
 
 }  // namespace pawl::sim

@@ -32,7 +32,9 @@ std::string describe(const core::Write& write) {
                           w.life.unknown ? " unknown" : "");
           },
           [](const core::HoldWork& w) { return std::string(w.held ? "hold" : "unhold"); },
-          [](const auto&) { return std::string("mailbox"); },
+          [](const core::Send& w) { return format("send {}", name_of(w.envelope.message.body)); },
+          [](const core::PutEntry& w) { return format("entry {} {}", w.entry.seq, w.entry.what.index() == 0 ? "register" : "signal"); },
+          [](const core::DropEntry& w) { return format("drop entry {}", w.seq); },
       },
       write);
 }
@@ -54,7 +56,9 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
       Overloaded{
           [](const core::Bundle& o) { return describe(o); },
           [](const store::Submit& o) { return format("submit {}", o.id.raw()); },
-          [](const store::Deliver& o) { return format("deliver {}", name_of(o.envelope.message.body)); },
+          [](const store::Deliver& o) {
+            return format("deliver {} row {}", name_of(o.envelope.message.body), o.source ? o.source->seq : 0);
+          },
           [&](const store::Respond& o) { return of("respond", o.run, o.activity); },
           [](const store::ClaimWork& o) { return format("claim work for {}", o.worker); },
           [&](const store::ClaimItem& o) { return of("claim", o.run, o.activity); },

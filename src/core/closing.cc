@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/quote.h"
+#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core {
@@ -47,7 +48,7 @@ void enter_through(Context& context, ActivitySeq seq) {
 void tell_parent(Context& context) {
   const Draft& draft = context.draft;
   const auto& parent = draft.base().job.parent;
-  if (!parent || !parent->awaits) return;
+  if (!parent || !parent->awaits || seeded(SeededBug::child_end_not_told)) return;
   ChildDone word{parent->activity, ReplyStatus::success, 200, draft.data()};
   if (draft.code() != 0 || draft.status() == JobStatus::failed) {
     word.status = ReplyStatus::error;

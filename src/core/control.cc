@@ -26,7 +26,8 @@ Progress end_job(Context& context, const EndJob& message) {
   if (message.throws) draft.fail_with(message.code);
   if (message.throws) draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
   if (message.keep) draft.keep_for(*message.keep);
-  const auto closed = close_through_trigger(context, JobStatus::interrupted, message.descend);
+  const auto closed = close_through_trigger(context, JobStatus::interrupted,
+                                            message.descend && !seeded(SeededBug::end_does_not_descend));
   return closed ? acknowledge(context) : park(context, closed.error());
 }
 

@@ -1,4 +1,5 @@
 // Which kind begins how, and what all that wait have in common: a timeout, and calling it off.
+#include "base/seeded_bug.h"
 #include "core/child_name.h"
 #include "core/kinds/kinds.h"
 
@@ -62,12 +63,13 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   Draft& draft = context.draft;
   // The message at hand may be one of them: it stays until its last step is done.
   const auto drop_timer = [&](const Guid& timer) {
-    if (timer != context.guid()) draft.consume(timer);
+    if (timer != context.guid() && !seeded(SeededBug::timer_outlives_signal)) draft.consume(timer);
   };
   if (state->wakes_at != Instant()) drop_timer(state->sleep_timer());
   if (state->times_out_at != Instant()) drop_timer(state->timeout_timer());
   const Guid word = state->request.derive(Guid::Purpose::asked, 0);
-  if (state->mailbox) draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
+  if (state->mailbox && !seeded(SeededBug::withdraw_not_sent))
+    draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
   if (cancel_child && !state->child.empty())
     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
                         Message{end_of_child(state->request.derive(Guid::Purpose::request, 0)),

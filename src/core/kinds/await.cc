@@ -31,13 +31,14 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
       JobKey{job.name_space, id},
       Message{request, StartChild{child->graph, std::move(*input),
                                   ParentLink{job.run, activity.seq, request, child->awaits}, job.priority}}});
-  if (!child->awaits) return Begun{Begun::Then::answers, Payload("{\"job_id\":" + json_quoted(id.raw()) + "}")};
   KindState state;
-  state.request = context.guid();
+  if (child->awaits) state.request = context.guid();
   state.child = id.raw();
   activity.state = encode(state);
-  return Begun{};
+  return child->awaits ? Begun{} : Begun{Begun::Then::answers, unawaited(state)};
 }
+
+Payload unawaited(const KindState& state) { return Payload("{\"job_id\":" + json_quoted(state.child) + "}"); }
 
 Progress child_done(Context& context, const ChildDone& message) {
   if (context.must_count()) return count_reentry(context);

@@ -49,6 +49,11 @@ Result<Begun> begin(Context& context, Activity& activity, const Transition& tran
 }
 
 Result<Payload> begin_again(Context& context, const Activity& activity) {
+  if (context.node(activity).kind == Graph::Kind::await) {
+    const auto state = decode_kind_state(activity.state.view());
+    if (!state) return state.error();
+    return state->child.empty() ? Payload("{}") : unawaited(*state);
+  }
   if (context.node(activity).kind != Graph::Kind::join) return Payload("{}");
   Activity copy = activity;
   auto begun = begin_join(context, copy);
@@ -70,7 +75,7 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   const Guid word = state->request.derive(Guid::Purpose::asked, 0);
   if (state->mailbox && !seeded(SeededBug::withdraw_not_sent))
     draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
-  if (cancel_child && !state->child.empty())
+  if (cancel_child && !state->child.empty() && state->request != Guid{})
     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
                         Message{end_of_child(state->request.derive(Guid::Purpose::request, 0)),
                                 EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});

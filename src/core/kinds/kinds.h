@@ -30,6 +30,9 @@ Result<Begun> begin_interrupt(Context& context, Activity& activity);
 Result<Begun> begin_join(Context& context, Activity& activity);
 Result<Begun> begin_map(Context& context, Activity& activity);
 
+// What an await says that does not wait for its child.
+Payload unawaited(const KindState& state);  // await.cc
+
 // Messages.
 Progress child_done(Context& context, const ChildDone& message);  // await.cc
 Progress resume(Context& context, const Resume& message);         // hook.cc

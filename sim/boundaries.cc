@@ -69,14 +69,13 @@ std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& sett
 
 }  // namespace
 
-void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally, std::uint64_t one_in) {
+void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally) {
   const auto calm = attempt(scenario, setting, {}, 0, tally);
   if (!calm) return;
   tally.boundaries += calm->calls_to_end;
-  std::uint64_t offset = 0;
   for (const FaultKind kind : all_fault_kinds)
     for (const std::uint32_t calls : {1u, calls_until_healed})
-      for (std::uint64_t first = 1 + offset++ % one_in; first <= calm->calls_to_end; first += one_in)
+      for (std::uint64_t first = 1; first <= calm->calls_to_end; ++first)
         if (!attempt(scenario, setting, {{kind, first, calls}}, 1, tally)) return;
 }
 

@@ -44,9 +44,8 @@ inline constexpr std::uint64_t pair_calls_max =
     30;  // a run with more commits is not small: no pairs
 inline constexpr std::uint32_t calls_until_healed = 4;  // below limits::reentries_max
 
-// Both stop at the first failure. A run whose faults did not all fire is a failure as well. `one_in`: only so many of
-// the calls, for each kind of fault others.
-void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally, std::uint64_t one_in = 1);
+// Both stop at the first failure. A run whose faults did not all fire is a failure as well.
+void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally);
 void break_every_pair(const Scenario& scenario, const Setting& setting, Tally& tally);
 
 }  // namespace pawl::sim

@@ -4,8 +4,7 @@
 //   sim --boundaries [--scenario name]        a fault at every commit
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios
 //   sim --boundaries | --pairs --part 1/2     of the scenarios, every second one: parts share the cores
-//   sim --boundaries --of graphs|life --one-in N   only jobs that send to each other, or only the others; only so many
-//                                             of the commits, for each kind of fault others
+//   sim --boundaries --of graphs|life         only jobs of the graph language, or only the others
 //   sim --explore                             every interleaving of a small protocol
 //   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
 //   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
@@ -38,7 +37,6 @@ struct Arguments {
   std::uint64_t part = 1;
   std::uint64_t parts = 1;
   std::string of;  // graphs or life; empty: both
-  std::uint64_t one_in = 1;
   bool boundaries = false;
   bool pairs = false;
   bool explore = false;
@@ -117,8 +115,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.scenario = value;
     else if (name == "--of")
       arguments.of = value;
-    else if (name == "--one-in")
-      arguments.one_in = std::strtoull(value.c_str(), nullptr, 10);
+
     else if (name == "--engines")
       arguments.setting.engines =
           static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
@@ -132,8 +129,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
-  if (arguments.one_in == 0 || (!arguments.of.empty() && arguments.of != "graphs" && arguments.of != "life"))
-    return std::nullopt;
+  if (!arguments.of.empty() && arguments.of != "graphs" && arguments.of != "life") return std::nullopt;
   if (arguments.hours == 0 || arguments.jobs_per_hour == 0) return std::nullopt;
   if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr)
     return std::nullopt;
@@ -156,7 +152,7 @@ int run_loops(const Arguments& arguments) {
       if (arguments.pairs)
         break_every_pair(scenario, setting, tally);
       else
-        break_every_call(scenario, setting, tally, arguments.one_in);
+        break_every_call(scenario, setting, tally);
       if (tally.failure) return fail(*tally.failure);
     }
     std::printf("%-20s %6llu boundaries %8llu runs %8llu faults fired\n", scenario.name.c_str(),
@@ -291,7 +287,7 @@ int run(int argc, char** argv) {
   if (!arguments) {
     std::fprintf(stderr,
                  "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
-                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life] [--one-in N]\n"
+                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life]\n"
                  "       sim --explore\n"
                  "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
                  "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "

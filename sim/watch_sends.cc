@@ -205,6 +205,10 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
     if (over && !registration.withdrawn && !concluded_.contains(guid))
       fail(job, "mailbox", format("activity {} waits no more and stays registered", registration.activity));
   }
+  for (const auto& [guid, shadow] : job.inbox)
+    if (const auto* timer = std::get_if<core::TimeUp>(&shadow.message.body))
+      if (work_done(job.activities.at(timer->activity.raw()).ledger) && !job.records.contains(guid))
+        fail(job, "timer", format("activity {} is concluded, and its timer runs on", timer->activity.raw()));
   bool descends = true;  // unless who ends it says otherwise
   for (const auto& [guid, shadow] : job.inbox)
     if (const auto* end = std::get_if<core::EndJob>(&shadow.message.body)) descends = descends && end->descend;

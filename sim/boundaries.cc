@@ -4,10 +4,27 @@
 
 namespace pawl::sim {
 
+namespace {
+constexpr std::uint32_t lanes_of_graphs = 3;
+}
+
 const std::vector<Setting>& all_settings() {
   static const std::vector<Setting> all = {
       {core::Fusion::on, 1}, {core::Fusion::off, 1}, {core::Fusion::on, 2}, {core::Fusion::off, 2}};
   return all;
+}
+
+const std::vector<Setting>& settings_for(const Scenario& scenario) {
+  static const std::vector<Setting> of_graphs = {{core::Fusion::on, 2}, {core::Fusion::off, 2}, {core::Fusion::on, 3}};
+  return scenario.is_graphs() ? of_graphs : all_settings();
+}
+
+WorldOptions options_for(const Scenario& scenario, const Setting& setting) {
+  WorldOptions options = options_for(setting);
+  if (!scenario.is_graphs()) return options;
+  options.lanes = lanes_of_graphs;
+  options.homes = true;
+  return options;
 }
 
 WorldOptions options_for(const Setting& setting) {
@@ -36,7 +53,7 @@ namespace {
 std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& setting,
                                    const std::vector<PlannedFault>& faults, std::uint64_t fired_min,
                                    Tally& tally) {
-  WorldOptions options = options_for(setting);
+  WorldOptions options = options_for(scenario, setting);
   options.planned = faults;
   WorldReport report = run_world(scenario, options);
   ++tally.runs;

@@ -19,7 +19,11 @@ struct Setting {
 // One engine or two, every step alone or fused.
 const std::vector<Setting>& all_settings();
 
+// Of jobs that send to each other: two engines and three, each with lanes of its own.
+const std::vector<Setting>& settings_for(const Scenario& scenario);
+
 WorldOptions options_for(const Setting& setting);
+WorldOptions options_for(const Scenario& scenario, const Setting& setting);
 
 struct Failure {
   Violation violation;

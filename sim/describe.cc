@@ -36,7 +36,9 @@ std::string describe(const core::Write& write) {
           [](const core::DropLabel& w) { return format("drop label {}={}", w.label.name, w.label.value); },
           [](const core::AddMeasure& w) { return format("measure {}", w.measure.target); },
           [](const core::Announce& w) { return format("announce {}", w.code); },
-          [](const auto&) { return std::string("mailbox"); },
+          [](const core::Send& w) { return format("send {}", name_of(w.envelope.message.body)); },
+          [](const core::PutEntry& w) { return format("entry {} {}", w.entry.seq, w.entry.what.index() == 0 ? "register" : "signal"); },
+          [](const core::DropEntry& w) { return format("drop entry {}", w.seq); },
       },
       write);
 }
@@ -58,7 +60,9 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
       Overloaded{
           [](const core::Bundle& o) { return describe(o); },
           [](const store::Submit& o) { return format("submit {}", o.id.raw()); },
-          [](const store::Deliver& o) { return format("deliver {}", name_of(o.envelope.message.body)); },
+          [](const store::Deliver& o) {
+            return format("deliver {} row {}", name_of(o.envelope.message.body), o.source ? o.source->seq : 0);
+          },
           [&](const store::Respond& o) { return of("respond", o.run, o.activity); },
           [](const store::ClaimWork& o) { return format("claim work for {}", o.worker); },
           [&](const store::ClaimItem& o) { return of("claim", o.run, o.activity); },

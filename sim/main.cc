@@ -4,6 +4,7 @@
 //   sim --boundaries [--scenario name]        a fault at every commit
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios
 //   sim --boundaries | --pairs --part 1/2     of the scenarios, every second one: parts share the cores
+//   sim --boundaries --of graphs|life         only jobs of the graph language, or only the others
 //   sim --explore                             every interleaving of a small protocol
 //   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
 //   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
@@ -35,6 +36,7 @@ struct Arguments {
   std::string scenario;
   std::uint64_t part = 1;
   std::uint64_t parts = 1;
+  std::string of;  // graphs or life; empty: both
   bool boundaries = false;
   bool pairs = false;
   bool explore = false;
@@ -111,6 +113,9 @@ std::optional<Arguments> parse(int argc, char** argv) {
       if (arguments.part == 0 || arguments.part > arguments.parts) return std::nullopt;
     } else if (name == "--scenario")
       arguments.scenario = value;
+    else if (name == "--of")
+      arguments.of = value;
+
     else if (name == "--engines")
       arguments.setting.engines =
           static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
@@ -124,6 +129,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
+  if (!arguments.of.empty() && arguments.of != "graphs" && arguments.of != "life") return std::nullopt;
   if (arguments.hours == 0 || arguments.jobs_per_hour == 0) return std::nullopt;
   if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr)
     return std::nullopt;
@@ -137,9 +143,10 @@ int run_loops(const Arguments& arguments) {
   for (const Scenario& scenario : all_scenarios()) {
     if (!arguments.scenario.empty() && scenario.name != arguments.scenario) continue;
     if (arguments.pairs && !scenario.small) continue;
+    if (!arguments.of.empty() && (arguments.of == "graphs") != scenario.is_graphs()) continue;
     if (number++ % arguments.parts != arguments.part - 1) continue;
     Tally tally;
-    for (const Setting& setting : all_settings()) {
+    for (const Setting& setting : settings_for(scenario)) {
       // Pairs: two engines only where a run is short, which is where all steps are fused.
       if (arguments.pairs && setting.engines == 2 && setting.fusion == core::Fusion::off) continue;
       if (arguments.pairs)
@@ -168,10 +175,10 @@ int run_loops(const Arguments& arguments) {
 }
 
 int run_one(const Arguments& arguments) {
-  WorldOptions options = options_for(arguments.setting);
+  const Scenario& scenario = *find_scenario(arguments.scenario);
+  WorldOptions options = options_for(scenario, arguments.setting);
   options.planned = arguments.faults;
   options.prints = arguments.verbose;
-  const Scenario& scenario = *find_scenario(arguments.scenario);
   const WorldReport report = run_world(scenario, options);
   std::printf(
       "%s: %llu commit calls (%llu until the end), %llu broken, %llu bundles of at most %llu rows, "
@@ -280,7 +287,7 @@ int run(int argc, char** argv) {
   if (!arguments) {
     std::fprintf(stderr,
                  "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
-                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N]\n"
+                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life]\n"
                  "       sim --explore\n"
                  "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
                  "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "

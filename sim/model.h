@@ -31,4 +31,8 @@ Expected expect(const Scenario& scenario, const WantedJob& job);
 // What `job` came to. Contradictions within it go to `verdict`.
 std::string canonical_of(const store::memory::DumpedJob& job, const Graph& graph, Verdict& verdict);
 
+// Of jobs of the graph language: how it differs from what its scenario says; empty: not at all.
+std::string graph_job_problem(const store::memory::DumpedJob& job, const Graph& graph, const JobEnd& end);
+std::string canonical_of_graph_job(const store::memory::DumpedJob& job, const Graph& graph);
+
 }  // namespace pawl::sim

@@ -28,7 +28,14 @@ void World::check_end() {
       return verdict_.fail("client",
                            format("{}/{} was acknowledged and is lost", wanted->name_space, wanted->id));
   }
+  check_sends(dump);
   for (const store::memory::DumpedJob& job : dump.jobs) {
+    if (scenario_.is_graphs()) {
+      const JobEnd* end = scenario_.find_end(job.job.id.raw());
+      if (end == nullptr) return verdict_.fail("invented", format("nobody wanted job {}", job.job.id.raw()));
+      check_graph_job(job, *end);
+      continue;
+    }
     const WantedJob* wanted = wanted_of(job.job.run);
     if (wanted == nullptr || wanted->id != job.job.id.raw() || wanted->name_space != job.job.name_space.raw())
       return verdict_.fail("invented", format("nobody wanted job {}", job.job.id.raw()));
@@ -48,6 +55,10 @@ void World::check_runs() {
   for (const auto& [topic, behaviour] : scenario_.behaviours) {
     const Duration reply_max = behaviour.takes.count() != 0 ? behaviour.takes : options_.work_max;
     if (behaviour.remote && reply_max * (behaviour.pendings + 1) >= options_.lease) known = false;
+  }
+  if (scenario_.is_graphs()) {
+    expected = scenario_.runs;
+    known = !scenario_.race;
   }
   for (const WantedJob& wanted : scenario_.jobs) {
     const Expected& of_one = expected_.at(&wanted);
@@ -72,7 +83,9 @@ void World::check_leftovers(const store::memory::Dump& dump) {
   for (const store::memory::DumpedLane& lane : dump.lanes) {
     const auto due = memory_.read_due(lane.lane, std::nullopt, 1'000'000);
     for (const store::Due& one : *due) {
-      if (one.kind == store::Due::Kind::key) continue;
+      const bool of_mailbox = std::any_of(dump.mailboxes.begin(), dump.mailboxes.end(),
+                                          [&](const auto& box) { return box.state.run == one.run; });
+      if (one.kind == store::Due::Kind::key || of_mailbox) continue;  // check_sends looks at mailboxes
       const auto job = std::find_if(dump.jobs.begin(), dump.jobs.end(),
                                     [&](const auto& other) { return other.job.run == one.run; });
       if (job == dump.jobs.end() || core::is_closed(job->job.status))
@@ -83,6 +96,41 @@ void World::check_leftovers(const store::memory::Dump& dump) {
   for (const store::memory::DumpedKey& key : dump.keys)
     if (key.expires_at != Instant() && key.expires_at < memory_.now() - options_.lease * 2)
       verdict_.fail("leftovers", format("the key of {} outlives its time", key.id.raw()));
+}
+
+void World::check_graph_job(const store::memory::DumpedJob& job, const JobEnd& end) {
+  const std::string name = format("job {}", end.id);
+  check_closed(job, name);
+  const auto graph = scenario_.graphs->find(job.job.graph);
+  if (const std::string problem = graph_job_problem(job, *graph, end); !problem.empty())
+    verdict_.fail("final state", format("{} {}", name, problem));
+  report_.canonical[name] = scenario_.race || job.job.status != core::JobStatus::completed
+                                ? std::string(core::name_of(job.job.status))
+                                : canonical_of_graph_job(job, *graph);
+}
+
+// Whatever was sent has arrived, and nobody is registered who waits no more.
+void World::check_sends(const store::memory::Dump& dump) {
+  watch_.check_sends_at_end();
+  for (const JobEnd& end : scenario_.ends)
+    if (!end.may_be_missing || is_calm())
+      if (std::count_if(dump.jobs.begin(), dump.jobs.end(), [&](const auto& job) { return job.job.id.raw() == end.id; }) != 1)
+        verdict_.fail("children", format("there should be one run of {}", end.id));
+  for (const store::memory::DumpedLane& lane : dump.lanes)
+    if (!lane.outbox.empty())
+      verdict_.fail("sends", format("{} rows are left in the outbox of lane {}", lane.outbox.size(), lane.lane.raw()));
+  for (const store::memory::DumpedMailbox& box : dump.mailboxes) {
+    if (!box.inbox.empty()) verdict_.fail("mailbox", format("{} messages wait at {}", box.inbox.size(), box.state.key.key));
+    std::size_t signals = 0;
+    for (const core::MailboxEntry& entry : box.state.entries) {
+      const auto* registration = std::get_if<core::Register>(&entry.what);
+      if (registration == nullptr) ++signals;
+      else if (const auto status = watch_.status_of(registration->reply_to); !status || core::is_closed(*status))
+        verdict_.fail("mailbox", format("a job that is over is still registered at {}", box.state.key.key));
+    }
+    if (box.timers.size() != signals)
+      verdict_.fail("mailbox", format("{} early signals wait at {} with {} timers", signals, box.state.key.key, box.timers.size()));
+  }
 }
 
 void World::check_job(const store::memory::DumpedJob& job, const WantedJob& wanted) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ struct Behaviour {
   bool later = false;              // the run ends without an answer; it comes by token, through the store
   std::uint32_t forgotten = 0;     // of these, so many hand-outs are never answered
   Duration takes{0};               // how long a run takes; 0: drawn
+  bool echoes = false;             // it answers what it was asked
 
   // What is found out about a lost run, by the probe or, if that cannot tell, by a person.
   enum class Finding : std::uint8_t { done, failed, retry };
@@ -65,9 +67,10 @@ struct WantedJob {
   Duration end_within{0};
   std::optional<Duration> keep{};
   std::int32_t priority = 0;
+  std::string input{};  // none: one that names the job
 };
 
-// What somebody asks of a job or a topic. Interrupt, pause, pause_topic and remove are asked once, at a time; the
+// What somebody asks of a job or a topic. Interrupt, pause, pause_topic, remove and signal are asked once, at a time; the
 // others are asked from that time on, whenever they have something to act upon: a person who sees the job stand.
 struct Ask {
   enum class Kind : std::uint8_t {
@@ -79,11 +82,22 @@ struct Ask {
     pause_topic,
     resume_topic,
     remove,
+    signal,
   };
   Kind kind = Kind::interrupt;
   std::string of;  // a job's id, or a topic
   std::string name_space = "default";
   Duration at{0};
+  std::string data{};  // of a signal
+};
+
+// How a job of the graph language must end, whoever started it. Written down, not computed: its graph is small.
+struct JobEnd {
+  std::string id;
+  core::JobStatus status = core::JobStatus::completed;
+  std::vector<std::string> data{};  // any of these, if it completes; none: not compared
+  std::map<std::string, std::uint32_t> instances{};  // by activity, if it completes
+  bool may_be_missing = false;  // what started it may have been ended before it did
 };
 
 struct Scenario {
@@ -97,8 +111,15 @@ struct Scenario {
   std::uint32_t slots_min = 1; // a worker that never answers keeps its slot
   bool by_priority = false;    // one slot, and without a fault runs begin in the order of their jobs' priorities
   Duration keep_keys = std::chrono::seconds(40);  // longer than any client asks again
+  std::vector<JobEnd> ends{};   // of the jobs of the graph language: then all jobs of the scenario are such
+  bool race = false;            // two ends are right, and who is faster decides
+  std::uint64_t runs = 0;       // of activities, without any fault; of jobs of the graph language
 
   const Behaviour& behaviour(const std::string& topic) const;
+  bool is_graphs() const { return !ends.empty(); }
+  const JobEnd* find_end(const std::string& id) const;
+  // The graphs of the jobs that are wanted, and of those that they may start.
+  std::vector<std::shared_ptr<const Graph>> all_graphs() const;
 };
 
 // What the worker of `topic` answers to `input`: a pure function, so every run of a request says

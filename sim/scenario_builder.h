@@ -1,4 +1,4 @@
-// How the scenarios' graphs are written down. Internal to scenarios.cc and scenarios_life.cc.
+// How the scenarios' graphs are written down. Internal to scenarios*.cc.
 #pragma once
 
 #include <string>
@@ -47,5 +47,10 @@ inline WantedJob job(std::string id, std::string graph, std::uint32_t submits = 
 void deploy_life(runtime::GraphCatalog& catalog);
 void add_life_behaviours(std::map<std::string, Behaviour>& all);
 void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all);
+
+// scenarios_graphs.cc: jobs of the graph language, and what they send each other.
+void deploy_apps(runtime::GraphCatalog& catalog);
+void add_graph_behaviours(std::map<std::string, Behaviour>& all);
+void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all);
 
 }  // namespace pawl::sim

@@ -40,6 +40,7 @@ void deploy_all(runtime::GraphCatalog& catalog) {
   Builder("remote").worker("a", "t").worker("b", "a").deploy(catalog);
   Builder("poison").worker("a", "t").deploy(catalog);
   deploy_life(catalog);
+  deploy_apps(catalog);
 }
 
 std::map<std::string, Behaviour> all_behaviours() {
@@ -55,6 +56,7 @@ std::map<std::string, Behaviour> all_behaviours() {
   all["remote.b"] = {.answers_twice = true, .remote = true};
   all["poison.a"] = {.kills_engine = true};
   add_life_behaviours(all);
+  add_graph_behaviours(all);
   return all;
 }
 
@@ -91,6 +93,7 @@ std::vector<Scenario> build_all() {
   add("poison", {job("good", "chain"), job("bad", "poison")});
   all.back().poisoned = true;
   add_life_scenarios(base, all);
+  add_graph_scenarios(base, all);
   return all;
 }
 
@@ -102,8 +105,30 @@ const Behaviour& Scenario::behaviour(const std::string& topic) const {
   return found == behaviours.end() ? succeeds : found->second;
 }
 
+const JobEnd* Scenario::find_end(const std::string& id) const {
+  for (const JobEnd& end : ends)
+    if (end.id == id) return &end;
+  return nullptr;
+}
+
+std::vector<std::shared_ptr<const Graph>> Scenario::all_graphs() const {
+  std::map<std::string, std::shared_ptr<const Graph>> all;
+  for (const WantedJob& wanted : jobs) {
+    const auto graph = graphs->newest(GraphName(wanted.graph));
+    invariant(graph != nullptr, "a scenario deploys the graphs of its jobs");
+    all.emplace(wanted.graph, graph);
+    if (graph->program() == nullptr) continue;
+    for (const auto& other : graphs->of_app(wanted.graph.substr(0, wanted.graph.find('/'))))
+      all.emplace(other->name().raw(), other);
+  }
+  std::vector<std::shared_ptr<const Graph>> list;
+  for (const auto& [its_name, graph] : all) list.push_back(graph);
+  return list;
+}
+
 Payload reply_data(const std::string& topic, std::string_view input, const Behaviour& behaviour,
                    std::optional<std::uint32_t> pending) {
+  if (behaviour.echoes) return Payload(std::string(input));
   std::string text = format("\"{}{}:{:016x}\"", topic, pending ? format("#{}", *pending) : "",
                             hash_of(input) ^ hash_of(topic));
   text.append(behaviour.padding, ' ');

@@ -21,7 +21,7 @@ TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
   for (const Scenario& scenario : all_scenarios())
     for (const std::uint32_t engines : {1u, 2u})
       for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        WorldOptions options = options_for({core::Fusion::on, engines});
+        WorldOptions options = options_for(scenario, {core::Fusion::on, engines});
         options.seed = seed;
         const WorldReport fused = run_world(scenario, options);
         options.fusion = core::Fusion::off;
@@ -57,10 +57,43 @@ TEST(WorldTest, the_same_seed_gives_the_same_trace_and_another_seed_another) {
 TEST(WorldTest, a_run_without_faults_runs_every_request_exactly_once) {
   for (const Scenario& scenario : all_scenarios()) {
     if (scenario.poisoned) continue;
-    const WorldReport report = run_world(scenario, options_for({core::Fusion::on, 2}));
+    const WorldReport report = run_world(scenario, options_for(scenario, {core::Fusion::on, 2}));
     EXPECT_FALSE(report.violation) << scenario.name << ": " << report.violation->detail;
     EXPECT_EQ(report.fired, 0u);
   }
+}
+
+// Or all that is said of lanes and outboxes would be said of one of them.
+TEST(WorldTest, jobs_of_the_graph_language_send_to_other_lanes) {
+  std::size_t senders = 0;
+  for (const Scenario& scenario : all_scenarios()) {
+    if (!scenario.is_graphs()) continue;
+    const WorldReport report = run_world(scenario, options_for(scenario, {core::Fusion::on, 3}));
+    ASSERT_FALSE(report.violation) << scenario.name << ": " << report.violation->detail;
+    const bool family = scenario.name.starts_with("await") || scenario.name.find("signal") != std::string::npos ||
+                        scenario.name == "interrupt_descends";
+    if (!family) continue;
+    EXPECT_GT(report.sent_across, 0u) << scenario.name;
+    ++senders;
+  }
+  EXPECT_GE(senders, 15u);
+}
+
+// A renewal whose reply came after the lease made the engine forget what its lane had still to send.
+TEST(WorldTest, what_waits_to_be_sent_is_not_forgotten_when_a_renewal_is_answered_late) {
+  const Scenario& scenario = *find_scenario("signal_then_hook");
+  WorldOptions options = options_for(scenario, {core::Fusion::on, 3});
+  options.planned = {{FaultKind::late_reply, 10, 1}};
+  const WorldReport report = run_world(scenario, options);
+  EXPECT_FALSE(report.violation) << report.violation->detail;
+}
+
+// A child that was refused since its parent's other child has the id: that one is not ended in its place.
+TEST(WorldTest, a_refused_child_does_not_end_the_one_that_has_its_id) {
+  const Scenario& scenario = *find_scenario("await_id_taken");
+  const WorldReport report = run_world(scenario, options_for(scenario, {core::Fusion::on, 2}));
+  ASSERT_FALSE(report.violation) << report.violation->detail;
+  EXPECT_TRUE(report.canonical.at("job c-1").starts_with("completed"));
 }
 
 TEST(WorldTest, a_poisoned_job_is_parked_and_the_others_end) {

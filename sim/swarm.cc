@@ -17,6 +17,7 @@ class Drawer {
       : case_(drawn), random_(Random::mix(seed) ^ 0x5357'41524dULL) {}
 
   void draw() {
+    if (chance(20)) return draw_graphs();
     const std::uint64_t size = random_.below(100);
     jobs_ = 1 + (size < 70 ? random_.below(4) : size < 97 ? random_.below(20) : random_.below(200));
     const std::uint64_t graphs = 1 + random_.below(3);
@@ -28,6 +29,19 @@ class Drawer {
   }
 
  private:
+  // Jobs of the graph language that send to each other, under a drawn world.
+  void draw_graphs() {
+    static const std::vector<const Scenario*> of_graphs = [] {
+      std::vector<const Scenario*> all;
+      for (const Scenario& scenario : all_scenarios())
+        if (scenario.is_graphs()) all.push_back(&scenario);
+      return all;
+    }();
+    case_.scenario = *of_graphs[random_.below(of_graphs.size())];
+    draw_options();
+    case_.options.homes = chance(70);
+  }
+
   bool chance(std::uint64_t percent) { return random_.below(100) < percent; }
 
   void draw_graph(const std::string& name) {

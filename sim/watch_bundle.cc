@@ -3,22 +3,12 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "sim/watch_digits.h"
 #include "sim/watch_store.h"
 
 namespace pawl::sim {
 
 namespace {
-
-// The digits of the rules, read here by plain arithmetic: not with the code under test.
-constexpr std::uint64_t position(std::uint64_t ledger, int from_left) {
-  for (int i = 15; i > from_left; --i) ledger /= 10;
-  return ledger % 10;
-}
-constexpr std::uint64_t attempts(std::uint64_t ledger) { return ledger / 1'000'000'000'000; }
-constexpr std::uint64_t low8(std::uint64_t ledger) { return ledger % 100'000'000; }
-constexpr bool leg1_complete(std::uint64_t ledger) { return position(ledger, 4) != 0; }
-constexpr bool work_done(std::uint64_t ledger) { return position(ledger, 5) != 0; }
-constexpr bool spawned(std::uint64_t ledger) { return position(ledger, 6) != 0; }
 
 bool closed(core::JobStatus status) {
   return status == core::JobStatus::completed || status == core::JobStatus::failed ||
@@ -39,6 +29,7 @@ const char* regress(std::uint64_t before, std::uint64_t after) {
 void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome) {
   if (outcome.kind != store::OutcomeKind::committed) return;
   check_owner(core::lane_of(bundle.entity), bundle.epoch, "a bundle was applied");
+  if (std::holds_alternative<core::MailboxHead>(bundle.head)) return note_mailbox(bundle);
   ShadowJob* found = find(bundle.entity);
   if (found == nullptr) return verdict_.fail("invented", "a bundle for a job that does not exist");
   ShadowJob& job = *found;
@@ -56,6 +47,7 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   hear_timeouts(job, bundle);
   if (closed(job.status) && head.status != job.status)
     fail(job, "marks", "a closed job changed its status");
+  const core::JobStatus before = job.status;
   job.status = head.status;
   if (head.semaphore) job.semaphore += head.semaphore->delta;
   if (closed(job.status)) job.semaphore = 0;
@@ -69,6 +61,10 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   count(job);
   for (const core::Write& one : bundle.writes)
     std::visit([&](const auto& w) { write(job, bundle, w); }, one);
+  for (const core::Write& one : bundle.writes)
+    if (const auto* w = std::get_if<core::PutRecord>(&one)) check_ordinal(job, *w);
+  for (const core::Write& one : bundle.writes)
+    if (const auto* w = std::get_if<core::Send>(&one)) send(job, *w);
   for (const core::Write& one : bundle.writes)  // whoever still holds what is answered is late
     if (const auto* w = std::get_if<core::PutActivity>(&one); w != nullptr && work_done(w->after.ledger.encode()))
       job.work.erase(w->after.seq.raw());
@@ -78,6 +74,7 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   check_obligations(job);
   check_carriers(job);
   check_held(job);
+  check_waits(job, bundle, before);
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActivity& put) {
@@ -90,8 +87,10 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActiv
         if (std::holds_alternative<core::Start>(message.message.body)) check_due(job, message);
     activity.node = put.after.node;
     activity.at = std::string(put.after.at.text());
+    activity.parent = put.after.parent;
     for (const auto& [other_seq, other] : job.activities)
-      if (other_seq != seq && other.node == activity.node && other.at == activity.at)
+      if (other_seq != seq && other.node == activity.node && other.at == activity.at &&
+          (job.shape == nullptr || other.parent == activity.parent))
         fail(job, "marks", format("two instances stand at {}", activity.at));
   }
   if (const char* why = regress(activity.ledger, after))
@@ -99,7 +98,10 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActiv
          format("activity {}: {} ({:015} to {:015})", seq, why, activity.ledger, after));
   if (low8(after) < low8(activity.ledger))
     fail(job, "marks", format("entries of activity {} fall", seq));
-  if (work_done(after) && !work_done(activity.ledger)) {
+  if (job.shape != nullptr) {
+    read_state(job, activity, put.after);
+    if (work_done(after) && !work_done(activity.ledger)) check_conclusion(job, seq, activity);
+  } else if (work_done(after) && !work_done(activity.ledger)) {
     const bool trigger = seq == 0;
     const Journal::Request* request = trigger ? nullptr : journal_.find(activity.request);
     const bool real = trigger
@@ -117,8 +119,15 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
   const auto known = job.records.find(put.after.guid);
   const core::Guid start = core::Guid::of_run(job.run).derive(core::Guid::Purpose::start, 0);
   if (known == job.records.end()) {
-    if (put.after.guid != start && !journal_.produced(put.after.guid) && !job.heard.contains(put.after.guid))
+    const auto in_inbox = job.inbox.find(put.after.guid);
+    const auto of = job.activities.find(put.after.activity.raw());
+    // What a bundle of the graph language passes on to itself is never stored; of what waits for others it is.
+    const bool own = job.shape != nullptr && (of == job.activities.end() || !of->second.waits);
+    const bool timer = in_inbox != job.inbox.end() && std::holds_alternative<core::TimeUp>(in_inbox->second.message.body);
+    if (put.after.guid != start && !own && !timer && !journal_.produced(put.after.guid) && !job.heard.contains(put.after.guid))
       fail(job, "invented", "a message was entered that nobody sent");
+    if (in_inbox != job.inbox.end() && !closed(job.status)) check_due(job, in_inbox->second);
+    if (timer && of != job.activities.end()) of->second.timed_out = true;
     for (const auto& [guid, other] : job.records)
       if (other.activity == put.after.activity.raw() && low8(other.ledger) == low8(after))
         fail(
@@ -130,11 +139,14 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
   if (const char* why = regress(before, after))
     fail(job, "marks", format("message: {} ({:015} to {:015})", why, before, after));
   if (low8(before) != low8(after)) fail(job, "marks", "an ordinal changed");
-  const auto activity = job.activities.find(put.after.activity.raw());
-  if (activity == job.activities.end() || low8(activity->second.ledger) < low8(after))
-    fail(job, "marks",
-         format("a message has the ordinal {}, beyond its activity's entries", low8(after)));
   record = {put.after.activity.raw(), after};
+}
+
+void WatchStore::check_ordinal(const ShadowJob& job, const core::PutRecord& put) {
+  const std::uint64_t ordinal = low8(put.after.ledger.encode());
+  const auto activity = job.activities.find(put.after.activity.raw());
+  if (activity == job.activities.end() || low8(activity->second.ledger) < ordinal)
+    fail(job, "marks", format("a message has the ordinal {}, beyond its activity's entries", ordinal));
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessage& put) {
@@ -142,6 +154,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessa
   if (transition && !job.sent.insert(put.message.guid).second)
     fail(job, "messages", "a transition was sent twice");
   put_message(job, put.message, put.due);
+  if (const auto* timer = std::get_if<core::TimeUp>(&put.message.body)) job.activities[timer->activity.raw()].waits = true;
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork& put) {
@@ -150,6 +163,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork&
   const bool known = job.work.contains(seq) || activity.request != core::Guid{};
   if (known) fail(job, "messages", format("work of activity {} was enqueued twice", seq));
   activity.request = put.item.request;
+  activity.waits = true;
   job.work[seq] = put.item;
   if (put.item.token == core::WorkToken(0)) return;
   handed_out_.insert({put.item.request, put.item.token});
@@ -175,6 +189,12 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::Sweep& s
 
 bool WatchStore::served(const ShadowJob& job, const core::Message& message) const {
   if (closed(job.status)) return true;
+  if (job.shape != nullptr && !std::holds_alternative<core::Response>(message.body) &&
+      !std::holds_alternative<core::NoAnswer>(message.body) && !core::is_control(message.body))
+    return served_in_graph(job, message);
+  if (const auto* end = std::get_if<core::EndJob>(&message.body))  // meant for another's child, or another child
+    return end->parent && !(job.parent && job.parent->run == *end->parent &&
+                            message.guid == job.parent->request.derive(core::Guid::Purpose::asked, 0));
   if (const auto* transition = std::get_if<core::Transition>(&message.body))
     return std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
       return row.second.node == transition->node && row.second.at == transition->at.text() &&
@@ -213,8 +233,10 @@ void WatchStore::consume(ShadowJob& job, const core::Guid& guid) {
   if (message == job.inbox.end()) return;  // swept, or consumed by somebody faster
   if (!served(job, message->second.message))
     fail(job, "messages", "a message was consumed before it was served");
-  if (!closed(job.status)) check_due(job, message->second);
   const auto record = job.records.find(guid);
+  // The timer of what is concluded goes before its time.
+  const bool called_off = std::holds_alternative<core::TimeUp>(message->second.message.body) && record == job.records.end();
+  if (!closed(job.status) && !called_off) check_due(job, message->second);
   const bool closer = record != job.records.end() && position(record->second.ledger, 4) == 1;
   if (closer && position(record->second.ledger, 7) == 0)
     fail(job, "completion",
@@ -236,6 +258,7 @@ void WatchStore::check_obligations(const ShadowJob& job) {
         });
     if (!entered) ++open;
   }
+  if (job.shape != nullptr) open = open_in_graph(job);
   if (job.semaphore != open)
     fail(job, "semaphore",
          format("the semaphore is {}, {} obligations are open", job.semaphore, open));
@@ -255,6 +278,10 @@ void WatchStore::check_carriers(const ShadowJob& job) {
     fail(job, "carrier", "the start message is gone");
   for (const auto& [seq, activity] : job.activities) {
     if (spawned(activity.ledger)) continue;
+    if (job.shape != nullptr) {
+      if (!is_carried(job, seq, activity)) fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
+      continue;
+    }
     bool carried = leg1_complete(activity.ledger) && job.work.contains(seq);
     for (const auto& [guid, shadow] : job.inbox) {
       const core::Body& body = shadow.message.body;

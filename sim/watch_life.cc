@@ -83,9 +83,15 @@ void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle)
   if (after == JobStatus::interrupted && before != JobStatus::interrupted) {
     const bool asked = std::any_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
       const bool due = row.second.due == Instant() || is_over(row.second.due);
-      return due && std::holds_alternative<core::Interrupt>(row.second.message.body);
+      return due && (std::holds_alternative<core::Interrupt>(row.second.message.body) ||
+                     std::holds_alternative<core::EndJob>(row.second.message.body));
     });
-    if (!asked) fail(job, "timer", "it was interrupted and nobody asked for it, or before its time");
+    // Or an activity of its own says so.
+    const bool itself = job.shape != nullptr && std::any_of(bundle.writes.begin(), bundle.writes.end(), [&](const auto& one) {
+      const auto* put = std::get_if<core::PutActivity>(&one);
+      return put != nullptr && job.shape->nodes()[put->after.node].kind == Graph::Kind::interrupt;
+    });
+    if (!asked && !itself) fail(job, "timer", "it was interrupted and nobody asked for it, or before its time");
   }
   const bool closes = core::is_closed(after) && !core::is_closed(before);
   if (closes && head.remove_at != (job.keep ? head.closed_at + *job.keep : Instant()))

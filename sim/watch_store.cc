@@ -1,4 +1,5 @@
-// Jobs as a whole and lanes. watch_work.cc has the work queue, watch_bundle.cc and watch_life.cc the bundles.
+// Jobs as a whole and lanes. watch_work.cc has the work queue, watch_bundle.cc, watch_life.cc and watch_graphs.cc
+// the bundles, watch_sends.cc what is sent.
 #include "sim/watch_store.h"
 
 #include <cstdio>
@@ -53,6 +54,11 @@ std::vector<core::WorkItem> WatchStore::unknown_work(RunId run) const {
     for (const auto& [seq, item] : job->work)
       if (item.life.unknown) items.push_back(item);
   return items;
+}
+
+std::shared_ptr<const Graph> WatchStore::shape_of(const core::GraphRef& ref) const {
+  auto graph = graphs_ == nullptr ? nullptr : graphs_->find(ref);
+  return graph != nullptr && graph->program() != nullptr ? graph : nullptr;
 }
 
 std::string WatchStore::input_of(RunId run) const {
@@ -125,6 +131,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   job.id = key.second;
   job.input = submit.input.str();
   job.graph = submit.graph;
+  job.shape = shape_of(submit.graph);
   job.keep = submit.keep;
   put_message(job, core::start_message(outcome.run, submit.input), submit.start_at);
   if (submit.deadline != Instant()) {
@@ -132,18 +139,6 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
     job.heard.insert(core::deadline_guid(outcome.run));
   }
   count(job);
-}
-
-void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outcome) {
-  if (outcome.kind != OutcomeKind::committed) return;
-  const auto* run = std::get_if<RunId>(&deliver.envelope.to);
-  ShadowJob* job = run == nullptr ? nullptr : find(*run);
-  if (job == nullptr || core::is_closed(job->status)) return;
-  const core::Message& message = deliver.envelope.message;
-  job->heard.insert(message.guid);
-  put_message(*job, message);
-  if (const auto* verdict = std::get_if<core::Verdict>(&message.body))
-    job->activities[verdict->activity.raw()].findings.insert(verdict->data.str());
 }
 
 void WatchStore::note(const store::RemoveJob& remove, const store::Outcome& outcome) {

@@ -19,10 +19,17 @@
 //   progress      the next run reads what the last one said
 //   priority      what is claimed from the queue goes first
 //   removal       a removed job leaves its key and nothing else, and the key goes with its time
+//   sends         what is sent is accepted by its target once, in the order of its lane's outbox, and as it was sent
+//   mailbox       registrations and signals meet in their order, each signal once, each registration concluded once;
+//                 never both kinds wait; who waits no more is withdrawn
+//   children      one run per start that was sent and not refused; its parent hears one end, and does not complete
+//                 before; who is no longer awaited is ended
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,6 +48,7 @@ struct WatchFigures {
   std::uint64_t operations = 0;
   std::uint64_t bundles = 0;
   std::uint64_t rows_max = 0;  // of one bundle
+  std::uint64_t sent_across = 0;  // to an entity of another lane
 };
 
 class WatchStore final : public ForwardStore {
@@ -79,6 +87,12 @@ class WatchStore final : public ForwardStore {
   bool is_paused(const std::string& topic) const { return paused_.contains(topic); }
   bool was_removed(RunId run) const { return removed_.contains(run); }
   std::string input_of(RunId run) const;
+  // Messages that were sent and not accepted, or wait at a mailbox.
+  std::size_t in_transit() const;
+  // Whether a mailbox ever accepted this signal.
+  bool was_told(const core::Guid& signal) const { return told_.contains(signal); }
+  // When nothing moves any more.
+  void check_sends_at_end();
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override;
 
@@ -94,6 +108,19 @@ class WatchStore final : public ForwardStore {
     std::uint64_t ledger = 0;
     core::Guid request;              // of its work, once enqueued
     std::set<std::string> findings;  // outputs that no run produced: a person's word, a timeout's
+    // Of graphs of the graph language:
+    std::optional<core::ActivitySeq> parent;
+    bool skipped = false;
+    bool opened_by_arrival = false;  // a join
+    bool owes = false;               // a join that holds an obligation
+    std::optional<core::Guid> closer;  // the arrival that satisfied a join
+    bool waits = false;              // for a word from outside: a worker's, a signal's, a child's, the clock's
+    bool timed_out = false;
+  };
+  struct ShadowRegistration {
+    core::MailboxKey at;
+    std::uint32_t activity = 0;
+    bool withdrawn = false;
   };
   struct ShadowRecord {
     std::uint32_t activity = 0;
@@ -122,10 +149,33 @@ class WatchStore final : public ForwardStore {
     std::set<core::Guid> sent;                  // transitions, ever
     std::set<core::Guid> heard;                 // what was asked of it and what timed out, ever
     std::map<std::uint32_t, core::WorkItem> work;
+    std::shared_ptr<const Graph> shape;         // of the graph language; null: no such graph
+    std::optional<core::ParentLink> parent;
+    std::map<core::Guid, ShadowRegistration> registrations;
+    std::uint32_t words = 0;                    // it told its parent its end
     std::set<std::uint32_t> known_before;  // the work that was not in doubt before the bundle at hand
     bool counted_open = false;
     bool counted_parked = false;
     bool counted_removal = false;
+  };
+  struct ShadowOutbox {  // of a lane
+    std::uint64_t delivered = 0;
+    std::deque<core::Envelope> rows;  // not accepted yet
+  };
+  struct ShadowMailbox {
+    core::MailboxKey key;
+    std::uint64_t rev = 0;
+    std::vector<core::Message> inbox;            // in order of arrival
+    std::map<core::Guid, ShadowMessage> timers;  // of early signals
+    std::vector<core::MailboxEntry> entries;
+  };
+  struct ShadowChild {  // by the run and the activity that started it
+    core::StartChild start;
+    core::JobKey key;
+    RunId run{0};
+    bool refused = false;
+    std::uint32_t ends_heard = 0;
+    bool told_to_end = false;
   };
   struct ShadowKey {
     RunId run{0};
@@ -146,7 +196,7 @@ class WatchStore final : public ForwardStore {
   void note(const store::RemoveJob& remove, const store::Outcome& outcome);
   void note(const store::DropKeys& drop, const store::Outcome& outcome);
   void note(const store::PauseTopic& pause, const store::Outcome& outcome);
-  void note(const store::DropOutbox&, const store::Outcome&) {}
+  void note(const store::DropOutbox& drop, const store::Outcome& outcome);
   void note(const store::OpenPool&, const store::Outcome&) {}
   void note(const store::PutApp&, const store::Outcome&) {}
   void note(const store::ActivateApp&, const store::Outcome&) {}
@@ -164,10 +214,33 @@ class WatchStore final : public ForwardStore {
   void write(ShadowJob&, const core::Bundle&, const core::Consume&) {}  // after all other writes
   template <class Other>
   void write(ShadowJob&, const core::Bundle&, const Other&) {}
+  void check_ordinal(const ShadowJob& job, const core::PutRecord& put);
   void consume(ShadowJob& job, const core::Guid& guid);
   void check_obligations(const ShadowJob& job);
   void check_carriers(const ShadowJob& job);
   bool served(const ShadowJob& job, const core::Message& message) const;
+
+  // watch_graphs.cc: jobs of the graph language
+  void read_state(ShadowJob& job, ShadowActivity& activity, const core::Activity& after);
+  Graph::Kind kind_of(const ShadowJob& job, const ShadowActivity& activity) const {
+    return job.shape->nodes()[activity.node].kind;
+  }
+  void check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity);
+  bool served_in_graph(const ShadowJob& job, const core::Message& message) const;
+  std::int64_t open_in_graph(const ShadowJob& job) const;
+  bool is_carried(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) const;
+
+  // watch_sends.cc: what jobs and mailboxes send each other
+  void send(ShadowJob& job, const core::Send& send);
+  void accept(const core::Envelope& envelope, const store::Outcome& outcome);
+  void accept(ShadowJob* job, const core::Message& message, const store::Outcome& outcome);
+  void accept_child(const core::JobKey& key, const core::StartChild& start, const store::Outcome& outcome);
+  void put_in_outbox(RunId from, const core::Send& send);
+  void note_mailbox(const core::Bundle& bundle);
+  void check_waits(const ShadowJob& job, const core::Bundle& bundle, core::JobStatus before);
+  void fail(const ShadowMailbox& box, const std::string& what);
+  ShadowChild* child_of(RunId run, std::uint32_t activity);
+  const ShadowChild* child_of(RunId run, std::uint32_t activity) const;
 
   // watch_life.cc
   void write(ShadowJob& job, const core::Bundle& bundle, const core::ChangeWork& change);
@@ -185,6 +258,7 @@ class WatchStore final : public ForwardStore {
   }
   WhenUnknown when_unknown(const ShadowJob& job, std::uint32_t activity) const;
 
+  std::shared_ptr<const Graph> shape_of(const core::GraphRef& ref) const;
   void check_owner(core::LaneId lane, core::Epoch epoch, const char* what);
   ShadowJob* find(RunId run);
   const ShadowJob* find(RunId run) const;
@@ -208,6 +282,14 @@ class WatchStore final : public ForwardStore {
   std::map<core::Guid, std::uint32_t> allowed_again_;
   std::set<std::string> paused_;
   std::map<RunId, std::string> removed_;  // to its input
+  std::map<core::LaneId, ShadowOutbox> outboxes_;
+  std::map<RunId, ShadowMailbox> mailboxes_;
+  std::map<core::MailboxKey, RunId> mailbox_runs_;
+  std::map<std::pair<RunId, std::uint32_t>, ShadowChild> children_;
+  std::set<core::Guid> sent_;                   // to others, by any bundle
+  std::set<core::Guid> told_;                   // signals that a mailbox accepted
+  std::set<core::Guid> met_;                    // signals that met a registration
+  std::map<core::Guid, core::Guid> concluded_;  // registrations, to the resume that concludes them
   std::size_t open_ = 0;
   std::size_t parked_ = 0;
   std::size_t to_remove_ = 0;

@@ -26,10 +26,11 @@ World::World(const Scenario& scenario, WorldOptions options)
                          options_.rates.read_failures_per_thousand, options_.seed}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
-  for (const WantedJob& wanted : scenario_.jobs) {
-    for (const Graph::Node& node : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
+  for (const auto& graph : scenario_.all_graphs())
+    for (const Graph::Node& node : graph->nodes())
       if (scenario_.behaviour(node.topic.raw()).remote && std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
         remote_topics_.push_back(node.topic);
+  for (const WantedJob& wanted : scenario_.jobs) {
     const Expected& expected = expected_[&wanted] = expect(scenario_, wanted);
     if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
       ++parked_expected_;
@@ -48,6 +49,7 @@ World::World(const Scenario& scenario, WorldOptions options)
     if (options_.clock_error_max.count() > 0) error.wall_offset = drawn(options_.clock_error_max);
     nodes_.push_back(std::make_unique<Node>(*this, i, error));
   }
+  if (options_.homes) give_homes();
 }
 
 World::~World() = default;
@@ -101,7 +103,8 @@ bool World::all_done() const {
     if (!client.answered) return false;
   for (const Asked& asked : asks_)
     if (asked.waits) return false;
-  return watch_.open_jobs() == 0 && watch_.parked_jobs() <= parked_expected_ && watch_.to_remove() == 0;
+  return watch_.open_jobs() == 0 && watch_.parked_jobs() <= parked_expected_ && watch_.to_remove() == 0 &&
+         watch_.in_transit() == 0;
 }
 
 void World::run_until(const std::function<bool()>& done, Duration deadline) {
@@ -134,8 +137,8 @@ WorldReport World::run() {
   report_.calls_to_end = report_.calls;
   if (verdict_.ok() && !all_done())
     verdict_.fail("liveness",
-                  format("{} jobs are still open and {} parked after {} s", watch_.open_jobs(),
-                         watch_.parked_jobs(), report_.took.count() / 1'000'000));
+                  format("{} jobs are still open and {} parked, {} messages on their way after {} s", watch_.open_jobs(),
+                         watch_.parked_jobs(), watch_.in_transit(), report_.took.count() / 1'000'000));
   // Late answers, delayed commits, engines that come back: nothing of it may change anything.
   Duration rest =
       options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
@@ -148,6 +151,7 @@ WorldReport World::run() {
   report_.runs = journal_.begins();
   report_.rows_max = watch_.figures().rows_max;
   report_.bundles = watch_.figures().bundles;
+  report_.sent_across = watch_.figures().sent_across;
   report_.reads_failed = store_.reads_failed();
   return report_;
 }

@@ -44,6 +44,7 @@ struct WorldOptions {
   std::size_t hot_jobs_max = 1000;
   std::size_t bundles_per_group_max = 1024;
   std::uint32_t reentries_max = limits::reentries_max;
+  bool homes = false;  // every engine had its share of the lanes in an earlier life, and comes back to them
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
   std::int64_t drift_ppm_max = 0;
   Duration clock_error_max{0};  // how far an engine's time of day is ahead of the store's
@@ -67,6 +68,7 @@ struct WorldReport {
   std::uint64_t runs = 0;  // of activities
   std::uint64_t rows_max = 0;
   std::uint64_t bundles = 0;
+  std::uint64_t sent_across = 0;  // messages between entities of different lanes
   Duration took{0};                              // virtual
   std::map<std::string, std::string> canonical;  // per job
 };
@@ -113,6 +115,8 @@ class World {
                                              store::fault::Fault fault);
 
   // world_engines.cc
+  std::string name_of(const Node& node, std::uint32_t boot) const;
+  void give_homes();
   void boot(Node& node);
   void crash(Node& node);
   void step(Node& node);
@@ -124,6 +128,7 @@ class World {
   // world_asks.cc
   void look_for_asks();
   std::optional<store::Operation> operation_for(const Asked& asked);
+  store::Operation signal_for(const Asked& asked);
   void ask(std::size_t index);
   void answered(std::size_t index, const Result<store::Outcome>& outcome);
   void probe(Node& node, const core::WorkItem& item);
@@ -154,6 +159,8 @@ class World {
   void check_end();
   const WantedJob* wanted_of(RunId run) const;
   void check_job(const store::memory::DumpedJob& job, const WantedJob& wanted);
+  void check_graph_job(const store::memory::DumpedJob& job, const JobEnd& end);
+  void check_sends(const store::memory::Dump& dump);
   void check_closed(const store::memory::DumpedJob& job, const std::string& name);
   void check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name);
   void check_slots();
@@ -202,6 +209,7 @@ struct World::Node final : runtime::EngineEvents {
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow& job) override;
   void problem(const std::string&) override {}
+  void ring(core::LaneId) override { world.ring_doorbells(); }
 
   World& world;
   const std::size_t index;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/invariant.h"
+#include "execute/program.h"
 #include "sim/world.h"
 
 namespace pawl::sim {
@@ -12,9 +14,11 @@ namespace {
 using Kind = Ask::Kind;
 constexpr Duration ask_timeout = std::chrono::milliseconds(200);
 constexpr std::uint64_t straight_one_in = 3;
+constexpr int signal_leases = 6;
 
 bool is_asked_once(Kind kind) {
-  return kind == Kind::interrupt || kind == Kind::pause || kind == Kind::pause_topic || kind == Kind::remove;
+  return kind == Kind::interrupt || kind == Kind::pause || kind == Kind::pause_topic || kind == Kind::remove ||
+         kind == Kind::signal;
 }
 
 }  // namespace
@@ -32,10 +36,24 @@ void World::look_for_asks() {
   }
 }
 
+store::Operation World::signal_for(const Asked& asked) {
+  const auto graph = scenario_.graphs->newest(GraphName(scenario_.jobs.front().graph));
+  const Payload data(asked.ask->data);
+  const auto keys = execute::GraphProgram::of(*graph)->keys_of(Topic(asked.ask->of), data);
+  invariant(keys.ok() && keys->size() == 1, "a signal from outside goes to one mailbox");
+  const core::MailboxKey to{Namespace(asked.ask->name_space), Topic(asked.ask->of), keys->front()};
+  store::Deliver deliver;
+  const auto number = static_cast<std::uint64_t>(asked.ask - scenario_.asks.data());
+  deliver.envelope = {to, {core::Guid{0x7369'676e'616cULL, number}, core::Signal{data}}};
+  deliver.lane = runtime::lane_for(**memory_.read_pool(Pool("graphs")), to);
+  return deliver;
+}
+
 // None: there is nothing to ask, yet or any more.
 std::optional<store::Operation> World::operation_for(const Asked& asked) {
   using core::JobStatus;
   const Ask& wanted = *asked.ask;
+  if (wanted.kind == Kind::signal) return signal_for(asked);
   const bool topic_paused = watch_.is_paused(wanted.of);
   if (wanted.kind == Kind::pause_topic) return store::PauseTopic{Topic(wanted.of), true};
   if (wanted.kind == Kind::resume_topic)
@@ -81,8 +99,16 @@ std::optional<store::Operation> World::operation_for(const Asked& asked) {
 void World::ask(std::size_t index) {
   Asked& asked = asks_[index];
   if (!asked.waits) return;  // an earlier try was answered meanwhile
+  const bool signals = asked.ask != nullptr && asked.ask->kind == Kind::signal;
+  if (signals && watch_.was_told(std::get<store::Deliver>(*asked.operation).envelope.message.guid)) {
+    asked.waits = false;  // nobody knew, but whoever looks can see it
+    asked.done = true;
+    return;
+  }
   const std::uint64_t attempt = ++asked.attempt;
-  post(ask_timeout + drawn(ask_timeout), [this, index, attempt] {
+  // A signal that is told twice counts twice: it is told again only when the first can no longer arrive.
+  const Duration timeout = signals ? options_.lease * signal_leases : ask_timeout;
+  post(timeout + drawn(ask_timeout), [this, index, attempt] {
     if (asks_[index].waits && asks_[index].attempt == attempt) ask(index);
   });
   if (random_.below(straight_one_in) == 0) {

@@ -13,12 +13,25 @@ constexpr Duration client_timeout = std::chrono::milliseconds(200);
 constexpr Duration restart_max = std::chrono::milliseconds(50);
 }  // namespace
 
+std::string World::name_of(const Node& node, std::uint32_t boot) const {
+  return options_.new_name_at_restart ? format("e{}.{}", node.index, boot) : format("e{}", node.index);
+}
+
+// As if every engine had been here before: only it takes its own lanes back at once.
+void World::give_homes() {
+  const store::PoolInfo pool = **memory_.read_pool(Pool("graphs"));
+  for (std::uint32_t i = 0; i < pool.lanes; ++i) {
+    const store::Operation take = store::AcquireLane{core::LaneId(pool.first.raw() + i),
+                                                     name_of(*nodes_[i % nodes_.size()], 1), options_.lease};
+    invariant(watch_.commit({&take, 1}).ok(), "a new store's lanes are free");
+  }
+}
+
 void World::boot(Node& node) {
   ++node.life;
   ++node.boots;
   runtime::EngineOptions options;
-  options.name = options_.new_name_at_restart ? format("e{}.{}", node.index, node.boots)
-                                              : format("e{}", node.index);
+  options.name = name_of(node, node.boots);
   options.lease = options_.lease;
   options.fusion = options_.fusion;
   options.seed = Random::mix(options_.seed * 31 + node.index) + node.boots;
@@ -34,8 +47,8 @@ void World::boot(Node& node) {
   node.cancelled.clear();
   node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock,
                                                   *scenario_.graphs, node);
-  for (const WantedJob& wanted : scenario_.jobs)
-    for (const Graph::Node& activity : scenario_.graphs->newest(GraphName(wanted.graph))->nodes())
+  for (const auto& graph : scenario_.all_graphs())
+    for (const Graph::Node& activity : graph->nodes())
       if (activity.kind == Graph::Kind::worker) {
         const Behaviour& behaviour = scenario_.behaviour(activity.topic.raw());
         if (!behaviour.remote && !behaviour.unserved) node.engine->serve(activity.topic);

@@ -49,6 +49,19 @@ enum class SeededBug : std::uint8_t {
   paused_topic_handed_out,  // the store gives work of a paused topic to who asks
   cancel_not_told,          // nobody tells a worker that its run is no longer wanted
   progress_overwritten,     // a job's older view of its work wins over what the worker said last
+  outbox_row_taken_twice,   // a row that was delivered before is accepted again
+  outbox_row_lost,          // a row counts as delivered, and nobody has it
+  outbox_left_behind,       // a new owner does not look at what its predecessor sent last
+  mailbox_left_behind,      // a new owner does not look at what waits in a mailbox's inbox
+  registration_lost,        // a hook that registers before its signal is forgotten
+  early_signal_lost,        // a signal that comes before its hook is forgotten
+  mailbox_resumes_twice,    // a concluding signal leaves its taker registered
+  withdraw_not_sent,        // a hook that waits no more stays registered
+  withdraw_ignored,         // a mailbox does not heed it
+  timer_outlives_signal,    // the timer of a hook that its signal concluded stays
+  child_takes_id,           // a child whose id is taken replaces who has it
+  child_end_not_told,       // the parent never hears of the end
+  end_does_not_descend,     // the children of a job that is ended go on
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

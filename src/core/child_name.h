@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/limits.h"
+#include "core/guid.h"
 #include "ledger/dimensions.h"
 #include "pawl/ids.h"
 
@@ -17,5 +18,9 @@ inline std::string child_name(const JobId& parent, const ActivityName& activity,
     if (c == ',' || c == '*') c = c == ',' ? '.' : 'x';
   return parent.raw() + "/" + activity.raw() + place;
 }
+
+// A parent's word to end names the request that the child was started with: the id may be another child's of the same
+// parent.
+inline Guid end_of_child(const Guid& request) { return request.derive(Guid::Purpose::asked, 0); }
 
 }  // namespace pawl::core

@@ -2,6 +2,7 @@
 // with fusion or without, so there is nothing between its steps to recover. They are not counted as re-entries:
 // they run no user's code, and a parked job must be able to hear them.
 #include "base/seeded_bug.h"
+#include "core/child_name.h"
 #include "core/step.h"
 
 namespace pawl::core {
@@ -19,12 +20,14 @@ Progress interrupt(Context& context, const Interrupt& message) {
 Progress end_job(Context& context, const EndJob& message) {
   Draft& draft = context.draft;
   const auto& parent = draft.base().job.parent;
-  const bool meant = !message.parent || (parent && parent->run == *message.parent);
+  const bool meant =
+      !message.parent || (parent && parent->run == *message.parent && context.guid() == end_of_child(parent->request));
   if (is_closed(draft.status()) || !meant) return acknowledge(context);
   if (message.throws) draft.fail_with(message.code);
   if (message.throws) draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
   if (message.keep) draft.keep_for(*message.keep);
-  const auto closed = close_through_trigger(context, JobStatus::interrupted, message.descend);
+  const auto closed = close_through_trigger(context, JobStatus::interrupted,
+                                            message.descend && !seeded(SeededBug::end_does_not_descend));
   return closed ? acknowledge(context) : park(context, closed.error());
 }
 

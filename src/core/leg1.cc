@@ -25,12 +25,15 @@ Progress enter(Context& context, const Transition& transition, const Activity* k
   return Progress::commit_first;
 }
 
-// Only what waits has a state, and a worker's request is its work item.
+// Only what waits has a state, and a worker's request is its work item. A child that is not awaited has no request that
+// its parent waits for.
 bool is_its_own_answer(const Context& context, const Activity& activity) {
   using Kind = Graph::Kind;
   const Kind kind = context.node(activity).kind;
   if (kind == Kind::worker || kind == Kind::cycle || kind == Kind::trigger) return false;
-  return activity.state.empty();
+  if (kind != Kind::await || activity.state.empty()) return activity.state.empty();
+  const auto state = decode_kind_state(activity.state.view());
+  return state && state->request == Guid{};
 }
 
 Progress answer_itself(Context& context, const Activity& activity, const Payload& data) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/seeded_bug.h"
 
 namespace pawl::core {
 
@@ -17,7 +18,8 @@ class MailboxDraft {
   bool take(const Message& message) {
     if (const auto* signal = std::get_if<Signal>(&message.body)) return take(message.guid, *signal);
     if (const auto* registration = std::get_if<Register>(&message.body)) return take(message.guid, *registration);
-    if (const auto* withdraw = std::get_if<Withdraw>(&message.body)) drop(withdraw->registration);
+    if (const auto* withdraw = std::get_if<Withdraw>(&message.body); withdraw != nullptr && !seeded(SeededBug::withdraw_ignored))
+      drop(withdraw->registration);
     if (const auto* expire = std::get_if<Expire>(&message.body)) drop(expire->signal);
     return true;  // no other message concerns a mailbox: acknowledged without effect
   }
@@ -31,10 +33,12 @@ class MailboxDraft {
   // A pending signal leaves its taker waiting for the next one.
   bool take(const Guid& guid, const Signal& signal) {
     if (!entries_.empty() && std::holds_alternative<Register>(entries_.front().what)) {
-      const MailboxEntry met = signal.status == ReplyStatus::pending ? entries_.front() : pop();
+      const bool stays = signal.status == ReplyStatus::pending || seeded(SeededBug::mailbox_resumes_twice);
+      const MailboxEntry met = stays ? entries_.front() : pop();
       resume(std::get<Register>(met.what), met.guid, guid, signal);
       return true;
     }
+    if (seeded(SeededBug::early_signal_lost)) return true;
     if (entries_.size() >= limits::early_signals_per_mailbox_max) return false;
     push(guid, signal);
     writes.emplace_back(PutMessage{Message{expiry_of(guid), Expire{guid}}, now_ + limits::early_signal_keep});
@@ -49,7 +53,7 @@ class MailboxDraft {
       resume(registration, guid, met.guid, signal);
       if (signal.status != ReplyStatus::pending) return true;
     }
-    push(guid, registration);
+    if (!seeded(SeededBug::registration_lost)) push(guid, registration);
     return true;
   }
 

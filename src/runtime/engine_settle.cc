@@ -320,7 +320,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
       if (acquired) {
         lanes_.acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
         read_paused_topics();
-        outboxes_.insert(lane);
+        if (!seeded(SeededBug::outbox_left_behind)) outboxes_.insert(lane);
         for (const WorkRun& run : desk_.runs_in(lane)) runs_in_doubt_.push_back(run);
         return scan(lane, true);
       }
@@ -328,6 +328,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
         // The reply came after our time: we dropped answers meanwhile as if the lane were another's.
         lane_lost(lane);
         lanes_.renewed(lane, asked_at);
+        outboxes_.insert(lane);
         for (const WorkRun& run : desk_.runs_in(lane)) runs_in_doubt_.push_back(run);
         return scan(lane, true);
       }

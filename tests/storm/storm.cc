@@ -3,7 +3,9 @@
 // code.
 //
 //   storm --node PROGRAM --checker PROGRAM [--dir DIR] [--kills N] [--seconds S] [--seed N]
-//   [--keep]
+//   [--keep] [--app]
+//
+// With --app the jobs are of the graph language: they start, await and signal to each other.
 //
 // Sometimes two nodes run on the same file: the second one submits, and takes over within a second
 // when the first is killed. Sometimes a node is stopped for a while (SIGSTOP), as a machine under
@@ -44,6 +46,7 @@ struct Options {
   int seconds = 0;  // 0: as long as the kills take
   std::uint64_t seed = 0;
   bool keep = false;
+  bool app = false;
 };
 
 struct Figures {
@@ -81,6 +84,7 @@ class Storm {
 
   std::unique_ptr<NodeProcess> start(const std::string& slot, std::vector<std::string> flags = {}) {
     if (flags.empty() && chance(25)) flags.push_back("--no-fusion");
+    if (options_.app) flags.push_back("--app");
     return std::make_unique<NodeProcess>(
         NodeProcess::Setup{options_.node, options_.dir, slot, ++incarnation_, std::move(flags)});
   }
@@ -212,6 +216,7 @@ void Storm::write_dump_script() const {
       "SELECT 'message|'||run||'|'||activity||'|'||ledger FROM message_view;\n"
       "SELECT 'inbox|'||count(*) FROM inbox_view;\n"
       "SELECT 'work|'||count(*) FROM work_view;\n"
+      "SELECT 'mailbox|'||count(*) FROM mailbox_entries;\n"
       "SELECT 'integrity|'||integrity_check FROM pragma_integrity_check;\n",
       file);
   std::fclose(file);
@@ -220,8 +225,8 @@ void Storm::write_dump_script() const {
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--keep") {
-      options.keep = true;
+    if (name == "--keep" || name == "--app") {
+      (name == "--keep" ? options.keep : options.app) = true;
       continue;
     }
     if (++i >= argc) return false;
@@ -253,7 +258,7 @@ int main(int argc, char** argv) {
   options.seed = std::random_device{}();
   if (!storm::parse(argc, argv, options)) {
     std::cerr << "usage: storm --node PROGRAM --checker PROGRAM [--dir DIR] [--kills N]"
-                 " [--seconds S] [--seed N] [--keep]\n";
+                 " [--seconds S] [--seed N] [--keep] [--app]\n";
     return 2;
   }
   namespace fs = std::filesystem;

@@ -66,6 +66,11 @@ std::optional<Client::Known> Client::next() {
   if (!setup_.new_jobs) return std::nullopt;
   ++following_;
   const std::uint64_t number = ++number_;
+  if (setup_.of_app) {
+    const std::string topic = app_topics[number % std::size(app_topics)];
+    const std::string id = topic.substr(topic.find('.') + 1) + "-" + setup_.slot + "-" + std::to_string(number);
+    return Known{id, "tide/" + topic, "{\"word\":\"" + id + "\"}"};
+  }
   const std::string graph = graph_names[number % std::size(graph_names)];
   const std::string id = graph + "-" + setup_.slot + "-" + std::to_string(number);
   return Known{id, graph, id + ":x"};
@@ -103,7 +108,12 @@ void Client::follow(const Known& job) {
 
 std::optional<RunId> Client::submit(const Known& job) {
   log_.append("submit " + job.id + " " + job.graph + " " + job.input);
-  const auto answer = runtime_.submit({.graph = job.graph, .id = job.id, .input = job.input});
+  JobRequest request{.graph = job.graph, .id = job.id, .input = job.input};
+  if (const auto slash = job.graph.find('/'); slash != std::string::npos) {
+    request.topic = job.graph.substr(slash + 1);
+    request.graph.clear();
+  }
+  const auto answer = runtime_.submit(std::move(request));
   if (!answer) {
     log_.append("error " + job.id + " " + one_line(to_string(answer.error())));
     return std::nullopt;

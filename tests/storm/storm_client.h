@@ -26,6 +26,7 @@ class Client {
     std::vector<std::string> earlier_logs;  // what to finish: its own log, or all of them to drain
     std::string slot;
     bool new_jobs = true;
+    bool of_app = false;  // jobs of the graph language
   };
   Client(Runtime& runtime, Setup setup);
 

@@ -99,6 +99,44 @@ std::vector<Result<Graph>> build_graphs() {
   };
 }
 
+const char* const app_text = R"(
+app:
+  id: tide
+  version: 1
+  graphs:
+    - subscribes: tide.await
+      activities:
+        start: {type: trigger}
+        await: {type: await, topic: tide.work, input: {maps: {word: "{start.output.data.word}"}}}
+        after: {type: worker, topic: tide.after, input: {maps: {word: "{await.output.data.worked}"}}, job: {maps: {said: "{$self.output.data.word}"}}}
+      transitions: {start: [{to: await}], await: [{to: after}]}
+    - subscribes: tide.call
+      activities:
+        begin: {type: trigger}
+        call: {type: await, topic: tide.wait, input: {maps: {word: "{begin.output.data.word}"}}, job: {maps: {heard: "{$self.output.data.heard}"}}}
+        before: {type: worker, topic: tide.before, input: {maps: {word: "{begin.output.data.word}"}}}
+        tell: {type: signal, topic: told, signal: {maps: {to: "{begin.output.data.word}", word: "{before.output.data.word}"}}}
+      transitions: {begin: [{to: call}, {to: before}], before: [{to: tell}]}
+    - subscribes: tide.leave
+      activities:
+        enter: {type: trigger}
+        leave: {type: await, topic: tide.wait, await: false, input: {maps: {word: "{enter.output.data.word}"}}}
+        shout: {type: signal, topic: told, signal: {maps: {to: "{enter.output.data.word}", word: "{enter.output.data.word}"}}}
+      transitions: {enter: [{to: shout}, {to: leave}]}
+    - subscribes: tide.work
+      activities:
+        asked: {type: trigger}
+        work: {type: worker, topic: tide.work, input: {maps: {word: "{asked.output.data.word}"}}, job: {maps: {worked: "{$self.output.data.word}"}}}
+      transitions: {asked: [{to: work}]}
+    - subscribes: tide.wait
+      activities:
+        wanted: {type: trigger}
+        wait: {type: hook, job: {maps: {heard: "{$self.hook.data.word}"}}}
+        then: {type: worker, topic: tide.then, input: {maps: {word: "{wait.hook.data.word}"}}}
+      transitions: {wanted: [{to: wait}], wait: [{to: then}]}
+      hooks: {told: [{to: wait, conditions: {match: [{expected: "{wanted.output.data.word}", actual: "{$hook.data.to}"}]}}]}
+)";
+
 Status serve_all(Runtime& runtime, Journal& journal) {
   const auto journaled = [&journal](std::function<Reply(Work&)> inner) -> Worker {
     return [&journal, inner = std::move(inner)](Work& work) {
@@ -112,6 +150,12 @@ Status serve_all(Runtime& runtime, Journal& journal) {
        {"chain.one", "chain.two", "chain.three", "fan.left", "fan.mid", "fan.right", "fan.leaf",
         "pend.note", "caught.refund", "caught.never", "doomed.side", "doomed.never"})
     if (auto served = runtime.serve(topic, journaled(succeed)); !served) return served;
+  const auto echo = [](Work& work) {
+    sleep_a_little(work, 0);
+    return Reply::success(work.input().str());
+  };
+  for (const char* topic : {"tide.after", "tide.before", "tide.work", "tide.then"})
+    if (auto served = runtime.serve(topic, journaled(echo)); !served) return served;
   if (auto served = runtime.serve("pend.ship", journaled(report_twice)); !served) return served;
   if (auto served =
           runtime.serve("caught.risky", journaled([](Work& work) { return refuse(work, 402); }));

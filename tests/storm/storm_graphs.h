@@ -19,6 +19,9 @@ class Journal {
 };
 
 inline constexpr const char* graph_names[] = {"chain", "fan", "pend", "caught", "doomed"};
+// Of the app: jobs of the graph language that start, await and signal to each other. An input is {"word":"<job id>"}.
+inline constexpr const char* app_topics[] = {"tide.await", "tide.call", "tide.leave"};
+extern const char* const app_text;
 
 std::vector<Result<Graph>> build_graphs();
 // Workers for every topic of those graphs. They take 0 to 5 ms.

@@ -1,7 +1,7 @@
 // A node of the storm: the engine over SQLite in one process, with workers that keep a journal and
 // clients that keep a log. It is made to be killed; what it leaves behind is the evidence.
 //
-//   storm_node DIR SLOT INCARNATION [--no-fusion] [--drain]
+//   storm_node DIR SLOT INCARNATION [--no-fusion] [--drain] [--app]
 //
 // Says `ready` when it runs and `owns` when the lanes are its own. SIGTERM: a graceful stop. With
 // --drain it submits nothing new, follows every job that any log names to its end, and stops.
@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ struct Options {
   std::string dir, slot, incarnation;
   bool fusion = true;
   bool drain = false;
+  bool app = false;
 };
 
 // One line per phase: key attempt worker phase wall_time seq run activity input.
@@ -103,6 +105,13 @@ int run(const Options& options, const sigset_t& term) {
     if (const auto deployed = runtime.deploy(std::move(*graph)); !deployed)
       return fail(deployed.error());
   }
+  if (options.app) {
+    // Whole or not at all, and always under one name, which is part of what is deployed.
+    const std::string path = options.dir + "/app.yaml";
+    std::ofstream(path + "-" + name) << app_text;
+    std::filesystem::rename(path + "-" + name, path);
+    if (const auto deployed = runtime.deploy_app(path); !deployed) return fail(deployed.error());
+  }
   if (const auto served = serve_all(runtime, journal); !served) return fail(served.error());
   runtime.on_problem([&](const std::string& text) { std::cerr << name << ": " << text << "\n"; });
   if (const auto started = runtime.start(); !started) return fail(started.error());
@@ -113,6 +122,7 @@ int run(const Options& options, const sigset_t& term) {
   setup.earlier_logs =
       options.drain ? client_logs(options.dir) : std::vector<std::string>{setup.log_path};
   setup.new_jobs = !options.drain;
+  setup.of_app = options.app;
   Client client(runtime, std::move(setup));
   std::vector<std::thread> clients;
   for (int i = 0; i < client_threads; ++i) clients.emplace_back([&] { client.serve(); });
@@ -130,13 +140,14 @@ int run(const Options& options, const sigset_t& term) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::cerr << "usage: storm_node DIR SLOT INCARNATION [--no-fusion] [--drain]\n";
+    std::cerr << "usage: storm_node DIR SLOT INCARNATION [--no-fusion] [--drain] [--app]\n";
     return 2;
   }
   pawl::storm::Options options{argv[1], argv[2], argv[3]};
   for (int i = 4; i < argc; ++i) {
     if (std::strcmp(argv[i], "--no-fusion") == 0) options.fusion = false;
     if (std::strcmp(argv[i], "--drain") == 0) options.drain = true;
+    if (std::strcmp(argv[i], "--app") == 0) options.app = true;
   }
   // Blocked before any thread exists: only sigtimedwait() takes it.
   sigset_t term;

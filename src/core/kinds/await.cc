@@ -24,9 +24,6 @@ JobId name_of_child(const Context& context, const Activity& activity, const Prog
   return JobId(std::move(name));
 }
 
-// What an await says that does not wait.
-Payload answer_for(const JobId& child) { return Payload("{\"job_id\":" + json_quoted(child.raw()) + "}"); }
-
 // Whoever was replaced is heard no more.
 bool speaks_for(const KindState& state, const Guid& word) {
   if (!state.tries) return true;
@@ -91,22 +88,13 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
   state.request = context.guid();
   auto started = start_child(context, activity, state);
   if (!started) return started.error();
-  if (!started->awaits) return Begun{Begun::Then::answers, answer_for(started->id)};
   state.child = started->id.raw();
+  if (!started->awaits) state.request = Guid{};  // nobody waits for its word
   activity.state = encode(state);
-  return Begun{};
+  return started->awaits ? Begun{} : Begun{Begun::Then::answers, unawaited(state)};
 }
 
-Result<Payload> unawaited(const Context& context, const Activity& activity) {
-  const Sight sight = sight_of(context, activity);
-  const auto input = context.graph.program()->input(sight);
-  if (!input) return input.error();
-  const auto child = context.graph.program()->child(sight, *input);
-  if (!child) return child.error();
-  KindState state;
-  state.request = context.guid();
-  return answer_for(name_of_child(context, activity, *child, state));
-}
+Payload unawaited(const KindState& state) { return Payload("{\"job_id\":" + json_quoted(state.child) + "}"); }
 
 Progress child_done(Context& context, const ChildDone& message) {
   if (context.must_count()) return count_reentry(context);

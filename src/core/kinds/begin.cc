@@ -1,4 +1,6 @@
 // Which kind begins how, and what all that wait have in common: a timeout, and calling it off.
+#include "base/seeded_bug.h"
+#include "core/child_name.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -47,7 +49,11 @@ Result<Begun> begin(Context& context, Activity& activity, const Transition& tran
 }
 
 Result<Payload> begin_again(Context& context, const Activity& activity) {
-  if (context.node(activity).kind == Graph::Kind::await) return unawaited(context, activity);
+  if (context.node(activity).kind == Graph::Kind::await) {
+    const auto state = decode_kind_state(activity.state.view());
+    if (!state) return state.error();
+    return state->child.empty() ? Payload("{}") : unawaited(*state);
+  }
   if (context.node(activity).kind != Graph::Kind::join) return Payload("{}");
   Activity copy = activity;
   auto begun = begin_join(context, copy);
@@ -62,16 +68,19 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   Draft& draft = context.draft;
   // The message at hand may be one of them: it stays until its last step is done.
   const auto drop_timer = [&](const Guid& timer) {
-    if (timer != context.guid()) draft.consume(timer);
+    if (timer != context.guid() && !seeded(SeededBug::timer_outlives_signal)) draft.consume(timer);
   };
   if (state->wakes_at != Instant()) drop_timer(state->sleep_timer());
   if (state->times_out_at != Instant()) drop_timer(state->timeout_timer());
   if (state->waits_to_try()) drop_timer(state->retry_timer());
-  const Guid word = state->request.derive(Guid::Purpose::asked, state->failed());
-  if (state->mailbox) draft.send(Envelope{*state->mailbox, Message{word, Withdraw{state->registration()}}});
-  if (cancel_child && !state->child.empty() && !state->waits_to_try())
+  if (state->mailbox && !seeded(SeededBug::withdraw_not_sent))
+    draft.send(Envelope{*state->mailbox, Message{state->request.derive(Guid::Purpose::asked, 0),
+                                                 Withdraw{state->registration()}}});
+  const bool awaited = !state->child.empty() && state->request != Guid{} && !state->waits_to_try();
+  if (cancel_child && awaited)
     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
-                        Message{word, EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
+                        Message{end_of_child(state->child_request()),
+                                EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
 }
 
 }  // namespace pawl::core::kinds

@@ -23,13 +23,15 @@ Result<Payload> begin_again(Context& context, const Activity& activity);  // beg
 
 Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition);
 Result<Begun> begin_await(Context& context, Activity& activity, const Transition& transition);
-Result<Payload> unawaited(const Context& context, const Activity& activity);  // await.cc: what says who was started
 Result<Begun> begin_hook(Context& context, Activity& activity, const Transition& transition);
 Result<Begun> begin_signal(Context& context, Activity& activity);
 Result<Begun> begin_cycle(Context& context, Activity& activity);
 Result<Begun> begin_interrupt(Context& context, Activity& activity);
 Result<Begun> begin_join(Context& context, Activity& activity);
 Result<Begun> begin_map(Context& context, Activity& activity);
+
+// What an await says that does not wait for its child.
+Payload unawaited(const KindState& state);  // await.cc
 
 // Messages.
 Progress child_done(Context& context, const ChildDone& message);  // await.cc

@@ -1,5 +1,6 @@
 // Inboxes, mailboxes and the outbox.
 #include "base/format.h"
+#include "base/seeded_bug.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 #include "store/rules.h"
@@ -32,12 +33,15 @@ Outcome Store::run(const Deliver& deliver) {
     source = find_lane(deliver.source->lane);
     if (source == nullptr)
       return rejected(format("there is no lane {}", deliver.source->lane.raw()));
-    if (deliver.source->seq <= source->delivered) return already_done();
+    const bool known = deliver.source->seq <= source->delivered;
+    if (known && seeded(SeededBug::outbox_row_taken_twice)) return this->deliver(deliver.envelope, deliver.lane);
+    if (known) return already_done();
     if (deliver.source->seq != source->delivered + 1)
       return conflict(
           format("row {} came before row {}", deliver.source->seq, source->delivered + 1));
   }
-  Outcome outcome = this->deliver(deliver.envelope, deliver.lane);
+  const bool lost = seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(deliver.envelope.message.body);
+  Outcome outcome = lost ? committed() : this->deliver(deliver.envelope, deliver.lane);
   if (source != nullptr && outcome.done()) source->delivered = deliver.source->seq;
   return outcome;
 }
@@ -68,7 +72,9 @@ Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
 }
 
 Outcome Store::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
-  Outcome begun = run(submit_of(start, key, lane, clock_.now()));
+  Submit submit = submit_of(start, key, lane, clock_.now());
+  if (seeded(SeededBug::child_takes_id)) submit.reuse = Reuse::replace;
+  Outcome begun = run(submit);
   Job* job = find_job(begun.run);
   if (begun.kind == OutcomeKind::committed) job->state.job.parent = start.parent;
   if (begun.kind != OutcomeKind::exists) return begun;

@@ -123,6 +123,7 @@ class Checker {
     if (history_.integrity != "ok") violation("integrity check: " + history_.integrity);
     if (history_.inbox_rows != 0) violation("the inbox is not empty at the end");
     if (history_.work_rows != 0) violation("work is left at the end");
+    if (history_.mailbox_rows.value_or(0) != 0) violation("registrations or signals are left at the end");
     report_.figures.jobs = history_.jobs.size();
   }
 
@@ -134,11 +135,51 @@ class Checker {
     }
     if (known.runs.size() > 1 || (known.runs.size() == 1 && *known.runs.begin() != run->second))
       violation("job " + id + ": clients were told another run than the stored one");
+    if (const auto family = expect_family(id, known.graph)) return check_family(id, known, *family);
     const auto expected = expect(known.graph, known.input);
     if (!expected) return violation("job " + id + " has an unknown graph " + known.graph);
     const Stored& stored = stored_.at(run->second);
     check_end(id, *stored.job, *expected, known);
     check_activities(id, stored, *expected);
+  }
+
+  void check_family(const std::string& id, const KnownJob& known, const ExpectedFamily& expected) {
+    for (const ClientLine* end : known.ends)
+      if (end->status != "completed" || end->text != expected.parent.result)
+        violation("job " + id + ": a client was told " + end->status + " " + end->text);
+    check_app_job(id, expected.parent, expected.input);
+    check_app_job(expected.child_id, expected.child, expected.input);
+    children_.insert(expected.child_id);
+  }
+
+  // Of the graph language: its end, its ledgers by their digits, and its workers.
+  void check_app_job(const std::string& id, const ExpectedAppJob& expected, const std::string& input) {
+    const auto run = runs_.find(id);
+    if (run == runs_.end()) return violation("job " + id + " was never started");
+    const Stored& stored = stored_.at(run->second);
+    const JobRow& job = *stored.job;
+    if (job.graph != expected.graph) violation("job " + id + " runs the graph " + job.graph);
+    if (job.status != status_completed)
+      violation("job " + id + " has status " + std::to_string(job.status) + " (" + job.reason + ")");
+    if (job.result != expected.result)
+      violation("job " + id + " has the result '" + job.result + "', expected '" + expected.result + "'");
+    if (job.semaphore != 0 || job.completions != 1)
+      violation("job " + id + " has semaphore " + std::to_string(job.semaphore) + " and completions " +
+                std::to_string(job.completions));
+    int closers = 0;
+    for (const ActivityRow* row : stored.activities) {
+      const std::string what = "job " + id + ", activity " + std::to_string(row->node) + " at " + row->place;
+      ExpectedActivity as_it_is;
+      as_it_is.output = row->output;
+      const auto messages = stored.messages.find(row->seq);
+      const LedgerCheck ledgers = check_ledgers(
+          as_it_is, *row, messages == stored.messages.end() ? std::vector<const MessageRow*>() : messages->second);
+      for (const std::string& problem : ledgers.problems) violation(what + ": " + problem);
+      closers += ledgers.closers;
+    }
+    if (closers != 1) violation("job " + id + " was closed by " + std::to_string(closers) + " messages");
+    for (const std::string& topic : expected.topics)
+      check_work("job " + id + ", " + topic, job.run, ExpectedActivity{topic, 0, "", input}, Ended::yes);
   }
 
   void check_end(const std::string& id, const JobRow& job, const ExpectedJob& expected,
@@ -226,7 +267,7 @@ class Checker {
     for (const auto& [run, stored] : stored_) {
       if (stored.job == nullptr)
         violation("rows of run " + run + ", which is no job");
-      else if (known_.count(stored.job->id) == 0)
+      else if (known_.count(stored.job->id) == 0 && children_.count(stored.job->id) == 0)
         violation("job " + stored.job->id + " was never submitted");
     }
     for (const auto& [place, done] : done_)
@@ -240,6 +281,7 @@ class Checker {
   Report report_;
   std::map<std::string, KnownJob> known_;  // by id
   std::set<std::string> accepted_;
+  std::set<std::string> children_;  // ids of jobs that jobs must have started
   std::map<std::string, std::string> runs_;  // by id
   std::map<std::string, Stored> stored_;     // by run
   std::map<Place, Done> done_;

@@ -90,6 +90,48 @@ Texts honest() {
       "inbox|0\nwork|0\nintegrity|ok\n"};
 }
 
+// A job of the graph language that awaits another one, and one whose child heard its signal.
+Texts honest_app() {
+  return {
+      "k1 1 a-1 begin 10 1 202 tide.work {\"word\":\"await-a-1\"}\n"
+      "k1 1 a-1 end 11 2 202 tide.work {\"word\":\"await-a-1\"}\n"
+      "k2 1 a-1 begin 12 3 201 tide.after {\"word\":\"await-a-1\"}\n"
+      "k2 1 a-1 end 13 4 201 tide.after {\"word\":\"await-a-1\"}\n"
+      "k3 1 a-1 begin 14 5 204 tide.then {\"word\":\"leave-a-2\"}\n"
+      "k3 1 a-1 end 15 6 204 tide.then {\"word\":\"leave-a-2\"}\n",
+      "submit await-a-1 tide/tide.await {\"word\":\"await-a-1\"}\n"
+      "accepted await-a-1 201\n"
+      "closed await-a-1 201 completed {\"said\":\"await-a-1\"}\n"
+      "submit leave-a-2 tide/tide.leave {\"word\":\"leave-a-2\"}\n"
+      "accepted leave-a-2 203\n"
+      "closed leave-a-2 203 completed {}\n",
+      "job|201|await-a-1|tide/tide.await|1|0|1|{\"said\":\"await-a-1\"}|\n"
+      "job|202|await-a-1/await.0.0|tide/tide.work|1|0|1|{\"worked\":\"await-a-1\"}|\n"
+      "job|203|leave-a-2|tide/tide.leave|1|0|1|{}|\n"
+      "job|204|leave-a-2/leave.0.0|tide/tide.wait|1|0|1|{\"heard\":\"leave-a-2\"}|\n"
+      "activity|201|0|0|,0|001111000000001|1|200|{}\n"
+      "activity|201|1|1|,0,0|001111000000001|1|200|{}\n"
+      "activity|201|2|2|,0,0,0|001111100000001|1|200|{}\n"
+      "activity|202|0|0|,0|001111000000001|1|200|{}\n"
+      "activity|202|1|1|,0,0|001111100000001|1|200|{}\n"
+      "activity|203|0|0|,0|001111000000001|1|200|{}\n"
+      "activity|203|1|1|,0,0|001111100000001|1|200|{}\n"
+      "activity|204|0|0|,0|001111000000001|1|200|{}\n"
+      "activity|204|1|1|,0,0|001111000000001|1|200|{}\n"
+      "activity|204|2|2|,0,0,0|001111100000001|1|200|{}\n"
+      "message|201|0|000011000000001\n"
+      "message|201|1|000011000000001\n"
+      "message|201|2|000111100000001\n"
+      "message|202|0|000011000000001\n"
+      "message|202|1|000111100000001\n"
+      "message|203|0|000011000000001\n"
+      "message|203|1|000111100000001\n"
+      "message|204|0|000011000000001\n"
+      "message|204|1|000011000000001\n"
+      "message|204|2|000111100000001\n"
+      "inbox|0\nwork|0\nmailbox|0\nintegrity|ok\n"};
+}
+
 std::vector<std::string> violations_of(const Texts& texts) {
   History history;
   add_journal(history, texts.journal);
@@ -175,6 +217,30 @@ const Forgery forgeries[] = {
      "too few to prove anything"},
 };
 
+const Forgery app_forgeries[] = {
+    {"a_child_never_started", &Texts::dump,
+     "job|204|leave-a-2/leave.0.0|tide/tide.wait|1|0|1|{\"heard\":\"leave-a-2\"}|\n", "", "was never started"},
+    {"a_child_started_twice", &Texts::dump, "job|203|",
+     "job|299|await-a-1/await.0.0|tide/tide.work|1|0|1|{\"worked\":\"await-a-1\"}|\njob|203|", "two jobs have the id"},
+    {"a_child_that_nobody_expects", &Texts::dump, "job|203|", "job|299|x/await.0.0|tide/tide.work|1|0|1|{}|\njob|203|",
+     "was never submitted"},
+    {"a_child_that_was_ended", &Texts::dump, "tide/tide.work|1|0|1|", "tide/tide.work|3|0|1|", "has status 3"},
+    {"a_word_of_the_child_that_was_lost", &Texts::dump, "{\"said\":\"await-a-1\"}|", "{}|", "has the result"},
+    {"a_signal_of_another_job", &Texts::dump, "{\"heard\":\"leave-a-2\"}|", "{\"heard\":\"leave-a-3\"}|", "has the result"},
+    {"a_registration_left_behind", &Texts::dump, "mailbox|0", "mailbox|1", "registrations or signals are left"},
+    {"a_parent_told_twice", &Texts::dump, "message|201|1|000011000000001\n",
+     "message|201|1|000011000000001\nmessage|201|1|000011000000002\n", "the store has 2"},
+    {"a_child_without_its_work", &Texts::journal,
+     "k1 1 a-1 begin 10 1 202 tide.work {\"word\":\"await-a-1\"}\n"
+     "k1 1 a-1 end 11 2 202 tide.work {\"word\":\"await-a-1\"}\n",
+     "", "no worker ran it"},
+};
+
+TEST(Doctored, an_honest_history_of_an_app_has_no_violation) {
+  const auto found = violations_of(honest_app());
+  EXPECT_TRUE(found.empty()) << found.front();
+}
+
 TEST(Doctored, an_honest_history_has_no_violation) {
   const auto found = violations_of(honest());
   EXPECT_TRUE(found.empty()) << found.front();
@@ -190,9 +256,7 @@ TEST(Doctored, a_line_that_a_kill_cut_off_at_the_end_counts_as_not_written) {
 
 class DoctoredTest : public ::testing::TestWithParam<Forgery> {};
 
-TEST_P(DoctoredTest, is_found) {
-  const Forgery& forgery = GetParam();
-  Texts texts = honest();
+void expect_found(const Forgery& forgery, Texts texts) {
   std::string& text = texts.*(forgery.where);
   const auto at = text.find(forgery.from);
   ASSERT_NE(at, std::string::npos);
@@ -206,6 +270,14 @@ TEST_P(DoctoredTest, is_found) {
   EXPECT_TRUE(found) << "expected '" << forgery.found << "', the checker said:\n" << said;
 }
 
+TEST_P(DoctoredTest, is_found) { expect_found(GetParam(), honest()); }
+
+class DoctoredAppTest : public ::testing::TestWithParam<Forgery> {};
+
+TEST_P(DoctoredAppTest, is_found) { expect_found(GetParam(), honest_app()); }
+
+INSTANTIATE_TEST_SUITE_P(forgery, DoctoredAppTest, ::testing::ValuesIn(app_forgeries),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 INSTANTIATE_TEST_SUITE_P(forgery, DoctoredTest, ::testing::ValuesIn(forgeries),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

@@ -108,11 +108,11 @@ bool add_row(History& history, std::string_view text) {
     row.run = f[1];
     row.ledger = f[3];
     history.messages.push_back(std::move(row));
-  } else if (kind == "inbox" || kind == "work") {
+  } else if (kind == "inbox" || kind == "work" || kind == "mailbox") {
     const auto f = split(text, '|', 2);
     std::int64_t rows = 0;
     if (f.size() != 2 || !read_number(f[1], rows)) return false;
-    (kind == "inbox" ? history.inbox_rows : history.work_rows) = rows;
+    (kind == "inbox" ? history.inbox_rows : kind == "work" ? history.work_rows : history.mailbox_rows) = rows;
   } else if (kind == "integrity") {
     history.integrity = text.substr(text.find('|') + 1);
   } else {

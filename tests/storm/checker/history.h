@@ -54,6 +54,7 @@ struct History {
   std::vector<ActivityRow> activities;
   std::vector<MessageRow> messages;
   std::optional<std::int64_t> inbox_rows, work_rows;
+  std::optional<std::int64_t> mailbox_rows;  // registrations and signals that met nobody
   std::string integrity;
   std::vector<std::string> unreadable;  // lines that are none of these
 };

@@ -67,6 +67,22 @@ ExpectedJob doomed(const std::string& in) {
 
 }  // namespace
 
+// A child is called after its parent, the activity that starts it and where that stands. What is said is the parent's id.
+std::optional<ExpectedFamily> expect_family(const std::string& id, const std::string& graph) {
+  const std::string word = "{\"word\":\"" + id + "\"}";
+  const auto of = [&](const char* name) { return std::string("{\"") + name + "\":\"" + id + "\"}"; };
+  const ExpectedAppJob waits{"tide/tide.wait", of("heard"), {"tide.then"}};
+  if (graph == "tide/tide.await")
+    return ExpectedFamily{{graph, of("said"), {"tide.after"}},
+                          {"tide/tide.work", of("worked"), {"tide.work"}},
+                          id + "/await.0.0",
+                          word};
+  if (graph == "tide/tide.call")
+    return ExpectedFamily{{graph, of("heard"), {"tide.before"}}, waits, id + "/call.0.0", word};
+  if (graph == "tide/tide.leave") return ExpectedFamily{{graph, "{}", {}}, waits, id + "/leave.0.0", word};
+  return std::nullopt;
+}
+
 std::optional<ExpectedJob> expect(const std::string& graph, const std::string& input) {
   if (graph == "chain") return chain(input);
   if (graph == "fan") return fan(input);

@@ -31,4 +31,16 @@ struct ExpectedJob {
 
 std::optional<ExpectedJob> expect(const std::string& graph, const std::string& input);
 
+// A job of the graph language and the one job that it starts: how both end, and what workers did for them.
+struct ExpectedAppJob {
+  std::string graph, result;
+  std::vector<std::string> topics;  // of its workers, each called once with `input`
+};
+struct ExpectedFamily {
+  ExpectedAppJob parent, child;
+  std::string child_id;
+  std::string input;  // of every worker
+};
+std::optional<ExpectedFamily> expect_family(const std::string& id, const std::string& graph);
+
 }  // namespace storm

@@ -1,0 +1,315 @@
+// Jobs of the graph language: what they start, await, signal and end in other lanes.
+#include <chrono>
+#include <cstdio>
+
+#include "execute/assemble.h"
+#include "graph/check.h"
+#include "graph/report.h"
+#include "sim/scenario_builder.h"
+
+namespace pawl::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::JobStatus;
+using Kind = Ask::Kind;
+
+// The parent catches whatever its child's end is; the child's id is its parent's choice.
+constexpr const char* family = R"(
+app:
+  id: family
+  version: 1
+  graphs:
+    - subscribes: family.good
+      activities:
+        start_good: {type: trigger}
+        call_good: {type: await, topic: family.child, input: {maps: {id: "{start_good.output.data.child}", n: 3}}, job: {maps: {got: "{$self.output.data.n}"}}}
+        next_good: {type: worker, topic: family.next, input: {maps: {n: "{call_good.output.data.n}"}}}
+      transitions: {start_good: [{to: call_good}], call_good: [{to: next_good}]}
+    - subscribes: family.bad
+      activities:
+        start_bad: {type: trigger}
+        call_bad: {type: await, topic: family.broken, input: {maps: {id: "{start_bad.output.data.child}"}}}
+        caught_bad: {type: hook, job: {maps: {caught: true}}}
+      transitions: {start_bad: [{to: call_bad}], call_bad: [{to: caught_bad, conditions: {code: 451}}]}
+    - subscribes: family.taken
+      activities:
+        start_taken: {type: trigger}
+        one_taken: {type: await, topic: family.child, await: false, input: {maps: {id: "{start_taken.output.data.child}", n: 1}}}
+        two_taken: {type: await, topic: family.child, input: {maps: {id: "{start_taken.output.data.child}", n: 2}}}
+        caught_taken: {type: hook, job: {maps: {taken: true}}}
+      transitions: {start_taken: [{to: one_taken}], one_taken: [{to: two_taken}], two_taken: [{to: caught_taken, conditions: {code: 409}}]}
+    - subscribes: family.forget
+      activities:
+        start_forget: {type: trigger}
+        call_forget: {type: await, topic: family.child, await: false, input: {maps: {id: "{start_forget.output.data.child}", n: 4}}}
+        next_forget: {type: worker, topic: family.next, input: {maps: {n: 9}}, job: {maps: {n: "{$self.output.data.n}"}}}
+      transitions: {start_forget: [{to: call_forget}], call_forget: [{to: next_forget}]}
+    - subscribes: family.hears
+      activities:
+        start_hears: {type: trigger}
+        call_hears: {type: await, topic: family.talks, input: {maps: {id: "{start_hears.output.data.child}"}}}
+        next_hears: {type: worker, topic: family.next, input: {maps: {n: "{call_hears.output.data.n}"}}}
+      transitions: {start_hears: [{to: call_hears}], call_hears: [{to: next_hears}]}
+    - subscribes: family.late
+      activities:
+        start_late: {type: trigger}
+        call_late: {type: await, topic: family.stuck, timeout: 1, input: {maps: {id: "{start_late.output.data.child}"}}}
+        late_late: {type: hook, job: {maps: {late: true}}}
+      transitions: {start_late: [{to: call_late}], call_late: [{to: late_late, conditions: {code: 596}}]}
+    - subscribes: family.fails
+      activities:
+        start_fails: {type: trigger}
+        call_fails: {type: await, topic: family.stuck, input: {maps: {id: "{start_fails.output.data.child}"}}}
+        risky_fails: {type: worker, topic: family.fails}
+      transitions: {start_fails: [{to: call_fails}, {to: risky_fails}]}
+    - subscribes: family.ends
+      activities:
+        start_ends: {type: trigger}
+        spawn_ends: {type: await, topic: family.victim, await: false, input: {maps: {id: victim, child: "{start_ends.output.data.child}"}}}
+        nap_ends: {type: hook, sleep: 1}
+        stop_ends: {type: interrupt, target: victim, topic: family.victim, reason: enough, code: 418, descend: true}
+        next_ends: {type: worker, topic: family.next, input: {maps: {n: 1}}}
+      transitions: {start_ends: [{to: spawn_ends}], spawn_ends: [{to: nap_ends}], nap_ends: [{to: stop_ends}], stop_ends: [{to: next_ends}]}
+    - subscribes: family.victim
+      activities:
+        victim_victim: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        call_victim: {type: await, topic: family.stuck, input: {maps: {id: "{victim_victim.output.data.child}"}}}
+      transitions: {victim_victim: [{to: call_victim}]}
+    - subscribes: family.child
+      activities:
+        child_child: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        work_child: {type: worker, topic: family.work, input: {maps: {n: "{child_child.output.data.n}"}}, job: {maps: {n: "{$self.output.data.n}"}}}
+      transitions: {child_child: [{to: work_child}]}
+    - subscribes: family.broken
+      activities:
+        child_broken: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        work_broken: {type: worker, topic: family.breaks}
+      transitions: {child_broken: [{to: work_broken}]}
+    - subscribes: family.talks
+      activities:
+        child_talks: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        one_talks: {type: hook, emit: true, job: {maps: {n: 1}}}
+        work_talks: {type: worker, topic: family.work, input: {maps: {n: 2}}, job: {maps: {n: "{$self.output.data.n}"}}}
+      transitions: {child_talks: [{to: one_talks}], one_talks: [{to: work_talks}]}
+    - subscribes: family.stuck
+      activities:
+        child_stuck: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        wait_stuck: {type: hook}
+      transitions: {child_stuck: [{to: wait_stuck}]}
+      hooks: {never: [{to: wait_stuck, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.id}"}]}}]}
+)";
+
+// Hooks that wait by the job's id, and jobs that signal to them.
+constexpr const char* post = R"(
+app:
+  id: post
+  version: 1
+  graphs:
+    - subscribes: post.waits
+      activities:
+        start_waits: {type: trigger}
+        wait_waits: {type: hook, job: {maps: {heard: "{$self.hook.data.word}"}}}
+        next_waits: {type: worker, topic: post.next, input: {maps: {word: "{wait_waits.hook.data.word}"}}}
+      transitions: {start_waits: [{to: wait_waits}], wait_waits: [{to: next_waits}]}
+      hooks: {told: [{to: wait_waits, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}]}
+    - subscribes: post.waits_a_while
+      activities:
+        start_waits_a_while: {type: trigger}
+        wait_waits_a_while: {type: hook, timeout: 1, job: {maps: {heard: "{$self.hook.data.word}"}}}
+        late_waits_a_while: {type: hook, job: {maps: {late: true}}}
+      transitions: {start_waits_a_while: [{to: wait_waits_a_while}], wait_waits_a_while: [{to: late_waits_a_while, conditions: {code: 596}}]}
+      hooks: {told: [{to: wait_waits_a_while, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}]}
+    - subscribes: post.naps
+      activities:
+        start_naps: {type: trigger}
+        wait_naps: {type: hook, sleep: 1}
+        next_naps: {type: worker, topic: post.next, input: {maps: {word: awake}}, job: {maps: {word: "{$self.output.data.word}"}}}
+      transitions: {start_naps: [{to: wait_naps}], wait_naps: [{to: next_naps}]}
+      hooks: {told: [{to: wait_naps, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}]}
+    - subscribes: post.asks_and_tells
+      activities:
+        start_asks_and_tells: {type: trigger}
+        tell_asks_and_tells: {type: signal, topic: told, signal: {maps: {to: "{start_asks_and_tells.output.data.to}", word: hello}}}
+      transitions: {start_asks_and_tells: [{to: tell_asks_and_tells}]}
+    - subscribes: post.tells_in_parts
+      activities:
+        start_tells_in_parts: {type: trigger}
+        one_tells_in_parts: {type: signal, topic: told, signal: {maps: {to: "{start_tells_in_parts.output.data.to}", word: a}}, status: pending, code: 202}
+        two_tells_in_parts: {type: signal, topic: told, signal: {maps: {to: "{start_tells_in_parts.output.data.to}", word: b}}, status: pending, code: 202}
+        three_tells_in_parts: {type: signal, topic: told, signal: {maps: {to: "{start_tells_in_parts.output.data.to}", word: c}}}
+      transitions: {start_tells_in_parts: [{to: one_tells_in_parts}], one_tells_in_parts: [{to: two_tells_in_parts}], two_tells_in_parts: [{to: three_tells_in_parts}]}
+)";
+
+// One signal that two hooks of one topic read by different parts.
+constexpr const char* rooms = R"(
+app:
+  id: rooms
+  version: 1
+  graphs:
+    - subscribes: rooms.by_name
+      activities: {start_by_name: {type: trigger}, wait_by_name: {type: hook, job: {maps: {word: "{$self.hook.data.word}"}}}}
+      transitions: {start_by_name: [{to: wait_by_name}]}
+      hooks: {said: [{to: wait_by_name, conditions: {match: [{expected: "{start_by_name.output.data.name}", actual: "{$hook.data.name}"}]}}]}
+    - subscribes: rooms.by_room
+      activities: {start_by_room: {type: trigger}, wait_by_room: {type: hook, job: {maps: {word: "{$self.hook.data.word}"}}}}
+      transitions: {start_by_room: [{to: wait_by_room}]}
+      hooks: {said: [{to: wait_by_room, conditions: {match: [{expected: "{start_by_room.output.data.room}", actual: "{$hook.data.room}"}]}}]}
+    - subscribes: rooms.speaks
+      activities:
+        start_speaks: {type: trigger}
+        left_speaks: {type: signal, topic: said, signal: {maps: {name: ada, room: 7, word: hello}}}
+        right_speaks: {type: signal, topic: said, signal: {maps: {name: bob, room: 8, word: bye}}}
+      transitions: {start_speaks: [{to: left_speaks}, {to: right_speaks}]}
+)";
+
+constexpr const char* shapes = R"(
+app:
+  id: shapes
+  version: 1
+  graphs:
+    - subscribes: shapes.cycle
+      activities:
+        start_cycle: {type: trigger, job: {maps: {n: 0}}}
+        again_cycle: {type: hook}
+        count_cycle: {type: worker, topic: shapes.count, input: {maps: {n: {"@pipe": [["{$job.data.n}", 1], ["{@math.add}"]]}}}, job: {maps: {n: "{$self.output.data.n}"}}}
+        back_cycle: {type: cycle, ancestor: again_cycle}
+      transitions:
+        start_cycle: [{to: again_cycle}]
+        again_cycle: [{to: count_cycle}]
+        count_cycle: [{to: back_cycle, conditions: {match: [{expected: true, actual: {"@pipe": [["{$job.data.n}", 3], ["{@number.lt}"]]}}]}}]
+    - subscribes: shapes.join
+      activities:
+        start_join: {type: trigger}
+        a_join: {type: worker, topic: shapes.a, input: {maps: {n: 1}}}
+        b_join: {type: worker, topic: shapes.b, input: {maps: {n: 2}}}
+        c_join: {type: hook}
+        all_join: {type: join}
+        next_join: {type: worker, topic: shapes.next, input: {maps: {n: "{a_join.output.data.n}"}}, job: {maps: {n: "{$self.output.data.n}"}}}
+      transitions:
+        start_join: [{to: a_join}, {to: b_join}]
+        a_join: [{to: all_join}]
+        b_join: [{to: all_join}, {to: c_join, conditions: {match: [{expected: 5, actual: "{b_join.output.data.n}"}]}}]
+        c_join: [{to: all_join}]
+        all_join: [{to: next_join}]
+    - subscribes: shapes.map
+      activities:
+        start_map: {type: trigger}
+        each_map: {type: map, items: "{start_map.output.data.list}", parallel: 2, collect: "{work_map.output.data.r}", join: done_map}
+        work_map: {type: worker, topic: shapes.work, input: {maps: {r: "{each_map.output.data.item}"}}}
+        done_map: {type: join, job: {maps: {results: "{$self.output.data.items}"}}}
+      transitions: {start_map: [{to: each_map}], each_map: [{to: work_map}], work_map: [{to: done_map}]}
+)";
+
+void deploy_app(runtime::GraphCatalog& catalog, const char* text) {
+  const graph::Checked checked = graph::check_text(text);
+  if (checked.app == nullptr) std::fputs(graph::report_text(checked, graph::Colours::off).c_str(), stderr);
+  invariant(checked.app != nullptr, "a scenario's app is valid");
+  auto graphs = execute::assemble(checked.app, text);
+  invariant(graphs.ok(), "a scenario's app can be run");
+  for (Graph& graph : *graphs) invariant(catalog.add(std::move(graph)).ok(), "a scenario's graph is new");
+}
+
+WantedJob job_of(std::string id, std::string graph, std::string input = "{}", Duration at = {}) {
+  WantedJob wanted = job(std::move(id), std::move(graph));
+  wanted.input = std::move(input);
+  wanted.at = at;
+  return wanted;
+}
+Ask signal(std::string topic, std::string data, Duration at) {
+  Ask asked;
+  asked.kind = Kind::signal;
+  asked.of = std::move(topic);
+  asked.data = std::move(data);
+  asked.at = at;
+  return asked;
+}
+JobEnd done(std::string id, std::string data, std::map<std::string, std::uint32_t> instances = {}) {
+  return {std::move(id), JobStatus::completed, {std::move(data)}, std::move(instances)};
+}
+JobEnd over(std::string id, JobStatus status) { return {std::move(id), status}; }
+
+}  // namespace
+
+void deploy_apps(runtime::GraphCatalog& catalog) {
+  for (const char* text : {family, post, rooms, shapes}) deploy_app(catalog, text);
+}
+
+void add_graph_behaviours(std::map<std::string, Behaviour>& all) {
+  for (const char* topic : {"family.next", "family.work", "post.next", "shapes.count", "shapes.a", "shapes.b", "shapes.next",
+                            "shapes.work"})
+    all[topic] = {.echoes = true};
+  all["family.breaks"] = {.status = core::ReplyStatus::error, .code = 451};
+  all["family.fails"] = {.status = core::ReplyStatus::error, .code = 500, .takes = 200ms};
+}
+
+void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
+  const auto add = [&](std::string name, std::vector<WantedJob> jobs, std::vector<JobEnd> ends, std::uint64_t runs,
+                       std::vector<Ask> asks = {}) -> Scenario& {
+    Scenario scenario = base;
+    scenario.name = std::move(name);
+    scenario.jobs = std::move(jobs);
+    scenario.asks = std::move(asks);
+    scenario.ends = std::move(ends);
+    scenario.runs = runs;
+    all.push_back(std::move(scenario));
+    return all.back();
+  };
+  const std::string child = R"({"child":"c-1"})";
+
+  add("await_success", {job_of("p", "family/family.good", child)},
+      {done("p", R"({"got":3})", {{"call_good", 1}, {"next_good", 1}}), done("c-1", R"({"n":3})", {{"work_child", 1}})}, 2);
+  add("await_error", {job_of("p", "family/family.bad", child)},
+      {done("p", R"({"caught":true})", {{"caught_bad", 1}}), over("c-1", JobStatus::failed)}, 1);
+  add("await_id_taken", {job_of("p", "family/family.taken", child)},
+      {done("p", R"({"taken":true})", {{"one_taken", 1}, {"two_taken", 1}}), done("c-1", R"({"n":1})")}, 1);
+  add("await_not", {job_of("p", "family/family.forget", child)},
+      {done("p", R"({"n":9})", {{"next_forget", 1}}), done("c-1", R"({"n":4})")}, 2);
+  add("await_hears", {job_of("p", "family/family.hears", child)},
+      {done("p", "{}", {{"call_hears", 1}, {"next_hears", 2}}), done("c-1", R"({"n":2})")}, 3);
+  add("await_timeout", {job_of("p", "family/family.late", child)},
+      {done("p", R"({"late":true})", {{"late_late", 1}}), over("c-1", JobStatus::interrupted)}, 0);
+  add("await_parent_fails", {job_of("p", "family/family.fails", child)},
+      {over("p", JobStatus::failed), over("c-1", JobStatus::interrupted)}, 1);
+  add("interrupt_descends", {job_of("p", "family/family.ends", child)},
+      {done("p", "{}", {{"stop_ends", 1}, {"next_ends", 1}}), over("victim", JobStatus::interrupted),
+       over("c-1", JobStatus::interrupted)},
+      1)
+      .ends.back()
+      .may_be_missing = true;
+
+  const std::string to = R"({"to":"w"})";
+  const std::string word = R"({"to":"w","word":"hello"})";
+  add("hook_then_signal", {job_of("w", "post/post.waits")}, {done("w", R"({"heard":"hello"})", {{"next_waits", 1}})}, 1,
+      {signal("told", word, 100ms)});
+  add("signal_then_hook", {job_of("w", "post/post.waits", "{}", 100ms)},
+      {done("w", R"({"heard":"hello"})", {{"next_waits", 1}})}, 1, {signal("told", word, 0ms)});
+  Scenario& race = add("signal_against_timeout", {job_of("w", "post/post.waits_a_while")}, {done("w", R"({"late":true})")}, 0,
+                       {signal("told", word, 1003ms)});
+  race.ends.back().data.push_back(R"({"heard":"hello"})");
+  race.race = true;
+  Scenario& late = add("signal_too_late", {job_of("w", "post/post.waits_a_while")}, {done("w", R"({"late":true})")}, 0,
+                       {signal("told", word, 3s)});
+  late.ends.back().data.push_back(R"({"heard":"hello"})");
+  late.race = true;
+  add("signal_wakes_sleeper", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})}, 1,
+      {signal("told", word, 500ms)});
+  add("sleep", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})}, 1);
+  add("signal_of_a_job", {job_of("w", "post/post.waits"), job_of("s", "post/post.asks_and_tells", to)},
+      {done("w", R"({"heard":"hello"})", {{"next_waits", 1}}), done("s", "{}")}, 1);
+  add("pending_signals", {job_of("w", "post/post.waits"), job_of("s", "post/post.tells_in_parts", to)},
+      {done("w", R"({"heard":"c"})", {{"wait_waits", 1}, {"next_waits", 3}}), done("s", "{}")}, 3);
+  add("signals_fan_out",
+      {job_of("a", "rooms/rooms.by_name", R"({"name":"ada"})"), job_of("b", "rooms/rooms.by_room", R"({"room":7})"),
+       job_of("c", "rooms/rooms.by_room", R"({"room":8})"), job_of("s", "rooms/rooms.speaks")},
+      {done("a", R"({"word":"hello"})"), done("b", R"({"word":"hello"})"), done("c", R"({"word":"bye"})"), done("s", "{}")}, 0);
+
+  add("cycle_of_three", {job_of("j", "shapes/shapes.cycle")},
+      {done("j", R"({"n":3})", {{"again_cycle", 1}, {"count_cycle", 3}, {"back_cycle", 2}})}, 3);
+  add("join_with_a_skip", {job_of("j", "shapes/shapes.join")}, {done("j", R"({"n":1})", {{"all_join", 1}, {"c_join", 0}, {"next_join", 1}})}, 3);
+  add("map_of_five", {job_of("j", "shapes/shapes.map", R"({"list":[5,4,3,2,1]})")},
+      {done("j", R"({"results":[5,4,3,2,1]})", {{"work_map", 5}, {"done_map", 6}})}, 5);
+}
+
+}  // namespace pawl::sim

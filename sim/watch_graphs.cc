@@ -1,0 +1,122 @@
+// Jobs of the graph language: whose obligations are open, who carries them on, and when a message is served.
+#include <algorithm>
+
+#include "base/format.h"
+#include "core/kind_state.h"
+#include "sim/watch_digits.h"
+#include "sim/watch_store.h"
+
+namespace pawl::sim {
+
+using Kind = Graph::Kind;
+
+// What its row says beside the ledger; how it came to be so is judged, not how it is written down.
+void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core::Activity& after) {
+  activity.skipped = after.status == core::ActivityStatus::skipped;
+  const auto state = core::decode_kind_state(after.state.view());
+  if (!state) return fail(job, "marks", format("the state of activity {} cannot be read", after.seq.raw()));
+  if (kind_of(job, activity) != Kind::join) return;
+  activity.opened_by_arrival = activity.opened_by_arrival || !after.state.empty();
+  activity.owes = activity.owes || state->owes;
+  if (state->closer) activity.closer = state->closer;
+}
+
+// What waited for a word from outside is concluded by one.
+void WatchStore::check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) {
+  if (kind_of(job, activity) != Kind::worker) return;  // the record says what entered: a signal, a child's end, a timer
+  const Journal::Request* request = journal_.find(activity.request);
+  if (activity.findings.empty() && (request == nullptr || request->ends == 0))
+    fail(job, "invented", format("activity {} ended and no run of it did", seq));
+}
+
+bool WatchStore::served_in_graph(const ShadowJob& job, const core::Message& message) const {
+  const auto record = job.records.find(message.guid);
+  if (record != job.records.end()) return spawned(record->second.ledger);
+  const auto find_at = [&](std::uint32_t node, std::string_view at) {
+    return std::find_if(job.activities.begin(), job.activities.end(),
+                        [&](const auto& row) { return row.second.node == node && row.second.at == at; });
+  };
+  const auto done = [&](core::ActivitySeq seq) {  // then it came late
+    const auto activity = job.activities.find(seq.raw());
+    return activity != job.activities.end() && work_done(activity->second.ledger);
+  };
+  if (const auto* transition = std::get_if<core::Transition>(&message.body)) {
+    const auto activity = find_at(transition->node, transition->at.text());
+    return activity != job.activities.end() && (leg1_complete(activity->second.ledger) || activity->second.skipped);
+  }
+  if (const auto* arrive = std::get_if<core::Arrive>(&message.body))
+    return find_at(arrive->node, arrive->at.text()) != job.activities.end();
+  if (const auto* item = std::get_if<core::Item>(&message.body))
+    return item->done ? job.activities.contains(item->map.raw()) : done(item->map);
+  if (const auto* resume = std::get_if<core::Resume>(&message.body)) return done(resume->activity);
+  if (const auto* word = std::get_if<core::ChildDone>(&message.body)) return done(word->activity);
+  if (const auto* timer = std::get_if<core::TimeUp>(&message.body)) return done(timer->activity);
+  return false;  // a start and a round are never refused
+}
+
+// Counted from the rows, not from the steps: each open activity, each message that will open or enter one.
+std::int64_t WatchStore::open_in_graph(const ShadowJob& job) const {
+  std::int64_t open = job.activities.empty() ? 1 : 0;  // the trigger to come
+  for (const auto& [seq, activity] : job.activities) {
+    if (spawned(activity.ledger) || activity.skipped) continue;
+    const Kind kind = kind_of(job, activity);
+    if (kind == Kind::cycle && leg1_complete(activity.ledger)) continue;  // its round has the obligation
+    if (kind == Kind::join && activity.opened_by_arrival && !activity.owes) continue;
+    ++open;
+  }
+  for (const auto& [guid, shadow] : job.inbox) {
+    const core::Body& body = shadow.message.body;
+    const auto record = job.records.find(guid);
+    if (const auto* transition = std::get_if<core::Transition>(&body)) {
+      const bool entered = std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
+        return row.second.node == transition->node && row.second.at == transition->at.text() &&
+               row.second.parent == transition->parent;
+      });
+      if (!entered) ++open;
+    } else if (std::holds_alternative<core::Reenter>(body)) {
+      if (record == job.records.end() || !spawned(record->second.ledger)) ++open;
+    } else if (const auto* arrive = std::get_if<core::Arrive>(&body)) {
+      const bool taken = record != job.records.end() ||
+                         std::any_of(job.activities.begin(), job.activities.end(), [&, &guid = guid](const auto& row) {
+                           return row.second.node == arrive->node && row.second.at == arrive->at.text() &&
+                                  row.second.closer == guid;
+                         });
+      if (!arrive->skipped && !taken) ++open;
+    }
+  }
+  return open;
+}
+
+bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) const {
+  const Kind kind = kind_of(job, activity);
+  if (activity.skipped || kind == Kind::join || kind == Kind::map) return true;  // by whatever leads to it or is in it
+  if (kind == Kind::cycle && leg1_complete(activity.ledger)) return true;
+  if (leg1_complete(activity.ledger) && job.work.contains(seq)) return true;
+  for (const auto& [guid, shadow] : job.inbox) {
+    const bool carries = std::visit(
+        [&](const auto& body) {
+          using Body = std::decay_t<decltype(body)>;
+          if constexpr (std::is_same_v<Body, core::Transition>)
+            return body.node == activity.node && body.at.text() == activity.at;
+          else if constexpr (std::is_same_v<Body, core::Response> || std::is_same_v<Body, core::ChildDone> ||
+                             std::is_same_v<Body, core::Resume>)
+            return body.activity.raw() == seq && body.status != core::ReplyStatus::pending;
+          else if constexpr (std::is_same_v<Body, core::NoAnswer> || std::is_same_v<Body, core::TimeUp> ||
+                             std::is_same_v<Body, core::Verdict>)
+            return body.activity.raw() == seq;
+          else
+            return std::is_same_v<Body, core::Start> && seq == 0;
+        },
+        shadow.message.body);
+    if (carries) return true;
+  }
+  for (const auto& [guid, registration] : job.registrations) {
+    if (registration.activity != seq || registration.withdrawn) continue;
+    const auto concluded = concluded_.find(guid);
+    if (concluded == concluded_.end() || !job.heard.contains(concluded->second)) return true;
+  }
+  const ShadowChild* child = child_of(job.run, seq);
+  return child != nullptr && child->start.parent.awaits && child->ends_heard == 0;
+}
+
+}  // namespace pawl::sim

@@ -1,0 +1,341 @@
+// What jobs and mailboxes send each other: outboxes, mailboxes, children.
+#include <algorithm>
+
+#include "base/format.h"
+#include "sim/watch_digits.h"
+#include "sim/watch_store.h"
+
+namespace pawl::sim {
+
+using core::ReplyStatus;
+using store::OutcomeKind;
+using Purpose = core::Guid::Purpose;
+
+namespace {
+
+// How a meeting is called, written down once more.
+core::Guid resume_of(const core::Guid& signal, const core::Guid& registration) {
+  return core::Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(Purpose::resume, 0);
+}
+
+
+}  // namespace
+
+std::size_t WatchStore::in_transit() const {
+  std::size_t count = 0;
+  for (const auto& [lane, outbox] : outboxes_) count += outbox.rows.size();
+  for (const auto& [run, box] : mailboxes_) count += box.inbox.size();
+  return count;
+}
+
+WatchStore::ShadowChild* WatchStore::child_of(RunId run, std::uint32_t activity) {
+  const auto found = children_.find({run, activity});
+  return found == children_.end() ? nullptr : &found->second;
+}
+const WatchStore::ShadowChild* WatchStore::child_of(RunId run, std::uint32_t activity) const {
+  const auto found = children_.find({run, activity});
+  return found == children_.end() ? nullptr : &found->second;
+}
+
+// --- sending
+
+void WatchStore::put_in_outbox(RunId from, const core::Send& send) {
+  const core::Message& message = send.envelope.message;
+  if (!sent_.insert(message.guid).second) verdict_.fail("sends", format("run {} sent a message twice", from.raw()));
+  outboxes_[core::lane_of(from)].rows.push_back(send.envelope);
+  const auto* run = std::get_if<RunId>(&send.envelope.to);
+  if ((run != nullptr ? core::lane_of(*run) : send.lane) != core::lane_of(from)) ++figures_.sent_across;
+}
+
+void WatchStore::send(ShadowJob& job, const core::Send& send) {
+  put_in_outbox(job.run, send);
+  const core::Message& message = send.envelope.message;
+  const auto* box = std::get_if<core::MailboxKey>(&send.envelope.to);
+  const auto* name = std::get_if<core::JobKey>(&send.envelope.to);
+  const auto* run = std::get_if<RunId>(&send.envelope.to);
+  if (const auto* registration = std::get_if<core::Register>(&message.body)) {
+    if (box == nullptr || registration->reply_to != job.run || !job.activities.contains(registration->activity.raw()))
+      return fail(job, "mailbox", "a registration of somebody else was sent");
+    job.registrations[message.guid] = {*box, registration->activity.raw()};
+    job.activities[registration->activity.raw()].waits = true;
+  } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.body)) {
+    const auto known = job.registrations.find(withdraw->registration);
+    if (known == job.registrations.end() || box == nullptr || known->second.at != *box)
+      return fail(job, "mailbox", "a registration that is not there was withdrawn");
+    known->second.withdrawn = true;
+  } else if (const auto* start = std::get_if<core::StartChild>(&message.body)) {
+    const std::uint32_t seq = start->parent.activity.raw();
+    if (name == nullptr || start->parent.run != job.run || start->parent.request != message.guid ||
+        !children_.emplace(std::pair(job.run, seq), ShadowChild{*start, *name}).second)
+      return fail(job, "children", format("activity {} starts a child twice", seq));
+    if (start->parent.awaits) job.activities[seq].waits = true;
+  } else if (const auto* word = std::get_if<core::ChildDone>(&message.body)) {
+    if (run == nullptr || !job.parent || !job.parent->awaits || job.parent->run != *run ||
+        job.parent->activity != word->activity)
+      return fail(job, "children", "it tells its end to somebody who does not await it");
+    if (word->status == ReplyStatus::pending) return;
+    if (++job.words > 1 || !core::is_closed(job.status)) fail(job, "children", "it tells its end twice, or before its end");
+  } else if (const auto* end = std::get_if<core::EndJob>(&message.body)) {
+    for (auto& [place, child] : children_)
+      if (end->parent && place.first == job.run && *end->parent == job.run && name != nullptr && child.key == *name)
+        child.told_to_end = true;
+  } else if (!std::holds_alternative<core::Signal>(message.body)) {
+    fail(job, "sends", "a job sent what no job sends");
+  }
+}
+
+// --- accepting
+
+void WatchStore::note(const store::DropOutbox& drop, const store::Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::committed) return;
+  check_owner(drop.lane, drop.epoch, "an outbox was cleared");
+  if (drop.up_to > outboxes_[drop.lane].delivered)
+    verdict_.fail("sends", format("row {} of lane {} was dropped before it was accepted", drop.up_to, drop.lane.raw()));
+}
+
+void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outcome) {
+  if (!outcome.done()) return;
+  if (!deliver.source) return accept(deliver.envelope, outcome);
+  ShadowOutbox& outbox = outboxes_[deliver.source->lane];
+  const std::uint64_t seq = deliver.source->seq;
+  if (seq <= outbox.delivered) {
+    if (outcome.kind == OutcomeKind::committed)
+      verdict_.fail("sends", format("row {} of lane {} was accepted twice", seq, deliver.source->lane.raw()));
+    return;
+  }
+  if (seq != outbox.delivered + 1 || outbox.rows.empty())
+    return verdict_.fail("sends", format("row {} of lane {} was accepted after row {}", seq, deliver.source->lane.raw(),
+                                         outbox.delivered));
+  if (outbox.rows.front() != deliver.envelope)
+    verdict_.fail("sends", format("row {} of lane {} is not what was sent", seq, deliver.source->lane.raw()));
+  outbox.rows.pop_front();
+  ++outbox.delivered;
+  accept(deliver.envelope, outcome);
+}
+
+void WatchStore::accept(const core::Envelope& envelope, const store::Outcome& outcome) {
+  const core::Message& message = envelope.message;
+  if (const auto* run = std::get_if<RunId>(&envelope.to)) return accept(find(*run), message, outcome);
+  if (const auto* name = std::get_if<core::JobKey>(&envelope.to)) {
+    if (const auto* start = std::get_if<core::StartChild>(&message.body)) return accept_child(*name, *start, outcome);
+    const auto holder = keys_.find({name->name_space.raw(), name->id.raw()});
+    if (outcome.run != (holder == keys_.end() ? RunId(0) : holder->second.run))
+      return verdict_.fail("sends", format("what was sent to {} went to another run", name->id.raw()));
+    return accept(find(outcome.run), message, outcome);
+  }
+  const auto& key = std::get<core::MailboxKey>(envelope.to);
+  const auto [known, fresh] = mailbox_runs_.emplace(key, outcome.run);
+  if (known->second != outcome.run || jobs_.contains(outcome.run))
+    return verdict_.fail("mailbox", format("{} has two mailboxes", key.key));
+  ShadowMailbox& box = mailboxes_[outcome.run];
+  box.key = key;
+  const bool waits = std::any_of(box.inbox.begin(), box.inbox.end(), [&](const auto& one) { return one.guid == message.guid; });
+  if (waits == (outcome.kind == OutcomeKind::committed)) return fail(box, "a message was taken twice, or not at all");
+  if (waits) return;
+  if (std::holds_alternative<core::Signal>(message.body) && !told_.insert(message.guid).second)
+    fail(box, "a signal was told twice");
+  box.inbox.push_back(message);
+}
+
+void WatchStore::accept(ShadowJob* job, const core::Message& message, const store::Outcome& outcome) {
+  if (job == nullptr || core::is_closed(job->status)) return;  // late: it changes nothing
+  if (outcome.kind == OutcomeKind::already_done) {
+    if (!job->inbox.contains(message.guid)) fail(*job, "sends", "a message was taken for one that it had before");
+    return;
+  }
+  // Behind it in the same group a bundle may have closed the job.
+  const auto stored = inner_.read_message(job->run, message.guid);
+  const auto state = inner_.read_job(job->run);
+  const bool closed = state && *state && core::is_closed((*state)->state.job.status);
+  if ((!stored || !*stored) && !closed) fail(*job, "sends", "a message was accepted and is not in the inbox");
+  job->heard.insert(message.guid);
+  put_message(*job, message);
+  if (const auto* verdict = std::get_if<core::Verdict>(&message.body))
+    job->activities[verdict->activity.raw()].findings.insert(verdict->data.str());
+  if (const auto* word = std::get_if<core::ChildDone>(&message.body)) {
+    ShadowChild* child = child_of(job->run, word->activity.raw());
+    if (child == nullptr) return fail(*job, "children", "it hears of a child that it did not start");
+    if (word->status != ReplyStatus::pending && ++child->ends_heard > 1)
+      fail(*job, "children", format("it hears the end of {} twice", child->key.id.raw()));
+  }
+}
+
+// A run of its own, or the word to the parent that the id is taken.
+void WatchStore::accept_child(const core::JobKey& key, const core::StartChild& start, const store::Outcome& outcome) {
+  ShadowChild* child = child_of(start.parent.run, start.parent.activity.raw());
+  const std::string& id = key.id.raw();
+  if (child == nullptr || child->run != RunId(0) || child->refused)
+    return verdict_.fail("children", format("{} is started twice, or by nobody", id));
+  const auto holder = keys_.find({key.name_space.raw(), id});
+  const bool expired = holder != keys_.end() && holder->second.expires_at != Instant() && holder->second.expires_at <= inner_.now();
+  if (holder != keys_.end() && !expired) {
+    child->refused = true;
+    ShadowJob* parent = find(start.parent.run);
+    if (outcome.run != start.parent.run)
+      return verdict_.fail("children", format("{} was started although its id is taken", id));
+    return accept(parent, core::refused_child(start, key.id).message, outcome);
+  }
+  if (outcome.kind != OutcomeKind::committed || jobs_.contains(outcome.run) || removed_.contains(outcome.run))
+    return verdict_.fail("children", format("{} was started and has no run of its own", id));
+  child->run = outcome.run;
+  keys_[{key.name_space.raw(), id}] = {outcome.run, Instant()};
+  ShadowJob& job = jobs_[outcome.run];
+  job.run = outcome.run;
+  job.name_space = key.name_space.raw();
+  job.id = id;
+  job.input = start.input.str();
+  job.graph = start.graph;
+  job.shape = shape_of(start.graph);
+  job.parent = start.parent;
+  put_message(job, core::start_message(outcome.run, start.input));
+  const auto stored = inner_.read_job(outcome.run);
+  if (!stored || !*stored || (*stored)->state.job.parent != job.parent || (*stored)->inbox.empty())
+    fail(job, "children", "it was started and is not there, or not its parent's");
+  count(job);
+}
+
+// --- after a bundle of a job: nobody waits in vain, nobody is waited for in vain
+
+void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, core::JobStatus before) {
+  if (job.shape == nullptr) return;
+  const bool closes = core::is_closed(job.status) && !core::is_closed(before);
+  for (const auto& [guid, registration] : job.registrations) {
+    const ShadowActivity& activity = job.activities.at(registration.activity);
+    const bool over = core::is_closed(job.status) || work_done(activity.ledger);
+    if (over && !registration.withdrawn && !concluded_.contains(guid))
+      fail(job, "mailbox", format("activity {} waits no more and stays registered", registration.activity));
+  }
+  for (const auto& [guid, shadow] : job.inbox)
+    if (const auto* timer = std::get_if<core::TimeUp>(&shadow.message.body))
+      if (work_done(job.activities.at(timer->activity.raw()).ledger) && !job.records.contains(guid))
+        fail(job, "timer", format("activity {} is concluded, and its timer runs on", timer->activity.raw()));
+  bool descends = true;  // unless who ends it says otherwise
+  for (const auto& [guid, shadow] : job.inbox)
+    if (const auto* end = std::get_if<core::EndJob>(&shadow.message.body)) descends = descends && end->descend;
+  for (const core::Write& one : bundle.writes)
+    if (const auto* put = std::get_if<core::PutActivity>(&one))
+      if (job.shape->nodes()[put->after.node].kind == Graph::Kind::interrupt) descends = false;
+  for (auto place = children_.lower_bound({job.run, 0}); place != children_.end() && place->first.first == job.run; ++place) {
+    const ShadowChild& child = place->second;
+    if (!child.start.parent.awaits || child.ends_heard > 0) continue;
+    const ShadowActivity& activity = job.activities.at(place->first.second);
+    const bool over = work_done(activity.ledger);
+    if (over && !activity.timed_out) fail(job, "children", format("it goes on without the word of {}", child.key.id.raw()));
+    if (closes && job.status == core::JobStatus::completed && !activity.timed_out)
+      fail(job, "children", format("it completes without the word of {}", child.key.id.raw()));
+    if ((over || (closes && descends)) && !child.told_to_end)
+      fail(job, "children", format("{} is no longer awaited and was not ended", child.key.id.raw()));
+  }
+  if (job.completions == 1 && job.parent && job.parent->awaits && job.words != 1)
+    fail(job, "children", "its end was not told to whoever awaits it");
+}
+
+// --- mailboxes
+
+void WatchStore::fail(const ShadowMailbox& box, const std::string& what) {
+  verdict_.fail("mailbox", format("mailbox {} {} at rev {}: {}", box.key.topic.raw(), box.key.key, box.rev, what));
+}
+
+// What the messages that this bundle consumes must come to, by the rules of a mailbox; then what it did.
+void WatchStore::note_mailbox(const core::Bundle& bundle) {
+  const auto found = mailboxes_.find(bundle.entity);
+  if (found == mailboxes_.end()) return verdict_.fail("invented", "a bundle for a mailbox that does not exist");
+  ShadowMailbox& box = found->second;
+  if (bundle.rev_before.raw() != box.rev) verdict_.fail("rev", format("a bundle made for rev {} of a mailbox was applied", bundle.rev_before.raw()));
+  ++box.rev;
+  ++figures_.bundles;
+
+  std::set<core::Guid> consumed;
+  for (const core::Write& one : bundle.writes)
+    if (const auto* w = std::get_if<core::Consume>(&one)) consumed.insert(w->guid);
+
+  struct Meeting {
+    core::Guid signal, registration;
+    core::Signal said;
+    core::Register by;
+  };
+  std::vector<Meeting> meetings;
+  std::deque<std::pair<core::Guid, std::variant<core::Register, core::Signal>>> waiting;
+  for (const core::MailboxEntry& entry : box.entries) waiting.emplace_back(entry.guid, entry.what);
+  const auto drop = [&](const core::Guid& guid) { std::erase_if(waiting, [&](const auto& one) { return one.first == guid; }); };
+  for (const core::Message& message : box.inbox) {
+    if (!consumed.contains(message.guid)) continue;
+    if (const auto* signal = std::get_if<core::Signal>(&message.body)) {
+      const auto* first = waiting.empty() ? nullptr : std::get_if<core::Register>(&waiting.front().second);
+      if (first == nullptr) {
+        waiting.emplace_back(message.guid, *signal);
+        continue;
+      }
+      meetings.push_back({message.guid, waiting.front().first, *signal, *first});
+      if (signal->status != ReplyStatus::pending) waiting.pop_front();
+    } else if (const auto* registration = std::get_if<core::Register>(&message.body)) {
+      bool concluded = false;
+      while (!concluded && !waiting.empty() && std::holds_alternative<core::Signal>(waiting.front().second)) {
+        const auto [guid, what] = waiting.front();
+        waiting.pop_front();
+        const auto& early = std::get<core::Signal>(what);
+        meetings.push_back({guid, message.guid, early, *registration});
+        concluded = early.status != ReplyStatus::pending;
+      }
+      if (!concluded) waiting.emplace_back(message.guid, *registration);
+    } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.body)) {
+      drop(withdraw->registration);
+    }
+  }
+  std::erase_if(box.inbox, [&](const core::Message& one) { return consumed.contains(one.guid); });
+  std::erase_if(box.timers, [&](const auto& row) {
+    if (!consumed.contains(row.first)) return false;
+    const core::Guid signal = std::get<core::Expire>(row.second.message.body).signal;
+    const bool met = std::any_of(meetings.begin(), meetings.end(), [&](const Meeting& one) { return one.signal == signal; });
+    if (!met && !is_over(row.second.due)) fail(box, "an early signal went before its time");
+    if (!met) drop(signal);
+    return true;
+  });
+
+  std::size_t met = 0;
+  for (const core::Write& one : bundle.writes) {
+    if (const auto* put = std::get_if<core::PutEntry>(&one)) {
+      box.entries.push_back(put->entry);
+    } else if (const auto* dropped = std::get_if<core::DropEntry>(&one)) {
+      if (std::erase_if(box.entries, [&](const auto& entry) { return entry.seq == dropped->seq; }) != 1)
+        fail(box, "an entry was dropped that is not there");
+    } else if (const auto* put_timer = std::get_if<core::PutMessage>(&one)) {
+      if (!std::holds_alternative<core::Expire>(put_timer->message.body)) fail(box, "a mailbox put what no mailbox puts");
+      else box.timers[put_timer->message.guid] = {put_timer->message, put_timer->due};
+    } else if (const auto* send = std::get_if<core::Send>(&one)) {
+      put_in_outbox(bundle.entity, *send);
+      if (met == meetings.size()) return fail(box, "somebody is resumed whom no signal met");
+      const Meeting& meeting = meetings[met++];
+      const core::Resume resume{meeting.by.activity, meeting.registration, meeting.said.data, meeting.said.status,
+                                meeting.said.code};
+      const core::Envelope wanted{meeting.by.reply_to, {resume_of(meeting.signal, meeting.registration), resume}};
+      if (send->envelope != wanted) fail(box, "a resume is not that of the signal and the registration that meet");
+      if (!met_.insert(meeting.signal).second) fail(box, "a signal meets two registrations");
+      const bool concludes = meeting.said.status != ReplyStatus::pending;
+      if (concludes && !concluded_.emplace(meeting.registration, wanted.message.guid).second)
+        fail(box, "a registration is concluded twice");
+    }
+  }
+  if (met != meetings.size()) fail(box, "a signal met a registration, and nobody is resumed");
+  const bool same = std::equal(box.entries.begin(), box.entries.end(), waiting.begin(), waiting.end(),
+                               [](const auto& entry, const auto& wanted) { return entry.guid == wanted.first; });
+  if (!same) fail(box, format("{} wait, and {} should", box.entries.size(), waiting.size()));
+  std::size_t signals = 0;
+  for (const core::MailboxEntry& entry : box.entries)
+    if (std::holds_alternative<core::Signal>(entry.what)) ++signals;
+  if (signals != 0 && signals != box.entries.size()) fail(box, "signals and registrations wait side by side");
+  if (signals != box.timers.size()) fail(box, format("{} early signals have {} timers", signals, box.timers.size()));
+}
+
+void WatchStore::check_sends_at_end() {
+  if (in_transit() != 0) verdict_.fail("sends", format("{} messages never arrived", in_transit()));
+  for (const auto& [place, child] : children_) {
+    if (child.run == RunId(0) && !child.refused)
+      verdict_.fail("children", format("{} was never started", child.key.id.raw()));
+    const auto parent = status_of(place.first);
+    if (child.start.parent.awaits && parent == core::JobStatus::completed && child.ends_heard != 1 && !child.told_to_end)
+      verdict_.fail("children", format("the parent of {} heard its end {} times", child.key.id.raw(), child.ends_heard));
+  }
+}
+
+}  // namespace pawl::sim

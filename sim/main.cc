@@ -2,7 +2,7 @@
 //
 //   sim --seeds N --first-seed S --time T     random worlds, N of them or for T seconds
 //   sim --boundaries [--scenario name]        a fault at every commit
-//   sim --pairs [--scenario name]             at every pair of commits, small scenarios
+//   sim --pairs [--scenario name]             at every pair of commits, small scenarios or the one named
 //   sim --boundaries | --pairs --part 1/2     of the scenarios, every second one: parts share the cores
 //   sim --boundaries --of graphs|life         only jobs of the graph language, or only the others
 //   sim --explore                             every interleaving of a small protocol
@@ -142,7 +142,7 @@ int run_loops(const Arguments& arguments) {
   std::uint64_t number = 0;
   for (const Scenario& scenario : all_scenarios()) {
     if (!arguments.scenario.empty() && scenario.name != arguments.scenario) continue;
-    if (arguments.pairs && !scenario.small) continue;
+    if (arguments.pairs && !scenario.small && arguments.scenario.empty()) continue;
     if (!arguments.of.empty() && (arguments.of == "graphs") != scenario.is_graphs()) continue;
     if (number++ % arguments.parts != arguments.part - 1) continue;
     Tally tally;

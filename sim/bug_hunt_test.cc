@@ -161,6 +161,9 @@ constexpr Named all_bugs[] = {
     {SeededBug::child_takes_id, "child_takes_id", "await_id_taken"},
     {SeededBug::child_end_not_told, "child_end_not_told", "await_success"},
     {SeededBug::end_does_not_descend, "end_does_not_descend", "interrupt_descends"},
+    {SeededBug::page_told_again, "page_told_again", "signal_to_all"},
+    {SeededBug::end_not_announced, "end_not_announced", "signal_to_all"},
+    {SeededBug::measured_twice, "measured_twice", "signal_to_all"},
 };
 
 class SeededBugTest : public ::testing::TestWithParam<Named> {};

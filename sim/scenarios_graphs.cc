@@ -164,6 +164,35 @@ app:
       transitions: {start_speaks: [{to: left_speaks}, {to: right_speaks}]}
 )";
 
+// A signal to all jobs with a label, told in pages of two. A job that is told twice says so: its second hook hears it.
+constexpr const char* crowd = R"(
+app:
+  id: crowd
+  version: 1
+  graphs:
+    - subscribes: crowd.member
+      publishes: crowd.left
+      activities:
+        start_member: {type: trigger, stats: {key: crowd, measures: [{measure: count}, {measure: index, target: "{$self.input.data.side}"}]}}
+        wait_member: {type: hook, job: {maps: {heard: "{$self.hook.data.word}"}}}
+        again_member: {type: hook, sleep: 5}
+        twice_member: {type: hook, job: {maps: {twice: true}}}
+      transitions:
+        start_member: [{to: wait_member}]
+        wait_member: [{to: again_member}]
+        again_member: [{to: twice_member, conditions: {match: [{expected: hello, actual: "{again_member.hook.data.word}"}]}}]
+      hooks:
+        called:
+          - {to: wait_member, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.id}"}]}}
+          - {to: again_member, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.id}"}]}}
+    - subscribes: crowd.caller
+      publishes: crowd.called
+      activities:
+        start_caller: {type: trigger}
+        tell_caller: {type: signal, subtype: all, topic: called, key_name: side, key_value: left, scrub: true, signal: {maps: {word: hello}}, job: {maps: {told: "{$self.output.data.signalled}"}}}
+      transitions: {start_caller: [{to: tell_caller}]}
+)";
+
 constexpr const char* shapes = R"(
 app:
   id: shapes
@@ -233,7 +262,7 @@ JobEnd over(std::string id, JobStatus status) { return {std::move(id), status}; 
 }  // namespace
 
 void deploy_apps(runtime::GraphCatalog& catalog) {
-  for (const char* text : {family, post, rooms, shapes}) deploy_app(catalog, text);
+  for (const char* text : {family, post, rooms, crowd, shapes}) deploy_app(catalog, text);
 }
 
 void add_graph_behaviours(std::map<std::string, Behaviour>& all) {
@@ -304,6 +333,14 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
       {job_of("a", "rooms/rooms.by_name", R"({"name":"ada"})"), job_of("b", "rooms/rooms.by_room", R"({"room":7})"),
        job_of("c", "rooms/rooms.by_room", R"({"room":8})"), job_of("s", "rooms/rooms.speaks")},
       {done("a", R"({"word":"hello"})"), done("b", R"({"word":"hello"})"), done("c", R"({"word":"bye"})"), done("s", "{}")}, 0);
+
+  const std::string left = R"({"side":"left"})";
+  add("signal_to_all",
+      {job_of("a", "crowd/crowd.member", left), job_of("b", "crowd/crowd.member", left),
+       job_of("c", "crowd/crowd.member", left), job_of("s", "crowd/crowd.caller", "{}", 40s)},
+      {done("a", R"({"heard":"hello"})"), done("b", R"({"heard":"hello"})"), done("c", R"({"heard":"hello"})"),
+       done("s", R"({"told":3})")},
+      0);
 
   add("cycle_of_three", {job_of("j", "shapes/shapes.cycle")},
       {done("j", R"({"n":3})", {{"again_cycle", 1}, {"count_cycle", 3}, {"back_cycle", 2}})}, 3);

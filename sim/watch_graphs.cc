@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "core/kind_state.h"
+#include "core/program.h"
 #include "sim/watch_digits.h"
 #include "sim/watch_store.h"
 
@@ -48,7 +49,15 @@ bool WatchStore::served_in_graph(const ShadowJob& job, const core::Message& mess
     return find_at(arrive->node, arrive->at.text()) != job.activities.end();
   if (const auto* item = std::get_if<core::Item>(&message.body))
     return item->done ? job.activities.contains(item->map.raw()) : done(item->map);
+  if (const auto* unlabel = std::get_if<core::Unlabel>(&message.body)) return !job.labels.contains(unlabel->label);
   if (const auto* resume = std::get_if<core::Resume>(&message.body)) return done(resume->activity);
+  if (const auto* expand = std::get_if<core::Expand>(&message.body)) {
+    const auto goes_on = [&](const auto& row) {
+      const auto* next = std::get_if<core::Expand>(&row.second.message.body);
+      return next != nullptr && next->activity == expand->activity && next->page == expand->page + 1;
+    };
+    return done(expand->activity) || std::any_of(job.inbox.begin(), job.inbox.end(), goes_on);
+  }
   if (const auto* word = std::get_if<core::ChildDone>(&message.body)) return done(word->activity);
   if (const auto* timer = std::get_if<core::TimeUp>(&message.body)) return done(timer->activity);
   return false;  // a start and a round are never refused
@@ -101,7 +110,7 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
           else if constexpr (std::is_same_v<Body, core::Response> || std::is_same_v<Body, core::ChildDone> ||
                              std::is_same_v<Body, core::Resume>)
             return body.activity.raw() == seq && body.status != core::ReplyStatus::pending;
-          else if constexpr (std::is_same_v<Body, core::NoAnswer> || std::is_same_v<Body, core::TimeUp> ||
+          else if constexpr (std::is_same_v<Body, core::Expand> || std::is_same_v<Body, core::NoAnswer> || std::is_same_v<Body, core::TimeUp> ||
                              std::is_same_v<Body, core::Verdict>)
             return body.activity.raw() == seq;
           else
@@ -117,6 +126,17 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
   }
   const ShadowChild* child = child_of(job.run, seq);
   return child != nullptr && child->start.parent.awaits && child->ends_heard == 0;
+}
+
+// Both with the bundle that makes them true, and once.
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::AddMeasure& add) {
+  if (!job.measured.emplace(add.measure.target, add.measure.value).second)
+    fail(job, "measured", format("{} is counted twice", add.measure.target));
+}
+
+void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::Announce& said) {
+  if (said.what != core::Announce::What::end) return;
+  if (++job.ends_announced > 1) fail(job, "announced", "its end is announced twice");
 }
 
 }  // namespace pawl::sim

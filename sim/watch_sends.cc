@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "core/program.h"
 #include "sim/watch_digits.h"
 #include "sim/watch_store.h"
 
@@ -79,6 +80,10 @@ void WatchStore::send(ShadowJob& job, const core::Send& send) {
     for (auto& [place, child] : children_)
       if (end->parent && place.first == job.run && *end->parent == job.run && name != nullptr && child.key == *name)
         child.told_to_end = true;
+  } else if (const auto* unlabel = std::get_if<core::Unlabel>(&message.body)) {
+    const auto known = run == nullptr ? jobs_.end() : jobs_.find(*run);
+    if (known == jobs_.end() || !known->second.labels.contains(unlabel->label))
+      fail(job, "labels", "a job that does not have the label was told to lose it");
   } else if (!std::holds_alternative<core::Signal>(message.body)) {
     fail(job, "sends", "a job sent what no job sends");
   }
@@ -226,6 +231,10 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
     if ((over || (closes && descends)) && !child.told_to_end)
       fail(job, "children", format("{} is no longer awaited and was not ended", child.key.id.raw()));
   }
+  const bool publishes = job.shape != nullptr && job.shape->program() != nullptr &&
+                         !job.shape->program()->publishes().raw().empty();
+  if (job.completions == 1 && publishes && job.ends_announced != 1)
+    fail(job, "announced", "it ended and did not say so");
   if (job.completions == 1 && job.parent && job.parent->awaits && job.words != 1)
     fail(job, "children", "its end was not told to whoever awaits it");
 }
@@ -325,6 +334,9 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
     if (std::holds_alternative<core::Signal>(entry.what)) ++signals;
   if (signals != 0 && signals != box.entries.size()) fail(box, "signals and registrations wait side by side");
   if (signals != box.timers.size()) fail(box, format("{} early signals have {} timers", signals, box.timers.size()));
+  if (!box.entries.empty() || !box.inbox.empty() || !box.timers.empty()) return;
+  mailbox_runs_.erase(core::MailboxKey(box.key));  // nothing is left in it: it goes
+  mailboxes_.erase(found);
 }
 
 void WatchStore::check_sends_at_end() {

@@ -153,6 +153,9 @@ class WatchStore final : public ForwardStore {
     std::optional<core::ParentLink> parent;
     std::map<core::Guid, ShadowRegistration> registrations;
     std::uint32_t words = 0;                    // it told its parent its end
+    std::uint32_t ends_announced = 0;
+    std::set<core::Label> labels;
+    std::set<std::pair<std::string, std::optional<std::string>>> measured;  // targets and values
     std::set<std::uint32_t> known_before;  // the work that was not in doubt before the bundle at hand
     bool counted_open = false;
     bool counted_parked = false;
@@ -245,6 +248,10 @@ class WatchStore final : public ForwardStore {
   // watch_life.cc
   void write(ShadowJob& job, const core::Bundle& bundle, const core::ChangeWork& change);
   void write(ShadowJob& job, const core::Bundle& bundle, const core::HoldWork& hold);
+  void write(ShadowJob& job, const core::Bundle&, const core::PutLabel& put) { job.labels.insert(put.label); }
+  void write(ShadowJob& job, const core::Bundle&, const core::DropLabel& drop) { job.labels.erase(drop.label); }
+  void write(ShadowJob& job, const core::Bundle& bundle, const core::AddMeasure& add);
+  void write(ShadowJob& job, const core::Bundle& bundle, const core::Announce& said);
   void write(ShadowJob& job, const core::Bundle& bundle, const core::CountRedelivery& count);
   void hear_timeouts(ShadowJob& job, const core::Bundle& bundle);
   void check_control(const ShadowJob& job, const core::Bundle& bundle);

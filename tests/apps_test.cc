@@ -23,8 +23,11 @@ class Apps : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  void open() {
-    auto opened = Runtime::open({.store = folder_ + "/pawl.db"});
+  void open(bool fusion = true) {
+    RuntimeOptions options;
+    options.store = folder_ + "/pawl.db";
+    options.fusion = fusion;
+    auto opened = Runtime::open(std::move(options));
     ASSERT_TRUE(opened.ok()) << opened.error().detail;
     runtime_ = std::move(*opened);
     ASSERT_TRUE(runtime_->serve("echo", [](Work& work) { return Reply::success(work.input()); }).ok());
@@ -166,6 +169,43 @@ TEST_F(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
   request.reuse = IdReuse::after_close;
   const auto second = runtime_->submit(request);
   ASSERT_TRUE(second.ok()) << second.error().detail;
+}
+
+// The end is announced, its time runs out, and only then the job ends: it must go then, also when its completion tasks
+// are a commit of their own.
+TEST_F(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
+  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  id: early
+  version: 1
+  graphs:
+    - subscribes: early
+      publishes: early.done
+      expire: 50ms
+      activities:
+        start: {type: trigger, persist: true, job: {maps: {n: 1}}}
+        nap: {type: hook, sleep: 400ms}
+      transitions: {start: [{to: nap}]}
+)")).ok());
+  for (const bool fusion : {true, false}) {
+    runtime_.reset();
+    open(fusion);
+    JobRequest request;
+    request.topic = "early";
+    request.input = "{}";
+    request.id = fusion ? "fused" : "alone";
+    const auto job = runtime_->submit(request);
+    ASSERT_TRUE(job.ok()) << job.error().detail;
+    ASSERT_TRUE(comes_true([&] {
+      const auto said = runtime_->announcements({.topic = "early.done", .run = job->run});
+      return said.ok() && said->size() == 1 && said->front().end && said->front().data.view() == R"({"n":1})";
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto open_job = runtime_->inspect(job->run);
+    if (open_job.ok()) {
+      EXPECT_EQ(open_job->job.status, JobStatus::running) << "its time is over, and it stays until it ends";
+    }
+    EXPECT_TRUE(comes_true([&] { return !runtime_->inspect(job->run).ok(); })) << (fusion ? "fused" : "every step alone");
+  }
 }
 
 TEST_F(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {

@@ -34,6 +34,7 @@ inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
 inline constexpr std::chrono::hours early_signal_keep{24};     // a signal that nobody waits for goes then
 inline constexpr std::size_t label_bytes_max = 512;            // of what a job is found or counted by
 inline constexpr std::size_t signal_page_jobs = 100;           // told in one commit by a signal to all
+inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told
 inline constexpr std::size_t recovery_page_rows = 4096;
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane

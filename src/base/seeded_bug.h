@@ -62,6 +62,9 @@ enum class SeededBug : std::uint8_t {
   child_takes_id,           // a child whose id is taken replaces who has it
   child_end_not_told,       // the parent never hears of the end
   end_does_not_descend,     // the children of a job that is ended go on
+  page_told_again,          // a signal to all begins its second page where the first began
+  end_not_announced,        // a job that publishes ends in silence
+  measured_twice,           // a job counts for two
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

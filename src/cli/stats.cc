@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <memory>
 
 #include "base/quote.h"
@@ -20,7 +21,8 @@ struct Options {
   bool of_key = false;
 };
 
-std::string number(double value) { return fmt::format("{}", value); }
+// Sums may grow beyond what JSON can say.
+std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
 std::string json_of(const MeasureView& view) {
   std::string text = fmt::format(R"({{"key":{},"slice":{},"target":{},"count":{})", json_quoted(view.key),

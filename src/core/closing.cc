@@ -101,7 +101,7 @@ void announce_end(Context& context) {
   const bool awaited = parent && parent->awaits && !seeded(SeededBug::child_end_not_told);
   if (!published && !awaited) return;
   End end = end_of(draft);
-  if (published)
+  if (published && !seeded(SeededBug::end_not_announced))
     draft.announce(Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now,
                             end.data});
   if (awaited)

@@ -25,7 +25,7 @@ Progress end_job(Context& context, const EndJob& message) {
   if (is_closed(draft.status()) || !meant) return acknowledge(context);
   if (message.throws) draft.fail_with(message.code);
   if (message.throws) draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
-  if (message.keep) draft.keep_for(*message.keep);
+  if (message.keep) draft.keep_instead(*message.keep);
   const auto closed = close_through_trigger(context, JobStatus::interrupted,
                                             message.descend && !seeded(SeededBug::end_does_not_descend));
   return closed ? acknowledge(context) : park(context, closed.error());

@@ -58,6 +58,8 @@ void emit(Context& context, const MessageRecord& record) {
 Status persist(Context& context) {
   Draft& draft = context.draft;
   if (draft.end_announced()) return {};
+  if (const auto wrong = context.graph.program()->misfit(sight_of(context, *draft.find(ActivitySeq(0))), 200))
+    return Error{ErrorCode::invalid, "persist: " + *wrong};
   const auto kept = set_keep(context);
   if (!kept) return kept;
   announce_end(context);
@@ -91,7 +93,10 @@ Status work(Context& context, const Answer& answer) {
     output = std::move(worked->output);
     if (worked->data) context.draft.share(std::move(*worked->data));
     for (Label& label : worked->labels) context.draft.put_label(std::move(label));
-    for (Measure& measure : worked->measures) context.draft.add_measure(std::move(measure));
+    for (Measure& measure : worked->measures) {
+      if (seeded(SeededBug::measured_twice)) context.draft.add_measure(measure);
+      context.draft.add_measure(std::move(measure));
+    }
     if (worked->emits) emit(context, record);
     if (worked->persists) {
       const auto persisted = persist(context);

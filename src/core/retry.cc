@@ -24,6 +24,8 @@ bool is_retryable(const Policy& policy, ReplyStatus status, std::int32_t code) {
 }
 
 std::optional<Instant> next_try(const Retry& rule, const Tried& tried, std::uint32_t redrives, Instant now) {
+  // One attempt means never again: a redrive gives as many tries once more, and that is none.
+  if (rule.attempts() == 1 && rule.when_exhausted() == WhenExhausted::fail) return std::nullopt;
   const std::uint32_t rounds = seeded(SeededBug::redrive_keeps_limits) ? 1 : redrives + 1;
   if (tried.failures >= std::uint64_t{rule.attempts()} * rounds) return std::nullopt;
   // Each round of tries begins with the first delay again.

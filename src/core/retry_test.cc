@@ -172,6 +172,15 @@ TEST_P(Retries, a_code_without_a_rule_follows_the_general_one) {
   EXPECT_EQ(job.state.job.status, JobStatus::parked) << "one try in all";
 }
 
+TEST(retry_policy, one_attempt_is_one_attempt_after_a_redrive_too) {
+  const Retry never = Retry().attempts(1).when_exhausted(WhenExhausted::fail);
+  const Tried first{Guid{1, 2}, 1, Instant::from_micros(1), Instant()};
+  EXPECT_FALSE(next_try(never, first, 0, Instant::from_micros(5)));
+  EXPECT_FALSE(next_try(never, first, 3, Instant::from_micros(5)));
+  const Retry twice = Retry().attempts(2).when_exhausted(WhenExhausted::fail);
+  EXPECT_TRUE(next_try(twice, first, 0, Instant::from_micros(5)));
+}
+
 TEST_P(Retries, no_try_begins_after_the_time_that_is_allowed) {
   TestJob job(retried(plain(100).first_delay(10s).growth(1).within(25s).when_exhausted(WhenExhausted::fail)), GetParam());
   job.run();

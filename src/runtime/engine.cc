@@ -209,12 +209,7 @@ void Engine::make_ready(HotJob& job) {
 void Engine::decide_job(HotJob& job) {
   const RunId run = job.state.job.run;
   if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return forget(run);
-  if (!read_pages(job)) {  // as if it had not been read itself: tick() tries again
-    std::vector<core::Delivery> waiting = std::move(job.queue);
-    forget(run);
-    unread_[run] = std::move(waiting);
-    return;
-  }
+  if (!read_pages(job)) return set_aside(job);
   job.decision = core::decide(job.state, *job.graph, job.queue, decide_options(run));
   if (!job.decision.bundle) {
     // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
@@ -235,10 +230,13 @@ bool Engine::read_pages(HotJob& job) {
     if (expand == nullptr || delivery.page) continue;
     store::ListQuery query;
     query.name_space = job.state.job.name_space;
-    query.label = store::ListQuery::Labelled{expand->graph, expand->label.name, expand->label.value, expand->label.key, true};
+    query.label = store::ListQuery::Labelled{expand->graph, expand->label.name, expand->label.value, expand->label.key, true, true};
     query.after = expand->after;
-    query.rows_max = options_.signal_page_jobs;
+    query.rows_max = std::clamp<std::size_t>(limits::signal_page_bytes / std::max<std::size_t>(expand->data.size(), 1), 1,
+                                             options_.signal_page_jobs);
     const auto rows = store_.list_jobs(query);
+    if (!rows && rows.error().code == ErrorCode::corrupt)
+      events_.problem(format("job {}: a page of jobs cannot be read: {}", job.state.job.id.raw(), rows.error().detail));
     if (!rows) return false;
     core::Page page;
     for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);

@@ -180,6 +180,7 @@ class Engine {
   void make_ready(HotJob& job);
   void decide_job(HotJob& job);
   bool read_pages(HotJob& job);
+  void set_aside(HotJob& job);
   void launch(HotJob& job, core::Bundle bundle);
   void claim_for_local_workers(core::Bundle& bundle);
   void claim_waiting();
@@ -242,9 +243,10 @@ class Engine {
   HotJob* hot(RunId run);
   void deliver(RunId run, core::Delivery delivery);
   HotJob* load(RunId run, std::vector<core::Delivery> unstored, const core::Bundle* uncertain = nullptr);
+  static std::vector<core::Delivery> take_unstored(HotJob& job);
   void reload(const core::Bundle& uncertain);
   void abandon(RunId run, const std::vector<core::Delivery>& deliveries);
-  void merge_inbox(HotJob& job);
+  bool merge_inbox(HotJob& job);
   void look_again(const WorkRef& ref, core::WorkToken before);
   void adopt_work(HotJob& job, const core::Bundle* uncertain);
   Result<std::optional<core::WorkItem>> read_item(const WorkRef& ref);

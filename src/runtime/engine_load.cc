@@ -130,15 +130,30 @@ void Engine::adopt_work(HotJob& job, const core::Bundle* uncertain) {
 }
 
 // The bundle's outcome is not known, or it came too late: only the store knows where the job stands.
+// What has a row is read again with the job; an answer that never had one lives only here.
+std::vector<core::Delivery> Engine::take_unstored(HotJob& job) {
+  std::vector<core::Delivery> unstored;
+  for (core::Delivery& delivery : job.queue)
+    if (delivery.origin == core::Origin::unstored) unstored.push_back(std::move(delivery));
+  job.queue.clear();
+  return unstored;
+}
+
+// Something that it needs cannot be read now: as if it had not been read itself. tick() tries again. What comes later
+// must not be served before what could not be read, so it may not stay in memory either.
+void Engine::set_aside(HotJob& job) {
+  const RunId run = job.state.job.run;
+  auto unstored = take_unstored(job);
+  forget(run);
+  unread_[run] = std::move(unstored);
+}
+
 void Engine::reload(const core::Bundle& uncertain) {
   const RunId run = uncertain.entity;
   std::vector<core::Delivery> unstored;
   if (HotJob* job = jobs_.find(run)) {
     for (const WorkRun& ended : runs_ended_by(job->state, uncertain)) runs_in_doubt_.push_back(ended);
-    // What has a row is read again with the job; an answer that never had one lives only here.
-    for (core::Delivery& delivery : job->queue)
-      if (delivery.origin == core::Origin::unstored) unstored.push_back(std::move(delivery));
-    job->queue.clear();
+    unstored = take_unstored(*job);
     forget(run);
   }
   if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return abandon(run, unstored);
@@ -146,11 +161,12 @@ void Engine::reload(const core::Bundle& uncertain) {
 }
 
 // Adds what others delivered, what has become due, and what was done to its work items, to a job in memory.
-void Engine::merge_inbox(HotJob& job) {
+// False: it cannot be read now.
+bool Engine::merge_inbox(HotJob& job) {
   const RunId run = job.state.job.run;
   auto stored = store_.read_job(run);
-  if (!stored) rescans_.insert(core::lane_of(run));
-  if (!stored || !*stored) return;
+  if (!stored) return false;
+  if (!*stored) return true;
   std::unordered_set<core::Guid> known;
   for (const core::Delivery& delivery : job.queue) known.insert(delivery.message.guid);
   const auto merge = [&](core::InboxMessage& message, core::Origin origin) {
@@ -163,6 +179,7 @@ void Engine::merge_inbox(HotJob& job) {
     if (timer.due <= now) merge(timer, origin_of_timer(run, timer.due));
   for (const auto& [seq, item] : (*stored)->state.work()) job.state.put(item);
   adopt_work(job, nullptr);
+  return true;
 }
 
 Result<std::optional<core::WorkItem>> Engine::read_item(const WorkRef& ref) {

@@ -101,6 +101,7 @@ void Engine::hand_over(RunId run, const core::Message& message, OutcomeKind kind
   if (kind == OutcomeKind::committed && job != nullptr) {
     const auto is_it = [&](const core::Delivery& delivery) { return delivery.message.guid == message.guid; };
     if (std::any_of(job->queue.begin(), job->queue.end(), is_it)) return;
+    if (job->look_again) return;  // read with all that came before it
     const auto stored = store_.read_message(run, message.guid);
     if (!stored) return look(run);
     if (!*stored) return;  // served already
@@ -120,7 +121,7 @@ void Engine::look(RunId run) {
   } else if (job->in_flight) {
     job->look_again = true;
   } else {
-    merge_inbox(*job);
+    if (!merge_inbox(*job)) return set_aside(*job);
     make_ready(*job);
   }
 }

@@ -30,10 +30,12 @@ void Engine::sent(const core::Bundle& bundle, OutcomeKind kind) {
 void Engine::arrived(const core::Target& to, RunId run, const core::Message& message, OutcomeKind kind) {
   if (kind == OutcomeKind::fenced || kind == OutcomeKind::rejected) return;
   const core::LaneId lane = lanes_.lane_for(to);
+  // A child may be refused: then its parent, whose lane is another, has the word already.
+  if (const auto* start = std::get_if<core::StartChild>(&message.body))
+    if (lanes_.owns(core::lane_of(start->parent.run), clock_.monotonic())) look(start->parent.run);
   if (!lanes_.owns(lane, clock_.monotonic())) return events_.ring(lane);
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
-    if (const auto* start = std::get_if<core::StartChild>(&message.body)) look(start->parent.run);  // it may be refused
     const auto found = store_.find_run(job->name_space, job->id);
     if (!found) rescans_.insert(lane);
     else if (*found) look(**found);

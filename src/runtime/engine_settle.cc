@@ -123,8 +123,8 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
 void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   const core::JobStatus status_before = job.state.job.status;
   const std::uint32_t completions_before = job.state.job.completions;
-  const Instant remove_at_before = job.state.job.remove_at;
   const std::vector<WorkRun> unwanted = runs_ended_by(job.state, bundle);
+  job.in_flight = true;  // what it sends may come back to it: rest() looks, when all of this is done
   core::apply(job.state, bundle);
   job.drop_done();
   after_commit(job, bundle);
@@ -134,12 +134,14 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
     if (!seeded(SeededBug::cancel_not_told)) events_.cancel(run);
   const core::JobRow& row = job.state.job;
   if (row.completions > completions_before) events_.closed(row);
-  const bool closes = core::is_closed(row.status) && !core::is_closed(status_before);
-  if (row.remove_at != remove_at_before || (closes && row.remove_at != Instant())) arm(store::Due{row.remove_at, row.run, store::Due::Kind::removal});
+  // Not when it closes: until its completion tasks are done nothing may take it away.
+  if (row.completions > completions_before && row.remove_at != Instant())
+    arm(store::Due{row.remove_at, row.run, store::Due::Kind::removal});
   if (row.status == core::JobStatus::parked && status_before != core::JobStatus::parked)
     events_.problem(format("job {} is parked: {}", row.id.raw(), row.reason));
   // What waited while it was stopped is in the store only.
   if (core::is_stopped(status_before) && row.status == core::JobStatus::running) job.look_again = true;
+  job.in_flight = false;
   rest(job);
 }
 
@@ -189,7 +191,7 @@ void Engine::rest(HotJob& job) {
   const RunId run = job.state.job.run;
   if (job.look_again) {
     job.look_again = false;
-    merge_inbox(job);
+    if (!merge_inbox(job)) return set_aside(job);
   }
   const bool stopped = core::is_stopped(job.state.job.status);
   // A stopped job hears what is asked of it, and its workers' answers are stored; the rest waits in the store.

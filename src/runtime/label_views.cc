@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace pawl::runtime {
@@ -13,7 +14,7 @@ using Counted = std::vector<std::pair<double, std::uint64_t>>;
 std::optional<double> number_in(const std::string& text) {
   double number = 0;
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  if (failure != std::errc{} || rest != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
   return number;
 }
 

@@ -86,6 +86,7 @@ struct ListQuery {
     std::string value;
     std::optional<std::string> key;  // none: any
     bool open_only = false;
+    bool names_only = false;         // the rows come without data and result, which may be large
   };
   std::optional<Labelled> label{};
 };

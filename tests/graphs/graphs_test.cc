@@ -58,6 +58,19 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
   }
 }
 
+// The engine's reads fail now and then, at other places with every seed, also while everything is loaded after a crash.
+TEST_P(Graphs, survive_reads_that_fail) {
+  if (!GetParam().boundaries) GTEST_SKIP() << "too long to be played so often";
+  for (const bool fusion : {true, false})
+    for (std::uint64_t seed = 1; seed <= 6; ++seed)
+      for (const StoreKind store : {StoreKind::memory, StoreKind::sqlite}) {
+        if (store == StoreKind::sqlite && seed > 1) continue;  // slower, and the same engine
+        const auto broken = seed % 2 == 0 ? std::optional(Broken{Break::crash_after, seed * 2}) : std::nullopt;
+        const Played played = play(GetParam(), {store, fusion}, broken, {seed < 4 ? 100u : 500u, seed});
+        ASSERT_EQ(compare(GetParam(), played, true), "") << "seed " << seed << (fusion ? ", fused" : ", every step alone");
+      }
+}
+
 // A hook that sleeps ten seconds and is signalled around then, in a thousand ways: one of the two concludes it.
 TEST(Race, timer_against_signal_in_the_same_instant) {
   Case race = *std::find_if(cases().begin(), cases().end(),

@@ -81,8 +81,8 @@ json::value filled(const json::value& data, const json::value& input) {
 
 class Player final : public runtime::EngineEvents {
  public:
-  Player(const Case& one, const Setting& setting, std::optional<Broken> broken)
-      : case_(one), setting_(setting), broken_(broken) {}
+  Player(const Case& one, const Setting& setting, std::optional<Broken> broken, BadReads bad_reads)
+      : case_(one), setting_(setting), broken_(broken), bad_reads_(bad_reads) {}
 
   Played play() {
     if (!deploy() || !open()) return std::move(played_);
@@ -144,8 +144,10 @@ class Player final : public runtime::EngineEvents {
     if (const auto made = inner_->commit({&pool, 1}); !made) return fail(made.error().detail);
     store::fault::Options options;
     options.plan = [this](const store::fault::Call& call) { return fault_at(call); };
+    options.read_faults_per_thousand = bad_reads_.per_thousand;
+    options.seed = bad_reads_.seed;
     store_ = std::make_unique<store::fault::Store>(*inner_, options);
-    pool_ = **store_->read_pool(Pool("graphs"));
+    pool_ = **inner_->read_pool(Pool("graphs"));
     return true;
   }
 
@@ -344,7 +346,12 @@ class Player final : public runtime::EngineEvents {
     if (!wake || *wake > clock_.monotonic() + horizon) return false;
     clock_.jump_to(std::max(*wake, clock_.monotonic() + Duration(1)));
     engine_->tick();
-    return !is_settled();
+    if (!is_settled()) return true;
+    if (bad_reads_.per_thousand == 0) return false;
+    // What could not be read is read in the end, and soon nothing is left to be done.
+    if (!healed_) store_->heal();
+    if (!healed_) healed_ = clock_.monotonic();
+    return clock_.monotonic() < *healed_ + seconds(5);
   }
 
   bool is_settled() {
@@ -454,6 +461,8 @@ class Player final : public runtime::EngineEvents {
   const Case& case_;
   const Setting setting_;
   const std::optional<Broken> broken_;
+  const BadReads bad_reads_;
+  std::optional<Duration> healed_;
   JumpingClock clock_;
   std::unique_ptr<Folder> folder_;
   std::unique_ptr<store::Store> inner_;
@@ -611,8 +620,8 @@ std::string_view name_of(Break what) {
   return "?";
 }
 
-Played play(const Case& one, const Setting& setting, std::optional<Broken> broken) {
-  return Player(one, setting, broken).play();
+Played play(const Case& one, const Setting& setting, std::optional<Broken> broken, BadReads bad_reads) {
+  return Player(one, setting, broken, bad_reads).play();
 }
 
 std::string compare(const Case& one, const Played& played, bool broken) {

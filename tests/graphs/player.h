@@ -59,7 +59,12 @@ struct Played {
   std::string problem;  // why it could not be played to its end; empty: it was
 };
 
-Played play(const Case& one, const Setting& setting, std::optional<Broken> broken = std::nullopt);
+// `bad_reads`: so many of a thousand reads of the engine fail, until nothing else happens; drawn from `seed`.
+struct BadReads {
+  std::uint32_t per_thousand = 0;
+  std::uint64_t seed = 0;
+};
+Played play(const Case& one, const Setting& setting, std::optional<Broken> broken = std::nullopt, BadReads bad_reads = {});
 
 // What differs from what the case expects; empty: nothing. `broken`: attempts and calls may be more.
 std::string compare(const Case& one, const Played& played, bool broken);

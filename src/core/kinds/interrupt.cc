@@ -18,7 +18,7 @@ Status end_this(Context& context, Activity& activity, const Program::Ending& end
   draft.put(activity);
   draft.fail_with(ending.throws ? ending.code : 0);
   if (ending.throws) draft.fail_reason(ending.reason.empty() ? "interrupted by its own graph" : ending.reason);
-  if (ending.keep) draft.keep_for(*ending.keep);
+  if (ending.keep) draft.keep_instead(*ending.keep);
   return close_through_trigger(context, JobStatus::interrupted, ending.descend);
 }
 

@@ -2,6 +2,7 @@
 // page by page, a commit each: the message that asks for the next page is the cursor, so no job is told twice and none
 // is left out, whatever crashes. A job that begins or ends meanwhile may be told or not.
 #include "base/format.h"
+#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -16,7 +17,6 @@ void send_to(Context& context, Program::Telling& telling, const Guid& cause) {
 
 // The page that the engine brought. Each job is named by its run, so the names of what is sent are, too.
 Status tell_page(Context& context, const Activity& activity, const Expand& message, const Page& page) {
-  const Namespace& name_space = context.draft.base().job.name_space;
   for (const auto& [run, id] : page.jobs) {
     auto telling = context.graph.program()->tell(sight_of(context, activity), message.topic, message.data, id);
     if (!telling) return telling.error();
@@ -25,8 +25,7 @@ Status tell_page(Context& context, const Activity& activity, const Expand& messa
     const Guid cause = context.guid().derive(Guid::Purpose::told, run.raw());
     send_to(context, *telling, cause);
     if (message.scrub)
-      context.draft.send(Envelope{JobKey{name_space, id},
-                                  Message{cause.derive(Guid::Purpose::asked, 0), Unlabel{message.label}}});
+      context.draft.send(Envelope{run, Message{cause.derive(Guid::Purpose::asked, 0), Unlabel{message.label}}});
   }
   return {};
 }
@@ -72,7 +71,8 @@ Progress expand(Context& context, const Expand& message) {
     told += page->jobs.size();
     if (!page->last) {
       Expand next = message;
-      next.after = page->jobs.back().first;
+      const bool again = seeded(SeededBug::page_told_again) && message.page == 0;
+      if (!again) next.after = page->jobs.back().first;
       next.page += 1;
       next.told = told;
       const Guid request = decode_kind_state(activity->state.view())->request;

@@ -165,6 +165,27 @@ TEST_P(DueLists, a_removal_is_due_until_it_happened) {
   EXPECT_TRUE(due().empty());
 }
 
+TEST_P(DueLists, no_removal_is_due_of_a_job_that_is_not_over) {
+  const RunId run = submit("a");
+  core::Bundle announced = bundle_with(run, {});
+  std::get<core::JobHead>(announced.head).remove_at = in(5);  // its end is known before it comes
+  ASSERT_EQ(kind_of(announced), OutcomeKind::committed);
+  EXPECT_TRUE(due().empty());
+  core::Bundle closed = bundle_with(run, {});
+  auto& head = std::get<core::JobHead>(closed.head);
+  head.status = core::JobStatus::completed;
+  head.closed_at = clock_.now();
+  head.remove_at = in(5);
+  ASSERT_EQ(kind_of(closed), OutcomeKind::committed);
+  EXPECT_TRUE(due().empty()) << "its completion tasks are to be done";
+  core::Bundle done = bundle_with(run, {});
+  auto& end = std::get<core::JobHead>(done.head);
+  end = head;
+  end.completions = 1;
+  ASSERT_EQ(kind_of(done), OutcomeKind::committed);
+  EXPECT_EQ(due(), (std::vector<Due>{{in(5), run, Kind::removal, {}, core::ActivitySeq(0)}}));
+}
+
 TEST_P(DueLists, a_key_is_due_until_it_is_dropped_or_taken_over) {
   const Due one = key("a", in(5));
   const Due two = key("b", in(6));

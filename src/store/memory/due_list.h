@@ -42,7 +42,11 @@ inline Due due_message(Instant at, RunId run, const core::Guid& guid) {
 inline Due due_work(Instant at, RunId run, core::ActivitySeq activity) {
   return {at, run, Due::Kind::work, {}, activity};
 }
-inline Due due_removal(Instant at, RunId run) { return {at, run, Due::Kind::removal, {}, core::ActivitySeq(0)}; }
+// A job that is open, or whose completion tasks are to be done, has a time and is not removed.
+inline Due due_removal(const core::JobRow& job) {
+  const bool over = core::is_closed(job.status) && job.completions > 0;
+  return {over ? job.remove_at : Instant(), job.run, Due::Kind::removal, {}, core::ActivitySeq(0)};
+}
 inline Due due_key(Instant at, RunId run) { return {at, run, Due::Kind::key, {}, core::ActivitySeq(0)}; }
 
 }  // namespace pawl::store::memory

@@ -81,7 +81,7 @@ Outcome Store::run(const RemoveJob& remove) {
       expiring_.emplace(std::pair(remove.key_until, remove.run), key->first);
     }
   }
-  due_.drop(due_removal(row.remove_at, remove.run));
+  due_.drop(due_removal(row));
   drop_timers(remove.run, job->inbox, std::nullopt);
   queue_.drop_all_of(remove.run);
   waiting_.erase(remove.run);

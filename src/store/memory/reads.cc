@@ -122,6 +122,7 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
       if (query.status && *query.status != row.status) continue;
       if (label.open_only && core::is_closed(row.status)) continue;
       rows.push_back(row);
+      if (label.names_only) rows.back().data = rows.back().result = Payload();
     }
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
     if (rows.size() > query.rows_max) rows.resize(query.rows_max);

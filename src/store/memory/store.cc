@@ -155,9 +155,9 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   if (!counted) return rejected(counted.error().detail);
   if (const auto lost = check_sends(bundle)) return *lost;
 
-  due_.drop(due_removal(job.state.job.remove_at, bundle.entity));
+  due_.drop(due_removal(job.state.job));
   core::apply(job.state, bundle);
-  due_.put(due_removal(job.state.job.remove_at, bundle.entity));
+  due_.put(due_removal(job.state.job));
   apply_queue(job.state, bundle);
   apply_labels(job, bundle);
   apply_inbox(bundle.entity, job.inbox, bundle);

@@ -23,7 +23,9 @@ class GraphsTest : public FileTest {
         " ((1 << 47) + 1, 0, 0, ',0', 1111000000001, 1, 200, 5, 6, zeroblob(16), 11000000001),"
         " ((1 << 47) + 1, 1, 1, ',0', 1100000000000, 0, 0, 6, 0, NULL, NULL);"
         "INSERT INTO message_ledgers VALUES ((1 << 47) + 1, x'00000000000000010000000000000002', 1, 10000000001);"
-        "INSERT INTO mailboxes VALUES ((1 << 47) + 2, 'default', 't', 'k', 0, 0, 0);");
+        "INSERT INTO mailboxes VALUES ((1 << 47) + 2, 'default', 't', 'k', 0, 0, 1),"
+        " ((1 << 47) + 3, 'default', 't', 'empty', 0, 0, 0);"
+        "INSERT INTO mailbox_entries VALUES ((1 << 47) + 2, 0, zeroblob(16), x'030501');");  // somebody waits there
   }
   void reopen() {
     store_.reset();
@@ -59,6 +61,8 @@ TEST_F(GraphsTest, a_file_of_version_3_opens_and_says_what_it_said) {
   ASSERT_EQ(read.state.messages().size(), 2u);
   for (const auto& [guid, record] : read.state.messages()) EXPECT_TRUE(record.output.empty());
   EXPECT_TRUE(mailbox(old_mailbox).timers.empty());
+  EXPECT_EQ(mailbox(old_mailbox).state.entries.size(), 1u);
+  EXPECT_FALSE(store_->find_mailbox({Namespace("default"), Topic("t"), "empty"})->has_value()) << "nothing was in it";
   EXPECT_TRUE(store_->list_apps(Namespace("default"))->empty());
 }
 

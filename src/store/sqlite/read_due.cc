@@ -55,7 +55,7 @@ Status Reader::prepare_due() {
       {&due_removals_,
        "SELECT remove_at, run FROM jobs INDEXED BY jobs_removal"
        " WHERE run >> 47 = ?1 AND remove_at <> 0 AND (remove_at, run) > (?2, ?3)"
-       " ORDER BY remove_at, run LIMIT ?4"},
+       " AND status BETWEEN 1 AND 3 AND completions > 0 ORDER BY remove_at, run LIMIT ?4"},
       {&due_keys_,
        "SELECT expires_at, run FROM start_keys INDEXED BY start_keys_due"
        " WHERE run >> 47 = ?1 AND expires_at <> 0 AND (expires_at, run) > (?2, ?3)"

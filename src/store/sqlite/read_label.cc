@@ -1,4 +1,5 @@
 // What was measured of jobs, and what they announced.
+#include "base/format.h"
 #include "store/sqlite/reader.h"
 
 namespace pawl::store::sqlite {
@@ -9,12 +10,18 @@ Status Reader::prepare_labels() {
       "SELECT key, slice, target, counted, value, count, sum, least, most FROM measures"
       " WHERE namespace = ?1 AND graph = ?2 AND (?3 IS NULL OR key = ?3) AND slice >= ?4 AND (?5 = '' OR slice <= ?5)"
       " ORDER BY key, slice, target, counted, value LIMIT ?6");
-  if (rc == SQLITE_OK)
-    rc = announcements_.prepare(
-        connection_->handle(),
+  // Of a topic by its index: whoever follows a rare one must not read all the others again and again.
+  const auto announcements = [](const char* of_topic) {
+    return format(
         "SELECT a.seq, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data"
-        " FROM announcements a JOIN jobs j ON j.run = a.run WHERE a.seq > ?1 AND (?2 IS NULL OR j.namespace = ?2)"
-        " AND (?3 IS NULL OR a.topic = ?3) AND (?4 IS NULL OR a.run = ?4) ORDER BY a.seq LIMIT ?5");
+        " FROM announcements a CROSS JOIN jobs j ON j.run = a.run WHERE a.seq > ?1 AND (?2 IS NULL OR j.namespace = ?2)"
+        " AND {} AND (?4 IS NULL OR a.run = ?4) ORDER BY a.seq LIMIT ?5",
+        of_topic);
+  };
+  if (rc == SQLITE_OK)
+    rc = announcements_.prepare(connection_->handle(), announcements("?3 IS NULL").c_str());
+  if (rc == SQLITE_OK)
+    rc = announcements_of_topic_.prepare(connection_->handle(), announcements("a.topic = ?3").c_str());
   if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   return {};
 }
@@ -41,7 +48,7 @@ Result<std::vector<MeasureRow>> Reader::read_measures(const MeasureQuery& query)
 
 Result<std::vector<AnnouncementRow>> Reader::read_announcements(const AnnouncementQuery& query) {
   std::vector<AnnouncementRow> found;
-  Rows rows = announcements_.query(query.after, query.name_space, query.topic, query.run, query.rows_max);
+  Rows rows = (query.topic ? announcements_of_topic_ : announcements_).query(query.after, query.name_space, query.topic, query.run, query.rows_max);
   while (rows.next()) {
     AnnouncementRow row;
     row.seq = rows.word(0);

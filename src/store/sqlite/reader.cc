@@ -1,6 +1,7 @@
 #include "store/sqlite/reader.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/format.h"
 #include "store/sqlite/work_rows.h"
@@ -39,15 +40,18 @@ Status Reader::prepare() {
   const std::string list_both =
       jobs + "WHERE run > ?1 AND namespace = ?3 AND status = ?4 ORDER BY run LIMIT ?2";
   // With the key, the labels come in the order of their runs: a page costs its own rows.
-  const auto labelled = [](const char* of_key) {
+  const auto labelled = [](const char* of_key, const std::string& columns) {
     return format("SELECT {} FROM (SELECT run AS labelled FROM labels WHERE namespace = ?3 AND graph = ?4"
                   " AND name = ?5 AND value = ?6 {} AND run > ?1) CROSS JOIN jobs ON run = labelled"
                   " WHERE (?8 IS NULL OR status = ?8) AND (NOT ?9 OR status NOT BETWEEN 1 AND 3)"
                   " ORDER BY labelled LIMIT ?2",
-                  job_columns, of_key);
+                  columns, of_key);
   };
-  const std::string list_labelled = labelled("AND ?7 IS NULL");
-  const std::string list_labelled_key = labelled("AND key = ?7");
+  std::string names = job_columns;
+  for (const char* large : {" result,", " data,"}) names.replace(names.find(large), std::strlen(large), " NULL,");
+  const std::string list_labelled = labelled("AND ?7 IS NULL", job_columns);
+  const std::string list_labelled_key = labelled("AND key = ?7", job_columns);
+  const std::string list_labelled_names = labelled("AND key = ?7", names);
   const struct {
     Statement* statement;
     const char* sql;
@@ -95,6 +99,7 @@ Status Reader::prepare() {
       {&list_both_, list_both.c_str()},
       {&list_labelled_, list_labelled.c_str()},
       {&list_labelled_key_, list_labelled_key.c_str()},
+      {&list_labelled_names_, list_labelled_names.c_str()},
   };
   for (const auto& entry : entries) {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
@@ -194,7 +199,9 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   const auto& status = query.status;
   const auto& label = query.label;
   if (label && !space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
-  Rows rows = label ? (label->key ? list_labelled_key_ : list_labelled_).query(query.after, query.rows_max, *space, label->graph, label->name,
+  const bool names_only = label && label->key && label->names_only;
+  Statement& by_label = names_only ? list_labelled_names_ : label && label->key ? list_labelled_key_ : list_labelled_;
+  Rows rows = label ? by_label.query(query.after, query.rows_max, *space, label->graph, label->name,
                                            label->value, label->key, status, label->open_only)
               : space && status ? list_both_.query(query.after, query.rows_max, *space, *status)
               : space         ? list_namespace_.query(query.after, query.rows_max, *space)

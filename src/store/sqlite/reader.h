@@ -100,8 +100,8 @@ class Reader {
   Statement mailbox_, entries_;
   Statement waiting_, work_;
   Statement app_, apps_;
-  Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_;
-  Statement measures_, announcements_;
+  Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_, list_labelled_names_;
+  Statement measures_, announcements_, announcements_of_topic_;
   DuplexReads duplex_;
 };
 

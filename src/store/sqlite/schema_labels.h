@@ -39,6 +39,10 @@ CREATE TABLE announcements (
 CREATE INDEX announcements_by_run ON announcements (run);
 CREATE INDEX announcements_by_topic ON announcements (topic, seq);
 
+-- From now on a mailbox goes when nothing is left in it.
+DELETE FROM mailboxes WHERE run NOT IN (SELECT run FROM mailbox_entries) AND run NOT IN (SELECT run FROM inbox)
+  AND run NOT IN (SELECT run FROM timers);
+
 DROP VIEW message_kinds;
 CREATE VIEW message_kinds AS
   WITH kinds (first_byte, kind) AS (VALUES (x'00', 'start'), (x'01', 'transition'), (x'02', 'response'),

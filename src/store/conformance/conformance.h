@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -37,6 +38,8 @@ struct StoreFactory {
   // The folder is empty, and gone after the test. The clock outlives the store.
   std::function<std::unique_ptr<Store>(const Clock& clock, const std::filesystem::path& folder)>
       make;
+  // Else its bytes are printed, for each of some thousand tests, in each of their processes.
+  friend void PrintTo(const StoreFactory& factory, std::ostream* out) { *out << factory.name; }
 };
 const std::vector<StoreFactory>& all_stores();
 

@@ -49,6 +49,7 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
   if (!GetParam().boundaries) GTEST_SKIP() << "too long to be broken everywhere";
   for (const bool fusion : {true, false}) {
     const std::uint64_t commits = play(GetParam(), {StoreKind::memory, fusion}).commits;
+    RecordProperty(fusion ? "commits_fused" : "commits_alone", static_cast<int>(commits));
     for (std::uint64_t call = 1; call <= commits; ++call)
       for (const Break what : all_breaks) {
         const Played played = play(GetParam(), {StoreKind::memory, fusion}, Broken{what, call});

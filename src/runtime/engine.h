@@ -233,6 +233,7 @@ class Engine {
   void address(core::Bundle& bundle);
   void sent(const core::Bundle& bundle, store::OutcomeKind kind);
   void arrived(const core::Target& to, RunId run, const core::Message& message, store::OutcomeKind kind);
+  void look_for_refusal(const core::ParentLink& parent);
   void deliver_outboxes();
   void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
   void serve_mailbox(RunId run);

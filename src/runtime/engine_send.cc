@@ -30,9 +30,7 @@ void Engine::sent(const core::Bundle& bundle, OutcomeKind kind) {
 void Engine::arrived(const core::Target& to, RunId run, const core::Message& message, OutcomeKind kind) {
   if (kind == OutcomeKind::fenced || kind == OutcomeKind::rejected) return;
   const core::LaneId lane = lanes_.lane_for(to);
-  // A child may be refused: then its parent, whose lane is another, has the word already.
-  if (const auto* start = std::get_if<core::StartChild>(&message.body))
-    if (lanes_.owns(core::lane_of(start->parent.run), clock_.monotonic())) look(start->parent.run);
+  if (const auto* start = std::get_if<core::StartChild>(&message.body)) look_for_refusal(start->parent);
   if (!lanes_.owns(lane, clock_.monotonic())) return events_.ring(lane);
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
@@ -48,6 +46,14 @@ void Engine::arrived(const core::Target& to, RunId run, const core::Message& mes
     run = **found;
   }
   serve_mailbox(run);
+}
+
+// A child whose id is taken is refused: then its parent, perhaps of another lane, has the word already. Its name is
+// known, so that a parent of many need not be read whole for each of them.
+void Engine::look_for_refusal(const core::ParentLink& parent) {
+  if (!lanes_.owns(core::lane_of(parent.run), clock_.monotonic())) return;
+  const auto word = store_.read_message(parent.run, core::last_word_of(parent.request));
+  if (!word || *word) look(parent.run);
 }
 
 void Engine::deliver_outboxes() {

@@ -56,7 +56,7 @@ struct End {
 
 End end_of(const Draft& draft) {
   if (draft.code() == 0 && draft.status() != JobStatus::failed)
-    return End{ReplyStatus::success, 200, draft.data().empty() ? Payload("{}") : draft.data()};
+    return End{ReplyStatus::success, 200, shared_data(draft)};
   const std::int32_t code = draft.code() != 0 ? draft.code() : 500;
   return End{ReplyStatus::error, code,
              Payload(format("{{\"code\":{},\"message\":{}}}", code, json_quoted(draft.reason())))};
@@ -121,10 +121,7 @@ Status close_job(Context& context, JobStatus status, bool descend) {
 }
 
 void finish_job(Context& context, std::optional<Payload> result) {
-  if (context.graph.program() != nullptr) {
-    result = context.draft.data();
-    if (result->empty()) result = Payload("{}");
-  }
+  if (context.graph.program() != nullptr) result = shared_data(context.draft);
   if (!context.draft.end_announced()) announce_end(context);
   context.draft.finish(std::move(result));
 }

@@ -47,11 +47,11 @@ void emit(Context& context, const MessageRecord& record) {
   const Topic& topic = context.graph.program()->publishes();
   if (!topic.raw().empty())
     draft.announce(Announce{topic, Announce::What::progress, ReplyStatus::pending, 202, context.options.now,
-                            draft.data()});
+                            shared_data(draft)});
   const auto& parent = draft.base().job.parent;
   if (!parent || !parent->awaits) return;
   const Guid guid = word_of(parent->request, record.guid);
-  draft.send(Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, draft.data()}}});
+  draft.send(Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, shared_data(draft)}}});
 }
 
 // The end is announced though the job goes on: once.
@@ -63,7 +63,7 @@ Status persist(Context& context) {
   const auto kept = set_keep(context);
   if (!kept) return kept;
   announce_end(context);
-  draft.announce_end(draft.data().empty() ? Payload("{}") : draft.data(), context.options.now);
+  draft.announce_end(shared_data(draft), context.options.now);
   return {};
 }
 

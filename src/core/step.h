@@ -83,6 +83,9 @@ Progress keep_answer(Context& context);
 Result<Activity> open_instance(const Context& context, std::uint32_t node, const ledger::Dimensions& at,
                                std::optional<ActivitySeq> parent);
 
+// What the job has to show so far: a job that shares nothing has an empty object.
+inline Payload shared_data(const Draft& draft) { return draft.data().empty() ? Payload("{}") : draft.data(); }
+
 // What an expression of the activity sees, in this plane.
 inline Sight sight_of(const Context& context, const Activity& activity, std::uint32_t plane = 0) {
   return Sight{context.draft, activity.node, activity.at.in_plane(plane), context.options.now};

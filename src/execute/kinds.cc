@@ -7,7 +7,6 @@
 #include "execute/scene.h"
 #include "execute/stats.h"
 #include "execute/values.h"
-#include "mapping/json_text.h"
 
 namespace pawl::execute {
 namespace {
@@ -160,7 +159,9 @@ Result<core::Program::Telling::All> GraphProgram::to_all(Scene& scene, const cor
     if (kind.key_value) {
       auto value = scene.evaluate(*kind.key_value, "key_value");
       if (!value) return value.error();
-      label.value = value->is_string() ? std::string(view(value->get_string())) : mapping::json_text(*value);
+      auto text = label_text(*value);
+      if (!text) return name_place(here, "key_value", text.error());
+      label.value = std::move(*text);
     }
   }
   bool scrub = fields != nullptr && fields->if_contains("scrub") != nullptr && is_true(fields->at("scrub"));

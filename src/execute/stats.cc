@@ -18,14 +18,6 @@ const graph::Activity& trigger_of(const graph::Graph& graph) {
   return graph.activities[graph.topology.trigger];
 }
 
-// What a job is found by is a text, whatever it was: 7 and "7" are the same.
-Result<std::string> label_text(const json::value& value) {
-  std::string text = value.is_string() ? std::string(view(value.get_string())) : mapping::json_text(value);
-  if (text.size() <= limits::label_bytes_max) return text;
-  return Error{ErrorCode::over_limit, format("has {} bytes; at most {} are allowed", text.size(),
-                                             limits::label_bytes_max)};
-}
-
 class Collector {
  public:
   Collector(const graph::Graph& graph, const json::value& input, Instant created)
@@ -100,6 +92,13 @@ class Collector {
 };
 
 }  // namespace
+
+Result<std::string> label_text(const json::value& value) {
+  std::string text = value.is_string() ? std::string(view(value.get_string())) : mapping::json_text(value);
+  if (text.size() <= limits::label_bytes_max) return text;
+  return Error{ErrorCode::over_limit, format("has {} bytes; at most {} are allowed", text.size(),
+                                             limits::label_bytes_max)};
+}
 
 bool has_stats(const graph::Graph& graph) {
   const auto& kind = std::get<graph::Trigger>(trigger_of(graph).kind);

@@ -25,6 +25,9 @@ Result<JobStats> stats_of(const graph::Graph& graph, const boost::json::value& i
 // `stats.key` over this input; empty without one.
 Result<std::string> stats_key(const graph::Graph& graph, const boost::json::value& input, Instant now);
 
+// What a job is found by is a text, whatever it was: 7 and "7" are the same. Errors: over_limit.
+Result<std::string> label_text(const boost::json::value& value);
+
 // The slice of time that a job began in: 202402291305, or 0 for all of it.
 std::string slice_of(Instant created, std::string_view granularity);
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/format.h"
+
 namespace pawl::runtime {
 
 namespace {
@@ -43,9 +45,14 @@ std::optional<double> median_of(const std::vector<std::pair<std::string, std::ui
 }  // namespace
 
 Result<std::vector<MeasureView>> read_measures(store::Store& store, const GraphName& graph, const MeasureFilter& filter) {
-  store::MeasureQuery query{Namespace(filter.name_space), graph, filter.key, filter.from, filter.to, filter.rows_max};
+  store::MeasureQuery query{Namespace(filter.name_space), graph, filter.key, filter.from, filter.to,
+                            std::size_t{filter.rows_max} + 1};
   auto rows = store.read_measures(query);
   if (!rows) return rows.error();
+  if (rows->size() > filter.rows_max)  // a part of them would add up to something else
+    return Error{ErrorCode::over_limit,
+                 format("more than {} rows were measured; ask for one key, for a part of the time, or for more rows",
+                        filter.rows_max)};
   std::vector<MeasureView> views;
   for (store::MeasureRow& row : *rows) {
     const bool same = !views.empty() && views.back().key == row.key && views.back().slice == row.slice &&

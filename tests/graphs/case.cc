@@ -130,7 +130,7 @@ CaseStart start_of(const YAML::Node& node) {
 
 Case case_of(const YAML::Node& node) {
   check_keys(node, {"name", "app", "topic", "id", "input", "before", "workers", "signals", "interrupt_after", "expect",
-                    "jobs", "calls", "measures", "labels", "boundaries"});
+                    "jobs", "calls", "measures", "labels"});
   Case made;
   made.name = node["name"].as<std::string>();
   made.app = node["app"].as<std::string>();
@@ -148,7 +148,6 @@ Case case_of(const YAML::Node& node) {
     for (const auto& pair : node["calls"]) made.calls.emplace(pair.first.Scalar(), pair.second.as<std::uint32_t>());
   if (node["measures"]) made.measures = value_of(node["measures"]).as_array();
   if (node["labels"]) made.labels = value_of(node["labels"]).as_array();
-  made.boundaries = value_or<bool>(node, "boundaries", true);
   return made;
 }
 

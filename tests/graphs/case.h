@@ -70,7 +70,6 @@ struct Case {
   std::map<std::string, std::uint32_t> calls;  // how often a topic's worker is run without a fault
   std::optional<boost::json::array> measures;  // of all graphs: {key, target, value, count, sum}
   std::optional<boost::json::array> labels;    // {graph, name, value, jobs}: ids in the order of their names
-  bool boundaries = true;         // cheap enough to break at every commit
 };
 
 // All cases of a file. Throws std::runtime_error with the place of what it does not understand.

@@ -46,7 +46,6 @@ TEST_P(Graphs, run_on_every_store) {
 }
 
 TEST_P(Graphs, survive_every_fault_at_every_commit) {
-  if (!GetParam().boundaries) GTEST_SKIP() << "too long to be broken everywhere";
   for (const bool fusion : {true, false}) {
     const std::uint64_t commits = play(GetParam(), {StoreKind::memory, fusion}).commits;
     RecordProperty(fusion ? "commits_fused" : "commits_alone", static_cast<int>(commits));
@@ -61,7 +60,6 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
 
 // The engine's reads fail now and then, at other places with every seed, also while everything is loaded after a crash.
 TEST_P(Graphs, survive_reads_that_fail) {
-  if (!GetParam().boundaries) GTEST_SKIP() << "too long to be played so often";
   for (const bool fusion : {true, false})
     for (std::uint64_t seed = 1; seed <= 6; ++seed)
       for (const StoreKind store : {StoreKind::memory, StoreKind::sqlite}) {

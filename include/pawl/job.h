@@ -27,7 +27,7 @@ struct JobView {
   std::int64_t semaphore = 0;  // open obligations
   Instant created_at;
   Instant closed_at;           // when closed
-  Payload result;              // when completed
+  Payload result;              // when completed; before that, if its end was announced (persist)
   std::string reason;          // when failed, interrupted, parked or paused
   std::int32_t priority = 0;
   Instant deadline;            // it is interrupted then; 0: none

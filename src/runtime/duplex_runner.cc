@@ -40,7 +40,6 @@ void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticke
 
 namespace {
 
-WorkRun run_of(const core::WorkItem& item) { return {WorkRef{item.run, item.activity}, item.token}; }
 
 }  // namespace
 

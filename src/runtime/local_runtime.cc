@@ -22,7 +22,6 @@ constexpr Duration wait_max = std::chrono::hours(24 * 365);
 constexpr Duration wait_slice_owner = std::chrono::seconds(10);
 constexpr Duration wait_slice_guest = std::chrono::milliseconds(50);
 
-Error no_job(RunId run) { return {ErrorCode::not_found, format("no job has run id {}", run.raw())}; }
 
 // Closed with its completion tasks done, or stopped until a person sees to it, and none did.
 bool has_ended(const store::StoredJob& job) {

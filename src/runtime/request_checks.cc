@@ -19,6 +19,8 @@ Status check_duration(std::string_view what, Duration value, Zero zero) {
   return {};
 }
 
+Error no_job(RunId run) { return {ErrorCode::not_found, format("no job has run id {}", run.raw())}; }
+
 Status check_payload(std::string_view what, const Payload& payload) {
   if (payload.size() <= limits::payload_bytes_max) return {};
   return Error{ErrorCode::over_limit, format("{} has {} bytes; at most {} are allowed (payload_bytes_max)", what,

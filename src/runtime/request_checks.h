@@ -16,5 +16,6 @@ Status check_duration(std::string_view what, Duration value, Zero zero);
 Status check_payload(std::string_view what, const Payload& payload);
 Status check_reason(std::string_view reason);
 Status check_request(const JobRequest& request);
+Error no_job(RunId run);
 
 }  // namespace pawl::runtime

@@ -62,7 +62,6 @@ Error stale(std::string_view why) {
   return {ErrorCode::conflict, format("the token is no longer good: {}", why)};
 }
 
-Error no_job(RunId run) { return {ErrorCode::not_found, format("no job has run id {}", run.raw())}; }
 
 core::Verdict verdict_of(core::ActivitySeq activity, const Finding& finding) {
   const auto kind = finding.kind() == Finding::Kind::done     ? core::Verdict::Kind::done

@@ -35,6 +35,8 @@ struct WorkRun {
   friend bool operator==(const WorkRun&, const WorkRun&) = default;
 };
 
+inline WorkRun run_of(const core::WorkItem& item) { return {WorkRef{item.run, item.activity}, item.token}; }
+
 struct WorkRunHash {
   std::size_t operator()(const WorkRun& run) const noexcept { return WorkRefHash{}(run.ref) ^ run.token.raw(); }
 };

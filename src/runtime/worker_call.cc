@@ -55,7 +55,6 @@ Reply call(const Worker& worker, Work& work) {
 
 WorkAnswer answer_to(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
 
-WorkRun run_of(const core::WorkItem& item) { return {WorkRef{item.run, item.activity}, item.token}; }
 
 // Any thread may use it, as long as the worker runs.
 class RunLine final : public Work::Line {

@@ -11,10 +11,6 @@
 
 namespace pawl::runtime {
 
-namespace {
-WorkRun run_of(const core::WorkItem& item) { return {WorkRef{item.run, item.activity}, item.token}; }
-}  // namespace
-
 WorkerPool::WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkerWord)> tell)
     : store_(store), tell_(std::move(tell)), seats_(threads) {
   for (Seat& seat : seats_) seat.thread = std::thread([this, &seat] { serve(seat); });

@@ -13,7 +13,6 @@ namespace {
 
 using Mark = ledger::ActivityLedger::Mark;
 
-Applied corrupt(std::string reason) { return refused(OutcomeKind::rejected, std::move(reason)); }
 
 bool is_answered(const core::PutActivity& write) { return write.after.ledger.has(Mark::work_done); }
 
@@ -60,7 +59,7 @@ Applied Writer::apply_row(const core::Bundle& bundle, std::span<const Part> part
       else alone.push_back(&write);
     } else if (const auto* work = std::get_if<core::PutWork>(&write)) {
       if (work->item.run != bundle.entity)
-        return corrupt(format("a work item of run {} in another job's bundle", work->item.run.raw()));
+        return contradicts(format("a work item of run {} in another job's bundle", work->item.run.raw()));
       const bool fits = row.activity != nullptr && !row.activity->before && !is_answered(*row.activity);
       if (fits && row.work == nullptr) row.work = work;
       else alone.push_back(&write);
@@ -124,7 +123,7 @@ Applied Writer::put_row(const core::Bundle& bundle, const ActivityWrites& writes
                                     nullptr, 0, 0, 0, 0, 0, nullptr);
     }
     if (added == Statement::failed) return failed(sql_.new_activity);
-    if (added == 0) return corrupt(format("activity {} exists already", to.seq.raw()));
+    if (added == 0) return contradicts(format("activity {} exists already", to.seq.raw()));
     return {};
   }
   std::optional<core::WorkToken> token;
@@ -155,12 +154,12 @@ Applied Writer::refused_row(const core::Bundle& bundle, const ActivityWrites& wr
     Rows rows = sql_.read_activity_ledger.query(bundle.entity, write.after.seq);
     if (!rows.next())
       return rows.failed() ? Applied{rows.rc(), false, {}}
-                           : corrupt(format("activity {} is missing", write.after.seq.raw()));
+                           : contradicts(format("activity {} is missing", write.after.seq.raw()));
     if (rows.word(0) != write.before->encode())
-      return corrupt(format("activity {}: ledger is {:015}, expected {}", write.after.seq.raw(), rows.number(0),
+      return contradicts(format("activity {}: ledger is {:015}, expected {}", write.after.seq.raw(), rows.number(0),
                             write.before->digits()));
   }
-  return corrupt(format("message {}: its ledger is not the one it was computed from",
+  return contradicts(format("message {}: its ledger is not the one it was computed from",
                         writes.closing != nullptr ? writes.closing->after.guid.text() : "?"));
 }
 
@@ -171,7 +170,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutActivity&
 Applied Writer::put_new_record(RunId run, const core::MessageRecord& record) {
   const int added = sql_.new_record.run(run, GuidBytes(record.guid), record.activity, record.ledger.encode(), record.output);
   if (added == Statement::failed) return failed(sql_.new_record);
-  if (added == 0) return corrupt(format("message {} has a ledger already", record.guid.text()));
+  if (added == 0) return contradicts(format("message {} has a ledger already", record.guid.text()));
   return {};
 }
 
@@ -199,7 +198,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& w
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }
   if (!write.before) {
-    if (closing) return corrupt(format("message {} has a ledger already", to.guid.text()));
+    if (closing) return contradicts(format("message {} has a ledger already", to.guid.text()));
     return put_new_record(bundle.entity, to);
   }
   const std::uint64_t before = write.before->encode();
@@ -215,10 +214,10 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutRecord& w
     Rows rows = sql_.read_record_ledger.query(bundle.entity, guid);
     if (!rows.next())
       return rows.failed() ? Applied{rows.rc(), false, {}}
-                           : corrupt(format("message {} has no ledger", to.guid.text()));
+                           : contradicts(format("message {} has no ledger", to.guid.text()));
     closing = rows.number(0);
   }
-  return corrupt(format("message {}: ledger is {:015}, expected {}", to.guid.text(), *closing, write.before->digits()));
+  return contradicts(format("message {}: ledger is {:015}, expected {}", to.guid.text(), *closing, write.before->digits()));
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& write) {
@@ -230,7 +229,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& wri
                                         item.priority, item.visible_at, item.held, stored.once, stored.wake_at,
                                         stored.life());
   if (changed == Statement::failed) return failed(sql_.put_work);
-  if (changed == 0) return corrupt(format("work for activity {}, which does not exist", item.activity.raw()));
+  if (changed == 0) return contradicts(format("work for activity {}, which does not exist", item.activity.raw()));
   return {};
 }
 

@@ -12,7 +12,6 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-Applied corrupt(std::string reason) { return refused(OutcomeKind::rejected, std::move(reason)); }
 Applied after_write(Applied applied) {
   applied.wrote = true;
   return applied;
@@ -72,7 +71,7 @@ Applied Writer::apply(const core::Bundle& bundle) {
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
   for (const core::Write& write : bundle.writes)
     if (std::visit([&](const auto& one) { return write_of(one) == foreign; }, write))
-      return after_write(corrupt(foreign == Of::job ? "a job's write in a mailbox bundle"
+      return after_write(contradicts(foreign == Of::job ? "a job's write in a mailbox bundle"
                                                     : "a mailbox write in a job's bundle"));
   // Tokens are guards on what stood before the bundle: a sweep must not take an item from under them, and a
   // race comes before corruption. Mostly the statements' own guards do; only a group in doubt pays a read.
@@ -167,27 +166,27 @@ Applied Writer::refused_head(const core::Bundle& bundle, const core::JobHead& he
   const std::int64_t threshold = rows.number(3);
   const auto status = rows.number(5);
   if (status >= 1 && status <= 3 && status != static_cast<std::int64_t>(head.status))
-    return corrupt(format("a {} job would become {}",
+    return contradicts(format("a {} job would become {}",
                           core::name_of(static_cast<core::JobStatus>(status)),
                           core::name_of(head.status)));
   if (head.semaphore) {
     const core::SemaphoreStep& step = *head.semaphore;
     if (threshold != step.threshold)
-      return corrupt(format("threshold is {}, expected {}", threshold, step.threshold));
+      return contradicts(format("threshold is {}, expected {}", threshold, step.threshold));
     if (semaphore != step.before)
-      return corrupt(format("semaphore is {}, expected {}", semaphore, step.before));
+      return contradicts(format("semaphore is {}, expected {}", semaphore, step.before));
     const auto stored = ledger::Semaphore::decode(semaphore);
-    if (!stored) return corrupt(stored.error().detail);
+    if (!stored) return contradicts(stored.error().detail);
     const auto stepped = stored->step(step.delta, threshold);
-    if (!stepped) return corrupt(stepped.error().detail);
+    if (!stepped) return contradicts(stepped.error().detail);
     if (stepped->threshold_hit != step.hit)
-      return corrupt(format("semaphore {} + {} {} the threshold {}, the bundle says otherwise",
+      return contradicts(format("semaphore {} + {} {} the threshold {}, the bundle says otherwise",
                             semaphore, step.delta, stepped->threshold_hit ? "hits" : "misses",
                             threshold));
   }
   if (rows.number(4) != head.completions_before)
-    return corrupt("completion tasks ran without this bundle's knowledge");
-  return corrupt(
+    return contradicts("completion tasks ran without this bundle's knowledge");
+  return contradicts(
       format("the next activity is {}; the bundle's new ones are out of turn", rows.number(6)));
 }
 
@@ -225,7 +224,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::CountRedeliv
   Rows rows = sql_.read_redeliveries.query(bundle.entity, guid);
   // A message that is gone counts nothing: a sweep may have taken it from under an engine.
   if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
-  return corrupt(format("message {} has {} redeliveries, expected {}", write.guid.text(),
+  return contradicts(format("message {} has {} redeliveries, expected {}", write.guid.text(),
                         rows.number(0), write.before));
 }
 

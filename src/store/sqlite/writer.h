@@ -223,6 +223,7 @@ inline constexpr int position_bits = 24;
 
 // Short forms for the files of this class.
 Applied refused(OutcomeKind kind, std::string reason);
+inline Applied contradicts(std::string reason) { return refused(OutcomeKind::rejected, std::move(reason)); }
 Applied stale_item(core::ActivitySeq activity);
 Applied no_lane(core::LaneId lane);
 inline bool is_mailbox(const core::Bundle& bundle) {

@@ -10,6 +10,7 @@
 #include "base/seeded_bug.h"
 #include "sim/boundaries.h"
 #include "sim/bug_child.h"
+#include "sim/restore.h"
 #include "sim/swarm.h"
 
 namespace pawl::sim {
@@ -102,6 +103,18 @@ Catch hunt_in(const Scenario& scenario) {
   return {};
 }
 
+// A copy of the store is put back, as it was after every single commit.
+Catch hunt_restores() {
+  for (const std::string& name : restore_scenarios())
+    for (std::uint64_t copy_at = 0, commits = 1; copy_at <= commits; ++copy_at) {
+      const RestoreReport report = restore_at(*find_scenario(name), core::Fusion::on, copy_at);
+      if (report.violation)
+        return {format("{} restored, {}", name, report.violation->oracle), report.violation->detail};
+      commits = report.commits;
+    }
+  return {};
+}
+
 struct Named {
   SeededBug bug;
   const char* name;
@@ -177,6 +190,12 @@ TEST_P(SeededBugTest, is_caught) {
   std::printf("  %-26s caught by: %s\n", GetParam().name, found.by.c_str());
 }
 
+TEST(RestoreBugTest, key_from_run_number_is_caught) {
+  const Catch found = hunt_in_child(SeededBug::key_from_run_number, hunt_restores);
+  EXPECT_FALSE(found.by.empty()) << "key_from_run_number was not caught by anything";
+  std::printf("  %-26s caught by: %s\n", "key_from_run_number", found.by.c_str());
+}
+
 INSTANTIATE_TEST_SUITE_P(all, SeededBugTest, ::testing::ValuesIn(all_bugs),
                          [](const auto& p) { return std::string(p.param.name); });
 
@@ -187,6 +206,8 @@ TEST(NoSeededBugTest, nothing_is_caught_when_no_bug_is_on) {
   const auto calm = hunt_without_faults();
   EXPECT_FALSE(calm.has_value()) << calm->by << ": " << calm->how;
   EXPECT_FALSE(hunt_long_crash_loop().has_value());
+  const Catch restored = hunt_restores();
+  EXPECT_TRUE(restored.by.empty()) << restored.by << ": " << restored.how;
   const auto found = hunt_seeds(1, seeds_first);
   EXPECT_FALSE(found.has_value()) << found->by << ": " << found->how;
   std::set<std::string> hunted;

@@ -44,7 +44,7 @@ std::string_view name_of(DuplexFault fault) {
 
 struct DuplexWorld::Node final : duplex::Events {
   Node(DuplexWorld& w, std::size_t i, core::Epoch e) : world(w), index(i), epoch(e) {}
-  void dispatch(const store::ClaimedMessage& request) override {
+  void dispatch(const store::ClaimedMessage& request, const core::JobRow&) override {
     ++world.report_.runs;
     Work work;
     work.node = index;
@@ -111,7 +111,7 @@ void DuplexWorld::boot(Node& node) {
     if (acknowledged_[job_id(i)]) continue;
     const core::GraphRef graph{scenario_.graph->name(), scenario_.graph->version(), scenario_.graph->fingerprint()};
     node.engine->submit(store::StartDuplex{Namespace("default"), JobId(job_id(i)), lane, graph, input_of(job_id(i)),
-                                           clock_.now()},
+                                           clock_.now(), core::JobSecret(core::Guid{1, i + 1})},
                         i);
   }
 }

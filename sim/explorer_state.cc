@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "core/apply.h"
 #include "core/codec.h"
-#include "core/work_token.h"
+#include "core/secret.h"
 #include "sim/model.h"
 #include "sim/trace.h"
 

@@ -7,6 +7,7 @@
 #include "sim/explorer.h"
 #include "sim/forward_store.h"
 #include "sim/model.h"
+#include "sim/restore.h"
 #include "sim/swarm.h"
 #include "sim/watch_store.h"
 
@@ -160,6 +161,27 @@ TEST(WatchStoreTest, a_store_that_says_yes_to_a_second_start_and_a_stolen_lane_i
   const store::AcquireLane mine{core::LaneId(1), "mine", std::chrono::seconds(1)};
   const store::AcquireLane yours{core::LaneId(1), "yours", std::chrono::seconds(1)};
   EXPECT_EQ(watched({mine, yours}), "lease");
+}
+
+// Every commit is one that a copy of the store may be from.
+TEST(RestoreTest, no_key_or_token_names_two_pieces_of_work_whatever_copy_is_put_back) {
+  std::uint64_t works = 0, repeated = 0, runs = 0;
+  for (const std::string& name : restore_scenarios())
+    for (const core::Fusion fusion : {core::Fusion::on, core::Fusion::off})
+      for (std::uint64_t copy_at = 0, commits = 1; copy_at <= commits; ++copy_at) {
+        const RestoreReport report = restore_at(*find_scenario(name), fusion, copy_at);
+        ASSERT_FALSE(report.violation) << name << ", copied after commit " << copy_at << ": " << report.violation->oracle
+                                       << ": " << report.violation->detail;
+        commits = report.commits;
+        works += report.works;
+        repeated += report.repeated;
+        ++runs;
+      }
+  EXPECT_GT(repeated, 0u) << "no job that the copy knew asked for its work again";
+  EXPECT_GT(works, repeated);
+  std::printf("restores: %llu copies put back, %llu pieces of work, %llu of them once more under their own key\n",
+              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(works),
+              static_cast<unsigned long long>(repeated));
 }
 
 TEST(SwarmTest, a_hundred_seeds_hold) {

@@ -234,7 +234,8 @@ class Soak final : public runtime::EngineEvents {
     if (job == jobs_.end() || job->second.run) return;
     if (engine_ != nullptr) {
       const WantedJob& wanted = job->second.wanted;
-      engine_->submit({Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted)}, number + 1);
+      engine_->submit({Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted),
+                       core::JobSecret(core::Guid{options_.seed, number + 1})}, number + 1);
       step();
     }
     post(client_timeout, [this, number] { submit(number); });

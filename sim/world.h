@@ -102,6 +102,9 @@ class World {
   // world.cc: time, faults, the run
   void post(Duration delay, std::function<void()> act);
   void post_to(Node& node, Duration delay, std::function<void()> act);
+  core::JobSecret draw_secret() {
+    return core::JobSecret(core::Guid{Random::mix(options_.seed), Random::mix(++secrets_)});
+  }
   Duration drawn(Duration up_to) {
     return Duration(
         1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
@@ -171,6 +174,7 @@ class World {
   const Scenario& scenario_;
   const WorldOptions options_;
   Random random_;
+  std::uint64_t secrets_ = 0;  // drawn so far: no two jobs have the same
   VirtualClock clock_;
   Verdict verdict_;
   TraceHash trace_;

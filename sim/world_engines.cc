@@ -153,7 +153,7 @@ void World::submit(std::size_t client) {
   post_to(node, drawn(options_.latency_max), [this, &node, client] {
     const WantedJob& wanted = *clients_[client].wanted;
     node.engine->submit(
-        {Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted),
+        {Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted), draw_secret(),
          wanted.reuse, wanted.delay, wanted.end_within, wanted.keep, wanted.priority},
         client + 1);
     step(node);

@@ -84,6 +84,39 @@ TEST_F(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
   EXPECT_EQ(result(run), R"({"version":1,"word":"go"})");
 }
 
+// The last activity ends the job before the join hears that its second edge does not fire either.
+TEST_F(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
+  const auto deployed = runtime_->deploy_app(file(R"(app:
+  id: shop
+  version: 1
+  graphs:
+    - subscribes: order
+      activities:
+        start: {type: trigger}
+        one: {type: worker, topic: echo}
+        two: {type: worker, topic: echo}
+        both: {type: join}
+      transitions:
+        start: [{to: one}, {to: two}]
+        one: [{to: both, conditions: {code: 500}}]
+        two: [{to: both, conditions: {code: 500}}]
+)"));
+  ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
+  const RunId run = start("o-1");
+  ASSERT_EQ(runtime_->wait(run, 20s)->status, JobStatus::completed);
+  const auto detail = runtime_->inspect(run);
+  ASSERT_TRUE(detail.ok());
+  bool seen = false;
+  for (const ActivityView& activity : detail->activities) {
+    EXPECT_FALSE(activity.open()) << activity.name.raw();
+    if (activity.name.raw() != "both") continue;
+    seen = true;
+    EXPECT_EQ(activity.status, ActivityStatus::skipped);
+    EXPECT_EQ(activity.effect, Effect::none);
+  }
+  EXPECT_TRUE(seen) << "the first edge said that it does not fire";
+}
+
 TEST_F(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   const RunId old_job = start("a");

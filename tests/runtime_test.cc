@@ -114,6 +114,26 @@ TEST_P(RuntimeTest, interim_answers_have_a_limit_in_all) {
   EXPECT_NE(end.reason.find("pending_bytes_max"), std::string::npos) << end.reason;
 }
 
+TEST_P(RuntimeTest, the_code_of_the_error_that_ended_a_job_stands_in_its_view) {
+  for (const Collation collation : {Collation::ledger, Collation::duplex}) {
+    auto runtime = Runtime::open(options());
+    ASSERT_TRUE(runtime.ok());
+    ASSERT_TRUE((*runtime)->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build()).ok());
+    ASSERT_TRUE((*runtime)->serve("a", [](Work& work) {
+      return work.input().view() == "good" ? Reply::success() : Reply::error("\"declined\"", 402);
+    }).ok());
+    ASSERT_TRUE((*runtime)->start().ok());
+    const std::string name(collation == Collation::duplex ? "d" : "l");
+    const auto failed = (*runtime)->submit({.graph = "g", .id = name + "-bad", .input = "bad"});
+    const auto end = (*runtime)->wait(failed->run, 20s);
+    ASSERT_TRUE(end.ok());
+    EXPECT_EQ(end->status, JobStatus::failed);
+    EXPECT_EQ(end->code, 402);
+    const auto good = (*runtime)->submit({.graph = "g", .id = name + "-good", .input = "good"});
+    EXPECT_EQ((*runtime)->wait(good->run, 20s)->code, 0);
+  }
+}
+
 TEST_P(RuntimeTest, something_that_is_no_exception_fails_the_job_as_well) {
   const JobView end = end_of_chain([](Work&) -> Reply { throw 42; });
   EXPECT_EQ(end.status, JobStatus::failed);

@@ -17,7 +17,8 @@ using ActivityName = Strong<struct ActivityNameTag, std::string>;  // a node of 
 using Topic = Strong<struct TopicTag, std::string>;                // what a worker serves
 using Pool = Strong<struct PoolTag, std::string>;                  // which code a job needs
 
-// One life of a job id. Never used twice, so a message for an earlier life finds nothing to change.
+// One life of a job id. Never used twice in a store, so a message for an earlier life finds nothing to change. A store that
+// was put back to an older copy gives the numbers since then away again: outside it, use job ids and idempotency keys.
 // The lane stands in the upper bits: every row keyed by a run id is keyed by its lane as well.
 using RunId = Strong<struct RunIdTag, std::uint64_t>;
 

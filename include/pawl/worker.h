@@ -70,9 +70,11 @@ class Work {
   const Topic& topic() const { return facts_.topic; }
   RunId run() const { return facts_.run; }
   const Payload& input() const { return facts_.input; }
-  // Stays the same however often this activity is run: give it to whoever must not act twice.
+  // Stays the same however often this activity is run, and no other work ever gets it: give it to whoever must not act
+  // twice.
   const std::string& idempotency_key() const { return facts_.idempotency_key; }
-  // Names this run of the work, for Runtime::complete() and Runtime::heartbeat().
+  // Names this run of the work, for Runtime::complete() and Runtime::heartbeat(). Whoever has it may answer; nobody can
+  // guess it.
   const std::string& token() const { return facts_.token; }
   std::uint32_t attempt() const { return facts_.attempt; }  // 1 for the first run
   // What an earlier run last said with heartbeat(); empty if nothing.

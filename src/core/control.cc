@@ -12,7 +12,7 @@ Progress interrupt(Context& context, const Interrupt& message) {
   if (is_closed(draft.status())) return acknowledge(context);
   if (seeded(SeededBug::replaced_runs_on) && message.reason.starts_with("replaced")) return acknowledge(context);
   draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
-  if (context.graph.program() != nullptr) draft.fail_with(message.code);
+  draft.fail_with(message.code);
   const auto closed = close_through_trigger(context, JobStatus::interrupted, true);
   return closed ? acknowledge(context) : park(context, closed.error());
 }

@@ -162,7 +162,7 @@ Progress count_reentry(Context& context) {
   const std::uint32_t allowed = context.options.reentries_max * (context.draft.redrives() + 1);
   if (before >= allowed && !is_closed(context.draft.status()))
     return park(context, Error{ErrorCode::over_limit,
-                               format("message {} was entered {} times and never finished", delivery.message.guid.text(),
+                               format("message {} was entered {} times and never finished", delivery.message.guid.shown(),
                                       before)});
   if (std::holds_alternative<Transition>(delivery.message.body)) return Progress::commit_first;  // leg1 counts on its ledger
   context.draft.count_redelivery(delivery.message.guid, delivery.redeliveries);

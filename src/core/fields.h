@@ -35,7 +35,7 @@ PAWL_FIELDS(Arrive, v.node, v.at, v.parent, v.edge, v.skipped)
 PAWL_FIELDS(Item, v.map, v.index, v.done)
 PAWL_FIELDS(ParentLink, v.run, v.activity, v.request, v.awaits)
 PAWL_FIELDS(GraphRef, v.name, v.version, v.fingerprint)
-PAWL_FIELDS(StartChild, v.graph, v.input, v.parent, v.priority)
+PAWL_FIELDS(StartChild, v.graph, v.input, v.parent, v.priority, v.secret)
 PAWL_FIELDS(ChildDone, v.activity, v.status, v.code, v.data)
 PAWL_FIELDS(EndJob, v.parent, v.code, v.reason, v.throws, v.descend, v.keep)
 PAWL_FIELDS(Withdraw, v.registration)
@@ -54,7 +54,7 @@ PAWL_FIELDS(MessageRecord, v.guid, v.activity, v.ledger, v.output)
 PAWL_FIELDS(WorkLife, v.queue_timeout, v.attempt_timeout, v.heartbeat_timeout, v.deadline, v.at_most_once, v.unknown,
             v.queue_by, v.attempt_by, v.heartbeat_by, v.failures, v.failure_code, v.failure, v.progress)
 PAWL_FIELDS(WorkItem, v.run, v.activity, v.topic, v.request, v.token, v.worker, v.epoch, v.lease_until, v.runs, v.input,
-            v.priority, v.visible_at, v.held, v.life)
+            v.priority, v.visible_at, v.held, v.plain_key, v.life)
 PAWL_FIELDS(KindState::Tries, v.failed, v.again_at)
 template <class Codec>
 void fields_of(Codec& codec, KindState& v) {

@@ -1,7 +1,8 @@
 // The stored form, pinned: a change of these bytes is a change of everything that was ever stored.
 //
 // Bundles are kept nowhere, so their bytes may change with their fields; messages wait in inboxes, so theirs may not.
-// Signal and Resume did once: no activity kind of that time sent either, so no stored job had them.
+// Signal and Resume did once: no activity kind of that time sent either, so no stored job had them. StartChild got the
+// child's secret: a file makes the child in its parent's transaction, so none ever waited in one.
 #include <gtest/gtest.h>
 
 #include "base/format.h"
@@ -146,7 +147,7 @@ std::vector<Pinned> pinned() {
        "8180808080802002038080020000000000000000000000000001040102"},
       {"PutWork", encode(bundle_of(PutWork{item()})),
        "8180808080802002038080020000000000000000000000000001058180808080802001037061790102ac0201770"
-       "480010502696e00000000000000000000000000000000"},
+       "480010502696e0000000000000000000000000000000000"},
       {"DropWork", encode(bundle_of(DropWork{ActivitySeq(1), WorkToken(300)})),
        "81808080808020020380800200000000000000000000000000010601ac02"},
       {"Sweep", encode(bundle_of(Sweep{Guid{1, 2}})),
@@ -192,8 +193,8 @@ std::vector<Pinned> pinned() {
       {"Item", encode(Body(Item{ActivitySeq(1), 2, true})), "0f010201"},
       {"StartChild",
        encode(Body(StartChild{GraphRef{GraphName("g"), 2, 300}, "in",
-                              ParentLink{RunId(9), ActivitySeq(1), Guid{1, 2}, true}, -1})),
-       "10016702ac0202696e090101020101"},
+                              ParentLink{RunId(9), ActivitySeq(1), Guid{1, 2}, true}, -1, JobSecret(Guid{3, 4})})),
+       "10016702ac0202696e0901010201010304"},
       {"ChildDone", encode(Body(ChildDone{ActivitySeq(1), ReplyStatus::error, 409, "d"})), "110102b2060164"},
       {"EndJob", encode(Body(EndJob{RunId(9), 410, "why", true, true, Duration(5)})), "120109b406037768790101010a"},
       {"Withdraw", encode(Body(Withdraw{Guid{1, 2}})), "130102"},

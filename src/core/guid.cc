@@ -8,6 +8,8 @@ namespace pawl::core {
 
 std::string Guid::text() const { return format("{:016x}{:016x}", high, low); }
 
+std::string Guid::shown() const { return format("{:016x}", high); }
+
 std::optional<Guid> Guid::parse(std::string_view text) {
   if (text.size() != 32) return std::nullopt;
   Guid guid;

@@ -58,7 +58,9 @@ struct Guid {
     return Guid{h, Random::mix(low + salt + (h >> 7))};
   }
 
-  std::string text() const;  // 32 hexadecimal digits
+  std::string text() const;   // 32 hexadecimal digits
+  // The first half, for people: it finds the message, and tells nobody what else follows from the guid.
+  std::string shown() const;
   static std::optional<Guid> parse(std::string_view text);
 
   friend constexpr auto operator<=>(const Guid&, const Guid&) = default;

@@ -12,6 +12,7 @@
 #include "core/guid.h"
 #include "core/ids.h"
 #include "core/message.h"
+#include "core/secret.h"
 #include "ledger/activity_ledger.h"
 #include "ledger/dimensions.h"
 #include "ledger/message_ledger.h"
@@ -58,6 +59,7 @@ struct JobRow {
   Payload data;                       // what its activities share; empty: nothing yet
   std::int32_t code = 0;              // of the error that ends it, perhaps while others finish; 0: none
   std::optional<ParentLink> parent;   // who started it, if a job did
+  JobSecret secret{Guid{}};           // what its work is named by; never shown
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
@@ -107,7 +109,7 @@ struct WorkItem {
   RunId run{0};
   ActivitySeq activity{0};
   Topic topic{""};
-  Guid request;                       // the idempotency key: stable over runs
+  Guid request;                       // names the work, stable over runs; never shown
   WorkToken token{0};
   std::string worker;
   Epoch epoch{0};                     // of the lane's owner, when the claim came with a bundle; 0 otherwise
@@ -117,6 +119,7 @@ struct WorkItem {
   std::int32_t priority = 0;          // larger goes first
   Instant visible_at;                 // handed to nobody before then; 0: at once
   bool held = false;                  // its job is paused or parked: handed to nobody
+  bool plain_key = false;             // it is from before there were secrets: workers know it by its request
   WorkLife life;
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
@@ -126,6 +129,9 @@ struct WorkItem {
 Instant wake_of(const WorkItem& item, Instant after = {});
 // Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone.
 void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now);
+// What workers give to whoever must not act twice: the same for every run of it, and never that of other work.
+// `store`: its id, for work from before there were secrets.
+Guid idempotency_key(const WorkItem& item, const Guid& store);
 // Nobody holds it any more.
 void release(WorkItem& item, Instant now);
 

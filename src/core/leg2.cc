@@ -137,7 +137,7 @@ Status fail(Context& context, const Answer& answer) {
                            Mark::children_spawned);
   if (!marked) return marked;
   context.draft.fail_reason(describe_error(context, answer, activity));
-  if (context.graph.program() != nullptr) context.draft.fail_with(answer.code);
+  context.draft.fail_with(answer.code);
   const auto noted = snapshot(context);
   if (!noted) return noted;
   return close_job(context, JobStatus::failed, true);

@@ -12,6 +12,7 @@
 #include "core/guid.h"
 #include "core/ids.h"
 #include "core/labels.h"
+#include "core/secret.h"
 #include "ledger/dimensions.h"
 #include "pawl/payload.h"
 #include "pawl/time.h"
@@ -172,6 +173,7 @@ struct StartChild {
   Payload input;
   ParentLink parent;
   std::int32_t priority = 0;
+  JobSecret secret{Guid{}};       // of the child
   friend bool operator==(const StartChild&, const StartChild&) = default;
 };
 

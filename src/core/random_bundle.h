@@ -108,7 +108,7 @@ class RandomBundle {
         return Item{seq(), small(), coin()};
       case 16:
         return StartChild{GraphRef{GraphName(text()), small(), number()}, payload(),
-                          ParentLink{RunId(number()), seq(), guid(), coin()}, code()};
+                          ParentLink{RunId(number()), seq(), guid(), coin()}, code(), JobSecret(guid())};
       case 17:
         return ChildDone{seq(), reply_status(), code(), payload()};
       case 18:
@@ -215,6 +215,7 @@ class RandomBundle {
     made.priority = static_cast<std::int32_t>(number());
     made.visible_at = instant();
     made.held = coin();
+    made.plain_key = coin();
     made.life = life();
     return made;
   }

@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "core/apply.h"
 #include "core/decide.h"
-#include "core/work_token.h"
+#include "core/secret.h"
 
 namespace pawl::core {
 

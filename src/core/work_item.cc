@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/job_state.h"
-#include "core/work_token.h"
+#include "core/secret.h"
 
 namespace pawl::core {
 
@@ -50,6 +50,11 @@ void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_un
   item.life.queue_by = never;
   item.life.attempt_by = moment(now, item.life.attempt_timeout);
   item.life.heartbeat_by = moment(now, item.life.heartbeat_timeout);
+}
+
+Guid idempotency_key(const WorkItem& item, const Guid& store) {
+  if (item.plain_key) return Guid{item.request.high ^ store.high, item.request.low ^ store.low};
+  return key_of_work(item.request);
 }
 
 void release(WorkItem& item, Instant now) {

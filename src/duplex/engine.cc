@@ -85,11 +85,11 @@ Sequence Engine::start(store::StartDuplex request, Ticket ticket) {
   events_.submitted(ticket, Started{outcome.run, outcome.kind == OutcomeKind::committed});
 }
 
-void Engine::dispatch(const ClaimedMessage& request) {
+void Engine::dispatch(const ClaimedMessage& request, const core::JobRow& job) {
   Running running;
   running.claimed = request;
   running_.insert_or_assign(request.message.guid, std::move(running));
-  events_.dispatch(request);
+  events_.dispatch(request, job);
 }
 
 bool Engine::answer(const core::Guid& request, Answer answer) {
@@ -190,7 +190,7 @@ void Engine::begin(ClaimedMessage claimed) {
   if (overrun) {
     if (message.kind == StreamMessage::Kind::request) ++free_slots_;
     return add(sequences_.stop_job(message.run, format("message {} was delivered {} times and never finished",
-                                                       message.guid.text(), claimed.deliveries)));
+                                                       message.guid.shown(), claimed.deliveries)));
   }
   switch (message.kind) {
     case StreamMessage::Kind::start: return add(sequences_.start(std::move(claimed)));

@@ -110,7 +110,7 @@ class Engine : private Events {
   };
 
   // Events of the sequences: what concerns the engine stops here, the rest goes on to the driver.
-  void dispatch(const ClaimedMessage& request) override;
+  void dispatch(const ClaimedMessage& request, const core::JobRow& job) override;
   void submitted(Ticket ticket, Result<Started> result) override { events_.submitted(ticket, std::move(result)); }
   void replied(Ticket ticket, Status result) override { events_.replied(ticket, std::move(result)); }
   void changed(const core::JobRow& job, const Graph& graph, const Change& change) override {

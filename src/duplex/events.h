@@ -31,7 +31,8 @@ struct Change {
 class Events {
  public:
   virtual ~Events() = default;
-  virtual void dispatch(const store::ClaimedMessage& request) = 0;  // X: a worker of its topic may begin
+  // X: a worker of its topic may begin.
+  virtual void dispatch(const store::ClaimedMessage& request, const core::JobRow& job) = 0;
   virtual void submitted(Ticket ticket, Result<Started> result) = 0;
   // A reply given from outside is durable; not_found: the job is over or does not exist, so it changed nothing.
   virtual void replied(Ticket ticket, Status result) = 0;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/work_token.h"
+#include "core/secret.h"
 #include "duplex/letters.h"
 #include "store/duplex_operation.h"
 

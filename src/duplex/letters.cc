@@ -84,9 +84,9 @@ std::vector<Operation> spawn(const ClaimedMessage& claimed, const std::vector<co
   return all;
 }
 
-StreamMessage request_of(const StreamMessage& transition, const Graph& graph) {
+StreamMessage request_of(const StreamMessage& transition, const Graph& graph, const core::JobSecret& secret) {
   StreamMessage request = transition;
-  request.guid = transition.guid.derive(Purpose::request, 0);
+  request.guid = core::work_request(secret, transition.guid);
   request.kind = StreamMessage::Kind::request;
   request.topic = graph.nodes()[transition.place.node].topic;
   return request;
@@ -115,6 +115,7 @@ StreamMessage cleanup_of(const StreamMessage& cause, core::ReplyStatus status, P
   cleanup.kind = StreamMessage::Kind::cleanup;
   cleanup.place = cause.place;
   cleanup.status = status;
+  cleanup.code = cause.code;
   cleanup.data = std::move(data);
   return cleanup;
 }

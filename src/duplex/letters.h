@@ -39,7 +39,7 @@ Operation close_address(const ClaimedMessage& claimed);
 // n and q, E and C: first all obligations, then all presets, then the messages.
 std::vector<Operation> spawn(const ClaimedMessage& claimed, const std::vector<core::Child>& children, Instant at);
 
-StreamMessage request_of(const StreamMessage& transition, const Graph& graph);
+StreamMessage request_of(const StreamMessage& transition, const Graph& graph, const core::JobSecret& secret);
 StreamMessage response_to(const StreamMessage& request, core::ReplyStatus status, std::int32_t code,
                           std::uint32_t number, Payload data);
 // Its status says how the job ends; `data` is the reason of a failure.

@@ -116,7 +116,7 @@ class Letters : public ::testing::Test, public Events {
     take();
   }
 
-  void dispatch(const ClaimedMessage& request) override { dispatched_.push_back(request); }
+  void dispatch(const ClaimedMessage& request, const core::JobRow&) override { dispatched_.push_back(request); }
   void submitted(Ticket, Result<Started> result) override { EXPECT_TRUE(result.ok()); }
   void replied(Ticket, Status result) override { replies_.push_back(result.ok()); }
   void changed(const core::JobRow&, const Graph&, const Change&) override {}

@@ -95,7 +95,7 @@ Sequence Sequences::leg1(ClaimedMessage claimed) {
     co_await Ask(give_back(claimed, unread_delay));
     co_return;
   }
-  const StreamMessage request = request_of(claimed.message, *scene->graph);
+  const StreamMessage request = request_of(claimed.message, *scene->graph, scene->job.secret);
   const Outcome entered = co_await Ask(add(claimed, Step::leg1_entry));  // c
   const auto state = DuplexState::decode(entered.value);
   if (!state) {
@@ -137,7 +137,7 @@ Sequence Sequences::worker(ClaimedMessage claimed) {
   const bool active = scene->job.status == core::JobStatus::running;
   const auto verdict = active ? state->worker_verdict() : DuplexState::WorkerVerdict::cancel;
   if (verdict == DuplexState::WorkerVerdict::run) {
-    events_.dispatch(claimed);  // X
+    events_.dispatch(claimed, scene->job);  // X
     co_return;
   }
   const bool cancelled = verdict == DuplexState::WorkerVerdict::cancel;
@@ -262,6 +262,7 @@ Sequence Sequences::cleanup(ClaimedMessage claimed) {
   store::EndDuplex end{claimed.message.run, failed ? core::JobStatus::failed : core::JobStatus::completed};
   if (failed) {
     end.reason = kept_text(claimed.message.data.view(), limits::reason_bytes_max);
+    end.code = claimed.message.code;
   } else {
     auto result = result_of(*scene->graph, claimed.message.run);
     if (!result) {

@@ -34,7 +34,7 @@ void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticke
                              request.graph.raw())});
   const auto graph = graphs_.newest(request.graph);
   engine_.submit(store::StartDuplex{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
-                                    std::move(request.input), clock_.now()},
+                                    std::move(request.input), clock_.now(), request.secret},
                  ticket);
 }
 
@@ -85,11 +85,12 @@ bool DuplexRunner::commit_something() {
   return true;
 }
 
-void DuplexRunner::dispatch(const store::ClaimedMessage& request) {
+void DuplexRunner::dispatch(const store::ClaimedMessage& request, const core::JobRow& job) {
   core::WorkItem item;
   item.run = request.message.run;
   item.topic = request.message.topic;
   item.request = request.message.guid;
+  item.plain_key = !core::is_set(job.secret);
   item.runs = request.deliveries;
   item.token = duplex::token_of(request);
   item.input = request.message.data;

@@ -47,7 +47,7 @@ class DuplexRunner final : private duplex::Events {
 
  private:
   // duplex::Events
-  void dispatch(const store::ClaimedMessage& request) override;
+  void dispatch(const store::ClaimedMessage& request, const core::JobRow& job) override;
   void submitted(Ticket ticket, Result<duplex::Started> result) override;
   void replied(Ticket, Status) override {}
   void changed(const core::JobRow& job, const Graph& graph, const duplex::Change& change) override;

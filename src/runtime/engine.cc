@@ -9,7 +9,7 @@
 #include "base/invariant.h"
 #include "base/random.h"
 #include "base/seeded_bug.h"
-#include "core/work_token.h"
+#include "core/secret.h"
 
 namespace pawl::runtime {
 
@@ -50,6 +50,7 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
     if (request.end_within.count() != 0) submit.deadline = now + request.delay + request.end_within;
     submit.keep = request.keep;
     submit.priority = request.priority;
+    submit.secret = request.secret;
     push(std::move(submit), ticket);
   }
 }
@@ -187,8 +188,24 @@ std::optional<Group> Engine::take_group() {
     bundles_pending_ = 0;
   }
   group.asked_at = clock_.monotonic();
+  stamp_ends(group);
   group_out_ = true;
   return group;
+}
+
+// A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
+// committed, not when it was decided; what is kept of it is kept from then on.
+void Engine::stamp_ends(Group& group) {
+  const Instant now = clock_.now();
+  for (store::Operation& operation : group.operations) {
+    auto* bundle = std::get_if<core::Bundle>(&operation);
+    auto* head = bundle == nullptr ? nullptr : std::get_if<core::JobHead>(&bundle->head);
+    if (head == nullptr || !core::is_closed(head->status) || head->closed_at >= now) continue;
+    const HotJob* job = jobs_.find(bundle->entity);
+    if (job == nullptr || job->bundle != bundle->id || core::is_closed(job->state.job.status)) continue;
+    if (head->remove_at != job->state.job.remove_at) head->remove_at = head->remove_at + (now - head->closed_at);
+    head->closed_at = now;
+  }
 }
 
 void Engine::make_ready(HotJob& job) {

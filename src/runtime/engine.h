@@ -43,6 +43,7 @@ struct SubmitRequest {
   JobId id;
   GraphName graph;
   Payload input;
+  core::JobSecret secret;                 // drawn for this submit
   store::Reuse reuse = store::Reuse::never;
   Duration delay{0};
   Duration end_within{0};
@@ -177,6 +178,7 @@ class Engine {
 
   // engine.cc: deciding
   void push(store::Operation operation, Ticket ticket = 0);
+  void stamp_ends(Group& group);
   void make_ready(HotJob& job);
   void decide_job(HotJob& job);
   bool read_pages(HotJob& job);

@@ -88,7 +88,8 @@ struct Bench {
     }
   }
   void submit(std::string id, std::string graph) {
-    engine->submit(SubmitRequest{default_namespace(), JobId(std::move(id)), GraphName(std::move(graph)), "{\"n\":1}"}, 1);
+    engine->submit(SubmitRequest{default_namespace(), JobId(std::move(id)), GraphName(std::move(graph)), "{\"n\":1}",
+                                 core::JobSecret(core::Guid{1, ++submits})}, 1);
   }
   // Time passes; whatever it sets going is served, no work is answered.
   void wait(Duration time) {
@@ -134,6 +135,7 @@ struct Bench {
   store::memory::Store store;
   std::unique_ptr<Engine> engine;
   std::uint64_t asked = 0;
+  std::uint64_t submits = 0;
 };
 
 }  // namespace pawl::runtime

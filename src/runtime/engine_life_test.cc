@@ -117,7 +117,7 @@ TEST_P(EngineLife, work_for_later_is_answered_by_token_or_handed_out_again) {
 TEST_P(EngineLife, a_delayed_job_starts_when_it_should_and_costs_no_memory_before) {
   Bench bench(GetParam());
   bench.deploy(one([](auto&) {}));
-  SubmitRequest request{default_namespace(), JobId("j"), GraphName("g"), "{}"};
+  SubmitRequest request{default_namespace(), JobId("j"), GraphName("g"), "{}", core::JobSecret(core::Guid{1, 1})};
   request.delay = 30s;
   bench.engine->submit(std::move(request), 1);
   bench.settle();
@@ -134,7 +134,7 @@ TEST_P(EngineLife, a_delayed_job_starts_when_it_should_and_costs_no_memory_befor
 TEST_P(EngineLife, a_job_that_takes_too_long_is_interrupted_and_its_worker_told) {
   Bench bench(GetParam());
   bench.deploy(one([](auto&) {}));
-  SubmitRequest request{default_namespace(), JobId("j"), GraphName("g"), "{}"};
+  SubmitRequest request{default_namespace(), JobId("j"), GraphName("g"), "{}", core::JobSecret(core::Guid{1, 1})};
   request.end_within = 5s;
   bench.engine->submit(std::move(request), 1);
   const core::WorkItem item = bench.next_work();
@@ -225,7 +225,7 @@ TEST_P(EngineLife, a_lost_run_that_may_act_once_is_not_handed_out_again) {
 TEST_P(EngineLife, a_job_that_need_not_stay_goes_and_then_its_id) {
   Bench bench(GetParam());
   bench.deploy(one([](auto&) {}));
-  SubmitRequest request{default_namespace(), JobId("j"), GraphName("g"), "{}"};
+  SubmitRequest request{default_namespace(), JobId("j"), GraphName("g"), "{}", core::JobSecret(core::Guid{1, 1})};
   request.keep = 60s;
   bench.engine->submit(std::move(request), 1);
   bench.engine->answer(reply(bench.next_work()));

@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "base/seeded_bug.h"
 #include "runtime/engine.h"
+#include "runtime/stored_work.h"
 
 namespace pawl::runtime {
 
@@ -182,15 +183,7 @@ bool Engine::merge_inbox(HotJob& job) {
   return true;
 }
 
-Result<std::optional<core::WorkItem>> Engine::read_item(const WorkRef& ref) {
-  // Work items are read in order: this one is the first behind its predecessor's place.
-  const store::WorkCursor before{ref.run, core::ActivitySeq(ref.activity.raw() - 1)};
-  auto page = store_.read_work(core::lane_of(ref.run), before, 1);
-  if (!page) return page.error();
-  if (page->empty() || page->front().run != ref.run || page->front().activity != ref.activity)
-    return std::optional<core::WorkItem>();
-  return std::optional<core::WorkItem>(std::move(page->front()));
-}
+Result<std::optional<core::WorkItem>> Engine::read_item(const WorkRef& ref) { return runtime::read_item(store_, ref); }
 
 // A claim did not go as expected: the stored item says who has it.
 void Engine::look_again(const WorkRef& ref, core::WorkToken before) {

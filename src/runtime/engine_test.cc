@@ -43,6 +43,35 @@ TEST_P(EngineTest, an_uncaught_error_fails_the_job_once_and_drops_what_was_open)
   EXPECT_EQ(bench.events.ended.size(), 1u);
 }
 
+// The decision waits while the store takes no writes: time that the job took, and that others can see.
+TEST_P(EngineTest, an_end_is_dated_when_it_is_committed) {
+  Bench bench(GetParam());
+  bench.deploy(GraphBuilder("one").trigger("t").worker("a", "work").after("t").build());
+  SubmitRequest request{default_namespace(), JobId("j1"), GraphName("one"), "{}", core::JobSecret(core::Guid{1, 1})};
+  request.keep = std::chrono::minutes(1);
+  bench.engine->submit(std::move(request), 1);
+  bench.engine->answer(reply(bench.next_work()));
+  Instant refused_until;
+  while (bench.state("j1").job.status != core::JobStatus::completed) {
+    bench.engine->pump();
+    auto group = bench.engine->take_group();
+    ASSERT_TRUE(group);
+    bench.engine->finished(std::move(*group), Error{ErrorCode::retry_later, "the disk is full"});
+    bench.clock.advance(std::chrono::seconds(1));
+    bench.engine->tick();
+    refused_until = bench.clock.now();
+    group = bench.engine->take_group();
+    ASSERT_TRUE(group);
+    auto result = bench.store.commit(group->operations);
+    bench.engine->finished(std::move(*group), std::move(result));
+  }
+  bench.settle();
+  const core::JobRow job = bench.state("j1").job;
+  EXPECT_EQ(job.completions, 1u);
+  EXPECT_EQ(job.closed_at, refused_until);
+  EXPECT_EQ(job.remove_at, refused_until + std::chrono::minutes(1)) << "it is kept for as long as was asked";
+}
+
 TEST_P(EngineTest, a_caught_error_takes_the_branch_of_its_code) {
   Bench bench(GetParam());
   bench.deploy(GraphBuilder("c")

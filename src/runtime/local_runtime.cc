@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <future>
 
+#include "base/entropy.h"
 #include "base/format.h"
 #include "base/limits.h"
 #include "runtime/family.h"
@@ -148,8 +149,11 @@ void LocalRuntime::submit(JobRequest request, std::function<void(Result<Submissi
   if (!checked) return done(checked.error());
   if (life_ == Life::made)
     return done(Error{ErrorCode::invalid, format("job {} cannot be submitted before start()", request.id)});
+  const auto secret = draw_entropy();
+  if (!secret) return done(secret.error());
   SubmitCommand command{SubmitRequest{Namespace(request.name_space), JobId(request.id), GraphName(request.graph),
-                                      std::move(request.input), store_reuse(request.reuse), request.delay,
+                                      std::move(request.input), core::JobSecret(core::Guid{secret->high, secret->low}),
+                                      store_reuse(request.reuse), request.delay,
                                       request.end_within, request.keep, request.priority, std::move(version)},
                         done};
   if (request.reuse == IdReuse::reject)

@@ -9,6 +9,7 @@
 #include "duplex/later.h"
 #include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
+#include "runtime/stored_work.h"
 #include "runtime/token.h"
 #include "runtime/views.h"
 
@@ -122,6 +123,7 @@ Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& re
                                                 job.reason, parked_duplex)};
   store::EndDuplex end{job.run, JobStatus::interrupted};
   end.reason = reason.empty() ? "interrupted" : kept_text(reason, limits::reason_bytes_max);
+  end.code = core::Interrupt{}.code;
   end.at = store_.now();
   return status_of(commit_(std::move(end)));
 }
@@ -244,26 +246,31 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
   if (reply.status() == Reply::Status::later)
     return Error{ErrorCode::invalid, "Reply::later is no answer; to keep the work longer, use Runtime::heartbeat"};
   if (const auto checked = check_payload("the reply", reply.data()); !checked) return checked;
-  const auto duplex = store_.read_duplex(named->ref.run);
-  if (!duplex) return duplex.error();
-  if (*duplex) return complete_duplex(**duplex, named->token, reply);
-  auto stored = store_.read_job(named->ref.run);
-  if (!stored) return stored.error();
-  if (!*stored) return stale("its job is gone");
-  const core::JobState& state = (*stored)->state;
-  if (core::is_closed(state.job.status)) return stale(format("job {} has ended", state.job.id.raw()));
-  const core::WorkItem* item = state.find_work(named->ref.activity);
-  if (item == nullptr) return stale("the work was answered already");
-  if (item->token != named->token) return stale("the work was taken back, and perhaps given to another");
+  // An item is there as long as its job is open and it was not answered; a duplex job has none.
+  const auto item = read_item(store_, named->ref);
+  if (!item) return item.error();
+  if (!*item) return complete_without_item(*named, reply);
+  if ((*item)->token != named->token) return stale("the work was taken back, and perhaps given to another");
   const auto status = reply.status() == Reply::Status::success ? core::ReplyStatus::success
                       : reply.status() == Reply::Status::error ? core::ReplyStatus::error
                                                                : core::ReplyStatus::fatal;
-  const core::Guid guid = item->request.derive(core::Guid::Purpose::response_final, 0);
-  const auto outcome = status_of(commit_(store::Respond{
-      item->run, item->activity, item->token,
-      core::Message{guid, core::Response{item->activity, status, reply.code(), item->token, reply.data()}}}));
+  const core::Guid guid = (*item)->request.derive(core::Guid::Purpose::response_final, 0);
+  const core::Response response{named->ref.activity, status, reply.code(), named->token, reply.data()};
+  const auto outcome = status_of(
+      commit_(store::Respond{named->ref.run, named->ref.activity, named->token, core::Message{guid, response}}));
   if (!outcome && outcome.error().code == ErrorCode::conflict) return stale(outcome.error().detail);
   return outcome;
+}
+
+Status Requests::complete_without_item(const WorkRun& named, const Reply& reply) {
+  const auto duplex = store_.read_duplex(named.ref.run);
+  if (!duplex) return duplex.error();
+  if (*duplex) return complete_duplex(**duplex, named.token, reply);
+  const auto stored = store_.read_job(named.ref.run);
+  if (!stored) return stored.error();
+  if (!*stored) return stale("its job is gone");
+  const core::JobRow& job = (*stored)->state.job;
+  return core::is_closed(job.status) ? stale(format("job {} has ended", job.id.raw())) : stale("the work was answered already");
 }
 
 Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply) {

@@ -11,6 +11,7 @@
 #include "pawl/runtime.h"
 #include "runtime/apps.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/work_desk.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -41,6 +42,7 @@ class Requests {
   // A job of collation ledger; of a duplex one, the error says `instead` what to do.
   Result<store::StoredJob> read(RunId run, std::string_view instead);
   Status interrupt_duplex(const core::JobRow& job, const std::string& reason);
+  Status complete_without_item(const WorkRun& named, const Reply& reply);
   Status complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply);
   Status deliver(RunId run, core::Body body);
 

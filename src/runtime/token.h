@@ -1,5 +1,6 @@
 // The text that names one run of a work item, for whoever answers it from outside: run, activity and token in
-// base 16. It is bound to its store: run ids are small numbers that every store has.
+// base 16. The token cannot be guessed (core/secret.h); it is one number, so comparing it takes the same time however
+// much of it is right. It is bound to its store: run ids are small numbers that every store has.
 #pragma once
 
 #include <string>

@@ -122,6 +122,14 @@ JobView view_of(const core::JobRow& job) {
   return view;
 }
 
+// A join that nothing reached any more waits for nobody once its job is over: it never opened.
+core::ActivityStatus shown_status(const core::JobState& state, const core::Activity& activity, const Graph* graph) {
+  const bool waits = activity.status == core::ActivityStatus::open && core::is_closed(state.job.status);
+  const bool join = graph != nullptr && activity.node < graph->nodes().size() &&
+                    graph->nodes()[activity.node].kind == Graph::Kind::join;
+  return waits && join ? core::ActivityStatus::skipped : activity.status;
+}
+
 Effect effect_of(const core::JobState& state, const core::Activity& activity) {
   if (!activity.parent) return Effect::none;
   switch (activity.status) {
@@ -153,12 +161,13 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     view.ledger = activity.ledger.digits();
     view.explanation = activity.ledger.describe();
     if (graph != nullptr && activity.node < graph->nodes().size()) view.kind = graph->nodes()[activity.node].kind;
-    view.status = public_status(activity.status);
+    const core::ActivityStatus status = shown_status(state, activity, graph);
+    view.status = public_status(status);
     view.code = activity.code;
     view.opened_at = activity.opened_at;
     view.closed_at = activity.closed_at;
     view.output = shown_in(graph, activity.node, activity.output);
-    view.effect = effect_of(state, activity);
+    view.effect = status == core::ActivityStatus::skipped ? Effect::none : effect_of(state, activity);
     view.work = work_of(state.find_work(activity.seq), store);
     view.waits_for = wait_of(state, activity, graph);
     if (view.waits_for) view.child = view.waits_for->child;

@@ -110,8 +110,7 @@ class RunLine final : public Work::Line {
 };
 
 Work::Facts facts_of(const core::WorkItem& item, const core::Guid& store) {
-  // The request's guid is unique within its store; whoever is given the key serves many stores.
-  const core::Guid key{item.request.high ^ store.high, item.request.low ^ store.low};
+  const core::Guid key = core::idempotency_key(item, store);
   return {item.topic, item.run, key.text(), token_text(run_of(item), store), item.runs, item.input, item.life.progress};
 }
 

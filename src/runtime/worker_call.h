@@ -13,7 +13,7 @@
 namespace pawl::runtime {
 
 struct CallSite {
-  const core::Guid& store;  // makes idempotency keys and tokens differ between stores
+  const core::Guid& store;  // tokens are bound to it
   const std::atomic<bool>& cancelled;
   const std::function<void(WorkerWord)>& tell;
 };

@@ -28,8 +28,8 @@ class WorkerPool {
     std::variant<std::shared_ptr<const Worker>, std::shared_ptr<const Probe>> code;
     bool is_probe() const { return code.index() == 1; }
   };
-  // `tell` is called on the pool's threads, and on that of whoever cancels. `store` makes idempotency keys differ
-  // between stores.
+  // `tell` is called on the pool's threads, and on that of whoever cancels. Tokens are bound to
+  // `store`.
   WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkerWord)> tell);
   ~WorkerPool();  // finishes what runs; what only waits is not begun
 

@@ -81,6 +81,7 @@ struct StartDuplex {
   core::GraphRef graph{GraphName(""), 0, 0};
   Payload input;
   Instant at;
+  core::JobSecret secret{core::Guid{}};  // drawn by whoever submits
 };
 
 // B, E, q: sets a cell if it is absent. Outcome.value is what it holds now.
@@ -160,6 +161,7 @@ struct EndDuplex {
   std::string reason;
   Instant at;
   core::Guid keep;
+  std::int32_t code = 0;  // of the error that ends it; 0: none
 };
 // The job stops and says why; its messages stay for whoever resumes it.
 struct ParkDuplex {

@@ -62,6 +62,7 @@ struct Submit {
   Instant deadline;              // a timer interrupts the job; 0: none
   std::optional<Duration> keep;  // how long it stays once closed; none: for ever
   std::int32_t priority = 0;
+  core::JobSecret secret{core::Guid{}};  // drawn by whoever submits
 };
 
 // What a run hears when another one takes its id over.

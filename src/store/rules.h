@@ -30,6 +30,7 @@ inline bool is_taken(Reuse reuse, const KeyHolder& holder) {
 inline Submit submit_of(const core::StartChild& start, const core::JobKey& key, core::LaneId lane, Instant now) {
   Submit submit{key.name_space, key.id, lane, start.graph, start.input, now};
   submit.priority = start.priority;
+  submit.secret = start.secret;
   return submit;
 }
 // Whether the job that has the id was made by this very message, which came once more.

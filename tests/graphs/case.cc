@@ -54,7 +54,7 @@ T value_or(const YAML::Node& node, const char* key, T otherwise) {
 }
 
 CaseReply reply_of(const YAML::Node& node) {
-  check_keys(node, {"status", "code", "data", "pending", "fails", "fails_with", "silent", "twice"});
+  check_keys(node, {"status", "code", "data", "pending", "fails", "fails_with", "silent", "twice", "before_redrive"});
   CaseReply reply;
   reply.status = value_or<std::string>(node, "status", "success");
   reply.code = value_or<std::int32_t>(node, "code", reply.status == "success" ? 200 : 500);
@@ -68,6 +68,7 @@ CaseReply reply_of(const YAML::Node& node) {
   reply.fails = value_or<std::uint32_t>(node, "fails", listed ? static_cast<std::uint32_t>(reply.fails_with.size()) : 0);
   reply.silent = value_or<bool>(node, "silent", false);
   reply.twice = value_or<bool>(node, "twice", false);
+  if (node["before_redrive"]) reply.before_redrive = value_of(node["before_redrive"]);
   return reply;
 }
 
@@ -129,7 +130,7 @@ CaseStart start_of(const YAML::Node& node) {
 }
 
 Case case_of(const YAML::Node& node) {
-  check_keys(node, {"name", "app", "topic", "id", "input", "before", "workers", "signals", "interrupt_after", "expect",
+  check_keys(node, {"name", "app", "topic", "id", "input", "before", "workers", "signals", "interrupt_after", "redrives", "expect",
                     "jobs", "calls", "measures", "labels"});
   Case made;
   made.name = node["name"].as<std::string>();
@@ -141,6 +142,7 @@ Case case_of(const YAML::Node& node) {
       for (const auto& reply : pair.second) made.workers[pair.first.Scalar()].push_back(reply_of(reply));
   for (const auto& signal : node["signals"]) made.signals.push_back(signal_of(signal));
   made.interrupt_after = value_or<std::string>(node, "interrupt_after", "");
+  made.redrives = value_or<std::uint32_t>(node, "redrives", 0);
   made.expect = job_of(node["expect"]);
   if (node["jobs"])
     for (const auto& pair : node["jobs"]) made.jobs.emplace(pair.first.Scalar(), job_of(pair.second));

@@ -20,6 +20,7 @@ struct CaseReply {
   std::vector<std::int32_t> fails_with{500};  // the first of them with the first, and so on; the last one repeats
   bool silent = false;                       // never answered
   bool twice = false;                        // the last answer is given once more
+  std::optional<boost::json::value> before_redrive;  // said instead until the job was redriven: the worker is mended then
 };
 
 struct CaseSignal {
@@ -65,6 +66,7 @@ struct Case {
   std::map<std::string, std::vector<CaseReply>> workers;
   std::vector<CaseSignal> signals;
   std::string interrupt_after;    // the job is interrupted once this activity is open
+  std::uint32_t redrives = 0;     // so often it is redriven when it is parked
   CaseJob expect;
   std::map<std::string, CaseJob> jobs;  // others by id
   std::map<std::string, std::uint32_t> calls;  // how often a topic's worker is run without a fault

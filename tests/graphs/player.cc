@@ -191,7 +191,8 @@ class Player final : public runtime::EngineEvents {
       if (!input) return fail(input.error().detail);
       const auto id = program.start_id(*input, clock_.now());
       if (!id) return fail(id.error().detail);
-      runtime::SubmitRequest request{default_namespace(), JobId(start.id.empty() ? "main" : start.id), ref.name, *input};
+      runtime::SubmitRequest request{default_namespace(), JobId(start.id.empty() ? "main" : start.id), ref.name, *input,
+                                     core::JobSecret(core::Guid{1, ticket_ + 1})};
       if (start.id.empty() && *id) request.id = **id;
       request.version = ref;
       if (main) played_.main = request.id.raw();
@@ -212,7 +213,7 @@ class Player final : public runtime::EngineEvents {
       engine_->pump();
       if (commit()) continue;
       if (!played_.problem.empty()) return;
-      if (answer_work() || ask_again() || signal() || interrupt()) continue;
+      if (answer_work() || ask_again() || signal() || interrupt() || redrive()) continue;
       if (!wait()) return;
     }
   }
@@ -266,6 +267,10 @@ class Player final : public runtime::EngineEvents {
       say(core::ReplyStatus::error, reply->fails_with[nth], json::value("a try that fails"), 0);
       return true;
     }
+    if (reply->before_redrive && redrives_of(item.run) == 0) {
+      say(core::ReplyStatus::success, 200, *reply->before_redrive, 0);
+      return true;
+    }
     for (std::size_t i = 0; i < reply->pending.size(); ++i)
       say(core::ReplyStatus::pending, 202, reply->pending[i], i);
     const auto status = reply->status == "error"   ? core::ReplyStatus::error
@@ -273,6 +278,24 @@ class Player final : public runtime::EngineEvents {
                                                    : core::ReplyStatus::success;
     say(status, reply->code, reply->data, 0);
     if (reply->twice) say(status, reply->code, reply->data, 0);
+    return true;
+  }
+
+  std::uint32_t redrives_of(RunId run) {
+    const auto job = inner_->read_job(run);
+    return job && *job ? (*job)->state.job.redrives : 0;
+  }
+
+  // A person sees the job stand, mends what is wrong and lets it go on.
+  bool redrive() {
+    const auto job = case_.redrives == 0 ? std::nullopt : read(played_.main);
+    if (!job || job->state.job.status != core::JobStatus::parked || !asked_.empty()) return false;
+    if (job->state.job.redrives >= case_.redrives) return false;
+    for (const core::InboxMessage& waiting : job->inbox)
+      if (std::holds_alternative<core::Redrive>(waiting.message.body)) return false;
+    store::Deliver deliver;
+    deliver.envelope = {job->state.job.run, {core::Guid{57, ++guid_}, core::Redrive{}}};
+    ask(std::move(deliver));
     return true;
   }
 

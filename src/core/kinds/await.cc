@@ -20,7 +20,7 @@ JobId name_of_child(const Context& context, const Activity& activity, const Prog
                               : child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
   if (state.failed() > 0) name += format("/try.{}", state.failed() + 1);
   if (name.size() > limits::name_bytes_max)
-    name = format("child/{}", (state.failed() > 0 ? state.child_request() : state.request).text());
+    name = format("child/{}", keyed(context.draft.base().job.secret.raw(), SecretUse::child_name, state.child_request()).text());
   return JobId(std::move(name));
 }
 
@@ -48,7 +48,8 @@ Result<Started> start_child(Context& context, const Activity& activity, const Ki
   context.draft.send(Envelope{
       JobKey{job.name_space, started.id},
       Message{request, StartChild{child->graph, std::move(*input),
-                                  ParentLink{job.run, activity.seq, request, started.awaits}, job.priority}}});
+                                  ParentLink{job.run, activity.seq, request, started.awaits}, job.priority,
+                                  child_secret(job.secret, request)}}});
   return started;
 }
 

@@ -8,12 +8,14 @@ Result<Begun> begin_worker(Context& context, Activity& activity, const Transitio
   const Policy& policy = node.policy;
   const Instant now = context.options.now;
   WorkItem item;
-  item.run = context.draft.base().job.run;
+  const JobRow& job = context.draft.base().job;
+  item.run = job.run;
   item.activity = activity.seq;
   item.topic = node.topic;
-  item.request = context.guid().derive(Guid::Purpose::request, 0);
+  item.request = work_request(job.secret, context.guid());
+  item.plain_key = !is_set(job.secret);
   item.input = transition.input;
-  item.priority = context.draft.base().job.priority + policy.priority;
+  item.priority = job.priority + policy.priority;
   item.life.queue_timeout = policy.timeouts.queue();
   item.life.attempt_timeout = policy.timeouts.attempt();
   item.life.heartbeat_timeout = policy.timeouts.heartbeat();

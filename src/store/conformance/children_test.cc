@@ -22,6 +22,7 @@ class Children : public StoreTest {
     made.input = "in";
     made.parent = {parent_, core::ActivitySeq(4), guid(1000 + number), true};
     made.priority = 7;
+    made.secret = core::JobSecret(guid(2000 + number));
     return made;
   }
   Deliver starting(const std::string& id, std::uint64_t number = 1) {
@@ -58,6 +59,7 @@ TEST_P(Children, a_start_makes_the_job_as_a_submit_would) {
   expected.created_at = clock_.now();
   expected.priority = 7;
   expected.parent = start().parent;
+  expected.secret = start().secret;
   EXPECT_EQ(made.state.job, expected);
   ASSERT_EQ(made.inbox.size(), 1u);
   EXPECT_EQ(made.inbox[0].message, core::start_message(outcome.run, "in"));

@@ -19,7 +19,8 @@ class Duplex : public StoreTest {
     run = start("job").run;
   }
   static StartDuplex a_start(core::LaneId lane, const std::string& id) {
-    return StartDuplex{Namespace("default"), JobId(id), lane, {GraphName("g"), 1, 7}, "input", Instant::from_micros(5)};
+    return StartDuplex{Namespace("default"), JobId(id), lane, {GraphName("g"), 1, 7}, "input", Instant::from_micros(5),
+                       core::JobSecret(core::Guid{7, 7})};
   }
   Outcome start(const std::string& id) { return commit(a_start(lane_, id)); }
   static Place place(std::uint32_t node) { return Place{node, *ledger::Dimensions::parse(",0,0")}; }
@@ -63,6 +64,8 @@ TEST_P(Duplex, a_start_makes_the_job_its_id_and_its_start_message) {
   const StoredJob stored = job(run);
   EXPECT_EQ(stored.state.job.status, core::JobStatus::running);
   EXPECT_EQ(stored.state.job.semaphore, 0);
+  EXPECT_EQ(stored.state.job.secret, a_start(lane_, "job").secret);
+  EXPECT_EQ(read().job.secret, stored.state.job.secret);
   EXPECT_TRUE(stored.inbox.empty()) << "the other engine has nothing to do with it";
   EXPECT_TRUE(store_->read_waiting(lane_, RunId(0), 10)->empty());
   ASSERT_EQ(read().stream.size(), 1u);

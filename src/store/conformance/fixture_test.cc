@@ -164,6 +164,7 @@ core::WorkItem Bench::enqueue_item(RunId run, core::WorkItem item) {
   item.activity = named.activity;
   item.topic = named.topic;
   item.request = named.request;
+  item.plain_key = named.plain_key;
   EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(seq)}, core::PutWork{item}})),
             OutcomeKind::committed);
   return item;
@@ -225,6 +226,7 @@ core::WorkItem Bench::work_item(RunId run, std::uint32_t seq, const std::string&
   item.topic = Topic(topic);
   item.request = core::Guid::of_run(run).derive(core::Guid::Purpose::request, seq);
   item.input = Payload(format("input {}", seq));
+  item.plain_key = seq % 2 == 1;
   return item;
 }
 

@@ -36,6 +36,17 @@ TEST_P(Submits, a_new_id_makes_a_running_job_with_one_open_obligation) {
   EXPECT_TRUE(job(outcome.run).state.activities().empty());
 }
 
+TEST_P(Submits, the_secret_of_a_job_is_the_one_that_was_drawn_for_the_submit_that_made_it) {
+  Submit first = order("a");
+  first.secret = core::JobSecret(core::Guid{~std::uint64_t{0}, 7});
+  const RunId run = commit(first).run;
+  Submit again = order("a");
+  again.secret = core::JobSecret(core::Guid{8, 9});
+  EXPECT_EQ(commit(again).kind, OutcomeKind::exists);
+  EXPECT_EQ(job(run).state.job.secret, first.secret);
+  EXPECT_EQ(store_->list_jobs({})->back().secret, first.secret);
+}
+
 TEST_P(Submits, the_start_message_waits_under_the_guid_of_its_run) {
   const RunId run = commit(order("a")).run;
   const auto inbox = job(run).inbox;

@@ -1,5 +1,5 @@
 // The life of a work item beyond one claim: tries, times, doubts, and who decides about it.
-#include "core/work_token.h"
+#include "core/secret.h"
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {

@@ -1,5 +1,5 @@
 // The work queue: claims, leases, tokens and answers of remote and local workers.
-#include "core/work_token.h"
+#include "core/secret.h"
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {

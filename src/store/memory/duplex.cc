@@ -44,6 +44,7 @@ void Store::leave_stream(const StreamEntry& entry) {
 
 Outcome Store::run(const StartDuplex& start) {
   Submit submit{start.name_space, start.id, start.lane, start.graph, {}, start.at};
+  submit.secret = start.secret;
   Outcome outcome = begin_job(submit);
   if (outcome.kind != OutcomeKind::committed) return outcome;
   find_job(outcome.run)->state.job.semaphore = 0;  // counts the open addresses
@@ -213,6 +214,7 @@ Outcome Store::run(const EndDuplex& end) {
     job.result = end.result;
     job.reason = end.reason;
     job.closed_at = end.at;
+    job.code = end.code;
     job.completions = 1;
     job.semaphore = 0;
   }

@@ -63,6 +63,7 @@ RunId Store::make_job(const Submit& submit) {
   row.priority = submit.priority;
   row.keep = submit.keep;
   row.deadline = submit.deadline;
+  row.secret = submit.secret;
   return run;
 }
 

@@ -115,12 +115,12 @@ Applied Writer::put_row(const core::Bundle& bundle, const ActivityWrites& writes
                                     to.status, to.code, to.opened_at, to.closed_at, to.output, to.state, closing_guid,
                                     closing, position, item.topic, GuidBytes(item.request), item.token, item.worker,
                                     item.epoch, item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held,
-                                    stored.once, stored.wake_at, stored.life());
+                                    stored.once, stored.wake_at, stored.life(), item.plain_key);
     } else {
       added = sql_.new_activity.run(bundle.entity, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(),
                                     to.status, to.code, to.opened_at, to.closed_at, to.output, to.state, closing_guid,
                                     closing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                                    nullptr, 0, 0, 0, 0, 0, nullptr);
+                                    nullptr, 0, 0, 0, 0, 0, nullptr, 0);
     }
     if (added == Statement::failed) return failed(sql_.new_activity);
     if (added == 0) return contradicts(format("activity {} exists already", to.seq.raw()));
@@ -227,7 +227,7 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::PutWork& wri
   const int changed = sql_.put_work.run(bundle.entity, item.activity, position, item.topic, GuidBytes(item.request),
                                         item.token, item.worker, item.epoch, item.lease_until, item.runs, item.input,
                                         item.priority, item.visible_at, item.held, stored.once, stored.wake_at,
-                                        stored.life());
+                                        stored.life(), item.plain_key);
   if (changed == Statement::failed) return failed(sql_.put_work);
   if (changed == 0) return contradicts(format("work for activity {}, which does not exist", item.activity.raw()));
   return {};

@@ -73,7 +73,7 @@ Applied Writer::apply(const StartDuplex& start) {
   if (sql_.put_start_key.run(start.name_space, start.id, run) == Statement::failed)
     return failed(sql_.put_start_key);
   if (duplex_.new_job.run(run, start.name_space, start.id, start.graph.name, start.graph.version,
-                          start.graph.fingerprint, start.at) == Statement::failed)
+                          start.graph.fingerprint, start.at, stored_secret(start.secret)) == Statement::failed)
     return failed(duplex_.new_job);
   if (duplex_.mark_job.run(run) == Statement::failed) return failed(duplex_.mark_job);
   if (put_into_stream(duplex_start(run, start.input)) == Statement::failed)
@@ -250,7 +250,7 @@ Applied Writer::apply(const EndDuplex& end) {
   Applied read = read_duplex_job(end.run);
   if (!is_done(read)) return read;
   if (duplex_status_ == core::JobStatus::parked) return not_running();
-  const int ended = duplex_.end_job.run(end.run, end.status, end.result, end.reason, end.at);
+  const int ended = duplex_.end_job.run(end.run, end.status, end.result, end.reason, end.at, end.code);
   if (ended == Statement::failed) return failed(duplex_.end_job);
   if (duplex_.sweep_marks.run(end.run) == Statement::failed) return failed(duplex_.sweep_marks);
   if (duplex_.sweep_addresses.run(end.run) == Statement::failed) return failed(duplex_.sweep_addresses);

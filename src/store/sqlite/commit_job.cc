@@ -64,7 +64,7 @@ Applied Writer::make_job(const Submit& submit, const std::optional<core::ParentL
   if (sql_.put_new_job.run(run, submit.name_space, submit.id, submit.graph.name, submit.graph.version,
                            submit.graph.fingerprint, submit.at, submit.priority, submit.keep,
                            submit.deadline, parent_run, parent_activity, parent_request,
-                           parent_awaits) == Statement::failed)
+                           parent_awaits, stored_secret(submit.secret)) == Statement::failed)
     return failed(sql_.put_new_job);
   const Applied started = put_timed(run, core::start_message(run, submit.input), submit.start_at);
   if (started.code != SQLITE_OK) return started;

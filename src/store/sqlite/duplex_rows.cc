@@ -34,12 +34,12 @@ Status DuplexStatements::prepare(Connection& connection) {
           // Its semaphore counts the open addresses.
           {&new_job,
            "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status,"
-           " semaphore, threshold, completions, next_activity, closed_at, result, reason)"
-           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, 0, 0, 0, 0, NULL, '')"},
+           " semaphore, threshold, completions, next_activity, closed_at, result, reason, secret)"
+           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, 0, 0, 0, 0, NULL, '', ?8)"},
           {&mark_job, "INSERT INTO duplex_jobs (run) VALUES (?1)"},
           {&read_job, "SELECT j.status, j.semaphore, j.job_id FROM duplex_jobs d JOIN jobs j ON j.run = d.run WHERE d.run = ?1"},
           {&end_job,
-           "UPDATE jobs SET status = ?2, result = ?3, reason = ?4, closed_at = ?5, completions = 1, semaphore = 0"
+           "UPDATE jobs SET status = ?2, result = ?3, reason = ?4, closed_at = ?5, code = ?6, completions = 1, semaphore = 0"
            " WHERE run = ?1 AND status = 0"},
           {&park_job, "UPDATE jobs SET status = 4, reason = ?2 WHERE run = ?1 AND status = 0"},
           {&new_cell,

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "core/work_token.h"
+#include "core/secret.h"
 #include "store/sqlite/file_test.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/reader.h"

@@ -44,6 +44,7 @@ Result<core::JobRow> job_row(Rows& rows) {
   if (!rows.is_null(24))
     job.parent = core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26),
                                   rows.number(27) != 0};
+  if (!rows.is_null(28)) job.secret = core::JobSecret(rows.guid(28));
   if (rows.malformed()) return corrupt(format("{}: its row is malformed", name_of_job(job)));
   if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::paused))
     return corrupt(format("{}: status {} does not exist", name_of_job(job), status));

@@ -14,7 +14,7 @@ constexpr const char* job_columns =
     "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
     "semaphore,"
     " threshold, completions, next_activity, closed_at, result, reason, priority, keep, remove_at, deadline,"
-    " redrives, data, code, parent_run, parent_activity, parent_request, parent_awaits";
+    " redrives, data, code, parent_run, parent_activity, parent_request, parent_awaits, secret";
 
 // The largest run id of a lane: its sequence part is all ones.
 RunId last_run(core::LaneId lane) {

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/guid.h"
+#include "core/secret.h"
 #include "pawl/payload.h"
 #include "pawl/strong.h"
 #include "pawl/time.h"
@@ -33,6 +34,9 @@ class GuidBytes {
  private:
   char bytes_[16];
 };
+inline std::optional<GuidBytes> stored_secret(const core::JobSecret& secret) {
+  return core::is_set(secret) ? std::optional<GuidBytes>(secret.raw()) : std::nullopt;
+}
 
 // The rows of one query, one at a time; the statement is free again when this goes out of scope.
 class Rows {

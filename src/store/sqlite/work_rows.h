@@ -11,8 +11,8 @@
 namespace pawl::store::sqlite {
 
 #define PAWL_WORK_COLUMNS \
-  "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life"
-inline constexpr int work_columns = 13;
+  "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life, plain_key"
+inline constexpr int work_columns = 14;
 
 // PAWL_WORK_COLUMNS. The caller asks rows.malformed() afterwards.
 inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activity) {
@@ -35,6 +35,7 @@ inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activit
     if (life) item.life = std::move(*life);
     else rows.mark_malformed();
   }
+  item.plain_key = rows.number(13) != 0;
   if ((rows.number(11) != 0) != item.life.at_most_once) rows.mark_malformed();
   return item;
 }

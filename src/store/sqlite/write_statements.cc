@@ -10,7 +10,7 @@ namespace {
 #define PAWL_NO_WORK \
   "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL," \
   " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
-  " wake_at = 0, life = NULL"
+  " plain_key = 0, wake_at = 0, life = NULL"
 
 // The compound step of a job that runs on: it leaves the status, so no index entry moves.
 #define PAWL_STEP_JOB \
@@ -83,8 +83,8 @@ Status WriteStatements::prepare(Connection& connection) {
        "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, "
        "bundle,"
        " status, semaphore, threshold, completions, next_activity, closed_at, result, reason, priority, keep, deadline,"
-       " parent_run, parent_activity, parent_request, parent_awaits)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '', ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+       " parent_run, parent_activity, parent_request, parent_awaits, secret)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 1, 0, 0, 0, 0, NULL, '', ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
       {&read_status, "SELECT status FROM jobs WHERE run = ?1"},
       {&read_parent, "SELECT parent_request FROM jobs WHERE run = ?1 AND parent_request IS NOT NULL"},
       // put_activity leaves the work item alone, end_activity takes it away; both leave a closing message
@@ -103,9 +103,9 @@ Status WriteStatements::prepare(Connection& connection) {
       {&new_activity,
        "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
        " closed_at, output, state, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
-       " lease_until, runs, input, priority, visible_at, held, once, wake_at, life)"
+       " lease_until, runs, input, priority, visible_at, held, once, wake_at, life, plain_key)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29) ON CONFLICT DO NOTHING"},
+       " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT DO NOTHING"},
       {&read_activity_ledger, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
       {&put_record,
        "UPDATE message_ledgers SET activity = ?4, ledger = ?5, output = ?6"
@@ -163,7 +163,7 @@ Status WriteStatements::prepare(Connection& connection) {
       {&put_work,
        "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
        " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11, priority = ?12, visible_at = ?13,"
-       " held = ?14, once = ?15, wake_at = ?16, life = ?17 WHERE run = ?1 AND seq = ?2"},
+       " held = ?14, once = ?15, wake_at = ?16, life = ?17, plain_key = ?18 WHERE run = ?1 AND seq = ?2"},
       // ?4: the token was checked before the bundle's first write.
       {&drop_work,
        "UPDATE activities SET " PAWL_NO_WORK

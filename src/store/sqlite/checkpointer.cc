@@ -78,7 +78,9 @@ Status Checkpointer::room() {
   if (!crowded()) return {};
   look_at_disk(log_pages_);  // somebody may have made room
   if (!crowded()) return {};
-  const auto until = std::chrono::steady_clock::now() + limits::room_wait;
+  // Whoever waited in vain does not wait again at once: its thread has other things to do.
+  const auto now = std::chrono::steady_clock::now();
+  const auto until = now < no_wait_until_ ? now : now + limits::room_wait;
   // The round that runs may have begun before the last commit: the one after it decides.
   for (int round = 0; round < 2 && crowded(); ++round) {
     wake();
@@ -88,6 +90,7 @@ Status Checkpointer::room() {
   }
   look_at_disk(log_pages_);
   if (!crowded()) return {};
+  no_wait_until_ = std::chrono::steady_clock::now() + limits::room_no_wait;
   return Error{ErrorCode::retry_later, why_crowded()};
 }
 

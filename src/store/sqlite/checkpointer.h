@@ -85,7 +85,8 @@ class Checkpointer {
   std::atomic<std::uint64_t> free_bytes_;   // of the disk, when it was last looked at
   std::atomic<bool> room_failed_{false};    // the last copy found no room on the disk
   std::atomic<bool> give_back_{false};      // the next copy cuts the log
-  int looked_at_ = 0;                       // the log's length then; of the writer
+  int looked_at_ = 0;                       // the log's length then; of the writer, as is
+  std::chrono::steady_clock::time_point no_wait_until_{};
   bool warned_ = false;                     // of the thread
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -20,8 +20,9 @@ inline constexpr int disk_look_pages = 64;           // the log grows so much be
 inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while somebody keeps a transaction open
 inline constexpr int log_warning_factor = 4;         // times the usual length: then it is reported
 inline constexpr std::chrono::milliseconds log_retry_min{100};   // until a log that somebody keeps is
-inline constexpr std::chrono::milliseconds log_retry_max{2000};  // copied again; doubled each time
-inline constexpr std::chrono::milliseconds room_wait{1000};  // of a commit, for a copy that makes room
+inline constexpr std::chrono::milliseconds log_retry_max{1000};  // copied again; doubled each time
+inline constexpr std::chrono::milliseconds room_wait{500};  // of a commit, for a copy that makes room
+inline constexpr std::chrono::milliseconds room_no_wait{2000};  // after one that waited in vain
 inline constexpr int cache_kib = 64 << 10;           // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
 inline constexpr std::size_t problems_max = 20;      // lines of a verify() report

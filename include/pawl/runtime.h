@@ -33,6 +33,8 @@ struct RuntimeOptions {
   std::uint32_t lanes = 1;            // fixed when the store is made
   std::uint32_t worker_threads = 4;
   std::uint32_t worker_queue = 4096;  // requests claimed for those threads at the most
+  std::uint64_t log_bytes_max = 1u << 30;  // of the file's log, while another program keeps a transaction open on
+                                      // it: then nothing is accepted (retry_later) until that one ends
   bool fusion = true;                 // false: every step commits alone (for proofs and for the curious)
 };
 

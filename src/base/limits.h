@@ -28,6 +28,9 @@ inline constexpr std::size_t messages_per_bundle_max = 16'384;
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
 inline constexpr std::chrono::seconds stop_without_store_max{2};  // then stop() leaves the rest to the next start
+inline constexpr std::uint64_t log_bytes_ceiling = std::uint64_t{1} << 40;  // of RuntimeOptions::log_bytes_max
+inline constexpr std::chrono::seconds problem_window{10};      // the same problem is reported once in it,
+inline constexpr std::size_t problems_per_window_max = 200;    // and so many different ones
 inline constexpr std::uint32_t worker_threads_max = 1024;
 inline constexpr std::size_t worker_queue_max = 65'536;
 inline constexpr std::size_t pending_answers_max = 10'000;     // that one run of a worker gives before its last

@@ -108,6 +108,7 @@ Status LocalRuntime::start() {
   life_ = Life::running;
   store_.on_doorbell([this] { commands_.push(Signal::look); });
   store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
+  store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
   pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(),
                                        [this](WorkerWord word) { commands_.push(std::move(word)); });
   engine_.add_slots(options_.worker_queue);

@@ -23,6 +23,7 @@
 #include "runtime/graph_catalog.h"
 #include "runtime/label_views.h"
 #include "runtime/open_store.h"
+#include "runtime/problem_filter.h"
 #include "runtime/requests.h"
 #include "runtime/waiters.h"
 #include "runtime/worker_pool.h"
@@ -159,6 +160,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;
   std::vector<WorkerPool::Task> dispatched_;
   std::vector<WorkRun> cancelled_;
+  ProblemFilter problems_;
   Ticket next_ticket_ = 1;
   bool committing_ = false;
   bool stopping_ = false;

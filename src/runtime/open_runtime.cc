@@ -17,11 +17,12 @@ Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
   };
   for (const Status& checked : {within("worker_threads", options.worker_threads, limits::worker_threads_max),
                                 within("worker_queue", options.worker_queue, limits::worker_queue_max),
-                                within("lanes", options.lanes, limits::lanes_per_pool_max)})
+                                within("lanes", options.lanes, limits::lanes_per_pool_max),
+                                within("log_bytes_max", options.log_bytes_max, limits::log_bytes_ceiling)})
     if (!checked) return checked.error();
 
   static const SystemClock clock;
-  auto opened = runtime::open_store(options.store, clock);
+  auto opened = runtime::open_store(options, clock);
   if (!opened) return opened.error();
   const Pool pool(options.pool);
   auto info = opened->store->read_pool(pool);

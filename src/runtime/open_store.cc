@@ -5,23 +5,26 @@
 
 namespace pawl::runtime {
 
-Result<OpenedStore> open_store(const std::string& where, const Clock& clock) {
+Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
   OpenedStore opened;
-  if (where == ":memory:") {
+  if (runtime.store == ":memory:") {
     opened.store = std::make_unique<store::memory::Store>(clock);
     opened.lease = std::chrono::hours(24);
     opened.on_doorbell = [](const auto&) {};    // no other process can reach it
     opened.on_owner_gone = [](const auto&) {};
+    opened.on_problem = [](const auto&) {};
     opened.stats = [] { return RuntimeStats{}; };
     return opened;
   }
   store::sqlite::Options options;
   options.clock = &clock;
-  auto sqlite = store::sqlite::Store::open(where, options);
+  options.log_bytes_max = runtime.log_bytes_max;
+  auto sqlite = store::sqlite::Store::open(runtime.store, options);
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
   opened.on_doorbell = [raw](std::function<void()> ring) { raw->on_doorbell(std::move(ring)); };
   opened.on_owner_gone = [raw](std::function<void()> gone) { raw->on_owner_gone(std::move(gone)); };
+  opened.on_problem = [raw](auto report) { raw->on_problem(std::move(report)); };
   opened.stats = [raw] {
     const auto stats = raw->stats();
     return RuntimeStats{stats.commits, stats.operations, stats.row_writes, stats.log_bytes};

@@ -17,9 +17,10 @@ struct OpenedStore {
   Duration lease{0};                                          // for the engine's lanes
   std::function<void(std::function<void()>)> on_doorbell;     // another process committed something
   std::function<void(std::function<void()>)> on_owner_gone;   // another process gave up the lanes
+  std::function<void(std::function<void(const std::string&)>)> on_problem;  // what a person should see to
   std::function<RuntimeStats()> stats;
 };
 
-Result<OpenedStore> open_store(const std::string& where, const Clock& clock);
+Result<OpenedStore> open_store(const RuntimeOptions& options, const Clock& clock);
 
 }  // namespace pawl::runtime

@@ -221,7 +221,8 @@ void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bu
 void LocalRuntime::closed(const core::JobRow& job) { waiters_.tell(view_of(job)); }
 
 void LocalRuntime::problem(const std::string& text) {
-  if (reporter_) reporter_(text);
+  if (!reporter_) return;
+  for (const std::string& line : problems_.pass(text, clock_.monotonic())) reporter_(line);
 }
 
 }  // namespace pawl::runtime

@@ -1,4 +1,6 @@
 // The frame of a group: one transaction, what is undone when, and what is said about a failure.
+#include <cstdlib>
+
 #include "base/format.h"
 #include "store/check_limits.h"
 #include "store/sqlite/writer.h"
@@ -18,6 +20,9 @@ Result<std::unique_ptr<Writer>> Writer::open(std::unique_ptr<Connection> connect
   auto prepared = writer->sql_.prepare(*writer->connection_);
   if (prepared) prepared = writer->duplex_.prepare(*writer->connection_);
   if (!prepared) return prepared.error();
+  const auto version = writer->connection_->read_number("PRAGMA user_version");
+  if (!version) return version.error();
+  writer->version_ = *version;
   return writer;
 }
 
@@ -25,6 +30,7 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
   if (sync_failure_ != SQLITE_OK)
     return Error{ErrorCode::retry_later,
                  format("{} takes no more writes since a sync of it failed", connection_->path())};
+  disk_full_ = false;
   const std::int64_t changes_before = sqlite3_total_changes64(connection_->handle());
   Attempt attempt = apply_group(group, Undo::whole_group);
   if (attempt.again) attempt = apply_group(group, Undo::each);
@@ -50,6 +56,8 @@ Writer::Attempt Writer::apply_group(std::span<const Operation> group, Undo undo)
     if (rows.next()) commits_ = rows.number(0) + 1;
     if (rows.failed()) attempt.code = rows.rc();
   }
+  if (attempt.code == SQLITE_OK) attempt.code = check_version();
+  if (attempt.code != SQLITE_OK) return attempt;
   attempt.outcomes.reserve(group.size());
   for (const Operation& operation : group) {
     if (attempt.code != SQLITE_OK) return attempt;
@@ -107,6 +115,20 @@ int Writer::finish_group() {
   return SQLITE_OK;
 }
 
+// A newer program may have become the owner and brought the file forward while this one had it open.
+int Writer::check_version() {
+  Rows rows = sql_.read_version.query();
+  if (rows.next() && rows.number(0) == version_) return SQLITE_OK;
+  return rows.failed() ? rows.rc() : SQLITE_SCHEMA;
+}
+
+int Writer::mark_home(bool on) {
+  return sqlite3_exec(connection_->handle(),
+                      on ? "UPDATE store_state SET writer = -abs(writer)"
+                         : "UPDATE store_state SET writer = abs(writer)",
+                      nullptr, nullptr, nullptr);
+}
+
 // Before COMMIT nothing can have become durable, whatever failed.
 Error Writer::abandon(int code) {
   if (sqlite3_get_autocommit(connection_->handle()) == 0 &&
@@ -114,6 +136,7 @@ Error Writer::abandon(int code) {
       fault_of(sql_.rollback.code()) == Fault::sync_failed)
     code = sql_.rollback.code();
   if (fault_of(code) == Fault::sync_failed) sync_failure_ = code;
+  disk_full_ = connection_->is_full(code);
   Error error = connection_->error(code, "write to");
   error.code = ErrorCode::retry_later;
   return error;
@@ -132,7 +155,8 @@ Result<std::vector<Outcome>> Writer::failed_commit(int code, std::vector<Outcome
   } else {
     Rows rows = sql_.read_commits.query();
     if (rows.next() && !rows.malformed()) {
-      if (rows.number(0) == commits_ && rows.number(1) == tag_) return outcomes;
+      // The sign is the checkpointer's mark.
+      if (rows.number(0) == commits_ && std::abs(rows.number(1)) == tag_) return outcomes;
       return abandon(code);
     }
   }

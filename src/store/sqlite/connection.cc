@@ -1,5 +1,11 @@
 #include "store/sqlite/connection.h"
 
+#include <sys/statvfs.h>
+
+#include <cctype>
+#include <cerrno>
+#include <filesystem>
+
 #include "base/format.h"
 #include "store/sqlite/limits.h"
 
@@ -12,7 +18,7 @@ constexpr int primary(int code) { return code & 0xff; }
 const char* advice(int code) {
   switch (primary(code)) {
     case SQLITE_FULL:
-      return "free some space on its disk; nothing was written";
+      return "its disk is full: free some space on it; nothing was written";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return "another program holds a long transaction on it; end that program or wait";
@@ -22,6 +28,8 @@ const char* advice(int code) {
       return "make the file and its directory writable for this user";
     case SQLITE_IOERR:
       return "look at the system's log for errors of the disk";
+    case SQLITE_SCHEMA:
+      return "a newer program has brought it forward; end this program and start the newer one";
     case SQLITE_NOMEM:
       return "the process is out of memory";
     case SQLITE_CORRUPT:
@@ -30,6 +38,17 @@ const char* advice(int code) {
     default:
       return "see the SQLite result code";
   }
+}
+
+// A path as part of an address: everything but letters, digits and slashes as %XX.
+std::string escaped(const std::string& path) {
+  std::string text;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '/') text += c;
+    else text += format("%{:02X}", byte);
+  }
+  return text;
 }
 
 int take_first(void* lines, int columns, char** values, char**) {
@@ -75,7 +94,12 @@ Result<std::unique_ptr<Connection>> Connection::open(const Setup& setup) {
   sqlite3* database = nullptr;
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   if (setup.mode == Mode::create) flags |= SQLITE_OPEN_CREATE;
-  const int rc = sqlite3_open_v2(setup.path.c_str(), &database, flags,
+  std::string name = setup.path;
+  if (setup.mode == Mode::look) {
+    flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    name = "file:" + escaped(setup.path) + "?immutable=1";
+  }
+  const int rc = sqlite3_open_v2(name.c_str(), &database, flags,
                                  setup.vfs.empty() ? nullptr : setup.vfs.c_str());
   std::unique_ptr<Connection> connection(new Connection(database, setup.path));
   if (rc != SQLITE_OK) return connection->error(rc, "open");
@@ -108,9 +132,24 @@ Result<std::int64_t> Connection::read_number(const char* sql) {
   return static_cast<std::int64_t>(std::strtoll(text->c_str(), nullptr, 10));
 }
 
+bool Connection::is_full(int code) const {
+  if (primary(code) == SQLITE_FULL) return true;
+  if (primary(code) != SQLITE_IOERR && primary(code) != SQLITE_CANTOPEN) return false;
+  if (database_ != nullptr && sqlite3_system_errno(database_) == ENOSPC) return true;
+  // Not every failed call leaves its errno with SQLite.
+  struct statvfs disk {};
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  return statvfs(folder.empty() ? "." : folder.c_str(), &disk) == 0 &&
+         disk.f_bavail * disk.f_frsize < limits::disk_full_bytes;
+}
+
 Error Connection::error(int code, const char* doing) const {
-  const bool damaged = primary(code) == SQLITE_CORRUPT || primary(code) == SQLITE_NOTADB;
   const char* said = database_ == nullptr ? "" : sqlite3_errmsg(database_);
+  if (is_full(code)) {
+    code = SQLITE_FULL;
+    said = "no space left";
+  }
+  const bool damaged = primary(code) == SQLITE_CORRUPT || primary(code) == SQLITE_NOTADB;
   return Error{
       damaged ? ErrorCode::corrupt : ErrorCode::retry_later,
       format("cannot {} {}: {}: {}; {}", doing, path_, describe(code), said, advice(code))};

@@ -26,7 +26,11 @@ std::string describe(int code);
 
 class Connection {
  public:
-  enum class Mode : std::uint8_t { create, existing };
+  enum class Mode : std::uint8_t {
+    create,
+    existing,
+    look,  // at the file as it is on the disk: reads only, takes no lock, ignores and makes no log
+  };
   struct Setup {
     std::string path;
     Mode mode = Mode::existing;
@@ -46,6 +50,8 @@ class Connection {
   Result<std::int64_t> read_number(const char* sql);
   Result<std::string> read_text(const char* sql);  // the first column of all rows, one line each
 
+  // Whether it failed for lack of room on the disk, whatever SQLite calls it.
+  bool is_full(int code) const;
   // retry_later for what may pass, corrupt for a damaged file; names the file and what to do.
   Error error(int code, const char* doing) const;
 

@@ -1,6 +1,10 @@
 // Faults below the store: what fails, what is said, and what the file holds afterwards.
 #include <atomic>
+#include <fstream>
+#include <mutex>
+#include <thread>
 
+#include "store/sqlite/child_process_test.h"
 #include "store/sqlite/fault_vfs.h"
 #include "store/sqlite/file_test.h"
 
@@ -10,12 +14,43 @@ class FaultTest : public FileTest {
  protected:
   void SetUp() override {
     test::FaultVfs::install();
+    open_bench(options());
+    await_checkpoint();
+  }
+  void TearDown() override { test::set_fault_plan(nullptr); }
+
+  Options options() {
     Options options;
     options.vfs = test::FaultVfs::name;
-    options.on_fatal = [this](const std::string& message) { fatal_ = message; };
-    open_bench(options);
+    options.on_fatal = [this](const std::string& message) {
+      const std::lock_guard lock(mutex_);
+      fatal_ = message;
+    };
+    return options;
   }
-  void TearDown() override { test::fault_plan() = nullptr; }
+  std::string fatal() {
+    const std::lock_guard lock(mutex_);
+    return fatal_;
+  }
+  // The first one comes with the ownership, by a thread of the store.
+  void await_checkpoint() {
+    while (sqlite().stats().checkpoints == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  // Fails the nth such call of this thread from now on, once, with `code`.
+  void fail(test::Call which, int nth, int code) {
+    fired_ = false;
+    test::set_fault_plan([this, which, nth, code, left = nth, self = std::this_thread::get_id()](
+                             test::Call call, std::string_view) mutable {
+      if (call != which || std::this_thread::get_id() != self || left-- != 0) return SQLITE_OK;
+      fired_ = true;
+      return code;
+    });
+  }
+  bool heal() {  // whether it fired
+    test::set_fault_plan(nullptr);
+    return fired_;
+  }
 
   bool exists(const std::string& id) {
     const auto found = store_->find_run(Namespace("default"), JobId(id));
@@ -23,7 +58,10 @@ class FaultTest : public FileTest {
     return found && found->has_value();
   }
 
-  std::string fatal_;
+ private:
+  std::atomic<bool> fired_{false};
+  std::mutex mutex_;
+  std::string fatal_;  // guarded by mutex_
 };
 
 class WriteFaultTest : public FaultTest, public testing::WithParamInterface<int> {};
@@ -37,15 +75,9 @@ TEST_P(WriteFaultTest, at_any_write_of_a_commit_leaves_all_or_nothing) {
     ASSERT_LT(rounds, 1000);
     const std::string id = "job-" + std::to_string(rounds);
     const std::vector<Operation> group{a_submit(lane_, id), a_submit(lane_, id + "-too")};
-    int left = rounds;
-    fired = false;
-    test::fault_plan() = [&](test::Call call, std::string_view) {
-      if (call != test::Call::write || left-- != 0) return SQLITE_OK;
-      fired = true;
-      return GetParam();
-    };
+    fail(test::Call::write, rounds, GetParam());
     const auto outcomes = store_->commit(group);
-    test::fault_plan() = nullptr;
+    fired = heal();
     if (!fired) {
       EXPECT_TRUE(outcomes) << to_string(outcomes.error());
       break;
@@ -59,23 +91,117 @@ TEST_P(WriteFaultTest, at_any_write_of_a_commit_leaves_all_or_nothing) {
   }
   EXPECT_GT(rounds, 3);
   EXPECT_TRUE(sqlite().verify());
-  EXPECT_EQ(fatal_, "");
+  EXPECT_EQ(fatal(), "");
 }
 INSTANTIATE_TEST_SUITE_P(Codes, WriteFaultTest,
                          testing::Values(SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_NOMEM),
                          [](const auto& one) { return "code_" + std::to_string(one.param); });
 
+class OpenFaultTest : public FaultTest, public testing::WithParamInterface<std::pair<test::Call, int>> {};
+
+TEST_P(OpenFaultTest, at_any_call_of_an_open_is_said_and_leaves_the_file_whole) {
+  // Claim: whichever call of an open fails, the open is refused or succeeds, and the next one finds
+  // everything. Checked by failing the nth call for every n until none is left to fail.
+  const auto [call, code] = GetParam();
+  submit("before");
+  int rounds = 0;
+  for (bool fired = true; fired; ++rounds) {
+    ASSERT_LT(rounds, 1000);
+    store_.reset();
+    fail(call, rounds, code);
+    auto opened = Store::open(path(), options());
+    fired = heal();
+    EXPECT_TRUE(opened || opened.error().detail.find(path()) != std::string::npos);
+    if (opened) opened->reset();
+    store_ = make(options());
+    ASSERT_NE(store_, nullptr) << "call " << rounds;
+    EXPECT_TRUE(exists("before"));
+  }
+  EXPECT_GT(rounds, 3);
+  EXPECT_TRUE(sqlite().verify());
+}
+INSTANTIATE_TEST_SUITE_P(Calls, OpenFaultTest,
+                         testing::Values(std::pair{test::Call::open, SQLITE_CANTOPEN},
+                                         std::pair{test::Call::read, SQLITE_IOERR_READ}),
+                         [](const auto& one) {
+                           return one.param.first == test::Call::read ? std::string("read") : std::string("open");
+                         });
+
+TEST_F(FaultTest, at_any_read_of_a_commit_or_a_look_gives_an_error_or_the_truth) {
+  // Claim: a read of the disk that fails makes a call fail, never lie. Checked with a store whose
+  // pages are not in memory yet, by failing the nth read for every n until none is left to fail.
+  for (int i = 0; i < 300; ++i) submit("job-" + std::to_string(i));
+  int rounds = 0, failed = 0;
+  for (bool fired = true; fired; ++rounds) {
+    ASSERT_LT(rounds, 1000);
+    store_.reset();
+    store_ = make(options());
+    ASSERT_NE(store_, nullptr);
+    const std::string id = "new-" + std::to_string(rounds);
+    const std::vector<Operation> group{a_submit(lane_, id), a_submit(lane_, id + "-too")};
+    fail(test::Call::read, rounds, SQLITE_IOERR_READ);
+    const auto found = store_->find_run(Namespace("default"), JobId("job-7"));
+    const auto list = store_->list_jobs({.rows_max = 1000});
+    const auto outcomes = store_->commit(group);
+    fired = heal();
+    failed += (!found || !list || !outcomes) ? 1 : 0;
+    EXPECT_TRUE(!found || found->has_value());
+    EXPECT_TRUE(!list || list->size() >= 300);
+    EXPECT_TRUE(outcomes || outcomes.error().code == ErrorCode::retry_later);
+    EXPECT_EQ(exists(id), outcomes.ok());
+    EXPECT_EQ(exists(id + "-too"), outcomes.ok());
+    if (outcomes) continue;
+    for (const Outcome& outcome : commit_all(group)) EXPECT_EQ(outcome.kind, OutcomeKind::committed);
+  }
+  EXPECT_GT(failed, 5);
+  EXPECT_TRUE(sqlite().verify());
+}
+
+TEST_F(FaultTest, at_any_sync_ends_the_process_and_the_next_one_finds_what_was_acknowledged) {
+  // Claim: whichever sync fails, of a commit or of a copy of the log, the process is ended, nothing
+  // is acknowledged after it, and what was acknowledged before is there for the next one.
+  std::vector<std::string> acknowledged;
+  for (int nth = 0; nth < 12; ++nth) {
+    store_.reset();
+    Options often = options();
+    often.checkpoint_pages = 20;
+    auto opened = Store::open(path(), often);
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    store_ = std::move(*opened);
+    std::atomic<int> left = nth;
+    test::set_fault_plan([&](test::Call call, std::string_view) {
+      return call == test::Call::sync && left-- <= 0 ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+    });
+    for (int i = 0; fatal().empty(); ++i) {
+      ASSERT_LT(i, 1000);
+      const std::string id = std::to_string(nth) + "-" + std::to_string(i);
+      const std::vector<Operation> group{a_submit(lane_, id, Payload(std::string(9000, 'x')))};
+      if (store_->commit(group)) acknowledged.push_back(id);
+    }
+    const std::vector<Operation> late{a_submit(lane_, std::to_string(nth) + "-late")};
+    EXPECT_FALSE(store_->commit(late));
+    store_.reset();
+    heal();
+    options().on_fatal("");
+  }
+  store_ = make(options());
+  ASSERT_NE(store_, nullptr);
+  EXPECT_GT(acknowledged.size(), 20u);
+  for (const std::string& id : acknowledged) EXPECT_TRUE(exists(id)) << id;
+  EXPECT_TRUE(sqlite().verify());
+}
+
 TEST_F(FaultTest, a_failed_sync_ends_the_process) {
-  test::fault_plan() = [](test::Call call, std::string_view) {
+  test::set_fault_plan([](test::Call call, std::string_view) {
     return call == test::Call::sync ? SQLITE_IOERR_FSYNC : SQLITE_OK;
-  };
+  });
   const std::vector<Operation> group{a_submit(lane_, "a")};
   const auto outcomes = store_->commit(group);
-  test::fault_plan() = nullptr;
+  heal();
   ASSERT_FALSE(outcomes);
   EXPECT_EQ(outcomes.error().code, ErrorCode::outcome_unknown);
-  EXPECT_NE(fatal_.find("sync"), std::string::npos) << fatal_;
-  EXPECT_NE(fatal_.find(path()), std::string::npos) << fatal_;
+  EXPECT_NE(fatal().find("sync"), std::string::npos) << fatal();
+  EXPECT_NE(fatal().find(path()), std::string::npos) << fatal();
   // A caller that lives on regardless gets nothing written any more.
   const auto later = store_->commit(group);
   ASSERT_FALSE(later);
@@ -91,9 +217,9 @@ TEST_F(FaultTest, a_failed_sync_aborts_when_nobody_asked_for_anything_else) {
         Options options;
         options.vfs = test::FaultVfs::name;
         auto opened = Store::open(path(), options);
-        test::fault_plan() = [](test::Call call, std::string_view) {
+        test::set_fault_plan([](test::Call call, std::string_view) {
           return call == test::Call::sync ? SQLITE_IOERR_FSYNC : SQLITE_OK;
-        };
+        });
         const std::vector<Operation> group{a_submit(lane_, "a")};
         const auto outcomes = (*opened)->commit(group);
       },
@@ -131,6 +257,56 @@ TEST_F(LogTest, stays_bounded_while_commits_go_on) {
   EXPECT_GT(stats.checkpoints, 3u);
   EXPECT_GT(stats.log_bytes, 30'000'000u);
   EXPECT_LT(std::filesystem::file_size(path() + "-wal"), stats.log_bytes / 4);
+}
+
+TEST_F(LogTest, is_bounded_beside_a_reader_and_shrinks_when_it_is_gone) {
+  // Claim: while another program keeps a transaction open, the log is reported with that program's
+  // name, stops at its limit with retry_later, and is cut once the reader is gone.
+  { ASSERT_TRUE(Store::open(path(), {})); }
+  Child reader([&](int out) {
+    sqlite3* database = nullptr;
+    while (!std::filesystem::exists(path() + "-read")) usleep(500);
+    if (sqlite3_open(path().c_str(), &database) != SQLITE_OK) _exit(7);
+    if (sqlite3_exec(database, "BEGIN; SELECT count(*) FROM jobs", nullptr, nullptr, nullptr) != SQLITE_OK) _exit(8);
+    send(out, 1);
+    while (true) pause();
+  });
+  Options options;
+  options.checkpoint_pages = 200;
+  options.log_bytes_max = 8 << 20;
+  open_bench(options);
+  std::mutex mutex;
+  std::string problem;
+  sqlite().on_problem([&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    problem = text;
+  });
+  const Payload input(std::string(20'000, 'x'));
+  int number = 0;
+  const auto commit_one = [&] {
+    const std::vector<Operation> group{a_submit(lane_, "job-" + std::to_string(++number), input)};
+    return store_->commit(group);
+  };
+  ASSERT_TRUE(commit_one());
+  std::ofstream(path() + "-read").close();
+  ASSERT_TRUE(reader.read());
+  const auto log_bytes = [&] { return std::filesystem::file_size(path() + "-wal"); };
+  auto refused = commit_one();
+  while (refused && log_bytes() < 2 * options.log_bytes_max) refused = commit_one();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::retry_later);
+  const std::string name = "process " + std::to_string(reader.id());
+  EXPECT_NE(refused.error().detail.find(name), std::string::npos) << refused.error().detail;
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_NE(problem.find(name), std::string::npos) << problem;
+  }
+  EXPECT_GT(log_bytes(), options.log_bytes_max / 2);
+  EXPECT_LT(log_bytes(), options.log_bytes_max + (1 << 20));
+  reader.kill_now();
+  while (log_bytes() > options.log_bytes_max / 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(commit_one());
+  EXPECT_TRUE(sqlite().verify());
 }
 
 TEST_F(LogTest, stats_count_row_writes) {

@@ -6,18 +6,28 @@
 
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 namespace pawl::store::sqlite::test {
 
-enum class Call : std::uint8_t { write, sync };
+enum class Call : std::uint8_t { open, read, write, truncate, sync };
 
-// Asked before every write and sync of any file; what it returns instead of SQLITE_OK is the call's
-// result.
-inline std::function<int(Call, std::string_view file)>& fault_plan() {
-  static std::function<int(Call, std::string_view)> plan;
-  return plan;
+// Asked before every such call on any file; what it returns instead of SQLITE_OK is the call's
+// result. Threads of the store ask as well.
+using FaultPlan = std::function<int(Call, std::string_view file)>;
+struct FaultPlanHolder {
+  std::mutex mutex;
+  FaultPlan plan;  // guarded by mutex
+};
+inline FaultPlanHolder& fault_plan_holder() {
+  static FaultPlanHolder holder;
+  return holder;
+}
+inline void set_fault_plan(FaultPlan plan) {
+  const std::lock_guard lock(fault_plan_holder().mutex);
+  fault_plan_holder().plan = std::move(plan);
 }
 
 class FaultVfs {
@@ -46,8 +56,9 @@ class FaultVfs {
   static File& self(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
   static sqlite3_file* real(sqlite3_file* file) { return self(file).real; }
   static int ask(Call call, sqlite3_file* file) {
-    if (!fault_plan()) return SQLITE_OK;
-    return fault_plan()(call, self(file).name != nullptr ? self(file).name : "");
+    const std::lock_guard lock(fault_plan_holder().mutex);
+    const FaultPlan& plan = fault_plan_holder().plan;
+    return plan ? plan(call, self(file).name != nullptr ? self(file).name : "") : SQLITE_OK;
   }
 
   static int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* out) {
@@ -56,6 +67,8 @@ class FaultVfs {
     File& opened = self(file);
     opened.real = reinterpret_cast<sqlite3_file*>(&opened + 1);
     opened.name = path;
+    opened.base.pMethods = nullptr;
+    if (const int rc = ask(Call::open, file); rc != SQLITE_OK) return rc;
     const int rc = below->xOpen(below, path, opened.real, flags, out);
     opened.base.pMethods = opened.real->pMethods != nullptr ? &methods : nullptr;
     return rc;
@@ -75,11 +88,13 @@ class FaultVfs {
     m.iVersion = 3;
     m.xClose = [](sqlite3_file* f) { return real(f)->pMethods->xClose(real(f)); };
     m.xRead = [](sqlite3_file* f, void* b, int n, sqlite3_int64 at) {
-      return real(f)->pMethods->xRead(real(f), b, n, at);
+      const int rc = ask(Call::read, f);
+      return rc != SQLITE_OK ? rc : real(f)->pMethods->xRead(real(f), b, n, at);
     };
     m.xWrite = write;
     m.xTruncate = [](sqlite3_file* f, sqlite3_int64 n) {
-      return real(f)->pMethods->xTruncate(real(f), n);
+      const int rc = ask(Call::truncate, f);
+      return rc != SQLITE_OK ? rc : real(f)->pMethods->xTruncate(real(f), n);
     };
     m.xSync = sync;
     m.xFileSize = [](sqlite3_file* f, sqlite3_int64* n) {

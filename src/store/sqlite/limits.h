@@ -14,11 +14,24 @@ inline constexpr int value_bytes_max = 16 << 20;     // one stored value: a payl
 inline constexpr int checkpoint_pages = 8'000;       // the log is copied home when it is longer
 inline constexpr int checkpoint_tail_pages = 2'000;  // what a copy may leave to the writer's pause
 inline constexpr int checkpoint_rounds_max = 3;      // copies beside the writer before it pauses
+inline constexpr int checkpoint_pages_min = 64;      // on a disk that is nearly full
+inline constexpr std::uint64_t log_share_of_disk = 4;  // a quarter of what is left at the most
+inline constexpr int disk_look_pages = 64;           // the log grows so much between two looks at the disk
+inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while somebody keeps a transaction open
+inline constexpr int log_warning_factor = 4;         // times the usual length: then it is reported
+inline constexpr std::chrono::milliseconds log_retry_min{100};   // until a log that somebody keeps is
+inline constexpr std::chrono::milliseconds log_retry_max{1000};  // copied again; doubled each time
+inline constexpr std::chrono::milliseconds room_wait{500};  // of a commit, for a copy that makes room
+inline constexpr std::chrono::milliseconds room_no_wait{2000};  // after one that waited in vain
 inline constexpr int cache_kib = 64 << 10;           // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
 inline constexpr std::size_t problems_max = 20;      // lines of a verify() report
 inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
 inline constexpr int owner_retries = 8;  // after a report that the owner is gone
+inline constexpr std::uint64_t disk_full_bytes = 64 << 10;  // less than what the log's index may need
+inline constexpr std::chrono::milliseconds hold_retry{2};  // until a file that another one has is tried again
+inline constexpr std::chrono::milliseconds migration_wait{1000};  // for an owner that is about to end or to migrate
+inline constexpr std::chrono::milliseconds bell_look{2000};  // without a bell or a watch over it
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
 }  // namespace pawl::store::sqlite::limits

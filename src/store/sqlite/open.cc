@@ -4,53 +4,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string_view>
+#include <thread>
 
 #include "base/format.h"
+#include "store/sqlite/owner_lock.h"
+#include "store/sqlite/owner_record.h"
 
 namespace pawl::store::sqlite {
 
 namespace {
 
-// The first 100 bytes of every SQLite file: fields at fixed places, big-endian.
-class Header {
- public:
-  static constexpr std::size_t size = 100;
-  using Bytes = std::array<unsigned char, size>;
-  explicit Header(const Bytes& bytes) : bytes_(bytes) {}
-
-  bool is_sqlite() const {
-    constexpr std::string_view magic("SQLite format 3\0", 16);
-    return std::memcmp(bytes_.data(), magic.data(), magic.size()) == 0;
-  }
-  std::uint32_t page_bytes() const {
-    const std::uint32_t stored = std::uint32_t{bytes_[16]} << 8 | bytes_[17];
-    return stored == 1 ? 65'536 : stored;
-  }
-  std::uint32_t pages() const { return word(28); }
-  std::uint32_t version() const { return word(60); }
-  std::uint32_t application() const { return word(68); }
-
- private:
-  std::uint32_t word(std::size_t at) const {
-    return std::uint32_t{bytes_[at]} << 24 | std::uint32_t{bytes_[at + 1]} << 16 |
-           std::uint32_t{bytes_[at + 2]} << 8 | bytes_[at + 3];
-  }
-  Bytes bytes_;
-};
-
 Error bad_file(ErrorCode code, const std::string& path, std::string_view what) {
   return Error{code, format("{} {}", path, what)};
 }
 
-bool is_empty_or_missing(const std::string& path) {
+std::int64_t bytes_at(const std::string& path) {
   struct stat info {};
-  return stat(path.c_str(), &info) != 0 || info.st_size == 0;
+  return stat(path.c_str(), &info) == 0 ? info.st_size : 0;
+}
+bool is_empty_or_missing(const std::string& path) { return bytes_at(path) == 0; }
+
+Error newer_file(const std::string& path, std::int64_t version, std::size_t version_max) {
+  return bad_file(
+      ErrorCode::unsupported, path,
+      format("has version {}, this program knows versions up to {}; use a newer program", version,
+             version_max));
 }
 
 Status check_directory(const std::string& path) {
@@ -70,40 +55,79 @@ Status check_directory(const std::string& path) {
   return {};
 }
 
-// Reads, and only reads, what the file says about itself.
-Status check_header(const std::string& path, std::size_t version_max) {
+// What the directory says about the file. The file itself is opened by SQLite alone: closing any
+// other descriptor of it would drop the locks that SQLite has on it in this process.
+Status check_entry(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return {};  // a new file
   if (S_ISDIR(info.st_mode))
     return bad_file(ErrorCode::invalid, path, "is a directory; name a file in it");
   if (!S_ISREG(info.st_mode)) return bad_file(ErrorCode::invalid, path, "is not a regular file");
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0)
+  if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0)
     return bad_file(ErrorCode::invalid, path,
                     format("cannot be opened for writing ({}); make it writable for this user",
                            std::strerror(errno)));
-  Header::Bytes bytes{};
-  const ssize_t read = pread(file, bytes.data(), bytes.size(), 0);
-  close(file);
-  if (info.st_size == 0) return {};  // a new file
-  const Header header(bytes);
-  if (read != static_cast<ssize_t>(Header::size) || !header.is_sqlite())
+  if (info.st_nlink > 1)
     return bad_file(ErrorCode::invalid, path,
-                    "is not an SQLite database; name another file, or move this one away");
-  if (header.application() != application_id)
+                    format("has {} names (hard links), and the log stands beside one of them only:"
+                           " work would be lost; remove the others (find / -xdev -samefile {})",
+                           info.st_nlink, path));
+  return {};
+}
+
+// Reads, and only reads, what the file says about itself, without its log and without a lock.
+Status check_header(const std::string& path, const Options& options, std::size_t version_max) {
+  if (is_empty_or_missing(path)) return {};  // a new file
+  auto opened = Connection::open({path, Connection::Mode::look, options.vfs, options.busy_wait});
+  if (!opened) return opened.error();
+  Connection& file = **opened;
+  const auto application = file.read_number("PRAGMA application_id");
+  const auto version = file.read_number("PRAGMA user_version");
+  if (!application || !version) {
+    // With a log beside it the file may lag behind its own header, and a copy of the log that lost
+    // its power may have left half a header: the log has the other half.
+    if (!is_empty_or_missing(path + "-wal")) return {};
+    if (sqlite3_errcode(file.handle()) == SQLITE_NOTADB)
+      return bad_file(ErrorCode::invalid, path,
+                      "is not an SQLite database; name another file, or move this one away");
+    const Error& error = !application ? application.error() : version.error();
+    if (error.code != ErrorCode::corrupt) return error;
+    return bad_file(ErrorCode::corrupt, path,
+                    format("is damaged: its {} bytes are not all that its first page says; restore"
+                           " it from a backup",
+                           bytes_at(path)));
+  }
+  if (*application != application_id)
     return bad_file(ErrorCode::invalid, path,
                     "is an SQLite database of another program; name another file");
-  if (header.version() > version_max)
-    return bad_file(
-        ErrorCode::unsupported, path,
-        format("has version {}, this program knows versions up to {}; use a newer program",
-               header.version(), version_max));
-  // With a log beside it the file may lag behind its own header.
-  const auto expected = static_cast<std::int64_t>(header.pages()) * header.page_bytes();
-  if (is_empty_or_missing(path + "-wal") && info.st_size < expected)
-    return bad_file(ErrorCode::corrupt, path,
-                    format("is damaged: {} bytes long, {} expected; restore it from a backup",
-                           info.st_size, expected));
+  if (*version > static_cast<std::int64_t>(version_max))
+    return newer_file(path, *version, version_max);
+  return {};
+}
+
+// SQLite keeps one index of the log for each file in a process, whatever its name, but looks for the
+// log by name.
+Status check_other_name(const std::string& path) {
+  const std::string other = FileHold::path_of(file_id_at(path));
+  if (other.empty() || other == path) return {};
+  return bad_file(ErrorCode::invalid, path,
+                  format("is open in this process as {}; close that one first, or use that name", other));
+}
+
+// The owner of a file that was at this path before lives on: its lock and its log are in the way.
+Status check_old_owner(const std::string& path) {
+  const auto record = OwnerRecord::read(owner_path(path));
+  if (record && record->file != file_id_at(path) && OwnerLock::is_taken(path))
+    return bad_file(ErrorCode::retry_later, path,
+                    format("is not the file that process {} runs on: that one was moved, removed or"
+                           " replaced; end that process first",
+                           record->process));
+  const auto log_bytes = bytes_at(path + "-wal");
+  if (is_empty_or_missing(path) && log_bytes > 0)
+    return bad_file(ErrorCode::invalid, path,
+                    format("is missing, but its log {}-wal is here with {} bytes; put the file back"
+                           " beside it, or remove the log to begin a new store",
+                           path, log_bytes));
   return {};
 }
 
@@ -132,6 +156,9 @@ Status set_up_writer(Connection& connection, const Options& options) {
     done = connection.execute(
         "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF");
   if (done) done = connection.execute(format("PRAGMA cache_size = -{}", options.cache_kib).c_str());
+  // The log is cut to twice its usual length when it starts anew.
+  const auto log_bytes = 2 * std::int64_t{options.checkpoint_pages} * options.page_bytes;
+  if (done) done = connection.execute(format("PRAGMA journal_size_limit = {}", log_bytes).c_str());
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   return done;
 }
@@ -149,30 +176,107 @@ Status check_small_tables(Connection& connection) {
   return {};
 }
 
+// Whether the file has all that was acknowledged on it. The owner's record is read first: whatever
+// it counts is in the file by then.
+Status check_log(Connection& connection) {
+  const auto record = OwnerRecord::read(owner_path(connection.path()));
+  const auto state = connection.read_text(
+      "SELECT commits || ' ' || (writer < 0) || ' ' || lower(hex(store_id)) FROM store_state");
+  if (!state) return state.error();
+  std::int64_t commits = 0;
+  int marked = 0;
+  core::Guid store;
+  if (std::sscanf(state->c_str(), "%" SCNd64 " %d %16" SCNx64 "%16" SCNx64, &commits, &marked,
+                  &store.high, &store.low) != 4)
+    return bad_file(ErrorCode::corrupt, connection.path(),
+                    "is damaged (its store_state is malformed); restore it from a backup");
+  if (record && record->store == store) {
+    if (static_cast<std::int64_t>(record->commits) <= commits) return {};
+    return bad_file(
+        ErrorCode::corrupt, connection.path(),
+        format("holds {} commits, but {} were acknowledged here: its log {}-wal is missing or damaged,"
+               " or an older copy took its place; put the right files back, or, to go on without"
+               " what is missing, remove {}",
+               commits, record->commits, connection.path(), owner_path(connection.path())));
+  }
+  if (marked != 0)
+    return bad_file(
+        ErrorCode::corrupt, connection.path(),
+        format("was copied without its log: what was acknowledged last is missing; copy {}-wal too, or"
+               " copy with: sqlite3 FILE \".backup COPY\". To go on without what is missing: sqlite3 {}"
+               " \"UPDATE store_state SET writer = abs(writer)\"",
+               std::filesystem::path(connection.path()).filename().string(), connection.path()));
+  return {};
+}
+
+Error not_the_owner(const std::string& path, std::int64_t version, std::size_t version_max) {
+  if (version == 0)
+    return Error{ErrorCode::retry_later,
+                 format("{} is being made by another process, which does not get on; try again, or"
+                        " end that process",
+                        path)};
+  const auto record = OwnerRecord::read(owner_path(path));
+  return Error{ErrorCode::unsupported,
+               format("{} has version {}, this program needs version {}, and {} runs on it with an"
+                      " older program; stop that one, then this one brings the file forward, or use"
+                      " the older program meanwhile",
+                      path, version, version_max,
+                      record ? format("process {}", record->process) : "another process")};
+}
+
+// Makes a new file, and brings an older one forward. Only the owner does: a process that runs on the
+// file has statements of the version that it found.
+Status bring_forward(Connection& connection, const Options& options, Migrations steps) {
+  OwnerLock lock(connection.path());
+  const auto begin = std::chrono::steady_clock::now();
+  while (true) {
+    // Asked of SQLite, not of the file's size: a process that was killed while it made the file left
+    // a journal, and reading it takes the file back to nothing.
+    const auto pages = connection.read_number("PRAGMA page_count");
+    if (!pages) return pages.error();
+    const auto version = connection.read_number("PRAGMA user_version");
+    if (!version) return version.error();
+    if (*version > static_cast<std::int64_t>(steps.size()))
+      return newer_file(connection.path(), *version, steps.size());
+    const bool whole = *pages > 0 && *version == static_cast<std::int64_t>(steps.size());
+    if (whole || lock.owned()) {
+      auto done = *pages == 0 ? prepare_new(connection, options) : Status{};
+      if (done) done = set_up_writer(connection, options);
+      if (done && !whole) done = migrate(connection, steps);
+      return done;
+    }
+    const auto owned = lock.try_own();
+    if (!owned) return owned.error();
+    if (*owned) continue;  // what it is now, nobody else changes
+    const auto wait_max = *version == 0 ? options.busy_wait : limits::migration_wait;
+    if (std::chrono::steady_clock::now() - begin > wait_max)
+      return not_the_owner(connection.path(), *version, steps.size());
+    std::this_thread::sleep_for(limits::hold_retry);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options,
                                               Migrations steps) {
   auto checked = check_directory(path);
-  if (checked) checked = check_header(path, steps.size());
+  if (checked) checked = check_entry(path);
   if (!checked) return checked.error();
-  const bool is_new = is_empty_or_missing(path);
-  const auto mode = is_new ? Connection::Mode::create : Connection::Mode::existing;
   // Links are followed once, so that every process finds the same lock and the same doorbell.
   std::error_code ignored;
-  const auto canonical = std::filesystem::weakly_canonical(path, ignored).string();
-  auto opened = Connection::open(
-      {canonical.empty() ? path : canonical, mode, options.vfs, options.busy_wait});
+  std::string canonical = std::filesystem::weakly_canonical(path, ignored).string();
+  if (canonical.empty()) canonical = path;
+  checked = check_other_name(canonical);
+  if (checked) checked = check_old_owner(canonical);
+  if (checked) checked = check_header(canonical, options, steps.size());
+  if (!checked) return checked.error();
+  const auto mode =
+      is_empty_or_missing(canonical) ? Connection::Mode::create : Connection::Mode::existing;
+  auto opened = Connection::open({canonical, mode, options.vfs, options.busy_wait});
   if (!opened) return opened.error();
-  Connection& connection = **opened;
-  // Asked of SQLite, not of the file's size: a process that was killed while it made the file left a
-  // journal, and reading it takes the file back to nothing.
-  const auto pages = connection.read_number("PRAGMA page_count");
-  if (!pages) return pages.error();
-  auto done = *pages == 0 ? prepare_new(connection, options) : Status{};
-  if (done) done = set_up_writer(connection, options);
-  if (done) done = migrate(connection, steps);
-  if (done) done = check_small_tables(connection);
+  auto done = bring_forward(**opened, options, steps);
+  if (done) done = check_small_tables(**opened);
+  if (done) done = check_log(**opened);
   if (!done) return done.error();
   return opened;
 }

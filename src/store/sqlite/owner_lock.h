@@ -1,7 +1,7 @@
 // OwnerLock: which process owns the lanes of a file. An operating-system lock on `<file>-owner`: it
 // ends with the process, however that ends, and costs nothing while it is held. The lock file
-// stays; it is empty. Only the owner has it open for writing: the close of that descriptor is what
-// OwnerWatch hears in other processes.
+// stays, with the owner's record in it. Only the owner has it open for writing: the close of that descriptor is what
+// OwnerWatch hears in other processes. A forked child does not keep either of them.
 //
 // Threads: any.
 #pragma once
@@ -10,19 +10,26 @@
 #include <string>
 
 #include "pawl/result.h"
+#include "store/sqlite/owner_record.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
 
+inline std::string owner_path(const std::string& database_path) { return database_path + "-owner"; }
+
 class OwnerLock final : public Ownership {
  public:
-  explicit OwnerLock(const std::string& database_path) : path_(database_path + "-owner") {}
+  explicit OwnerLock(const std::string& database_path) : path_(owner_path(database_path)) {}
   OwnerLock(const OwnerLock&) = delete;
   OwnerLock& operator=(const OwnerLock&) = delete;
   ~OwnerLock() override;
 
   Result<bool> try_own() override;  // true: this process owns it, since now or since before
   bool owned() const;
+  // Whether some process owns the file at this path, without taking it.
+  static bool is_taken(const std::string& database_path);
+  // For whoever comes after this process. Only while owned.
+  void write(const OwnerRecord& record);
   const std::string& path() const { return path_; }
 
  private:

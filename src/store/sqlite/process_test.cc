@@ -1,82 +1,12 @@
 // Several processes on one file: who owns the lanes, who may put messages in, and what a kill
 // leaves.
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <functional>
+#include <fstream>
 #include <set>
 
+#include "store/sqlite/child_process_test.h"
 #include "store/sqlite/file_test.h"
 
 namespace pawl::store::sqlite {
-
-namespace {
-
-// A process of its own, with a line back to the test. Forked before the test opens anything.
-class Child {
- public:
-  explicit Child(const std::function<void(int out)>& body) {
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    pid_ = fork();
-    if (pid_ == 0) {
-      ::close(ends[0]);
-      body(ends[1]);
-      _exit(0);
-    }
-    ::close(ends[1]);
-    in_ = ends[0];
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    kill_now();
-    ::close(in_);
-  }
-
-  // The next number it sent; none at its end, or when it stays silent.
-  std::optional<std::uint64_t> read(int wait_ms = 20'000) {
-    pollfd waiting{in_, POLLIN, 0};
-    if (poll(&waiting, 1, wait_ms) <= 0) return std::nullopt;
-    std::uint64_t value = 0;
-    if (::read(in_, &value, sizeof value) != sizeof value) return std::nullopt;
-    return value;
-  }
-  void kill_now() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-  void wait() {
-    waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int in_ = -1;
-};
-
-void send(int out, std::uint64_t value) {
-  if (::write(out, &value, sizeof value) != sizeof value) _exit(3);
-}
-
-std::vector<Outcome> must_commit(Store& store, const std::vector<Operation>& group) {
-  auto outcomes = store.commit(group);
-  if (!outcomes) _exit(4);
-  return std::move(*outcomes);
-}
-
-std::unique_ptr<Store> must_open(const std::string& path) {
-  auto opened = Store::open(path, {});
-  if (!opened) _exit(5);
-  return std::move(*opened);
-}
-
-}  // namespace
 
 class ProcessTest : public FileTest {
  protected:
@@ -210,6 +140,96 @@ TEST_F(ProcessTest, the_doorbell_works_beside_a_file_with_a_very_long_path) {
   const std::vector<Operation> group{a_submit(lane, "from-the-second")};
   ASSERT_TRUE((*second)->commit(group));
   EXPECT_TRUE(owner.read());
+}
+
+TEST_F(ProcessTest, a_doorbell_that_was_deleted_beside_an_idle_owner_rings_again) {
+  // Claim: whoever deletes the socket, what others commit is heard at once. Checked with a socket
+  // that is gone, and with one that cannot be made again because something else has its name.
+  const std::string bell = path() + "-bell";
+  Child owner([&](int out) { own(path(), out); });
+  ASSERT_TRUE(owner.read());
+  auto second = Store::open(path(), {});
+  ASSERT_TRUE(second) << to_string(second.error());
+  store_ = std::move(*second);
+  const auto heard = [&](RunId run) {
+    while (const auto ring = owner.read(1500))
+      if (*ring == run.raw()) return true;
+    return false;
+  };
+  owner.signal(SIGSTOP);  // it must find things as they are left here
+  ASSERT_TRUE(std::filesystem::remove(bell));
+  const RunId run = commit(a_submit(lane, "from-the-second")).run;
+  owner.signal(SIGCONT);
+  EXPECT_TRUE(heard(run));
+  while (!std::filesystem::exists(bell)) usleep(1000);
+  owner.signal(SIGSTOP);
+  ASSERT_TRUE(std::filesystem::remove(bell));
+  std::filesystem::create_directory(bell);
+  owner.signal(SIGCONT);
+  while (owner.read(200)) {
+  }
+  ASSERT_EQ(kind_of(a_submit(lane, "another")), OutcomeKind::committed);
+  EXPECT_TRUE(heard(run));
+}
+
+TEST_F(ProcessTest, a_forked_child_does_not_keep_what_its_parent_owned) {
+  Child owner([&](int out) {
+    const auto store = must_open(path());
+    must_commit(*store, {OpenPool{Pool("graphs"), 1}});
+    must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
+    const pid_t child = fork();
+    if (child == 0)
+      while (true) pause();
+    send(out, static_cast<std::uint64_t>(child));
+    while (true) pause();
+  });
+  const auto grandchild = owner.read();
+  ASSERT_TRUE(grandchild);
+  auto second = Store::open(path(), {});
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_FALSE(*(*second)->try_own());
+  owner.kill_now();
+  EXPECT_TRUE(*(*second)->try_own());
+  ::kill(static_cast<pid_t>(*grandchild), SIGKILL);
+}
+
+TEST_F(ProcessTest, thirty_at_once_make_one_file_and_use_it) {
+  // Claim: however many begin at the same moment on a file that is not there yet, each gets in, and
+  // what was acknowledged is there, also by those that are killed meanwhile.
+  constexpr std::uint64_t processes = 30, jobs = 4;
+  const auto go = folder_.path() / "go";
+  std::vector<Child> children;
+  for (std::uint64_t n = 0; n < processes; ++n)
+    children.emplace_back([&, n](int out) {
+      while (!std::filesystem::exists(go)) usleep(200);
+      const auto store = must_open(path());
+      must_commit(*store, {OpenPool{Pool("graphs"), 1}});
+      must_commit(*store, {AcquireLane{lane, "node-" + std::to_string(n), Duration(0)}});
+      for (std::uint64_t i = 0; i < jobs; ++i) {
+        const std::string id = std::to_string(n) + "-" + std::to_string(i);
+        if (must_commit(*store, {a_submit(lane, id)})[0].kind != OutcomeKind::committed) _exit(6);
+        send(out, i);
+        if (n % 3 == 0 && i == n % jobs) ::raise(SIGKILL);
+      }
+    });
+  std::ofstream(go).close();
+  std::vector<std::string> acknowledged;
+  for (std::uint64_t n = 0; n < processes; ++n) {
+    std::uint64_t count = 0;
+    while (const auto i = children[n].read()) {
+      acknowledged.push_back(std::to_string(n) + "-" + std::to_string(*i));
+      ++count;
+    }
+    EXPECT_EQ(children[n].wait(), n % 3 == 0 ? -1 : 0) << n;
+    EXPECT_EQ(count, n % 3 == 0 ? n % jobs + 1 : jobs) << n;
+  }
+  auto opened = Store::open(path(), {});
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  for (const std::string& id : acknowledged) {
+    const auto found = (*opened)->find_run(Namespace("default"), JobId(id));
+    EXPECT_TRUE(found && *found) << id;
+  }
+  EXPECT_TRUE((*opened)->verify());
 }
 
 }  // namespace pawl::store::sqlite

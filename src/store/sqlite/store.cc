@@ -1,16 +1,21 @@
 #include "store/sqlite/store.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "base/format.h"
 #include "store/sqlite/checkpointer.h"
 #include "store/sqlite/doorbell.h"
+#include "store/sqlite/file_hold.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/owner_lock.h"
+#include "store/sqlite/owner_record.h"
 #include "store/sqlite/owner_watch.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/writer.h"
@@ -33,7 +38,10 @@ class Store::Parts {
   static Result<std::unique_ptr<Parts>> open(const std::string& path, const Options& options) {
     auto first = open_file(path, options, migrations());
     if (!first) return first.error();
+    auto hold = FileHold::take((*first)->path(), options.busy_wait);
+    if (!hold) return hold.error();
     std::unique_ptr<Parts> parts(new Parts((*first)->path(), options));
+    parts->hold_ = std::move(*hold);
     for (auto& reader : parts->readers_) {
       auto connection = open_again(**first, options, Role::reader);
       if (!connection) return connection.error();
@@ -54,26 +62,47 @@ class Store::Parts {
     parts->frame_bytes_ = static_cast<std::uint64_t>(*bytes) + log_frame_head_bytes;
     Parts* self = parts.get();
     sqlite3_wal_hook(parts->writer_->connection().handle(), note_log, self);
-    parts->checkpointer_ = std::make_unique<Checkpointer>(
-        std::move(*copier), Checkpointer::Setup{options.checkpoint_pages, &parts->writer_mutex_,
-                                                [self](int code) { self->die(code); }});
+    Checkpointer::Setup copies;
+    copies.pages = options.checkpoint_pages;
+    copies.frame_bytes = parts->frame_bytes_;
+    copies.log_bytes_max = options.log_bytes_max;
+    copies.writer = &parts->writer_mutex_;
+    copies.mark = [self](bool on) { return self->writer_->mark_home(on); };
+    copies.on_sync_failed = [self](int code) { self->die_of_sync(code); };
+    copies.on_problem = [self](const std::string& text) { self->report(text); };
+    parts->checkpointer_ = std::make_unique<Checkpointer>(std::move(*copier), std::move(copies));
     return parts;
   }
 
+  ~Parts() {
+    owner_watch_.reset();
+    checkpointer_.reset();
+    doorbell_.reset();
+    hold_.let_go();
+  }
+
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) {
+    const auto ready = ready_to_write();
+    if (!ready) return ready.error();
     auto outcomes = [&] {
       const std::lock_guard lock(writer_mutex_);
       auto done = writer_->commit(group);
       row_writes_.store(static_cast<std::uint64_t>(writer_->row_writes()),
                         std::memory_order_relaxed);
+      checkpointer_->note_log_pages(log_pages_);
       return done;
     }();
-    if (writer_->sync_failure() != SQLITE_OK) die(writer_->sync_failure());
-    if (!outcomes) return outcomes;
+    if (writer_->sync_failure() != SQLITE_OK) die_of_sync(writer_->sync_failure());
+    if (!outcomes) {
+      if (writer_->disk_full()) checkpointer_->copy_now(Checkpointer::Space::give_back);
+      return outcomes;
+    }
+    if (const auto kept = still_in_place(); !kept) return kept.error();
     commits_.fetch_add(1, std::memory_order_relaxed);
     operations_.fetch_add(group.size(), std::memory_order_relaxed);
-    checkpointer_->note_log_pages(log_pages_);
     if (lock_.owned()) {
+      write_record();
+      if (!std::exchange(marked_, true)) checkpointer_->copy_now(Checkpointer::Space::keep);
       listen();  // at the latest now: a group that failed may have been the one that took ownership
     } else {
       ringer_.ring();
@@ -90,6 +119,10 @@ class Store::Parts {
 
   void on_doorbell(std::function<void()> ring) { ring_ = std::move(ring); }
   void on_owner_gone(std::function<void()> gone) { gone_ = std::move(gone); }
+  void on_problem(std::function<void(const std::string&)> report) {
+    const std::lock_guard lock(report_mutex_);
+    report_ = std::move(report);
+  }
 
   // Some reader that is free, or the first one that gets free.
   template <class Read>
@@ -143,12 +176,56 @@ class Store::Parts {
     if (watch) owner_watch_ = std::move(*watch);
   }
 
-  void die(int code) {
-    const std::string message = format(
-        "pawl: a sync of {} failed ({}): what was written may be lost, so this process ends; check "
-        "the"
-        " disk, then start it again",
-        path_, describe(code));
+  // Nothing is begun on a file that is not in its place, or whose log must not grow.
+  Status ready_to_write() {
+    if (dead_) return Error{ErrorCode::retry_later, format("{} takes no more writes", path_)};
+    if (displaced_) {
+      const FileHold::Place place = hold_.look();
+      if (place != FileHold::Place::here) return Error{ErrorCode::retry_later, hold_.say(place)};
+      displaced_ = false;
+    }
+    return checkpointer_->room();
+  }
+
+  // Nothing is acknowledged that is not where the next process will look for it.
+  Status still_in_place() {
+    const FileHold::Place place = hold_.look();
+    if (place == FileHold::Place::here) return {};
+    displaced_ = true;
+    if (place == FileHold::Place::two_names) return {};  // it is there; the next group has to wait
+    const std::string what = hold_.say(place);
+    if (place == FileHold::Place::removed || place == FileHold::Place::log_lost) {
+      // A log without a name can still be copied home, by us only.
+      if (place == FileHold::Place::log_lost && hold_.log_deleted()) {
+        const std::lock_guard lock(writer_mutex_);
+        static_cast<void>(sqlite3_wal_checkpoint_v2(writer_->connection().handle(), nullptr,
+                                                    SQLITE_CHECKPOINT_FULL, nullptr, nullptr));
+      }
+      die(format("pawl: {}; this process ends", what));
+    }
+    return Error{ErrorCode::outcome_unknown, what};
+  }
+
+  // What is acknowledged survives a power loss only with full syncs; otherwise nothing is claimed.
+  void write_record() {
+    const bool full = options_.durability == Durability::full;
+    lock_.write(OwnerRecord{static_cast<std::uint64_t>(getpid()), hold_.id(), id_,
+                            full ? static_cast<std::uint64_t>(writer_->commits()) : 0});
+  }
+
+  void report(const std::string& text) {
+    const std::lock_guard lock(report_mutex_);
+    if (report_) report_(text);
+  }
+
+  void die_of_sync(int code) {
+    die(format("pawl: a sync of {} failed ({}): what was written may be lost, so this process ends;"
+               " check the disk, then start it again",
+               path_, describe(code)));
+  }
+
+  void die(const std::string& message) {
+    dead_ = true;
     if (options_.on_fatal)
       options_.on_fatal(message);
     else
@@ -164,11 +241,18 @@ class Store::Parts {
   std::uint64_t frame_bytes_ = 0;
   core::Guid id_;
   std::function<void()> ring_, gone_;
+  FileHold hold_;  // before the connections: it ends after them
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
   std::mutex writer_mutex_;         // the writer commits, or the checkpointer has it paused
   std::unique_ptr<Writer> writer_;  // guarded by writer_mutex_
-  int log_pages_ = 0;               // of the committing thread
+  int log_pages_ = 0;               // guarded by writer_mutex_
+  bool displaced_ = false;          // of the committing thread, as is
+  bool marked_ = false;             // the file at home was asked to say that it has a log
+  std::atomic<bool> dead_{false};   // nothing is written any more
+
+  std::mutex report_mutex_;
+  std::function<void(const std::string&)> report_;  // guarded by report_mutex_
 
   std::mutex doorbell_mutex_;
   std::unique_ptr<Doorbell> doorbell_;  // guarded by doorbell_mutex_
@@ -196,6 +280,9 @@ Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
 void Store::on_doorbell(std::function<void()> ring) { parts_->on_doorbell(std::move(ring)); }
 void Store::on_owner_gone(std::function<void()> gone) { parts_->on_owner_gone(std::move(gone)); }
+void Store::on_problem(std::function<void(const std::string&)> report) {
+  parts_->on_problem(std::move(report));
+}
 Stats Store::stats() const { return parts_->stats(); }
 
 Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {

@@ -4,6 +4,8 @@
 // What docs/decisions/010-sqlite.md explains: write-ahead log, every commit synced, one transaction
 // per group, sends straight into the target's inbox.
 //
+// A process may have several stores on one file. The file is opened and closed by SQLite alone.
+//
 // Threads: commit() one at a time; reads from any thread meanwhile.
 #pragma once
 
@@ -30,10 +32,11 @@ struct Options {
   Durability durability = Durability::full;
   const Clock* clock = nullptr;  // none: the machine's; must outlive the store
   std::function<void(const std::string&)>
-      on_fatal;  // none: print and abort; called at a failed sync
+      on_fatal;  // none: print and abort; called when what was written may be lost
   std::chrono::milliseconds busy_wait = limits::busy_wait;
   std::uint32_t page_bytes = limits::page_bytes;  // of a new file
   int checkpoint_pages = limits::checkpoint_pages;
+  std::uint64_t log_bytes_max = limits::log_bytes_max;  // then commits are refused: retry_later
   int cache_kib = limits::cache_kib;  // of the writer
   int reader_cache_kib = limits::reader_cache_kib;  // of each reader
   std::string vfs;  // none: SQLite's own; tests put faults here
@@ -92,6 +95,10 @@ class Store final : public pawl::store::Store {
   // Calls `gone` from a thread of the store, once, when this process has become the owner because
   // the other one is gone: AcquireLane will succeed now. Set it before the first AcquireLane.
   void on_owner_gone(std::function<void()> gone);
+
+  // Calls `report` from any thread with what a person should see to: who keeps the log from
+  // shrinking, for one.
+  void on_problem(std::function<void(const std::string&)> report);
 
   Stats stats() const;
   // Reads the whole file and checks every page, row and index entry: slow. `corrupt` lists what it

@@ -47,6 +47,7 @@ Status WriteStatements::prepare(Connection& connection) {
       {&undo, "ROLLBACK TO operation"},
       {&count_commit, "UPDATE store_state SET commits = ?1, writer = ?2 WHERE id = 1"},
       {&read_commits, "SELECT commits, writer FROM store_state WHERE id = 1"},
+      {&read_version, "PRAGMA user_version"},
       {&read_lane, "SELECT epoch, owner, next_run FROM lanes WHERE lane = ?1"},
       {&put_next_run, "UPDATE lanes SET next_run = ?2 WHERE lane = ?1"},
       {&take_lane, "UPDATE lanes SET epoch = ?2, owner = ?3 WHERE lane = ?1"},

@@ -11,7 +11,7 @@ struct WriteStatements {
   Status prepare(Connection& connection);
 
   // The frame of a group.
-  Statement begin, commit, rollback, savepoint, release, undo, count_commit, read_commits;
+  Statement begin, commit, rollback, savepoint, release, undo, count_commit, read_commits, read_version;
   // Lanes.
   Statement read_lane, put_next_run, take_lane, free_lane, read_pool, last_lane, put_pool, put_lane;
   // Jobs.

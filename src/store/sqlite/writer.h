@@ -55,6 +55,13 @@ class Writer {
   std::int64_t row_writes() const { return row_writes_; }
   // The result code of a failed sync, once one failed: the process must end.
   int sync_failure() const { return sync_failure_; }
+  // Whether the last group failed for lack of room on the disk.
+  bool disk_full() const { return disk_full_; }
+  // The number of the last commit of this writer.
+  std::int64_t commits() const { return commits_; }
+  // Sets or takes back the mark that tells the file at home from the file with its log
+  // (checkpointer.h). A result code of SQLite.
+  int mark_home(bool on);
 
  private:
   enum class Undo : std::uint8_t { whole_group, each };
@@ -82,6 +89,7 @@ class Writer {
   Attempt apply_group(std::span<const Operation> group, Undo undo);
   Applied apply_in_savepoint(const Operation& operation);
   Applied apply(const Operation& operation);
+  int check_version();
   int finish_group();
   Error abandon(int code);
   Result<std::vector<Outcome>> failed_commit(int code, std::vector<Outcome> outcomes);
@@ -199,6 +207,7 @@ class Writer {
   const std::int64_t tag_;  // tells this writer's commits from those of other processes
   WriteStatements sql_;
   DuplexStatements duplex_;
+  std::int64_t version_ = 0;  // of the file, when it was opened
 
   // Of the open transaction.
   std::unordered_map<core::LaneId, Lane> lanes_;
@@ -216,6 +225,7 @@ class Writer {
   std::unordered_map<core::LaneId, core::Epoch> held_;  // lanes that this process took
   std::int64_t row_writes_ = 0;
   int sync_failure_ = SQLITE_OK;
+  bool disk_full_ = false;
 };
 
 // Items keep the order in which they came: the number of the commit, then the place within it.

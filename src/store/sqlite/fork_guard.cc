@@ -1,0 +1,50 @@
+#include "store/sqlite/fork_guard.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+// Never destroyed: a fork may come while the process ends.
+struct GuardedDescriptors {
+  std::mutex mutex;
+  std::vector<int> list;  // guarded by mutex
+};
+
+GuardedDescriptors& guarded() {
+  static auto* const descriptors = new GuardedDescriptors;
+  return *descriptors;
+}
+
+// The mutex is held across the fork, so that the child sees a whole list.
+void watch_forks() {
+  static const int done = pthread_atfork([] { guarded().mutex.lock(); },
+                                         [] { guarded().mutex.unlock(); },
+                                         [] {
+                                           for (const int descriptor : guarded().list) close(descriptor);
+                                           guarded().list.clear();
+                                           guarded().mutex.unlock();
+                                         });
+  static_cast<void>(done);  // it fails for lack of memory only; then children keep the locks
+}
+
+}  // namespace
+
+void close_in_children(int descriptor) {
+  watch_forks();
+  const std::lock_guard lock(guarded().mutex);
+  guarded().list.push_back(descriptor);
+}
+
+void keep_in_children(int descriptor) {
+  const std::lock_guard lock(guarded().mutex);
+  std::erase(guarded().list, descriptor);
+}
+
+}  // namespace pawl::store::sqlite

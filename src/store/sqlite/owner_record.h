@@ -1,0 +1,30 @@
+// What the owner of a file writes into `<file>-owner`: who it is, which file it runs on, and how
+// many commits were acknowledged. One line of text, always of the same length, written anew after
+// every commit and never synced: after a power loss it may be behind the file, never ahead.
+//
+// A file that holds fewer commits than its line says has lost its log, or is an older copy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/guid.h"
+#include "store/sqlite/file_hold.h"
+
+namespace pawl::store::sqlite {
+
+struct OwnerRecord {
+  std::uint64_t process = 0;
+  FileId file;
+  core::Guid store;
+  std::uint64_t commits = 0;
+
+  std::string line() const;
+  static std::optional<OwnerRecord> parse(const std::string& line);
+  // None: there is no such file, or no owner has written to it yet.
+  static std::optional<OwnerRecord> read(const std::string& owner_path);
+  friend bool operator==(const OwnerRecord&, const OwnerRecord&) = default;
+};
+
+}  // namespace pawl::store::sqlite

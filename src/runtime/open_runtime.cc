@@ -20,8 +20,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
                                 within("lanes", options.lanes, limits::lanes_per_pool_max)})
     if (!checked) return checked.error();
 
-  static const SystemClock clock;
-  auto opened = runtime::open_store(options.store, clock);
+  auto opened = runtime::open_store(options.store, process_clock());
   if (!opened) return opened.error();
   const Pool pool(options.pool);
   auto info = opened->store->read_pool(pool);

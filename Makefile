@@ -2,12 +2,13 @@
 #   make run      installs what is missing, builds, and runs an order that waits for its approval
 #   make demo     the same with a sample graph built in C++: timeline and ledgers
 #   make test     installs, builds and runs every test
+#   make check FOLDER=core   builds and runs the tests of one folder of src/
 #   make storm    longer simulator swarms and kill -9 storms
 #   make bench    the benchmarks, as JSON in build/release/bench
-#   make asan     the unit tests under AddressSanitizer and UBSan
+#   make asan     every test under AddressSanitizer and UBSan; make tsan: under ThreadSanitizer
 #   make install  installs the library, headers, CMake package, pkg-config file and the binary
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test storm bench asan tsan install clean format
+.PHONY: help setup build binary run demo test check storm bench asan tsan install clean format
 BUILD := build/release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -24,15 +25,23 @@ $(BUILD)/build.ninja: | setup
 build: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS)
 
+binary: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target pawl_cli
+
+check: setup $(BUILD)/build.ninja
+	@test -n "$(FOLDER)" || { echo "say which folder of src/: make check FOLDER=core" >&2; exit 2; }
+	@cmake --build --preset release -j $(JOBS) --target $(FOLDER)_test
+	@$(BUILD)/src/$(FOLDER)/$(FOLDER)_test --gtest_brief=1
+
 # A fresh order each time: a finished one would only show its result.
-run: build
+run: binary
 	@rm -f pawl-run.db pawl-run.db-wal pawl-run.db-shm
 	@PATH="$(CURDIR)/$(BUILD):$$PATH" PAWL_STORE="$(CURDIR)/pawl-run.db" examples/graphs/play order_approved
 	@echo
 	@$(BUILD)/pawl show o-1 --store pawl-run.db
 	@echo "It is all in pawl-run.db: $(BUILD)/pawl jobs --store pawl-run.db"
 
-demo: build
+demo: binary
 	@$(BUILD)/pawl demo
 
 test: build

@@ -177,6 +177,8 @@ constexpr Named all_bugs[] = {
     {SeededBug::page_told_again, "page_told_again", "signal_to_all"},
     {SeededBug::end_not_announced, "end_not_announced", "signal_to_all"},
     {SeededBug::measured_twice, "measured_twice", "signal_to_all"},
+    {SeededBug::bytes_not_counted, "bytes_not_counted"},
+    {SeededBug::clock_followed_back, "clock_followed_back", "clock_set_back"},
 };
 
 class SeededBugTest : public ::testing::TestWithParam<Named> {};

@@ -1,6 +1,9 @@
 // Virtual time. One VirtualClock for the whole world (the store reads it); each engine sees it
-// through an EngineClock of its own, which may run fast or slow and shows another time of day.
+// through an EngineClock of its own, which may run fast or slow, shows another time of day, and may be set.
 #pragma once
+
+#include <algorithm>
+#include <optional>
 
 #include "base/clock.h"
 
@@ -23,9 +26,10 @@ class EngineClock final : public Clock {
     Duration monotonic_offset{0};
     Duration wall_offset{0};
   };
-  EngineClock(const VirtualClock& base, Error error) : base_(base), error_(error) {}
+  EngineClock(const VirtualClock& base, Error error) : base_(base), error_(error), wall_(base, error.wall_offset) { boot(); }
 
-  Instant now() const override { return base_.now() + error_.wall_offset; }
+  // As the engine sees it: a SteadyClock over the machine's, from the start of the process on.
+  Instant now() const override { return steady_->now(); }
   Duration monotonic() const override {
     const std::int64_t at = base_.monotonic().count();
     return Duration(at + at * error_.drift_ppm / 1'000'000) + error_.monotonic_offset;
@@ -37,9 +41,26 @@ class EngineClock final : public Clock {
     return Duration(shown * 1'000'000 / (1'000'000 + error_.drift_ppm) + 1);
   }
 
+  // Somebody sets the machine's wall clock.
+  void set_by(Duration by) { wall_.offset += by; }
+  // A process starts. A clock that was set back has been put right by then.
+  void boot() {
+    wall_.offset = std::max(wall_.offset, error_.wall_offset);
+    steady_.emplace(wall_);
+  }
+
  private:
+  struct Wall final : Clock {
+    Wall(const VirtualClock& b, Duration by) : base(b), offset(by) {}
+    Instant now() const override { return base.now() + offset; }
+    Duration monotonic() const override { return base.monotonic(); }
+    const VirtualClock& base;
+    Duration offset;
+  };
   const VirtualClock& base_;
   const Error error_;
+  Wall wall_;
+  std::optional<SteadyClock> steady_;
 };
 
 }  // namespace pawl::sim

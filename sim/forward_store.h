@@ -31,6 +31,9 @@ class ForwardStore : public store::Store {
   Result<std::optional<store::StoredJob>> read_job(RunId run) override {
     return inner_.read_job(run);
   }
+  Result<std::optional<core::JobRow>> read_job_row(RunId run) override {
+    return inner_.read_job_row(run);
+  }
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
     return inner_.find_mailbox(key);
   }

@@ -212,6 +212,24 @@ void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& w
 }
 
 // A slot that is never given back is a worker that never works again.
+// An engine keeps to its budget of bytes. What gets in above it is known: one of each kind, and the answers of the
+// workers that run already, each with what its job takes while it is served.
+void World::check_bytes(const Node& node) {
+  const runtime::Engine& engine = *node.engine;
+  const runtime::EngineBytes& most = bytes_max();
+  const std::size_t payload = payload_max_ + 2048;  // with what stands beside it in its row
+  // A reply stands in its activity, in what the next one is asked, and in its message. Jobs of the graph language have
+  // more activities than their graphs.
+  const std::size_t job = (scenario_.is_graphs() ? 12 : 3) * replies_max_ * payload;
+  const auto check = [&](const char* what, std::size_t held, std::size_t allowed) {
+    if (held > allowed)
+      verdict_.fail("bytes", format("engine {} holds {} bytes of {}; {} are allowed", node.index, held, what, allowed));
+  };
+  check("jobs at rest", engine.idle_bytes(), most.hot_jobs + job);
+  check("work", engine.worker_bytes(), most.worker_queue + payload);
+  check("what is on its way", engine.waiting_bytes(), most.waiting + 2 * (slots() + 2) * job);
+}
+
 void World::check_slots() {
   if (scenario_.poisoned) return;
   for (const auto& node : nodes_)

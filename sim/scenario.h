@@ -14,6 +14,7 @@
 #include "core/message.h"
 #include "pawl/graph.h"
 #include "pawl/time.h"
+#include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "store/operation.h"
 
@@ -91,6 +92,12 @@ struct Ask {
   std::string data{};  // of a signal
 };
 
+// Somebody sets the wall clock of all machines.
+struct ClockStep {
+  Duration at{0};
+  Duration by{0};
+};
+
 // How a job of the graph language must end, whoever started it. Written down, not computed: its graph is small.
 struct JobEnd {
   std::string id;
@@ -114,6 +121,9 @@ struct Scenario {
   std::vector<JobEnd> ends{};   // of the jobs of the graph language: then all jobs of the scenario are such
   bool race = false;            // two ends are right, and who is faster decides
   std::uint64_t runs = 0;       // of activities, without any fault; of jobs of the graph language
+  std::vector<ClockStep> clock_steps{};
+  Duration took_max{0};         // without any fault all of it is over by then; 0: whenever
+  std::optional<runtime::EngineBytes> bytes_max{};  // none: as the world's options say
 
   const Behaviour& behaviour(const std::string& topic) const;
   bool is_graphs() const { return !ends.empty(); }

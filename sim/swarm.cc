@@ -77,7 +77,7 @@ class Drawer {
     behaviour.answers_twice = chance(10);
     behaviour.answers_late = chance(10);
     behaviour.remote = chance(10);
-    if (chance(10)) behaviour.padding = random_.below(4000);
+    if (chance(10)) behaviour.padding = random_.below(chance(20) ? 64'000 : 4000);
     return behaviour;
   }
 
@@ -107,6 +107,17 @@ class Drawer {
                                                          : 1000 + random_.below(9000));
     options.hot_jobs_max = chance(30) ? random_.below(4) : 1000;
     options.bundles_per_group_max = chance(30) ? 1 + random_.below(4) : 1024;
+    if (chance(30)) {
+      const auto drawn_bytes = [&] { return std::size_t{4096} << random_.below(6); };
+      options.bytes_max = {drawn_bytes(), drawn_bytes(), drawn_bytes(), drawn_bytes()};
+    }
+    // Set back, and sometimes put right again.
+    if (chance(30)) {
+      const Duration back = std::chrono::seconds(1 + static_cast<std::int64_t>(random_.below(7200)));
+      const Duration at = std::chrono::milliseconds(random_.below(3000));
+      options.clock_steps.push_back({at, -back});
+      if (chance(50)) options.clock_steps.push_back({at + std::chrono::milliseconds(random_.below(3000)), back});
+    }
     options.new_name_at_restart = chance(50);
     options.drift_ppm_max = chance(50) ? static_cast<std::int64_t>(random_.below(50'000)) : 0;
     options.latency_max = Duration(static_cast<std::int64_t>(10 + random_.below(2'000)));

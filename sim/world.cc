@@ -12,6 +12,13 @@ namespace {
 constexpr Duration patience_min = std::chrono::seconds(60);
 constexpr std::uint64_t events_max = 5'000'000;  // a run that needs more goes round in circles
 
+// How far the clocks of a scenario leap ahead: what is due by them is not early.
+Duration leap_of(const Scenario& scenario) {
+  Duration leap{0};
+  for (const ClockStep& step : scenario.clock_steps) leap += std::max(step.by, Duration{0});
+  return leap;
+}
+
 }  // namespace
 
 World::World(const Scenario& scenario, WorldOptions options)
@@ -20,7 +27,7 @@ World::World(const Scenario& scenario, WorldOptions options)
       random_(options_.seed),
       memory_(clock_),
       seeded_(memory_),
-      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max),
+      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max + leap_of(scenario_)),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed}) {
@@ -34,6 +41,16 @@ World::World(const Scenario& scenario, WorldOptions options)
     const Expected& expected = expected_[&wanted] = expect(scenario_, wanted);
     if ((expected.end == Expected::End::parked && !expected.interruptible) || wanted.graph == "poison")
       ++parked_expected_;
+  }
+  for (const WantedJob& wanted : scenario_.jobs) payload_max_ = std::max(payload_max_, input_of(wanted).size());
+  for (const auto& graph : scenario_.all_graphs()) {
+    std::size_t replies = 0;
+    for (const Graph::Node& node : graph->nodes()) {
+      const Behaviour& behaviour = scenario_.behaviour(node.topic.raw());
+      payload_max_ = std::max(payload_max_, behaviour.padding);
+      replies += 1 + behaviour.pendings;
+    }
+    replies_max_ = std::max(replies_max_, replies);
   }
   if (options_.prints) watch_.print_operations();
   if (options_.traces_bundles) watch_.trace_bundles();
@@ -125,6 +142,8 @@ WorldReport World::run() {
       post(wanted.at + drawn(options_.latency_max), [this, client] { submit(client); });
     }
   for (const Asked& asked : asks_) post(asked.ask->at, [this] { look_for_asks(); });
+  for (const auto* steps : {&scenario_.clock_steps, &options_.clock_steps})
+    for (const ClockStep& step : *steps) post(step.at, [this, by = step.by] { set_clocks(by); });
   if (!remote_topics_.empty()) post(drawn(options_.latency_max), [this] { remote_poll(); });
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });
@@ -135,6 +154,9 @@ WorldReport World::run() {
   run_until([this] { return all_done(); }, options_.heal_at + patience);
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;
+  const bool calm = report_.fired == 0 && report_.crashes == 0 && random_faults_ == 0 && report_.reads_failed == 0;
+  if (verdict_.ok() && calm && scenario_.took_max.count() > 0 && report_.took > scenario_.took_max)
+    verdict_.fail("late", format("it took {} ms, and nothing was in the way", report_.took.count() / 1000));
   if (verdict_.ok() && !all_done())
     verdict_.fail("liveness",
                   format("{} jobs are still open and {} parked, {} messages on their way after {} s", watch_.open_jobs(),

@@ -43,6 +43,8 @@ struct WorldOptions {
   core::Fusion fusion = core::Fusion::on;
   std::size_t hot_jobs_max = 1000;
   std::size_t bundles_per_group_max = 1024;
+  runtime::EngineBytes bytes_max;
+  std::vector<ClockStep> clock_steps;
   std::uint32_t reentries_max = limits::reentries_max;
   bool homes = false;  // every engine had its share of the lanes in an earlier life, and comes back to them
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
@@ -125,6 +127,8 @@ class World {
   void step(Node& node);
   void send(Node& node, runtime::Group group);
   void plan_wake(Node& node);
+  void set_clocks(Duration by);
+  const runtime::EngineBytes& bytes_max() const { return scenario_.bytes_max ? *scenario_.bytes_max : options_.bytes_max; }
   void submit(std::size_t client);
   void acknowledged(std::size_t client, const Result<runtime::Submitted>& result);
 
@@ -167,6 +171,7 @@ class World {
   void check_closed(const store::memory::DumpedJob& job, const std::string& name);
   void check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name);
   void check_slots();
+  void check_bytes(const Node& node);
   void check_runs();
   void check_leftovers(const store::memory::Dump& dump);
   bool is_calm() const;
@@ -194,6 +199,8 @@ class World {
   std::map<const WantedJob*, RunId> acknowledged_;
   std::map<const WantedJob*, std::uint32_t> created_;
   WorldReport report_;
+  std::size_t payload_max_ = 0;  // of any input or reply
+  std::size_t replies_max_ = 0;  // of any job, pending ones too
   std::uint32_t random_faults_ = 0;
   std::vector<Topic> remote_topics_;  // that jobs of this run need
 };

@@ -37,10 +37,12 @@ void World::boot(Node& node) {
   options.seed = Random::mix(options_.seed * 31 + node.index) + node.boots;
   options.hot_jobs_max = options_.hot_jobs_max;
   options.bundles_per_group_max = options_.bundles_per_group_max;
+  options.bytes_max = bytes_max();
   options.reentries_max = options_.reentries_max;
   options.keep_keys = scenario_.keep_keys;
   options.signal_page_jobs = 2;
   const auto pool = memory_.read_pool(Pool("graphs"));
+  node.clock.boot();
   node.group_out = false;
   node.wake_at.reset();
   node.paused_until = Duration{0};
@@ -85,7 +87,20 @@ void World::step(Node& node) {
   node.engine->pump();
   if (!node.group_out)
     if (auto group = node.engine->take_group()) send(node, std::move(*group));
+  if (node.engine != nullptr) check_bytes(node);
   if (node.engine != nullptr) plan_wake(node);
+}
+
+// The machine tells its processes (runtime/clock_watch.h).
+void World::set_clocks(Duration by) {
+  for (auto& node : nodes_) {
+    node->clock.set_by(by);
+    if (node->engine == nullptr) continue;
+    post_to(*node, drawn(options_.latency_max), [this, raw = node.get()] {
+      raw->engine->tick();
+      step(*raw);
+    });
+  }
 }
 
 void World::plan_wake(Node& node) {

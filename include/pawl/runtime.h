@@ -10,6 +10,7 @@
 // An accepted submit survives kill -9 and power loss. Workers run at least once, with a stable idempotency key.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,16 @@
 
 namespace pawl {
 
+// How much of what it works on a process keeps in memory: payloads, and roughly what goes with them. Each of these lets
+// one more through, however large that is. The store's own caches come on top (SQLite: 82 MB).
+struct MemoryOptions {
+  // Submits, signals and answers on their way, and jobs that are being served. When it is used up, submit() waits for
+  // room, the form with a callback says retry_later, and worker threads begin nothing new.
+  std::size_t waiting = std::size_t{48} << 20;
+  std::size_t hot_jobs = std::size_t{48} << 20;      // jobs at rest; the longest unused leave memory and are read again
+  std::size_t worker_queue = std::size_t{16} << 20;  // inputs of work that is claimed for the worker threads
+};
+
 struct RuntimeOptions {
   std::string store = "pawl.db";      // the path of a SQLite file; ":memory:" keeps nothing
   std::string pool = "graphs";        // which jobs this process runs
@@ -36,6 +47,7 @@ struct RuntimeOptions {
   std::uint64_t log_bytes_max = 1u << 30;  // of the file's log, while another program keeps a transaction open on
                                       // it: then nothing is accepted (retry_later) until that one ends
   bool fusion = true;                 // false: every step commits alone (for proofs and for the curious)
+  MemoryOptions memory{};
 };
 
 // What a taken job id means to whoever submits it again.

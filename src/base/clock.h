@@ -1,6 +1,9 @@
 // The only door to time. The simulator passes a virtual clock; the runtime passes the machine's.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "pawl/time.h"
 
 namespace pawl {
@@ -12,11 +15,34 @@ class Clock {
   virtual Duration monotonic() const = 0;      // since an arbitrary point, for leases and latency
 };
 
-// Any thread may call it.
+// The machine's clocks as they are. Any thread may call it.
 class SystemClock final : public Clock {
  public:
   Instant now() const override;
   Duration monotonic() const override;
 };
+
+// Wall time as one process lives through it. It goes on by elapsed time and leaps ahead with its source, so that what a
+// suspended machine slept through is over when it wakes; but it does not go back with it: whoever waits for a
+// minute waits for a minute, though the clock is set back by an hour meanwhile. Any thread may call it.
+class SteadyClock final : public Clock {
+ public:
+  // `source` must outlive it.
+  explicit SteadyClock(const Clock& source);
+
+  Instant now() const override;
+  Duration monotonic() const override { return source_.monotonic(); }
+  // How far it is ahead of its source, which was set back.
+  Duration ahead() const;
+
+ private:
+  std::int64_t look() const;  // the source's wall time less its elapsed time
+
+  const Clock& source_;
+  mutable std::atomic<std::int64_t> offset_;  // the largest that was ever seen
+};
+
+// The one clock of this process: its runtimes and stores agree on the time.
+const SteadyClock& process_clock();
 
 }  // namespace pawl

@@ -27,6 +27,12 @@ inline constexpr std::size_t bundles_per_group_max = 1024;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
+// Bytes of payloads and what goes with them, in one process. Each of these lets one through, however large it is.
+inline constexpr std::size_t bytes_waiting_max = 48u << 20;    // asked, answered, being decided or committed; then callers wait
+inline constexpr std::size_t hot_job_bytes_max = 48u << 20;    // of jobs at rest: the longest unused leave memory
+inline constexpr std::size_t worker_queue_bytes_max = 16u << 20;  // inputs of work claimed for local workers
+inline constexpr std::size_t group_bytes_max = 16u << 20;      // of the bundles that are committed together
+inline constexpr std::size_t light_request_bytes = 4u << 10;   // a smaller request never waits for bytes
 inline constexpr std::chrono::seconds stop_without_store_max{2};  // then stop() leaves the rest to the next start
 inline constexpr std::uint64_t log_bytes_ceiling = std::uint64_t{1} << 40;  // of RuntimeOptions::log_bytes_max
 inline constexpr std::chrono::seconds problem_window{10};      // the same problem is reported once in it,
@@ -41,6 +47,7 @@ inline constexpr std::size_t label_bytes_max = 512;            // of what a job 
 inline constexpr std::size_t signal_page_jobs = 100;           // told in one commit by a signal to all
 inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told
 inline constexpr std::size_t recovery_page_rows = 4096;
+inline constexpr std::chrono::seconds clock_set_back_min{1};   // of the machine's clock; less is not worth a word
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item

@@ -66,6 +66,8 @@ enum class SeededBug : std::uint8_t {
   end_not_announced,        // a job that publishes ends in silence
   measured_twice,           // a job counts for two
   key_from_run_number,      // work is named by its run number, which a restored store gives away again
+  bytes_not_counted,        // jobs at rest stay in memory, however large they are
+  clock_followed_back,      // timers wait for a wall clock that was set back
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

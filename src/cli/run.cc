@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "base/utf8.h"
 #include "cli/app_topics.h"
@@ -119,7 +118,7 @@ class Session {
     if (*open) adopt(**open);
     const auto started = runtime_.start();
     if (!started) return started;
-    say_who_owns();
+    started_ = std::chrono::steady_clock::now();
     return *open ? Status() : submit();
   }
 
@@ -129,6 +128,7 @@ class Session {
       auto end = runtime_.wait(run_, look_up_every);
       if (end) return std::optional(std::move(*end));
       if (end.error().code != ErrorCode::retry_later) return end.error();
+      say_who_owns();
     }
     return std::optional<JobView>();
   }
@@ -200,11 +200,11 @@ class Session {
     progress_.follow(job);
   }
 
+  // Once, when it is sure: a process that owns the store knows it after a moment.
   void say_who_owns() {
-    for (auto waited = milliseconds(0); waited < owner_within; waited += milliseconds(10)) {
-      if (runtime_.owns()) return;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
+    if (said_who_owns_ || runtime_.owns()) said_who_owns_ = true;
+    if (said_who_owns_ || std::chrono::steady_clock::now() - started_ < owner_within) return;
+    said_who_owns_ = true;
     progress_.warn(fmt::format("pawl run: another process runs {}: its workers serve the job until it ends", options_.store.store));
   }
 
@@ -215,6 +215,8 @@ class Session {
   ShellWorkers workers_;
   std::string job_;
   RunId run_{0};
+  std::chrono::steady_clock::time_point started_;
+  bool said_who_owns_ = false;
 };
 
 int report(const Options& options, const JobView& job, Progress& progress) {

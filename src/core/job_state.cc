@@ -76,10 +76,27 @@ const WorkItem* JobState::find_work(ActivitySeq seq) const {
 
 std::optional<Guid> JobState::half_done() const { return half_done_; }
 
+namespace {
+
+// Beside an entry's payloads: itself and, roughly, its places in the indexes.
+constexpr std::size_t index_bytes = 96;
+
+std::size_t weight_of(const Activity& activity) {
+  return sizeof(Activity) + index_bytes + activity.output.size() + activity.state.size();
+}
+std::size_t weight_of(const MessageRecord& record) { return sizeof(MessageRecord) + index_bytes + record.output.size(); }
+std::size_t weight_of(const WorkItem& item) {
+  return sizeof(WorkItem) + index_bytes + item.input.size() + item.life.progress.size();
+}
+
+}  // namespace
+
 void JobState::put(Activity activity) {
   const std::size_t index = activity.seq.raw();
   invariant(index <= activities_.size(), "activity instances are numbered without gaps");
+  bytes_ += weight_of(activity);
   if (index < activities_.size()) {
+    bytes_ -= weight_of(activities_[index]);
     activities_[index] = std::move(activity);
     return;
   }
@@ -93,10 +110,32 @@ void JobState::put(MessageRecord record) {
   if (half) half_done_ = record.guid;
   else if (half_done_ == record.guid) half_done_.reset();
   if (!record.output.empty()) by_plane_.insert_or_assign(plane_key(record.activity, record.ledger.plane()), record.guid);
-  messages_.insert_or_assign(record.guid, std::move(record));
+  bytes_ += weight_of(record);
+  if (const auto known = messages_.find(record.guid); known != messages_.end()) {
+    bytes_ -= weight_of(known->second);
+    known->second = std::move(record);
+  } else {
+    messages_.emplace(record.guid, std::move(record));
+  }
 }
 
-void JobState::put(WorkItem item) { work_.insert_or_assign(item.activity, std::move(item)); }
+void JobState::put(WorkItem item) {
+  drop_work(item.activity);
+  bytes_ += weight_of(item);
+  work_.emplace(item.activity, std::move(item));
+}
+
+void JobState::drop_work(ActivitySeq seq) {
+  const auto found = work_.find(seq);
+  if (found == work_.end()) return;
+  bytes_ -= weight_of(found->second);
+  work_.erase(found);
+}
+
+void JobState::drop_all_work() {
+  for (const auto& [seq, item] : work_) bytes_ -= weight_of(item);
+  work_.clear();
+}
 
 bool operator==(const JobState& a, const JobState& b) {
   return a.job == b.job && a.activities_ == b.activities_ && a.messages_ == b.messages_ && a.work_ == b.work_;

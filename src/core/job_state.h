@@ -149,6 +149,8 @@ class JobState {
   const std::deque<Activity>& activities() const { return activities_; }  // by seq
   const std::unordered_map<Guid, MessageRecord>& messages() const { return messages_; }
   const std::unordered_map<ActivitySeq, WorkItem>& work() const { return work_; }
+  // What it takes in memory: its payloads, and roughly what goes with them.
+  std::size_t bytes() const { return bytes_ + job.data.size() + job.result.size(); }
   // The message that has step 1 but not step 2, if any: recovery finishes it first.
   std::optional<Guid> half_done() const;
 
@@ -156,8 +158,8 @@ class JobState {
   void put(Activity activity);
   void put(MessageRecord record);
   void put(WorkItem item);
-  void drop_work(ActivitySeq seq) { work_.erase(seq); }
-  void drop_all_work() { work_.clear(); }
+  void drop_work(ActivitySeq seq);
+  void drop_all_work();
   void hold_work(bool held) {
     for (auto& [seq, item] : work_) item.held = held;
   }
@@ -181,6 +183,7 @@ class JobState {
   std::unordered_map<std::uint64_t, Guid> by_plane_;  // activity << 32 | plane, of messages with an output of their own
   std::unordered_map<ActivitySeq, WorkItem> work_;
   std::optional<Guid> half_done_;
+  std::size_t bytes_ = 0;  // of activities, messages and work
 };
 
 }  // namespace pawl::core

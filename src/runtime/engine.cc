@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/seeded_bug.h"
 #include "core/secret.h"
+#include "runtime/bytes.h"
 
 namespace pawl::runtime {
 
@@ -21,7 +22,20 @@ Engine::Engine(EngineOptions options, store::PoolInfo pool, store::Store& store,
       graphs_(graphs),
       events_(events),
       lanes_(pool, options_.lease),
-      jobs_(options_.hot_jobs_max) {}
+      desk_(options_.bytes_max.worker_queue),
+      jobs_(options_.hot_jobs_max, options_.bytes_max.hot_jobs) {}
+
+void Group::add(store::Operation operation, Ticket ticket) {
+  bytes += bytes_of(operation);
+  operations.push_back(std::move(operation));
+  tickets.push_back(ticket);
+}
+
+std::string no_room(std::size_t bytes_max) {
+  return format("what this process has to commit takes more than {} bytes already (RuntimeOptions::memory.waiting): try "
+                "again in a moment",
+                bytes_max);
+}
 
 void Engine::serve(const Topic& topic) {
   if (desk_.serves(topic)) return;
@@ -38,6 +52,8 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   } else if (pending_.operations.size() >= limits::submits_waiting_max) {
     events_.submitted(ticket, Error{ErrorCode::retry_later,
                                     format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max)});
+  } else if (!has_room()) {
+    events_.submitted(ticket, Error{ErrorCode::retry_later, no_room(options_.bytes_max.waiting)});
   } else if (graph == nullptr) {
     events_.submitted(ticket, Error{ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw())});
   } else {
@@ -132,7 +148,8 @@ std::optional<Duration> Engine::next_wake() const {
   // Reads that failed, and scans that could not go on, are tried again.
   bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty() ||
                 topics_unread_ || !runs_in_doubt_.empty() || !outboxes_.empty() || !mailboxes_.empty();
-  if (!stopping_) {
+  // Without room nothing is looked at: the commit that makes some wakes us.
+  if (!stopping_ && has_room()) {
     const Instant now = clock_.now();
     for (const auto& [lane, table] : due_) {
       // Without the lane nothing can be done about what is due: whatever gives it back wakes us.
@@ -151,8 +168,7 @@ bool Engine::drained() const {
 }
 
 void Engine::push(store::Operation operation, Ticket ticket) {
-  pending_.operations.push_back(std::move(operation));
-  pending_.tickets.push_back(ticket);
+  pending_.add(std::move(operation), ticket);
 }
 
 void Engine::pump() {
@@ -164,7 +180,8 @@ void Engine::pump() {
   decide_mailboxes();
   park_overrun();
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
-  while (!ready_.empty() && bundles_pending_ < options_.bundles_per_group_max) {
+  while (!ready_.empty() && bundles_pending_ < options_.bundles_per_group_max &&
+         bundle_bytes_pending_ < options_.bytes_max.group) {
     HotJob* job = jobs_.find(ready_.front());
     ready_.pop_front();
     if (job == nullptr || !job->ready) continue;
@@ -186,7 +203,9 @@ std::optional<Group> Engine::take_group() {
     group = std::move(pending_);
     pending_ = Group{};
     bundles_pending_ = 0;
+    bundle_bytes_pending_ = 0;
   }
+  bytes_out_ = group.bytes;
   group.asked_at = clock_.monotonic();
   stamp_ends(group);
   group_out_ = true;
@@ -209,6 +228,7 @@ void Engine::stamp_ends(Group& group) {
 }
 
 void Engine::make_ready(HotJob& job) {
+  jobs_.weigh(job);
   if (job.in_flight || job.ready || job.queue.empty()) return;
   const RunId run = job.state.job.run;
   jobs_.use(job);
@@ -268,7 +288,9 @@ void Engine::launch(HotJob& job, core::Bundle bundle) {
   job.bundle = bundle.id;
   ++bundles_pending_;
   address(bundle);
+  const std::size_t before = pending_.bytes;
   push(std::move(bundle));
+  bundle_bytes_pending_ += pending_.bytes - before;
 }
 
 void Engine::claim_for_local_workers(core::Bundle& bundle) {
@@ -277,7 +299,7 @@ void Engine::claim_for_local_workers(core::Bundle& bundle) {
   for (core::Write& write : bundle.writes) {
     auto* put = std::get_if<core::PutWork>(&write);
     if (put == nullptr || !desk_.serves(put->item.topic) || paused_topics_.contains(put->item.topic.raw())) continue;
-    if (!desk_.take_slot()) continue;
+    if (!desk_.take_slot(bytes_of(put->item))) continue;
     core::begin_run(put->item, options_.name, bundle.epoch, Instant(), clock_.now());
     if (seeded(SeededBug::dispatch_before_commit)) events_.dispatch(put->item);
   }

@@ -105,7 +105,20 @@ struct Group {
   std::vector<store::Operation> operations;
   std::vector<Ticket> tickets;  // one for each operation
   Duration asked_at{0};
+  std::size_t bytes = 0;        // of its operations
+
+  void add(store::Operation operation, Ticket ticket);
 };
+
+// What an engine may hold in memory (bytes.h). Each lets one more in, however large that is.
+struct EngineBytes {
+  std::size_t waiting = limits::bytes_waiting_max;            // groups, and jobs that are being served
+  std::size_t hot_jobs = limits::hot_job_bytes_max;           // jobs at rest
+  std::size_t worker_queue = limits::worker_queue_bytes_max;  // inputs with local workers
+  std::size_t group = limits::group_bytes_max;                // bundles decided for one group
+};
+
+std::string no_room(std::size_t bytes_max);
 
 struct EngineOptions {
   std::string name;
@@ -113,6 +126,7 @@ struct EngineOptions {
   core::Fusion fusion = core::Fusion::on;
   std::uint64_t seed = 1;
   std::size_t hot_jobs_max = limits::hot_jobs_max;
+  EngineBytes bytes_max;
   std::size_t bundles_per_group_max = limits::bundles_per_group_max;
   std::uint32_t reentries_max = limits::reentries_max;
   std::size_t signal_page_jobs = limits::signal_page_jobs;
@@ -162,6 +176,12 @@ class Engine {
     return owned;
   }
   std::size_t hot_jobs() const { return jobs_.size(); }
+  // What it holds at the moment, in bytes: what moves on by itself, and jobs at rest.
+  std::size_t waiting_bytes() const {
+    return pending_.bytes + bytes_out_ + (retry_ ? retry_->bytes : 0) + jobs_.busy_bytes();
+  }
+  std::size_t idle_bytes() const { return jobs_.idle_bytes(); }
+  std::size_t worker_bytes() const { return desk_.bytes(); }
   std::size_t free_slots() const { return desk_.free(); }
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {
     return lanes_.lane_for(name_space, id);
@@ -179,6 +199,7 @@ class Engine {
   // engine.cc: deciding
   void push(store::Operation operation, Ticket ticket = 0);
   void stamp_ends(Group& group);
+  bool has_room() const { return waiting_bytes() < options_.bytes_max.waiting; }
   void make_ready(HotJob& job);
   void decide_job(HotJob& job);
   bool read_pages(HotJob& job);
@@ -296,6 +317,8 @@ class Engine {
   std::unordered_set<RunId> mailboxes_out_;
   Group pending_;
   std::size_t bundles_pending_ = 0;
+  std::size_t bundle_bytes_pending_ = 0;
+  std::size_t bytes_out_ = 0;  // of the group that is being committed
   std::optional<Group> retry_;
   Duration retry_at_{0};
   std::string retry_reason_;

@@ -1,6 +1,7 @@
 // Engine: what the clock sets going, and what becomes of a work item as it stands.
 #include "base/format.h"
 #include "base/seeded_bug.h"
+#include "runtime/bytes.h"
 #include "runtime/engine.h"
 
 namespace pawl::runtime {
@@ -38,7 +39,7 @@ void Engine::fire_due() {
   const Instant now = clock_.now();
   for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) {
     DueTable& table = due_of(lane);
-    while (ready_.size() < limits::recovery_page_rows) {
+    while (ready_.size() < limits::recovery_page_rows && has_room()) {
       if (table.wants_page()) {
         auto page = store_.read_due(lane, table.horizon(), limits::due_page_rows);
         if (!page) break;  // next_wake() brings us back
@@ -153,25 +154,25 @@ void Engine::adopt(const core::WorkItem& item, Slot slot) {
   if (slot == Slot::wanted && is_answered(item)) return;
   // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
   if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) {
-    if (slot == Slot::taken) desk_.give_slot();
+    if (slot == Slot::taken) desk_.give_up_slot(bytes_of(item));
     return;
   }
   arm(item);
   if (slot == Slot::wanted && is_over_time(item)) return;
   const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
   if (!desk_.serves(item.topic) || claiming || desk_.is_running(ref, item.token) || detaching_.contains(ref)) {
-    if (slot == Slot::taken) desk_.give_slot();
+    if (slot == Slot::taken) desk_.give_up_slot(bytes_of(item));
     return;
   }
   if (slot == Slot::taken) {
-    desk_.begin(ref, item.token);
+    desk_.begin(ref, item.token, bytes_of(item));
     return events_.dispatch(item);
   }
   const bool lost = item.token != core::WorkToken(0);  // its owner is gone, or its lease is over
   if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice)) return say_no_answer(item, Why::lost);
   if (paused_topics_.contains(item.topic.raw())) return;
   if (unanswered(item) >= handouts_max(item.run)) overrun_.push_back(item);
-  else desk_.wait(WaitingWork{ref, item.token, unanswered(item), item.priority});
+  else desk_.wait(WaitingWork{ref, item.token, unanswered(item), item.priority, bytes_of(item)});
 }
 
 void Engine::ask_probe(const core::WorkItem& item) {

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/seeded_bug.h"
+#include "runtime/bytes.h"
 #include "runtime/engine.h"
 #include "runtime/stored_work.h"
 
@@ -94,7 +95,11 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
     if (timer.due <= now || seeded(SeededBug::timer_early)) (*stored)->inbox.push_back(std::move(timer));
   const bool nothing_to_do =
       (*stored)->inbox.empty() && unstored.empty() && state.job.status != core::JobStatus::running;
-  if (nothing_to_do) return nullptr;
+  if (nothing_to_do) {
+    // It was its end whose reply was lost: whoever waits for it hears of it now.
+    if (uncertain != nullptr && core::is_closed(state.job.status) && state.job.completions > 0) events_.closed(state.job);
+    return nullptr;
+  }
   auto graph = graphs_.find(state.job.graph);
   if (graph == nullptr) {
     if (blocked_.insert(run).second)
@@ -125,7 +130,7 @@ void Engine::adopt_work(HotJob& job, const core::Bundle* uncertain) {
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   for (const core::WorkItem& item : items) {
     if (is_answered(item)) continue;
-    const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot();
+    const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot(bytes_of(item));
     adopt(item, ours ? Slot::taken : Slot::wanted);
   }
 }
@@ -196,7 +201,7 @@ void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
   if (HotJob* job = jobs_.find(ref.run)) job->state.put(item);
   // Our own claim whose reply was lost: the run has not begun, here or anywhere.
   const bool ours = item.token != before && item.worker == options_.name && !desk_.is_running(ref, item.token) &&
-                    item.epoch == lanes_.epoch(core::lane_of(ref.run)) && desk_.take_slot();
+                    item.epoch == lanes_.epoch(core::lane_of(ref.run)) && desk_.take_slot(bytes_of(item));
   adopt(item, ours ? Slot::taken : Slot::wanted);
 }
 
@@ -257,7 +262,7 @@ void Engine::scan(core::LaneId lane, bool work) {
 }
 
 void Engine::scan_some() {
-  while (!scans_.empty() && ready_.size() < limits::recovery_page_rows) {
+  while (!scans_.empty() && ready_.size() < limits::recovery_page_rows && has_room()) {
     Scan& scan = scans_.front();
     if (!lanes_.owns(scan.lane, clock_.monotonic())) {
       scans_.pop_front();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "runtime/bytes.h"
 #include "runtime/engine.h"
 
 namespace pawl::runtime {
@@ -14,6 +15,8 @@ void Engine::request(store::Operation operation, Ticket ticket) {
   if (retry_)
     return events_.answered(ticket, Error{ErrorCode::retry_later,
                                           "the store takes no writes at the moment, try again: " + retry_reason_});
+  if (!has_room() && bytes_of(operation) > limits::light_request_bytes)
+    return events_.answered(ticket, Error{ErrorCode::retry_later, no_room(options_.bytes_max.waiting)});
   push(std::move(operation), ticket);
 }
 

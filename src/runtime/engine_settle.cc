@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "base/seeded_bug.h"
 #include "core/apply.h"
+#include "runtime/bytes.h"
 #include "runtime/engine.h"
 
 namespace pawl::runtime {
@@ -21,6 +22,7 @@ bool is_asked_for(const store::Operation& operation, Ticket ticket) {
 
 void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   group_out_ = false;
+  bytes_out_ = 0;
   if (!result && result.error().code != ErrorCode::outcome_unknown) return retry_later(std::move(group), result.error());
   retry_backoff_ = Duration{0};
   std::vector<store::Outcome> outcomes;
@@ -42,8 +44,7 @@ void Engine::retry_later(Group group, const Error& error) {
     if (is_asked_for(group.operations[i], group.tickets[i])) {
       refuse(group.operations[i], group.tickets[i], error);
     } else {
-      kept.operations.push_back(std::move(group.operations[i]));
-      kept.tickets.push_back(group.tickets[i]);
+      kept.add(std::move(group.operations[i]), group.tickets[i]);
     }
   }
   if (kept.operations.empty()) return;
@@ -66,8 +67,7 @@ void Engine::refuse_pending(const Error& error) {
     if (is_asked_for(pending_.operations[i], pending_.tickets[i])) {
       refuse(pending_.operations[i], pending_.tickets[i], error);
     } else {
-      kept.operations.push_back(std::move(pending_.operations[i]));
-      kept.tickets.push_back(pending_.tickets[i]);
+      kept.add(std::move(pending_.operations[i]), pending_.tickets[i]);
     }
   }
   pending_ = std::move(kept);
@@ -229,7 +229,7 @@ void Engine::reject(HotJob& job, const std::string& reason) {
 void Engine::give_back_slots(const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes)
     if (const auto* work = std::get_if<core::PutWork>(&write))
-      if (work->item.token != core::WorkToken(0)) desk_.give_slot();
+      if (work->item.token != core::WorkToken(0)) desk_.give_up_slot(bytes_of(work->item));
 }
 
 // Takes a lost lane's bundles and claims out of a group that was not sent: its jobs are forgotten, and when
@@ -245,8 +245,7 @@ void Engine::withdraw(Group& group, core::LaneId lane) {
     } else if (claim != nullptr && core::lane_of(claim->run) == lane) {
       desk_.claim_failed(WorkRef{claim->run, claim->activity});
     } else {
-      kept.operations.push_back(std::move(group.operations[i]));
-      kept.tickets.push_back(group.tickets[i]);
+      kept.add(std::move(group.operations[i]), group.tickets[i]);
     }
   }
   group = std::move(kept);
@@ -303,7 +302,7 @@ void Engine::settle_claim(const store::ClaimItem& claim, store::Outcome outcome)
   if (outcome.kind == OutcomeKind::committed && outcome.items.size() == 1 && owned) {
     const core::WorkItem& item = outcome.items.front();
     if (HotJob* job = jobs_.find(claim.run)) job->state.put(item);
-    desk_.begin(ref, item.token);
+    desk_.begin(ref, item.token, bytes_of(item));
     return events_.dispatch(item);
   }
   desk_.claim_failed(ref);

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
+#include "base/seeded_bug.h"
+#include "runtime/bytes.h"
+
 namespace pawl::runtime {
 
 void HotJob::drop_done() {
@@ -20,6 +24,7 @@ void HotJob::drop_done() {
     queue = std::move(left);
   }
   decision = core::Decision{};
+  queue_bytes = queue_weighed = 0;
 }
 
 HotJob* HotJobs::find(RunId run) {
@@ -34,6 +39,7 @@ const HotJob* HotJobs::find(RunId run) const {
 
 HotJob& HotJobs::add(core::JobState state, std::shared_ptr<const Graph> graph) {
   const RunId run = state.job.run;
+  erase(run);
   auto& slot = jobs_[run];
   slot = std::make_unique<HotJob>();
   slot->state = std::move(state);
@@ -45,21 +51,40 @@ void HotJobs::erase(RunId run) {
   const auto found = jobs_.find(run);
   if (found == jobs_.end()) return;
   use(*found->second);
+  busy_bytes_ -= found->second->busy_bytes;
   jobs_.erase(found);
+}
+
+void HotJobs::weigh(HotJob& job) {
+  if (job.queue.size() < job.queue_weighed) job.queue_bytes = job.queue_weighed = 0;
+  for (; job.queue_weighed < job.queue.size(); ++job.queue_weighed) job.queue_bytes += bytes_of(job.queue[job.queue_weighed]);
+  const std::size_t state = sizeof(HotJob) + job.state.bytes();
+  const std::size_t bytes = state + job.queue_bytes;
+  const std::size_t busy_bytes = std::min(state, limits::payload_bytes_max) + job.queue_bytes;
+  if (job.idle) idle_bytes_ += bytes - job.bytes;
+  else busy_bytes_ += busy_bytes - job.busy_bytes;
+  job.bytes = bytes;
+  job.busy_bytes = busy_bytes;
 }
 
 void HotJobs::use(HotJob& job) {
   if (!job.idle) return;
   idle_order_.erase(*job.idle);
   job.idle.reset();
+  idle_bytes_ -= job.bytes;
+  busy_bytes_ += job.busy_bytes;
 }
 
 void HotJobs::idle(HotJob& job) {
   use(job);
+  weigh(job);
   idle_order_.push_back(job.state.job.run);
   job.idle = std::prev(idle_order_.end());
+  busy_bytes_ -= job.busy_bytes;
+  idle_bytes_ += job.bytes;
+  const auto too_heavy = [&] { return idle_bytes_ > idle_bytes_max_ && !seeded(SeededBug::bytes_not_counted); };
   // The newest stays in any case: its caller still holds it.
-  while (idle_order_.size() > std::max<std::size_t>(idle_max_, 1)) erase(idle_order_.front());
+  while (idle_order_.size() > 1 && (idle_order_.size() > idle_max_ || too_heavy())) erase(idle_order_.front());
 }
 
 std::vector<RunId> HotJobs::of_lane(core::LaneId lane) const {

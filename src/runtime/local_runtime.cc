@@ -10,6 +10,7 @@
 #include "base/entropy.h"
 #include "base/format.h"
 #include "base/limits.h"
+#include "runtime/bytes.h"
 #include "runtime/family.h"
 #include "runtime/job_search.h"
 #include "runtime/request_checks.h"
@@ -20,16 +21,13 @@ namespace pawl::runtime {
 namespace {
 
 constexpr Duration wait_max = std::chrono::hours(24 * 365);
-constexpr Duration wait_slice_owner = std::chrono::seconds(10);
-constexpr Duration wait_slice_guest = std::chrono::milliseconds(50);
-
-
-// Closed with its completion tasks done, or stopped until a person sees to it, and none did.
-bool has_ended(const store::StoredJob& job) {
-  const core::JobRow& row = job.state.job;
-  if (row.status == core::JobStatus::parked) return status_to_come(job) == core::JobStatus::parked;
-  return core::is_closed(row.status) && row.completions > 0;
-}
+// An owner hears of an end; a look now and then finds what nobody told, such as a duplex job that another process ended.
+constexpr Duration wait_look_owner = std::chrono::seconds(10);
+// Another process's engine tells nobody here. So the row is looked at: soon at first, then after an eighth of the time
+// waited so far.
+constexpr Duration wait_look_guest_min = std::chrono::milliseconds(1);
+constexpr Duration wait_look_guest_max = std::chrono::milliseconds(50);
+constexpr int wait_look_guest_share = 8;
 
 std::uint64_t unique_seed(const Clock& clock) {
   static std::atomic<std::uint64_t> count{0};
@@ -57,13 +55,19 @@ EngineOptions engine_options(const RuntimeOptions& options, Duration lease, cons
   result.name = format("{}-{:x}", getpid(), result.seed & 0xffffff);
   result.lease = lease;
   result.fusion = options.fusion ? core::Fusion::on : core::Fusion::off;
+  // The gate keeps what waits at the half: whoever was let in there is not refused here.
+  result.bytes_max.waiting = 2 * options.memory.waiting;
+  result.bytes_max.hot_jobs = options.memory.hot_jobs;
+  result.bytes_max.worker_queue = options.memory.worker_queue;
   return result;
 }
 
 }  // namespace
 
-LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool)
+LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool, const SteadyClock& clock)
     : options_(std::move(options)),
+      clock_(clock),
+      gate_(options_.memory.waiting),
       store_(std::move(store)),
       apps_(*store_.store, graphs_, [this](store::Operation operation) { return commit_request(std::move(operation)); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
@@ -107,10 +111,11 @@ Status LocalRuntime::start() {
   if (life_ == Life::stopped) return Error{ErrorCode::invalid, "a stopped runtime stays stopped; open the store again"};
   life_ = Life::running;
   store_.on_doorbell([this] { commands_.push(Signal::look); });
+  clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
   store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
   store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
   pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(),
-                                       [this](WorkerWord word) { commands_.push(std::move(word)); });
+                                       [this](WorkerWord word) { tell(std::move(word)); });
   engine_.add_slots(options_.worker_queue);
   duplex_.add_slots(options_.worker_queue);
   committer_ = std::thread([this] { run_committer(); });
@@ -123,6 +128,8 @@ void LocalRuntime::stop() {
   if (life_ != Life::running) return;
   commands_.push(Signal::stop);
   engine_thread_.join();
+  clock_watch_.reset();
+  gate_.close();  // who waits there would wait for ever
   pool_.reset();
   groups_.push(std::nullopt);
   committer_.join();
@@ -135,11 +142,16 @@ Result<Submission> LocalRuntime::submit(JobRequest request) {
     return Error{ErrorCode::invalid, "an observer cannot wait for a submit: use the form with a callback"};
   std::promise<Result<Submission>> promise;
   auto future = promise.get_future();
-  submit(std::move(request), [&](Result<Submission> result) { promise.set_value(std::move(result)); });
+  submit_job(std::move(request), [&](Result<Submission> result) { promise.set_value(std::move(result)); },
+             ByteGate::Wait::yes);
   return future.get();
 }
 
 void LocalRuntime::submit(JobRequest request, std::function<void(Result<Submission>)> done) {
+  submit_job(std::move(request), std::move(done), ByteGate::Wait::no);
+}
+
+void LocalRuntime::submit_job(JobRequest request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait) {
   std::optional<core::GraphRef> version;
   if (!request.topic.empty()) {
     auto found = apps_.prepare(request);
@@ -162,7 +174,7 @@ void LocalRuntime::submit(JobRequest request, std::function<void(Result<Submissi
       if (result && !result->created) return done(taken(id, result->run));
       done(std::move(result));
     };
-  if (const auto given = give_command(std::move(command)); !given) done(given.error());
+  if (const auto given = give_command(std::move(command), wait); !given) done(given.error());
 }
 
 Result<store::Outcome> LocalRuntime::commit_request(store::Operation operation) {
@@ -179,41 +191,70 @@ Result<store::Outcome> LocalRuntime::commit_request(store::Operation operation) 
   std::promise<Result<store::Outcome>> promise;
   auto future = promise.get_future();
   const auto given = give_command(RequestCommand{
-      std::move(operation), [&](Result<store::Outcome> outcome) { promise.set_value(std::move(outcome)); }});
+      std::move(operation), [&](Result<store::Outcome> outcome) { promise.set_value(std::move(outcome)); }},
+                                  ByteGate::Wait::yes);
   if (!given) return given.error();
   return future.get();
 }
 
-template <class C>
-Status LocalRuntime::give_command(C command) {
-  switch (commands_.try_push(std::move(command), limits::submits_waiting_max)) {
-    case CommandQueue<Command>::Taken::yes: return {};
-    case CommandQueue<Command>::Taken::closed: return stopped();
-    case CommandQueue<Command>::Taken::full: break;
-  }
+std::size_t LocalRuntime::bytes_of_command(const Command& command) {
+  if (const auto* submit = std::get_if<SubmitCommand>(&command)) return sizeof(Command) + submit->request.input.size();
+  if (const auto* request = std::get_if<RequestCommand>(&command)) return sizeof(Command) + bytes_of(request->operation);
+  const auto* word = std::get_if<WorkerWord>(&command);
+  if (word == nullptr) return 0;
+  if (const auto* answer = std::get_if<WorkAnswer>(word)) return sizeof(Command) + answer->data.size();
+  if (const auto* answer = std::get_if<ProbeAnswer>(word)) return sizeof(Command) + answer->data.size();
+  return sizeof(Command);
+}
+
+Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
+  const std::size_t bytes = bytes_of_command(command);
+  // What somebody asks of a job, such as that it end, must get in when nothing else does.
+  const bool light = std::holds_alternative<RequestCommand>(command) && bytes <= limits::light_request_bytes;
+  if (light) gate_.add(bytes);
+  else if (const auto pass = gate_.enter(bytes, wait); pass == ByteGate::Pass::closed) return stopped();
+  else if (pass == ByteGate::Pass::full) return Error{ErrorCode::retry_later, no_room(options_.memory.waiting)};
+  const auto taken = commands_.try_push(std::move(command), limits::submits_waiting_max);
+  if (taken == CommandQueue<Command>::Taken::yes) return {};
+  gate_.leave(bytes);
+  if (taken == CommandQueue<Command>::Taken::closed) return stopped();
   return Error{ErrorCode::retry_later,
                format("{} commands wait already (submits_waiting_max)", limits::submits_waiting_max)};
 }
 
+void LocalRuntime::tell(WorkerWord word) {
+  Command command(std::move(word));
+  gate_.add(bytes_of_command(command));
+  commands_.push(std::move(command));
+  // The engine's thread tells of runs that were cancelled before they began. It never waits for itself.
+  if (std::this_thread::get_id() != engine_id_.load()) gate_.wait_for_room();
+}
+
+// Closed with its completion tasks done, or stopped until a person sees to it, and none did.
+Result<bool> LocalRuntime::has_ended(const core::JobRow& job) {
+  if (job.status != core::JobStatus::parked) return core::is_closed(job.status) && job.completions > 0;
+  const auto stored = store_.store->read_job(job.run);  // a redrive may be on its way
+  if (!stored) return stored.error();
+  return *stored && status_to_come(**stored) == core::JobStatus::parked;
+}
+
 Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
   Waiters::Place place(waiters_, run);
-  const auto stored = store_.store->read_job(run);
-  if (!stored) return stored.error();
-  if (!*stored) return no_job(run);
-  const core::JobRow& job = (*stored)->state.job;
-  if (has_ended(**stored)) return view_of(job);
-  const Duration until = clock_.monotonic() + std::min(at_most, wait_max);
+  const Duration begin = clock_.monotonic();
+  const Duration until = begin + std::min(at_most, wait_max);
   for (;;) {
-    // The owner's engine tells us. Another process tells nobody here, so then the store is asked now and then.
-    const Duration left = until - clock_.monotonic();
-    if (auto end = place.wait(owns() ? std::min(left, wait_slice_owner) : std::min(left, wait_slice_guest)))
-      return std::move(*end);
-    // An owner looks, too, when a slice is over: an interrupt of a duplex job from another process tells nobody here.
-    const auto again = store_.store->read_job(run);
-    if (!again) return again.error();
-    if (!*again) return no_job(run);  // it ended and was removed
-    if (has_ended(**again)) return view_of((*again)->state.job);
-    if (left <= Duration{0}) return Error{ErrorCode::retry_later, format("job {} has not ended yet", job.id.raw())};
+    const bool heard = owns();  // asked before the look: an end after the look is told
+    const auto job = store_.store->read_job_row(run);
+    if (!job) return job.error();
+    if (!*job) return no_job(run);
+    const auto ended = has_ended(**job);
+    if (!ended) return ended.error();
+    if (*ended) return view_of(**job);
+    const Duration now = clock_.monotonic();
+    if (now >= until) return Error{ErrorCode::retry_later, format("job {} has not ended yet", (*job)->id.raw())};
+    const Duration look = heard ? wait_look_owner
+                                : std::clamp((now - begin) / wait_look_guest_share, wait_look_guest_min, wait_look_guest_max);
+    if (auto end = place.wait(std::min(until - now, look))) return std::move(*end);
   }
 }
 

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "runtime/clock_watch.h"
 #include "pawl/runtime.h"
 #include "runtime/apps.h"
+#include "runtime/byte_gate.h"
 #include "runtime/command_queue.h"
 #include "runtime/duplex_runner.h"
 #include "runtime/engine.h"
@@ -33,7 +35,8 @@ namespace pawl::runtime {
 
 class LocalRuntime final : public Runtime, private EngineEvents {
  public:
-  LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool);
+  // `clock` must outlive it, and is the store's as well.
+  LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool, const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
 
   Status deploy(Graph graph) override;
@@ -78,6 +81,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   }
   bool owns() const override { return owns_.load(); }
   RuntimeStats stats() const override { return store_.stats(); }
+  void clock_was_set() { commands_.push(Signal::clock); }  // look at what is due now
 
  private:
   struct SubmitCommand {
@@ -100,7 +104,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
     Topic topic;
     std::shared_ptr<const Probe> probe;
   };
-  enum class Signal : std::uint8_t { look, owner_gone, stop };
+  enum class Signal : std::uint8_t { look, owner_gone, clock, stop };
   using Command =
       std::variant<WorkerWord, SubmitCommand, RequestCommand, Committed, ServeCommand, ProbeCommand, Signal>;
 
@@ -121,18 +125,25 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void obey(Command& command);
   void hear(WorkerWord& word);
   void begin_stop();
+  void say_if_set_back();
   void refuse(Command& command);  // it came after the engine's last look
   // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
   Result<store::Outcome> commit_request(store::Operation operation);
-  template <class C>
-  Status give_command(C command);
+  void submit_job(JobRequest request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
+  // What a command counts for at the gate; 0: it does not pass there.
+  static std::size_t bytes_of_command(const Command& command);
+  Status give_command(Command command, ByteGate::Wait wait);
+  void tell(WorkerWord word);  // called by worker threads
   bool commit_something();  // false: nothing to commit now
   bool may_end() const;
+  void note_ownership(bool owns);
+  Result<bool> has_ended(const core::JobRow& job);
   void own_duplex();
   std::optional<Duration> time_to_sleep() const;
 
   const RuntimeOptions options_;
-  const SystemClock clock_;
+  const SteadyClock& clock_;
+  ByteGate gate_;
   // Before the store: its threads push into it for as long as the store is open.
   CommandQueue<Command> commands_;
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
@@ -156,7 +167,12 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   DuplexRunner duplex_;
   std::unordered_map<std::string, std::shared_ptr<const Worker>> workers_;
   std::unordered_map<std::string, std::shared_ptr<const Probe>> probes_;
-  std::unordered_map<Ticket, std::function<void(Result<Submission>)>> submits_;
+  struct SubmitWaiting {
+    std::function<void(Result<Submission>)> done;
+    std::size_t duplex_bytes = 0;  // with the duplex engine, which does not count them
+  };
+  std::unordered_map<Ticket, SubmitWaiting> submits_;
+  std::size_t duplex_bytes_ = 0;  // of all of them
   std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;
   std::vector<WorkerPool::Task> dispatched_;
   std::vector<WorkRun> cancelled_;
@@ -165,7 +181,9 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   bool committing_ = false;
   bool stopping_ = false;
   Duration stop_by_{0};  // even if the store takes no writes by then
+  Duration set_back_{0};  // of the wall clock, as far as it was said
 
+  std::unique_ptr<ClockWatch> clock_watch_;
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;
   std::thread engine_thread_;

@@ -21,8 +21,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
                                 within("log_bytes_max", options.log_bytes_max, limits::log_bytes_ceiling)})
     if (!checked) return checked.error();
 
-  static const SystemClock clock;
-  auto opened = runtime::open_store(options, clock);
+  auto opened = runtime::open_store(options, process_clock());
   if (!opened) return opened.error();
   const Pool pool(options.pool);
   auto info = opened->store->read_pool(pool);

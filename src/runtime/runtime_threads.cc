@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.h"
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "runtime/events.h"
@@ -28,22 +29,29 @@ void LocalRuntime::run_engine() {
   pthread_setname_np(pthread_self(), "pawl-engine");
   engine_id_.store(std::this_thread::get_id());
   std::vector<Command> batch;
+  std::size_t taken = 0;  // bytes, since the gate was last told
+  const auto obey_all = [&] {
+    for (Command& command : batch) {
+      taken += bytes_of_command(command);
+      obey(command);
+    }
+    batch.clear();
+  };
   // What was served before start() is known before the first job is looked at.
   commands_.take_all(batch, Duration{0});
-  for (Command& command : batch) obey(command);
-  batch.clear();
+  obey_all();
   engine_.tick();
   while (!may_end()) {
     engine_.pump();
+    gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_bytes_, engine_.store_refuses());
     own_duplex();
     pool_->give(std::exchange(dispatched_, {}));
     pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
     if (commit_something()) continue;
     if (may_end()) break;  // the last answer changed nothing: no commit will wake us
-    owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
+    note_ownership(engine_.owns_anything());  // true before it sleeps, not after
     commands_.take_all(batch, time_to_sleep());
-    for (Command& command : batch) obey(command);
-    batch.clear();
+    obey_all();
     engine_.tick();
   }
   engine_.release_lanes();
@@ -51,9 +59,14 @@ void LocalRuntime::run_engine() {
     auto result = store_.store->commit(group->operations);
     engine_.finished(std::move(*group), std::move(result));
   }
-  owns_.store(false);
-  for (auto& [ticket, done] : std::exchange(submits_, {})) done(stopped());
+  note_ownership(false);
+  for (auto& [ticket, waiting] : std::exchange(submits_, {})) waiting.done(stopped());
   for (auto& [ticket, done] : std::exchange(asked_, {})) done(stopped());
+}
+
+void LocalRuntime::note_ownership(bool owns) {
+  const bool owned = owns_.exchange(owns);
+  if (owned && !owns) waiters_.look_again();  // ends are told by somebody else from now on, to nobody here
 }
 
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
@@ -113,8 +126,11 @@ void LocalRuntime::obey(Command& command) {
                  [&](WorkerWord& word) { hear(word); },
                  [&](SubmitCommand& submit) {
                    const Ticket ticket = next_ticket_++;
-                   submits_.emplace(ticket, std::move(submit.done));
-                   if (duplex_.takes(submit.request.graph)) {
+                   const bool duplex = duplex_.takes(submit.request.graph);
+                   const std::size_t bytes = duplex ? submit.request.input.size() : 0;
+                   submits_.emplace(ticket, SubmitWaiting{std::move(submit.done), bytes});
+                   duplex_bytes_ += bytes;
+                   if (duplex) {
                      const core::LaneId lane = engine_.lane_for(submit.request.name_space, submit.request.id.raw());
                      return duplex_.submit(std::move(submit.request), lane, ticket);
                    }
@@ -151,6 +167,7 @@ void LocalRuntime::obey(Command& command) {
                      duplex_.look();
                    }
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
+                   if (signal == Signal::clock) say_if_set_back();  // what is due is looked at after every command
                    if (signal == Signal::stop) begin_stop();
                  },
              },
@@ -188,6 +205,15 @@ void LocalRuntime::begin_stop() {
   for (const WorkerPool::Task& task : std::exchange(dispatched_, {})) give_back(task);
 }
 
+void LocalRuntime::say_if_set_back() {
+  const Duration ahead = clock_.ahead();
+  if (ahead - set_back_ >= limits::clock_set_back_min)
+    problem(format("the clock was set back by {:.3f} s: this process goes on by elapsed time, so that nobody waits longer; "
+                   "its times of day are ahead by that much until the clock has caught up or the process is started anew",
+                   static_cast<double>((ahead - set_back_).count()) / 1e6));
+  set_back_ = ahead;
+}
+
 void LocalRuntime::refuse(Command& command) {
   if (auto* submit = std::get_if<SubmitCommand>(&command)) submit->done(stopped());
   if (auto* request = std::get_if<RequestCommand>(&command)) request->done(stopped());
@@ -208,17 +234,18 @@ void LocalRuntime::answered(Ticket ticket, Result<store::Outcome> outcome) {
 void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
   auto waiting = submits_.extract(ticket);
   if (!waiting) return;
-  if (result) waiting.mapped()(Submission{result->run, result->created});
-  else waiting.mapped()(result.error());
+  duplex_bytes_ -= waiting.mapped().duplex_bytes;
+  if (result) waiting.mapped().done(Submission{result->run, result->created});
+  else waiting.mapped().done(result.error());
 }
 
 void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bundle) {
-  if (after.job.status == core::JobStatus::parked) waiters_.tell(view_of(after.job));
+  if (after.job.status == core::JobStatus::parked) waiters_.tell(after.job);
   if (!observer_) return;
   if (const auto graph = graphs_.find(after.job.graph)) for_each_event(after, bundle, *graph, clock_.now(), observer_);
 }
 
-void LocalRuntime::closed(const core::JobRow& job) { waiters_.tell(view_of(job)); }
+void LocalRuntime::closed(const core::JobRow& job) { waiters_.tell(job); }
 
 void LocalRuntime::problem(const std::string& text) {
   if (!reporter_) return;

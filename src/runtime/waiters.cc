@@ -1,36 +1,64 @@
 #include "runtime/waiters.h"
 
+#include <utility>
+#include <vector>
+
+#include "runtime/views.h"
+
 namespace pawl::runtime {
 
 Waiters::Place::Place(Waiters& waiters, RunId run) : waiters_(waiters), run_(run) {
   const std::lock_guard lock(waiters_.mutex_);
-  Entry& entry = waiters_.entries_[run_];
-  ++entry.waiting;
-  told_before_ = entry.told;
+  auto& entry = waiters_.entries_[run_];
+  if (entry == nullptr) entry = std::make_shared<Entry>();
+  ++entry->waiting;
+  entry_ = entry;
+  const std::lock_guard entry_lock(entry_->mutex);
+  told_before_ = entry_->told;
+  looks_before_ = entry_->looks;
 }
 
 Waiters::Place::~Place() {
   const std::lock_guard lock(waiters_.mutex_);
-  const auto found = waiters_.entries_.find(run_);
-  if (--found->second.waiting == 0) waiters_.entries_.erase(found);
+  if (--entry_->waiting == 0) waiters_.entries_.erase(run_);
 }
 
 std::optional<JobView> Waiters::Place::wait(Duration at_most) {
-  std::unique_lock lock(waiters_.mutex_);
-  Entry& entry = waiters_.entries_.at(run_);
-  const bool heard = waiters_.changed_.wait_for(lock, at_most, [&] { return entry.told != told_before_; });
-  return heard ? entry.end : std::nullopt;
+  std::unique_lock lock(entry_->mutex);
+  entry_->changed.wait_for(lock, at_most, [&] { return entry_->told != told_before_ || entry_->looks != looks_before_; });
+  looks_before_ = entry_->looks;
+  return entry_->told != told_before_ ? entry_->end : std::nullopt;
 }
 
-void Waiters::tell(const JobView& job) {
+void Waiters::tell(const core::JobRow& job) {
+  std::shared_ptr<Entry> entry;  // kept: who waits may be gone before it is rung
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(job.run);
     if (found == entries_.end()) return;
-    found->second.end = job;
-    ++found->second.told;
+    entry = found->second;
   }
-  changed_.notify_all();
+  {
+    const std::lock_guard lock(entry->mutex);
+    entry->end = view_of(job);
+    ++entry->told;
+  }
+  entry->changed.notify_all();
+}
+
+void Waiters::look_again() {
+  std::vector<std::shared_ptr<Entry>> entries;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [run, entry] : entries_) entries.push_back(entry);
+  }
+  for (const auto& entry : entries) {
+    {
+      const std::lock_guard lock(entry->mutex);
+      ++entry->looks;
+    }
+    entry->changed.notify_all();
+  }
 }
 
 }  // namespace pawl::runtime

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/limits.h"
 #include "core/job_state.h"
 
 namespace pawl::runtime {
@@ -47,21 +48,28 @@ struct WaitingWork {
   core::WorkToken before{0};     // 0, or the token of an owner that is gone
   std::uint32_t unanswered = 0;  // runs that nobody answered
   std::int32_t priority = 0;     // larger goes first
+  std::size_t bytes = 0;         // that its claim brings into memory
 };
 
 class WorkDesk {
  public:
   static constexpr std::size_t waiting_max = 1'000'000;
 
+  // `bytes_max`: of the items with local workers; one is always let through.
+  explicit WorkDesk(std::size_t bytes_max = limits::worker_queue_bytes_max) : bytes_max_(bytes_max) {}
+
   void serve(const Topic& topic) { topics_.insert(topic.raw()); }
   bool serves(const Topic& topic) const { return topics_.contains(topic.raw()); }
 
   void add_slots(std::size_t count) { free_ += count; }
-  bool take_slot();
-  void give_slot() { ++free_; }
+  // For an item of so many bytes; false: there is none, or no room for its bytes.
+  bool take_slot(std::size_t bytes);
+  void give_slot() { ++free_; }                // of a run that ended
+  void give_up_slot(std::size_t bytes);        // of one that never began
   std::size_t free() const { return free_; }
+  std::size_t bytes() const { return bytes_; }
 
-  void begin(const WorkRef& ref, core::WorkToken token);
+  void begin(const WorkRef& ref, core::WorkToken token, std::size_t bytes);
   // Ends what runs under `token`. Unknown: that run is not with a local worker (any more).
   enum class Ended : std::uint8_t { valid, abandoned, unknown };
   Ended end(const WorkRef& ref, core::WorkToken token);
@@ -91,14 +99,22 @@ class WorkDesk {
  private:
   std::unordered_set<std::string> topics_;
   std::size_t free_ = 0;
-  std::unordered_map<WorkRun, bool, WorkRunHash> running_;  // to whether its answers still count
+  bool has_room() const { return free_ > 0 && (bytes_ == 0 || bytes_ < bytes_max_); }
+
+  struct Running {
+    bool counts = true;  // its answers are still taken
+    std::size_t bytes = 0;
+  };
+  const std::size_t bytes_max_;
+  std::size_t bytes_ = 0;  // of all slots that are taken
+  std::unordered_map<WorkRun, Running, WorkRunHash> running_;
   std::map<std::int32_t, std::deque<WaitingWork>, std::greater<>> waiting_;  // by priority; no queue is empty
   std::size_t waiting_count_ = 0;
   std::deque<WaitingWork> suspects_;
   std::optional<WorkRef> suspect_out_;
   Duration suspect_until_{0};  // then it is no longer alone
   std::unordered_set<WorkRef, WorkRefHash> waiting_refs_;
-  std::unordered_set<WorkRef, WorkRefHash> claiming_;
+  std::unordered_map<WorkRef, std::size_t, WorkRefHash> claiming_;  // to the bytes of its slot
   bool overflow_ = false;
 };
 

@@ -145,10 +145,14 @@ class Store {
   virtual Result<LaneInfo> read_lane(core::LaneId lane) = 0;
   virtual Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) = 0;
   virtual Result<std::optional<StoredJob>> read_job(RunId run) = 0;
+  // The job's row alone: the same cost for a job of a million activities. While it runs, without data and result,
+  // which may be large: whoever asks wants to know whether it has ended.
+  virtual Result<std::optional<core::JobRow>> read_job_row(RunId run) = 0;
   virtual Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) = 0;
   virtual Result<std::optional<StoredMailbox>> read_mailbox(RunId run) = 0;
 
-  // Recovery, page by page: entities with unconsumed messages, and work items, of one lane.
+  // Recovery, page by page: entities with unconsumed messages, and work items, of one lane. A page of large work items
+  // may have fewer rows than were asked for: only an empty one is the last.
   virtual Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) = 0;
   virtual Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   virtual Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;

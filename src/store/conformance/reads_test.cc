@@ -148,6 +148,25 @@ TEST_P(Reads, what_does_not_exist_is_absent_not_an_error) {
   EXPECT_TRUE(store_->list_jobs({})->empty());
 }
 
+TEST_P(Reads, the_row_of_a_job_is_its_row_without_what_may_be_large_while_it_runs) {
+  EXPECT_FALSE(store_->read_job_row(core::make_run(lane_, 99))->has_value());
+  const RunId run = submit("a");
+  enqueue(run, 3);
+  core::Bundle bundle = bundle_for(run);
+  auto& head = std::get<core::JobHead>(bundle.head);
+  head.data = Payload(std::string(100'000, 'd'));
+  head.result = Payload("early");
+  ASSERT_EQ(kind_of(bundle), OutcomeKind::committed);
+  core::JobRow expected = job(run).state.job;
+  EXPECT_EQ(expected.data.size(), 100'000u);
+  expected.data = expected.result = Payload();
+  EXPECT_EQ(**store_->read_job_row(run), expected);
+  end(run);
+  expected = job(run).state.job;
+  EXPECT_FALSE(expected.data.empty());
+  EXPECT_EQ(**store_->read_job_row(run), expected);
+}
+
 TEST_P(Reads, a_page_of_no_row_is_empty) {
   enqueue(submit("a"), 1);
   EXPECT_TRUE(store_->read_waiting(lane_, RunId(0), 0)->empty());

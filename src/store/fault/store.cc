@@ -150,6 +150,10 @@ Result<std::optional<StoredJob>> Store::read_job(RunId run) {
   if (read_fails()) return refused();
   return inner_.read_job(run);
 }
+Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) {
+  if (read_fails()) return refused();
+  return inner_.read_job_row(run);
+}
 Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
   if (read_fails()) return refused();
   return inner_.find_mailbox(key);

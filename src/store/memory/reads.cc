@@ -34,6 +34,15 @@ Result<std::optional<StoredJob>> Store::read_job(RunId run) {
   return std::optional<StoredJob>(StoredJob{job->state, job->inbox.in_order(), job->inbox.timers()});
 }
 
+Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) {
+  const std::lock_guard lock(mutex_);
+  const Job* job = find_job(run);
+  if (job == nullptr) return std::optional<core::JobRow>();
+  core::JobRow row = job->state.job;
+  if (row.status == core::JobStatus::running) row.data = row.result = Payload();
+  return std::optional<core::JobRow>(std::move(row));
+}
+
 Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
   const std::lock_guard lock(mutex_);
   const auto found = mailbox_keys_.find(key);

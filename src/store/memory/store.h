@@ -55,6 +55,7 @@ class Store final : public pawl::store::Store {
   Result<LaneInfo> read_lane(core::LaneId lane) override;
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override;
   Result<std::optional<StoredJob>> read_job(RunId run) override;
+  Result<std::optional<core::JobRow>> read_job_row(RunId run) override;
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,

@@ -60,6 +60,17 @@ Result<std::optional<StoredJob>> Reader::read_job(RunId run) {
   return read_job_rows(run);
 }
 
+Result<std::optional<core::JobRow>> Reader::read_job_row(RunId run) {
+  Rows rows = job_row_.query(run);
+  if (!rows.next()) {
+    if (rows.failed()) return error(rows);
+    return std::optional<core::JobRow>();
+  }
+  auto job = job_row(rows);
+  if (!job) return job.error();
+  return std::optional<core::JobRow>(std::move(*job));
+}
+
 Result<std::optional<StoredJob>> Reader::read_job_rows(RunId run) {
   StoredJob stored;
   {

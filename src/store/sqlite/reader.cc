@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "store/sqlite/limits.h"
 #include "store/sqlite/work_rows.h"
 
 namespace pawl::store::sqlite {
@@ -49,6 +50,13 @@ Status Reader::prepare() {
   };
   std::string names = job_columns;
   for (const char* large : {" result,", " data,"}) names.replace(names.find(large), std::strlen(large), " NULL,");
+  // The row of a job that runs, without what may be large.
+  std::string ended = job_columns;
+  for (const char* large : {" result,", " data,"})
+    ended.replace(ended.find(large), std::strlen(large),
+                  format(" CASE WHEN status = {} THEN NULL ELSE{} END,", static_cast<int>(core::JobStatus::running),
+                         std::string(large, std::strlen(large) - 1)));
+  const std::string job_row = format("SELECT {} FROM jobs WHERE run = ?1", ended);
   const std::string list_labelled = labelled("AND ?7 IS NULL", job_columns);
   const std::string list_labelled_key = labelled("AND key = ?7", job_columns);
   const std::string list_labelled_names = labelled("AND key = ?7", names);
@@ -65,6 +73,7 @@ Status Reader::prepare() {
       {&mailbox_of_key_,
        "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&job_, job.c_str()},
+      {&job_row_, job_row.c_str()},
       {&activities_,
        "SELECT seq, node, place, parent, ledger, status, code, opened_at, closed_at, output,"
        " closing_guid, closing_ledger, state FROM activities WHERE run = ?1 ORDER BY seq"},
@@ -182,10 +191,12 @@ Result<std::vector<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCur
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
   std::vector<core::WorkItem> items;
+  std::size_t bytes = 0;
   Rows rows = work_.query(after.run, after.activity, last_run(lane), rows_max);
-  while (rows.next()) {
+  while (bytes < limits::page_of_work_bytes && rows.next()) {
     const RunId run(rows.word(work_columns));
     items.push_back(work_item(rows, run, core::ActivitySeq(rows.small(work_columns + 1))));
+    bytes += items.back().input.size() + items.back().life.progress.size();
     if (rows.malformed())
       return Error{ErrorCode::corrupt, format("run {}: a work item is malformed", run.raw())};
   }

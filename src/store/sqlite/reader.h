@@ -47,6 +47,7 @@ class Reader {
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id);
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key);
   Result<std::optional<StoredJob>> read_job(RunId run);
+  Result<std::optional<core::JobRow>> read_job_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
   Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
@@ -95,7 +96,7 @@ class Reader {
   std::unique_ptr<Connection> connection_;
   Statement store_id_, begin_, end_;
   Statement pool_, lane_, run_, mailbox_of_key_;
-  Statement job_, activities_, records_, work_of_, inbox_, timers_;
+  Statement job_, job_row_, activities_, records_, work_of_, inbox_, timers_;
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
   Statement waiting_, work_;

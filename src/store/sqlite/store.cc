@@ -297,6 +297,9 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
 Result<std::optional<StoredJob>> Store::read_job(RunId run) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_job(run); });
 }
+Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_job_row(run); });
+}
 Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
   return parts_->with_reader([&](Reader& reader) { return reader.find_mailbox(key); });
 }

@@ -1,0 +1,72 @@
+// ByteGate: how many bytes may be on their way through the engine at once. Whoever brings more waits at the gate, or is
+// told to come back. An answer always gets in: who gave it waits afterwards, before it begins something new.
+// Any thread may call it; turn() is the engine's thread's.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace pawl::runtime {
+
+class ByteGate {
+ public:
+  explicit ByteGate(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  enum class Wait : std::uint8_t { no, yes };
+  enum class Pass : std::uint8_t { in, full, closed };
+  // One is let in although there is less room than it needs, so that none is too large for ever.
+  Pass enter(std::size_t bytes, Wait wait) {
+    std::unique_lock lock(mutex_);
+    // A store that takes no writes is for the engine to tell: it does not keep callers waiting.
+    const auto may_pass = [&] { return has_room() || refuses_ || closed_; };
+    if (wait == Wait::yes) room_.wait(lock, may_pass);
+    if (closed_) return Pass::closed;
+    if (!may_pass()) return Pass::full;
+    queued_ += bytes;
+    return Pass::in;
+  }
+  void add(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    queued_ += bytes;
+  }
+  void wait_for_room() {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return has_room() || closed_; });
+  }
+  // What entered was not taken by the queue.
+  void leave(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    queued_ -= bytes;
+    if (has_room()) room_.notify_all();
+  }
+  // The engine took `taken` bytes out of its queue and holds `held` in all now.
+  void turn(std::size_t taken, std::size_t held, bool store_refuses) {
+    const std::lock_guard lock(mutex_);
+    const bool could = has_room() || refuses_;
+    queued_ -= taken;
+    held_ = held;
+    refuses_ = store_refuses;
+    if (!could && (has_room() || refuses_)) room_.notify_all();
+  }
+  // Nobody waits here any more.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    room_.notify_all();
+  }
+
+ private:
+  bool has_room() const { return queued_ + held_ < bytes_max_; }
+
+  const std::size_t bytes_max_;
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::size_t queued_ = 0;  // guarded by mutex_, like the rest
+  std::size_t held_ = 0;
+  bool refuses_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace pawl::runtime

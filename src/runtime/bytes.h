@@ -1,0 +1,19 @@
+// What the engine holds, in bytes: payloads, and roughly what goes with them. A payload that is held in two places is
+// counted twice: the sum is never too small.
+#pragma once
+
+#include <cstddef>
+
+#include "core/decide.h"
+#include "core/job_state.h"
+#include "core/message.h"
+#include "store/operation.h"
+
+namespace pawl::runtime {
+
+std::size_t bytes_of(const core::Message& message);
+std::size_t bytes_of(const core::Delivery& delivery);
+std::size_t bytes_of(const core::WorkItem& item);
+std::size_t bytes_of(const store::Operation& operation);
+
+}  // namespace pawl::runtime

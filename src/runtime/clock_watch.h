@@ -1,0 +1,32 @@
+// ClockWatch: says when the machine's wall clock was set, or when the machine wakes after it was suspended, and costs
+// nothing until then. Without it a timer would be looked at only when the time that was left for it has elapsed.
+//
+// Threads: one of its own, which ends with this object.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+namespace pawl::runtime {
+
+class ClockWatch {
+ public:
+  // Null: the system gives no descriptor or no thread for it. Then a leap of the clock is noticed at the next wake.
+  static std::unique_ptr<ClockWatch> start(std::function<void()> on_set);
+  ClockWatch(const ClockWatch&) = delete;
+  ClockWatch& operator=(const ClockWatch&) = delete;
+  ~ClockWatch();
+
+ private:
+  ClockWatch(int timer, int stop, std::function<void()> on_set);
+  bool arm() const;
+  void serve();
+
+  const int timer_;  // a timerfd that is cancelled when the clock is set
+  const int stop_;   // an eventfd
+  const std::function<void()> on_set_;
+  std::thread thread_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,171 @@
+// Waiting for the end of a job: one wake-up when it has ended, and nothing before.
+#include "runtime/waiters.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "runtime/local_runtime.h"
+#include "store/fault/store.h"
+#include "store/memory/store.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+core::JobRow ended_job(std::uint64_t run) {
+  core::JobRow job;
+  job.run = RunId(run);
+  job.status = core::JobStatus::completed;
+  return job;
+}
+
+// How often this thread went to sleep so far.
+long sleeps_of_this_thread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+TEST(WaitersTest, an_end_wakes_who_waits_for_that_job_and_nobody_else) {
+  constexpr int callers = 32;
+  constexpr int rings = 2000;
+  Waiters waiters;
+  std::atomic<int> registered{0};
+  std::atomic<long> sleeps{0};
+  std::atomic<int> heard{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < callers; ++i)
+    threads.emplace_back([&, i] {
+      Waiters::Place place(waiters, RunId(static_cast<std::uint64_t>(i)));
+      ++registered;
+      const long before = sleeps_of_this_thread();
+      if (place.wait(60s)) ++heard;
+      sleeps += sleeps_of_this_thread() - before;
+    });
+  while (registered < callers) std::this_thread::yield();
+  {
+    // A thousand other jobs end, one that is waited for among them.
+    Waiters::Place other(waiters, RunId(callers));
+    for (int i = 0; i < rings; ++i) {
+      waiters.tell(ended_job(callers));
+      if (i % 100 == 0) std::this_thread::sleep_for(1ms);
+    }
+  }
+  for (int i = 0; i < callers; ++i) waiters.tell(ended_job(static_cast<std::uint64_t>(i)));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(heard, callers);
+  // Once for the end, and now and then for the mutex.
+  EXPECT_LT(sleeps, callers * 4);
+}
+
+TEST(WaitersTest, all_who_wait_for_one_job_hear_of_its_end) {
+  Waiters waiters;
+  std::atomic<int> registered{0};
+  std::atomic<int> heard{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      Waiters::Place place(waiters, RunId(7));
+      ++registered;
+      const auto end = place.wait(60s);
+      if (end && end->run == RunId(7)) ++heard;
+    });
+  while (registered < 8) std::this_thread::yield();
+  waiters.tell(ended_job(7));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(heard, 8);
+}
+
+TEST(WaitersTest, who_must_look_for_itself_is_woken_without_an_end) {
+  Waiters waiters;
+  Waiters::Place place(waiters, RunId(1));
+  waiters.look_again();
+  EXPECT_FALSE(place.wait(60s));
+  EXPECT_FALSE(place.wait(0s)) << "and waits again after that";
+  waiters.tell(ended_job(1));
+  EXPECT_TRUE(place.wait(60s));
+}
+
+// A runtime over a store that counts what is read.
+class WaitTest : public testing::Test {
+ protected:
+  WaitTest() {
+    store::Operation pool = store::OpenPool{Pool("graphs"), 1};
+    EXPECT_TRUE(memory_.commit({&pool, 1}));
+    OpenedStore opened;
+    auto counting = std::make_unique<store::fault::Store>(memory_, store::fault::Options{});
+    reads_ = counting.get();
+    opened.store = std::move(counting);
+    opened.lease = std::chrono::hours(24);
+    opened.on_doorbell = [](const auto&) {};
+    opened.on_owner_gone = [](const auto&) {};
+    opened.stats = [] { return RuntimeStats{}; };
+    RuntimeOptions options;
+    options.worker_threads = 1;
+    runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs")));
+    auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
+    EXPECT_TRUE(runtime_->start());
+  }
+
+  RunId submit() {
+    const auto job = runtime_->submit({.graph = "step", .id = "j", .input = "{}"});
+    EXPECT_TRUE(job);
+    return job->run;
+  }
+
+  SystemClock clock_;
+  store::memory::Store memory_{clock_};
+  store::fault::Store* reads_ = nullptr;
+  std::unique_ptr<LocalRuntime> runtime_;
+};
+
+TEST_F(WaitTest, reads_the_jobs_row_when_it_begins_and_when_its_time_is_over) {
+  const RunId run = submit();
+  while (!runtime_->owns()) std::this_thread::yield();
+  std::this_thread::sleep_for(50ms);  // the engine reads what it needs to be at rest
+  const auto before = reads_->reads();
+  EXPECT_EQ(runtime_->wait(run, 500ms).error().code, ErrorCode::retry_later);
+  EXPECT_EQ(reads_->reads() - before, 2u);
+}
+
+TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
+  const RunId run = submit();
+  while (!runtime_->owns()) std::this_thread::yield();
+  std::atomic<bool> waiting{false};
+  std::thread caller([&] {
+    waiting = true;
+    EXPECT_EQ(runtime_->wait(run, 30s)->status, JobStatus::interrupted);
+  });
+  while (!waiting) std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);
+  runtime_->stop();
+  // Another engine ends the job: nobody here is told.
+  const auto begin = std::chrono::steady_clock::now();
+  OpenedStore opened;
+  opened.store = std::make_unique<store::fault::Store>(memory_, store::fault::Options{});
+  opened.lease = std::chrono::hours(24);
+  opened.on_doorbell = [](const auto&) {};
+  opened.on_owner_gone = [](const auto&) {};
+  opened.stats = [] { return RuntimeStats{}; };
+  LocalRuntime other({}, std::move(opened), **memory_.read_pool(Pool("graphs")));
+  auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
+  EXPECT_TRUE(other.deploy(std::move(*graph)));
+  EXPECT_TRUE(other.start());
+  EXPECT_TRUE(other.interrupt(run, "enough"));
+  caller.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+}  // namespace
+
+}  // namespace pawl::runtime

@@ -25,6 +25,7 @@ inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
+inline constexpr std::size_t steps_per_bundle_max = 64;        // that a job takes by itself before others have their turn
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
 inline constexpr std::chrono::seconds stop_without_store_max{2};  // then stop() leaves the rest to the next start
@@ -36,6 +37,9 @@ inline constexpr std::size_t label_bytes_max = 512;            // of what a job 
 inline constexpr std::size_t signal_page_jobs = 100;           // told in one commit by a signal to all
 inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told
 inline constexpr std::size_t recovery_page_rows = 4096;
+inline constexpr std::size_t looks_per_turn = 256;             // rows of a scan, or jobs; then commands have their turn
+inline constexpr std::size_t changed_runs_max = 128;           // named to the owner; more: it looks through all inboxes
+inline constexpr std::size_t damaged_named_max = 10'000;       // entities that are reported as damaged, each once
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item

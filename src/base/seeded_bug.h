@@ -65,6 +65,7 @@ enum class SeededBug : std::uint8_t {
   page_told_again,          // a signal to all begins its second page where the first began
   end_not_announced,        // a job that publishes ends in silence
   measured_twice,           // a job counts for two
+  never_pauses,             // a decision follows its own steps for as long as it has room
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

@@ -154,6 +154,17 @@ void Engine::push(store::Operation operation, Ticket ticket) {
   pending_.tickets.push_back(ticket);
 }
 
+namespace {
+
+// A stopping engine only finishes what it alone has: answers of local workers. What is stored waits for the next
+// start; a job that never pauses would keep it from ending.
+bool has_unstored(const HotJob& job) {
+  return std::any_of(job.queue.begin(), job.queue.end(),
+                     [](const core::Delivery& delivery) { return delivery.origin == core::Origin::unstored; });
+}
+
+}  // namespace
+
 void Engine::pump() {
   if (desk_.take_overflow()) inbox_changed();
   scan_some();
@@ -168,7 +179,7 @@ void Engine::pump() {
     ready_.pop_front();
     if (job == nullptr || !job->ready) continue;
     job->ready = false;
-    decide_job(*job);
+    if (!stopping_ || has_unstored(*job)) decide_job(*job);
   }
   if (!stopping_) claim_waiting();
 }

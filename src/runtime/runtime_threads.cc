@@ -38,10 +38,11 @@ void LocalRuntime::run_engine() {
     own_duplex();
     pool_->give(std::exchange(dispatched_, {}));
     pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
-    if (commit_something()) continue;
-    if (may_end()) break;  // the last answer changed nothing: no commit will wake us
+    const bool busy = commit_something();
+    if (!busy && may_end()) break;  // the last answer changed nothing: no commit will wake us
     owns_.store(engine_.owns_anything(), std::memory_order_relaxed);  // true before it sleeps, not after
-    commands_.take_all(batch, time_to_sleep());
+    // Every turn hears what others want: a job that never pauses has something to commit each time.
+    commands_.take_all(batch, busy ? Duration{0} : time_to_sleep());
     for (Command& command : batch) obey(command);
     batch.clear();
     engine_.tick();

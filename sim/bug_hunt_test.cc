@@ -164,6 +164,7 @@ constexpr Named all_bugs[] = {
     {SeededBug::page_told_again, "page_told_again", "signal_to_all"},
     {SeededBug::end_not_announced, "end_not_announced", "signal_to_all"},
     {SeededBug::measured_twice, "measured_twice", "signal_to_all"},
+    {SeededBug::never_pauses, "never_pauses", "never_pauses"},
 };
 
 class SeededBugTest : public ::testing::TestWithParam<Named> {};

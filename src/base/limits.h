@@ -39,6 +39,8 @@ inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what t
 inline constexpr std::size_t recovery_page_rows = 4096;
 inline constexpr std::size_t looks_per_turn = 256;             // rows of a scan, or jobs; then commands have their turn
 inline constexpr std::size_t changed_runs_max = 128;           // named to the owner; more: it looks through all inboxes
+inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is said that nothing can be looked for
+inline constexpr std::size_t damaged_per_page_max = 100;
 inline constexpr std::size_t damaged_named_max = 10'000;       // entities that are reported as damaged, each once
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane

@@ -20,7 +20,7 @@ Result<OpenedStore> open_store(const std::string& where, const Clock& clock) {
   auto sqlite = store::sqlite::Store::open(where, options);
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
-  opened.on_doorbell = [raw](std::function<void()> ring) { raw->on_doorbell(std::move(ring)); };
+  opened.on_doorbell = [raw](auto ring) { raw->on_doorbell(std::move(ring)); };
   opened.on_owner_gone = [raw](std::function<void()> gone) { raw->on_owner_gone(std::move(gone)); };
   opened.stats = [raw] {
     const auto stats = raw->stats();

@@ -148,8 +148,11 @@ void LocalRuntime::obey(Command& command) {
                  },
                  [&](Signal signal) {
                    if (signal == Signal::look) {
-                     engine_.inbox_changed();
-                     duplex_.look();
+                     std::unique_lock lock(rung_mutex_);
+                     const store::Change change = std::exchange(rung_, {});
+                     lock.unlock();
+                     engine_.changed(change);
+                     if (change.duplex || change.graphs) duplex_.look();
                    }
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
                    if (signal == Signal::stop) begin_stop();

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -56,6 +58,22 @@ class BellAddress {
 
 int new_socket() { return socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
+constexpr char ring_format = 2;  // 1 was a single byte
+constexpr std::size_t ring_head_bytes = 1 + sizeof(std::int64_t);
+
+std::string ring_bytes(std::int64_t commit, const Change& change) {
+  std::string bytes(1, ring_format);
+  bytes.append(reinterpret_cast<const char*>(&commit), sizeof commit);
+  return bytes + encode(change);
+}
+
+bool read_away(int events) {
+  std::array<char, 4096> bytes;
+  bool any = false;
+  while (read(events, bytes.data(), bytes.size()) > 0) any = true;
+  return any;
+}
+
 Error failure(const std::string& database_path) {
   return Error{ErrorCode::retry_later,
                format("cannot listen beside {}: {}", database_path, std::strerror(errno))};
@@ -63,43 +81,99 @@ Error failure(const std::string& database_path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Doorbell>> Doorbell::listen(const std::string& database_path,
-                                                   std::function<void()> on_ring) {
-  const BellAddress bell(database_path);
-  if (!bell.usable()) return failure(database_path);
+Result<std::unique_ptr<Doorbell>> Doorbell::listen(Setup setup) {
+  const BellAddress bell(setup.database_path);
+  if (!bell.usable()) return failure(setup.database_path);
   const int socket = new_socket();
-  if (socket < 0) return failure(database_path);
+  if (socket < 0) return failure(setup.database_path);
   unlink(bell.path().c_str());
-  const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (stop < 0 || bind(socket, bell.address(), BellAddress::size()) != 0) {
-    const Error error = failure(database_path);
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0 || bind(socket, bell.address(), BellAddress::size()) != 0) {
+    const Error error = failure(setup.database_path);
     close(socket);
-    if (stop >= 0) close(stop);
+    if (wake >= 0) close(wake);
     return error;
   }
-  return std::unique_ptr<Doorbell>(new Doorbell(socket, stop, std::move(on_ring)));
+  const int closes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (closes >= 0) inotify_add_watch(closes, setup.database_path.c_str(), IN_CLOSE);
+  return std::unique_ptr<Doorbell>(new Doorbell(socket, closes, wake, std::move(setup)));
 }
 
-Doorbell::Doorbell(int socket, int stop, std::function<void()> on_ring)
-    : socket_(socket), stop_(stop), on_ring_(std::move(on_ring)), thread_([this] { serve(); }) {}
+Doorbell::Doorbell(int socket, int closes, int wake, Setup setup)
+    : socket_(socket),
+      closes_(closes),
+      wake_(wake),
+      setup_(std::move(setup)),
+      tally_(setup_.known_commit),
+      thread_([this] { serve(); }) {}
 
 Doorbell::~Doorbell() {
-  eventfd_write(stop_, 1);
+  stopped_ = true;
+  eventfd_write(wake_, 1);
   thread_.join();
   close(socket_);
-  close(stop_);
+  if (closes_ >= 0) close(closes_);
+  close(wake_);
+}
+
+void Doorbell::committed(std::int64_t commit) {
+  tally_.know(commit);
+  if (tally_.has_gap() && !misses_.exchange(true)) eventfd_write(wake_, 1);
 }
 
 void Doorbell::serve() {
-  pollfd waiting[] = {{socket_, POLLIN, 0}, {stop_, POLLIN, 0}};
+  pollfd waiting[] = {{socket_, POLLIN, 0}, {wake_, POLLIN, 0}, {closes_, POLLIN, 0}};
   while (true) {
-    if (poll(waiting, 2, -1) < 0 && errno != EINTR) return;
-    if (waiting[1].revents != 0) return;
-    if (waiting[0].revents == 0) continue;
-    char ring;
-    while (recv(socket_, &ring, sizeof ring, 0) >= 0) {
+    int wait = -1;
+    if (missing_until_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*missing_until_ - Clock::now());
+      wait = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
     }
-    on_ring_();
+    if (poll(waiting, closes_ < 0 ? 2 : 3, wait) < 0 && errno != EINTR) return;
+    if (stopped_) return;
+    eventfd_t ignored;
+    eventfd_read(wake_, &ignored);
+    // First the events, then the rings: who closed the file rang before.
+    const bool closed = closes_ >= 0 && read_away(closes_);
+    const Change change = hear();
+    if (closed)
+      if (const auto last = setup_.last_commit()) tally_.see(*last);
+    if (!change.empty()) setup_.on_change(change);
+    look_for_missing();
+  }
+}
+
+// All rings that wait, as one.
+Change Doorbell::hear() {
+  Change change;
+  std::array<char, 4096> bytes;
+  for (;;) {
+    const ssize_t count = recv(socket_, bytes.data(), bytes.size(), MSG_TRUNC);
+    if (count < 0) return change;
+    const auto size = static_cast<std::size_t>(count);
+    std::optional<Change> rung;
+    if (size >= ring_head_bytes && size <= bytes.size() && bytes[0] == ring_format) {
+      std::int64_t commit = 0;
+      std::memcpy(&commit, bytes.data() + 1, sizeof commit);
+      tally_.know(commit);
+      rung = decode_change({bytes.data() + ring_head_bytes, size - ring_head_bytes});
+    }
+    change.add(rung ? *rung : Change::everything());  // else of another version of this program
+  }
+}
+
+void Doorbell::look_for_missing() {
+  if (!tally_.has_gap()) {
+    missing_until_.reset();
+    misses_ = false;
+  } else if (!missing_until_) {
+    missing_until_ = Clock::now() + limits::ring_late_max;
+    misses_ = true;
+  } else if (Clock::now() >= *missing_until_) {
+    missing_until_.reset();
+    misses_ = false;
+    tally_.forgive();
+    setup_.on_change(Change::everything());
   }
 }
 
@@ -107,14 +181,14 @@ Ringer::~Ringer() {
   if (socket_ >= 0) close(socket_);
 }
 
-bool Ringer::ring() {
+bool Ringer::ring(std::int64_t commit, const Change& change) {
   const BellAddress bell(path_);
   if (!bell.usable()) return false;
   if (socket_ < 0) socket_ = new_socket();
   if (socket_ < 0) return false;
-  const char ring = 1;
-  // A full queue means that the owner has rings to hear already.
-  return sendto(socket_, &ring, sizeof ring, 0, bell.address(), BellAddress::size()) > 0 ||
+  const std::string bytes = ring_bytes(commit, change);
+  // A full queue means that the owner has rings to hear already, and it will miss this one.
+  return sendto(socket_, bytes.data(), bytes.size(), 0, bell.address(), BellAddress::size()) > 0 ||
          errno == EAGAIN;
 }
 

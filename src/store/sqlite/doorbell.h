@@ -1,34 +1,61 @@
 // The doorbell: by it a process that does not own the lanes tells the one that does that it
 // committed something. A datagram socket `<file>-bell`: no connection, no state, and nobody wakes
-// while it is silent. A ring is a hint: a lost one delays, and what it was about is in the file.
+// while it is silent. A ring says which commit it is about and what that touched, so that the owner
+// looks there and nowhere else. It is a hint: what is true stands in the file.
+//
+// A ring may be lost: a full queue, a process that died between its commit and its ring. Commits
+// are numbered, so the owner knows that one is missing: by its own next commit, or when another
+// process closes the file, which the kernel reports however that process ended. Then it looks
+// everywhere, once.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "pawl/result.h"
+#include "store/change.h"
+#include "store/sqlite/commit_tally.h"
 
 namespace pawl::store::sqlite {
 
-// The owner's side: a thread that calls `on_ring` for one or more rings. It ends with this object.
+// The owner's side: a thread that calls `on_change` for one or more rings. It ends with this object.
 class Doorbell {
  public:
+  struct Setup {
+    std::string database_path;
+    std::int64_t known_commit = 0;  // up to here the owner has looked, or will
+    std::function<void(const Change&)> on_change;
+    std::function<std::optional<std::int64_t>()> last_commit;  // of the file; none: not readable now
+  };
   // REQUIRES: this process holds the owner lock; a socket left by a dead owner is replaced.
-  static Result<std::unique_ptr<Doorbell>> listen(const std::string& database_path,
-                                                  std::function<void()> on_ring);
+  static Result<std::unique_ptr<Doorbell>> listen(Setup setup);
   Doorbell(const Doorbell&) = delete;
   Doorbell& operator=(const Doorbell&) = delete;
   ~Doorbell();
 
+  void committed(std::int64_t commit);  // by this process; any thread
+
  private:
-  Doorbell(int socket, int stop, std::function<void()> on_ring);
+  using Clock = std::chrono::steady_clock;
+  Doorbell(int socket, int closes, int wake, Setup setup);
   void serve();
+  Change hear();
+  void look_for_missing();
 
   const int socket_;
-  const int stop_;  // an eventfd
-  const std::function<void()> on_ring_;
+  const int closes_;  // inotify: of the file, by other processes; -1: there is none to be had
+  const int wake_;    // an eventfd
+  const Setup setup_;
+  CommitTally tally_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> misses_{false};  // the thread waits for a late ring
+  std::optional<Clock::time_point> missing_until_;  // of the thread
   std::thread thread_;
 };
 
@@ -40,7 +67,7 @@ class Ringer {
   Ringer& operator=(const Ringer&) = delete;
   ~Ringer();
 
-  bool ring();  // whether an owner's socket took it
+  bool ring(std::int64_t commit, const Change& change);  // whether an owner's socket took it
 
  private:
   const std::string path_;

@@ -19,6 +19,8 @@ inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
 inline constexpr std::size_t problems_max = 20;      // lines of a verify() report
 inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
 inline constexpr int owner_retries = 8;  // after a report that the owner is gone
+inline constexpr std::chrono::milliseconds ring_late_max{1000};  // then a commit that nobody rang for is looked for
+inline constexpr std::size_t commits_beyond_gap_max = 65'536;    // remembered while one is missing
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
 }  // namespace pawl::store::sqlite::limits

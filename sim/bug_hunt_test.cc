@@ -179,6 +179,7 @@ constexpr Named all_bugs[] = {
     {SeededBug::measured_twice, "measured_twice", "signal_to_all"},
     {SeededBug::bytes_not_counted, "bytes_not_counted"},
     {SeededBug::clock_followed_back, "clock_followed_back", "clock_set_back"},
+    {SeededBug::never_pauses, "never_pauses", "never_pauses"},
 };
 
 class SeededBugTest : public ::testing::TestWithParam<Named> {};

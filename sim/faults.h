@@ -65,6 +65,7 @@ struct FaultRates {
   std::uint32_t pauses_per_thousand =
       0;  // of an engine's steps: it stands still, perhaps beyond its lease
   std::uint32_t crashes_per_thousand = 0;  // of an engine's steps: it dies with commits under way
+  std::uint32_t bells_lost_per_thousand = 0;  // of the rings of others: their owner notices late that one is missing
   std::uint32_t budget = 0;
 };
 

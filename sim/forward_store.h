@@ -44,7 +44,11 @@ class ForwardStore : public store::Store {
                                                    std::size_t rows_max) override {
     return inner_.read_waiting(lane, after, rows_max);
   }
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
+  Result<store::Page<store::WorkPlace>> read_work_places(core::LaneId lane, store::WorkCursor after,
+                                                         std::size_t rows_max) override {
+    return inner_.read_work_places(lane, after, rows_max);
+  }
+  Result<store::Page<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
                                                 std::size_t rows_max) override {
     return inner_.read_work(lane, after, rows_max);
   }
@@ -52,7 +56,7 @@ class ForwardStore : public store::Store {
                                                     std::size_t rows_max) override {
     return inner_.read_outbox(lane, rows_max);
   }
-  Result<std::vector<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
+  Result<store::Page<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
                                            std::size_t rows_max) override {
     return inner_.read_due(lane, after, rows_max);
   }

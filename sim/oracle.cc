@@ -43,6 +43,9 @@ void World::check_end() {
   }
   check_slots();
   check_runs();
+  if (scenario_.starts_within > 0 && is_calm() && watch_.figures().start_wait_max > scenario_.starts_within)
+    verdict_.fail("progress", format("a job waited for {} bundles of others before its own first one",
+                                     watch_.figures().start_wait_max));
   check_leftovers(dump);
 }
 
@@ -50,7 +53,7 @@ void World::check_end() {
 void World::check_runs() {
   if (!is_calm()) return;
   std::uint64_t expected = 0;
-  bool known = !scenario_.poisoned;
+  bool known = !scenario_.poisoned && options_.damaged.empty();
   // A worker outside that is slower than its lease sees its work handed out once more.
   for (const auto& [topic, behaviour] : scenario_.behaviours) {
     const Duration reply_max = behaviour.takes.count() != 0 ? behaviour.takes : options_.work_max;
@@ -143,6 +146,10 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
     return;
   }
   const Expected& expected = expected_.at(&wanted);
+  if (job.job.status == core::JobStatus::parked && is_damaged(job.job.run)) {
+    report_.canonical[name] = "damaged";
+    return;
+  }
   if (job.job.status == core::JobStatus::parked) {
     if (expected.end != Expected::End::parked || expected.interruptible)
       verdict_.fail("final state", format("{} is parked: {}", name, job.job.reason));

@@ -208,6 +208,13 @@ app:
         start_cycle: [{to: again_cycle}]
         again_cycle: [{to: count_cycle}]
         count_cycle: [{to: back_cycle, conditions: {match: [{expected: true, actual: {"@pipe": [["{$job.data.n}", 3], ["{@number.lt}"]]}}]}}]
+    - subscribes: shapes.spin
+      activities:
+        start_spin: {type: trigger}
+        again_spin: {type: hook}
+        step_spin: {type: hook}
+        back_spin: {type: cycle, ancestor: again_spin}
+      transitions: {start_spin: [{to: again_spin}], again_spin: [{to: step_spin}], step_spin: [{to: back_spin}]}
     - subscribes: shapes.join
       activities:
         start_join: {type: trigger}
@@ -344,6 +351,13 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
 
   add("cycle_of_three", {job_of("j", "shapes/shapes.cycle")},
       {done("j", R"({"n":3})", {{"again_cycle", 1}, {"count_cycle", 3}, {"back_cycle", 2}})}, 3);
+  // The first never waits for anything; somebody ends it, and the other gets on meanwhile.
+  Ask enough;
+  enough.of = "spin";
+  enough.at = 30ms;
+  add("never_pauses", {job_of("spin", "shapes/shapes.spin"), job_of("j", "shapes/shapes.cycle", "{}", 15ms)},
+      {over("spin", JobStatus::interrupted), done("j", R"({"n":3})", {{"count_cycle", 3}})}, 3, {enough})
+      .starts_within = 8;
   add("join_with_a_skip", {job_of("j", "shapes/shapes.join")}, {done("j", R"({"n":1})", {{"all_join", 1}, {"c_join", 0}, {"next_join", 1}})}, 3);
   add("map_of_five", {job_of("j", "shapes/shapes.map", R"({"list":[5,4,3,2,1]})")},
       {done("j", R"({"results":[5,4,3,2,1]})", {{"work_map", 5}, {"done_map", 6}})}, 5);

@@ -97,6 +97,47 @@ TEST(WorldTest, a_refused_child_does_not_end_the_one_that_has_its_id) {
   EXPECT_TRUE(report.canonical.at("job c-1").starts_with("completed"));
 }
 
+// A row that no store can have written, at any moment of a job's life: it is parked, said once, and all others end.
+TEST(WorldTest, a_damaged_job_is_parked_once_and_the_others_end) {
+  const Scenario& scenario = *find_scenario("mixed");
+  std::size_t damaged = 0;
+  for (int at = 0; at < 60; ++at)
+    for (const std::size_t hot : {std::size_t{0}, std::size_t{1000}})
+      for (const bool crashes : {false, true}) {
+        WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
+        options.hot_jobs_max = hot;
+        options.damaged = scenario.jobs.front().id;
+        options.damage_at = std::chrono::microseconds(500) * at;
+        if (crashes) options.planned = {{FaultKind::crash_after, static_cast<std::uint64_t>(3 + at / 4), 1}};
+        const WorldReport report = run_world(scenario, options);
+        ASSERT_FALSE(report.violation) << at << ": " << report.violation->detail;
+        for (const auto& [name, end] : report.canonical)
+          if (end == "damaged") ++damaged;
+        if (crashes) continue;
+        ASSERT_LE(report.damage_said, 2u) << "once that it is, once that it is parked";
+      }
+  EXPECT_GT(damaged, 20u);
+}
+
+// As with SQLite: nothing is renewed, so nothing is looked at by the way. What others commit is heard by the bell, or,
+// when a ring is lost, by the gap that it leaves.
+TEST(WorldTest, without_renewals_a_lost_ring_is_noticed) {
+  std::uint64_t lost = 0;
+  for (const Scenario& scenario : all_scenarios())
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
+      options.seed = seed;
+      options.renews = false;
+      options.guests = true;
+      options.rates.bells_lost_per_thousand = 500;
+      options.heal_at = std::chrono::seconds(2);
+      const WorldReport report = run_world(scenario, options);
+      ASSERT_FALSE(report.violation) << scenario.name << ", seed " << seed << ": " << report.violation->detail;
+      lost += report.bells_lost;
+    }
+  EXPECT_GT(lost, 50u);
+}
+
 TEST(WorldTest, a_poisoned_job_is_parked_and_the_others_end) {
   const WorldReport report =
       run_world(*find_scenario("poison"), options_for({core::Fusion::on, 1}));

@@ -137,6 +137,11 @@ class Drawer {
     // Many faults may enter a message often without any fault of its own: then it must not be
     // parked.
     options.reentries_max = options.rates.budget <= 4 ? limits::reentries_max : 500;
+    options.guests = chance(30);
+    if (chance(20)) options.rates.bells_lost_per_thousand = static_cast<std::uint32_t>(1 + random_.below(500));
+    if (options.engines == 1 && !options.new_name_at_restart) options.renews = chance(50);
+    // Such a lane goes to nobody else while its engine lives.
+    if (!options.renews) options.rates.per_thousand[static_cast<std::size_t>(FaultKind::fenced)] = 0;
     options.heal_at = options.lease * static_cast<std::int64_t>(2 + random_.below(6));
   }
 

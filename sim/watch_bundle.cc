@@ -24,6 +24,8 @@ const char* regress(std::uint64_t before, std::uint64_t after) {
   return nullptr;
 }
 
+constexpr std::size_t writes_of_a_turn_max = 1000;
+
 }  // namespace
 
 void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome) {
@@ -35,9 +37,14 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   ShadowJob& job = *found;
   if (bundle.rev_before.raw() != job.rev)
     fail(job, "rev", format("a bundle made for rev {} was applied", bundle.rev_before.raw()));
-  ++job.rev;
+  if (++job.rev == 1 && job.submitted_after)
+    figures_.start_wait_max = std::max(figures_.start_wait_max, figures_.bundles - *job.submitted_after);
   ++figures_.bundles;
   figures_.rows_max = std::max<std::uint64_t>(figures_.rows_max, bundle.writes.size() + 1);
+
+  // No scenario opens so much at once: such a bundle followed its own steps, and all others wait behind it.
+  if (bundle.writes.size() > writes_of_a_turn_max)
+    fail(job, "turn", format("a bundle of {} writes", bundle.writes.size()));
 
   const auto& head = std::get<core::JobHead>(bundle.head);
   job.known_before.clear();

@@ -133,6 +133,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   job.graph = submit.graph;
   job.shape = shape_of(submit.graph);
   job.keep = submit.keep;
+  if (submit.start_at == Instant()) job.submitted_after = figures_.bundles;
   put_message(job, core::start_message(outcome.run, submit.input), submit.start_at);
   if (submit.deadline != Instant()) {
     put_message(job, core::deadline_message(outcome.run), submit.deadline);

@@ -49,6 +49,7 @@ struct WatchFigures {
   std::uint64_t bundles = 0;
   std::uint64_t rows_max = 0;  // of one bundle
   std::uint64_t sent_across = 0;  // to an entity of another lane
+  std::uint64_t start_wait_max = 0;  // bundles of all jobs between a job's submit and its own first one
 };
 
 class WatchStore final : public ForwardStore {
@@ -139,6 +140,7 @@ class WatchStore final : public ForwardStore {
     std::optional<Duration> keep;
     Instant remove_at;
     std::uint64_t rev = 0;
+    std::optional<std::uint64_t> submitted_after;  // so many bundles, if it starts at once
     core::JobStatus status = core::JobStatus::running;
     std::int64_t semaphore = 1;
     std::uint32_t completions = 0;

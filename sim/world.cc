@@ -30,6 +30,7 @@ World::World(const Scenario& scenario, WorldOptions options)
       watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max + leap_of(scenario_)),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
+                         [this](RunId run) { return is_damaged(run); },
                          options_.rates.read_failures_per_thousand, options_.seed}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
@@ -52,6 +53,7 @@ World::World(const Scenario& scenario, WorldOptions options)
     }
     replies_max_ = std::max(replies_max_, replies);
   }
+  if (!options_.damaged.empty()) ++parked_expected_;
   if (options_.prints) watch_.print_operations();
   if (options_.traces_bundles) watch_.trace_bundles();
   for (const Ask& ask : scenario_.asks) asks_.push_back(Asked{&ask});

@@ -46,6 +46,11 @@ struct WorldOptions {
   runtime::EngineBytes bytes_max;
   std::vector<ClockStep> clock_steps;
   std::uint32_t reentries_max = limits::reentries_max;
+  bool renews = true;   // lanes have a lease; else they are held for as long as their engine lives, and nothing is
+                        // looked at again by the way. REQUIRES then: one engine that keeps its name
+  bool guests = false;  // some clients are processes of their own: they commit their submit and ring
+  std::string damaged;  // a job of the default namespace, which cannot be read from damage_at on
+  Duration damage_at{0};
   bool homes = false;  // every engine had its share of the lanes in an earlier life, and comes back to them
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
   std::int64_t drift_ppm_max = 0;
@@ -66,6 +71,8 @@ struct WorldReport {
   std::uint64_t fired = 0;         // of these, broken ones
   std::uint64_t crashes = 0;
   std::uint64_t reads_failed = 0;
+  std::uint64_t bells_lost = 0;
+  std::uint64_t damage_said = 0;
   std::uint64_t trace = 0;
   std::uint64_t runs = 0;  // of activities
   std::uint64_t rows_max = 0;
@@ -130,6 +137,8 @@ class World {
   void set_clocks(Duration by);
   const runtime::EngineBytes& bytes_max() const { return scenario_.bytes_max ? *scenario_.bytes_max : options_.bytes_max; }
   void submit(std::size_t client);
+  void submit_as_guest(std::size_t client);
+  bool is_damaged(RunId run) const;
   void acknowledged(std::size_t client, const Result<runtime::Submitted>& result);
 
   // world_asks.cc
@@ -160,7 +169,9 @@ class World {
   void remote_go_on(std::shared_ptr<Run> run);
   void remote_answer(std::shared_ptr<Run> run);
   void answer_later(std::shared_ptr<Run> run);
-  void ring_doorbells();
+  void ring_doorbells(const store::Change& change = store::Change::everything());
+  void ring_doorbells(const store::Operation& operation, const store::Outcome& outcome);
+  void miss_bell();  // whoever committed died before it rang
 
   // oracle.cc
   void check_end();
@@ -213,13 +224,11 @@ struct World::Node final : runtime::EngineEvents {
   void dispatch(const core::WorkItem& item) override;
   void cancel(const runtime::WorkRun& run) override { world.cancelled(*this, run); }
   void probe(const core::WorkItem& item) override { world.probe(*this, item); }
-  void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override {
-    world.answered(static_cast<std::size_t>(ticket - 1), outcome);
-  }
+  void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow& job) override;
-  void problem(const std::string&) override {}
+  void problem(const std::string& text) override;
   void ring(core::LaneId) override { world.ring_doorbells(); }
 
   World& world;
@@ -233,6 +242,7 @@ struct World::Node final : runtime::EngineEvents {
   std::optional<Duration> wake_at;
   std::map<core::WorkToken, std::shared_ptr<Run>> silent;  // runs that answer only when they are cancelled
   std::set<core::WorkToken> cancelled;
+  std::set<std::string> damage_said;
 };
 
 struct World::Run {

@@ -116,8 +116,8 @@ void World::ask(std::size_t index) {
     if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
     const store::Operation operation = *asked.operation;
     const auto result = commit({&operation, 1}, {});
-    if (fault == FaultKind::crash_after) return;  // nobody rings the bell
-    ring_doorbells();
+    if (fault == FaultKind::crash_after) return miss_bell();
+    ring_doorbells(operation, (*result)[0]);
     if (!fault) answered(index, (*result)[0]);
     return;
   }
@@ -130,12 +130,18 @@ void World::ask(std::size_t index) {
   });
 }
 
+// What one engine committed may concern another.
+void World::Node::answered(runtime::Ticket ticket, Result<store::Outcome> outcome) {
+  const auto asked = static_cast<std::size_t>(ticket - 1);
+  if (outcome) world.ring_doorbells(*world.asks_[asked].operation, *outcome);
+  world.answered(asked, outcome);
+}
+
 void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
   if (!outcome || outcome->kind == store::OutcomeKind::outcome_unknown) return;  // asked again
   Asked& asked = asks_[index];
   if (!asked.waits) return;
   asked.waits = false;
-  ring_doorbells();
   if (asked.ask == nullptr || is_asked_once(asked.ask->kind)) {
     asked.done = true;
     return;

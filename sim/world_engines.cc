@@ -32,7 +32,7 @@ void World::boot(Node& node) {
   ++node.boots;
   runtime::EngineOptions options;
   options.name = name_of(node, node.boots);
-  options.lease = options_.lease;
+  options.lease = options_.renews ? options_.lease : Duration{0};
   options.fusion = options_.fusion;
   options.seed = Random::mix(options_.seed * 31 + node.index) + node.boots;
   options.hot_jobs_max = options_.hot_jobs_max;
@@ -48,6 +48,7 @@ void World::boot(Node& node) {
   node.paused_until = Duration{0};
   node.silent.clear();
   node.cancelled.clear();
+  node.damage_said.clear();
   node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock,
                                                   *scenario_.graphs, node);
   for (const auto& graph : scenario_.all_graphs())
@@ -164,6 +165,10 @@ void World::submit(std::size_t client) {
   post(client_timeout + drawn(client_timeout), [this, client, attempt] {
     if (clients_[client].attempt == attempt) submit(client);
   });
+  if (options_.guests && random_.below(2) == 0)
+    return post(drawn(options_.latency_max), [this, client] {
+      if (!clients_[client].answered) submit_as_guest(client);
+    });
   if (node.engine == nullptr) return;
   post_to(node, drawn(options_.latency_max), [this, &node, client] {
     const WantedJob& wanted = *clients_[client].wanted;
@@ -175,12 +180,46 @@ void World::submit(std::size_t client) {
   });
 }
 
+// A process that owns nothing: what it commits its owner hears of by the bell alone.
+void World::submit_as_guest(std::size_t client) {
+  const WantedJob& wanted = *clients_[client].wanted;
+  const auto graph = scenario_.graphs->newest(GraphName(wanted.graph));
+  const Instant now = memory_.now();
+  store::Submit submit{Namespace(wanted.name_space), JobId(wanted.id), core::LaneId(0), runtime::ref_of(*graph), input_of(wanted), now,
+                       wanted.reuse};
+  submit.lane = runtime::lane_for(**memory_.read_pool(Pool("graphs")), submit.name_space, submit.id.raw());
+  if (wanted.delay.count() != 0) submit.start_at = now + wanted.delay;
+  if (wanted.end_within.count() != 0) submit.deadline = now + wanted.delay + wanted.end_within;
+  submit.keep = wanted.keep;
+  submit.priority = wanted.priority;
+  const auto fault = draw_fault();
+  if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
+  const store::Operation operation = submit;
+  const auto result = commit({&operation, 1}, {});
+  const store::Outcome& outcome = (*result)[0];
+  if (fault == FaultKind::crash_after) return miss_bell();
+  ring_doorbells(operation, outcome);
+  if (fault) return;  // it does not know, and asks again
+  acknowledged(client, runtime::Submitted{outcome.run, outcome.kind == store::OutcomeKind::committed});
+}
+
+bool World::is_damaged(RunId run) const {
+  return !options_.damaged.empty() && clock_.monotonic() >= options_.damage_at &&
+         watch_.run_of("default", options_.damaged) == run;
+}
+
+void World::Node::problem(const std::string& text) {
+  if (text.find("is damaged") == std::string::npos) return;
+  ++world.report_.damage_said;
+  if (text.starts_with("injected") && !damage_said.insert(text).second)
+    world.verdict_.fail("damage", "it was said twice: " + text);
+}
+
 void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& result) {
   if (!result) return;  // refused or not known: asked again
   const WantedJob& wanted = *clients_[client].wanted;
   const std::string name = format("{}/{}{}", wanted.name_space, wanted.id, wanted.tag);
   clients_[client].answered = true;
-  if (result->created) ring_doorbells();
   const bool removed = watch_.was_removed(result->run);
   const auto stored = memory_.read_job(result->run);
   const bool exists = *stored && (*stored)->state.job.id.raw() == wanted.id &&
@@ -204,6 +243,10 @@ void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item)
 
 void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) {
   if (ticket == 0) return;
+  // Its lane may be another engine's.
+  store::Change change;
+  if (result && result->created) change.add(result->run);
+  if (!change.empty()) world.ring_doorbells(change);
   world.acknowledged(static_cast<std::size_t>(ticket - 1), result);
 }
 

@@ -7,6 +7,7 @@ namespace pawl::sim {
 namespace {
 constexpr std::size_t remote_claim_max = 4;
 constexpr Duration remote_backoff = std::chrono::milliseconds(20);
+constexpr Duration ring_late = std::chrono::seconds(1);  // until it is noticed that a ring is missing
 constexpr int remote_polls_per_lease_at_rest = 8;  // enough to be given whatever is wrongly left
 }  // namespace
 
@@ -25,8 +26,8 @@ void World::remote_poll() {
     return;
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
-  if (fault) return;  // the items are ours, and nobody knows: their lease must run out
-  if (!(*result)[0].items.empty()) ring_doorbells();  // their times begin to run
+  if (fault) return miss_bell();  // the items are ours, and nobody knows: their lease must run out
+  if (!(*result)[0].items.empty()) ring_doorbells(operation, (*result)[0]);  // their times begin to run
   for (const core::WorkItem& item : (*result)[0].items) {
     begin(item);
     auto run = std::make_shared<Run>(Run{item});
@@ -46,7 +47,8 @@ void World::remote_go_on(std::shared_ptr<Run> run) {
     const store::Operation beat =
         store::ExtendWork{item.run, item.activity, item.token, options_.lease,
                           Payload(format("\"run {} beat {}\"", item.runs, run->beats))};
-    (void)commit({&beat, 1}, {}).ok();
+    const auto result = commit({&beat, 1}, {});
+    ring_doorbells(beat, (*result)[0]);
     return;
   }
   if (!is_silent(behaviour, item.life.failures, item.runs)) remote_answer(run);
@@ -70,7 +72,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const store::Operation operation =
       store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
   const auto result = commit({&operation, 1}, {});
-  ring_doorbells();
+  ring_doorbells(operation, (*result)[0]);
   if (fault == FaultKind::crash_after) return;
   if (fault) return again(remote_backoff);  // the reply was lost: the same answer once more
   if (!(*result)[0].done()) return;         // no longer ours
@@ -79,8 +81,8 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   if (behaviour.answers_twice && run->reply == behaviour.pendings + 1)
     // A careless worker: the final answer once more, as if it were new. Not repeated after that.
     post(drawn(options_.work_max), [this, operation] {
-      (void)commit({&operation, 1}, {}).ok();
-      ring_doorbells();
+      const auto repeated = commit({&operation, 1}, {});
+      ring_doorbells(operation, (*repeated)[0]);
     });
 }
 
@@ -98,10 +100,31 @@ void World::answer_later(std::shared_ptr<Run> run) {
   ask(asks_.size() - 1);
 }
 
-void World::ring_doorbells() {
+// A ring that is lost leaves a gap in the numbers of the commits: the owner notices, and looks everywhere.
+void World::ring_doorbells(const store::Change& change) {
+  for (auto& node : nodes_) {
+    if (node->engine == nullptr) continue;
+    const std::uint32_t rate = healed() ? 0 : options_.rates.bells_lost_per_thousand;
+    const bool lost = rate > 0 && random_.below(1000) < rate;
+    if (lost) ++report_.bells_lost;
+    post_to(*node, lost ? ring_late : drawn(options_.latency_max),
+            [this, &n = *node, heard = lost ? store::Change::everything() : change] {
+              n.engine->changed(heard);
+              step(n);
+            });
+  }
+}
+
+void World::ring_doorbells(const store::Operation& operation, const store::Outcome& outcome) {
+  ring_doorbells(store::changed_by({&operation, 1}, {&outcome, 1}));
+}
+
+// Where lanes are renewed, everything is looked at with each renewal.
+void World::miss_bell() {
+  if (options_.renews) return;
   for (auto& node : nodes_)
     if (node->engine != nullptr)
-      post_to(*node, drawn(options_.latency_max), [this, &n = *node] {
+      post_to(*node, ring_late, [this, &n = *node] {
         n.engine->inbox_changed();
         step(n);
       });

@@ -25,6 +25,7 @@ inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
+inline constexpr std::size_t steps_per_bundle_max = 64;        // that a job takes by itself before others have their turn
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
 // Bytes of payloads and what goes with them, in one process. Each of these lets one through, however large it is.
@@ -48,6 +49,11 @@ inline constexpr std::size_t signal_page_jobs = 100;           // told in one co
 inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told
 inline constexpr std::size_t recovery_page_rows = 4096;
 inline constexpr std::chrono::seconds clock_set_back_min{1};   // of the machine's clock; less is not worth a word
+inline constexpr std::size_t looks_per_turn = 256;             // rows of a scan, or jobs; then commands have their turn
+inline constexpr std::size_t changed_runs_max = 128;           // named to the owner; more: it looks through all inboxes
+inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is said that nothing can be looked for
+inline constexpr std::size_t damaged_per_page_max = 100;
+inline constexpr std::size_t damaged_named_max = 10'000;       // entities that are reported as damaged, each once
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item

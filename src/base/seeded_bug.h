@@ -68,6 +68,7 @@ enum class SeededBug : std::uint8_t {
   key_from_run_number,      // work is named by its run number, which a restored store gives away again
   bytes_not_counted,        // jobs at rest stay in memory, however large they are
   clock_followed_back,      // timers wait for a wall clock that was set back
+  never_pauses,             // a decision follows its own steps for as long as it has room
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

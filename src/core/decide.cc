@@ -111,10 +111,14 @@ class Pass {
   }
 
   // What the bundle's own steps sent on, as far as it has room; the rest is stored and comes back. False: the job
-  // stops.
+  // stops. What the delivery itself sent is served however much it is, so that a fan-out is one bundle. What follows
+  // from that is bounded: a job that never pauses commits a little at a time, and the others have their turn between.
   bool serve_passed_on() {
     bool parked = false;
+    std::size_t sent_first = passed_on_.size();
     while (!passed_on_.empty() && draft_.active() && draft_.write_count() < limits::messages_per_bundle_max) {
+      if (sent_first > 0) --sent_first;
+      else if (!may_go_on()) break;
       const Delivery delivery{std::move(passed_on_.front()), Origin::unstored};
       passed_on_.pop_front();
       Context context{draft_, graph_, delivery, options_, passed_on_};
@@ -127,11 +131,18 @@ class Pass {
     return !parked;
   }
 
+  bool may_go_on() {
+    if (steps_ == limits::steps_per_bundle_max && !seeded(SeededBug::never_pauses)) return false;
+    ++steps_;
+    return true;
+  }
+
   const Graph& graph_;
   const DecideOptions& options_;
   const std::optional<Stop>& stop_;
   Draft draft_;
   std::deque<Message> passed_on_;
+  std::size_t steps_ = 0;  // that followed from what was passed on
   std::optional<Stop> found_;
   Decision decision_;
 };

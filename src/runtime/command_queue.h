@@ -58,6 +58,7 @@ class CommandQueue {
   // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no
   // limit: until the next push.
   void take_all(std::vector<T>& into, std::optional<Duration> wait) {
+    if (wait == Duration{0} && !something_.load(std::memory_order_relaxed)) return;
     // A quick worker's answer is here before a sleeper could be woken: look for some 20 microseconds first.
     for (int i = 0; i < looks_before_sleep && !something_.load(std::memory_order_relaxed); ++i) pause();
     std::unique_lock lock(mutex_);

@@ -40,7 +40,7 @@ std::string no_room(std::size_t bytes_max) {
 void Engine::serve(const Topic& topic) {
   if (desk_.serves(topic)) return;
   desk_.serve(topic);
-  inbox_changed();  // items of this topic may have waited for a worker
+  scan_work();  // items of this topic may have waited for a worker
 }
 
 void Engine::submit(SubmitRequest request, Ticket ticket) {
@@ -99,11 +99,35 @@ void Engine::give_back(const core::WorkItem& item) {
   push(store::ReleaseWork{item.run, item.activity, item.token});
 }
 
-void Engine::inbox_changed() {
-  blocked_.clear();
-  read_paused_topics();
-  for (auto& [lane, table] : due_) table.forget_horizon();
-  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, true);
+void Engine::changed(const store::Change& change) {
+  if (change.graphs) graphs_changed();
+  if (change.topics) topics_changed();
+  if (change.times)
+    for (auto& [lane, table] : due_) table.forget_horizon();
+  if (change.inboxes || change.work)
+    for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, change.work);
+  looks_.insert(looks_.end(), change.runs.begin(), change.runs.end());
+}
+
+void Engine::topics_changed() {
+  if (read_paused_topics()) scan_work();
+}
+
+// Only those whose graph came: there may be many that wait for another one.
+void Engine::graphs_changed() {
+  std::vector<std::pair<core::GraphRef, bool>> asked;
+  const auto is_here = [&](const core::GraphRef& ref) {
+    for (const auto& [known, here] : asked)
+      if (known == ref) return here;
+    asked.emplace_back(ref, graphs_.find(ref) != nullptr);
+    return asked.back().second;
+  };
+  std::vector<RunId> free;
+  for (const auto& [run, ref] : blocked_)
+    if (is_here(ref)) free.push_back(run);
+  std::sort(free.begin(), free.end());  // the same order on every machine: the simulator repeats runs
+  for (const RunId run : free) blocked_.erase(run);
+  looks_.insert(looks_.end(), free.begin(), free.end());
 }
 
 void Engine::ownership_changed() {
@@ -119,7 +143,7 @@ void Engine::tick() {
     if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
     push(std::move(operation));
   }
-  if (topics_unread_) inbox_changed();
+  if (topics_unread_) topics_changed();
   for (const core::LaneId lane : rescans_) scan(lane, false);
   rescans_.clear();
   auto unread = std::move(unread_);
@@ -145,8 +169,9 @@ std::optional<Duration> Engine::next_wake() const {
   };
   if (retry_) sooner(retry_at_);
   if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
+  if (!stopping_ && !scan_failed_ && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
   // Reads that failed, and scans that could not go on, are tried again.
-  bool failed = !unread_.empty() || !rescans_.empty() || !scans_.empty() || !overrun_.empty() || !due_unread_.empty() ||
+  bool failed = !unread_.empty() || !rescans_.empty() || scan_failed_ || !overrun_.empty() || !due_unread_.empty() ||
                 topics_unread_ || !runs_in_doubt_.empty() || !outboxes_.empty() || !mailboxes_.empty();
   // Without room nothing is looked at: the commit that makes some wakes us.
   if (!stopping_ && has_room()) {
@@ -171,11 +196,27 @@ void Engine::push(store::Operation operation, Ticket ticket) {
   pending_.add(std::move(operation), ticket);
 }
 
+namespace {
+
+// A stopping engine only finishes what it alone has: answers of local workers. What is stored waits for the next
+// start; a job that never pauses would keep it from ending.
+bool has_unstored(const HotJob& job) {
+  return std::any_of(job.queue.begin(), job.queue.end(),
+                     [](const core::Delivery& delivery) { return delivery.origin == core::Origin::unstored; });
+}
+
+}  // namespace
+
 void Engine::pump() {
-  if (desk_.take_overflow()) inbox_changed();
-  scan_some();
+  if (desk_.take_overflow()) scan_work();
+  scan_failed_ = false;
+  look_around();
   look_at_runs();
   fire_due();
+  if (!scan_failed_) {
+    failing_since_.reset();
+    failing_said_ = false;
+  }
   deliver_outboxes();
   decide_mailboxes();
   park_overrun();
@@ -186,7 +227,7 @@ void Engine::pump() {
     ready_.pop_front();
     if (job == nullptr || !job->ready) continue;
     job->ready = false;
-    decide_job(*job);
+    if (!stopping_ || has_unstored(*job)) decide_job(*job);
   }
   if (!stopping_) claim_waiting();
 }

@@ -2,7 +2,7 @@
 // its own, no I/O but reads: the runtime drives it from one thread, the simulator drives many of them with
 // virtual time. A driver's loop is
 //
-//   give it input (submit, answer, inbox_changed, tick)  ->  pump()  ->  take_group()
+//   give it input (submit, answer, changed, tick)  ->  pump()  ->  take_group()
 //     ->  store.commit(group)  ->  finished(group, result)  ->  pump() ...
 //
 // Invariants:
@@ -32,6 +32,7 @@
 #include "runtime/hot_jobs.h"
 #include "runtime/lane_table.h"
 #include "runtime/work_desk.h"
+#include "store/change.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -153,7 +154,9 @@ class Engine {
   // what is asked of a duplex job: Enqueue, EndDuplex, Ack.
   void request(store::Operation operation, Ticket ticket);
   void give_back(const core::WorkItem& item);  // dispatched, but no worker began it
-  void inbox_changed();  // something may have been delivered by others: look
+  void changed(const store::Change& change);  // others committed this: look there
+  void inbox_changed() { changed(store::Change::everything()); }  // others may have committed anything
+  void graphs_changed();  // jobs may have waited for one
   void ownership_changed();  // lanes may have become free: ask for them
   void tick();           // time passed
   void stop();           // take nothing new; finish what runs
@@ -188,7 +191,7 @@ class Engine {
   }
 
  private:
-  struct Scan {  // of a lane that was just acquired, or that others wrote to
+  struct Scan {  // of a lane that was just acquired, or that others wrote to; a page at each pump
     core::LaneId lane;
     bool inboxes = true;
     bool work = true;  // false: inboxes only
@@ -250,7 +253,8 @@ class Engine {
   void settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome);
   void hand_over(RunId run, const core::Message& message, store::OutcomeKind kind);
   void look(RunId run);
-  bool read_paused_topics();  // true: others are paused than before
+  bool read_paused_topics();  // true: one that was paused is not any more
+  void topics_changed();
 
   // engine_send.cc: what jobs and mailboxes send each other
   void address(core::Bundle& bundle);
@@ -274,12 +278,17 @@ class Engine {
   void look_again(const WorkRef& ref, core::WorkToken before);
   void adopt_work(HotJob& job, const core::Bundle* uncertain);
   Result<std::optional<core::WorkItem>> read_item(const WorkRef& ref);
-  void adopt_scanned(const core::WorkItem& item);
+  void adopt_scanned(const store::WorkPlace& place);
   bool is_answered(const core::WorkItem& item);
   void park_overrun();
   void next_suspect();
   void scan(core::LaneId lane, bool work);
-  void scan_some();
+  void scan_work();  // of all owned lanes
+  void look_around();
+  std::optional<std::size_t> scan_some(Scan& scan, std::size_t rows_max);
+  std::optional<std::size_t> cannot_scan(const Error& error);
+  void damaged(RunId run, const std::string& what);
+  void park_damaged(RunId run, const std::string& what);
   void lane_lost(core::LaneId lane);
   void lane_taken(core::LaneId lane);  // lost, and somebody else has it
   void look_at_runs();
@@ -298,10 +307,15 @@ class Engine {
   std::deque<RunId> suspects_;
   std::optional<RunId> suspect_out_;
   std::deque<Scan> scans_;
+  std::deque<RunId> looks_;   // something may be new there
+  bool scan_failed_ = false;  // the last page could not be read: tried again after a while
+  std::optional<Duration> failing_since_;
+  bool failing_said_ = false;
+  std::unordered_set<RunId> damaged_;  // what was said about them is not said again
   std::set<core::LaneId> rescans_;      // an inbox could not be read: tick() begins a scan
   std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
   std::unordered_map<RunId, std::vector<core::Delivery>> unread_;  // loads that failed: tried again by tick()
-  std::unordered_set<RunId> blocked_;                              // their graph is not deployed here
+  std::unordered_map<RunId, core::GraphRef> blocked_;              // their graph is not deployed here
   std::map<core::LaneId, DueTable> due_;
   std::vector<store::Due> due_unread_;  // could not be read: tick() tries again
   std::vector<WorkRun> runs_in_doubt_;  // with local workers; only the store knows whether they are still wanted

@@ -42,7 +42,11 @@ void Engine::fire_due() {
     while (ready_.size() < limits::recovery_page_rows && has_room()) {
       if (table.wants_page()) {
         auto page = store_.read_due(lane, table.horizon(), limits::due_page_rows);
-        if (!page) break;  // next_wake() brings us back
+        if (!page) {
+          cannot_scan(page.error());
+          break;
+        }
+        for (const store::Damaged& row : page->damaged) damaged(row.run, row.what);
         if (seeded(SeededBug::timer_forgotten)) page->clear();
         table.add_page(*page, limits::due_page_rows);
       }
@@ -80,7 +84,7 @@ void Engine::fire_message(const store::Due& due) {
   auto message = store_.read_message(due.run, due.guid);
   if (!message) {
     if (message.error().code != ErrorCode::corrupt) due_unread_.push_back(due);
-    else events_.problem(format("run {}: {}", due.run.raw(), message.error().detail));
+    else damaged(due.run, message.error().detail);
     return;
   }
   if (!*message) return;
@@ -101,6 +105,7 @@ void Engine::fire_work(const store::Due& due) {
   const auto item = read_item(ref);
   if (!item) {
     if (item.error().code != ErrorCode::corrupt) due_unread_.push_back(due);
+    else damaged(due.run, item.error().detail);
     return;
   }
   if (!*item || job->state.job.status != core::JobStatus::running) return;

@@ -78,11 +78,8 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   }
   auto stored = store_.read_job(run);
   if (!stored) {
-    if (stored.error().code == ErrorCode::corrupt) {
-      events_.problem(format("run {}: {}", run.raw(), stored.error().detail));
-    } else {
-      unread_.emplace(run, std::move(unstored));
-    }
+    if (stored.error().code == ErrorCode::corrupt) damaged(run, stored.error().detail);
+    else unread_.emplace(run, std::move(unstored));
     return nullptr;
   }
   if (!*stored) {
@@ -91,8 +88,10 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   }
   core::JobState& state = (*stored)->state;
   const Instant now = clock_.now();
-  for (core::InboxMessage& timer : (*stored)->timers)
+  for (core::InboxMessage& timer : (*stored)->timers) {
     if (timer.due <= now || seeded(SeededBug::timer_early)) (*stored)->inbox.push_back(std::move(timer));
+    else arm(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});  // perhaps put by others
+  }
   const bool nothing_to_do =
       (*stored)->inbox.empty() && unstored.empty() && state.job.status != core::JobStatus::running;
   if (nothing_to_do) {
@@ -102,7 +101,7 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   }
   auto graph = graphs_.find(state.job.graph);
   if (graph == nullptr) {
-    if (blocked_.insert(run).second)
+    if (blocked_.emplace(run, state.job.graph).second)
       events_.problem(format("job {} waits: graph {} version {} is not deployed here with the content it started on",
                              state.job.id.raw(), state.job.graph.name.raw(), state.job.graph.version));
     return nullptr;
@@ -181,8 +180,10 @@ bool Engine::merge_inbox(HotJob& job) {
   };
   const Instant now = clock_.now();
   for (core::InboxMessage& message : (*stored)->inbox) merge(message, core::Origin::loaded);
-  for (core::InboxMessage& timer : (*stored)->timers)
+  for (core::InboxMessage& timer : (*stored)->timers) {
     if (timer.due <= now) merge(timer, origin_of_timer(run, timer.due));
+    else arm(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
+  }
   for (const auto& [seq, item] : (*stored)->state.work()) job.state.put(item);
   adopt_work(job, nullptr);
   return true;
@@ -196,6 +197,7 @@ void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
   const auto read = read_item(ref);
   // Not readable now: claimed once more as before, which says no more and no less than it did.
   if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before});
+  if (!read && read.error().code == ErrorCode::corrupt) return damaged(ref.run, read.error().detail);
   if (!read || !*read) return;
   const core::WorkItem& item = **read;
   if (HotJob* job = jobs_.find(ref.run)) job->state.put(item);
@@ -214,15 +216,17 @@ bool Engine::is_answered(const core::WorkItem& item) {
 
 // A hot job has a view of its own, newer than a page may be. What is claimed there under this epoch is with a
 // worker, or its answer is on the way; the rest had no worker when it was put, or no room in the queue.
-void Engine::adopt_scanned(const core::WorkItem& item) {
-  HotJob* job = jobs_.find(item.run);
+void Engine::adopt_scanned(const store::WorkPlace& place) {
+  HotJob* job = jobs_.find(place.run);
   if (job == nullptr) {
+    // Nobody here works for the topic: what its clock wants is in the list of times, so the job stays where it is.
+    if (!desk_.serves(place.topic) && !probes_.contains(place.topic.raw())) return;
     // Loading it adopts its work, unless it is parked or its graph is not here: its answer could not be taken.
-    if (!unread_.contains(item.run) && !blocked_.contains(item.run)) load(item.run, {});
+    if (!unread_.contains(place.run) && !blocked_.contains(place.run)) load(place.run, {});
     return;
   }
-  const core::WorkItem* own = job->state.find_work(item.activity);
-  if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lanes_.epoch(core::lane_of(item.run))))
+  const core::WorkItem* own = job->state.find_work(place.activity);
+  if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lanes_.epoch(core::lane_of(place.run))))
     adopt(*own, Slot::wanted);
 }
 
@@ -261,36 +265,89 @@ void Engine::scan(core::LaneId lane, bool work) {
   scans_.push_back(Scan{lane, true, work, RunId(0), {}});
 }
 
-void Engine::scan_some() {
-  while (!scans_.empty() && ready_.size() < limits::recovery_page_rows && has_room()) {
-    Scan& scan = scans_.front();
-    if (!lanes_.owns(scan.lane, clock_.monotonic())) {
-      scans_.pop_front();
-      continue;
-    }
-    if (scan.inboxes) {
-      const auto page = store_.read_waiting(scan.lane, scan.after_run, limits::recovery_page_rows);
-      if (!page) return;  // tried again at the next pump
-      for (const store::Waiting& waiting : *page) {
-        scan.after_run = waiting.run;
-        if (waiting.kind == store::EntityKind::job) look(waiting.run);
-        else if (!seeded(SeededBug::mailbox_left_behind)) serve_mailbox(waiting.run);
-      }
-      if (page->empty()) scan.inboxes = false;
-      continue;
-    }
-    if (!scan.work) {
-      scans_.pop_front();
-      continue;
-    }
-    const auto page = store_.read_work(scan.lane, scan.after_work, limits::recovery_page_rows);
-    if (!page) return;
-    for (const core::WorkItem& item : *page) {
-      scan.after_work = store::WorkCursor{item.run, item.activity};
-      adopt_scanned(item);
-    }
-    if (page->empty()) scans_.pop_front();
+void Engine::scan_work() {
+  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, true);
+}
+
+// A little at each pump: whoever waits for this engine must not wait for all that is open.
+void Engine::look_around() {
+  if (stopping_) return;
+  std::size_t left = limits::looks_per_turn;
+  for (; left > 0 && !looks_.empty(); --left) {
+    const RunId run = looks_.front();
+    looks_.pop_front();
+    if (lanes_.owns(core::lane_of(run), clock_.monotonic())) look(run);
   }
+  while (left > 0 && !scans_.empty() && ready_.size() < limits::recovery_page_rows && has_room()) {
+    Scan& scan = scans_.front();
+    const auto seen = lanes_.owns(scan.lane, clock_.monotonic()) ? scan_some(scan, left) : 0;
+    if (!seen) return;  // tried again by next_wake()
+    if (*seen == 0) scans_.pop_front();
+    left -= *seen;
+  }
+}
+
+// How many rows of the scan it looked at; 0: there are no more. None: they cannot be read now.
+std::optional<std::size_t> Engine::scan_some(Scan& scan, std::size_t rows_max) {
+  if (scan.inboxes) {
+    const auto page = store_.read_waiting(scan.lane, scan.after_run, rows_max);
+    if (!page) return cannot_scan(page.error());
+    for (const store::Waiting& waiting : *page) {
+      scan.after_run = waiting.run;
+      if (waiting.kind == store::EntityKind::job) look(waiting.run);
+      else if (!seeded(SeededBug::mailbox_left_behind)) serve_mailbox(waiting.run);
+    }
+    if (!page->empty()) return page->size();
+    scan.inboxes = false;
+  }
+  if (!scan.work) return 0;
+  const auto page = store_.read_work_places(scan.lane, scan.after_work, rows_max);
+  if (!page) return cannot_scan(page.error());
+  for (const store::Damaged& row : page->damaged) damaged(row.run, row.what);
+  for (const store::WorkPlace& place : *page) {
+    scan.after_work = store::WorkCursor{place.run, place.activity};
+    adopt_scanned(place);
+  }
+  return page->size();
+}
+
+// A read that fails once is tried again, and nobody needs to know; one that goes on failing is said, once.
+std::optional<std::size_t> Engine::cannot_scan(const Error& error) {
+  scan_failed_ = true;
+  const Duration now = clock_.monotonic();
+  if (!failing_since_) failing_since_ = now;
+  if (!failing_said_ && now - *failing_since_ >= limits::reads_fail_silently_max) {
+    events_.problem(format("cannot look for what waits, tried again until it works: {}", error.detail));
+    failing_said_ = true;
+  }
+  return std::nullopt;
+}
+
+// What no store can have written stops its own job and nothing else. Said once: it is met at every look.
+void Engine::damaged(RunId run, const std::string& what) {
+  if (damaged_.size() >= limits::damaged_named_max || !damaged_.insert(run).second) return;
+  events_.problem(format("{}; it is left as it is, all else goes on", what));
+  HotJob* job = jobs_.find(run);
+  if (job == nullptr) return park_damaged(run, what);
+  job->damaged = what;
+  if (job->in_flight) return;  // rest() sees to it
+  forget(run);
+  park_damaged(run, what);
+}
+
+// Its row is enough to stop it. If even that cannot be read, there is no job to stop.
+void Engine::park_damaged(RunId run, const std::string& what) {
+  if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return;
+  store::ListQuery query;
+  query.after = RunId(run.raw() - 1);
+  query.rows_max = 1;
+  const auto rows = store_.list_jobs(query);
+  if (!rows || rows->empty() || rows->front().run != run || rows->front().status != core::JobStatus::running) return;
+  core::JobState state;
+  state.job = rows->front();
+  HotJob& job = jobs_.add(std::move(state), nullptr);
+  job.damaged = what;
+  launch(job, core::park(job.state, "corrupt: " + what, decide_options(run)));
 }
 
 // Tells local workers whose run somebody else ended while this engine could not see it.
@@ -299,6 +356,7 @@ void Engine::look_at_runs() {
     if (!desk_.is_running(run.ref, run.token)) continue;
     const auto item = read_item(run.ref);
     if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
+    else if (!item) damaged(run.ref.run, item.error().detail);
     else if (item && (!*item || (*item)->token != run.token)) events_.cancel(run);
   }
 }

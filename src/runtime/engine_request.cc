@@ -64,7 +64,7 @@ void Engine::settle_extend(const store::ExtendWork& extend, const store::Outcome
 }
 
 void Engine::offer_probe(const Topic& topic) {
-  if (probes_.insert(topic.raw()).second) inbox_changed();  // runs of this topic may have been in doubt
+  if (probes_.insert(topic.raw()).second) scan_work();  // runs of this topic may have been in doubt
 }
 
 void Engine::probed(ProbeAnswer answer) {
@@ -93,7 +93,7 @@ void Engine::settle_request(const store::Operation& operation, const store::Outc
   } else if (std::holds_alternative<store::DropKeys>(operation)) {
     if (outcome.kind == OutcomeKind::outcome_unknown) push(store::DropKeys{clock_.now()});
   } else if (std::holds_alternative<store::PauseTopic>(operation)) {
-    inbox_changed();
+    topics_changed();
   }
 }
 
@@ -133,10 +133,11 @@ bool Engine::read_paused_topics() {
   const auto topics = store_.read_paused_topics();
   topics_unread_ = !topics;
   if (!topics) return false;
-  std::unordered_set<std::string> paused;
-  for (const Topic& topic : *topics) paused.insert(topic.raw());
-  std::swap(paused, paused_topics_);
-  return paused != paused_topics_;
+  std::unordered_set<std::string> before;
+  for (const Topic& topic : *topics) before.insert(topic.raw());
+  std::swap(before, paused_topics_);
+  return std::any_of(before.begin(), before.end(),
+                     [this](const std::string& topic) { return !paused_topics_.contains(topic); });
 }
 
 }  // namespace pawl::runtime

@@ -99,8 +99,7 @@ void Engine::decide_mailboxes() {
     }
     auto stored = store_.read_mailbox(run);
     if (!stored && stored.error().code != ErrorCode::corrupt) mailboxes_.insert(run);
-    if (!stored && stored.error().code == ErrorCode::corrupt)
-      events_.problem(format("mailbox {}: {}", run.raw(), stored.error().detail));
+    if (!stored && stored.error().code == ErrorCode::corrupt) damaged(run, stored.error().detail);
     if (!stored || !*stored) continue;
     const Instant now = clock_.now();
     std::vector<core::Delivery> deliveries;

@@ -98,6 +98,10 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
   // Forgotten meanwhile with its lane, or read again: whoever owns it now delivers what was committed.
   if (job == nullptr || !job->in_flight || job->bundle != bundle.id) return give_back_slots(bundle);
   job->in_flight = false;
+  if (!job->damaged.empty() && outcome.kind != OutcomeKind::fenced && !outcome.done()) {
+    give_back_slots(bundle);
+    return forget(bundle.entity);
+  }
   if (outcome.kind == OutcomeKind::fenced && seeded(SeededBug::fenced_ignored)) return absorb(*job, bundle);
   if (outcome.kind == OutcomeKind::outcome_unknown && seeded(SeededBug::unknown_is_committed)) return absorb(*job, bundle);
   switch (outcome.kind) {
@@ -189,6 +193,13 @@ void Engine::after_commit(HotJob& job, const core::Bundle& bundle) {
 
 void Engine::rest(HotJob& job) {
   const RunId run = job.state.job.run;
+  if (!job.damaged.empty()) {
+    const std::string what = job.damaged;
+    const bool runs_on = job.state.job.status == core::JobStatus::running;
+    forget(run);
+    if (runs_on) park_damaged(run, what);
+    return;
+  }
   if (job.look_again) {
     job.look_again = false;
     if (!merge_inbox(job)) return set_aside(job);
@@ -216,6 +227,7 @@ void Engine::reject(HotJob& job, const std::string& reason) {
   const RunId run = job.state.job.run;
   events_.problem(format("job {}: the store rejected its bundle: {}", job.state.job.id.raw(), reason));
   const auto stored = store_.read_job(run);
+  if (!stored && stored.error().code == ErrorCode::corrupt) return damaged(run, stored.error().detail);
   const bool can_park = stored && *stored && (*stored)->state.job.status == core::JobStatus::running &&
                         job.state.job.reason != reason;
   if (!can_park) return forget(run);

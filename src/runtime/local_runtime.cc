@@ -77,15 +77,30 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
 
 LocalRuntime::~LocalRuntime() { stop(); }
 
+// Changes that the engine has not looked at yet are one command, however many they are.
+void LocalRuntime::rung(const store::Change& change) {
+  const std::lock_guard lock(rung_mutex_);
+  const bool waits = !rung_.empty();
+  rung_.add(change);
+  if (!waits && !rung_.empty()) commands_.push(Signal::look);
+}
+
+// Jobs may have waited for what was deployed.
+void LocalRuntime::look_at_graphs() {
+  store::Change change;
+  change.graphs = true;
+  rung(change);
+}
+
 Status LocalRuntime::deploy(Graph graph) {
   auto added = graphs_.add(std::move(graph));
-  if (added) commands_.push(Signal::look);  // jobs may have waited for it
+  if (added) look_at_graphs();
   return added;
 }
 
 Result<AppVersion> LocalRuntime::deploy_app(const std::string& path, bool activate) {
   auto deployed = apps_.deploy(path, activate);
-  if (deployed) commands_.push(Signal::look);  // jobs may have waited for it
+  if (deployed) look_at_graphs();
   return deployed;
 }
 
@@ -110,7 +125,7 @@ Status LocalRuntime::start() {
   if (life_ == Life::running) return Error{ErrorCode::already_done, "the runtime runs already"};
   if (life_ == Life::stopped) return Error{ErrorCode::invalid, "a stopped runtime stays stopped; open the store again"};
   life_ = Life::running;
-  store_.on_doorbell([this] { commands_.push(Signal::look); });
+  store_.on_doorbell([this](const store::Change& change) { rung(change); });
   clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
   store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
   store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });

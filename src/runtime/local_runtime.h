@@ -126,6 +126,8 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void hear(WorkerWord& word);
   void begin_stop();
   void say_if_set_back();
+  void rung(const store::Change& change);  // any thread
+  void look_at_graphs();
   void refuse(Command& command);  // it came after the engine's last look
   // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
   Result<store::Outcome> commit_request(store::Operation operation);
@@ -146,6 +148,8 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   ByteGate gate_;
   // Before the store: its threads push into it for as long as the store is open.
   CommandQueue<Command> commands_;
+  std::mutex rung_mutex_;
+  store::Change rung_;  // guarded by rung_mutex_; not empty: a command says so
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
   GraphCatalog graphs_;
   Apps apps_;

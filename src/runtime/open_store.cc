@@ -22,7 +22,7 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
   auto sqlite = store::sqlite::Store::open(runtime.store, options);
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
-  opened.on_doorbell = [raw](std::function<void()> ring) { raw->on_doorbell(std::move(ring)); };
+  opened.on_doorbell = [raw](auto ring) { raw->on_doorbell(std::move(ring)); };
   opened.on_owner_gone = [raw](std::function<void()> gone) { raw->on_owner_gone(std::move(gone)); };
   opened.on_problem = [raw](auto report) { raw->on_problem(std::move(report)); };
   opened.stats = [raw] {

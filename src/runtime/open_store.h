@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "pawl/result.h"
 #include "pawl/runtime.h"
+#include "store/change.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -15,7 +16,7 @@ namespace pawl::runtime {
 struct OpenedStore {
   std::unique_ptr<store::Store> store;
   Duration lease{0};                                          // for the engine's lanes
-  std::function<void(std::function<void()>)> on_doorbell;     // another process committed something
+  std::function<void(std::function<void(const store::Change&)>)> on_doorbell;  // another process committed this
   std::function<void(std::function<void()>)> on_owner_gone;   // another process gave up the lanes
   std::function<void(std::function<void(const std::string&)>)> on_problem;  // what a person should see to
   std::function<RuntimeStats()> stats;

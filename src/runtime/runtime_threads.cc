@@ -47,10 +47,11 @@ void LocalRuntime::run_engine() {
     own_duplex();
     pool_->give(std::exchange(dispatched_, {}));
     pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
-    if (commit_something()) continue;
-    if (may_end()) break;  // the last answer changed nothing: no commit will wake us
+    const bool busy = commit_something();
+    if (!busy && may_end()) break;  // the last answer changed nothing: no commit will wake us
     note_ownership(engine_.owns_anything());  // true before it sleeps, not after
-    commands_.take_all(batch, time_to_sleep());
+    // Every turn hears what others want: a job that never pauses has something to commit each time.
+    commands_.take_all(batch, busy ? Duration{0} : time_to_sleep());
     obey_all();
     engine_.tick();
   }
@@ -163,8 +164,11 @@ void LocalRuntime::obey(Command& command) {
                  },
                  [&](Signal signal) {
                    if (signal == Signal::look) {
-                     engine_.inbox_changed();
-                     duplex_.look();
+                     std::unique_lock lock(rung_mutex_);
+                     const store::Change change = std::exchange(rung_, {});
+                     lock.unlock();
+                     engine_.changed(change);
+                     if (change.duplex || change.graphs) duplex_.look();
                    }
                    if (signal == Signal::owner_gone) engine_.ownership_changed();
                    if (signal == Signal::clock) say_if_set_back();  // what is due is looked at after every command

@@ -56,6 +56,25 @@ struct WorkCursor {
   RunId run{0};
   core::ActivitySeq activity{0};
 };
+// A work item without what may be large.
+struct WorkPlace {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  Topic topic{""};
+  friend bool operator==(const WorkPlace&, const WorkPlace&) = default;
+};
+// A row that no store can have written: whoever reads a page steps over it and says so.
+struct Damaged {
+  RunId run{0};
+  std::string what;
+};
+// Rows in their order. Damaged ones are named beside them and do not count: fewer rows than were asked for means that
+// there are no more.
+template <class Row>
+struct Page : std::vector<Row> {
+  using std::vector<Row>::vector;
+  std::vector<Damaged> damaged;  // at most limits::damaged_per_page_max
+};
 // Something that the clock sets going: a timer message, a work item (core::wake_of), a closed job's removal, or
 // the end of a start key whose job is gone.
 struct Due {
@@ -154,13 +173,13 @@ class Store {
   // Recovery, page by page: entities with unconsumed messages, and work items, of one lane. A page of large work items
   // may have fewer rows than were asked for: only an empty one is the last.
   virtual Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) = 0;
-  virtual Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
+  virtual Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
+  virtual Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   virtual Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;
 
   // What the clock sets going in a lane, soonest first, from `after` on. What is overdue and was left as it is
   // (a paused job's timer) stays in the list.
-  virtual Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                                            std::size_t rows_max) = 0;
+  virtual Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) = 0;
   virtual Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) = 0;
   virtual Result<std::vector<Topic>> read_paused_topics() = 0;
 

@@ -118,6 +118,17 @@ TEST_P(Lanes, an_expired_lease_that_nobody_took_still_commits_and_can_be_renewed
   EXPECT_EQ(kind_of(AcquireLane{lane_, "engine-b", lease}), OutcomeKind::conflict);
 }
 
+TEST_P(Lanes, a_lane_without_a_lease_is_held_until_it_is_given_back) {
+  ASSERT_EQ(kind_of(ReleaseLane{lane_, epoch_}), OutcomeKind::committed);
+  const Outcome taken = commit(AcquireLane{lane_, "engine-a", Duration{0}});
+  ASSERT_EQ(taken.kind, OutcomeKind::committed);
+  EXPECT_FALSE(taken.lease_until);
+  clock_.advance(lease * 100);
+  EXPECT_EQ(kind_of(AcquireLane{lane_, "engine-b", Duration{0}}), OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(ReleaseLane{lane_, taken.epoch}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(AcquireLane{lane_, "engine-b", Duration{0}}), OutcomeKind::committed);
+}
+
 TEST_P(Lanes, a_renewal_counts_from_now) {
   clock_.advance(lease - Duration(1));
   const Outcome renewed = commit(RenewLane{lane_, epoch_, lease});

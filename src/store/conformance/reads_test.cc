@@ -84,6 +84,27 @@ TEST_P(Pages, of_work_items_cover_each_once_and_in_order) {
   EXPECT_EQ(seen, work_);
 }
 
+TEST_P(Pages, of_places_of_work_name_the_same_items) {
+  fill();
+  std::set<std::pair<RunId, core::ActivitySeq>> seen;
+  for (const core::LaneId lane : {lane_, other_lane_}) {
+    WorkCursor after;
+    for (;;) {
+      const auto page = store_->read_work_places(lane, after, scenario().rows);
+      ASSERT_TRUE(page);
+      ASSERT_LE(page->size(), scenario().rows);
+      EXPECT_TRUE(page->damaged.empty());
+      for (const WorkPlace& place : *page) {
+        EXPECT_EQ(place.topic, work_item(place.run, place.activity.raw()).topic);
+        EXPECT_TRUE(seen.insert({place.run, place.activity}).second);
+        after = {place.run, place.activity};
+      }
+      if (page->size() < scenario().rows) break;
+    }
+  }
+  EXPECT_EQ(seen, work_);
+}
+
 TEST_P(Pages, of_jobs_cover_each_once_and_in_order) {
   fill();
   std::set<RunId> seen;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "base/invariant.h"
 #include "base/random.h"
 
@@ -11,6 +12,9 @@ namespace {
 
 Error connection_lost() {
   return Error{ErrorCode::outcome_unknown, "injected: the reply was lost"};
+}
+Error damaged(RunId run) {
+  return Error{ErrorCode::corrupt, format("injected: run {} is damaged", run.raw())};
 }
 Error refused() { return Error{ErrorCode::retry_later, "injected: the store refused the call"}; }
 
@@ -127,6 +131,15 @@ Result<std::vector<Outcome>> Store::commit_fenced(std::span<const Operation> gro
   return outcomes;
 }
 
+// Whoever reads a whole page gets the others.
+Result<Page<core::WorkItem>> Store::without_damaged(Result<Page<core::WorkItem>> page) const {
+  if (!page || !options_.is_damaged) return page;
+  for (const core::WorkItem& item : *page)
+    if (is_damaged(item.run)) page->damaged.push_back({item.run, damaged(item.run).detail});
+  std::erase_if(*page, [this](const core::WorkItem& item) { return is_damaged(item.run); });
+  return page;
+}
+
 bool Store::read_fails() {
   const std::uint64_t number = ++reads_;
   const bool fails = Random(options_.seed + number).below(1000) < options_.read_faults_per_thousand;
@@ -148,6 +161,7 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
 }
 Result<std::optional<StoredJob>> Store::read_job(RunId run) {
   if (read_fails()) return refused();
+  if (is_damaged(run)) return damaged(run);
   return inner_.read_job(run);
 }
 Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) {
@@ -160,6 +174,7 @@ Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
 }
 Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   if (read_fails()) return refused();
+  if (is_damaged(run)) return damaged(run);
   return inner_.read_mailbox(run);
 }
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
@@ -167,22 +182,28 @@ Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
   if (read_fails()) return refused();
   return inner_.read_waiting(lane, after, rows_max);
 }
-Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
-                                                     std::size_t rows_max) {
+Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max) {
   if (read_fails()) return refused();
-  return inner_.read_work(lane, after, rows_max);
+  return inner_.read_work_places(lane, after, rows_max);
+}
+Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
+                                              std::size_t rows_max) {
+  if (read_fails()) return refused();
+  return without_damaged(inner_.read_work(lane, after, rows_max));
 }
 Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   if (read_fails()) return refused();
   return inner_.read_outbox(lane, rows_max);
 }
-Result<std::vector<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
-                                         std::size_t rows_max) {
+Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
+                                  std::size_t rows_max) {
   if (read_fails()) return refused();
   return inner_.read_due(lane, after, rows_max);
 }
 Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
   if (read_fails()) return refused();
+  if (is_damaged(run)) return damaged(run);
   return inner_.read_message(run, guid);
 }
 Result<std::vector<Topic>> Store::read_paused_topics() {

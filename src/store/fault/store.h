@@ -25,7 +25,8 @@
 //
 // Reads fail with retry_later, at a rate in thousandths, drawn from the seed and the read's number;
 // a failed read never touches the inner store. Reads are never stale: no store of ours serves old
-// rows.
+// rows. What belongs to a damaged run cannot be read at all (`corrupt`), but its row in a list of
+// jobs; it can still be written.
 //
 // An error of the inner store is passed on as it is. Threads: as for the inner store; the counters
 // may be read from anywhere.
@@ -72,6 +73,7 @@ Plan from_call(std::uint64_t number, Fault fault);
 struct Options {
   Plan plan;                           // none: no commit fails
   std::function<void(Duration)> wait;  // REQUIRED for Kind::delay
+  std::function<bool(RunId)> is_damaged;  // none: none is
   std::uint32_t read_faults_per_thousand = 0;
   std::uint64_t seed = 0;
 };
@@ -102,11 +104,13 @@ class Store final : public pawl::store::Store {
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                             std::size_t rows_max) override;
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max) override;
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
+                                           std::size_t rows_max) override;
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                         std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
-  Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                                    std::size_t rows_max) override;
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
+                             std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
@@ -121,6 +125,8 @@ class Store final : public pawl::store::Store {
  private:
   Result<std::vector<Outcome>> commit_fenced(std::span<const Operation> group);
   bool read_fails();
+  bool is_damaged(RunId run) const { return options_.is_damaged && options_.is_damaged(run); }
+  Result<Page<core::WorkItem>> without_damaged(Result<Page<core::WorkItem>> page) const;
 
   std::unique_ptr<pawl::store::Store> owned_;  // may be empty: the caller keeps the inner store
   pawl::store::Store& inner_;

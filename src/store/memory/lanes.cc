@@ -32,10 +32,11 @@ Outcome Store::run(const AcquireLane& acquire) {
   const Instant now = clock_.now();
   const bool taken = !lane->owner.empty() && lane->owner != acquire.owner;
   const Duration ahead = seeded(SeededBug::lease_by_own_clock) ? acquire.lease / 2 : Duration{0};
-  if (taken && lane->lease_until > now + ahead) return conflict(format("{} holds the lane", lane->owner));
+  if (taken && (!lane->lease_until || *lane->lease_until > now + ahead)) return conflict(format("{} holds the lane", lane->owner));
   lane->owner = acquire.owner;
   if (!seeded(SeededBug::epoch_not_raised) || lane->epoch == core::Epoch(0)) lane->epoch = core::next(lane->epoch);
-  lane->lease_until = now + acquire.lease;
+  lane->lease_until.reset();  // without a lease: held until it is given back
+  if (acquire.lease.count() != 0) lane->lease_until = now + acquire.lease;
   Outcome outcome = committed();
   outcome.epoch = lane->epoch;
   outcome.lease_until = lane->lease_until;

@@ -70,10 +70,19 @@ Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
   return rows;
 }
 
-Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
-                                                     std::size_t rows_max) {
+Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
-  std::vector<core::WorkItem> items;
+  Page<WorkPlace> places;
+  for (const WorkKey& key : queue_.of_lane(lane, {after.run, after.activity}, rows_max))
+    places.push_back({key.run, key.activity, find_job(key.run)->state.find_work(key.activity)->topic});
+  return places;
+}
+
+Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
+                                              std::size_t rows_max) {
+  const std::lock_guard lock(mutex_);
+  Page<core::WorkItem> items;
   for (const WorkKey& key : queue_.of_lane(lane, {after.run, after.activity}, rows_max))
     items.push_back(*find_job(key.run)->state.find_work(key.activity));
   return items;
@@ -91,10 +100,11 @@ Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t
   return rows;
 }
 
-Result<std::vector<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
-                                         std::size_t rows_max) {
+Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
+                                  std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
-  std::vector<Due> rows = due_.after(lane, after, rows_max);
+  const std::vector<Due> messages = due_.after(lane, after, rows_max);
+  Page<Due> rows(messages.begin(), messages.end());
   const std::vector<Due> work = queue_.due().after(lane, after, rows_max);
   const auto middle = rows.insert(rows.end(), work.begin(), work.end());
   std::inplace_merge(rows.begin(), middle, rows.end());

@@ -60,11 +60,13 @@ class Store final : public pawl::store::Store {
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                             std::size_t rows_max) override;
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max) override;
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
+                                           std::size_t rows_max) override;
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                         std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
-  Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                                    std::size_t rows_max) override;
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
+                             std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;

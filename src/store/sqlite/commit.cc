@@ -86,11 +86,12 @@ Applied Writer::apply_in_savepoint(const Operation& operation) {
   Applied applied = apply(operation);
   if (applied.code != SQLITE_OK && fault_of(applied.code) != Fault::poison) return applied;
   if (!is_done(applied)) {
-    if (applied.code != SQLITE_OK)
-      applied.outcome =
-          refused(OutcomeKind::rejected,
-                  format("SQLite refused it: {}", sqlite3_errmsg(connection_->handle())))
-              .outcome;
+    if (applied.code != SQLITE_OK) {
+      std::string why = std::move(applied.outcome.reason);
+      if (why.empty())
+        why = format("SQLite refused it: {}", sqlite3_errmsg(connection_->handle()));
+      applied.outcome = refused(OutcomeKind::rejected, std::move(why)).outcome;
+    }
     applied.code = SQLITE_OK;
     if (sql_.undo.run() == Statement::failed) return failed(sql_.undo);
     applied.wrote = false;

@@ -51,11 +51,10 @@ Applied Writer::apply_row(const core::Bundle& bundle, std::span<const Part> part
   for (const Part& part : parts) {
     const core::Write& write = bundle.writes[part.index];
     if (const auto* record = std::get_if<core::PutRecord>(&write)) {
-      const auto closing = row.activity != nullptr && row.closing == nullptr
-                               ? is_closing(bundle, *record, *row.activity)
-                               : Result<bool>(false);
-      if (!closing) return Applied{SQLITE_IOERR, false, {}};
-      if (*closing) row.closing = record;
+      const bool may_close = row.activity != nullptr && row.closing == nullptr;
+      const Checked closing = may_close ? is_closing(bundle, *record, *row.activity) : Checked{};
+      if (closing.failed) return *closing.failed;
+      if (closing.yes) row.closing = record;
       else alone.push_back(&write);
     } else if (const auto* work = std::get_if<core::PutWork>(&write)) {
       if (work->item.run != bundle.entity)
@@ -85,14 +84,14 @@ Applied Writer::apply_row(const core::Bundle& bundle, std::span<const Part> part
 // Whether a message's ledger stands in its activity's row: it concluded the activity, so it is the last
 // that entered, and it has no row of its own. What enters an activity that is concluded already (an interrupt,
 // through the trigger) leaves the place to whoever has it, and what has an output of its own has no room for it there.
-Result<bool> Writer::is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of) {
-  if (!record.after.output.empty()) return false;
-  if (!is_answered(of) || record.after.ledger.ordinal() != of.after.ledger.entries()) return false;
-  if (!record.before && of.before && of.before->has(Mark::work_done)) return false;
+Checked Writer::is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of) {
+  if (!record.after.output.empty()) return {};
+  if (!is_answered(of) || record.after.ledger.ordinal() != of.after.ledger.entries()) return {};
+  if (!record.before && of.before && of.before->has(Mark::work_done)) return {};
   Rows rows = sql_.read_record_ledger.query(bundle.entity, GuidBytes(record.after.guid));
-  const bool own_row = rows.next();
-  if (rows.failed()) return connection_->error(rows.rc(), "read");
-  return !own_row;
+  Checked checked{!rows.next()};
+  if (rows.failed()) checked.failed = failed(rows);
+  return checked;
 }
 
 Applied Writer::put_row(const core::Bundle& bundle, const ActivityWrites& writes) {
@@ -241,11 +240,11 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::DropWork& wr
 
 // Its token was compared before the bundle's first write; an answer in the same bundle may have taken it since.
 Applied Writer::apply_write(const core::Bundle& bundle, const core::ChangeWork& write) {
-  auto item = read_item(bundle.entity, write.activity);
-  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
-  if (!*item) return {};
-  core::apply_change(**item, write);
-  return move_item(**item);
+  auto [item, unread] = read_item(bundle.entity, write.activity);
+  if (unread) return *unread;
+  if (!item) return {};
+  core::apply_change(*item, write);
+  return move_item(*item);
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::HoldWork& write) {
@@ -260,10 +259,11 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::HoldWork& wr
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }
   for (const core::ActivitySeq activity : items) {  // each wakes at a time of its own
-    auto item = read_item(bundle.entity, activity);
-    if (!item || !*item) return Applied{SQLITE_CORRUPT, false, {}};
-    (*item)->held = false;
-    Applied moved = move_item(**item);
+    auto [item, unread] = read_item(bundle.entity, activity);
+    if (unread) return *unread;
+    if (!item) return damaged_row(format("work item {} is listed and not there", activity.raw()));
+    item->held = false;
+    Applied moved = move_item(*item);
     if (!is_done(moved)) return moved;
   }
   return {};

@@ -177,15 +177,23 @@ Applied Writer::apply(const Enqueue& enqueue) {
   return applied;
 }
 
-// Fills the outcome with what the claim holds; SQLITE_OK or what failed.
+// Fills the outcome with what the claim holds; SQLITE_OK or what failed. A message that no store can have written
+// parks its job and stops no other.
 int Writer::read_claimed(const Dequeue& dequeue, Outcome& outcome) {
-  Rows rows = duplex_.claimed_by.query(dequeue.lane, dequeue.topic, dequeue.claim);
-  while (rows.next()) {
-    auto message = claimed_message(rows);
-    if (!message) return SQLITE_CORRUPT;
-    outcome.messages.push_back(std::move(*message));
+  std::vector<RunId> damaged;
+  {
+    Rows rows = duplex_.claimed_by.query(dequeue.lane, dequeue.topic, dequeue.claim);
+    while (rows.next()) {
+      auto message = claimed_message(rows);
+      if (message) outcome.messages.push_back(std::move(*message));
+      else damaged.emplace_back(rows.word(0));
+    }
+    if (rows.failed()) return rows.rc();
   }
-  return rows.failed() ? rows.rc() : SQLITE_OK;
+  for (const RunId run : damaged)
+    if (duplex_.park_job.run(run, std::string_view("corrupt: a message of its stream is malformed")) == Statement::failed)
+      return duplex_.park_job.code();
+  return SQLITE_OK;
 }
 
 Applied Writer::apply(const Dequeue& dequeue) {

@@ -111,23 +111,23 @@ Applied Writer::apply(const Respond& respond) {
   const auto* response = std::get_if<core::Response>(&respond.message.body);
   if (response == nullptr || response->activity != respond.activity)
     return refused(OutcomeKind::rejected, "the message is no answer to this work item");
-  auto item = read_item(respond.run, respond.activity);
-  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
-  const bool answered = !*item || awaits_decision(**item);
+  auto [item, unread] = read_item(respond.run, respond.activity);
+  if (unread) return *unread;
+  const bool answered = !item || awaits_decision(*item);
   if (answered) {
     // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
     Rows rows = sql_.read_redeliveries.query(respond.run, GuidBytes(respond.message.guid));
     if (rows.next()) return refused(OutcomeKind::already_done, "");
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }
-  if (answered || respond.token == core::WorkToken(0) || (*item)->token != respond.token)
+  if (answered || respond.token == core::WorkToken(0) || item->token != respond.token)
     return stale_item(respond.activity);
   if (response->status == core::ReplyStatus::success) {
     if (sql_.drop_work.run(respond.run, respond.activity, respond.token, false) == Statement::failed)
       return failed(sql_.drop_work);
   } else if (core::is_error(response->status)) {
-    await_decision(**item);
-    Applied moved = move_item(**item);
+    await_decision(*item);
+    Applied moved = move_item(*item);
     if (!is_done(moved)) return moved;
   }
   Applied applied = send_to_job(respond.run, respond.message);

@@ -33,20 +33,20 @@ Applied stale_item(core::ActivitySeq activity) {
                  format("work item {} is no longer held by this token", activity.raw()));
 }
 
-Result<bool> Writer::is_paused(const Topic& topic) {
+Checked Writer::is_paused(const Topic& topic) {
   Rows rows = sql_.find_pause.query(topic);
-  const bool found = rows.next();
-  if (rows.failed()) return connection_->error(rows.rc(), "read");
-  return found;
+  Checked checked{rows.next()};
+  if (rows.failed()) checked.failed = failed(rows);
+  return checked;
 }
 
 Applied Writer::apply(const ClaimWork& claim) {
   const Instant now = clock_.now();
   std::vector<Candidate> first;
   for (const Topic& topic : claim.topics) {
-    const auto paused = is_paused(topic);
-    if (!paused) return Applied{SQLITE_IOERR, false, {}};
-    if (*paused) continue;
+    const Checked paused = is_paused(topic);
+    if (paused.failed) return *paused.failed;
+    if (paused.yes) continue;
     int code = collect(sql_.find_free_work.query(topic, claim.items_max), first);
     for (Statement* find : {&sql_.find_visible_work, &sql_.find_expired_work})
       if (code == SQLITE_OK) code = collect(find->query(topic, claim.items_max, now), first);
@@ -58,14 +58,14 @@ Applied Writer::apply(const ClaimWork& claim) {
     first.erase(first.begin() + static_cast<std::ptrdiff_t>(claim.items_max), first.end());
   Applied applied;
   for (const Candidate& one : first) {
-    auto item = read_item(one.run, one.activity);
-    if (!item) return Applied{SQLITE_CORRUPT, applied.wrote, {}};
-    if (!*item) continue;
-    core::begin_run(**item, claim.worker, core::Epoch(0), now + claim.lease, now);
-    Applied moved = move_item(**item);
+    auto [item, unread] = read_item(one.run, one.activity);
+    if (unread && unread->code != SQLITE_CORRUPT) return *unread;
+    if (!item) continue;  // a damaged one is left to its lane's owner, who says so
+    core::begin_run(*item, claim.worker, core::Epoch(0), now + claim.lease, now);
+    Applied moved = move_item(*item);
     if (!is_done(moved)) return moved;
     applied.wrote = true;
-    applied.outcome.items.push_back(std::move(**item));
+    applied.outcome.items.push_back(std::move(*item));
   }
   return applied;
 }
@@ -73,14 +73,14 @@ Applied Writer::apply(const ClaimWork& claim) {
 Applied Writer::apply(const ClaimItem& claim) {
   Applied guarded = guard(core::lane_of(claim.run), claim.epoch);
   if (!is_done(guarded)) return guarded;
-  auto item = read_item(claim.run, claim.activity);
-  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
-  if (!*item || (*item)->token != claim.before) return stale_item(claim.activity);
-  core::WorkItem& found = **item;
+  auto [item, unread] = read_item(claim.run, claim.activity);
+  if (unread) return *unread;
+  if (!item || item->token != claim.before) return stale_item(claim.activity);
+  core::WorkItem& found = *item;
   if (found.held) return refused(OutcomeKind::conflict, "the job is paused or parked");
-  const auto paused = is_paused(found.topic);
-  if (!paused) return Applied{SQLITE_IOERR, false, {}};
-  if (*paused) return refused(OutcomeKind::conflict, format("topic {} is paused", found.topic.raw()));
+  const Checked paused = is_paused(found.topic);
+  if (paused.failed) return *paused.failed;
+  if (paused.yes) return refused(OutcomeKind::conflict, format("topic {} is paused", found.topic.raw()));
   core::begin_run(found, claim.worker, claim.epoch, Instant(), clock_.now());
   Applied applied = move_item(found);
   applied.outcome.items.push_back(std::move(found));
@@ -97,43 +97,39 @@ Applied Writer::move_item(const core::WorkItem& item) {
   return Applied{SQLITE_OK, true, {}};
 }
 
-Result<std::optional<core::WorkItem>> Writer::read_item(RunId run, core::ActivitySeq activity) {
+ReadItem Writer::read_item(RunId run, core::ActivitySeq activity) {
   Rows rows = sql_.read_work_item.query(run, activity);
-  if (!rows.next()) {
-    if (rows.failed()) return connection_->error(rows.rc(), "read");
-    return std::optional<core::WorkItem>();
-  }
+  if (!rows.next()) return {std::nullopt, rows.failed() ? std::optional(failed(rows)) : std::nullopt};
   core::WorkItem item = work_item(rows, run, activity);
   if (rows.malformed())
-    return Error{ErrorCode::corrupt,
-                 format("run {}: work item {} is malformed", run.raw(), activity.raw())};
-  return std::optional<core::WorkItem>(std::move(item));
+    return {std::nullopt, damaged_row(format("run {}: work item {} is malformed", run.raw(), activity.raw()))};
+  return {std::move(item)};
 }
 
 Applied Writer::apply(const ExtendWork& extend) {
-  auto item = read_item(extend.run, extend.activity);
-  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
-  if (!*item || extend.token == core::WorkToken(0) || (*item)->token != extend.token || awaits_decision(**item))
+  auto [item, unread] = read_item(extend.run, extend.activity);
+  if (unread) return *unread;
+  if (!item || extend.token == core::WorkToken(0) || item->token != extend.token || awaits_decision(*item))
     return stale_item(extend.activity);
-  store::extend(**item, extend, clock_.now());
-  Applied applied = move_item(**item);
-  applied.outcome.items.push_back(std::move(**item));
+  store::extend(*item, extend, clock_.now());
+  Applied applied = move_item(*item);
+  applied.outcome.items.push_back(std::move(*item));
   return applied;
 }
 
 Applied Writer::apply(const ReleaseWork& release) {
-  auto item = read_item(release.run, release.activity);
-  if (!item) return Applied{SQLITE_CORRUPT, false, {}};
-  if (!*item || release.token == core::WorkToken(0) || (*item)->token != release.token || awaits_decision(**item))
+  auto [item, unread] = read_item(release.run, release.activity);
+  if (unread) return *unread;
+  if (!item || release.token == core::WorkToken(0) || item->token != release.token || awaits_decision(*item))
     return stale_item(release.activity);
-  core::release(**item, clock_.now());
-  return move_item(**item);
+  core::release(*item, clock_.now());
+  return move_item(*item);
 }
 
 Applied Writer::apply(const PauseTopic& pause) {
-  const auto paused = is_paused(pause.topic);
-  if (!paused) return Applied{SQLITE_IOERR, false, {}};
-  if (*paused == pause.paused) return refused(OutcomeKind::already_done, "");
+  const Checked paused = is_paused(pause.topic);
+  if (paused.failed) return *paused.failed;
+  if (paused.yes == pause.paused) return refused(OutcomeKind::already_done, "");
   if (pause.paused) {
     Rows rows = sql_.count_pauses.query();
     if (!rows.next()) return Applied{rows.rc(), false, {}};

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -61,37 +62,43 @@ class BellAddress {
 
 int new_socket() { return socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
-void forget_events(int events) {
-  std::array<char, 4096> bytes;
-  while (read(events, bytes.data(), bytes.size()) > 0) {
-  }
+constexpr char ring_format = 2;  // 1 was a single byte
+constexpr std::size_t ring_head_bytes = 1 + sizeof(std::int64_t);
+
+std::string ring_bytes(std::int64_t commit, const Change& change) {
+  std::string bytes(1, ring_format);
+  bytes.append(reinterpret_cast<const char*>(&commit), sizeof commit);
+  return bytes + encode(change);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Doorbell>> Doorbell::listen(const std::string& database_path,
-                                                   std::function<void()> on_ring) {
-  const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (stop < 0)
+Result<std::unique_ptr<Doorbell>> Doorbell::listen(Setup setup) {
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake < 0)
     return Error{ErrorCode::retry_later,
-                 format("cannot listen beside {}: {}", database_path, std::strerror(errno))};
+                 format("cannot listen beside {}: {}", setup.database_path, std::strerror(errno))};
   const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (events >= 0) inotify_add_watch(events, owner_path(database_path).c_str(), IN_ATTRIB);
-  return std::unique_ptr<Doorbell>(new Doorbell(database_path, events, stop, std::move(on_ring)));
+  return std::unique_ptr<Doorbell>(new Doorbell(events, wake, std::move(setup)));
 }
 
-Doorbell::Doorbell(std::string database_path, int events, int stop, std::function<void()> on_ring)
-    : path_(std::move(database_path)), events_(events), stop_(stop), on_ring_(std::move(on_ring)) {
+Doorbell::Doorbell(int events, int wake, Setup setup)
+    : events_(events), wake_(wake), setup_(std::move(setup)), tally_(setup_.known_commit) {
+  if (events_ >= 0) {
+    inotify_add_watch(events_, owner_path(setup_.database_path).c_str(), IN_ATTRIB);
+    closes_ = inotify_add_watch(events_, setup_.database_path.c_str(), IN_CLOSE);
+  }
   hang();  // here, not by the thread: a ring that comes after listen() is heard
   thread_ = std::thread([this] { serve(); });
 }
 
 Doorbell::~Doorbell() {
-  eventfd_write(stop_, 1);
+  stopped_ = true;
+  eventfd_write(wake_, 1);
   thread_.join();
   take_down();
   if (events_ >= 0) close(events_);
-  close(stop_);
+  close(wake_);
 }
 
 void Doorbell::take_down() {
@@ -105,7 +112,7 @@ void Doorbell::take_down() {
 
 bool Doorbell::hang() {
   take_down();
-  const BellAddress bell(path_);
+  const BellAddress bell(setup_.database_path);
   if (!bell.usable()) return false;
   socket_ = new_socket();
   if (socket_ < 0) return false;
@@ -126,41 +133,116 @@ bool Doorbell::hang() {
 
 bool Doorbell::in_place() const {
   if (socket_ < 0) return false;
-  const BellAddress bell(path_);
+  const BellAddress bell(setup_.database_path);
   struct stat info {};
   return bell.usable() && stat(bell.path().c_str(), &info) == 0 && info.st_ino == inode_;
 }
 
+void Doorbell::committed(std::int64_t commit) {
+  tally_.know(commit);
+  if (tally_.has_gap() && !misses_.exchange(true)) eventfd_write(wake_, 1);
+}
+
+int Doorbell::time_to_wait() const {
+  // Nothing to wait for but the clock only when the system refused a descriptor, or while a ring is late.
+  const bool blind = socket_ < 0 || watch_ < 0;
+  std::int64_t wait = blind ? limits::bell_look.count() : -1;
+  if (missing_until_) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*missing_until_ - Clock::now());
+    const std::int64_t late = std::max<std::int64_t>(left.count(), 0);
+    wait = wait < 0 ? late : std::min(wait, late);
+  }
+  return static_cast<int>(wait);
+}
+
 void Doorbell::serve() {
   while (true) {
-    pollfd waiting[] = {{socket_, POLLIN, 0}, {events_, POLLIN, 0}, {stop_, POLLIN, 0}};
-    // Nothing to wait for but the clock only when the system refused a descriptor.
-    const bool blind = socket_ < 0 || watch_ < 0;
-    const int found = poll(waiting, 3, blind ? static_cast<int>(limits::bell_look.count()) : -1);
+    pollfd waiting[] = {{socket_, POLLIN, 0}, {events_, POLLIN, 0}, {wake_, POLLIN, 0}};
+    const int found = poll(waiting, 3, time_to_wait());
     if (found < 0 && errno != EINTR) return;
-    if (waiting[2].revents != 0) return;
-    if (waiting[0].revents == 0 && waiting[1].revents == 0 && !blind) continue;
-    char ring;
-    while (socket_ >= 0 && recv(socket_, &ring, sizeof ring, 0) >= 0) {
-    }
-    if (events_ >= 0) forget_events(events_);
+    if (stopped_) return;
+    eventfd_t ignored;
+    eventfd_read(wake_, &ignored);
+    // First the events, then the rings: who closed the file rang before.
+    const Seen seen = read_events();
+    const Change change = hear();
+    if (seen.closed)
+      if (const auto last = setup_.last_commit()) tally_.see(*last);
     // First the socket, then the look: who finds none meanwhile touches the lock file.
-    if (!in_place()) hang();
-    on_ring_();
+    const bool blind = !in_place() && (!hang() || watch_ < 0);
+    if (seen.touched || blind) look_everywhere();
+    else if (!change.empty()) setup_.on_change(change);
+    look_for_missing();
   }
+}
+
+Doorbell::Seen Doorbell::read_events() {
+  Seen seen;
+  if (events_ < 0) return seen;
+  alignas(inotify_event) std::array<char, 4096> bytes;
+  ssize_t count = 0;
+  while ((count = read(events_, bytes.data(), bytes.size())) > 0) {
+    for (std::size_t at = 0; at < static_cast<std::size_t>(count);) {
+      inotify_event event;
+      std::memcpy(&event, bytes.data() + at, sizeof event);
+      at += sizeof event + event.len;
+      if (event.wd == closes_) seen.closed = true;
+      else if ((event.mask & IN_IGNORED) == 0) seen.touched = true;  // of a watch that is gone
+    }
+  }
+  return seen;
+}
+
+// All rings that wait, as one.
+Change Doorbell::hear() {
+  Change change;
+  std::array<char, 4096> bytes;
+  while (socket_ >= 0) {
+    const ssize_t count = recv(socket_, bytes.data(), bytes.size(), MSG_TRUNC);
+    if (count < 0) return change;
+    const auto size = static_cast<std::size_t>(count);
+    std::optional<Change> rung;
+    if (size >= ring_head_bytes && size <= bytes.size() && bytes[0] == ring_format) {
+      std::int64_t commit = 0;
+      std::memcpy(&commit, bytes.data() + 1, sizeof commit);
+      tally_.know(commit);
+      rung = decode_change({bytes.data() + ring_head_bytes, size - ring_head_bytes});
+    }
+    change.add(rung ? *rung : Change::everything());  // else of another version of this program
+  }
+  return change;
+}
+
+void Doorbell::look_for_missing() {
+  if (!tally_.has_gap()) {
+    missing_until_.reset();
+    misses_ = false;
+  } else if (!missing_until_) {
+    missing_until_ = Clock::now() + limits::ring_late_max;
+    misses_ = true;
+  } else if (Clock::now() >= *missing_until_) {
+    look_everywhere();
+  }
+}
+
+void Doorbell::look_everywhere() {
+  missing_until_.reset();
+  misses_ = false;
+  tally_.forgive();
+  setup_.on_change(Change::everything());
 }
 
 Ringer::~Ringer() {
   if (socket_ >= 0) close(socket_);
 }
 
-bool Ringer::ring() {
+bool Ringer::ring(std::int64_t commit, const Change& change) {
   const BellAddress bell(path_);
   if (socket_ < 0) socket_ = new_socket();
   if (!bell.usable() || socket_ < 0) return false;
-  const char ring = 1;
-  if (sendto(socket_, &ring, sizeof ring, 0, bell.address(), BellAddress::size()) > 0) return true;
-  // A full queue means that the owner has rings to hear already.
+  const std::string bytes = ring_bytes(commit, change);
+  if (sendto(socket_, bytes.data(), bytes.size(), 0, bell.address(), BellAddress::size()) > 0) return true;
+  // A full queue means that the owner has rings to hear already, and it will miss this one.
   if (errno == EAGAIN) return true;
   utimensat(AT_FDCWD, owner_path(path_).c_str(), nullptr, 0);
   return false;

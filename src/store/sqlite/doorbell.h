@@ -1,47 +1,79 @@
 // The doorbell: by it a process that does not own the lanes tells the one that does that it
 // committed something. A datagram socket `<file>-bell`: no connection, no state, and nobody wakes
-// while it is silent. A ring is a hint: a lost one delays, and what it was about is in the file.
+// while it is silent. A ring says which commit it is about and what that touched, so that the owner
+// looks there and nowhere else. It is a hint: what is true stands in the file.
+//
+// A ring may be lost: a full queue, a process that died between its commit and its ring. Commits
+// are numbered, so the owner knows that one is missing: by its own next commit, or when another
+// process closes the file, which the kernel reports however that process ended. Then it looks
+// everywhere, once.
 //
 // The socket may be deleted or never have been made (a full disk). So the owner watches it and the
 // lock file `<file>-owner`: it makes a deleted socket anew, and whoever finds no socket touches the
 // lock file instead.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "pawl/result.h"
+#include "store/change.h"
+#include "store/sqlite/commit_tally.h"
 
 namespace pawl::store::sqlite {
 
-// The owner's side: a thread that calls `on_ring` for one or more rings. It ends with this object.
+// The owner's side: a thread that calls `on_change` for one or more rings. It ends with this object.
 class Doorbell {
  public:
+  struct Setup {
+    std::string database_path;
+    std::int64_t known_commit = 0;  // up to here the owner has looked, or will
+    std::function<void(const Change&)> on_change;
+    std::function<std::optional<std::int64_t>()> last_commit;  // of the file; none: not readable now
+  };
   // REQUIRES: this process holds the owner lock; a socket left by a dead owner is replaced. A
   // socket that cannot be made now is made later.
-  static Result<std::unique_ptr<Doorbell>> listen(const std::string& database_path,
-                                                  std::function<void()> on_ring);
+  static Result<std::unique_ptr<Doorbell>> listen(Setup setup);
   Doorbell(const Doorbell&) = delete;
   Doorbell& operator=(const Doorbell&) = delete;
   ~Doorbell();
 
+  void committed(std::int64_t commit);  // by this process; any thread
+
  private:
-  Doorbell(std::string database_path, int events, int stop, std::function<void()> on_ring);
+  using Clock = std::chrono::steady_clock;
+  struct Seen {
+    bool closed = false;   // another process closed the file
+    bool touched = false;  // the lock file was touched, or something was done to the socket
+  };
+  Doorbell(int events, int wake, Setup setup);
   void serve();
+  int time_to_wait() const;  // as poll() wants it
+  Seen read_events();
+  Change hear();
+  void look_for_missing();
+  void look_everywhere();
   bool in_place() const;  // the path leads to our socket
   bool hang();            // makes the socket; false: it cannot be made now
   void take_down();
 
-  const std::string path_;  // of the database
-  const int events_;        // inotify; -1: there is none to be had
-  const int stop_;          // an eventfd
-  const std::function<void()> on_ring_;
+  const int events_;  // inotify; -1: there is none to be had
+  const int wake_;    // an eventfd
+  const Setup setup_;
+  CommitTally tally_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> misses_{false};  // the thread waits for a late ring
   // Of the thread.
+  std::optional<Clock::time_point> missing_until_;
   int socket_ = -1;
-  int watch_ = -1;            // of the socket
+  int closes_ = -1;          // the watch of the file
+  int watch_ = -1;           // of the socket
   std::uint64_t inode_ = 0;  // of the socket's path
   std::thread thread_;
 };
@@ -54,7 +86,8 @@ class Ringer {
   Ringer& operator=(const Ringer&) = delete;
   ~Ringer();
 
-  bool ring();  // whether an owner's socket took it; else the lock file was touched
+  // Whether an owner's socket took it; else the lock file was touched.
+  bool ring(std::int64_t commit, const Change& change);
 
  private:
   const std::string path_;

@@ -33,6 +33,8 @@ inline constexpr std::uint64_t disk_full_bytes = 64 << 10;  // less than what th
 inline constexpr std::chrono::milliseconds hold_retry{2};  // until a file that another one has is tried again
 inline constexpr std::chrono::milliseconds migration_wait{1000};  // for an owner that is about to end or to migrate
 inline constexpr std::chrono::milliseconds bell_look{2000};  // without a bell or a watch over it
+inline constexpr std::chrono::milliseconds ring_late_max{1000};  // then a commit that nobody rang for is looked for
+inline constexpr std::size_t commits_beyond_gap_max = 65'536;    // remembered while one is missing
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
 }  // namespace pawl::store::sqlite::limits

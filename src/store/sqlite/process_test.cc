@@ -16,7 +16,7 @@ class ProcessTest : public FileTest {
   static void own(const std::string& path, int out) {
     const auto store = must_open(path);
     must_commit(*store, {OpenPool{Pool("graphs"), 1}});
-    store->on_doorbell([&] {
+    store->on_doorbell([&](const Change&) {
       const auto found = store->find_run(Namespace("default"), JobId("from-the-second"));
       send(out, found && *found ? (*found)->raw() : 0);
     });
@@ -230,6 +230,56 @@ TEST_F(ProcessTest, thirty_at_once_make_one_file_and_use_it) {
     EXPECT_TRUE(found && *found) << id;
   }
   EXPECT_TRUE((*opened)->verify());
+}
+
+TEST_F(ProcessTest, a_ring_names_what_its_commit_touched) {
+  // Claim: the owner need not look anywhere else. Checked with a submit and with a paused topic.
+  Child owner([&](int out) {
+    const auto store = must_open(path());
+    must_commit(*store, {OpenPool{Pool("graphs"), 1}});
+    store->on_doorbell([&](const Change& change) {
+      const bool elsewhere = change.inboxes || change.work || change.times || change.graphs || change.duplex;
+      send(out, elsewhere ? 1 : change.topics ? 2 : change.runs.size() == 1 ? change.runs[0].raw() : 3);
+    });
+    must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
+    send(out, 0);
+    while (true) pause();
+  });
+  ASSERT_TRUE(owner.read());
+  auto second = Store::open(path(), {});
+  ASSERT_TRUE(second) << to_string(second.error());
+  store_ = std::move(*second);
+  const RunId run = commit(a_submit(lane, "named")).run;
+  EXPECT_EQ(owner.read(), run.raw());
+  ASSERT_EQ(kind_of(PauseTopic{Topic("work"), true}), OutcomeKind::committed);
+  EXPECT_EQ(owner.read(), 2u);
+  ASSERT_EQ(kind_of(a_submit(lane, "named")), OutcomeKind::exists);
+  EXPECT_EQ(owner.read(100), std::nullopt) << "nothing changed";
+}
+
+TEST_F(ProcessTest, a_process_that_dies_before_it_rings_is_missed) {
+  // Claim: an idle owner learns of the commit when the kernel closes the file for the dead process,
+  // and looks everywhere. Checked with a process that commits, never rings, and is killed.
+  Child owner([&](int out) { own(path(), out); });
+  ASSERT_TRUE(owner.read());
+  Child guest([&](int out) {
+    Options silent;
+    silent.rings = false;
+    auto store = Store::open(path(), silent);
+    if (!store) _exit(5);
+    const auto outcomes = must_commit(**store, {a_submit(lane, "from-the-second")});
+    send(out, outcomes[0].run.raw());
+    while (true) pause();
+  });
+  const auto run = guest.read();
+  ASSERT_TRUE(run);
+  guest.kill_now();
+  bool heard = false;
+  while (!heard) {
+    const auto ring = owner.read();
+    ASSERT_TRUE(ring) << "the owner never looked";
+    heard = *ring == *run;
+  }
 }
 
 }  // namespace pawl::store::sqlite

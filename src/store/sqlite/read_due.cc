@@ -47,19 +47,19 @@ Status Reader::prepare_due() {
   } entries[] = {
       {&due_timers_,
        "SELECT due, run, guid FROM timers INDEXED BY timers_due"
-       " WHERE run >> 47 = ?1 AND (due, run, guid) > (?2, ?3, ?4) ORDER BY due, run, guid LIMIT ?5"},
+       " WHERE run >> 47 = ?1 AND (due, run, guid) > (?2, ?3, ?4) ORDER BY due, run, guid"},
       {&due_work_,
        "SELECT wake_at, run, seq FROM activities INDEXED BY work_due"
        " WHERE run >> 47 = ?1 AND wake_at <> 0 AND (wake_at, run, seq) > (?2, ?3, ?4)"
-       " ORDER BY wake_at, run, seq LIMIT ?5"},
+       " ORDER BY wake_at, run, seq"},
       {&due_removals_,
        "SELECT remove_at, run FROM jobs INDEXED BY jobs_removal"
        " WHERE run >> 47 = ?1 AND remove_at <> 0 AND (remove_at, run) > (?2, ?3)"
-       " AND status BETWEEN 1 AND 3 AND completions > 0 ORDER BY remove_at, run LIMIT ?4"},
+       " AND status BETWEEN 1 AND 3 AND completions > 0 ORDER BY remove_at, run"},
       {&due_keys_,
        "SELECT expires_at, run FROM start_keys INDEXED BY start_keys_due"
        " WHERE run >> 47 = ?1 AND expires_at <> 0 AND (expires_at, run) > (?2, ?3)"
-       " ORDER BY expires_at, run LIMIT ?4"},
+       " ORDER BY expires_at, run"},
   };
   for (const auto& entry : entries) {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
@@ -68,17 +68,23 @@ Status Reader::prepare_due() {
   return {};
 }
 
-Result<std::vector<Due>> Reader::read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) {
+// Each source gives as many good rows as are asked for, if it has them: which of them belong to the page shows
+// when they are in order.
+Result<Page<Due>> Reader::read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) {
   const Snapshot snapshot(begin_, end_);
   if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
-  std::vector<Due> found;
+  Page<Due> found;
   const auto take = [&](Due::Kind kind, Rows rows) -> Status {
-    while (rows.next()) {
+    for (std::size_t taken = 0; taken < rows_max && rows.next();) {
       Due due{Instant::from_micros(rows.number(0)), RunId(rows.word(1)), kind, {}, core::ActivitySeq(0)};
       if (kind == Due::Kind::message) due.guid = rows.guid(2);
       if (kind == Due::Kind::work) due.activity = core::ActivitySeq(rows.small(2));
-      if (rows.malformed()) return Error{ErrorCode::corrupt, format("run {}: a time is malformed", due.run.raw())};
+      if (rows.malformed()) {
+        name_damaged(found, due.run, format("run {}: a time is malformed", due.run.raw()));
+        continue;
+      }
       found.push_back(due);
+      ++taken;
     }
     if (rows.failed()) return error(rows);
     return {};
@@ -87,12 +93,10 @@ Result<std::vector<Due>> Reader::read_due(core::LaneId lane, const std::optional
   const From work(after, Due::Kind::work);
   const From removals(after, Due::Kind::removal);
   const From keys(after, Due::Kind::key);
-  auto taken = take(Due::Kind::message, due_timers_.query(lane, timers.at(), timers.run(), timers.guid(), rows_max));
-  if (taken)
-    taken = take(Due::Kind::work, due_work_.query(lane, work.at(), work.run(), work.activity(), rows_max));
-  if (taken)
-    taken = take(Due::Kind::removal, due_removals_.query(lane, removals.at(), removals.run_or_before(), rows_max));
-  if (taken) taken = take(Due::Kind::key, due_keys_.query(lane, keys.at(), keys.run_or_before(), rows_max));
+  auto taken = take(Due::Kind::message, due_timers_.query(lane, timers.at(), timers.run(), timers.guid()));
+  if (taken) taken = take(Due::Kind::work, due_work_.query(lane, work.at(), work.run(), work.activity()));
+  if (taken) taken = take(Due::Kind::removal, due_removals_.query(lane, removals.at(), removals.run_or_before()));
+  if (taken) taken = take(Due::Kind::key, due_keys_.query(lane, keys.at(), keys.run_or_before()));
   if (!taken) return taken.error();
   std::sort(found.begin(), found.end());
   if (found.size() > rows_max) found.resize(rows_max);
@@ -110,7 +114,10 @@ Result<std::optional<core::InboxMessage>> Reader::read_message(RunId run, const 
 Result<std::vector<Topic>> Reader::read_paused_topics() {
   std::vector<Topic> topics;
   Rows rows = paused_.query();
-  while (rows.next()) topics.emplace_back(std::string(rows.text(0)));
+  while (rows.next()) {
+    Topic topic{std::string(rows.text(0))};
+    if (!rows.malformed()) topics.push_back(std::move(topic));  // else it is no topic that work could have
+  }
   if (rows.failed()) return error(rows);
   return topics;
 }

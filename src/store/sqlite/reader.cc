@@ -67,6 +67,7 @@ Status Reader::prepare() {
       {&begin_, "BEGIN"},
       {&end_, "COMMIT"},
       {&store_id_, "SELECT store_id FROM store_state WHERE id = 1"},
+      {&last_commit_, "SELECT commits FROM store_state WHERE id = 1"},
       {&pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
       {&lane_, "SELECT epoch, owner FROM lanes WHERE lane = ?1"},
       {&run_, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
@@ -92,11 +93,16 @@ Status Reader::prepare() {
       {&entries_, "SELECT seq, guid, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
       {&waiting_,
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
-       " WHERE run > ?1 AND run <= ?2 ORDER BY run LIMIT ?3"},
+       " WHERE run > ?1 AND run <= ?2 AND typeof(run) = 'integer' ORDER BY run LIMIT ?3"},
+      // Without a LIMIT: damaged rows do not count, and who has enough stops.
       {&work_,
        "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
        " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
-       " ORDER BY run, seq LIMIT ?4"},
+       " ORDER BY run, seq"},
+      {&work_places_,
+       "SELECT run, seq, topic FROM activities"
+       " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
+       " ORDER BY run, seq"},
       {&app_, "SELECT body FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
       {&apps_,
        "SELECT a.app, a.version, n.version IS NOT NULL, a.deployed_at FROM apps a LEFT JOIN active_apps n"
@@ -130,6 +136,13 @@ Result<core::Guid> Reader::read_store_id() {
   const core::Guid id = rows.guid(0);
   if (rows.malformed()) return Error{ErrorCode::corrupt, "the store's id is malformed"};
   return id;
+}
+
+Result<std::int64_t> Reader::read_last_commit() {
+  Rows rows = last_commit_.query();
+  if (rows.next() && !rows.is_null(0)) return rows.number(0);
+  if (rows.failed()) return error(rows);
+  return Error{ErrorCode::corrupt, "the number of commits is missing"};
 }
 
 Result<std::optional<PoolInfo>> Reader::read_pool(const Pool& pool) {
@@ -186,19 +199,40 @@ Result<std::vector<Waiting>> Reader::read_waiting(core::LaneId lane, RunId after
   return found;
 }
 
-Result<std::vector<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after,
-                                                      std::size_t rows_max) {
+Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor after,
+                                                 std::size_t rows_max) {
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
-  std::vector<core::WorkItem> items;
-  std::size_t bytes = 0;
-  Rows rows = work_.query(after.run, after.activity, last_run(lane), rows_max);
-  while (bytes < limits::page_of_work_bytes && rows.next()) {
-    const RunId run(rows.word(work_columns));
-    items.push_back(work_item(rows, run, core::ActivitySeq(rows.small(work_columns + 1))));
-    bytes += items.back().input.size() + items.back().life.progress.size();
+  Page<WorkPlace> places;
+  Rows rows = work_places_.query(after.run, after.activity, last_run(lane));
+  while (places.size() < rows_max && rows.next()) {
+    WorkPlace place{RunId(rows.word(0)), core::ActivitySeq(rows.small(1)),
+                    Topic(std::string(rows.text(2)))};
     if (rows.malformed())
-      return Error{ErrorCode::corrupt, format("run {}: a work item is malformed", run.raw())};
+      name_damaged(places, place.run, format("run {}: a work item is malformed", place.run.raw()));
+    else
+      places.push_back(std::move(place));
+  }
+  if (rows.failed()) return error(rows);
+  return places;
+}
+
+Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after,
+                                               std::size_t rows_max) {
+  const RunId first = core::make_run(lane, 0);
+  if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
+  Page<core::WorkItem> items;
+  Rows rows = work_.query(after.run, after.activity, last_run(lane));
+  std::size_t bytes = 0;
+  while (items.size() < rows_max && bytes < limits::page_of_work_bytes && rows.next()) {
+    const RunId run(rows.word(work_columns));
+    core::WorkItem item = work_item(rows, run, core::ActivitySeq(rows.small(work_columns + 1)));
+    if (rows.malformed())
+      name_damaged(items, run, format("run {}: work item {} is malformed", run.raw(), item.activity.raw()));
+    else {
+      bytes += item.input.size() + item.life.progress.size();
+      items.push_back(std::move(item));
+    }
   }
   if (rows.failed()) return error(rows);
   return items;

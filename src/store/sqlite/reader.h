@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/limits.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/duplex_rows.h"
 #include "store/sqlite/statement.h"
@@ -42,6 +43,7 @@ class Reader {
   Connection& connection() { return *connection_; }
 
   Result<core::Guid> read_store_id();
+  Result<std::int64_t> read_last_commit();
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool);
   Result<LaneInfo> read_lane(core::LaneId lane);
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id);
@@ -50,9 +52,10 @@ class Reader {
   Result<std::optional<core::JobRow>> read_job_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max);
-  Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max);
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
+                                           std::size_t rows_max);
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max);
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max);
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
   Result<std::vector<Topic>> read_paused_topics();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
@@ -94,17 +97,23 @@ class Reader {
 
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
-  Statement store_id_, begin_, end_;
+  Statement store_id_, last_commit_, begin_, end_;
   Statement pool_, lane_, run_, mailbox_of_key_;
   Statement job_, job_row_, activities_, records_, work_of_, inbox_, timers_;
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
-  Statement waiting_, work_;
+  Statement waiting_, work_, work_places_;
   Statement app_, apps_;
   Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_, list_labelled_names_;
   Statement measures_, announcements_, announcements_of_topic_;
   DuplexReads duplex_;
 };
+
+// Names a row that a page steps over.
+template <class Row>
+void name_damaged(Page<Row>& page, RunId run, std::string what) {
+  if (page.damaged.size() < pawl::limits::damaged_per_page_max) page.damaged.push_back({run, std::move(what)});
+}
 
 // Columns as in the list statements: run, namespace, job_id, graph, version, fingerprint,
 // created_at, rev, bundle, status, semaphore, threshold, completions, next_activity, closed_at,

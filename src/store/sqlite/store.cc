@@ -84,9 +84,11 @@ class Store::Parts {
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) {
     const auto ready = ready_to_write();
     if (!ready) return ready.error();
+    std::int64_t number = 0;
     auto outcomes = [&] {
       const std::lock_guard lock(writer_mutex_);
       auto done = writer_->commit(group);
+      number = writer_->last_commit();
       row_writes_.store(static_cast<std::uint64_t>(writer_->row_writes()),
                         std::memory_order_relaxed);
       checkpointer_->note_log_pages(log_pages_);
@@ -103,9 +105,9 @@ class Store::Parts {
     if (lock_.owned()) {
       write_record();
       if (!std::exchange(marked_, true)) checkpointer_->copy_now(Checkpointer::Space::keep);
-      listen();  // at the latest now: a group that failed may have been the one that took ownership
+      listen(number);  // at the latest now: a group that failed may have been the one that took ownership
     } else {
-      ringer_.ring();
+      if (options_.rings) ringer_.ring(number, changed_by(group, *outcomes));
       watch_owner();
     }
     return outcomes;
@@ -113,11 +115,11 @@ class Store::Parts {
 
   Result<bool> try_own() {
     const auto owned = lock_.try_own();
-    if (owned && *owned) listen();
+    if (owned && *owned) listen(last_commit().value_or(0));
     return owned;
   }
 
-  void on_doorbell(std::function<void()> ring) { ring_ = std::move(ring); }
+  void on_doorbell(std::function<void(const Change&)> ring) { ring_ = std::move(ring); }
   void on_owner_gone(std::function<void()> gone) { gone_ = std::move(gone); }
   void on_problem(std::function<void(const std::string&)> report) {
     const std::lock_guard lock(report_mutex_);
@@ -160,10 +162,17 @@ class Store::Parts {
     return SQLITE_OK;
   }
 
-  void listen() {
+  std::optional<std::int64_t> last_commit() {
+    const auto read = with_reader([](Reader& reader) { return reader.read_last_commit(); });
+    return read ? std::optional(*read) : std::nullopt;
+  }
+
+  // `commit`: the last one that this process knows of, mostly its own.
+  void listen(std::int64_t commit) {
     const std::lock_guard lock(doorbell_mutex_);
+    if (doorbell_) doorbell_->committed(commit);
     if (!ring_ || doorbell_) return;
-    auto bell = Doorbell::listen(path_, ring_);
+    auto bell = Doorbell::listen({path_, commit, ring_, [this] { return last_commit(); }});
     // Without a bell this process still owns the lanes; what others put in waits for its next look.
     if (bell) doorbell_ = std::move(*bell);
   }
@@ -240,7 +249,8 @@ class Store::Parts {
   const std::string path_;
   std::uint64_t frame_bytes_ = 0;
   core::Guid id_;
-  std::function<void()> ring_, gone_;
+  std::function<void(const Change&)> ring_;
+  std::function<void()> gone_;
   FileHold hold_;  // before the connections: it ends after them
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
@@ -278,7 +288,7 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
 core::Guid Store::id() const { return parts_->id(); }
 Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
-void Store::on_doorbell(std::function<void()> ring) { parts_->on_doorbell(std::move(ring)); }
+void Store::on_doorbell(std::function<void(const Change&)> ring) { parts_->on_doorbell(std::move(ring)); }
 void Store::on_owner_gone(std::function<void()> gone) { parts_->on_owner_gone(std::move(gone)); }
 void Store::on_problem(std::function<void(const std::string&)> report) {
   parts_->on_problem(std::move(report));
@@ -311,13 +321,18 @@ Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
   return parts_->with_reader(
       [&](Reader& reader) { return reader.read_waiting(lane, after, rows_max); });
 }
-Result<std::vector<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
-                                                     std::size_t rows_max) {
+Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after,
+                                                std::size_t rows_max) {
+  return parts_->with_reader(
+      [&](Reader& reader) { return reader.read_work_places(lane, after, rows_max); });
+}
+Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
+                                              std::size_t rows_max) {
   return parts_->with_reader(
       [&](Reader& reader) { return reader.read_work(lane, after, rows_max); });
 }
-Result<std::vector<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
-                                         std::size_t rows_max) {
+Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
+                                  std::size_t rows_max) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_due(lane, after, rows_max); });
 }
 Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "store/change.h"
 #include "store/sqlite/limits.h"
 #include "store/store.h"
 
@@ -40,6 +41,7 @@ struct Options {
   int cache_kib = limits::cache_kib;  // of the writer
   int reader_cache_kib = limits::reader_cache_kib;  // of each reader
   std::string vfs;  // none: SQLite's own; tests put faults here
+  bool rings = true;  // the owner's bell after a commit; tests are processes that die before they do
 };
 
 struct Stats {
@@ -71,11 +73,13 @@ class Store final : public pawl::store::Store {
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                             std::size_t rows_max) override;
-  Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max) override;
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
+                                           std::size_t rows_max) override;
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
+                                         std::size_t rows_max) override;
   Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
-  Result<std::vector<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                                    std::size_t rows_max) override;
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
+                             std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
@@ -90,9 +94,9 @@ class Store final : public pawl::store::Store {
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
   // until this store is closed. AcquireLane does the same by itself.
   Result<bool> try_own();
-  // Calls `ring` from a thread of the store whenever another process committed something. Set it
-  // once, before the first AcquireLane or try_own().
-  void on_doorbell(std::function<void()> ring);
+  // Calls `ring` from a thread of the store whenever another process committed something, with what
+  // it touched. Set it once, before the first AcquireLane or try_own().
+  void on_doorbell(std::function<void(const Change&)> ring);
   // Calls `gone` from a thread of the store, once, when this process has become the owner because
   // the other one is gone: AcquireLane will succeed now. Set it before the first AcquireLane.
   void on_owner_gone(std::function<void()> gone);

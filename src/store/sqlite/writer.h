@@ -37,6 +37,17 @@ struct Applied {
   Outcome outcome;
 };
 
+// What is read inside the transaction, or why it cannot be: `failed` is what the operation answers. A row that no
+// store can have written is like a damaged page: it stops its own operation, not the group.
+struct Checked {
+  bool yes = false;
+  std::optional<Applied> failed{};
+};
+struct ReadItem {
+  std::optional<core::WorkItem> item;
+  std::optional<Applied> failed{};
+};
+
 // Whether this process may own lanes. Implemented by the owner lock.
 class Ownership {
  public:
@@ -53,6 +64,7 @@ class Writer {
 
   Connection& connection() { return *connection_; }
   std::int64_t row_writes() const { return row_writes_; }
+  std::int64_t last_commit() const { return commits_; }  // its number, after a commit that was made
   // The result code of a failed sync, once one failed: the process must end.
   int sync_failure() const { return sync_failure_; }
   // Whether the last group failed for lack of room on the disk.
@@ -116,7 +128,7 @@ class Writer {
   Applied apply_row(const core::Bundle& bundle, std::span<const Part> parts);
   Applied put_row(const core::Bundle& bundle, const ActivityWrites& writes);
   Applied refused_row(const core::Bundle& bundle, const ActivityWrites& writes);
-  Result<bool> is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of);
+  Checked is_closing(const core::Bundle& bundle, const core::PutRecord& record, const core::PutActivity& of);
   Applied put_new_record(RunId run, const core::MessageRecord& record);
   Applied put_closing(RunId run, const core::MessageRecord& record, std::uint64_t before);
   Applied apply_write(const core::Bundle& bundle, const core::PutActivity& write);
@@ -163,8 +175,8 @@ class Writer {
   Applied apply(const ReleaseWork& release);
   Applied apply(const PauseTopic& pause);
   Applied move_item(const core::WorkItem& item);
-  Result<std::optional<core::WorkItem>> read_item(RunId run, core::ActivitySeq activity);
-  Result<bool> is_paused(const Topic& topic);
+  ReadItem read_item(RunId run, core::ActivitySeq activity);
+  Checked is_paused(const Topic& topic);
 
   // commit_app.cc
   Applied apply(const PutApp& put);
@@ -240,6 +252,12 @@ inline bool is_mailbox(const core::Bundle& bundle) {
   return std::holds_alternative<core::MailboxHead>(bundle.head);
 }
 inline Applied failed(const Statement& statement) { return Applied{statement.code(), false, {}}; }
+inline Applied failed(const Rows& rows) { return Applied{rows.rc(), false, {}}; }
+inline Applied damaged_row(std::string what) {
+  Applied applied{SQLITE_CORRUPT, false, {}};
+  applied.outcome.reason = std::move(what);
+  return applied;
+}
 inline bool is_done(const Applied& applied) {
   return applied.code == SQLITE_OK && applied.outcome.done();
 }

@@ -1,0 +1,130 @@
+#include "store/change.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/invariant.h"
+#include "base/limits.h"
+
+namespace pawl::store {
+
+namespace {
+
+constexpr bool Change::*flags[] = {&Change::inboxes, &Change::work,   &Change::times,
+                                   &Change::topics,  &Change::graphs, &Change::duplex};
+
+// Whose inbox a message was for, if it has a number.
+RunId run_of(const Deliver& deliver, const Outcome& outcome) {
+  if (const auto* run = std::get_if<RunId>(&deliver.envelope.to)) return *run;
+  return outcome.run;
+}
+
+void add(Change& change, const Operation& operation, const Outcome& outcome) {
+  // A key that nobody has is a message to nobody.
+  const auto name = [&](RunId run) {
+    if (run != RunId(0)) change.add(run);
+  };
+  std::visit(Overloaded{
+                 [&](const core::Bundle& bundle) {
+                   name(bundle.entity);
+                   for (const RunId reached : outcome.reached) name(reached);
+                   for (const core::Write& write : bundle.writes)
+                     if (const auto* send = std::get_if<core::Send>(&write))
+                       if (const auto* run = std::get_if<RunId>(&send->envelope.to)) name(*run);
+                 },
+                 [&](const Submit&) {
+                   name(outcome.run);
+                   name(outcome.replaced);
+                 },
+                 [&](const Deliver& deliver) {
+                   name(run_of(deliver, outcome));
+                   // A refused child's parent has the word.
+                   if (const auto* start = std::get_if<core::StartChild>(&deliver.envelope.message.body))
+                     name(start->parent.run);
+                 },
+                 [&](const Respond& respond) { name(respond.run); },
+                 [&](const ClaimWork&) {
+                   for (const core::WorkItem& item : outcome.items) name(item.run);
+                 },
+                 [&](const ClaimItem& claim) { name(claim.run); },
+                 [&](const ExtendWork& extend) { name(extend.run); },
+                 [&](const ReleaseWork& release) {
+                   name(release.run);
+                   change.work = true;
+                 },
+                 [&](const RemoveJob&) { change.times = true; },  // its key has a time of its own
+                 [&](const PauseTopic&) { change.topics = true; },
+                 [&](const PutApp&) { change.graphs = true; },
+                 [](const DropOutbox&) {},
+                 [](const OpenPool&) {},
+                 [](const AcquireLane&) {},
+                 [](const RenewLane&) {},
+                 [](const ReleaseLane&) {},
+                 [](const DropKeys&) {},
+                 [](const ActivateApp&) {},
+                 [&](const auto&) { change.duplex = true; },
+             },
+             operation);
+}
+
+void put_word(std::string& bytes, std::uint64_t word) {
+  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(word >> (8 * i) & 0xff));
+}
+
+}  // namespace
+
+Change Change::everything() {
+  Change all;
+  for (bool Change::*flag : flags) all.*flag = true;
+  return all;
+}
+
+bool Change::empty() const {
+  return runs.empty() && std::none_of(std::begin(flags), std::end(flags), [this](bool Change::*flag) { return this->*flag; });
+}
+
+void Change::add(RunId run) {
+  if (std::find(runs.begin(), runs.end(), run) != runs.end()) return;
+  runs.push_back(run);
+  if (runs.size() <= limits::changed_runs_max) return;
+  runs.clear();
+  inboxes = true;
+  times = true;  // of their work
+}
+
+void Change::add(const Change& other) {
+  for (bool Change::*flag : flags) this->*flag = this->*flag || other.*flag;
+  for (const RunId run : other.runs) add(run);
+}
+
+Change changed_by(std::span<const Operation> group, std::span<const Outcome> outcomes) {
+  invariant(group.size() == outcomes.size(), "one outcome for each operation");
+  Change change;
+  for (std::size_t i = 0; i < group.size(); ++i)
+    if (outcomes[i].done()) add(change, group[i], outcomes[i]);
+  return change;
+}
+
+std::string encode(const Change& change) {
+  std::string bytes(1, '\0');
+  for (std::size_t i = 0; i < std::size(flags); ++i)
+    if (change.*flags[i]) bytes[0] = static_cast<char>(bytes[0] | 1 << i);
+  for (const RunId run : change.runs) put_word(bytes, run.raw());
+  return bytes;
+}
+
+std::optional<Change> decode_change(std::string_view bytes) {
+  if (bytes.empty() || (bytes.size() - 1) % 8 != 0) return std::nullopt;
+  const auto set = static_cast<unsigned char>(bytes[0]);
+  if (set >> std::size(flags) != 0) return std::nullopt;
+  Change change;
+  for (std::size_t i = 0; i < std::size(flags); ++i) change.*flags[i] = (set >> i & 1) != 0;
+  for (std::size_t at = 1; at < bytes.size(); at += 8) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < 8; ++i) word |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+    change.add(RunId(word));
+  }
+  return change;
+}
+
+}  // namespace pawl::store

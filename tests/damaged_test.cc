@@ -1,0 +1,140 @@
+// A row that no store can have written: its own job stops, it is said once, and all others get on. Every column of the
+// tables that jobs live in, one at a time.
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "testing.h"
+
+namespace pawl {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+std::string query(const std::string& path, const std::string& sql) {
+  const Ran ran = shell("sqlite3 '" + path + "' \"" + sql + "\"");
+  EXPECT_EQ(ran.exit_code, 0) << sql << ": " << ran.output;
+  return ran.output;
+}
+
+// Nine jobs, three that wait for a worker, three for their time, three whose start was not taken yet.
+const std::vector<std::string> all_jobs = {"w0", "w1", "w2", "d0", "d1", "d2", "i0", "i1", "i2"};
+
+class Damaged : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    auto runtime = open_runtime({.store = template_path()});
+    ASSERT_NE(runtime, nullptr);
+    ASSERT_TRUE(runtime->start().ok());
+    for (const std::string& id : all_jobs) {
+      JobRequest request{.graph = "chain", .id = id, .input = "x"};
+      if (id[0] != 'w') request.delay = 10min;
+      ASSERT_TRUE(runtime->submit(std::move(request)).ok());
+    }
+    const auto waits = [&] {
+      return query(template_path(), "SELECT count(*) FROM activities WHERE request IS NOT NULL") == "3\n";
+    };
+    while (!waits()) continue;
+    runtime.reset();
+    query(template_path(),
+          "INSERT INTO inbox (run, guid, redeliveries, body) SELECT t.run, t.guid, 0, t.body FROM timers t JOIN jobs j"
+          " ON j.run = t.run WHERE j.job_id LIKE 'i_'; DELETE FROM timers WHERE run IN (SELECT run FROM inbox);"
+          " UPDATE timers SET due = 1000");
+  }
+  std::string template_path() const { return dir_ / "template.db"; }
+
+  // The damaged one may come to any end, or to none.
+  void expect_others_end(const std::string& damaged, const std::string& what) {
+    SCOPED_TRACE(what);
+    const std::string path = dir_ / "case.db";
+    fs::copy_file(template_path(), path, fs::copy_options::overwrite_existing);
+    for (const char* left : {"-wal", "-shm"}) fs::remove(path + left);
+    if (shell("sqlite3 '" + path + "' \"" + what + "\"").exit_code != 0) return;  // SQLite itself refuses it
+    ++cases_;
+    std::mutex mutex;
+    std::map<std::string, int> problems;
+    auto runtime = open_runtime({.store = path});
+    ASSERT_NE(runtime, nullptr);
+    runtime->on_problem([&](const std::string& text) {
+      const std::lock_guard lock(mutex);
+      ++problems[text];
+    });
+    ASSERT_TRUE(runtime->serve("work", echo).ok());
+    ASSERT_TRUE(runtime->start().ok());
+    for (const std::string& id : all_jobs) {
+      if (id == damaged) continue;
+      const auto run = runtime->find(id);
+      ASSERT_TRUE(run.ok() && run->has_value()) << id;
+      const auto end = runtime->wait(**run, 20s);
+      ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
+      EXPECT_EQ(end->status, JobStatus::completed) << id << ": " << end->reason;
+    }
+    expect_runs(*runtime, "later");
+    runtime->stop();
+    for (const auto& [text, count] : problems) EXPECT_EQ(count, 1) << text;
+    if (!problems.empty()) ++reported_;
+  }
+
+  TempDir dir_;
+  int cases_ = 0;
+  int reported_ = 0;
+};
+
+TEST_P(Damaged, every_column) {
+  const std::string table = GetParam();
+  const std::string damaged = table == "timers" ? "d0" : table == "inbox" ? "i0" : "w0";
+  std::istringstream columns(query(template_path(), "SELECT name, type FROM pragma_table_info('" + table + "')"));
+  std::string line;
+  while (std::getline(columns, line)) {
+    const std::string name = line.substr(0, line.find('|'));
+    const std::string type = line.substr(line.find('|') + 1);
+    std::vector<std::string> values = {type == "TEXT" ? "x'ff'" : "'x'"};
+    if (type == "INTEGER") values.push_back("-7");
+    for (const std::string& value : values) {
+      std::string where = "run = (SELECT run FROM jobs WHERE job_id = '" + damaged + "')";
+      if (table == "activities") where += " AND seq = 1";
+      expect_others_end(damaged, "UPDATE " + table + " SET " + name + " = " + value + " WHERE " + where);
+      if (HasFatalFailure()) return;
+    }
+  }
+  std::printf("%s: %d cases, %d of them reported\n", table.c_str(), cases_, reported_);
+  EXPECT_GE(cases_, 5);
+  EXPECT_GE(reported_, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(tables, Damaged, ::testing::Values("jobs", "activities", "inbox", "timers"),
+                         [](const auto& one) { return one.param; });
+
+TEST(DamagedJob, is_parked_and_says_why) {
+  const TempDir dir;
+  const std::string path = dir / "pawl.db";
+  {
+    auto runtime = open_runtime({.store = path});
+    ASSERT_NE(runtime, nullptr);
+    ASSERT_TRUE(runtime->start().ok());
+    ASSERT_TRUE(runtime->submit({.graph = "chain", .id = "bad", .input = "x"}).ok());
+    while (query(path, "SELECT count(*) FROM activities WHERE request IS NOT NULL") != "1\n") continue;
+  }
+  query(path, "UPDATE activities SET life = x'ff' WHERE seq = 1");
+  auto runtime = start_runtime({.store = path});
+  ASSERT_NE(runtime, nullptr);
+  const auto parked = [&] {
+    JobFilter filter;
+    const auto jobs = runtime->list(filter);
+    return jobs.ok() && jobs->size() == 1 && jobs->front().status == JobStatus::parked ? jobs->front().reason : "";
+  };
+  while (parked().empty()) continue;
+  EXPECT_NE(parked().find("work item 1 is malformed"), std::string::npos) << parked();
+  // Whoever mends the row lets it go on.
+  query(path, "UPDATE activities SET life = NULL WHERE seq = 1");
+  const auto run = runtime->find("bad");
+  ASSERT_TRUE(runtime->redrive(**run).ok());
+  const auto end = runtime->wait(**run, 20s);
+  ASSERT_TRUE(end.ok()) << to_string(end.error());
+  EXPECT_EQ(end->status, JobStatus::completed);
+}
+
+}  // namespace
+}  // namespace pawl

@@ -279,6 +279,7 @@ void Engine::scan_some() {
       const auto page = store_.read_waiting(scan.lane, scan.after_run, limits::recovery_page_rows);
       if (!page) return;  // tried again at the next pump
       for (const store::Waiting& waiting : *page) {
+        if (!has_room()) return;  // the rest when what was found is on its way
         scan.after_run = waiting.run;
         if (waiting.kind == store::EntityKind::job) look(waiting.run);
         else if (!seeded(SeededBug::mailbox_left_behind)) serve_mailbox(waiting.run);
@@ -293,6 +294,7 @@ void Engine::scan_some() {
     const auto page = store_.read_work(scan.lane, scan.after_work, limits::recovery_page_rows);
     if (!page) return;
     for (const core::WorkItem& item : *page) {
+      if (!has_room()) return;
       scan.after_work = store::WorkCursor{item.run, item.activity};
       adopt_scanned(item);
     }

@@ -28,15 +28,15 @@ struct Peak : ::testing::Test {
   TempDir dir;
 };
 
-TEST_F(Peak, of_submits_that_come_all_at_once) { EXPECT_LT(of(120, 4 * mega, "flood"), allowed(4 * mega)); }
+TEST_F(Peak, of_submits_that_come_all_at_once) { EXPECT_LT(of(80, 4 * mega, "flood"), allowed(4 * mega)); }
 
-TEST_F(Peak, of_callers_that_wait_for_their_submit) { EXPECT_LT(of(120, 4 * mega, "callers"), allowed(4 * mega)); }
+TEST_F(Peak, of_callers_that_wait_for_their_submit) { EXPECT_LT(of(80, 4 * mega, "callers"), allowed(4 * mega)); }
 
-TEST_F(Peak, of_answers_as_large_as_the_inputs) { EXPECT_LT(of(60, 4 * mega, "echo"), allowed(4 * mega)); }
+TEST_F(Peak, of_answers_as_large_as_the_inputs) { EXPECT_LT(of(40, 4 * mega, "echo"), allowed(4 * mega)); }
 
 TEST_F(Peak, of_jobs_that_wait_and_of_the_process_that_finds_them) {
-  EXPECT_LT(of(400, mega, "flood"), allowed(mega));
-  EXPECT_LT(of(400, mega, "recover"), allowed(mega));
+  EXPECT_LT(of(300, mega, "flood"), allowed(mega));
+  EXPECT_LT(of(300, mega, "recover"), allowed(mega));
 }
 
 }  // namespace

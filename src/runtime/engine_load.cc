@@ -273,7 +273,7 @@ void Engine::scan_work() {
 void Engine::look_around() {
   if (stopping_) return;
   std::size_t left = limits::looks_per_turn;
-  for (; left > 0 && !looks_.empty(); --left) {
+  for (; left > 0 && !looks_.empty() && has_room(); --left) {
     const RunId run = looks_.front();
     looks_.pop_front();
     if (lanes_.owns(core::lane_of(run), clock_.monotonic())) look(run);
@@ -287,12 +287,13 @@ void Engine::look_around() {
   }
 }
 
-// How many rows of the scan it looked at; 0: there are no more. None: they cannot be read now.
+// How many rows of the scan it looked at; 0: there are no more. None: they cannot be read now, or there is no room.
 std::optional<std::size_t> Engine::scan_some(Scan& scan, std::size_t rows_max) {
   if (scan.inboxes) {
     const auto page = store_.read_waiting(scan.lane, scan.after_run, rows_max);
     if (!page) return cannot_scan(page.error());
     for (const store::Waiting& waiting : *page) {
+      if (!has_room()) return std::nullopt;  // the rest when what was found is on its way
       scan.after_run = waiting.run;
       if (waiting.kind == store::EntityKind::job) look(waiting.run);
       else if (!seeded(SeededBug::mailbox_left_behind)) serve_mailbox(waiting.run);
@@ -305,6 +306,7 @@ std::optional<std::size_t> Engine::scan_some(Scan& scan, std::size_t rows_max) {
   if (!page) return cannot_scan(page.error());
   for (const store::Damaged& row : page->damaged) damaged(row.run, row.what);
   for (const store::WorkPlace& place : *page) {
+    if (!has_room()) return std::nullopt;
     scan.after_work = store::WorkCursor{place.run, place.activity};
     adopt_scanned(place);
   }

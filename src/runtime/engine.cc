@@ -109,6 +109,7 @@ void Engine::tick() {
   unread_.clear();
   for (const store::Due& due : std::exchange(due_unread_, {}))
     if (lanes_.owns(core::lane_of(due.run), now)) fire(due);
+  if (due_unread_.empty()) timers_held_.clear();  // whoever is put off waits in that list
   for (auto& [run, deliveries] : unread) {
     if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
     else abandon(run, deliveries);

@@ -99,6 +99,7 @@ class Store final : public pawl::store::Store {
   Result<std::optional<StoredJob>> read_job(RunId run) override;
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                             std::size_t rows_max) override;
   Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,

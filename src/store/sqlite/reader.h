@@ -47,7 +47,9 @@ class Reader {
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id);
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key);
   Result<std::optional<StoredJob>> read_job(RunId run);
+  // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now);
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
   Result<std::vector<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                                 std::size_t rows_max);
@@ -78,7 +80,11 @@ class Reader {
   Result<std::vector<core::InboxMessage>> read_inbox(RunId run);
   Result<std::vector<core::InboxMessage>> read_timers(RunId run);
   Result<std::vector<core::InboxMessage>> read_messages(Rows rows);
+  static Result<core::InboxMessage> take_message(Rows& rows);
   // read_mailbox.cc
+  class MailboxSource;
+  Status prepare_mailbox();
+  Result<std::optional<core::MailboxState>> read_mailbox_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
   // read_label.cc
@@ -98,6 +104,7 @@ class Reader {
   Statement job_, activities_, records_, work_of_, inbox_, timers_;
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
+  Statement page_inbox_, page_registrations_, page_heads_, page_signals_, page_offers_, page_registration_, page_offer_;
   Statement waiting_, work_;
   Statement app_, apps_;
   Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_, list_labelled_names_;

@@ -11,7 +11,8 @@ const char* name_of(const core::Body& body) {
   static constexpr const char* names[] = {"start",  "transition", "response",  "register", "signal",  "resume",
                                           "no answer", "interrupt",  "pause",     "proceed",  "redrive", "verdict",
                                           "time up",   "reenter",    "arrive",    "item",     "start child", "child done",
-                                          "end job",   "withdraw",   "expire",    "expand",   "unlabel"};
+                                          "end job",   "withdraw",   "expire",    "expand",   "unlabel",
+                                          "taken"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>);
   return names[body.index()];
 }
@@ -39,6 +40,7 @@ std::string describe(const core::Write& write) {
           [](const core::Send& w) { return format("send {}", name_of(w.envelope.message.body)); },
           [](const core::PutEntry& w) { return format("entry {} {}", w.entry.seq, w.entry.what.index() == 0 ? "register" : "signal"); },
           [](const core::DropEntry& w) { return format("drop entry {}", w.seq); },
+          [](const core::OfferEntry& w) { return format("{} entry {}", w.to ? "offer" : "give back", w.seq); },
       },
       write);
 }

@@ -40,6 +40,10 @@ class ForwardStore : public store::Store {
   Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override {
     return inner_.read_mailbox(run);
   }
+  Result<std::optional<store::MailboxPage>> read_mailbox_page(RunId run, const store::MailboxPageSize& size,
+                                                              Instant now) override {
+    return inner_.read_mailbox_page(run, size, now);
+  }
   Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after,
                                                    std::size_t rows_max) override {
     return inner_.read_waiting(lane, after, rows_max);

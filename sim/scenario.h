@@ -104,6 +104,7 @@ struct JobEnd {
   core::JobStatus status = core::JobStatus::completed;
   std::vector<std::string> data{};  // any of these, if it completes; none: not compared
   std::map<std::string, std::uint32_t> instances{};  // by activity, if it completes
+  std::optional<core::JobStatus> or_else{};  // it may end so as well
   bool may_be_missing = false;  // what started it may have been ended before it did
 };
 

@@ -121,6 +121,16 @@ app:
         late_waits_a_while: {type: hook, job: {maps: {late: true}}}
       transitions: {start_waits_a_while: [{to: wait_waits_a_while}], wait_waits_a_while: [{to: late_waits_a_while, conditions: {code: 596}}]}
       hooks: {told: [{to: wait_waits_a_while, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}]}
+    - subscribes: post.waits_again
+      activities:
+        start_waits_again: {type: trigger}
+        one_waits_again: {type: hook, timeout: 1, job: {maps: {heard: "{$self.hook.data.word}"}}}
+        two_waits_again: {type: hook, job: {maps: {heard: "{$self.hook.data.word}"}}}
+      transitions: {start_waits_again: [{to: one_waits_again}], one_waits_again: [{to: two_waits_again, conditions: {code: 596}}]}
+      hooks:
+        told:
+          - {to: one_waits_again, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}
+          - {to: two_waits_again, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}
     - subscribes: post.naps
       activities:
         start_naps: {type: trigger}
@@ -329,6 +339,24 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
                        {signal("told", word, 3s)});
   late.ends.back().data.push_back(R"({"heard":"hello"})");
   late.race = true;
+  // Whichever of the two hooks gets it, the signal is not lost between them.
+  add("signal_before_a_slow_hook", {job_of("w", "post/post.waits_again", "{}", 100ms)}, {done("w", R"({"heard":"hello"})")}, 0,
+      {signal("told", word, 0ms)})
+      .race = true;
+  add("signal_between_two_hooks", {job_of("w", "post/post.waits_again")}, {done("w", R"({"heard":"hello"})")}, 0,
+      {signal("told", word, 1003ms)})
+      .race = true;
+  add("pending_signals_between_two_hooks",
+      {job_of("w", "post/post.waits_again"), job_of("s", "post/post.tells_in_parts", to, 995ms)},
+      {done("w", R"({"heard":"c"})"), done("s", "{}")}, 0)
+      .race = true;
+  Ask ended;
+  ended.of = "w";
+  ended.at = 102ms;
+  Scenario& cut_off = add("signal_against_interrupt", {job_of("w", "post/post.waits")}, {done("w", R"({"heard":"hello"})")}, 0,
+                          {signal("told", word, 100ms), ended});
+  cut_off.ends.back().or_else = JobStatus::interrupted;
+  cut_off.race = true;
   add("signal_wakes_sleeper", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})}, 1,
       {signal("told", word, 500ms)});
   add("sleep", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})}, 1);

@@ -147,6 +147,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
     fail(job, "marks", format("message: {} ({:015} to {:015})", why, before, after));
   if (low8(before) != low8(after)) fail(job, "marks", "an ordinal changed");
   record = {put.after.activity.raw(), after};
+  if (work_done(after)) note_work(job, put.after.guid);
 }
 
 void WatchStore::check_ordinal(const ShadowJob& job, const core::PutRecord& put) {

@@ -120,7 +120,7 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
     if (carries) return true;
   }
   for (const auto& [guid, registration] : job.registrations) {
-    if (registration.activity != seq || registration.withdrawn) continue;
+    if (registration.activity != seq || registration.ended) continue;
     const auto concluded = concluded_.find(guid);
     if (concluded == concluded_.end() || !job.heard.contains(concluded->second)) return true;
   }

@@ -1,5 +1,6 @@
-// What jobs and mailboxes send each other: outboxes, mailboxes, children.
+// What jobs and mailboxes send each other: outboxes, inboxes, children. watch_mailboxes.cc has the mailboxes.
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "core/program.h"
@@ -10,17 +11,6 @@ namespace pawl::sim {
 
 using core::ReplyStatus;
 using store::OutcomeKind;
-using Purpose = core::Guid::Purpose;
-
-namespace {
-
-// How a meeting is called, written down once more.
-core::Guid resume_of(const core::Guid& signal, const core::Guid& registration) {
-  return core::Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(Purpose::resume, 0);
-}
-
-
-}  // namespace
 
 std::size_t WatchStore::in_transit() const {
   std::size_t count = 0;
@@ -58,12 +48,22 @@ void WatchStore::send(ShadowJob& job, const core::Send& send) {
     if (box == nullptr || registration->reply_to != job.run || !job.activities.contains(registration->activity.raw()))
       return fail(job, "mailbox", "a registration of somebody else was sent");
     job.registrations[message.guid] = {*box, registration->activity.raw()};
+    registered_by_[message.guid] = job.run;
     job.activities[registration->activity.raw()].waits = true;
   } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.body)) {
     const auto known = job.registrations.find(withdraw->registration);
     if (known == job.registrations.end() || box == nullptr || known->second.at != *box)
       return fail(job, "mailbox", "a registration that is not there was withdrawn");
-    known->second.withdrawn = true;
+    if (std::exchange(known->second.ended, true)) fail(job, "mailbox", "a registration was ended twice");
+  } else if (const auto* taken = std::get_if<core::Taken>(&message.body)) {
+    const auto known = job.registrations.find(taken->registration);
+    const auto meeting = meetings_.find(taken->resume);
+    if (known == job.registrations.end() || box == nullptr || known->second.at != *box || meeting == meetings_.end() ||
+        meeting->second.registration != taken->registration)
+      return fail(job, "mailbox", "it took a signal that it was not offered");
+    if (!worked_.contains(taken->resume)) fail(job, "mailbox", "it says that it took a signal, and did nothing with it");
+    if (meeting->second.concludes && std::exchange(known->second.ended, true))
+      fail(job, "mailbox", "a registration was ended twice");
   } else if (const auto* start = std::get_if<core::StartChild>(&message.body)) {
     const std::uint32_t seq = start->parent.activity.raw();
     if (name == nullptr || start->parent.run != job.run || start->parent.request != message.guid ||
@@ -137,6 +137,7 @@ void WatchStore::accept(const core::Envelope& envelope, const store::Outcome& ou
   const bool waits = std::any_of(box.inbox.begin(), box.inbox.end(), [&](const auto& one) { return one.guid == message.guid; });
   if (waits == (outcome.kind == OutcomeKind::committed)) return fail(box, "a message was taken twice, or not at all");
   if (waits) return;
+  if (!outcome.reason.empty()) return;  // refused: the mailbox is full
   if (std::holds_alternative<core::Signal>(message.body) && !told_.insert(message.guid).second)
     fail(box, "a signal was told twice");
   box.inbox.push_back(message);
@@ -207,7 +208,7 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
   for (const auto& [guid, registration] : job.registrations) {
     const ShadowActivity& activity = job.activities.at(registration.activity);
     const bool over = core::is_closed(job.status) || work_done(activity.ledger);
-    if (over && !registration.withdrawn && !concluded_.contains(guid))
+    if (over && !registration.ended)
       fail(job, "mailbox", format("activity {} waits no more and stays registered", registration.activity));
   }
   for (const auto& [guid, shadow] : job.inbox)
@@ -239,108 +240,9 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
     fail(job, "children", "its end was not told to whoever awaits it");
 }
 
-// --- mailboxes
-
-void WatchStore::fail(const ShadowMailbox& box, const std::string& what) {
-  verdict_.fail("mailbox", format("mailbox {} {} at rev {}: {}", box.key.topic.raw(), box.key.key, box.rev, what));
-}
-
-// What the messages that this bundle consumes must come to, by the rules of a mailbox; then what it did.
-void WatchStore::note_mailbox(const core::Bundle& bundle) {
-  const auto found = mailboxes_.find(bundle.entity);
-  if (found == mailboxes_.end()) return verdict_.fail("invented", "a bundle for a mailbox that does not exist");
-  ShadowMailbox& box = found->second;
-  if (bundle.rev_before.raw() != box.rev) verdict_.fail("rev", format("a bundle made for rev {} of a mailbox was applied", bundle.rev_before.raw()));
-  ++box.rev;
-  ++figures_.bundles;
-
-  std::set<core::Guid> consumed;
-  for (const core::Write& one : bundle.writes)
-    if (const auto* w = std::get_if<core::Consume>(&one)) consumed.insert(w->guid);
-
-  struct Meeting {
-    core::Guid signal, registration;
-    core::Signal said;
-    core::Register by;
-  };
-  std::vector<Meeting> meetings;
-  std::deque<std::pair<core::Guid, std::variant<core::Register, core::Signal>>> waiting;
-  for (const core::MailboxEntry& entry : box.entries) waiting.emplace_back(entry.guid, entry.what);
-  const auto drop = [&](const core::Guid& guid) { std::erase_if(waiting, [&](const auto& one) { return one.first == guid; }); };
-  for (const core::Message& message : box.inbox) {
-    if (!consumed.contains(message.guid)) continue;
-    if (const auto* signal = std::get_if<core::Signal>(&message.body)) {
-      const auto* first = waiting.empty() ? nullptr : std::get_if<core::Register>(&waiting.front().second);
-      if (first == nullptr) {
-        waiting.emplace_back(message.guid, *signal);
-        continue;
-      }
-      meetings.push_back({message.guid, waiting.front().first, *signal, *first});
-      if (signal->status != ReplyStatus::pending) waiting.pop_front();
-    } else if (const auto* registration = std::get_if<core::Register>(&message.body)) {
-      bool concluded = false;
-      while (!concluded && !waiting.empty() && std::holds_alternative<core::Signal>(waiting.front().second)) {
-        const auto [guid, what] = waiting.front();
-        waiting.pop_front();
-        const auto& early = std::get<core::Signal>(what);
-        meetings.push_back({guid, message.guid, early, *registration});
-        concluded = early.status != ReplyStatus::pending;
-      }
-      if (!concluded) waiting.emplace_back(message.guid, *registration);
-    } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.body)) {
-      drop(withdraw->registration);
-    }
-  }
-  std::erase_if(box.inbox, [&](const core::Message& one) { return consumed.contains(one.guid); });
-  std::erase_if(box.timers, [&](const auto& row) {
-    if (!consumed.contains(row.first)) return false;
-    const core::Guid signal = std::get<core::Expire>(row.second.message.body).signal;
-    const bool met = std::any_of(meetings.begin(), meetings.end(), [&](const Meeting& one) { return one.signal == signal; });
-    if (!met && !is_over(row.second.due)) fail(box, "an early signal went before its time");
-    if (!met) drop(signal);
-    return true;
-  });
-
-  std::size_t met = 0;
-  for (const core::Write& one : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutEntry>(&one)) {
-      box.entries.push_back(put->entry);
-    } else if (const auto* dropped = std::get_if<core::DropEntry>(&one)) {
-      if (std::erase_if(box.entries, [&](const auto& entry) { return entry.seq == dropped->seq; }) != 1)
-        fail(box, "an entry was dropped that is not there");
-    } else if (const auto* put_timer = std::get_if<core::PutMessage>(&one)) {
-      if (!std::holds_alternative<core::Expire>(put_timer->message.body)) fail(box, "a mailbox put what no mailbox puts");
-      else box.timers[put_timer->message.guid] = {put_timer->message, put_timer->due};
-    } else if (const auto* send = std::get_if<core::Send>(&one)) {
-      put_in_outbox(bundle.entity, *send);
-      if (met == meetings.size()) return fail(box, "somebody is resumed whom no signal met");
-      const Meeting& meeting = meetings[met++];
-      const core::Resume resume{meeting.by.activity, meeting.registration, meeting.said.data, meeting.said.status,
-                                meeting.said.code};
-      const core::Envelope wanted{meeting.by.reply_to, {resume_of(meeting.signal, meeting.registration), resume}};
-      if (send->envelope != wanted) fail(box, "a resume is not that of the signal and the registration that meet");
-      if (!met_.insert(meeting.signal).second) fail(box, "a signal meets two registrations");
-      const bool concludes = meeting.said.status != ReplyStatus::pending;
-      if (concludes && !concluded_.emplace(meeting.registration, wanted.message.guid).second)
-        fail(box, "a registration is concluded twice");
-    }
-  }
-  if (met != meetings.size()) fail(box, "a signal met a registration, and nobody is resumed");
-  const bool same = std::equal(box.entries.begin(), box.entries.end(), waiting.begin(), waiting.end(),
-                               [](const auto& entry, const auto& wanted) { return entry.guid == wanted.first; });
-  if (!same) fail(box, format("{} wait, and {} should", box.entries.size(), waiting.size()));
-  std::size_t signals = 0;
-  for (const core::MailboxEntry& entry : box.entries)
-    if (std::holds_alternative<core::Signal>(entry.what)) ++signals;
-  if (signals != 0 && signals != box.entries.size()) fail(box, "signals and registrations wait side by side");
-  if (signals != box.timers.size()) fail(box, format("{} early signals have {} timers", signals, box.timers.size()));
-  if (!box.entries.empty() || !box.inbox.empty() || !box.timers.empty()) return;
-  mailbox_runs_.erase(core::MailboxKey(box.key));  // nothing is left in it: it goes
-  mailboxes_.erase(found);
-}
-
 void WatchStore::check_sends_at_end() {
   if (in_transit() != 0) verdict_.fail("sends", format("{} messages never arrived", in_transit()));
+  check_signals_at_end();
   for (const auto& [place, child] : children_) {
     if (child.run == RunId(0) && !child.refused)
       verdict_.fail("children", format("{} was never started", child.key.id.raw()));

@@ -20,14 +20,16 @@
 //   priority      what is claimed from the queue goes first
 //   removal       a removed job leaves its key and nothing else, and the key goes with its time
 //   sends         what is sent is accepted by its target once, in the order of its lane's outbox, and as it was sent
-//   mailbox       registrations and signals meet in their order, each signal once, each registration concluded once;
-//                 never both kinds wait; who waits no more is withdrawn
+//   mailbox       registrations and signals meet in their order, each registration is concluded once; never both
+//                 kinds wait; who waits no more says so, and what it did not take goes to the next one or waits on
+//   signals       a signal that was accepted does its work in one hook, or is in its mailbox, or its time was over
 //   children      one run per start that was sent and not refused; its parent hears one end, and does not complete
 //                 before; who is no longer awaited is ended
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,7 +123,7 @@ class WatchStore final : public ForwardStore {
   struct ShadowRegistration {
     core::MailboxKey at;
     std::uint32_t activity = 0;
-    bool withdrawn = false;
+    bool ended = false;  // withdrawn, or its last signal was taken
   };
   struct ShadowRecord {
     std::uint32_t activity = 0;
@@ -173,6 +175,11 @@ class WatchStore final : public ForwardStore {
     std::vector<core::Message> inbox;            // in order of arrival
     std::map<core::Guid, ShadowMessage> timers;  // of early signals
     std::vector<core::MailboxEntry> entries;
+  };
+  struct ShadowMeeting {
+    core::Guid signal;
+    core::Guid registration;
+    bool concludes = true;
   };
   struct ShadowChild {  // by the run and the activity that started it
     core::StartChild start;
@@ -241,7 +248,13 @@ class WatchStore final : public ForwardStore {
   void accept(ShadowJob* job, const core::Message& message, const store::Outcome& outcome);
   void accept_child(const core::JobKey& key, const core::StartChild& start, const store::Outcome& outcome);
   void put_in_outbox(RunId from, const core::Send& send);
+  // watch_mailboxes.cc
   void note_mailbox(const core::Bundle& bundle);
+  void note_meetings(const ShadowMailbox& box, const std::vector<core::Envelope>& sends, std::size_t count,
+                     const std::function<std::pair<core::Envelope, ShadowMeeting>(std::size_t)>& wanted);
+  void note_work(const ShadowJob& job, const core::Guid& message);
+  void check_lines(const ShadowMailbox& box);
+  void check_signals_at_end();
   void check_waits(const ShadowJob& job, const core::Bundle& bundle, core::JobStatus before);
   void fail(const ShadowMailbox& box, const std::string& what);
   ShadowChild* child_of(RunId run, std::uint32_t activity);
@@ -297,8 +310,12 @@ class WatchStore final : public ForwardStore {
   std::map<std::pair<RunId, std::uint32_t>, ShadowChild> children_;
   std::set<core::Guid> sent_;                   // to others, by any bundle
   std::set<core::Guid> told_;                   // signals that a mailbox accepted
-  std::set<core::Guid> met_;                    // signals that met a registration
-  std::map<core::Guid, core::Guid> concluded_;  // registrations, to the resume that concludes them
+  std::set<core::Guid> used_;                   // signals that did their work in a hook
+  std::set<core::Guid> expired_;                // signals that nobody took in time
+  std::map<core::Guid, ShadowMeeting> meetings_;  // by the resume that tells it
+  std::set<core::Guid> worked_;                 // resumes that did their work in a job
+  std::map<core::Guid, RunId> registered_by_;
+  std::map<core::Guid, core::Guid> concluded_;  // registrations, to the resume that may conclude them
   std::size_t open_ = 0;
   std::size_t parked_ = 0;
   std::size_t to_remove_ = 0;

@@ -41,6 +41,7 @@ void World::boot(Node& node) {
   options.reentries_max = options_.reentries_max;
   options.keep_keys = scenario_.keep_keys;
   options.signal_page_jobs = 2;
+  options.mailbox_page.messages = 2;
   const auto pool = memory_.read_pool(Pool("graphs"));
   node.clock.boot();
   node.group_out = false;

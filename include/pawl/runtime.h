@@ -215,7 +215,8 @@ class Runtime {
   virtual Result<AppVersion> deploy_app(const std::string& path, bool activate = true) = 0;
   virtual Status activate_app(const std::string& app, const std::string& version) = 0;
   virtual Result<std::vector<AppVersion>> apps() = 0;
-  // For the hook that waits for it, or for the first that will. Returns when it is durable.
+  // For the hook that waits for it, or for the first that will. Returns when it is durable. over_limit: too many of this
+  // topic and key are kept that no hook has taken; this one is not.
   virtual Status signal(const std::string& topic, const Payload& data, const SignalOptions& options = {}) = 0;
   virtual Status serve(const std::string& topic, Worker worker) = 0;
   // Who is asked when an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).

@@ -42,8 +42,12 @@ inline constexpr std::uint32_t worker_threads_max = 1024;
 inline constexpr std::size_t worker_queue_max = 65'536;
 inline constexpr std::size_t pending_answers_max = 10'000;     // that one run of a worker gives before its last
 inline constexpr std::size_t pending_bytes_max = 16u << 20;    // and what they hold together
-inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
-inline constexpr std::chrono::hours early_signal_keep{24};     // a signal that nobody waits for goes then
+inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;       // that no hook has taken yet
+inline constexpr std::size_t early_signal_bytes_per_mailbox_max = 1u << 30;  // of these, with a few bytes beside their data
+inline constexpr std::chrono::hours early_signal_keep{24};     // a signal that no hook has taken goes then
+inline constexpr int timer_holds_max = 5;                      // a hook's time waits so often for its unserved registration
+inline constexpr std::size_t mailbox_page_messages = 256;      // served in one commit of a mailbox
+inline constexpr std::size_t mailbox_page_bytes = 8u << 20;     // and read for it, beyond the first one
 inline constexpr std::size_t label_bytes_max = 512;            // of what a job is found or counted by
 inline constexpr std::size_t signal_page_jobs = 100;           // told in one commit by a signal to all
 inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told

@@ -58,6 +58,10 @@ enum class SeededBug : std::uint8_t {
   mailbox_resumes_twice,    // a concluding signal leaves its taker registered
   withdraw_not_sent,        // a hook that waits no more stays registered
   withdraw_ignored,         // a mailbox does not heed it
+  offer_forgotten,          // a mailbox does not remember a signal that is on its way to a hook
+  signal_not_given_back,    // a signal that its hook did not take is dropped
+  taken_not_told,           // a hook does not say that it took its signal
+  taken_signal_given_back,  // a signal that its hook took goes to the next one
   timer_outlives_signal,    // the timer of a hook that its signal concluded stays
   child_takes_id,           // a child whose id is taken replaces who has it
   child_end_not_told,       // the parent never hears of the end

@@ -89,6 +89,7 @@ Status check(const JobState& state, const Bundle& bundle) {
             },
             [](const PutEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
             [](const DropEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
+            [](const OfferEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
             [](const auto&) { return Status{}; },
         },
         write);
@@ -98,6 +99,12 @@ Status check(const JobState& state, const Bundle& bundle) {
     return corrupt(format("the next activity is {}, the bundle says {}", next_activity, head->next_activity));
   return {};
 }
+
+namespace {
+
+Status missing_entry(std::uint64_t seq) { return corrupt(format("entry {} is missing", seq)); }
+
+}  // namespace
 
 Status check(const MailboxState& state, const Bundle& bundle) {
   const auto* head = std::get_if<MailboxHead>(&bundle.head);
@@ -114,9 +121,14 @@ Status check(const MailboxState& state, const Bundle& bundle) {
               return Status{};
             },
             [&](const DropEntry& w) {
-              for (const MailboxEntry& entry : state.entries)
-                if (entry.seq == w.seq) return Status{};
-              return Status{corrupt(format("entry {} is missing", w.seq))};
+              return find_entry(state.entries, w.seq) != state.entries.end() ? Status{} : missing_entry(w.seq);
+            },
+            [&](const OfferEntry& w) {
+              const auto entry = find_entry(state.entries, w.seq);
+              if (entry == state.entries.end()) return missing_entry(w.seq);
+              if (!std::holds_alternative<Signal>(entry->what) || entry->guid != w.signal)
+                return Status{corrupt(format("entry {} is not the signal that is offered", w.seq))};
+              return Status{};
             },
             [](const PutMessage&) { return Status{}; },
             [](const CountRedelivery&) { return Status{}; },
@@ -190,6 +202,7 @@ void apply(JobState& state, const Bundle& bundle) {
                    [](const Announce&) {},
                    [](const PutEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
                    [](const DropEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
+                   [](const OfferEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
                },
                write);
   }
@@ -203,7 +216,9 @@ void apply(MailboxState& state, const Bundle& bundle) {
     if (const auto* put = std::get_if<PutEntry>(&write)) {
       state.entries.push_back(put->entry);
     } else if (const auto* drop = std::get_if<DropEntry>(&write)) {
-      std::erase_if(state.entries, [&](const MailboxEntry& entry) { return entry.seq == drop->seq; });
+      state.entries.erase(find_entry(state.entries, drop->seq));
+    } else if (const auto* offer = std::get_if<OfferEntry>(&write)) {
+      find_entry(state.entries, offer->seq)->offered_to = offer->to;
     }
   }
 }

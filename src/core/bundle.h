@@ -104,6 +104,12 @@ struct DropEntry {
   std::uint64_t seq = 0;
   friend bool operator==(const DropEntry&, const DropEntry&) = default;
 };
+struct OfferEntry {  // a signal that is stored: to whom it is out now
+  std::uint64_t seq = 0;
+  Guid signal;
+  std::optional<Guid> to;  // none: it waits
+  friend bool operator==(const OfferEntry&, const OfferEntry&) = default;
+};
 
 struct ChangeWork {  // refused as a conflict when somebody else claimed the item since
   ActivitySeq activity{0};
@@ -145,7 +151,7 @@ struct Announce {
 // Append only.
 using Write = std::variant<PutActivity, PutRecord, PutMessage, CountRedelivery, Consume, PutWork, DropWork, Sweep,
                            Send, PutEntry, DropEntry, ChangeWork, HoldWork, PutLabel, DropLabel, AddMeasure,
-                           Announce>;
+                           Announce, OfferEntry>;
 
 struct Bundle {
   RunId entity{0};

@@ -1,6 +1,7 @@
 #include "core/decide.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/format.h"
 #include "base/invariant.h"
@@ -39,10 +40,34 @@ Progress take(Context& context) {
                     context.delivery.message.body);
 }
 
+// A hook's time and a signal for it, both here: the signal was accepted before anybody knew that the time is over, and
+// may have come long before, while nobody served the job. It goes first; nothing else changes its place.
+void put_signals_before_times(std::span<const Delivery> deliveries, std::vector<std::size_t>& order) {
+  std::unordered_map<ActivitySeq, std::size_t> last_signals;  // to where it stands
+  for (const std::size_t i : order)
+    if (const auto* resume = std::get_if<Resume>(&deliveries[i].message.body)) last_signals[resume->activity] = i;
+  if (last_signals.empty()) return;
+  std::vector<std::size_t> sorted;
+  std::unordered_map<std::size_t, std::vector<std::size_t>> behind;  // what comes after a signal
+  for (const std::size_t i : order) {
+    const auto* time = std::get_if<TimeUp>(&deliveries[i].message.body);
+    const auto signal = time == nullptr ? last_signals.end() : last_signals.find(time->activity);
+    if (signal != last_signals.end() && signal->second > i) {
+      behind[signal->second].push_back(i);
+      continue;
+    }
+    sorted.push_back(i);
+    const auto times = behind.find(i);
+    if (times != behind.end()) sorted.insert(sorted.end(), times->second.begin(), times->second.end());
+  }
+  order = std::move(sorted);
+}
+
 // The order of service: the message between its steps 1 and 2 first (DESIGN 3.1 g), then as delivered.
 std::vector<std::size_t> order_of(const JobState& state, std::span<const Delivery> deliveries) {
   std::vector<std::size_t> order(deliveries.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  put_signals_before_times(deliveries, order);
   if (const auto half = state.half_done())
     std::stable_partition(order.begin(), order.end(),
                           [&](std::size_t i) { return deliveries[i].message.guid == *half; });

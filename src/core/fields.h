@@ -44,6 +44,7 @@ PAWL_FIELDS(Label, v.key, v.name, v.value)
 PAWL_FIELDS(Measure, v.key, v.slice, v.target, v.value, v.number)
 PAWL_FIELDS(Expand, v.activity, v.graph, v.label, v.after, v.page, v.told, v.scrub, v.topic, v.data, v.status, v.code)
 PAWL_FIELDS(Unlabel, v.label)
+PAWL_FIELDS(Taken, v.registration, v.resume)
 PAWL_FIELDS(Message, v.guid, v.body)
 PAWL_FIELDS(MailboxKey, v.name_space, v.topic, v.key)
 PAWL_FIELDS(JobKey, v.name_space, v.id)
@@ -62,7 +63,7 @@ void fields_of(Codec& codec, KindState& v) {
         v.parallel, v.begun, v.done);
   codec.at_the_end(v.tries);
 }
-PAWL_FIELDS(MailboxEntry, v.seq, v.guid, v.what)
+PAWL_FIELDS(MailboxEntry, v.seq, v.guid, v.what, v.expires_at, v.offered_to)
 PAWL_FIELDS(SemaphoreStep, v.before, v.delta, v.threshold, v.hit)
 PAWL_FIELDS(JobHead, v.status, v.semaphore, v.completions_before, v.completions, v.next_activity, v.closed_at,
             v.result, v.reason, v.remove_at, v.redrives, v.data, v.code)
@@ -78,6 +79,7 @@ PAWL_FIELDS(Sweep, v.keep)
 PAWL_FIELDS(Send, v.envelope, v.lane)
 PAWL_FIELDS(PutEntry, v.entry)
 PAWL_FIELDS(DropEntry, v.seq)
+PAWL_FIELDS(OfferEntry, v.seq, v.signal, v.to)
 PAWL_FIELDS(ChangeWork, v.activity, v.token, v.release, v.visible_at, v.life)
 PAWL_FIELDS(HoldWork, v.held)
 PAWL_FIELDS(PutLabel, v.label)

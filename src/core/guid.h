@@ -47,6 +47,7 @@ struct Guid {
     duplex_cleanup = 24,
     page = 25,
     told = 26,
+    taken = 27,
   };
 
   static constexpr Guid of_run(RunId run) {

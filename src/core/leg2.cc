@@ -103,12 +103,14 @@ Status work(Context& context, const Answer& answer) {
       if (!persisted) return persisted;
     }
   }
+  const bool signalled = answer.speaker == Speaker::signal;
+  if (signalled) kinds::tell_taken(context, activity);
   if (answer.concludes()) {
     activity.output = std::move(output);
     activity.code = answer.code;
     activity.status = is_error(answer.status) ? ActivityStatus::errored : ActivityStatus::completed;
     activity.closed_at = context.options.now;
-    kinds::call_off(context, activity, is_error(answer.status));
+    kinds::call_off(context, activity, is_error(answer.status), !signalled);
     activity.state = what_stays(activity.state);
   } else if (context.graph.program() != nullptr) {
     record.output = std::move(output);

@@ -1,6 +1,10 @@
 #include "core/mailbox.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/limits.h"
 #include "base/seeded_bug.h"
@@ -9,125 +13,196 @@ namespace pawl::core {
 
 namespace {
 
-// The entries as they will be, and the writes that take them there.
+bool concludes(const Signal& signal) { return signal.status != ReplyStatus::pending; }
+
+// The entries as they will be. What must be written follows from how they differ from what is stored.
 class MailboxDraft {
  public:
-  MailboxDraft(const MailboxState& state, Instant now)
-      : entries_(state.entries.begin(), state.entries.end()), next_entry_(state.next_entry), now_(now) {}
-
-  bool take(const Message& message) {
-    if (const auto* signal = std::get_if<Signal>(&message.body)) return take(message.guid, *signal);
-    if (const auto* registration = std::get_if<Register>(&message.body)) return take(message.guid, *registration);
-    if (const auto* withdraw = std::get_if<Withdraw>(&message.body); withdraw != nullptr && !seeded(SeededBug::withdraw_ignored))
-      drop(withdraw->registration);
-    if (const auto* expire = std::get_if<Expire>(&message.body)) drop(expire->signal);
-    return true;  // no other message concerns a mailbox: acknowledged without effect
+  MailboxDraft(const MailboxState& state, const MailboxCut& cut, Instant now)
+      : cut_(cut), next_entry_(state.next_entry), now_(now) {
+    for (const MailboxEntry& entry : state.entries) {
+      const bool waits = !entry.offered_to;
+      const bool is_signal = std::holds_alternative<Signal>(entry.what);
+      rows_.emplace(entry.seq, Row{entry, true, false, entry.offered_to});
+      by_guid_.emplace(entry.guid, entry.seq);
+      if (!waits) offers_[*entry.offered_to].insert(entry.seq);
+      else if (!is_signal) registrations_.insert(entry.seq);
+      else if (entry.expires_at <= now) forget(rows_.at(entry.seq));  // its time is over
+      else signals_.insert(entry.seq);
+    }
+    if (cut.signals && !signals_.empty()) last_signal_ = *signals_.rbegin();
   }
 
-  std::vector<Write> writes;
+  // False: it needs what the page left out.
+  bool take(const Message& message) {
+    bool done = true;
+    if (const auto* signal = std::get_if<Signal>(&message.body)) done = take(message.guid, *signal);
+    if (const auto* registration = std::get_if<Register>(&message.body)) done = take(message.guid, *registration);
+    if (const auto* withdraw = std::get_if<Withdraw>(&message.body)) done = take(*withdraw);
+    if (const auto* taken = std::get_if<Taken>(&message.body)) done = take(*taken);
+    if (done) consumed_.insert(message.guid);  // what does not concern a mailbox is acknowledged without effect
+    return done;
+  }
+
   std::uint64_t next_entry() const { return next_entry_; }
 
+  std::vector<Write> writes() && {
+    std::vector<Write> all;
+    for (auto& [seq, row] : rows_) {
+      if (!row.stored && !row.gone) all.emplace_back(PutEntry{row.entry});
+      else if (row.stored && row.gone) all.emplace_back(DropEntry{seq});
+      else if (row.stored && row.entry.offered_to != row.offered_before) all.emplace_back(OfferEntry{seq, row.entry.guid, row.entry.offered_to});
+      write_timer(row, all);
+    }
+    for (Send& send : sends_) all.emplace_back(std::move(send));
+    for (const Guid& guid : consumed_) all.emplace_back(Consume{guid});
+    return all;
+  }
+
  private:
-  static Guid expiry_of(const Guid& signal) { return signal.derive(Guid::Purpose::expiry, 0); }
+  struct Row {
+    MailboxEntry entry;
+    bool stored = false;
+    bool gone = false;
+    std::optional<Guid> offered_before;
+  };
 
-  // A pending signal leaves its taker waiting for the next one.
+  // A signal that waits has a timer; one that is out has none.
+  void write_timer(const Row& row, std::vector<Write>& all) {
+    if (!std::holds_alternative<Signal>(row.entry.what)) return;
+    const bool had = row.stored && !row.offered_before;
+    const bool has = !row.gone && !row.entry.offered_to;
+    const Guid expiry = expiry_of(row.entry.guid);
+    if (had && !has) consumed_.insert(expiry);
+    if (!had && has) all.emplace_back(PutMessage{Message{expiry, Expire{row.entry.guid}}, row.entry.expires_at});
+  }
+
   bool take(const Guid& guid, const Signal& signal) {
-    if (!entries_.empty() && std::holds_alternative<Register>(entries_.front().what)) {
-      const bool stays = signal.status == ReplyStatus::pending || seeded(SeededBug::mailbox_resumes_twice);
-      const MailboxEntry met = stays ? entries_.front() : pop();
-      resume(std::get<Register>(met.what), met.guid, guid, signal);
-      return true;
-    }
-    if (seeded(SeededBug::early_signal_lost)) return true;
-    if (entries_.size() >= limits::early_signals_per_mailbox_max) return false;
-    push(guid, signal);
-    writes.emplace_back(PutMessage{Message{expiry_of(guid), Expire{guid}}, now_ + limits::early_signal_keep});
+    if (registrations_.empty() && cut_.registrations) return false;
+    if (registrations_.empty() && seeded(SeededBug::early_signal_lost)) return true;
+    Row& row = add(guid, signal);
+    row.entry.expires_at = now_ + limits::early_signal_keep;
+    place(row);
     return true;
   }
 
+  // Pending signals leave it waiting for the next one.
   bool take(const Guid& guid, const Register& registration) {
-    while (!entries_.empty() && std::holds_alternative<Signal>(entries_.front().what)) {
-      const MailboxEntry met = pop();
-      const Signal signal = std::get<Signal>(met.what);
-      call_off_expiry(met.guid);
-      resume(registration, guid, met.guid, signal);
-      if (signal.status != ReplyStatus::pending) return true;
+    while (!signals_.empty()) {
+      Row& row = rows_.at(*signals_.begin());
+      offer(row, guid, registration);
+      if (concludes(std::get<Signal>(row.entry.what))) return true;
     }
-    if (!seeded(SeededBug::registration_lost)) push(guid, registration);
+    if (cut_.signals) return false;
+    if (seeded(SeededBug::registration_lost)) return true;
+    const Row& row = add(guid, registration);
+    if (!cut_.registrations) registrations_.insert(row.entry.seq);
     return true;
   }
 
-  void resume(const Register& registration, const Guid& registered, const Guid& signalled, const Signal& signal) {
-    // H(signal, registration): the same meeting has the same name, whoever finds it.
-    const Guid guid = Guid{signalled.high ^ registered.low, signalled.low ^ registered.high}.derive(Guid::Purpose::resume, 0);
-    writes.emplace_back(Send{Envelope{
-        registration.reply_to,
-        Message{guid, Resume{registration.activity, registered, signal.data, signal.status, signal.code}}}});
+  bool take(const Withdraw& withdraw) {
+    if (seeded(SeededBug::withdraw_ignored)) return true;
+    const auto waiting = by_guid_.find(withdraw.registration);
+    if (waiting != by_guid_.end()) forget(rows_.at(waiting->second));
+    return give_back(withdraw.registration);
   }
 
-  void push(const Guid& guid, std::variant<Register, Signal> what) {
-    MailboxEntry entry{next_entry_++, guid, std::move(what)};
-    pushed_.push_back(entry.seq);
-    writes.emplace_back(PutEntry{entry});
-    entries_.push_back(std::move(entry));
+  // Signals that this registration did not take. False: there are more.
+  bool give_back(const Guid& registration) {
+    const bool cut = std::find(cut_.offers.begin(), cut_.offers.end(), registration) != cut_.offers.end();
+    std::set<std::uint64_t>& out = offers_[registration];
+    while (!out.empty()) {
+      if (registrations_.empty() && cut_.registrations) return false;
+      Row& row = rows_.at(*out.begin());
+      if (cut && !row.stored) break;  // those that the page left out are older
+      out.erase(out.begin());
+      row.entry.offered_to.reset();
+      if (row.entry.expires_at <= now_ || seeded(SeededBug::signal_not_given_back)) forget(row);
+      else place(row);
+    }
+    return !cut;
   }
 
-  MailboxEntry pop() {
-    MailboxEntry entry = entries_.front();
-    entries_.pop_front();
-    forget(entry);
-    return entry;
+  bool take(const Taken& taken) {
+    if (seeded(SeededBug::taken_signal_given_back)) return give_back(taken.registration);
+    for (const std::uint64_t seq : offers_[taken.registration]) {
+      Row& row = rows_.at(seq);
+      if (meeting_of(row.entry.guid, taken.registration) != taken.resume) continue;
+      forget(row);
+      break;
+    }
+    return true;
   }
 
-  void drop(const Guid& guid) {
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.guid == guid; });
-    if (found == entries_.end()) return;
-    forget(*found);
-    entries_.erase(found);
-  }
-
-  void forget(const MailboxEntry& entry) {
-    const auto fresh = std::find(pushed_.begin(), pushed_.end(), entry.seq);
-    if (fresh == pushed_.end()) {
-      writes.emplace_back(DropEntry{entry.seq});
+  // With the oldest registration, or waiting for one.
+  void place(Row& row) {
+    if (registrations_.empty()) {
+      // Behind what the page has of those that wait there may be others: nobody passes them.
+      if (!cut_.signals || (last_signal_ && row.entry.seq < *last_signal_)) signals_.insert(row.entry.seq);
       return;
     }
-    // It came and went within this bundle: no row of it is ever written.
-    std::erase_if(writes, [&](const Write& write) {
-      const auto* put = std::get_if<PutEntry>(&write);
-      return put != nullptr && put->entry.seq == entry.seq;
-    });
+    Row& taker = rows_.at(*registrations_.begin());
+    offer(row, taker.entry.guid, std::get<Register>(taker.entry.what));
+    const bool stays = !concludes(std::get<Signal>(row.entry.what)) || seeded(SeededBug::mailbox_resumes_twice);
+    if (!stays) forget(taker);
   }
 
-  void call_off_expiry(const Guid& signal) {
-    const Guid expiry = expiry_of(signal);
-    const std::size_t before = writes.size();
-    std::erase_if(writes, [&](const Write& write) {
-      const auto* put = std::get_if<PutMessage>(&write);
-      return put != nullptr && put->message.guid == expiry;
-    });
-    if (writes.size() == before) writes.emplace_back(Consume{expiry});
+  void offer(Row& row, const Guid& to, const Register& registration) {
+    const Signal& signal = std::get<Signal>(row.entry.what);
+    row.entry.offered_to = to;
+    signals_.erase(row.entry.seq);
+    offers_[to].insert(row.entry.seq);
+    sends_.push_back(Send{Envelope{registration.reply_to,
+                                   Message{meeting_of(row.entry.guid, to),
+                                           Resume{registration.activity, to, signal.data, signal.status, signal.code}}}});
+    if (seeded(SeededBug::offer_forgotten)) forget(row);
   }
 
-  std::deque<MailboxEntry> entries_;
-  std::vector<std::uint64_t> pushed_;
+  Row& add(const Guid& guid, std::variant<Register, Signal> what) {
+    MailboxEntry entry;
+    entry.seq = next_entry_++;
+    entry.guid = guid;
+    entry.what = std::move(what);
+    by_guid_.emplace(guid, entry.seq);
+    const std::uint64_t seq = entry.seq;
+    return rows_.emplace(seq, Row{std::move(entry), false, false, std::nullopt}).first->second;
+  }
+
+  void forget(Row& row) {
+    row.gone = true;
+    by_guid_.erase(row.entry.guid);
+    signals_.erase(row.entry.seq);
+    registrations_.erase(row.entry.seq);
+    if (row.entry.offered_to) offers_[*row.entry.offered_to].erase(row.entry.seq);
+  }
+
+  const MailboxCut& cut_;
   std::uint64_t next_entry_;
   const Instant now_;
+  std::map<std::uint64_t, Row> rows_;                         // by seq
+  std::unordered_map<Guid, std::uint64_t> by_guid_;           // to the seq
+  std::set<std::uint64_t> registrations_;                     // that wait
+  std::set<std::uint64_t> signals_;                           // that wait
+  std::unordered_map<Guid, std::set<std::uint64_t>> offers_;  // by registration
+  std::optional<std::uint64_t> last_signal_;                  // that the page has, when more wait
+  std::vector<Send> sends_;
+  std::set<Guid> consumed_;
 };
 
 }  // namespace
 
-Decision decide(const MailboxState& state, std::span<const Delivery> deliveries, const DecideOptions& options) {
+Decision decide(const MailboxState& state, std::span<const Delivery> deliveries, const DecideOptions& options,
+                const MailboxCut& cut) {
   Decision decision;
-  MailboxDraft draft(state, options.now);
+  MailboxDraft draft(state, cut, options.now);
   for (std::size_t index = 0; index < deliveries.size(); ++index) {
-    if (!draft.take(deliveries[index].message)) continue;
-    draft.writes.emplace_back(Consume{deliveries[index].message.guid});
+    if (!draft.take(deliveries[index].message)) break;
     decision.done.push_back(index);
   }
-  if (!draft.writes.empty())
-    decision.bundle = Bundle{state.run,  options.epoch, state.rev, options.id, MailboxHead{draft.next_entry()},
-                             std::move(draft.writes)};
+  const std::uint64_t next_entry = draft.next_entry();
+  std::vector<Write> writes = std::move(draft).writes();
+  if (!writes.empty())
+    decision.bundle = Bundle{state.run, options.epoch, state.rev, options.id, MailboxHead{next_entry}, std::move(writes)};
   return decision;
 }
 

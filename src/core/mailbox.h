@@ -1,4 +1,4 @@
-// decide for mailboxes: a signal meets the oldest registration, a registration the oldest early signal.
+// decide for mailboxes: a signal is offered to the oldest registration, a registration gets the oldest signals.
 #pragma once
 
 #include <span>
@@ -8,8 +8,10 @@
 
 namespace pawl::core {
 
-// Takes all deliveries into one bundle. A signal beyond limits::early_signals_per_mailbox_max is refused:
-// it stays in the inbox (not in Decision::done) until room is made.
-Decision decide(const MailboxState& state, std::span<const Delivery> deliveries, const DecideOptions& options);
+// Takes the deliveries in their order into one bundle. Of `state` only what they concern must be there; `cut` says what
+// is left out. A delivery that needs more than is there ends the decision (it and those behind it are not in
+// Decision::done), perhaps half served: with the next page it goes on where it stopped.
+Decision decide(const MailboxState& state, std::span<const Delivery> deliveries, const DecideOptions& options,
+                const MailboxCut& cut = {});
 
 }  // namespace pawl::core

@@ -1,21 +1,31 @@
 // MailboxState: where signals meet registrations, in order of arrival. Owned by lane hash(namespace, topic, key).
+//
+// A signal that meets a registration stays in its mailbox, offered, until the job says what became of it: Taken, or
+// Withdraw when its hook ended another way. Then the next registration gets it, or it waits on. So a signal is never
+// lost between a mailbox and a job (docs/decisions/019).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <variant>
+#include <vector>
 
 #include "core/guid.h"
 #include "core/ids.h"
 #include "core/message.h"
+#include "pawl/time.h"
 
 namespace pawl::core {
 
-// One waiting registration or one early signal.
+// One registration that waits, or one signal that no hook has taken yet.
 struct MailboxEntry {
   std::uint64_t seq = 0;
   Guid guid;
   std::variant<Register, Signal> what;
+  Instant expires_at;              // of a signal: from then on nobody gets it any more
+  std::optional<Guid> offered_to;  // of a signal: the registration that it is out to; none: it waits
   friend bool operator==(const MailboxEntry&, const MailboxEntry&) = default;
 };
 
@@ -25,8 +35,30 @@ struct MailboxState {
   Rev rev{0};
   BundleId bundle{0};
   std::uint64_t next_entry = 0;
-  std::deque<MailboxEntry> entries;  // never both kinds at once: they would have met
+  std::deque<MailboxEntry> entries;  // by seq; signals and registrations never wait side by side: they would have met
   friend bool operator==(const MailboxState&, const MailboxState&) = default;
 };
+
+// Where the entry of this seq is; the end: nowhere.
+template <class Entries>
+auto find_entry(Entries& entries, std::uint64_t seq) {
+  const auto found = std::lower_bound(entries.begin(), entries.end(), seq,
+                                      [](const MailboxEntry& entry, std::uint64_t wanted) { return entry.seq < wanted; });
+  return found != entries.end() && found->seq == seq ? found : entries.end();
+}
+
+// What a page of a mailbox leaves out (store::MailboxPage). A message that needs it stays for the next page.
+struct MailboxCut {
+  bool registrations = false;  // more of them wait
+  bool signals = false;        // more of them wait
+  std::vector<Guid> offers;    // to these registrations more signals are out
+};
+
+// The name of a meeting, and of the Resume that tells it: the same whoever came first and whoever finds it.
+inline Guid meeting_of(const Guid& signal, const Guid& registration) {
+  return Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(Guid::Purpose::resume, 0);
+}
+// The timer of a signal that waits.
+inline Guid expiry_of(const Guid& signal) { return signal.derive(Guid::Purpose::expiry, 0); }
 
 }  // namespace pawl::core

@@ -197,13 +197,14 @@ struct EndJob {
   friend bool operator==(const EndJob&, const EndJob&) = default;
 };
 
-// To a mailbox: whoever registered under this guid waits no more.
+// To a mailbox: whoever registered under this guid waits no more. Signals that it was offered and did not take (`Taken`)
+// are others' again.
 struct Withdraw {
   Guid registration;
   friend bool operator==(const Withdraw&, const Withdraw&) = default;
 };
 
-// A mailbox's timer: a signal that nobody took goes.
+// A mailbox's timer: a signal that nobody took goes. It only wakes the mailbox: the entry says when it goes.
 struct Expire {
   Guid signal;
   friend bool operator==(const Expire&, const Expire&) = default;
@@ -231,9 +232,17 @@ struct Unlabel {
   friend bool operator==(const Unlabel&, const Unlabel&) = default;
 };
 
+// To a mailbox: the hook did its work with the signal that this Resume brought; nobody else gets it. If the signal was
+// not pending, the hook is concluded and its registration over.
+struct Taken {
+  Guid registration;
+  Guid resume;
+  friend bool operator==(const Taken&, const Taken&) = default;
+};
+
 using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
                           Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
-                          Expire, Expand, Unlabel>;  // stored index: append only
+                          Expire, Expand, Unlabel, Taken>;  // stored index: append only
 
 // What is asked of a job as a whole, also of one that is stopped.
 inline bool is_control(const Body& body) {

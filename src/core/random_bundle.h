@@ -60,8 +60,10 @@ class RandomBundle {
         return DropLabel{label()};
       case 15:
         return AddMeasure{measure()};
-      default:
+      case 16:
         return announcement();
+      default:
+        return OfferEntry{number(), guid(), maybe([this] { return guid(); })};
     }
   }
   Message message() { return {guid(), body(random_.below(std::variant_size_v<Body>))}; }
@@ -121,8 +123,10 @@ class RandomBundle {
       case 21:
         return Expand{seq(),  GraphName(text()), label(),   RunId(number()), small(),
                       number(), coin(), Topic(text()), payload(), reply_status(), code()};
-      default:
+      case 22:
         return Unlabel{label()};
+      default:
+        return Taken{guid(), guid()};
     }
   }
   Envelope envelope() {
@@ -254,6 +258,8 @@ class RandomBundle {
       made.what = signal();
     else
       made.what = registration();
+    made.expires_at = instant();
+    made.offered_to = maybe([this] { return guid(); });
     return made;
   }
   JobHead job_head() {

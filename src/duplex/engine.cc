@@ -265,6 +265,7 @@ void Engine::settle(StepId id, Result<Outcome> result) {
     case OutcomeKind::outcome_unknown: return refuse(id, Error{ErrorCode::outcome_unknown, result->reason});
     case OutcomeKind::conflict:
     case OutcomeKind::fenced:
+    case OutcomeKind::over_limit:
     case OutcomeKind::rejected: return drop(id, *result);
   }
   Step& step = steps_.at(id);

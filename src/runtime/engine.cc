@@ -150,6 +150,7 @@ void Engine::tick() {
   unread_.clear();
   for (const store::Due& due : std::exchange(due_unread_, {}))
     if (lanes_.owns(core::lane_of(due.run), now)) fire(due);
+  if (due_unread_.empty()) timers_held_.clear();  // whoever is put off waits in that list
   for (auto& [run, deliveries] : unread) {
     if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
     else abandon(run, deliveries);
@@ -169,7 +170,7 @@ std::optional<Duration> Engine::next_wake() const {
   };
   if (retry_) sooner(retry_at_);
   if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
-  if (!stopping_ && !scan_failed_ && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
+  if (!stopping_ && !scan_failed_ && has_room() && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
   // Reads that failed, and scans that could not go on, are tried again.
   bool failed = !unread_.empty() || !rescans_.empty() || scan_failed_ || !overrun_.empty() || !due_unread_.empty() ||
                 topics_unread_ || !runs_in_doubt_.empty() || !outboxes_.empty() || !mailboxes_.empty();

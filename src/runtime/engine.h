@@ -131,6 +131,7 @@ struct EngineOptions {
   std::size_t bundles_per_group_max = limits::bundles_per_group_max;
   std::uint32_t reentries_max = limits::reentries_max;
   std::size_t signal_page_jobs = limits::signal_page_jobs;
+  store::MailboxPageSize mailbox_page{};
   Duration keep_keys = limits::start_key_keep;
 };
 
@@ -266,6 +267,7 @@ class Engine {
   void serve_mailbox(RunId run);
   void decide_mailboxes();
   bool settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome);
+  bool signal_goes_first(const core::JobState& state, const core::Message& timer);
 
   // engine_load.cc: what is read
   HotJob* hot(RunId run);
@@ -329,6 +331,7 @@ class Engine {
   std::set<core::LaneId> outboxes_out_;  // a page of them is on its way
   std::set<RunId> mailboxes_;            // something waits in their inboxes
   std::unordered_set<RunId> mailboxes_out_;
+  std::unordered_map<core::Guid, int> timers_held_;  // a signal may be there for the hook: how often they were put off
   Group pending_;
   std::size_t bundles_pending_ = 0;
   std::size_t bundle_bytes_pending_ = 0;

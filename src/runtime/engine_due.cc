@@ -88,6 +88,7 @@ void Engine::fire_message(const store::Due& due) {
     return;
   }
   if (!*message) return;
+  if (signal_goes_first(job->state, (*message)->message)) return due_unread_.push_back(due);
   job->queue.push_back(core::Delivery{std::move((*message)->message), origin_of_timer(due.run, due.at),
                                       (*message)->redeliveries});
   make_ready(*job);

@@ -89,8 +89,12 @@ HotJob* Engine::load(RunId run, std::vector<core::Delivery> unstored, const core
   core::JobState& state = (*stored)->state;
   const Instant now = clock_.now();
   for (core::InboxMessage& timer : (*stored)->timers) {
-    if (timer.due <= now || seeded(SeededBug::timer_early)) (*stored)->inbox.push_back(std::move(timer));
-    else arm(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});  // perhaps put by others
+    if (timer.due > now && !seeded(SeededBug::timer_early))
+      arm(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});  // perhaps put by others
+    else if (signal_goes_first(state, timer.message))
+      due_unread_.push_back(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
+    else
+      (*stored)->inbox.push_back(std::move(timer));
   }
   const bool nothing_to_do =
       (*stored)->inbox.empty() && unstored.empty() && state.job.status != core::JobStatus::running;
@@ -181,8 +185,8 @@ bool Engine::merge_inbox(HotJob& job) {
   const Instant now = clock_.now();
   for (core::InboxMessage& message : (*stored)->inbox) merge(message, core::Origin::loaded);
   for (core::InboxMessage& timer : (*stored)->timers) {
-    if (timer.due <= now) merge(timer, origin_of_timer(run, timer.due));
-    else arm(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
+    if (timer.due > now) arm(store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
+    else if (!timers_held_.contains(timer.message.guid)) merge(timer, origin_of_timer(run, timer.due));
   }
   for (const auto& [seq, item] : (*stored)->state.work()) job.state.put(item);
   adopt_work(job, nullptr);

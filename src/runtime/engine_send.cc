@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "core/kind_state.h"
 #include "core/mailbox.h"
 #include "runtime/engine.h"
 
@@ -28,7 +29,7 @@ void Engine::sent(const core::Bundle& bundle, OutcomeKind kind) {
 
 // A message is in its target's inbox, or may be. `run`: who has it, if that is known; 0: only its name is.
 void Engine::arrived(const core::Target& to, RunId run, const core::Message& message, OutcomeKind kind) {
-  if (kind == OutcomeKind::fenced || kind == OutcomeKind::rejected) return;
+  if (kind == OutcomeKind::fenced || kind == OutcomeKind::rejected || kind == OutcomeKind::over_limit) return;
   const core::LaneId lane = lanes_.lane_for(to);
   if (const auto* start = std::get_if<core::StartChild>(&message.body)) look_for_refusal(start->parent);
   if (!lanes_.owns(lane, clock_.monotonic())) return events_.ring(lane);
@@ -89,7 +90,7 @@ void Engine::serve_mailbox(RunId run) {
   if (lanes_.owns(core::lane_of(run), clock_.monotonic())) mailboxes_.insert(run);
 }
 
-// A mailbox is read for every decision: it is small, and most are used once.
+// A mailbox is read for every decision: most are used once. Of one that holds much only a page is read.
 void Engine::decide_mailboxes() {
   for (const RunId run : std::exchange(mailboxes_, {})) {
     if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) continue;
@@ -97,21 +98,41 @@ void Engine::decide_mailboxes() {
       mailboxes_.insert(run);
       continue;
     }
-    auto stored = store_.read_mailbox(run);
-    if (!stored && stored.error().code != ErrorCode::corrupt) mailboxes_.insert(run);
-    if (!stored && stored.error().code == ErrorCode::corrupt) damaged(run, stored.error().detail);
-    if (!stored || !*stored) continue;
-    const Instant now = clock_.now();
+    const core::DecideOptions options = decide_options(run);
+    auto page = store_.read_mailbox_page(run, options_.mailbox_page, options.now);
+    if (!page && page.error().code != ErrorCode::corrupt) mailboxes_.insert(run);
+    if (!page && page.error().code == ErrorCode::corrupt) damaged(run, page.error().detail);
+    if (!page || !*page) continue;
     std::vector<core::Delivery> deliveries;
-    for (core::InboxMessage& message : (*stored)->inbox) deliveries.push_back({std::move(message.message)});
-    for (core::InboxMessage& timer : (*stored)->timers)
-      if (timer.due <= now) deliveries.push_back({std::move(timer.message)});
-    core::Decision decision = core::decide((*stored)->state, deliveries, decide_options(run));
+    for (core::InboxMessage& message : (*page)->inbox) deliveries.push_back({std::move(message.message)});
+    core::Decision decision = core::decide((*page)->state, deliveries, options, (*page)->cut);
     if (!decision.bundle) continue;
+    if ((*page)->more || decision.done.size() < deliveries.size()) mailboxes_.insert(run);  // once this is committed
     address(*decision.bundle);
     mailboxes_out_.insert(run);
     push(std::move(*decision.bundle));
   }
+}
+
+// Whether a hook's time must wait because its registration is not served yet: a signal may be there that came before
+// the hook, while this engine was late or gone. It is put off a few times only: a mailbox that cannot be served must
+// not stop the hook, and the signal is kept whoever is first.
+bool Engine::signal_goes_first(const core::JobState& state, const core::Message& timer) {
+  const auto* time = std::get_if<core::TimeUp>(&timer.body);
+  const core::Activity* hook = time == nullptr ? nullptr : state.find(time->activity);
+  if (hook == nullptr || hook->status != core::ActivityStatus::open || hook->state.empty()) return false;
+  const auto kind = core::decode_kind_state(hook->state.view());
+  if (!kind || !kind->mailbox) return false;
+  const auto mailbox = store_.find_mailbox(*kind->mailbox);
+  if (!mailbox || !*mailbox) return false;
+  const auto registration = store_.read_message(**mailbox, kind->registration());
+  const bool unserved = registration && *registration && lanes_.owns(core::lane_of(**mailbox), clock_.monotonic());
+  if (unserved && ++timers_held_[timer.guid] <= limits::timer_holds_max) {
+    serve_mailbox(**mailbox);
+    return true;
+  }
+  timers_held_.erase(timer.guid);
+  return false;
 }
 
 bool Engine::settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome) {
@@ -120,6 +141,7 @@ bool Engine::settle_mailbox(const core::Bundle& bundle, const store::Outcome& ou
   if (stale || mailboxes_out_.erase(bundle.entity) == 0) return true;  // its lane was lost meanwhile
   switch (outcome.kind) {
     case OutcomeKind::fenced: lane_taken(core::lane_of(bundle.entity)); return true;
+    case OutcomeKind::over_limit:
     case OutcomeKind::rejected:
       events_.problem(format("mailbox {}: the store rejected its bundle: {}", bundle.entity.raw(), outcome.reason));
       return true;

@@ -75,6 +75,7 @@ void Engine::refuse_pending(const Error& error) {
 
 void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at) {
   if (auto* bundle = std::get_if<core::Bundle>(&operation)) {
+    if (outcome.done() && !outcome.reason.empty()) events_.problem(outcome.reason);  // a signal that it sent was refused
     settle_bundle(*bundle, outcome);
   } else if (const auto* submit = std::get_if<store::Submit>(&operation)) {
     settle_submit(*submit, outcome, ticket);
@@ -87,6 +88,8 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
   } else if (const auto* drop = std::get_if<store::DropOutbox>(&operation)) {
     settle_outbox(*drop, outcome);
   } else {
+    const auto* deliver = std::get_if<store::Deliver>(&operation);
+    if (deliver != nullptr && outcome.done() && !outcome.reason.empty()) events_.problem(outcome.reason);
     settle_request(operation, outcome);
     if (ticket != 0) events_.answered(ticket, std::move(outcome));
   }
@@ -118,6 +121,7 @@ void Engine::settle_bundle(core::Bundle& bundle, const store::Outcome& outcome) 
       events_.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
       give_back_slots(bundle);
       return lane_taken(core::lane_of(bundle.entity));
+    case OutcomeKind::over_limit:
     case OutcomeKind::rejected:
       give_back_slots(bundle);
       return reject(*job, outcome.reason);
@@ -278,6 +282,7 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
           ticket, Error{ErrorCode::outcome_unknown, "the job may have been accepted; look it up by its id"});
     case OutcomeKind::conflict:
     case OutcomeKind::fenced:
+    case OutcomeKind::over_limit:
     case OutcomeKind::rejected: return events_.submitted(ticket, Error{ErrorCode::invalid, outcome.reason});
   }
   events_.submitted(ticket, Submitted{outcome.run, true});
@@ -358,6 +363,7 @@ void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool 
     case OutcomeKind::exists:
     case OutcomeKind::conflict:
     case OutcomeKind::fenced:
+    case OutcomeKind::over_limit:
     case OutcomeKind::rejected:
       return lane_taken(lane);
   }

@@ -47,6 +47,7 @@ Status status_of(const Result<store::Outcome>& outcome) {
     case store::OutcomeKind::exists:
     case store::OutcomeKind::conflict: return Error{ErrorCode::conflict, outcome->reason};
     case store::OutcomeKind::fenced: return Error{ErrorCode::fenced, outcome->reason};
+    case store::OutcomeKind::over_limit: return Error{ErrorCode::over_limit, outcome->reason};
     case store::OutcomeKind::rejected: return Error{ErrorCode::invalid, outcome->reason};
     case store::OutcomeKind::outcome_unknown: return Error{ErrorCode::outcome_unknown, outcome->reason};
   }

@@ -98,6 +98,7 @@ Status check_body(const core::Body& body) {
           [](const core::Expire&) { return Status{}; },
           [](const core::Expand& m) { return check_expand(m); },
           [](const core::Unlabel& m) { return check_label(m.label); },
+          [](const core::Taken&) { return Status{}; },
       },
       body);
 }
@@ -125,6 +126,7 @@ Status check_write(const core::Write& write) {
           [](const core::DropWork&) { return Status{}; },
           [](const core::Sweep&) { return Status{}; },
           [](const core::DropEntry&) { return Status{}; },
+          [](const core::OfferEntry&) { return Status{}; },
           [](const core::HoldWork&) { return Status{}; },
           [](const core::PutLabel& w) { return check_label(w.label); },
           [](const core::DropLabel&) { return Status{}; },

@@ -30,6 +30,8 @@ std::string_view name_of(OutcomeKind kind) {
       return "conflict";
     case OutcomeKind::fenced:
       return "fenced";
+    case OutcomeKind::over_limit:
+      return "over_limit";
     case OutcomeKind::rejected:
       return "rejected";
     case OutcomeKind::outcome_unknown:

@@ -94,7 +94,9 @@ struct PauseTopic {
 // a run that is gone or closed takes nothing (committed, without effect). With a source (an outbox row), only
 // last + 1 of that lane is accepted: at or below last is already_done, beyond last + 1 is a conflict.
 //
-// A mailbox is made by its first message, in `lane`. To a JobKey: a StartChild makes the job there, as a Submit would;
+// A mailbox is made by its first message, in `lane`. A signal beyond its limits (store/rules.h) is over_limit. With a
+// source, or as a bundle's own send, it is refused as well, but what comes behind it must go on: committed, and `reason`
+// says what was refused. To a JobKey: a StartChild makes the job there, as a Submit would;
 // if the id is taken, it makes nothing, and the parent hears core::refused_child. The child that this very message made
 // before is no reason to refuse it: already_done. Any other message goes to the run that has the id.
 struct Deliver {  // (a timer of the target is put by the target's own bundle, never from here)
@@ -189,13 +191,14 @@ enum class OutcomeKind : std::uint8_t {
   conflict,         // rev, token or sequence moved: re-read and decide again
   fenced,           // the lane has another owner: stop
   rejected,         // this operation can never be applied; `reason` says why
+  over_limit,       // nothing was done: a named limit is reached; `reason` names it
   outcome_unknown,  // it may have happened: re-read, never add again
 };
 std::string_view name_of(OutcomeKind kind);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
-  std::string reason;
+  std::string reason;                  // with `committed`: what was sent and refused, because its mailbox is full
   RunId run{0};                        // Submit, StartDuplex; Deliver to a MailboxKey or a JobKey: whose inbox it was for
   RunId replaced{0};                   // Submit: the run that was interrupted for it
   std::vector<RunId> reached;          // Bundle, where sends are direct: likewise, for each of its sends by a key

@@ -3,7 +3,11 @@
 
 #include <string>
 
+#include <cstddef>
+#include <optional>
+
 #include "base/format.h"
+#include "base/limits.h"
 #include "core/job_state.h"
 #include "store/operation.h"
 
@@ -47,6 +51,23 @@ inline bool may_make(const core::Envelope& envelope) {
 
 // Of a mailbox's bundle: a mailbox goes when nothing is left in it, so that it is missing is a race.
 inline std::string no_mailbox(RunId run) { return format("there is no mailbox {}", run.raw()); }
+
+// Why a mailbox that holds so much takes no other signal of this size. None: it does.
+inline std::optional<std::string> mailbox_full(const core::MailboxKey& key, std::size_t signals, std::size_t bytes,
+                                               std::size_t added) {
+  const bool many = signals >= limits::early_signals_per_mailbox_max;
+  if (!many && bytes + added <= limits::early_signal_bytes_per_mailbox_max) return std::nullopt;
+  const std::string limit = many ? format("{} signals (early_signals_per_mailbox_max)", limits::early_signals_per_mailbox_max)
+                                 : format("{} bytes (early_signal_bytes_per_mailbox_max)",
+                                          limits::early_signal_bytes_per_mailbox_max);
+  return format("the signal was refused: of topic {} with the key {} there are {} that no hook has taken; signal again "
+                "when hooks have taken some, or after {} hours, when the oldest go",
+                key.topic.raw(), key.key, limit, limits::early_signal_keep.count());
+}
+// What was sent by a job and refused: nobody waits for the answer, and what comes behind it goes on.
+inline void pass_over(Outcome& outcome) {
+  if (outcome.kind == OutcomeKind::over_limit) outcome.kind = OutcomeKind::committed;
+}
 
 // An error was answered: the item is the job's, until it decides.
 inline void await_decision(core::WorkItem& item) {

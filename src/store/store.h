@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "core/job_state.h"
 #include "core/mailbox_state.h"
 #include "pawl/ids.h"
@@ -31,6 +32,17 @@ struct StoredMailbox {
   core::MailboxState state;
   std::vector<core::InboxMessage> inbox;
   std::vector<core::InboxMessage> timers;
+};
+// What one decision of a mailbox needs, however much waits there.
+struct MailboxPage {
+  core::MailboxState state;  // its entries: those that the messages may concern, and those whose time is over
+  core::MailboxCut cut;      // what is left out of these
+  std::vector<core::InboxMessage> inbox;  // the oldest
+  bool more = false;         // there may be more to serve behind it
+};
+struct MailboxPageSize {
+  std::size_t messages = limits::mailbox_page_messages;
+  std::size_t bytes = limits::mailbox_page_bytes;  // the first one is read however large it is
 };
 struct PoolInfo {
   core::LaneId first{0};  // its lanes are first, first + 1, ... first + lanes - 1
@@ -168,7 +180,8 @@ class Store {
   // which may be large: whoever asks wants to know whether it has ended.
   virtual Result<std::optional<core::JobRow>> read_job_row(RunId run) = 0;
   virtual Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) = 0;
-  virtual Result<std::optional<StoredMailbox>> read_mailbox(RunId run) = 0;
+  virtual Result<std::optional<StoredMailbox>> read_mailbox(RunId run) = 0;  // whole, for whoever looks at it
+  virtual Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) = 0;
 
   // Recovery, page by page: entities with unconsumed messages, and work items, of one lane. A page of large work items
   // may have fewer rows than were asked for: only an empty one is the last.

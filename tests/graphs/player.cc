@@ -174,6 +174,7 @@ class Player final : public runtime::EngineEvents {
     options.seed = ++life_;
     options.lease = lease;
     options.signal_page_jobs = 2;
+    options.mailbox_page.messages = 2;
     options.fusion = setting_.fusion ? core::Fusion::on : core::Fusion::off;
     engine_ = std::make_unique<runtime::Engine>(options, pool_, *store_, clock_, graphs_, *this);
     for (const std::string& topic : topics_) engine_->serve(Topic(topic));

@@ -61,7 +61,7 @@ Result<Payload> begin_again(Context& context, const Activity& activity) {
   return begun->data;
 }
 
-void call_off(Context& context, const Activity& activity, bool cancel_child) {
+void call_off(Context& context, const Activity& activity, bool cancel_child, bool registered) {
   if (activity.state.empty()) return;
   const auto state = decode_kind_state(activity.state.view());
   if (!state) return;
@@ -73,7 +73,7 @@ void call_off(Context& context, const Activity& activity, bool cancel_child) {
   if (state->wakes_at != Instant()) drop_timer(state->sleep_timer());
   if (state->times_out_at != Instant()) drop_timer(state->timeout_timer());
   if (state->waits_to_try()) drop_timer(state->retry_timer());
-  if (state->mailbox && !seeded(SeededBug::withdraw_not_sent))
+  if (state->mailbox && registered && !seeded(SeededBug::withdraw_not_sent))
     draft.send(Envelope{*state->mailbox, Message{state->request.derive(Guid::Purpose::asked, 0),
                                                  Withdraw{state->registration()}}});
   const bool awaited = !state->child.empty() && state->request != Guid{} && !state->waits_to_try();

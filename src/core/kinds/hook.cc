@@ -1,6 +1,8 @@
 // A hook: sleeps, waits for a signal, for whichever comes first, or for nothing. The first message to conclude it
-// wins; the other finds it concluded and changes nothing (DESIGN 3.1 h).
+// wins; the other finds it concluded and changes nothing (DESIGN 3.1 h). A signal that came second is not lost: its
+// mailbox has it until the hook's word comes, taken or withdrawn (mailbox_state.h).
 #include "base/quote.h"
+#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -35,6 +37,13 @@ Progress resume(Context& context, const Resume& message) {
   if (context.must_count()) return count_reentry(context);
   return leg2(context, Answer{message.activity, message.status, message.code, message.data,
                               Answer::Role::answer, Speaker::signal});
+}
+
+void tell_taken(Context& context, const Activity& hook) {
+  const auto state = decode_kind_state(hook.state.view());
+  if (!state || !state->mailbox || seeded(SeededBug::taken_not_told)) return;
+  context.draft.send(Envelope{*state->mailbox, Message{context.guid().derive(Guid::Purpose::taken, 0),
+                                                       Taken{state->registration(), context.guid()}}});
 }
 
 // A sleep that is over, the time of any activity that waits, or the pause before an await's next try.

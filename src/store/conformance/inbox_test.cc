@@ -115,6 +115,7 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
       core::Expand{core::ActivitySeq(11), GraphName("g"), {"k", "n", "v"}, run, 3, 300, true, Topic("t"), "data",
                    core::ReplyStatus::pending, 202},
       core::Unlabel{{"k", "n", "v"}},
+      core::Taken{guid(80), guid(81)},
   };
   ASSERT_EQ(bodies.size(), std::variant_size_v<core::Body>);
   for (std::size_t i = 0; i < bodies.size(); ++i)

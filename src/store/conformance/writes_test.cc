@@ -110,6 +110,7 @@ const std::vector<WriteKind> kinds = {
      }},
     {"PutEntry", true, [](const Scene&) { return core::PutEntry{entry(1)}; }},
     {"DropEntry", true, [](const Scene&) { return core::DropEntry{0}; }},
+    {"OfferEntry", true, [](const Scene&) { return core::OfferEntry{0, entry(0).guid, core::Guid{1, 2}}; }},
 };
 
 // All that a reader can see of the scene.

@@ -177,6 +177,10 @@ Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   if (is_damaged(run)) return damaged(run);
   return inner_.read_mailbox(run);
 }
+Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) {
+  if (read_fails()) return refused();
+  return inner_.read_mailbox_page(run, size, now);
+}
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
                                                  std::size_t rows_max) {
   if (read_fails()) return refused();

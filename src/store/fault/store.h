@@ -102,6 +102,7 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::JobRow>> read_job_row(RunId run) override;
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                             std::size_t rows_max) override;
   Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,

@@ -19,6 +19,12 @@ std::vector<core::InboxMessage> Inbox::in_order() const {
   return all;
 }
 
+void Inbox::see_in_order(std::size_t rows_max, const std::function<bool(core::InboxMessage)>& see) const {
+  std::size_t rows = 0;
+  for (auto row = messages_.begin(); row != messages_.end() && rows < rows_max; ++row, ++rows)
+    if (!see(row->second)) break;
+}
+
 std::vector<core::InboxMessage> Inbox::timers() const {
   std::vector<core::InboxMessage> all;
   all.reserve(timers_.size());

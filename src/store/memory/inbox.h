@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -18,7 +19,10 @@ class Inbox {
   bool empty() const { return messages_.empty(); }  // but for timers: those wait for the clock
   bool has(const core::Guid& guid) const { return find(guid) != nullptr; }
   const core::InboxMessage* find(const core::Guid& guid) const;
+  bool has_timers() const { return !timers_.empty(); }
   std::vector<core::InboxMessage> in_order() const;
+  // The oldest ones, until `see` says that it is enough (false).
+  void see_in_order(std::size_t rows_max, const std::function<bool(core::InboxMessage)>& see) const;
   std::vector<core::InboxMessage> timers() const;
 
   bool put(core::Message message, Instant due = {});  // false: it waits here already

@@ -20,9 +20,7 @@ RunId Store::mailbox_for(const core::MailboxKey& key, core::LaneId lane) {
   const auto known = mailbox_keys_.find(key);
   if (known != mailbox_keys_.end()) return known->second;
   const RunId run = next_run(lane);
-  Mailbox& mailbox = mailboxes_[run];
-  mailbox.state.run = run;
-  mailbox.state.key = key;
+  mailboxes_.emplace(run, Mailbox(run, key));
   mailbox_keys_.emplace(key, run);
   return run;
 }
@@ -42,6 +40,7 @@ Outcome Store::run(const Deliver& deliver) {
   }
   const bool lost = seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(deliver.envelope.message.body);
   Outcome outcome = lost ? committed() : this->deliver(deliver.envelope, deliver.lane);
+  if (source != nullptr) pass_over(outcome);
   if (source != nullptr && outcome.done()) source->delivered = deliver.source->seq;
   return outcome;
 }
@@ -52,9 +51,7 @@ Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
     if (!mailbox_keys_.contains(*key) && find_lane(lane) == nullptr)
       return rejected(format("there is no lane {}", lane.raw()));
     const RunId run = mailbox_for(*key, lane);
-    Inbox& inbox = mailboxes_.at(run).inbox;
-    Outcome outcome = inbox.put(message) ? committed() : already_done();
-    note_waiting(run, inbox);
+    Outcome outcome = deliver_to(mailboxes_.at(run), message);
     outcome.run = run;
     return outcome;
   }
@@ -69,6 +66,20 @@ Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
   }
   Job* job = find_job(std::get<RunId>(envelope.to));
   return job == nullptr ? committed() : insert(*job, message);
+}
+
+Outcome Store::deliver_to(Mailbox& mailbox, const core::Message& message) {
+  if (mailbox.inbox.has(message.guid)) return already_done();
+  if (const auto* signal = std::get_if<core::Signal>(&message.body)) {
+    const std::size_t bytes = signal->data.size();
+    if (const auto full = mailbox_full(mailbox.state().key, mailbox.signals, mailbox.signal_bytes, bytes))
+      return Outcome{OutcomeKind::over_limit, *full};
+    ++mailbox.signals;
+    mailbox.signal_bytes += bytes;
+  }
+  mailbox.inbox.put(message);
+  note_waiting(mailbox.state().run, mailbox.inbox);
+  return committed();
 }
 
 Outcome Store::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {

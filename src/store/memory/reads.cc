@@ -55,7 +55,18 @@ Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   const auto found = mailboxes_.find(run);
   if (found == mailboxes_.end()) return std::optional<StoredMailbox>();
   const Inbox& inbox = found->second.inbox;
-  return std::optional<StoredMailbox>(StoredMailbox{found->second.state, inbox.in_order(), inbox.timers()});
+  return std::optional<StoredMailbox>(StoredMailbox{found->second.state(), inbox.in_order(), inbox.timers()});
+}
+
+Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = mailboxes_.find(run);
+  if (found == mailboxes_.end()) return std::optional<MailboxPage>();
+  const core::MailboxState& state = found->second.state();
+  MailboxPage page;
+  page.state = core::MailboxState{state.run, state.key, state.rev, state.bundle, state.next_entry, {}};
+  if (const auto filled = fill_page(found->second, size, now, page); !filled) return filled.error();
+  return std::optional<MailboxPage>(std::move(page));
 }
 
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
@@ -181,7 +192,7 @@ Dump Store::dump() const {
   Dump all;
   for (const auto& [run, job] : jobs_) all.jobs.push_back(dumped(job.state, job.inbox));
   for (const auto& [run, mailbox] : mailboxes_)
-    all.mailboxes.push_back({mailbox.state, mailbox.inbox.in_order(), mailbox.inbox.timers()});
+    all.mailboxes.push_back({mailbox.state(), mailbox.inbox.in_order(), mailbox.inbox.timers()});
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = lanes_[i];
     DumpedLane out{core::LaneId(static_cast<std::uint32_t>(i) + 1),

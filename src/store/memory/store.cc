@@ -166,18 +166,18 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
 }
 
 Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
-  if (const auto moved = check_rev(mailbox.state.rev, mailbox.state.bundle, bundle)) return *moved;
-  const auto fits = core::check(mailbox.state, bundle);
+  if (const auto moved = check_rev(mailbox.state().rev, mailbox.state().bundle, bundle)) return *moved;
+  const auto fits = core::check(mailbox.state(), bundle);
   if (!fits) return rejected(fits.error().detail);
   const auto counted = check_redeliveries(mailbox.inbox, bundle);
   if (!counted) return rejected(counted.error().detail);
   if (const auto lost = check_sends(bundle)) return *lost;
 
-  core::apply(mailbox.state, bundle);
+  mailbox.apply(bundle);
   apply_inbox(bundle.entity, mailbox.inbox, bundle);
   apply_outbox(bundle);
-  if (mailbox.state.entries.empty() && mailbox.inbox.empty() && mailbox.inbox.timers().empty()) {
-    mailbox_keys_.erase(core::MailboxKey(mailbox.state.key));
+  if (mailbox.is_empty()) {
+    mailbox_keys_.erase(core::MailboxKey(mailbox.state().key));
     mailboxes_.erase(bundle.entity);
   }
   return committed();

@@ -33,6 +33,7 @@
 #include "store/memory/duplex.h"
 #include "store/memory/inbox.h"
 #include "store/memory/labels.h"
+#include "store/memory/mailbox.h"
 #include "store/memory/work_queue.h"
 #include "store/store.h"
 
@@ -58,6 +59,7 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::JobRow>> read_job_row(RunId run) override;
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) override;
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                             std::size_t rows_max) override;
   Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
@@ -85,10 +87,6 @@ class Store final : public pawl::store::Store {
     core::JobState state;
     Inbox inbox;
     std::set<core::Label> labels;
-  };
-  struct Mailbox {
-    core::MailboxState state;
-    Inbox inbox;
   };
   using JobName = std::pair<Namespace, JobId>;
   struct StartKey {
@@ -156,6 +154,7 @@ class Store final : public pawl::store::Store {
   void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
   Outcome insert(Job& job, const core::Message& message);
   Outcome deliver(const core::Envelope& envelope, core::LaneId lane);
+  Outcome deliver_to(Mailbox& mailbox, const core::Message& message);
   Outcome start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
   std::optional<Outcome> check_sends(const core::Bundle& bundle);
   Outcome begin_job(const Submit& submit);

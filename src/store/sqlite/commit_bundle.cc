@@ -35,6 +35,7 @@ std::optional<std::uint32_t> count_new(const core::Bundle& bundle, std::uint32_t
 enum class Of : std::uint8_t { job, mailbox, both };
 constexpr Of write_of(const core::PutEntry&) { return Of::mailbox; }
 constexpr Of write_of(const core::DropEntry&) { return Of::mailbox; }
+constexpr Of write_of(const core::OfferEntry&) { return Of::mailbox; }
 constexpr Of write_of(const core::PutMessage&) { return Of::both; }
 constexpr Of write_of(const core::CountRedelivery&) { return Of::both; }
 constexpr Of write_of(const core::Consume&) { return Of::both; }
@@ -96,6 +97,7 @@ Applied Writer::apply(const core::Bundle& bundle) {
           std::visit([&](const auto& one) { return apply_write(bundle, one); }, bundle.writes[first]);
       if (!is_done(applied)) return after_write(std::move(applied));
       if (applied.outcome.run != RunId(0)) head.outcome.reached.push_back(applied.outcome.run);
+      if (!applied.outcome.reason.empty()) head.outcome.reason = std::move(applied.outcome.reason);
     }
   }
   if (job == nullptr && sql_.drop_empty_mailbox.run(bundle.entity) == Statement::failed)
@@ -250,7 +252,9 @@ Applied Writer::apply_write(const core::Bundle& bundle, const core::Sweep& write
 Applied Writer::apply_write(const core::Bundle&, const core::Send& write) {
   if (may_make(write.envelope) && find_lane(write.lane) == nullptr)
     return lane_code_ != SQLITE_OK ? Applied{lane_code_, false, {}} : no_lane(write.lane);
-  return send(write.envelope, write.lane);
+  Applied sent = send(write.envelope, write.lane);
+  pass_over(sent.outcome);
+  return sent;
 }
 
 }  // namespace pawl::store::sqlite

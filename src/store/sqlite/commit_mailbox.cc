@@ -55,20 +55,47 @@ Applied Writer::refused_entity(const core::Bundle& bundle) {
                                                            : "a job's bundle for a mailbox");
 }
 
+namespace {
+
+// Who a signal is out to, and the name of the message that tells it.
+struct OfferBytes {
+  OfferBytes(const core::Guid& signal, const std::optional<core::Guid>& to) {
+    if (!to) return;
+    taker.emplace(*to);
+    meeting.emplace(core::meeting_of(signal, *to));
+  }
+  std::optional<GuidBytes> taker;
+  std::optional<GuidBytes> meeting;
+};
+
+}  // namespace
+
 Applied Writer::apply_write(const core::Bundle& bundle, const core::PutEntry& write) {
-  const core::Body what =
-      std::visit([](const auto& one) { return core::Body(one); }, write.entry.what);
+  const core::MailboxEntry& entry = write.entry;
+  const core::Body what = std::visit([](const auto& one) { return core::Body(one); }, entry.what);
   const std::string body = core::encode(what);
-  if (sql_.put_entry.run(bundle.entity, write.entry.seq, GuidBytes(write.entry.guid), Blob{body}) ==
-      Statement::failed)
+  const OfferBytes offer(entry.guid, entry.offered_to);
+  if (sql_.put_entry.run(bundle.entity, entry.seq, GuidBytes(entry.guid),
+                         std::holds_alternative<core::Signal>(entry.what), entry.expires_at, offer.taker,
+                         offer.meeting, Blob{body}) == Statement::failed)
     return failed(sql_.put_entry);
   return {};
 }
 
 Applied Writer::apply_write(const core::Bundle& bundle, const core::DropEntry& write) {
+  if (sql_.drop_signal.run(bundle.entity, write.seq) == Statement::failed) return failed(sql_.drop_signal);
   const int dropped = sql_.drop_entry.run(bundle.entity, write.seq);
   if (dropped == Statement::failed) return failed(sql_.drop_entry);
   if (dropped == 0) return refused(OutcomeKind::rejected, format("entry {} is missing", write.seq));
+  return {};
+}
+
+Applied Writer::apply_write(const core::Bundle& bundle, const core::OfferEntry& write) {
+  const OfferBytes offer(write.signal, write.to);
+  const int offered = sql_.offer_entry.run(bundle.entity, write.seq, GuidBytes(write.signal), offer.taker, offer.meeting);
+  if (offered == Statement::failed) return failed(sql_.offer_entry);
+  if (offered == 0)
+    return refused(OutcomeKind::rejected, format("entry {} is not the signal that is offered", write.seq));
   return {};
 }
 

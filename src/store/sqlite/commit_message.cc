@@ -24,6 +24,7 @@ Applied Writer::apply(const Deliver& deliver) {
                      format("row {} came before row {}", source.seq, last + 1));
   }
   Applied applied = send(deliver.envelope, deliver.lane);
+  if (deliver.source) pass_over(applied.outcome);
   if (!is_done(applied) || !deliver.source) return applied;
   if (sql_.put_source.run(deliver.source->lane, deliver.source->seq) == Statement::failed)
     return failed(sql_.put_source);
@@ -32,18 +33,39 @@ Applied Writer::apply(const Deliver& deliver) {
 
 // A run that is gone or closed takes nothing; a mailbox is made by its first message, a child by its start.
 Applied Writer::send(const core::Envelope& envelope, core::LaneId lane) {
-  if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to)) {
-    Applied mailbox = find_or_make_mailbox(*key, lane);
-    if (!is_done(mailbox)) return mailbox;
-    Applied applied = put_into_inbox(mailbox.outcome.run, envelope.message);
-    applied.outcome.run = mailbox.outcome.run;
-    return applied;
-  }
+  if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to))
+    return send_to_mailbox(*key, envelope.message, lane);
   if (const auto* key = std::get_if<core::JobKey>(&envelope.to)) {
     const auto* start = std::get_if<core::StartChild>(&envelope.message.body);
     return start != nullptr ? start_child(*key, *start, lane) : send_by_id(*key, envelope.message);
   }
   return send_to_job(std::get<RunId>(envelope.to), envelope.message);
+}
+
+Applied Writer::send_to_mailbox(const core::MailboxKey& key, const core::Message& message, core::LaneId lane) {
+  MailboxLoad load;
+  Applied mailbox = find_or_make_mailbox(key, lane, load);
+  if (!is_done(mailbox)) return mailbox;
+  const RunId run = mailbox.outcome.run;
+  const GuidBytes guid(message.guid);
+  Applied applied;
+  if (const auto* signal = std::get_if<core::Signal>(&message.body)) {
+    const std::size_t bytes = signal->data.size();
+    if (const auto full = mailbox_full(key, load.signals, load.bytes, bytes)) {
+      Rows rows = sql_.read_redeliveries.query(run, guid);
+      const bool waits = rows.next();
+      if (rows.failed()) return Applied{rows.rc(), false, {}};
+      applied = waits ? refused(OutcomeKind::already_done, "") : refused(OutcomeKind::over_limit, *full);
+      applied.outcome.run = run;
+      return applied;
+    }
+  }
+  applied = put_into_inbox(run, message);
+  const bool counts = std::holds_alternative<core::Signal>(message.body) && applied.wrote;
+  if (counts && sql_.add_signal.run(run, guid) == Statement::failed)
+    return failed(sql_.add_signal);
+  applied.outcome.run = run;
+  return applied;
 }
 
 Applied Writer::send_by_id(const core::JobKey& key, const core::Message& message) {
@@ -87,12 +109,13 @@ Applied Writer::put_timed(RunId run, const core::Message& message, Instant due) 
   return Applied{SQLITE_OK, true, {}};
 }
 
-Applied Writer::find_or_make_mailbox(const core::MailboxKey& key, core::LaneId lane_id) {
+Applied Writer::find_or_make_mailbox(const core::MailboxKey& key, core::LaneId lane_id, MailboxLoad& load) {
   Applied applied;
   {
     Rows rows = sql_.find_mailbox.query(key.name_space, key.topic, key.key);
     if (rows.next()) {
       applied.outcome.run = RunId(rows.word(0));
+      load = MailboxLoad{rows.word(1), rows.word(2)};
       return applied;
     }
     if (rows.failed()) return Applied{rows.rc(), false, {}};

@@ -177,28 +177,27 @@ Status Reader::read_work_of(core::JobState& state) {
 Result<std::vector<core::InboxMessage>> Reader::read_inbox(RunId run) { return read_messages(inbox_.query(run)); }
 Result<std::vector<core::InboxMessage>> Reader::read_timers(RunId run) { return read_messages(timers_.query(run)); }
 
+Result<core::InboxMessage> Reader::take_message(Rows& rows) {
+  core::InboxMessage waiting;
+  waiting.message.guid = rows.guid(0);
+  waiting.redeliveries = rows.small(1);
+  waiting.due = Instant::from_micros(rows.number(3));
+  auto body = core::decode_body(rows.bytes(2));
+  if (rows.malformed()) return corrupt("a message of its inbox is malformed");
+  if (!body) return corrupt(format("message {}: {}", waiting.message.guid.text(), body.error().detail));
+  waiting.message.body = std::move(*body);
+  return waiting;
+}
+
 Result<std::vector<core::InboxMessage>> Reader::read_messages(Rows rows) {
   std::vector<core::InboxMessage> inbox;
   while (rows.next()) {
-    core::InboxMessage waiting;
-    waiting.message.guid = rows.guid(0);
-    waiting.redeliveries = rows.small(1);
-    waiting.due = Instant::from_micros(rows.number(3));
-    auto body = core::decode_body(rows.bytes(2));
-    if (rows.malformed()) return corrupt("a message of its inbox is malformed");
-    if (!body)
-      return corrupt(format("message {}: {}", waiting.message.guid.text(), body.error().detail));
-    waiting.message.body = std::move(*body);
-    inbox.push_back(std::move(waiting));
+    auto waiting = take_message(rows);
+    if (!waiting) return waiting.error();
+    inbox.push_back(std::move(*waiting));
   }
   if (rows.failed()) return error(rows);
   return inbox;
-}
-
-Result<std::optional<StoredMailbox>> Reader::read_mailbox(RunId run) {
-  const Snapshot snapshot(begin_, end_);
-  if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
-  return read_mailbox_rows(run);
 }
 
 }  // namespace pawl::store::sqlite

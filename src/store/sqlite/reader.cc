@@ -88,9 +88,6 @@ Status Reader::prepare() {
        "SELECT guid, redeliveries, body, 0 FROM inbox WHERE run = ?1 AND guid = ?2"
        " UNION ALL SELECT guid, redeliveries, body, due FROM timers WHERE run = ?1 AND guid = ?2"},
       {&paused_, "SELECT topic FROM paused_topics ORDER BY topic"},
-      {&mailbox_,
-       "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
-      {&entries_, "SELECT seq, guid, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
       {&waiting_,
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
        " WHERE run > ?1 AND run <= ?2 AND typeof(run) = 'integer' ORDER BY run LIMIT ?3"},
@@ -120,6 +117,8 @@ Status Reader::prepare() {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
     if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   }
+  const auto mailbox = prepare_mailbox();
+  if (!mailbox) return mailbox;
   const auto due = prepare_due();
   if (!due) return due;
   const auto labels = prepare_labels();

@@ -50,7 +50,9 @@ class Reader {
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key);
   Result<std::optional<StoredJob>> read_job(RunId run);
   Result<std::optional<core::JobRow>> read_job_row(RunId run);
+  // read_mailbox.cc
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now);
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
   Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
                                            std::size_t rows_max);
@@ -82,7 +84,11 @@ class Reader {
   Result<std::vector<core::InboxMessage>> read_inbox(RunId run);
   Result<std::vector<core::InboxMessage>> read_timers(RunId run);
   Result<std::vector<core::InboxMessage>> read_messages(Rows rows);
+  static Result<core::InboxMessage> take_message(Rows& rows);
   // read_mailbox.cc
+  class MailboxSource;
+  Status prepare_mailbox();
+  Result<std::optional<core::MailboxState>> read_mailbox_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
   // read_label.cc
@@ -103,6 +109,7 @@ class Reader {
   Statement due_timers_, due_work_, due_removals_, due_keys_, message_, paused_;
   Statement mailbox_, entries_;
   Statement waiting_, work_, work_places_;
+  Statement page_inbox_, page_registrations_, page_heads_, page_signals_, page_offers_, page_registration_, page_offer_;
   Statement app_, apps_;
   Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_, list_labelled_names_;
   Statement measures_, announcements_, announcements_of_topic_;

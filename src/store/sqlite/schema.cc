@@ -4,6 +4,7 @@
 #include "store/sqlite/schema_graphs.h"
 #include "store/sqlite/schema_labels.h"
 #include "store/sqlite/schema_life.h"
+#include "store/sqlite/schema_mailboxes.h"
 #include "store/sqlite/schema_secret.h"
 
 namespace pawl::store::sqlite {
@@ -228,8 +229,8 @@ CREATE VIEW duplex_view AS
   FROM duplex_cells c LEFT JOIN jobs j ON j.run = c.run;
 )sql";
 
-constexpr const char* all_steps[] = {first_schema, life_schema, duplex_schema, graphs_schema, labels_schema,
-                                     secret_schema};
+constexpr const char* all_steps[] = {first_schema,  life_schema,   duplex_schema, graphs_schema,
+                                     labels_schema, secret_schema, mailboxes_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

@@ -316,6 +316,10 @@ Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
 Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_mailbox(run); });
 }
+Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size,
+                                                            Instant now) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_mailbox_page(run, size, now); });
+}
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
                                                  std::size_t rows_max) {
   return parts_->with_reader(

@@ -152,11 +152,23 @@ Status WriteStatements::prepare(Connection& connection) {
        "UPDATE mailboxes SET rev = rev + 1, bundle = ?3, next_entry = ?4 WHERE run = ?1 AND rev = "
        "?2"},
       {&read_mailbox_guard, "SELECT rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
-      {&find_mailbox, "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
+      {&find_mailbox,
+       "SELECT run, signals, signal_bytes FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&new_mailbox,
        "INSERT INTO mailboxes (run, namespace, topic, key, rev, bundle, next_entry)"
        " VALUES (?1, ?2, ?3, ?4, 0, 0, 0)"},
-      {&put_entry, "INSERT INTO mailbox_entries (run, seq, guid, body) VALUES (?1, ?2, ?3, ?4)"},
+      {&put_entry,
+       "INSERT INTO mailbox_entries (run, seq, guid, kind, expires_at, taker, meeting, body)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+      {&offer_entry,
+       "UPDATE mailbox_entries SET taker = ?4, meeting = ?5 WHERE run = ?1 AND seq = ?2 AND guid = ?3 AND kind = 1"},
+      {&add_signal,
+       "UPDATE mailboxes SET signals = signals + 1, signal_bytes = signal_bytes + i.bytes"
+       " FROM (SELECT length(body) AS bytes FROM inbox WHERE run = ?1 AND guid = ?2) i WHERE run = ?1"},
+      {&drop_signal,
+       "UPDATE mailboxes SET signals = max(signals - 1, 0), signal_bytes = max(signal_bytes - e.bytes, 0)"
+       " FROM (SELECT length(body) AS bytes FROM mailbox_entries WHERE run = ?1 AND seq = ?2 AND kind = 1) e"
+       " WHERE run = ?1"},
       {&drop_entry, "DELETE FROM mailbox_entries WHERE run = ?1 AND seq = ?2"},
   };
   const Entry work[] = {

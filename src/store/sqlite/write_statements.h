@@ -33,7 +33,8 @@ struct WriteStatements {
   // Apps.
   Statement put_app, same_app, find_app, activate_app;
   // Mailboxes.
-  Statement drop_empty_mailbox, step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry;
+  Statement drop_empty_mailbox, step_mailbox, read_mailbox_guard, find_mailbox, new_mailbox, put_entry, drop_entry,
+      offer_entry, add_signal, drop_signal;
 };
 
 }  // namespace pawl::store::sqlite

@@ -142,6 +142,7 @@ class Writer {
   Applied apply_write(const core::Bundle& bundle, const core::Send& write);
   Applied apply_write(const core::Bundle& bundle, const core::PutEntry& write);
   Applied apply_write(const core::Bundle& bundle, const core::DropEntry& write);
+  Applied apply_write(const core::Bundle& bundle, const core::OfferEntry& write);
   Applied apply_write(const core::Bundle& bundle, const core::ChangeWork& write);
   Applied apply_write(const core::Bundle& bundle, const core::HoldWork& write);
   // commit_label.cc
@@ -166,7 +167,12 @@ class Writer {
   Applied send_to_job(RunId run, const core::Message& message);
   Applied put_into_inbox(RunId run, const core::Message& message);
   Applied put_timed(RunId run, const core::Message& message, Instant due);
-  Applied find_or_make_mailbox(const core::MailboxKey& key, core::LaneId lane);
+  struct MailboxLoad {
+    std::size_t signals = 0;
+    std::size_t bytes = 0;
+  };
+  Applied send_to_mailbox(const core::MailboxKey& key, const core::Message& message, core::LaneId lane);
+  Applied find_or_make_mailbox(const core::MailboxKey& key, core::LaneId lane, MailboxLoad& load);
 
   // commit_work.cc
   Applied apply(const ClaimWork& claim);

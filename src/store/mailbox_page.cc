@@ -1,0 +1,169 @@
+#include "store/mailbox_page.h"
+
+#include <map>
+#include <utility>
+
+namespace pawl::store {
+
+namespace {
+
+// What the messages of a page ask for.
+struct Wanted {
+  std::size_t signals = 0;
+  std::size_t registers = 0;
+  std::vector<core::Guid> withdrawn;
+  std::vector<core::Taken> taken;
+};
+
+class PageReader {
+ public:
+  PageReader(MailboxRows& rows, const MailboxPageSize& size, Instant now, MailboxPage& page)
+      : rows_(rows), size_(size), now_(now), page_(page) {}
+
+  Status read() {
+    for (const auto step : {&PageReader::read_messages, &PageReader::read_expired, &PageReader::read_registrations,
+                            &PageReader::read_signals, &PageReader::read_withdrawn, &PageReader::read_taken})
+      if (const auto done = (this->*step)(); !done) return done;
+    for (auto& [seq, entry] : entries_) page_.state.entries.push_back(std::move(entry));
+    return {};
+  }
+
+ private:
+  // Rows are taken until there are enough of them, or of their bytes.
+  class Budget {
+   public:
+    explicit Budget(const MailboxPageSize& size) : size_(size) {}
+    bool goes_on(std::size_t bytes) {
+      ++rows_;
+      bytes_ += bytes;
+      is_spent_ = rows_ >= size_.messages || bytes_ >= size_.bytes;
+      return !is_spent_;
+    }
+    bool is_spent() const { return is_spent_; }
+
+   private:
+    const MailboxPageSize& size_;
+    std::size_t rows_ = 0;
+    std::size_t bytes_ = 0;
+    bool is_spent_ = false;
+  };
+
+  static std::size_t bytes_of(const core::MailboxEntry& entry) {
+    const auto* signal = std::get_if<core::Signal>(&entry.what);
+    return signal == nullptr ? 0 : signal->data.size();
+  }
+
+  void keep(core::MailboxEntry entry) {
+    const std::uint64_t seq = entry.seq;
+    entries_.emplace(seq, std::move(entry));  // one that was read with its data stays
+  }
+
+  Status read_messages() {
+    Budget budget(size_);
+    const auto done = rows_.read_messages(size_.messages, [&](core::InboxMessage message) {
+      std::size_t bytes = 0;
+      if (const auto* signal = std::get_if<core::Signal>(&message.message.body)) {
+        ++wanted_.signals;
+        bytes = signal->data.size();
+      } else if (std::holds_alternative<core::Register>(message.message.body)) {
+        ++wanted_.registers;
+      } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.message.body)) {
+        wanted_.withdrawn.push_back(withdraw->registration);
+      } else if (const auto* taken = std::get_if<core::Taken>(&message.message.body)) {
+        wanted_.taken.push_back(*taken);
+      }
+      page_.inbox.push_back(std::move(message));
+      return budget.goes_on(bytes);
+    });
+    page_.more = budget.is_spent();
+    return done;
+  }
+
+  // They are in front: signals expire in the order in which they came.
+  Status read_expired() {
+    Budget budget(size_);
+    const auto done = rows_.read_heads(size_.messages, [&](core::MailboxEntry entry) {
+      if (entry.expires_at > now_) return false;
+      from_ = entry.seq + 1;
+      keep(std::move(entry));
+      return budget.goes_on(0);
+    });
+    page_.more = page_.more || budget.is_spent();
+    return done;
+  }
+
+  Status read_registrations() {
+    if (wanted_.signals == 0 && wanted_.withdrawn.empty()) return {};
+    Budget budget(size_);
+    const auto done = rows_.read_registrations(size_.messages, [&](core::MailboxEntry entry) {
+      keep(std::move(entry));
+      return budget.goes_on(0);
+    });
+    page_.cut.registrations = budget.is_spent();
+    return done;
+  }
+
+  // As many as conclude the hooks that register, and the pending ones before them.
+  Status read_signals() {
+    if (wanted_.registers == 0) return {};
+    Budget budget(size_);
+    std::size_t concluding = 0;
+    const auto done = rows_.read_signals(from_, size_.messages, [&](core::MailboxEntry entry) {
+      const auto* signal = std::get_if<core::Signal>(&entry.what);
+      if (signal != nullptr && signal->status != core::ReplyStatus::pending) ++concluding;
+      const std::size_t bytes = bytes_of(entry);
+      keep(std::move(entry));
+      return budget.goes_on(bytes) && concluding < wanted_.registers;
+    });
+    page_.cut.signals = budget.is_spent() || concluding >= wanted_.registers;
+    return done;
+  }
+
+  Status read_withdrawn() {
+    Budget budget(size_);
+    for (const core::Guid& registration : wanted_.withdrawn) {
+      const auto known = rows_.find_registration(registration, [&](core::MailboxEntry entry) {
+        keep(std::move(entry));
+        return false;
+      });
+      if (!known) return known;
+      bool enough = false;
+      const auto done = rows_.read_offers(registration, size_.messages, [&](core::MailboxEntry entry) {
+        const std::size_t bytes = bytes_of(entry);
+        keep(std::move(entry));
+        enough = !budget.goes_on(bytes);
+        return !enough;
+      });
+      if (!done) return done;
+      if (enough) page_.cut.offers.push_back(registration);
+    }
+    return {};
+  }
+
+  Status read_taken() {
+    for (const core::Taken& taken : wanted_.taken) {
+      const auto done = rows_.find_offer(taken, [&](core::MailboxEntry entry) {
+        keep(std::move(entry));
+        return false;
+      });
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  MailboxRows& rows_;
+  const MailboxPageSize& size_;
+  const Instant now_;
+  MailboxPage& page_;
+  Wanted wanted_;
+  std::uint64_t from_ = 0;  // the first signal whose time is not over
+  std::map<std::uint64_t, core::MailboxEntry> entries_;
+};
+
+}  // namespace
+
+Status fill_page(MailboxRows& rows, const MailboxPageSize& size, Instant now, MailboxPage& page) {
+  return PageReader(rows, size, now, page).read();
+}
+
+}  // namespace pawl::store

@@ -129,10 +129,8 @@ class Session {
     return std::optional<JobView>();
   }
 
-  void stop() {
-    workers_.stop();
-    runtime_.stop();
-  }
+  // The commands are ended at once: they see that their work is cancelled, and it goes back without a failed try.
+  void stop() { runtime_.stop(); }
   const std::string& job() const { return job_; }
 
  private:
@@ -234,7 +232,7 @@ int run(const Options& options) {
   const Interruption interruption;
   Progress progress(Paint::for_stderr(!options.store.no_color), options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
   warn_about_topics(*plan, progress);
-  auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads});
+  auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads, .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
   Session session(options, *plan, progress, **runtime);
   if (const auto started = session.start(); !started) {

@@ -21,8 +21,6 @@ constexpr std::int64_t code_min = 100;
 constexpr std::int64_t code_max = 999;
 constexpr std::size_t names_max = 10'000;
 constexpr std::size_t error_bytes_max = 2'000;  // kept of the standard error: its end
-// The work is handed out again at once, by whoever runs the store next, and no try has failed.
-constexpr auto at_once = std::chrono::milliseconds(1);
 
 // Lines as they come; the last bytes stay for the message of an error.
 class ErrorLines {
@@ -115,7 +113,6 @@ std::string ShellWorkers::name_of(RunId run) {
 }
 
 Reply ShellWorkers::run(const std::string& command, Work& work) {
-  if (stopping_.load()) return Reply::later(at_once);
   JsonLines output([&](std::string value) { work.pending(Payload(std::move(value))); });
   ErrorLines errors([&](std::string_view line) { say_(work.topic().raw(), line); });
   const ShellCommand shell{command,
@@ -126,12 +123,14 @@ Reply ShellWorkers::run(const std::string& command, Work& work) {
                            work.input().empty() ? "null\n" : work.input().str() + "\n"};
   const ShellListener listener{[&](std::string_view bytes) { output.hear(bytes); },
                                [&](std::string_view bytes) { errors.hear(bytes); },
-                               [&] { return !stopping_.load() && !work.cancelled() && !output.too_large(); }};
+                               [&] { return !work.cancelled() && !output.too_large(); }};
   const auto end = run_shell(shell, listener);
   if (!end) return error_of(end.error().detail, code_failed);
   output.end();
   errors.end();
-  if (end->ended_by_us && stopping_.load() && !work.cancelled()) return Reply::later(at_once);
+  // Nobody waits for its word, or this process stops: then an error is no failed try, and a success would be one that
+  // the command did not mean.
+  if (end->ended_by_us && work.cancelled()) return error_of("the command was ended", code_failed);
   return reply_of(output, errors.last_lines(), *end);
 }
 

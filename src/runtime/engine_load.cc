@@ -124,8 +124,8 @@ void Engine::adopt_work(HotJob& job, const core::Bundle* uncertain) {
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   for (const core::WorkItem& item : items) {
     if (is_answered(item)) continue;
-    const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot();
-    adopt(item, ours ? Slot::taken : Slot::wanted);
+    if (is_claimed_by(uncertain, item)) go_on_with_claim(item);
+    else adopt(item, Slot::wanted);
   }
 }
 
@@ -193,18 +193,19 @@ Result<std::optional<core::WorkItem>> Engine::read_item(const WorkRef& ref) {
 }
 
 // A claim did not go as expected: the stored item says who has it.
-void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
+void Engine::look_again(const WorkRef& ref, core::WorkToken before, bool once) {
   read_paused_topics();
   const auto read = read_item(ref);
   // Not readable now: claimed once more as before, which says no more and no less than it did.
-  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before});
+  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, once});
   if (!read || !*read) return;
   const core::WorkItem& item = **read;
   if (HotJob* job = jobs_.find(ref.run)) job->state.put(item);
   // Our own claim whose reply was lost: the run has not begun, here or anywhere.
-  const bool ours = item.token != before && item.worker == options_.name && !desk_.is_running(ref, item.token) &&
-                    item.epoch == lanes_.epoch(core::lane_of(ref.run)) && desk_.take_slot();
-  adopt(item, ours ? Slot::taken : Slot::wanted);
+  const bool ours = item.token != before && item.token != core::WorkToken(0) && item.worker == options_.name &&
+                    !desk_.is_running(ref, item.token) && item.epoch == lanes_.epoch(core::lane_of(ref.run));
+  if (ours) go_on_with_claim(item);
+  else adopt(item, Slot::wanted);
 }
 
 // Whether its final answer waits here, not committed yet: then nobody needs to run it again.
@@ -301,7 +302,7 @@ void Engine::look_at_runs() {
     if (!desk_.is_running(run.ref, run.token)) continue;
     const auto item = read_item(run.ref);
     if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
-    else if (item && (!*item || (*item)->token != run.token)) events_.cancel(run);
+    else if (item && (!*item || (*item)->token != run.token || (*item)->life.unknown)) events_.cancel(run);
   }
 }
 
@@ -320,6 +321,7 @@ void Engine::lane_lost(core::LaneId lane) {
   outboxes_out_.erase(lane);
   std::erase_if(mailboxes_, [&](RunId run) { return core::lane_of(run) == lane; });
   std::erase_if(mailboxes_out_, [&](RunId run) { return core::lane_of(run) == lane; });
+  std::erase_if(probed_, [&](const auto& asked) { return core::lane_of(asked.first.run) == lane; });
   withdraw(pending_, lane);
   if (retry_) withdraw(*retry_, lane);
   std::erase_if(scans_, [&](const Scan& scan) { return scan.lane == lane; });

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <system_error>
 
 #include "base/format.h"
 #include "base/limits.h"
@@ -104,28 +105,53 @@ Status LocalRuntime::start() {
   const std::scoped_lock lock(life_mutex_, direct_mutex_);
   if (life_ == Life::running) return Error{ErrorCode::already_done, "the runtime runs already"};
   if (life_ == Life::stopped) return Error{ErrorCode::invalid, "a stopped runtime stays stopped; open the store again"};
+  const auto started = start_threads();
+  if (!started) return started;
   life_ = Life::running;
-  store_.on_doorbell([this] { commands_.push(Signal::look); });
-  store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
-  pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(),
-                                       [this](WorkerWord word) { commands_.push(std::move(word)); });
-  engine_.add_slots(options_.worker_queue);
-  duplex_.add_slots(options_.worker_queue);
-  committer_ = std::thread([this] { run_committer(); });
-  engine_thread_ = std::thread([this] { run_engine(); });
+  return {};
+}
+
+// All of them or none: what was made before one could not be made goes again.
+Status LocalRuntime::start_threads() {
+  auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
+                                 [queue = queue_](WorkerWord word) { queue->push(std::move(word)); }});
+  if (!pool) return pool.error();
+  try {
+    store_.on_doorbell([this] { commands_.push(Signal::look); });
+    store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
+    if (!committer_.joinable()) committer_ = std::thread([this] { run_committer(); });
+    pool_ = std::move(*pool);
+    engine_thread_ = std::thread([this] {
+      engine_.add_slots(options_.worker_queue);
+      engine_.set_threads(options_.worker_threads);
+      duplex_.add_slots(options_.worker_queue);
+      run_engine();
+    });
+  } catch (const std::system_error& error) {
+    pool_.reset();
+    return Error{ErrorCode::retry_later, format("a thread of the runtime cannot be made: {}; raise the system's limit on "
+                                                "threads and memory, and start it again",
+                                                error.code().message())};
+  }
   return {};
 }
 
 void LocalRuntime::stop() {
   const std::lock_guard lock(life_mutex_);
-  if (life_ != Life::running) return;
-  commands_.push(Signal::stop);
-  engine_thread_.join();
-  pool_.reset();
-  groups_.push(std::nullopt);
-  committer_.join();
-  life_ = Life::stopped;
-  for (Command& command : commands_.close()) refuse(command);
+  if (life_ == Life::running) {
+    commands_.push(Signal::stop);
+    engine_thread_.join();
+    // Those that were left behind had their time; the others have nothing left to do, but for a probe.
+    pool_->close(stop_leave_at_ ? options_.worker_grace : Duration{0});
+    pool_.reset();
+    life_ = Life::stopped;
+  }
+  if (committer_.joinable()) {
+    groups_.push(std::nullopt);
+    committer_.join();
+  }
+  if (life_ == Life::stopped)
+    for (Command& command : commands_.close()) refuse(command);
 }
 
 Result<Submission> LocalRuntime::submit(JobRequest request) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -108,6 +109,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   // EngineEvents, on the engine's thread.
   void dispatch(const core::WorkItem& item) override;
   void cancel(const WorkRun& run) override { cancelled_.push_back(run); }
+  void withdraw(const WorkRun& run) override { withdrawn_.push_back(run); }
   void probe(const core::WorkItem& item) override;
   void answered(Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(Ticket ticket, Result<Submitted> result) override;
@@ -115,11 +117,15 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override;
 
+  Status start_threads();
   void run_engine();
   void run_committer();
   void obey(Command& command);
   void hear(WorkerWord& word);
   void begin_stop();
+  void give_back(const core::WorkItem& item, core::Began began);
+  void tell_workers();        // what the engine wants of them
+  void look_after_workers();  // who does not return; while stopping, who is told so and who is left behind
   void refuse(Command& command);  // it came after the engine's last look
   // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
   Result<store::Outcome> commit_request(store::Operation operation);
@@ -132,8 +138,10 @@ class LocalRuntime final : public Runtime, private EngineEvents {
 
   const RuntimeOptions options_;
   const SystemClock clock_;
-  // Before the store: its threads push into it for as long as the store is open.
-  CommandQueue<Command> commands_;
+  // Before the store: its threads push into it for as long as the store is open. Shared with the workers' threads: one
+  // that never returns outlives this runtime, and what it says then goes nowhere.
+  const std::shared_ptr<CommandQueue<Command>> queue_ = std::make_shared<CommandQueue<Command>>();
+  CommandQueue<Command>& commands_ = *queue_;
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
   GraphCatalog graphs_;
   Apps apps_;
@@ -159,10 +167,14 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;
   std::vector<WorkerPool::Task> dispatched_;
   std::vector<WorkRun> cancelled_;
+  std::vector<WorkRun> withdrawn_;
+  std::optional<Duration> look_at_workers_;
   Ticket next_ticket_ = 1;
   bool committing_ = false;
   bool stopping_ = false;
   Duration stop_by_{0};  // even if the store takes no writes by then
+  std::optional<Duration> stop_tell_at_;   // then workers are told to stop; none: they were, or there is no stop
+  std::optional<Duration> stop_leave_at_;  // then those that run on are left behind
 
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;

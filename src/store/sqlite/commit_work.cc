@@ -122,11 +122,15 @@ Applied Writer::apply(const ExtendWork& extend) {
 }
 
 Applied Writer::apply(const ReleaseWork& release) {
+  if (release.epoch != core::Epoch(0)) {
+    Applied guarded = guard(core::lane_of(release.run), release.epoch);
+    if (!is_done(guarded)) return guarded;
+  }
   auto item = read_item(release.run, release.activity);
   if (!item) return Applied{SQLITE_CORRUPT, false, {}};
-  if (!*item || release.token == core::WorkToken(0) || (*item)->token != release.token || awaits_decision(**item))
+  if (!*item || release.token == core::WorkToken(0) || (*item)->token != release.token || !may_release(**item, release))
     return stale_item(release.activity);
-  core::release(**item, clock_.now());
+  core::release(**item, clock_.now(), release.began);
   return move_item(**item);
 }
 

@@ -16,7 +16,12 @@ const std::vector<Setting>& all_settings() {
 
 const std::vector<Setting>& settings_for(const Scenario& scenario) {
   static const std::vector<Setting> of_graphs = {{core::Fusion::on, 2}, {core::Fusion::off, 2}, {core::Fusion::on, 3}};
-  return scenario.is_graphs() ? of_graphs : all_settings();
+  static const std::vector<Setting> of_life = [] {
+    std::vector<Setting> all = all_settings();
+    all.push_back({core::Fusion::on, 1, false});
+    return all;
+  }();
+  return scenario.is_graphs() ? of_graphs : scenario.life ? of_life : all_settings();
 }
 
 WorldOptions options_for(const Scenario& scenario, const Setting& setting) {
@@ -34,6 +39,7 @@ WorldOptions options_for(const Setting& setting) {
   // With two engines a restarted one comes back as a stranger, so the other one takes the lanes
   // over.
   options.new_name_at_restart = setting.engines > 1;
+  options.renewals = setting.renewals;
   return options;
 }
 
@@ -42,6 +48,7 @@ std::string command_for(const Scenario& scenario, const Setting& setting,
   std::string text =
       format("build/release/sim/sim --scenario {} --engines {} --fusion {}", scenario.name,
              setting.engines, setting.fusion == core::Fusion::on ? "on" : "off");
+  if (!setting.renewals) text += " --renewals off";
   for (const PlannedFault& fault : faults)
     text += format(" --fault {}:{}:{}", name_of(fault.kind), fault.first, fault.calls);
   return text;

@@ -15,11 +15,13 @@ namespace pawl::sim {
 struct Setting {
   core::Fusion fusion = core::Fusion::on;
   std::uint32_t engines = 1;
+  bool renewals = true;  // false: of lanes, as over SQLite
 };
 // One engine or two, every step alone or fused.
 const std::vector<Setting>& all_settings();
 
-// Of jobs that send to each other: two engines and three, each with lanes of its own.
+// Of jobs that send to each other: two engines and three, each with lanes of its own. Of the life of an activity: also
+// without renewals, which look at everything again.
 const std::vector<Setting>& settings_for(const Scenario& scenario);
 
 WorldOptions options_for(const Setting& setting);

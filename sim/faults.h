@@ -18,11 +18,12 @@ enum class FaultKind : std::uint8_t {
   delayed,       // the commit arrives after the lease ran out and others had their turn
   late_reply,    // applied at once; the reply comes when the lease is nearly over
   duplicated,    // the commit arrives twice
+  stopped,       // no fault at all: the engine is told to stop, ends in good order, and comes back
 };
 inline constexpr FaultKind all_fault_kinds[] = {
     FaultKind::crash_before, FaultKind::crash_after, FaultKind::reply_lost, FaultKind::request_lost,
     FaultKind::cut_midway,   FaultKind::refused,     FaultKind::fenced,     FaultKind::delayed,
-    FaultKind::late_reply,   FaultKind::duplicated,
+    FaultKind::late_reply,   FaultKind::duplicated,  FaultKind::stopped,
 };
 
 constexpr std::string_view name_of(FaultKind kind) {
@@ -47,6 +48,8 @@ constexpr std::string_view name_of(FaultKind kind) {
       return "late_reply";
     case FaultKind::duplicated:
       return "duplicated";
+    case FaultKind::stopped:
+      return "stopped";
   }
   return "?";
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,21 +20,37 @@ namespace pawl::sim {
 
 class Journal {
  public:
+  struct Began {
+    Instant at;
+    Instant heard;      // at the last heartbeat, or when it began
+    bool late = false;  // it was silent for too long once
+  };
   struct Request {
     std::uint32_t begins = 0;
     std::uint32_t ends = 0;         // final answers
     std::set<std::string> outputs;  // of the final answers
-    std::set<core::WorkToken> begun;
+    std::map<core::WorkToken, Began> begun;
     std::set<core::WorkToken> failed;  // runs that said so
   };
 
   // False: this very run was begun before.
-  bool begin(const core::WorkItem& item) {
+  bool begin(const core::WorkItem& item, Instant now) {
     Request& request = requests_[item.request];
     ++request.begins;
     ++begins_;
     order_.push_back(item.run);
-    return request.begun.insert(item.token).second;
+    return request.begun.emplace(item.token, Began{now, now}).second;
+  }
+  void beat(const core::WorkItem& item, Instant now) {
+    Began& began = requests_[item.request].begun.at(item.token);
+    if (now - began.heard >= item.life.heartbeat_timeout * 9 / 10) began.late = true;  // or nearly: clocks drift
+    began.heard = now;
+  }
+  const Began* began(const core::Guid& request, core::WorkToken token) const {
+    const Request* found = find(request);
+    if (found == nullptr) return nullptr;
+    const auto run = found->begun.find(token);
+    return run == found->begun.end() ? nullptr : &run->second;
   }
   void answer(const core::WorkItem& item, core::ReplyStatus status, std::uint64_t pending_index,
               const Payload& data) {

@@ -121,6 +121,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
           static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
     else if (name == "--fusion")
       arguments.setting.fusion = value == "off" ? core::Fusion::off : core::Fusion::on;
+    else if (name == "--renewals")
+      arguments.setting.renewals = value != "off";
     else if (name == "--fault") {
       const auto fault = parse_fault(value);
       if (!fault) return std::nullopt;
@@ -149,6 +151,7 @@ int run_loops(const Arguments& arguments) {
     for (const Setting& setting : settings_for(scenario)) {
       // Pairs: two engines only where a run is short, which is where all steps are fused.
       if (arguments.pairs && setting.engines == 2 && setting.fusion == core::Fusion::off) continue;
+      if (arguments.pairs && !setting.renewals) continue;
       if (arguments.pairs)
         break_every_pair(scenario, setting, tally);
       else
@@ -200,6 +203,7 @@ int run_swarm(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   const bool show = isatty(STDERR_FILENO) != 0 || arguments.verbose;
   SwarmTally tally;
+  tally.prints = arguments.verbose && arguments.seeds == 1;
   for (std::uint64_t i = 0;; ++i) {
     const bool enough = arguments.seconds > 0
                             ? seconds_since(start) >= static_cast<double>(arguments.seconds)
@@ -290,7 +294,7 @@ int run(int argc, char** argv) {
                  "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life]\n"
                  "       sim --explore\n"
                  "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
-                 "       sim --scenario NAME [--engines E] [--fusion on|off] [--fault "
+                 "       sim --scenario NAME [--engines E] [--fusion on|off] [--renewals on|off] [--fault "
                  "KIND:FIRST:CALLS]... [--verbose]\n");
     return 2;
   }

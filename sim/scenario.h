@@ -39,6 +39,7 @@ struct Behaviour {
   std::int32_t failure_code = 503;
   std::uint32_t silent_tries = 0;  // so many tries are never answered
   std::uint32_t silent_runs = 0;   // so many hand-outs are never answered, tries or not
+  bool hangs = false;              // a run that is never answered does not return when it is told to
   bool unserved = false;           // nobody serves the topic
   std::uint32_t heartbeats = 0;    // before a run answers or falls silent
   bool later = false;              // the run ends without an answer; it comes by token, through the store
@@ -116,6 +117,7 @@ struct Scenario {
   std::vector<Ask> asks;
   bool small = false;          // cheap enough for every pair of faults
   bool poisoned = false;       // one job of it must end parked
+  bool life = false;           // of tries, times, doubts and requests
   std::uint32_t slots_min = 1; // a worker that never answers keeps its slot
   bool by_priority = false;    // one slot, and without a fault runs begin in the order of their jobs' priorities
   Duration keep_keys = std::chrono::seconds(40);  // longer than any client asks again

@@ -75,6 +75,7 @@ void deploy_life(runtime::GraphCatalog& catalog) {
       .timeouts(Timeouts().attempt(50ms))
       .worker("mend", "a", Condition::code(408))
       .deploy(catalog);
+  Builder("timed").worker("a", "t").timeouts(Timeouts().attempt(50ms)).worker("b", "a").deploy(catalog);
   for (const char* name : {"beats", "far_beats"})
     Builder(name)
         .worker("a", "t")
@@ -127,9 +128,10 @@ void add_life_behaviours(std::map<std::string, Behaviour>& all) {
   all["mended.a"] = {.fails_first = for_ever};
   all["never_on.a"] = {.fails_first = for_ever, .failure_code = 402};
   all["fatal.a"] = {.fails_first = for_ever, .failure = ReplyStatus::fatal};
-  all["slow.a"] = {.silent_tries = 1};
-  all["far_slow.a"] = {.remote = true, .silent_tries = 1};
-  all["mute.a"] = {.silent_runs = for_ever};
+  all["slow.a"] = {.silent_tries = 2};
+  all["far_slow.a"] = {.remote = true, .silent_tries = 2};
+  all["mute.a"] = {.silent_runs = for_ever, .hangs = true};
+  all["timed.a"] = {.takes = 30ms};
   all["beats.a"] = {.silent_tries = 1, .heartbeats = 2};
   all["far_beats.a"] = {.remote = true, .silent_tries = 1, .heartbeats = 2};
   all["total.a"] = {.silent_runs = for_ever};
@@ -158,6 +160,7 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
     scenario.name = std::move(name);
     scenario.jobs = std::move(jobs);
     scenario.asks = std::move(asks);
+    scenario.life = true;
     all.push_back(std::move(scenario));
     return all.back();
   };
@@ -174,6 +177,10 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("attempt_timeout", {job("j", "slow")});
   add("far_attempt_timeout", {job("j", "far_slow")});
   add("attempt_timeout_caught", {job("j", "mute")}).small = true;
+  // More than threads: a run waits longer for its thread than it may take.
+  add("attempts_behind_a_queue", {job("j0", "timed"), job("j1", "timed"), job("j2", "timed"), job("j3", "timed"),
+                                  job("j4", "timed"), job("j5", "timed")});
+  add("hung_workers", {job("j0", "mute"), job("j1", "mute"), job("j2", "mute"), job("j3", "one")});
   add("heartbeat_timeout", {job("j", "beats")});
   add("far_heartbeat_timeout", {job("j", "far_beats")});
   add("total_timeout", {job("j", "total")});
@@ -190,6 +197,8 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   settled("once_no_idea");
   settled("once_far");
   settled("once_calm");
+  add("once_behind_a_queue", {job("j0", "once_calm"), job("j1", "once_calm"), job("j2", "once_calm"), job("j3", "once_calm")},
+      {ask(Kind::settle, "j0"), ask(Kind::settle, "j1"), ask(Kind::settle, "j2"), ask(Kind::settle, "j3")});
   add("delayed_start", {delayed(job("j", "one"), 500ms)}).small = true;
   // The clock is set back while somebody waits for a start, and leaps ahead of one that is far away.
   Scenario& set_back = add("clock_set_back", {delayed(job("j", "one"), 500ms), job("k", "flaky")});

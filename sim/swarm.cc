@@ -58,12 +58,24 @@ class Drawer {
       const std::string topic = name + "." + node;
       builder.worker(node, topic).after(parent, when);
       case_.scenario.behaviours[topic] = draw_behaviour(nodes);
+      if (chance(12)) make_slow(builder, case_.scenario.behaviours[topic]);
       names.push_back(node);
     }
     if (nodes == 1 && chance(50)) builder.result_of("n0");
     auto graph = builder.build();
     invariant(graph.ok(), "a drawn graph is valid");
     invariant(case_.graphs.add(std::move(*graph)).ok(), "a drawn graph is new");
+  }
+
+  // Some of its tries are never answered, and their time runs out. A run that the world slows down is tried again.
+  void make_slow(GraphBuilder& builder, Behaviour& behaviour) {
+    using namespace std::chrono_literals;
+    builder.timeouts(Timeouts().attempt(100ms)).retry(Retry().attempts(1000).first_delay(5ms).longest_delay(50ms));
+    behaviour.status = ReplyStatus::success;
+    behaviour.code = 200;
+    behaviour.takes = 5ms;
+    behaviour.silent_tries = 1 + static_cast<std::uint32_t>(random_.below(2));
+    behaviour.hangs = chance(50);
   }
 
   Behaviour draw_behaviour(std::uint64_t nodes) {
@@ -102,6 +114,7 @@ class Drawer {
     options.engines = 1 + static_cast<std::uint32_t>(random_.below(5));
     options.lanes = 1 + static_cast<std::uint32_t>(random_.below(4));
     options.slots = 1 + static_cast<std::uint32_t>(random_.below(6));
+    options.threads = 1 + static_cast<std::uint32_t>(random_.below(options.slots));
     options.fusion = chance(70) ? core::Fusion::on : core::Fusion::off;
     options.lease = std::chrono::milliseconds(chance(50) ? 20 + random_.below(200)
                                                          : 1000 + random_.below(9000));
@@ -119,6 +132,10 @@ class Drawer {
       if (chance(50)) options.clock_steps.push_back({at + std::chrono::milliseconds(random_.below(3000)), back});
     }
     options.new_name_at_restart = chance(50);
+    if (options.engines == 1 && chance(30)) {
+      options.renewals = false;
+      options.new_name_at_restart = false;
+    }
     options.drift_ppm_max = chance(50) ? static_cast<std::int64_t>(random_.below(50'000)) : 0;
     options.latency_max = Duration(static_cast<std::int64_t>(10 + random_.below(2'000)));
     const auto work_max = static_cast<std::uint64_t>(options.lease.count()) * (chance(10) ? 2 : 1) /
@@ -160,6 +177,7 @@ std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed) {
 
 void run_seed(std::uint64_t seed, SwarmTally& tally) {
   const auto drawn = draw_case(seed);
+  drawn->options.prints = tally.prints;
   WorldReport report = run_world(drawn->scenario, drawn->options);
   ++tally.seeds;
   tally.jobs += drawn->scenario.jobs.size();

@@ -20,6 +20,7 @@ struct SwarmCase {
 std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed);
 
 struct SwarmTally {
+  bool prints = false;  // every operation
   std::uint64_t seeds = 0;
   std::uint64_t repeated = 0;  // run twice, to compare their traces
   std::uint64_t jobs = 0;

@@ -38,13 +38,33 @@ void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
       const bool waits = item.token == core::WorkToken(0);
       const bool over = why == Why::total       ? is_over(item.life.deadline)
                         : why == Why::queue     ? waits && is_over(item.life.queue_by)
-                        : why == Why::attempt   ? !waits && is_over(item.life.attempt_by)
-                                                : !waits && (is_over(item.life.heartbeat_by) || late_beats_.contains({item.request, item.token}));
+                        : why == Why::attempt   ? !waits && attempt_is_over(item)
+                                                : !waits && heartbeat_is_over(item);
       if (!over)
         fail(job, "timer", format("activity {} is said to have run out of its {} timeout", seq, core::name_of(why)));
       job.heard.insert(guid);
       job.activities[seq].findings.insert(format("\"no answer: its {} timeout ran out\"", core::name_of(why)));
     }
+}
+
+// By the monotonic clock of an engine, which may run fast.
+bool WatchStore::is_past(Instant since, Duration time) const {
+  constexpr Duration rounding(4);
+  return time.count() != 0 && since + time - time * drift_ppm_ / 1'000'000 <= inner_.now() + rounding;
+}
+
+// A leased run's clocks are in its row. A local one's start when its worker says that it begins, whatever the row says.
+bool WatchStore::attempt_is_over(const core::WorkItem& item) const {
+  if (item.epoch == core::Epoch(0)) return is_over(item.life.attempt_by);
+  const Journal::Began* began = journal_.began(item.request, item.token);
+  return began != nullptr && is_past(began->at, item.life.attempt_timeout);
+}
+
+bool WatchStore::heartbeat_is_over(const core::WorkItem& item) const {
+  if (item.epoch == core::Epoch(0))
+    return is_over(item.life.heartbeat_by) || late_beats_.contains({item.request, item.token});
+  const Journal::Began* began = journal_.began(item.request, item.token);
+  return began != nullptr && (began->late || is_past(began->heard, item.life.heartbeat_timeout));
 }
 
 void WatchStore::check_due(const ShadowJob& job, const ShadowMessage& message) {

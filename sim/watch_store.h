@@ -58,13 +58,14 @@ class WatchStore final : public ForwardStore {
  public:
   // The references must outlive this store. `clock_error`: how far ahead of the store's clock an engine's may be.
   WatchStore(store::Store& inner, const Journal& journal, Verdict& verdict, TraceHash& trace,
-             const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0})
+             const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0}, std::int64_t drift_ppm = 0)
       : ForwardStore(inner),
         journal_(journal),
         verdict_(verdict),
         trace_(trace),
         graphs_(graphs),
-        clock_error_(clock_error) {}
+        clock_error_(clock_error),
+        drift_ppm_(drift_ppm) {}
 
   std::size_t open_jobs() const { return open_; }  // not parked, completion tasks not done
   std::size_t parked_jobs() const { return parked_; }
@@ -78,6 +79,11 @@ class WatchStore final : public ForwardStore {
   std::uint32_t begins_allowed(const core::Guid& request) const {
     const auto found = allowed_again_.find(request);
     return 1 + (found == allowed_again_.end() ? 0 : found->second);
+  }
+  // Runs of a request that began and were given back, since their process stopped.
+  std::uint32_t given_back(const core::Guid& request) const {
+    const auto found = given_back_.find(request);
+    return found == given_back_.end() ? 0 : found->second;
   }
   // Prints every operation as it is applied.
   void print_operations() { prints_ = true; }
@@ -274,10 +280,10 @@ class WatchStore final : public ForwardStore {
   void check_hand_out(const ShadowJob& job, const core::WorkItem& before, const core::WorkItem& after);
   void check_due(const ShadowJob& job, const ShadowMessage& message);
   bool is_over(Instant at) const { return at != Instant() && at <= inner_.now() + clock_error_; }
-  bool run_is_over(const core::WorkItem& item) const {
-    return is_over(item.life.attempt_by) || is_over(item.life.heartbeat_by) ||
-           late_beats_.contains({item.request, item.token});
-  }
+  bool attempt_is_over(const core::WorkItem& item) const;
+  bool heartbeat_is_over(const core::WorkItem& item) const;
+  bool is_past(Instant since, Duration time) const;
+  bool run_is_over(const core::WorkItem& item) const { return attempt_is_over(item) || heartbeat_is_over(item); }
   WhenUnknown when_unknown(const ShadowJob& job, std::uint32_t activity) const;
 
   std::shared_ptr<const Graph> shape_of(const core::GraphRef& ref) const;
@@ -293,6 +299,7 @@ class WatchStore final : public ForwardStore {
   TraceHash& trace_;
   const runtime::GraphCatalog* graphs_;
   const Duration clock_error_;
+  const std::int64_t drift_ppm_;  // of an engine's monotonic clock, at the most
   bool prints_ = false;
   bool traces_bundles_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;
@@ -302,6 +309,7 @@ class WatchStore final : public ForwardStore {
   std::set<std::pair<core::Guid, core::WorkToken>> counted_failures_;
   std::set<std::pair<core::Guid, core::WorkToken>> late_beats_;  // taken after their time
   std::map<core::Guid, std::uint32_t> allowed_again_;
+  std::map<core::Guid, std::uint32_t> given_back_;
   std::set<std::string> paused_;
   std::map<RunId, std::string> removed_;  // to its input
   std::map<core::LaneId, ShadowOutbox> outboxes_;

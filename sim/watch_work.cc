@@ -96,9 +96,17 @@ void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& out
   core::WorkItem& work = job->work[extend.activity.raw()];
   const Instant now = inner_.now();
   if (is_over(work.life.heartbeat_by)) late_beats_.insert({work.request, work.token});
-  if (extend.detach) work.epoch = core::Epoch(0);
-  if (work.epoch == core::Epoch(0)) work.lease_until = now + extend.lease;
   if (extend.progress) work.life.progress = *extend.progress;
+  const Duration attempt = work.life.attempt_timeout;
+  if (extend.detach && work.epoch != core::Epoch(0) && attempt.count() != 0) {
+    work.life.attempt_by = now + extend.attempt_left.value_or(attempt);
+    const Journal::Began* began = journal_.began(work.request, work.token);
+    if (began == nullptr || work.life.attempt_by + Duration(4) < began->at + attempt - attempt * drift_ppm_ / 1'000'000)
+      fail(*job, "timer", format("activity {} has less than its attempt's time left", work.activity.raw()));
+  }
+  if (extend.detach) work.epoch = core::Epoch(0);
+  if (work.epoch != core::Epoch(0)) return;
+  work.lease_until = now + extend.lease;
   if (work.life.heartbeat_timeout.count() != 0) work.life.heartbeat_by = now + work.life.heartbeat_timeout;
 }
 
@@ -109,9 +117,24 @@ void WatchStore::note(const store::ReleaseWork& release, const store::Outcome& o
       job->work[release.activity.raw()].token != release.token)
     return verdict_.fail("token", "an item was given back by somebody else");
   core::WorkItem& work = job->work[release.activity.raw()];
+  const bool began = journal_.began(work.request, work.token) != nullptr;
+  if (work.epoch != core::Epoch(0)) {
+    check_owner(core::lane_of(release.run), release.epoch, "an item was given back");
+    if (began != (release.began == core::Began::yes))
+      fail(*job, "tries", format("run {} of activity {} {}begun, and given back as if it were otherwise", work.runs,
+                                 work.activity.raw(), began ? "was " : "was not "));
+    if (began && work.life.at_most_once)
+      fail(*job, "at most once", format("run {} of activity {} began and is given back", work.runs, work.activity.raw()));
+    --work.runs;
+    if (began) ++given_back_[work.request];
+  }
+  if (work.epoch == core::Epoch(0) || began)
+    work.life.queue_by = work.life.queue_timeout.count() == 0 ? Instant() : inner_.now() + work.life.queue_timeout;
   work.token = core::WorkToken(0);
+  work.worker.clear();
   work.epoch = core::Epoch(0);
   work.lease_until = Instant();
+  work.life.attempt_by = work.life.heartbeat_by = Instant();
 }
 
 }  // namespace pawl::sim

@@ -27,7 +27,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       random_(options_.seed),
       memory_(clock_),
       seeded_(memory_),
-      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max + leap_of(scenario_)),
+      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max + leap_of(scenario_),
+             options_.drift_ppm_max),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          [this](RunId run) { return is_damaged(run); },
@@ -92,6 +93,7 @@ std::optional<FaultKind> World::draw_fault() {
   for (const PlannedFault& planned : options_.planned)
     if (report_.calls >= planned.first && report_.calls < planned.first + planned.calls) {
       ++report_.fired;
+      if (planned.kind != FaultKind::stopped) in_order_ = false;
       return planned.kind;
     }
   if (healed() || random_faults_ >= options_.rates.budget) return std::nullopt;
@@ -100,6 +102,7 @@ std::optional<FaultKind> World::draw_fault() {
     if (draw < options_.rates.per_thousand[i]) {
       ++random_faults_;
       ++report_.fired;
+      if (all_fault_kinds[i] != FaultKind::stopped) in_order_ = false;
       return all_fault_kinds[i];
     }
     draw -= options_.rates.per_thousand[i];
@@ -112,6 +115,8 @@ Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operati
   current_fault_ = fault;
   auto result = store_.commit(group);
   current_fault_ = {};
+  if (!options_.renewals && result)
+    for (store::Outcome& outcome : *result) outcome.lease_until.reset();  // held until the process is gone
   look_for_asks();
   return result;
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,7 +39,9 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint32_t engines = 1;
   std::uint32_t lanes = 1;
-  std::uint32_t slots = 4;  // per engine
+  std::uint32_t slots = 4;    // per engine: what it may hand out
+  std::uint32_t threads = 2;  // per engine: what of it can run at once; the rest waits in front of them
+  bool renewals = true;       // false: lanes are held for as long as the engine lives, as over SQLite
   Duration lease = std::chrono::seconds(10);
   core::Fusion fusion = core::Fusion::on;
   std::size_t hot_jobs_max = 1000;
@@ -78,6 +81,7 @@ struct WorldReport {
   std::uint64_t rows_max = 0;
   std::uint64_t bundles = 0;
   std::uint64_t sent_across = 0;  // messages between entities of different lanes
+  std::uint64_t stops = 0;
   Duration took{0};                              // virtual
   std::map<std::string, std::string> canonical;  // per job
 };
@@ -119,7 +123,13 @@ class World {
         1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
   }
   std::optional<FaultKind> draw_fault();
+  // Of a call that no engine makes: it cannot be stopped.
+  std::optional<FaultKind> draw_foreign_fault() {
+    const auto fault = draw_fault();
+    return fault == FaultKind::stopped ? std::nullopt : fault;
+  }
   std::uint32_t slots() const { return scenario_.by_priority ? 1 : std::max(options_.slots, scenario_.slots_min); }
+  std::uint32_t threads() const { return std::min(slots(), std::max(options_.threads, scenario_.slots_min)); }
   bool healed() const { return clock_.monotonic() >= options_.heal_at; }
   bool all_done() const;
   void run_until(const std::function<bool()>& done, Duration deadline);
@@ -131,6 +141,9 @@ class World {
   void give_homes();
   void boot(Node& node);
   void crash(Node& node);
+  void stop(Node& node);
+  void end_stop(Node& node);
+  void watch_lanes(Node& node);
   void step(Node& node);
   void send(Node& node, runtime::Group group);
   void plan_wake(Node& node);
@@ -160,8 +173,15 @@ class World {
   void begin(const core::WorkItem& item);
   Duration time_of(const Behaviour& behaviour);
   void work(Node& node, const core::WorkItem& item);
+  void check_started(const Node& node);
+  void begin_some(Node& node);
+  void expect_end(Node& node, const std::shared_ptr<Run>& run);
   void go_on(Node& node, std::shared_ptr<Run> run);
   void cancelled(Node& node, const runtime::WorkRun& run);
+  void withdraw(Node& node, const runtime::WorkRun& run);
+  bool give_back_queued(Node& node, const runtime::WorkRun& run);
+  void leave_silence(Node& node, const std::shared_ptr<Run>& run);
+  void end(Node& node, const Run& run);
   void answer(Node& node, std::shared_ptr<Run> run);
 
   // world_remote.cc
@@ -213,6 +233,7 @@ class World {
   std::size_t payload_max_ = 0;  // of any input or reply
   std::size_t replies_max_ = 0;  // of any job, pending ones too
   std::uint32_t random_faults_ = 0;
+  bool in_order_ = true;  // nothing happened but stops: hand-outs can be counted exactly
   std::vector<Topic> remote_topics_;  // that jobs of this run need
 };
 
@@ -223,6 +244,7 @@ struct World::Node final : runtime::EngineEvents {
       : world(w), index(i), clock(w.clock_, error) {}
   void dispatch(const core::WorkItem& item) override;
   void cancel(const runtime::WorkRun& run) override { world.cancelled(*this, run); }
+  void withdraw(const runtime::WorkRun& run) override { world.withdraw(*this, run); }
   void probe(const core::WorkItem& item) override { world.probe(*this, item); }
   void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
@@ -240,15 +262,18 @@ struct World::Node final : runtime::EngineEvents {
   Duration paused_until{0};
   bool group_out = false;
   std::optional<Duration> wake_at;
-  std::map<core::WorkToken, std::shared_ptr<Run>> silent;  // runs that answer only when they are cancelled
-  std::set<core::WorkToken> cancelled;
   std::set<std::string> damage_said;
+  std::deque<core::WorkItem> queue;                        // handed out, and no thread has begun it
+  std::map<core::WorkToken, std::shared_ptr<Run>> active;  // each on a thread
+  bool stopping = false;
 };
 
 struct World::Run {
   core::WorkItem item;
   std::uint32_t reply = 0;  // pending ones first
   std::uint32_t beats = 0;
+  bool silent = false;      // it answers only when it is cancelled, if then
+  bool cancelled = false;
 };
 
 WorldReport run_world(const Scenario& scenario, const WorldOptions& options);

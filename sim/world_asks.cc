@@ -112,7 +112,7 @@ void World::ask(std::size_t index) {
     if (asks_[index].waits && asks_[index].attempt == attempt) ask(index);
   });
   if (random_.below(straight_one_in) == 0) {
-    const auto fault = draw_fault();
+    const auto fault = draw_foreign_fault();
     if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
     const store::Operation operation = *asked.operation;
     const auto result = commit({&operation, 1}, {});

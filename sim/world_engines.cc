@@ -32,7 +32,7 @@ void World::boot(Node& node) {
   ++node.boots;
   runtime::EngineOptions options;
   options.name = name_of(node, node.boots);
-  options.lease = options_.renews ? options_.lease : Duration{0};
+  options.lease = options_.renewals ? options_.lease : Duration{0};
   options.fusion = options_.fusion;
   options.seed = Random::mix(options_.seed * 31 + node.index) + node.boots;
   options.hot_jobs_max = options_.hot_jobs_max;
@@ -47,9 +47,10 @@ void World::boot(Node& node) {
   node.group_out = false;
   node.wake_at.reset();
   node.paused_until = Duration{0};
-  node.silent.clear();
-  node.cancelled.clear();
   node.damage_said.clear();
+  node.queue.clear();
+  node.active.clear();
+  node.stopping = false;
   node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock,
                                                   *scenario_.graphs, node);
   for (const auto& graph : scenario_.all_graphs())
@@ -60,6 +61,8 @@ void World::boot(Node& node) {
         if (activity.policy.when_unknown == WhenUnknown::ask_probe) node.engine->offer_probe(activity.topic);
       }
   node.engine->add_slots(slots());
+  node.engine->set_threads(threads());
+  if (!options_.renewals) watch_lanes(node);
   post_to(node, drawn(options_.latency_max), [this, &node] {
     node.engine->tick();
     step(node);
@@ -68,10 +71,51 @@ void World::boot(Node& node) {
 
 void World::crash(Node& node) {
   ++report_.crashes;
+  in_order_ = false;
   ++node.life;
   node.engine.reset();
   trace_.add(0xdead + node.index);
   post(drawn(restart_max), [this, &node] { boot(node); });
+}
+
+// As the runtime does it: what no thread has begun is given back, the others may finish, and are told after a while.
+void World::stop(Node& node) {
+  if (node.stopping) return;
+  ++report_.stops;
+  node.stopping = true;
+  trace_.add(0x5709 + node.index);
+  node.engine->stop();
+  for (const core::WorkItem& item : std::exchange(node.queue, {})) node.engine->give_back(item, core::Began::no);
+  post_to(node, drawn(options_.work_max), [this, &node] {
+    for (const auto& [token, run] : std::exchange(node.active, {})) {
+      node.engine->give_back(run->item, core::Began::yes);
+    }
+    step(node);
+  });
+  // A store that refuses, a detached run whose reply does not come: it does not wait for ever.
+  post_to(node, options_.lease * 2, [this, &node] { crash(node); });
+}
+
+void World::end_stop(Node& node) {
+  node.engine->release_lanes();
+  if (auto group = node.engine->take_group()) {
+    auto result = commit(group->operations, {});
+    node.engine->finished(std::move(*group), std::move(result));
+  }
+  ++node.life;
+  node.engine.reset();
+  post(drawn(restart_max), [this, &node] { boot(node); });
+}
+
+// Over a store without renewals nobody asks for a lane in vain: the store tells when it is free.
+void World::watch_lanes(Node& node) {
+  post_to(node, options_.lease / 2, [this, &node] {
+    watch_lanes(node);
+    if (node.stopping || node.engine->owns_anything()) return;
+    node.engine->ownership_changed();
+    node.engine->tick();
+    step(node);
+  });
 }
 
 void World::step(Node& node) {
@@ -83,14 +127,17 @@ void World::step(Node& node) {
     }
     if (random_.below(1000) < rates.pauses_per_thousand) {
       ++random_faults_;
+      in_order_ = false;
       node.paused_until = clock_.monotonic() + drawn(options_.lease * 2);
     }
   }
   node.engine->pump();
   if (!node.group_out)
     if (auto group = node.engine->take_group()) send(node, std::move(*group));
-  if (node.engine != nullptr) check_bytes(node);
-  if (node.engine != nullptr) plan_wake(node);
+  if (node.engine == nullptr) return;
+  check_bytes(node);
+  if (node.stopping && node.engine->drained()) return end_stop(node);
+  plan_wake(node);
 }
 
 // The machine tells its processes (runtime/clock_watch.h).
@@ -126,6 +173,7 @@ void World::send(Node& node, runtime::Group group) {
   trace_.add(fault ? static_cast<std::uint64_t>(*fault) + 1 : 0);
   node.group_out = true;
   if (fault == FaultKind::crash_before) return crash(node);
+  if (fault == FaultKind::stopped) stop(node);
   store::fault::Fault store_fault;
   Duration arrives = drawn(options_.latency_max);
   Duration replies = drawn(options_.latency_max);

@@ -20,7 +20,7 @@ void World::remote_poll() {
   claim.items_max = remote_claim_max;
   claim.worker = "far";
   claim.lease = options_.lease;
-  const auto fault = draw_fault();
+  const auto fault = draw_foreign_fault();
   if (fault == FaultKind::crash_before || fault == FaultKind::refused ||
       fault == FaultKind::request_lost)
     return;
@@ -40,7 +40,7 @@ void World::remote_go_on(std::shared_ptr<Run> run) {
   const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
   if (run->beats < behaviour.heartbeats) {
     ++run->beats;
-    const auto fault = draw_fault();
+    const auto fault = draw_foreign_fault();
     if (fault == FaultKind::crash_before) return;  // the worker died
     post(time_of(behaviour), [this, run] { remote_go_on(run); });
     if (fault == FaultKind::refused || fault == FaultKind::request_lost) return;
@@ -63,7 +63,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const auto again = [this, run](Duration wait) {
     post(wait, [this, run] { remote_answer(run); });
   };
-  const auto fault = draw_fault();
+  const auto fault = draw_foreign_fault();
   if (fault == FaultKind::crash_before)
     return;  // the worker died: the item comes back by its lease
   journal_.answer(item, said.status, run->reply, said.data);

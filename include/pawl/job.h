@@ -65,8 +65,8 @@ struct WorkView {
   std::int32_t failure_code = 0;
   std::string failure;          // what the last of them said
   Instant next_try_at;          // 0: not waiting for a time
-  Instant attempt_by;           // 0: no limit, as for the next
-  Instant deadline;
+  Instant attempt_by;           // 0: no limit, or the process that runs it keeps that clock
+  Instant deadline;             // 0: no limit
   Payload progress;             // of the last heartbeat
   bool held = false;            // its job is paused or parked
 };

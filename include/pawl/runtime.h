@@ -48,6 +48,12 @@ struct RuntimeOptions {
                                       // it: then nothing is accepted (retry_later) until that one ends
   bool fusion = true;                 // false: every step commits alone (for proofs and for the curious)
   MemoryOptions memory{};
+  // A worker that is told to stop (Work::cancelled) returns within this time. One that does not is reported, and
+  // another thread takes its place.
+  Duration worker_grace = std::chrono::seconds(2);
+  // stop(), and the destructor, let what runs finish for this long, then tell the workers to stop; those that do not
+  // return within worker_grace are left behind.
+  Duration stop_within = std::chrono::seconds(10);
 };
 
 // What a taken job id means to whoever submits it again.
@@ -226,7 +232,10 @@ class Runtime {
   virtual void on_problem(std::function<void(const std::string&)> reporter) = 0;
 
   virtual Status start() = 0;
-  // Takes nothing new, lets running workers finish and commits their answers.
+  // Takes nothing new, gives back what no worker has begun, lets the running ones finish and commits their answers. After
+  // stop_within they are told (Work::cancelled); what they answer then counts if it is a success, and is otherwise
+  // handed out again by the next owner, without a failed try. Returns within stop_within + worker_grace: a worker that
+  // runs on is left behind, and its work is handed out again as after a crash.
   virtual void stop() = 0;
 
   // Returns when the job is durable.

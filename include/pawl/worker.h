@@ -83,7 +83,8 @@ class Work {
   void pending(Payload data, std::int32_t code = 202) { line_.pending(std::move(data), code); }
   // Still alive, and this far. The next run reads it, should there be one.
   void heartbeat(Payload progress = {}) { line_.heartbeat(std::move(progress)); }
-  // True once nobody waits for this run any more: its job has ended, or its time is over. Stop and return.
+  // True once nobody waits for this run any more: its job has ended, its time is over, or this process stops. Stop and
+  // return: a worker that does not is reported, and its thread replaced.
   bool cancelled() const { return line_.cancelled(); }
 
  private:

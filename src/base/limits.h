@@ -20,7 +20,7 @@ inline constexpr std::uint32_t attempts_max = 1'000'000;        // tries of a re
 inline constexpr std::int32_t priority_max = 1'000'000;
 inline constexpr std::chrono::hours duration_max{24 * 365 * 100};
 inline constexpr std::size_t paused_topics_max = 4096;
-inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;
+inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;  // entries of a message, however often its job is redriven
 inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
@@ -39,6 +39,8 @@ inline constexpr std::uint64_t log_bytes_ceiling = std::uint64_t{1} << 40;  // o
 inline constexpr std::chrono::seconds problem_window{10};      // the same problem is reported once in it,
 inline constexpr std::size_t problems_per_window_max = 200;    // and so many different ones
 inline constexpr std::uint32_t worker_threads_max = 1024;
+inline constexpr std::size_t hung_threads_max = 64;            // taken by workers that do not return; each was replaced
+inline constexpr std::chrono::minutes probe_within{1};          // then a probe is one that does not return
 inline constexpr std::size_t worker_queue_max = 65'536;
 inline constexpr std::size_t pending_answers_max = 10'000;     // that one run of a worker gives before its last
 inline constexpr std::size_t pending_bytes_max = 16u << 20;    // and what they hold together

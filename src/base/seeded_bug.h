@@ -73,6 +73,10 @@ enum class SeededBug : std::uint8_t {
   bytes_not_counted,        // jobs at rest stay in memory, however large they are
   clock_followed_back,      // timers wait for a wall clock that was set back
   never_pauses,             // a decision follows its own steps for as long as it has room
+  attempt_clock_at_claim,   // the time of a run begins before the run
+  attempt_clock_not_begun,  // and here it never does
+  stop_counts_as_crash,     // what a stopping engine did not begin is not given back
+  once_claimed_ahead,       // work that may act at most once is claimed though no thread can begin it
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address
   duplex_every_closer_closes,    // whoever thinks it closes an activity adds the closing number

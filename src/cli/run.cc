@@ -133,10 +133,8 @@ class Session {
     return std::optional<JobView>();
   }
 
-  void stop() {
-    workers_.stop();
-    runtime_.stop();
-  }
+  // The commands are ended at once: they see that their work is cancelled, and it goes back without a failed try.
+  void stop() { runtime_.stop(); }
   const std::string& job() const { return job_; }
 
  private:
@@ -244,7 +242,7 @@ int run(const Options& options) {
   warn_about_topics(*plan, progress);
   std::optional<Keeper> keeper;  // made before there are threads, gone after them
   if (!plan->workers.empty()) keeper.emplace();
-  auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads});
+  auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads, .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
   Session session(options, *plan, progress, **runtime);
   if (const auto started = session.start(); !started) {

@@ -30,8 +30,6 @@ constexpr std::size_t character_bytes_max = 4;  // in UTF-8
 constexpr auto first_pause = std::chrono::milliseconds(10);  // until a command that could not be started is tried again
 constexpr auto longest_pause = std::chrono::milliseconds(1000);
 constexpr auto look_up_every = std::chrono::milliseconds(50);  // for the end of such a pause
-// The work is handed out again at once, by whoever runs the store next, and no try has failed.
-constexpr auto at_once = std::chrono::milliseconds(1);
 
 // Lines as they come; the last bytes stay for the message of an error.
 class ErrorLines {
@@ -131,7 +129,7 @@ std::optional<std::string> ShellWorkers::name_of(RunId run) {
 }
 
 Reply ShellWorkers::run(const std::string& command, Work& work) {
-  const auto wanted = [&] { return !stopping_.load() && !work.cancelled(); };
+  const auto wanted = [&] { return !work.cancelled(); };
   auto pause = first_pause;
   bool said = false;
   while (wanted()) {
@@ -147,8 +145,7 @@ Reply ShellWorkers::run(const std::string& command, Work& work) {
       std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(pause, look_up_every));
     pause = std::min<std::chrono::milliseconds>(2 * pause, longest_pause);
   }
-  if (work.cancelled()) return error_of("the command was never started: nobody waits for it any more", code_failed);
-  return Reply::later(at_once);
+  return error_of("the command was never started: nobody waits for it any more", code_failed);
 }
 
 Result<Reply> ShellWorkers::try_once(const std::string& command, Work& work) {
@@ -164,12 +161,14 @@ Result<Reply> ShellWorkers::try_once(const std::string& command, Work& work) {
                            work.input().empty() ? "null\n" : work.input().str() + "\n"};
   const ShellListener listener{[&](std::string_view bytes) { output.hear(bytes); },
                                [&](std::string_view bytes) { errors.hear(bytes); },
-                               [&] { return !stopping_.load() && !work.cancelled() && !output.too_much(); }};
+                               [&] { return !work.cancelled() && !output.too_much(); }};
   const auto end = run_shell(shell, listener);
   if (!end) return end.error();
   output.end();
   errors.end();
-  if (end->ended_by_us && stopping_.load() && !work.cancelled()) return Reply::later(at_once);
+  // Nobody waits for its word, or this process stops: then an error is no failed try, and a success would be one that
+  // the command did not mean.
+  if (end->ended_by_us && work.cancelled()) return error_of("the command was ended", code_failed);
   return reply_of(output, errors.last_lines(), *end);
 }
 

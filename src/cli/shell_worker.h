@@ -1,7 +1,6 @@
 // ShellWorkers: workers that are shell commands (docs/RUN.md says what a command sees and what its answer means).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,8 +33,6 @@ class ShellWorkers {
       : job_name_(std::move(job_name)), say_(std::move(say)), warn_(std::move(warn)) {}
 
   Reply run(const std::string& command, Work& work);
-  // Commands that run are ended; their work goes back untouched, as if they had never begun.
-  void stop() { stopping_.store(true); }
 
  private:
   std::optional<std::string> name_of(RunId run);
@@ -45,7 +42,6 @@ class ShellWorkers {
   const std::function<std::optional<std::string>(RunId)> job_name_;
   const std::function<void(const std::string&, std::string_view)> say_;
   const std::function<void(const std::string&)> warn_;
-  std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::map<std::uint64_t, std::string> names_;  // by run; guarded by mutex_
 };

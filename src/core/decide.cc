@@ -195,7 +195,9 @@ std::uint32_t entries_before(const JobState& state, const Delivery& delivery) {
 Progress count_reentry(Context& context) {
   const Delivery& delivery = context.delivery;
   const std::uint32_t before = entries_before(context.draft.base(), delivery);
-  const std::uint32_t allowed = context.options.reentries_max * (context.draft.redrives() + 1);
+  // However often it was redriven: the count has eight digits.
+  const std::uint64_t allowed = std::min<std::uint64_t>(
+      std::uint64_t{context.options.reentries_max} * (std::uint64_t{context.draft.redrives()} + 1), limits::redeliveries_ceiling);
   if (before >= allowed && !is_closed(context.draft.status()))
     return park(context, Error{ErrorCode::over_limit,
                                format("message {} was entered {} times and never finished", delivery.message.guid.shown(),

@@ -94,9 +94,9 @@ struct WorkLife {
   Instant deadline;                   // of all tries together
   bool at_most_once = false;
   bool unknown = false;               // at most once, and nobody knows whether the last run acted
-  Instant queue_by;                   // of the wait at hand: a worker takes it by then
-  Instant attempt_by;                 // of the run at hand
-  Instant heartbeat_by;               // of the run at hand
+  Instant queue_by;                   // of the wait at hand: a worker begins it by then
+  Instant attempt_by;                 // of the run at hand, if it is leased
+  Instant heartbeat_by;               // likewise
   std::uint32_t failures = 0;         // tries that failed
   std::int32_t failure_code = 0;      // of the last one
   std::string failure;                // what it said
@@ -127,13 +127,16 @@ struct WorkItem {
 // The first instant later than `after` at which the engine must look at this item though nobody said anything;
 // 0: never. Stores index the first of all.
 Instant wake_of(const WorkItem& item, Instant after = {});
-// Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone.
+// Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone. A leased run
+// begins with its claim; a local one when a thread of its process takes it, and that process keeps its clocks.
 void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now);
 // What workers give to whoever must not act twice: the same for every run of it, and never that of other work.
 // `store`: its id, for work from before there were secrets.
 Guid idempotency_key(const WorkItem& item, const Guid& store);
-// Nobody holds it any more.
-void release(WorkItem& item, Instant now);
+// Nobody holds it any more. A local claim that is given back is not a lost run: it counts as if it had not been made.
+// If no thread began it, the wait for one goes on.
+enum class Began : std::uint8_t { no, yes };
+void release(WorkItem& item, Instant now, Began began = Began::yes);
 
 class JobState {
  public:

@@ -33,7 +33,13 @@ TEST(work_times, are_counted_from_the_right_moment) {
   EXPECT_EQ(waiting.life.deadline - Instant::from_micros(job.now), 4s);
   EXPECT_EQ(wake_of(waiting), waiting.life.queue_by);
   job.now = 500'000;
-  const WorkItem running = job.claim(1);
+  const WorkItem local = job.claim(1);
+  EXPECT_EQ(local.life.queue_by, waiting.life.queue_by) << "it still waits for a thread";
+  EXPECT_EQ(local.life.attempt_by, Instant()) << "and no thread has begun";
+  EXPECT_EQ(local.life.heartbeat_by, Instant());
+  EXPECT_EQ(wake_of(local), local.life.deadline);
+  WorkItem running = waiting;
+  begin_run(running, "far", Epoch(0), Instant::from_micros(60'000'000), Instant::from_micros(job.now));
   EXPECT_EQ(running.life.queue_by, Instant());
   EXPECT_EQ(running.life.attempt_by, Instant::from_micros(2'500'000));
   EXPECT_EQ(running.life.heartbeat_by, Instant::from_micros(3'500'000));
@@ -49,6 +55,40 @@ TEST(work_times, are_counted_from_the_right_moment) {
   release(held, Instant::from_micros(9'000'000));
   EXPECT_EQ(held.life.attempt_by, Instant());
   EXPECT_EQ(held.life.queue_by, Instant::from_micros(10'000'000));
+}
+
+TEST(work_times, a_local_run_that_is_given_back_counts_as_if_it_had_not_been_handed_out) {
+  TestJob job(timed(Timeouts().queue(1s)));
+  job.run();
+  const WorkItem waiting = *job.state.find_work(ActivitySeq(1));
+  const Instant now = Instant::from_micros(500'000);
+  for (const Began began : {Began::no, Began::yes}) {
+    WorkItem item = waiting;
+    begin_run(item, "local", Epoch(3), Instant(), now);
+    const WorkToken first = item.token;
+    EXPECT_EQ(item.runs, 1u);
+    release(item, now, began);
+    EXPECT_EQ(item.runs, 0u);
+    // A wait that nobody ended goes on; after a run a new one begins.
+    EXPECT_EQ(item.life.queue_by, began == Began::no ? waiting.life.queue_by : now + Duration(1s));
+    begin_run(item, "local", Epoch(4), Instant(), now);
+    EXPECT_EQ(item.runs, 1u);
+    EXPECT_NE(item.token, first) << "who was given the first run is stale";
+  }
+  WorkItem far = waiting;
+  begin_run(far, "far", Epoch(0), Instant::from_micros(60'000'000), now);
+  release(far, now);
+  EXPECT_EQ(far.runs, 1u) << "a remote worker began it";
+}
+
+TEST(work_times, a_claim_that_takes_over_a_lost_run_begins_a_new_wait) {
+  TestJob job(timed(Timeouts().queue(1s)));
+  job.run();
+  WorkItem item = *job.state.find_work(ActivitySeq(1));
+  begin_run(item, "a", Epoch(1), Instant(), Instant::from_micros(0));
+  begin_run(item, "b", Epoch(2), Instant(), Instant::from_micros(9'000'000));
+  EXPECT_EQ(item.life.queue_by, Instant::from_micros(10'000'000));
+  EXPECT_EQ(item.runs, 2u);
 }
 
 TEST_P(Silence, each_kind_ends_an_activity_that_is_not_tried_again) {

@@ -31,25 +31,29 @@ Instant wake_of(const WorkItem& item, Instant after) {
   if (item.token == WorkToken(0)) {
     look_at(item.visible_at);
     look_at(life.queue_by);
-  } else {
+  } else if (item.epoch == Epoch(0)) {  // a local run's clocks are with its process
     look_at(life.attempt_by);
     look_at(life.heartbeat_by);
-    if (item.epoch == Epoch(0) && item.lease_until != endless) look_at(item.lease_until);
+    if (item.lease_until != endless) look_at(item.lease_until);
   }
   return wake;
 }
 
 void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now) {
+  const bool local = epoch != Epoch(0);
+  const bool was_lost = item.token != WorkToken(0);
   item.runs += 1;
-  item.token = token_of(item.request, item.runs);
+  item.token = token_of(item.request, item.runs, epoch);
   item.worker = std::move(worker);
   item.epoch = epoch;
   item.lease_until = lease_until;
   item.visible_at = never;
   item.life.unknown = false;
-  item.life.queue_by = never;
-  item.life.attempt_by = moment(now, item.life.attempt_timeout);
-  item.life.heartbeat_by = moment(now, item.life.heartbeat_timeout);
+  // A local claim still waits for a thread, and the clocks of its run start when one begins: no instant is known now.
+  item.life.attempt_by = local ? never : moment(now, item.life.attempt_timeout);
+  item.life.heartbeat_by = local ? never : moment(now, item.life.heartbeat_timeout);
+  if (!local) item.life.queue_by = never;
+  else if (was_lost) item.life.queue_by = moment(now, item.life.queue_timeout);
 }
 
 Guid idempotency_key(const WorkItem& item, const Guid& store) {
@@ -57,14 +61,16 @@ Guid idempotency_key(const WorkItem& item, const Guid& store) {
   return key_of_work(item.request);
 }
 
-void release(WorkItem& item, Instant now) {
+void release(WorkItem& item, Instant now, Began began) {
+  const bool local = item.epoch != Epoch(0);
+  if (local && item.runs > 0) item.runs -= 1;
   item.token = WorkToken(0);
   item.worker.clear();
   item.epoch = Epoch(0);
   item.lease_until = never;
   item.life.attempt_by = never;
   item.life.heartbeat_by = never;
-  item.life.queue_by = moment(std::max(now, item.visible_at), item.life.queue_timeout);
+  if (!local || began == Began::yes) item.life.queue_by = moment(std::max(now, item.visible_at), item.life.queue_timeout);
 }
 
 }  // namespace pawl::core

@@ -81,6 +81,7 @@ class Engine : private Events {
 
   std::optional<Duration> next_wake() const;  // when ready() has something to say; none: not before the next input
   bool drained() const { return steps_.empty() && running_.empty(); }
+  void leave_runs() { running_.clear(); }  // whose worker is not to be waited for
   bool store_refuses() const { return refusals_ > 0; }
 
  private:

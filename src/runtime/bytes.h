@@ -7,6 +7,7 @@
 #include "core/decide.h"
 #include "core/job_state.h"
 #include "core/message.h"
+#include "runtime/work_desk.h"
 #include "store/operation.h"
 
 namespace pawl::runtime {
@@ -15,5 +16,6 @@ std::size_t bytes_of(const core::Message& message);
 std::size_t bytes_of(const core::Delivery& delivery);
 std::size_t bytes_of(const core::WorkItem& item);
 std::size_t bytes_of(const store::Operation& operation);
+inline WorkNeed need_of(const core::WorkItem& item) { return {bytes_of(item), item.life.at_most_once}; }
 
 }  // namespace pawl::runtime

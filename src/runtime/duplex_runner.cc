@@ -63,6 +63,11 @@ bool DuplexRunner::leave(const WorkRun& run, Duration within) {
   return engine_.leave(request, within);
 }
 
+void DuplexRunner::leave_runs() {
+  running_.clear();
+  engine_.leave_runs();
+}
+
 void DuplexRunner::caller_committed(const store::Operation& operation) {
   if (std::holds_alternative<store::Enqueue>(operation)) engine_.look();
   if (const auto* end = std::get_if<store::EndDuplex>(&operation)) ended(end->run);

@@ -39,6 +39,7 @@ class DuplexRunner final : private duplex::Events {
   void add_slots(std::size_t count) { engine_.add_slots(count); }
   void look() { engine_.look(); }
   void stop() { engine_.stop(); }
+  void leave_runs();  // nobody here waits for any worker: as after a crash
 
   bool commit_something();  // false: nothing to commit now
   std::optional<Duration> next_wake() const { return engine_.next_wake(); }

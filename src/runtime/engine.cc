@@ -76,15 +76,15 @@ void Engine::answer(WorkAnswer answer) {
   const bool final = answer.status != core::ReplyStatus::pending;
   if (final) {
     const WorkDesk::Ended ended = desk_.end(ref, answer.token);
+    clocks_.end(WorkRun{ref, answer.token});
     if (ended == WorkDesk::Ended::unknown) return;
-    desk_.give_slot();
     if (ended == WorkDesk::Ended::abandoned) return;
   } else if (!desk_.is_running(ref, answer.token)) {
     return;
   }
   // Not ours any more: the lane's new owner hands the work out again.
   if (!lanes_.owns(core::lane_of(answer.run), clock_.monotonic())) return desk_.abandon(ref, answer.token);
-  const bool again = seeded(SeededBug::response_under_new_id) && answer.token != core::token_of(answer.request, 1);
+  const bool again = seeded(SeededBug::response_under_new_id) && answer.token != core::token_of(answer.request, 1, lanes_.epoch(core::lane_of(answer.run)));
   const std::uint64_t repeated = again ? 1000 : 0;
   const core::Guid guid = final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
                                 : answer.request.derive(core::Guid::Purpose::response_pending,
@@ -93,10 +93,25 @@ void Engine::answer(WorkAnswer answer) {
   deliver(answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
 }
 
-void Engine::give_back(const core::WorkItem& item) {
-  if (desk_.end(WorkRef{item.run, item.activity}, item.token) == WorkDesk::Ended::unknown) return;
-  desk_.give_slot();
-  push(store::ReleaseWork{item.run, item.activity, item.token});
+void Engine::give_back(const core::WorkItem& item, core::Began began) {
+  const WorkRun run = run_of(item);
+  const WorkDesk::Ended ended = desk_.end(run.ref, run.token);
+  clocks_.end(run);
+  const core::LaneId lane = core::lane_of(item.run);
+  // Not ours any more, or a reply of it was lost: the item is run again under another token.
+  if (ended != WorkDesk::Ended::valid || !lanes_.owns(lane, clock_.monotonic())) return;
+  // It may have acted. Left as it is, it is a lost run to whoever owns the job next.
+  if (began == core::Began::yes && item.life.at_most_once) return;
+  if (seeded(SeededBug::stop_counts_as_crash)) return;
+  push(store::ReleaseWork{item.run, item.activity, item.token, lanes_.epoch(lane), began});
+}
+
+void Engine::write_off(const WorkRun& run) {
+  desk_.write_off(run.ref, run.token);
+  clocks_.end(run);
+  // It was told to stop since its lane was lost, and the lane came back: then its claim is still there, and it is lost.
+  if (!stopping_ && lanes_.owns(core::lane_of(run.ref.run), clock_.monotonic()))
+    fire_work(store::Due{clock_.now(), run.ref.run, store::Due::Kind::work, core::Guid{}, run.ref.activity});
 }
 
 void Engine::changed(const store::Change& change) {
@@ -155,6 +170,7 @@ void Engine::tick() {
     if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
     else abandon(run, deliveries);
   }
+  end_clocks();
 }
 
 void Engine::stop() { stopping_ = true; }
@@ -169,6 +185,7 @@ std::optional<Duration> Engine::next_wake() const {
     if (!wake || at < *wake) wake = at;
   };
   if (retry_) sooner(retry_at_);
+  if (const auto clock = clocks_.next()) sooner(*clock);  // also while stopping: a run must not outlive its time
   if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
   if (!stopping_ && !scan_failed_ && has_room() && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
   // Reads that failed, and scans that could not go on, are tried again.
@@ -341,7 +358,7 @@ void Engine::claim_for_local_workers(core::Bundle& bundle) {
   for (core::Write& write : bundle.writes) {
     auto* put = std::get_if<core::PutWork>(&write);
     if (put == nullptr || !desk_.serves(put->item.topic) || paused_topics_.contains(put->item.topic.raw())) continue;
-    if (!desk_.take_slot(bytes_of(put->item))) continue;
+    if (!desk_.take_slot(need_of(put->item))) continue;
     core::begin_run(put->item, options_.name, bundle.epoch, Instant(), clock_.now());
     if (seeded(SeededBug::dispatch_before_commit)) events_.dispatch(put->item);
   }

@@ -31,6 +31,7 @@
 #include "runtime/graph_catalog.h"
 #include "runtime/hot_jobs.h"
 #include "runtime/lane_table.h"
+#include "runtime/run_clocks.h"
 #include "runtime/work_desk.h"
 #include "store/change.h"
 #include "store/store.h"
@@ -90,6 +91,8 @@ class EngineEvents {
   virtual void dispatch(const core::WorkItem& item) = 0;
   // Nobody waits for this run any more: tell the worker, or do not begin it. Its answer still gives the slot back.
   virtual void cancel(const WorkRun& run) = 0;
+  // The time to wait for a thread is over: if none has begun it, give it back.
+  virtual void withdraw(const WorkRun&) {}
   virtual void probe(const core::WorkItem& item) = 0;
   // What became of a request().
   virtual void answered(Ticket ticket, Result<store::Outcome> outcome) = 0;
@@ -144,8 +147,12 @@ class Engine {
   // --- input
   void serve(const Topic& topic);
   void add_slots(std::size_t count) { desk_.add_slots(count); }
+  // How many of the runs that are handed out can begin at once; the others wait for a thread.
+  void set_threads(std::size_t count) { desk_.set_threads(count); }
   void submit(SubmitRequest request, Ticket ticket);
   void answer(WorkAnswer answer);
+  // A thread begins what was handed out: its times run from now on. Needed only if RunClocks::watches it.
+  void begun(const WorkRun& run) { clocks_.begin(run, clock_.monotonic()); }
   void heartbeat(const WorkRun& run, Payload progress);
   // The worker returned without an answer: whoever has the token gives it within `lease`.
   void detach(const WorkRun& run, Duration lease);
@@ -154,7 +161,12 @@ class Engine {
   // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob, PauseTopic, or
   // what is asked of a duplex job: Enqueue, EndDuplex, Ack.
   void request(store::Operation operation, Ticket ticket);
-  void give_back(const core::WorkItem& item);  // dispatched, but no worker began it
+  // Handed out, and not run to its end: no worker began it, or this process stops and told the worker so. It counts as
+  // if it had not been handed out. A run that began and may act at most once is left in doubt.
+  void give_back(const core::WorkItem& item, core::Began began);
+  // Its worker was told to stop and does not return: others may have its slot. Its answer, if it comes, still counts.
+  void write_off(const WorkRun& run);
+  void leave_runs() { desk_.forget_all(); }  // nobody here waits for any worker: as after a crash
   void changed(const store::Change& change);  // others committed this: look there
   void inbox_changed() { changed(store::Change::everything()); }  // others may have committed anything
   void graphs_changed();  // jobs may have waited for one
@@ -219,6 +231,7 @@ class Engine {
   void settle_bundle(core::Bundle& bundle, const store::Outcome& outcome);
   void settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket);
   void settle_claim(const store::ClaimItem& claim, store::Outcome outcome);
+  void settle_release(const store::ReleaseWork& release, const store::Outcome& outcome);
   void settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at);
   void retry_later(Group group, const Error& error);
   void refuse_pending(const Error& error);
@@ -244,9 +257,13 @@ class Engine {
   core::Origin origin_of_timer(RunId run, Instant due);
   enum class Slot : std::uint8_t { taken, wanted };
   void adopt(const core::WorkItem& item, Slot slot);
+  void hand_out(const core::WorkItem& item);       // its claim is committed, its slot taken
+  void go_on_with_claim(const core::WorkItem& item);  // ours, and nobody began it
+  void end_clocks();
   bool is_over_time(const core::WorkItem& item);
   void say_no_answer(const core::WorkItem& item, core::NoAnswer::Why why);
   void ask_probe(const core::WorkItem& item);
+  void forget_probes(const core::Bundle& bundle);
   std::uint32_t unanswered(const core::WorkItem& item) const;
   std::uint32_t handouts_max(RunId run) const;
 
@@ -277,7 +294,7 @@ class Engine {
   void reload(const core::Bundle& uncertain);
   void abandon(RunId run, const std::vector<core::Delivery>& deliveries);
   bool merge_inbox(HotJob& job);
-  void look_again(const WorkRef& ref, core::WorkToken before);
+  void look_again(const WorkRef& ref, core::WorkToken before, const WorkNeed& need);
   void adopt_work(HotJob& job, const core::Bundle* uncertain);
   Result<std::optional<core::WorkItem>> read_item(const WorkRef& ref);
   void adopt_scanned(const store::WorkPlace& place);
@@ -324,7 +341,8 @@ class Engine {
   std::unordered_set<std::string> paused_topics_;
   bool topics_unread_ = false;  // could not be read: tick() tries again
   std::unordered_set<std::string> probes_;                         // topics whose lost runs can be asked about
-  std::unordered_set<WorkRun, WorkRunHash> probed_;                // asked already
+  std::map<WorkRef, core::WorkToken> probed_;                      // runs in doubt that were asked about already
+  RunClocks clocks_;
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
   std::unordered_set<WorkRef, WorkRefHash> detaching_;             // nobody works on it here, but it is not lost
   std::set<core::LaneId> outboxes_;      // something waits in them

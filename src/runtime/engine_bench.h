@@ -27,6 +27,7 @@ class ManualClock final : public Clock {
 struct Recorder final : EngineEvents {
   void dispatch(const core::WorkItem& item) override { work.push_back(item); }
   void cancel(const WorkRun& run) override { cancelled.push_back(run); }
+  void withdraw(const WorkRun& run) override { withdrawn.push_back(run); }
   void probe(const core::WorkItem& item) override { probes.push_back(item); }
   void answered(Ticket, Result<store::Outcome> outcome) override { outcomes.push_back(std::move(outcome)); }
   void submitted(Ticket, Result<Submitted> result) override { answers.push_back(std::move(result)); }
@@ -35,6 +36,7 @@ struct Recorder final : EngineEvents {
   void problem(const std::string& text) override { problems.push_back(text); }
   std::deque<core::WorkItem> work;
   std::vector<WorkRun> cancelled;
+  std::vector<WorkRun> withdrawn;
   std::vector<core::WorkItem> probes;
   std::vector<Result<store::Outcome>> outcomes;
   std::vector<Result<Submitted>> answers;
@@ -108,7 +110,14 @@ struct Bench {
       engine->finished(std::move(*group), std::move(result));
     }
   }
+  // Work that a thread begins now.
   core::WorkItem next_work() {
+    core::WorkItem item = next_queued();
+    engine->begun(run_of(item));
+    return item;
+  }
+  // Work that waits for a thread.
+  core::WorkItem next_queued() {
     settle();
     EXPECT_FALSE(events.work.empty()) << "no work was handed out";
     if (events.work.empty()) return {};

@@ -1,4 +1,7 @@
 // Engine: what the clock sets going, and what becomes of a work item as it stands.
+#include <limits>
+#include <utility>
+
 #include "base/format.h"
 #include "base/seeded_bug.h"
 #include "runtime/bytes.h"
@@ -140,9 +143,24 @@ bool Engine::is_over_time(const core::WorkItem& item) {
     if (has_passed(life.queue_by, now)) return say_no_answer(item, Why::queue), true;
     return item.visible_at > now;
   }
+  if (item.epoch != core::Epoch(0)) {  // with a worker of this process, or its process is gone
+    const auto why = clocks_.over(run_of(item));
+    if (why) say_no_answer(item, *why);
+    return why.has_value();
+  }
   if (has_passed(life.attempt_by, now)) return say_no_answer(item, Why::attempt), true;
   if (has_passed(life.heartbeat_by, now)) return say_no_answer(item, Why::heartbeat), true;
-  return item.epoch == core::Epoch(0) && item.lease_until > now;  // with somebody else, under a lease
+  return item.lease_until > now;  // with somebody else, under a lease
+}
+
+// Runs of local workers whose time is over. The item as it is stored decides what follows.
+void Engine::end_clocks() {
+  for (const auto& [run, why] : clocks_.take_over(clock_.monotonic())) {
+    if (why == Why::queue) events_.withdraw(run);
+    // Without the lane nothing can be said; whoever takes it looks at all work, and the clock remembers.
+    else if (lanes_.owns(core::lane_of(run.ref.run), clock_.monotonic()))
+      fire_work(store::Due{clock_.now(), run.ref.run, store::Due::Kind::work, core::Guid{}, run.ref.activity});
+  }
 }
 
 std::uint32_t Engine::unanswered(const core::WorkItem& item) const {
@@ -154,40 +172,72 @@ std::uint32_t Engine::handouts_max(RunId run) const {
   return options_.reentries_max * (job == nullptr ? 1 : job->state.job.redrives + 1);
 }
 
+void Engine::hand_out(const core::WorkItem& item) {
+  desk_.begin(WorkRef{item.run, item.activity}, item.token, need_of(item));
+  clocks_.handed_out(item, clock_.monotonic(), clock_.now());
+  events_.dispatch(item);
+}
+
 // A work item of an owned lane, just committed or just read: run it, queue it, or leave it to who has it.
 void Engine::adopt(const core::WorkItem& item, Slot slot) {
   const WorkRef ref{item.run, item.activity};
+  const bool once = item.life.at_most_once;
   if (slot == Slot::wanted && is_answered(item)) return;
   // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
   if (!lanes_.owns(core::lane_of(item.run), clock_.monotonic())) {
-    if (slot == Slot::taken) desk_.give_up_slot(bytes_of(item));
+    if (slot == Slot::taken) desk_.give_slot(need_of(item));
     return;
   }
   arm(item);
   if (slot == Slot::wanted && is_over_time(item)) return;
   const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
-  if (!desk_.serves(item.topic) || claiming || desk_.is_running(ref, item.token) || detaching_.contains(ref)) {
-    if (slot == Slot::taken) desk_.give_up_slot(bytes_of(item));
+  if (!desk_.serves(item.topic) || claiming || desk_.is_in_hand(ref, item.token) || detaching_.contains(ref)) {
+    if (slot == Slot::taken) desk_.give_slot(need_of(item));
     return;
   }
-  if (slot == Slot::taken) {
-    desk_.begin(ref, item.token, bytes_of(item));
-    return events_.dispatch(item);
-  }
+  if (slot == Slot::taken) return hand_out(item);
   const bool lost = item.token != core::WorkToken(0);  // its owner is gone, or its lease is over
-  if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice)) return say_no_answer(item, Why::lost);
+  if (lost && once && !seeded(SeededBug::at_most_once_twice)) return say_no_answer(item, Why::lost);
   if (paused_topics_.contains(item.topic.raw())) return;
   if (unanswered(item) >= handouts_max(item.run)) overrun_.push_back(item);
-  else desk_.wait(WaitingWork{ref, item.token, unanswered(item), item.priority, bytes_of(item)});
+  else desk_.wait(WaitingWork{ref, item.token, unanswered(item), item.priority, need_of(item)});
+}
+
+// Our own claim whose reply was lost: the run has not begun, here or anywhere.
+void Engine::go_on_with_claim(const core::WorkItem& item) {
+  if (desk_.take_slot(need_of(item))) return adopt(item, Slot::taken);
+  if (!item.life.at_most_once) return adopt(item, Slot::wanted);
+  // No thread is free for it now. Nobody would know later that it did not act.
+  const core::LaneId lane = core::lane_of(item.run);
+  if (lanes_.owns(lane, clock_.monotonic()))
+    push(store::ReleaseWork{item.run, item.activity, item.token, lanes_.epoch(lane), core::Began::no});
 }
 
 void Engine::ask_probe(const core::WorkItem& item) {
-  const WorkRun run{WorkRef{item.run, item.activity}, item.token};
   const HotJob* job = jobs_.find(item.run);
   const core::Activity* activity = job == nullptr ? nullptr : job->state.find(item.activity);
   if (activity == nullptr || !probes_.contains(item.topic.raw())) return;
   if (job->graph->nodes()[activity->node].policy.when_unknown != WhenUnknown::ask_probe) return;
-  if (probed_.insert(run).second) events_.probe(item);
+  core::WorkToken& asked = probed_.try_emplace(WorkRef{item.run, item.activity}, core::WorkToken(0)).first->second;
+  if (std::exchange(asked, item.token) != item.token) events_.probe(item);
+}
+
+// What a bundle concluded or gave back is in doubt no more.
+void Engine::forget_probes(const core::Bundle& bundle) {
+  if (probed_.empty()) return;
+  const RunId run = bundle.entity;
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      probed_.erase(WorkRef{run, drop->activity});
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      if (change->release) probed_.erase(WorkRef{run, change->activity});
+    } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
+      if (put->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) probed_.erase(WorkRef{run, put->after.seq});
+    } else if (std::holds_alternative<core::Sweep>(write)) {
+      probed_.erase(probed_.lower_bound(WorkRef{run, core::ActivitySeq(0)}),
+                    probed_.upper_bound(WorkRef{run, core::ActivitySeq(std::numeric_limits<std::uint32_t>::max())}));
+    }
+  }
 }
 
 }  // namespace pawl::runtime

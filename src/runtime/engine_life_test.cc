@@ -1,4 +1,6 @@
 // The engine and the clock: tries, timeouts, doubts, requests, removal. Step by step over the memory store.
+#include <set>
+
 #include "runtime/engine_bench.h"
 
 namespace pawl::runtime {
@@ -268,6 +270,182 @@ TEST_P(EngineLife, a_timer_is_due_across_a_restart) {
   bench.wait(61s);
   bench.wait(1s);
   EXPECT_EQ(bench.next_work().runs, 2u);
+}
+
+// --- threads that begin later than the claim
+
+// A run may be told more than once that nobody waits for it.
+std::set<WorkRun> told(const Bench& bench) { return {bench.events.cancelled.begin(), bench.events.cancelled.end()}; }
+
+TEST_P(EngineLife, the_time_of_an_attempt_begins_with_its_thread_and_not_with_its_claim) {
+  Bench bench(GetParam());
+  bench.deploy(one([](auto& b) { b.timeouts(Timeouts().attempt(5s).heartbeat(4s)); }));
+  bench.submit("j", "g");
+  const core::WorkItem item = bench.next_queued();
+  EXPECT_EQ(bench.state("j").find_work(item.activity)->life.attempt_by, Instant());
+  for (int i = 0; i < 6; ++i) bench.wait(5s);
+  EXPECT_TRUE(bench.events.cancelled.empty()) << "it waits for a thread";
+  EXPECT_EQ(bench.state("j").job.status, JobStatus::running);
+  bench.engine->begun(run_of(item));
+  bench.wait(3s);
+  bench.engine->heartbeat(run_of(item), {});
+  bench.wait(1s);
+  EXPECT_TRUE(bench.events.cancelled.empty());
+  bench.wait(2s);
+  EXPECT_EQ(told(bench), (std::set<WorkRun>{run_of(item)}));
+  EXPECT_EQ(bench.state("j").job.status, JobStatus::failed);
+  EXPECT_EQ(bench.state("j").activities()[1].code, 408);
+}
+
+TEST_P(EngineLife, every_run_of_an_item_has_its_time) {
+  Bench bench(GetParam());
+  bench.deploy(one([](auto& b) { b.retry(Retry().attempts(4).first_delay(1s).jitter(0)).timeouts(Timeouts().attempt(5s)); }));
+  bench.submit("j", "g");
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    const core::WorkItem item = bench.next_work();
+    EXPECT_EQ(item.runs, i);
+    bench.wait(4s);
+    EXPECT_EQ(told(bench).size(), i - 1);
+    bench.wait(2s);
+    ASSERT_EQ(told(bench).size(), i) << "run " << i;
+    EXPECT_TRUE(told(bench).contains(run_of(item)));
+    bench.wait(4s);
+    bench.wait(4s);
+  }
+  bench.engine->answer(reply(bench.next_work()));
+  bench.settle();
+  EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
+}
+
+TEST_P(EngineLife, what_waits_for_a_thread_beyond_its_queue_timeout_is_withdrawn_and_ends_with_408) {
+  Bench bench(GetParam());
+  bench.deploy(one([](auto& b) { b.timeouts(Timeouts().queue(5s)); }));
+  bench.submit("j", "g");
+  bench.submit("k", "g");
+  const core::WorkItem first = bench.next_queued();
+  const core::WorkItem second = bench.next_queued();
+  bench.wait(3s);
+  bench.engine->begun(run_of(first));
+  bench.wait(3s);
+  ASSERT_EQ(bench.events.withdrawn.size(), 1u);
+  EXPECT_EQ(bench.events.withdrawn[0], run_of(second));
+  bench.engine->give_back(second, core::Began::no);
+  bench.settle();
+  EXPECT_EQ(bench.state("k").job.status, JobStatus::failed);
+  EXPECT_NE(bench.state("k").job.reason.find("queue timeout"), std::string::npos) << bench.state("k").job.reason;
+  bench.engine->answer(reply(first));
+  bench.settle();
+  EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
+  EXPECT_EQ(bench.engine->free_slots(), 100u);
+}
+
+TEST_P(EngineLife, of_work_that_may_act_at_most_once_no_more_is_claimed_than_threads_can_begin) {
+  Bench bench(GetParam());
+  bench.engine->set_threads(3);
+  bench.deploy(one([](auto& b) { b.at_most_once(WhenUnknown::hold); }));
+  for (int i = 0; i < 10; ++i) bench.submit("j" + std::to_string(i), "g");
+  std::size_t done = 0;
+  for (bench.settle(); !bench.events.work.empty(); bench.settle()) {
+    EXPECT_LE(bench.events.work.size(), 3u);
+    bench.engine->answer(reply(bench.next_work()));
+    ++done;
+  }
+  EXPECT_EQ(done, 10u);
+  EXPECT_EQ(bench.events.ended.size(), 10u);
+  EXPECT_EQ(bench.engine->free_slots(), 100u);
+}
+
+TEST_P(EngineLife, ordinary_work_goes_on_beside_work_that_may_act_at_most_once) {
+  Bench bench(GetParam());
+  bench.engine->set_threads(1);
+  bench.deploy(one([](auto& b) { b.at_most_once(WhenUnknown::hold); }));
+  bench.deploy(GraphBuilder("o").trigger("t").worker("a", "work").after("t").build());
+  for (int i = 0; i < 3; ++i) bench.submit("once" + std::to_string(i), "g");
+  for (int i = 0; i < 3; ++i) bench.submit("often" + std::to_string(i), "o");
+  bench.settle();
+  EXPECT_EQ(bench.events.work.size(), 4u) << "one of the first kind and all of the second";
+}
+
+// --- stops
+
+TEST_P(EngineLife, what_a_stopping_engine_gives_back_was_not_handed_out) {
+  Bench bench(GetParam());
+  bench.deploy(one([](auto&) {}));
+  bench.submit("j", "g");
+  for (int stops = 0; stops < 12; ++stops) {
+    const core::WorkItem item = stops % 2 == 0 ? bench.next_queued() : bench.next_work();
+    ASSERT_EQ(item.runs, 1u) << "after " << stops << " stops";
+    bench.engine->stop();
+    bench.engine->give_back(item, stops % 2 == 0 ? core::Began::no : core::Began::yes);
+    bench.settle();
+    EXPECT_TRUE(bench.engine->drained());
+    bench.engine->release_lanes();
+    bench.settle();
+    bench.boot(GetParam(), "e" + std::to_string(stops + 2), static_cast<std::uint64_t>(stops + 2));
+  }
+  bench.engine->answer(reply(bench.next_work()));
+  bench.settle();
+  EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
+}
+
+TEST_P(EngineLife, a_run_that_began_and_may_act_at_most_once_is_in_doubt_after_a_stop) {
+  for (const bool began : {false, true}) {
+    Bench bench(GetParam());
+    bench.deploy(one([](auto& b) { b.at_most_once(WhenUnknown::hold); }));
+    bench.submit("j", "g");
+    const core::WorkItem item = began ? bench.next_work() : bench.next_queued();
+    bench.engine->stop();
+    bench.engine->give_back(item, began ? core::Began::yes : core::Began::no);
+    bench.settle();
+    bench.engine->release_lanes();
+    bench.settle();
+    bench.boot(GetParam(), "e2", 2);
+    bench.settle();
+    EXPECT_EQ(bench.state("j").find_work(item.activity)->life.unknown, began);
+    EXPECT_EQ(bench.events.work.size(), began ? 0u : 1u);
+  }
+}
+
+TEST_P(EngineLife, a_word_of_a_former_owner_does_not_give_back_what_its_successor_claimed) {
+  Bench bench(GetParam());
+  bench.deploy(one([](auto&) {}));
+  bench.submit("j", "g");
+  const core::WorkItem first = bench.next_queued();
+  bench.engine->stop();
+  bench.engine->give_back(first, core::Began::no);
+  bench.settle();
+  bench.engine->release_lanes();
+  bench.settle();
+  bench.boot(GetParam(), "e2", 2);
+  const core::WorkItem second = bench.next_work();
+  EXPECT_EQ(second.runs, first.runs);
+  EXPECT_NE(second.token, first.token);
+  const store::Operation late = store::ReleaseWork{first.run, first.activity, first.token, first.epoch, core::Began::no};
+  EXPECT_EQ(bench.store.commit({&late, 1})->front().kind, store::OutcomeKind::fenced);
+  EXPECT_EQ(*bench.state("j").find_work(first.activity), second);
+}
+
+// --- workers that do not return
+
+TEST_P(EngineLife, the_slot_of_a_worker_that_does_not_return_is_free_and_its_late_word_settles_a_doubt) {
+  Bench bench(GetParam());
+  bench.engine->set_threads(1);
+  bench.deploy(one([](auto& b) { b.at_most_once(WhenUnknown::hold).timeouts(Timeouts().attempt(5s)); }));
+  bench.submit("j", "g");
+  bench.submit("k", "g");
+  const core::WorkItem hung = bench.next_work();
+  bench.wait(6s);
+  ASSERT_EQ(told(bench), (std::set<WorkRun>{run_of(hung)})) << "though its answer would still count";
+  EXPECT_TRUE(bench.state("j").find_work(hung.activity)->life.unknown);
+  bench.engine->write_off(run_of(hung));
+  const core::WorkItem other = bench.next_work();
+  EXPECT_NE(other.run, hung.run);
+  bench.engine->answer(reply(hung));
+  bench.engine->answer(reply(other));
+  bench.settle();
+  EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
+  EXPECT_EQ(bench.state("k").job.status, JobStatus::completed);
+  EXPECT_EQ(bench.engine->free_slots(), 100u);
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ void Engine::adopt_work(HotJob& job, const core::Bundle* uncertain) {
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   for (const core::WorkItem& item : items) {
     if (is_answered(item)) continue;
-    const bool ours = is_claimed_by(uncertain, item) && desk_.take_slot(bytes_of(item));
-    adopt(item, ours ? Slot::taken : Slot::wanted);
+    if (is_claimed_by(uncertain, item)) go_on_with_claim(item);
+    else adopt(item, Slot::wanted);
   }
 }
 
@@ -196,19 +196,20 @@ bool Engine::merge_inbox(HotJob& job) {
 Result<std::optional<core::WorkItem>> Engine::read_item(const WorkRef& ref) { return runtime::read_item(store_, ref); }
 
 // A claim did not go as expected: the stored item says who has it.
-void Engine::look_again(const WorkRef& ref, core::WorkToken before) {
+void Engine::look_again(const WorkRef& ref, core::WorkToken before, const WorkNeed& need) {
   read_paused_topics();
   const auto read = read_item(ref);
   // Not readable now: claimed once more as before, which says no more and no less than it did.
-  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before});
+  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
   if (!read && read.error().code == ErrorCode::corrupt) return damaged(ref.run, read.error().detail);
   if (!read || !*read) return;
   const core::WorkItem& item = **read;
   if (HotJob* job = jobs_.find(ref.run)) job->state.put(item);
   // Our own claim whose reply was lost: the run has not begun, here or anywhere.
-  const bool ours = item.token != before && item.worker == options_.name && !desk_.is_running(ref, item.token) &&
-                    item.epoch == lanes_.epoch(core::lane_of(ref.run)) && desk_.take_slot(bytes_of(item));
-  adopt(item, ours ? Slot::taken : Slot::wanted);
+  const bool ours = item.token != before && item.token != core::WorkToken(0) && item.worker == options_.name &&
+                    !desk_.is_running(ref, item.token) && item.epoch == lanes_.epoch(core::lane_of(ref.run));
+  if (ours) go_on_with_claim(item);
+  else adopt(item, Slot::wanted);
 }
 
 // Whether its final answer waits here, not committed yet: then nobody needs to run it again.
@@ -363,7 +364,7 @@ void Engine::look_at_runs() {
     const auto item = read_item(run.ref);
     if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
     else if (!item) damaged(run.ref.run, item.error().detail);
-    else if (item && (!*item || (*item)->token != run.token)) events_.cancel(run);
+    else if (!*item || (*item)->token != run.token || (*item)->life.unknown) events_.cancel(run);
   }
 }
 
@@ -382,6 +383,7 @@ void Engine::lane_lost(core::LaneId lane) {
   outboxes_out_.erase(lane);
   std::erase_if(mailboxes_, [&](RunId run) { return core::lane_of(run) == lane; });
   std::erase_if(mailboxes_out_, [&](RunId run) { return core::lane_of(run) == lane; });
+  std::erase_if(probed_, [&](const auto& asked) { return core::lane_of(asked.first.run) == lane; });
   withdraw(pending_, lane);
   if (retry_) withdraw(*retry_, lane);
   std::erase_if(scans_, [&](const Scan& scan) { return scan.lane == lane; });

@@ -22,6 +22,7 @@ void Engine::request(store::Operation operation, Ticket ticket) {
 
 void Engine::heartbeat(const WorkRun& run, Payload progress) {
   if (!desk_.is_running(run.ref, run.token)) return events_.cancel(run);
+  clocks_.beat(run, clock_.monotonic());
   if (!lanes_.owns(core::lane_of(run.ref.run), clock_.monotonic())) return;
   // One at a time: of those that come meanwhile only the last one counts. A bare beat unsays nothing.
   const auto [out, is_new] = beats_.try_emplace(run, std::nullopt);
@@ -35,13 +36,15 @@ void Engine::heartbeat(const WorkRun& run, Payload progress) {
 }
 
 void Engine::detach(const WorkRun& run, Duration lease) {
+  const std::optional<Duration> left = clocks_.attempt_left(run, clock_.monotonic());
   const WorkDesk::Ended ended = desk_.end(run.ref, run.token);
+  clocks_.end(run);
   if (ended == WorkDesk::Ended::unknown) return;
-  desk_.give_slot();
   if (ended == WorkDesk::Ended::abandoned || !lanes_.owns(core::lane_of(run.ref.run), clock_.monotonic())) return;
   detaching_.insert(run.ref);
   store::ExtendWork extend{run.ref.run, run.ref.activity, run.token, lease};
   extend.detach = true;
+  extend.attempt_left = left;
   push(std::move(extend));
 }
 
@@ -81,6 +84,8 @@ void Engine::probed(ProbeAnswer answer) {
 void Engine::settle_request(const store::Operation& operation, const store::Outcome& outcome) {
   if (const auto* extend = std::get_if<store::ExtendWork>(&operation)) {
     settle_extend(*extend, outcome);
+  } else if (const auto* release = std::get_if<store::ReleaseWork>(&operation)) {
+    settle_release(*release, outcome);
   } else if (const auto* deliver = std::get_if<store::Deliver>(&operation)) {
     arrived(deliver->envelope.to, outcome.run, deliver->envelope.message, outcome.kind);
   } else if (const auto* respond = std::get_if<store::Respond>(&operation)) {

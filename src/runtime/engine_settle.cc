@@ -135,6 +135,7 @@ void Engine::absorb(HotJob& job, const core::Bundle& bundle) {
   job.in_flight = true;  // what it sends may come back to it: rest() looks, when all of this is done
   core::apply(job.state, bundle);
   job.drop_done();
+  forget_probes(bundle);
   after_commit(job, bundle);
   events_.committed(job.state, bundle);
   sent(bundle, OutcomeKind::committed);
@@ -164,7 +165,8 @@ std::vector<WorkRun> Engine::runs_ended_by(const core::JobState& before, const c
     if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       add(drop->activity, drop->token);
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
-      if (change->release) add(change->activity, change->token);
+      // Given back, or in doubt since its time was over: its answer would settle that, but it is to come back.
+      add(change->activity, change->token);
     } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
       // Concluded by somebody else's word, such as a person's.
       const core::WorkItem* item = before.find_work(put->after.seq);
@@ -245,7 +247,7 @@ void Engine::reject(HotJob& job, const std::string& reason) {
 void Engine::give_back_slots(const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes)
     if (const auto* work = std::get_if<core::PutWork>(&write))
-      if (work->item.token != core::WorkToken(0)) desk_.give_up_slot(bytes_of(work->item));
+      if (work->item.token != core::WorkToken(0)) desk_.give_slot(need_of(work->item));
 }
 
 // Takes a lost lane's bundles and claims out of a group that was not sent: its jobs are forgotten, and when
@@ -319,15 +321,25 @@ void Engine::settle_claim(const store::ClaimItem& claim, store::Outcome outcome)
   if (outcome.kind == OutcomeKind::committed && outcome.items.size() == 1 && owned) {
     const core::WorkItem& item = outcome.items.front();
     if (HotJob* job = jobs_.find(claim.run)) job->state.put(item);
-    desk_.begin(ref, item.token, bytes_of(item));
-    return events_.dispatch(item);
+    arm(item);
+    return hand_out(item);
   }
-  desk_.claim_failed(ref);
+  const WorkNeed need = desk_.claim_failed(ref);
   if (outcome.kind == OutcomeKind::fenced && claim.epoch == lanes_.epoch(lane)) {
     lane_taken(lane);
   } else if (owned) {
-    look_again(ref, claim.before);
+    look_again(ref, claim.before, need);
   }
+}
+
+// What was given back waits again, here or at whoever owns the job next.
+void Engine::settle_release(const store::ReleaseWork& release, const store::Outcome& outcome) {
+  const core::LaneId lane = core::lane_of(release.run);
+  const bool owned = lanes_.owns(lane, clock_.monotonic()) && release.epoch == lanes_.epoch(lane);
+  if (outcome.kind == OutcomeKind::outcome_unknown && owned) return push(release);  // it may be said twice
+  if (outcome.kind == OutcomeKind::fenced && owned) return lane_taken(lane);
+  if (!owned || stopping_) return;
+  fire_work(store::Due{clock_.now(), release.run, store::Due::Kind::work, core::Guid{}, release.activity});
 }
 
 void Engine::settle_lane(core::LaneId lane, const store::Outcome& outcome, bool acquired, Duration asked_at) {

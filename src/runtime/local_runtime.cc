@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <system_error>
 
 #include "base/entropy.h"
 #include "base/format.h"
@@ -67,7 +68,7 @@ EngineOptions engine_options(const RuntimeOptions& options, Duration lease, cons
 LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool, const SteadyClock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      gate_(options_.memory.waiting),
+      door_(std::make_shared<Door>(options_.memory.waiting)),
       store_(std::move(store)),
       apps_(*store_.store, graphs_, [this](store::Operation operation) { return commit_request(std::move(operation)); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
@@ -124,32 +125,58 @@ Status LocalRuntime::start() {
   const std::scoped_lock lock(life_mutex_, direct_mutex_);
   if (life_ == Life::running) return Error{ErrorCode::already_done, "the runtime runs already"};
   if (life_ == Life::stopped) return Error{ErrorCode::invalid, "a stopped runtime stays stopped; open the store again"};
+  const auto started = start_threads();
+  if (!started) return started;
   life_ = Life::running;
-  store_.on_doorbell([this](const store::Change& change) { rung(change); });
-  clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
-  store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
-  store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
-  pool_ = std::make_unique<WorkerPool>(options_.worker_threads, store_.store->id(),
-                                       [this](WorkerWord word) { tell(std::move(word)); });
-  engine_.add_slots(options_.worker_queue);
-  duplex_.add_slots(options_.worker_queue);
-  committer_ = std::thread([this] { run_committer(); });
-  engine_thread_ = std::thread([this] { run_engine(); });
+  return {};
+}
+
+// All of them or none: what was made before one could not be made goes again.
+Status LocalRuntime::start_threads() {
+  auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
+                                 [door = door_](WorkerWord word) { door->tell(std::move(word)); }});
+  if (!pool) return pool.error();
+  try {
+    store_.on_doorbell([this](const store::Change& change) { rung(change); });
+    store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
+    store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
+    clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
+    if (!committer_.joinable()) committer_ = std::thread([this] { run_committer(); });
+    pool_ = std::move(*pool);
+    engine_thread_ = std::thread([this] {
+      engine_.add_slots(options_.worker_queue);
+      engine_.set_threads(options_.worker_threads);
+      duplex_.add_slots(options_.worker_queue);
+      run_engine();
+    });
+  } catch (const std::system_error& error) {
+    pool_.reset();
+    clock_watch_.reset();
+    return Error{ErrorCode::retry_later, format("a thread of the runtime cannot be made: {}; raise the system's limit on "
+                                                "threads and memory, and start it again",
+                                                error.code().message())};
+  }
   return {};
 }
 
 void LocalRuntime::stop() {
   const std::lock_guard lock(life_mutex_);
-  if (life_ != Life::running) return;
-  commands_.push(Signal::stop);
-  engine_thread_.join();
-  clock_watch_.reset();
-  gate_.close();  // who waits there would wait for ever
-  pool_.reset();
-  groups_.push(std::nullopt);
-  committer_.join();
-  life_ = Life::stopped;
-  for (Command& command : commands_.close()) refuse(command);
+  if (life_ == Life::running) {
+    commands_.push(Signal::stop);
+    engine_thread_.join();
+    clock_watch_.reset();
+    gate_.close();  // who waits there would wait for ever
+    // Those that were left behind had their time; the others have nothing left to do, but for a probe.
+    pool_->close(stop_leave_at_ ? options_.worker_grace : Duration{0});
+    pool_.reset();
+    life_ = Life::stopped;
+  }
+  if (committer_.joinable()) {
+    groups_.push(std::nullopt);
+    committer_.join();
+  }
+  if (life_ == Life::stopped)
+    for (Command& command : commands_.close()) refuse(command);
 }
 
 Result<Submission> LocalRuntime::submit(JobRequest request) {
@@ -237,12 +264,12 @@ Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
                format("{} commands wait already (submits_waiting_max)", limits::submits_waiting_max)};
 }
 
-void LocalRuntime::tell(WorkerWord word) {
+void LocalRuntime::Door::tell(WorkerWord word) {
   Command command(std::move(word));
-  gate_.add(bytes_of_command(command));
-  commands_.push(std::move(command));
+  gate.add(bytes_of_command(command));
+  commands.push(std::move(command));
   // The engine's thread tells of runs that were cancelled before they began. It never waits for itself.
-  if (std::this_thread::get_id() != engine_id_.load()) gate_.wait_for_room();
+  if (std::this_thread::get_id() != engine_id.load()) gate.wait_for_room();
 }
 
 // Closed with its completion tasks done, or stopped until a person sees to it, and none did.

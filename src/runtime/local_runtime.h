@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -108,11 +109,22 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   using Command =
       std::variant<WorkerWord, SubmitCommand, RequestCommand, Committed, ServeCommand, ProbeCommand, Signal>;
 
+  // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
+  // and what it says then goes nowhere.
+  struct Door {
+    explicit Door(std::size_t bytes_max) : gate(bytes_max) {}
+    void tell(WorkerWord word);
+    CommandQueue<Command> commands;
+    ByteGate gate;
+    std::atomic<std::thread::id> engine_id{};
+  };
+
   static Error stopped();
 
   // EngineEvents, on the engine's thread.
   void dispatch(const core::WorkItem& item) override;
   void cancel(const WorkRun& run) override { cancelled_.push_back(run); }
+  void withdraw(const WorkRun& run) override { withdrawn_.push_back(run); }
   void probe(const core::WorkItem& item) override;
   void answered(Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(Ticket ticket, Result<Submitted> result) override;
@@ -120,6 +132,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override;
 
+  Status start_threads();
   void run_engine();
   void run_committer();
   void obey(Command& command);
@@ -128,6 +141,9 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void say_if_set_back();
   void rung(const store::Change& change);  // any thread
   void look_at_graphs();
+  void give_back(const core::WorkItem& item, core::Began began);
+  void tell_workers();        // what the engine wants of them
+  void look_after_workers();  // who does not return; while stopping, who is told so and who is left behind
   void refuse(Command& command);  // it came after the engine's last look
   // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
   Result<store::Outcome> commit_request(store::Operation operation);
@@ -145,9 +161,11 @@ class LocalRuntime final : public Runtime, private EngineEvents {
 
   const RuntimeOptions options_;
   const SteadyClock& clock_;
-  ByteGate gate_;
   // Before the store: its threads push into it for as long as the store is open.
-  CommandQueue<Command> commands_;
+  const std::shared_ptr<Door> door_;
+  CommandQueue<Command>& commands_ = door_->commands;
+  ByteGate& gate_ = door_->gate;
+  std::atomic<std::thread::id>& engine_id_ = door_->engine_id;
   std::mutex rung_mutex_;
   store::Change rung_;  // guarded by rung_mutex_; not empty: a command says so
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
@@ -158,7 +176,6 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::function<void(const std::string&)> reporter_;        // constant after start()
   CommandQueue<std::optional<Group>> groups_;               // to the committer; none: end
   std::atomic<bool> owns_{false};
-  std::atomic<std::thread::id> engine_id_{};
   std::mutex life_mutex_;
   std::mutex direct_mutex_;                                 // held by whoever commits before start(), and by start()
   enum class Life : std::uint8_t { made, running, stopped };
@@ -181,11 +198,15 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::vector<WorkerPool::Task> dispatched_;
   std::vector<WorkRun> cancelled_;
   ProblemFilter problems_;
+  std::vector<WorkRun> withdrawn_;
+  std::optional<Duration> look_at_workers_;
   Ticket next_ticket_ = 1;
   bool committing_ = false;
   bool stopping_ = false;
   Duration stop_by_{0};  // even if the store takes no writes by then
   Duration set_back_{0};  // of the wall clock, as far as it was said
+  std::optional<Duration> stop_tell_at_;   // then workers are told to stop; none: they were, or there is no stop
+  std::optional<Duration> stop_leave_at_;  // then those that run on are left behind
 
   std::unique_ptr<ClockWatch> clock_watch_;
   std::unique_ptr<WorkerPool> pool_;

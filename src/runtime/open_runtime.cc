@@ -1,4 +1,7 @@
 // Runtime::open: from options to a runtime over an opened store.
+#include <system_error>
+#include <utility>
+
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/limits.h"
@@ -8,7 +11,9 @@
 
 namespace pawl {
 
-Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
+namespace {
+
+Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
   const auto named = check_name("pool", options.pool);
   if (!named) return named.error();
   const auto within = [](const char* what, std::uint64_t value, std::uint64_t most) -> Status {
@@ -20,6 +25,9 @@ Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
                                 within("lanes", options.lanes, limits::lanes_per_pool_max),
                                 within("log_bytes_max", options.log_bytes_max, limits::log_bytes_ceiling)})
     if (!checked) return checked.error();
+  for (const auto& [what, time] : {std::pair("worker_grace", options.worker_grace), std::pair("stop_within", options.stop_within)})
+    if (time < Duration{0} || time > limits::duration_max)
+      return Error{ErrorCode::invalid, format("{} is {} microseconds; it must be between 0 and 100 years", what, time.count())};
 
   auto opened = runtime::open_store(options, process_clock());
   if (!opened) return opened.error();
@@ -35,6 +43,17 @@ Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
     if (!*info) return Error{ErrorCode::retry_later, format("pool {}: {}", options.pool, made->front().reason)};
   }
   return std::unique_ptr<Runtime>(std::make_unique<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
+  try {
+    return open_with(std::move(options));
+  } catch (const std::system_error& error) {  // a thread of the store
+    return Error{ErrorCode::retry_later, format("a thread cannot be made: {}; raise the system's limit on threads and memory",
+                                                error.code().message())};
+  }
 }
 
 }  // namespace pawl

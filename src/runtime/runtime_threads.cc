@@ -45,8 +45,8 @@ void LocalRuntime::run_engine() {
     engine_.pump();
     gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_bytes_, engine_.store_refuses());
     own_duplex();
-    pool_->give(std::exchange(dispatched_, {}));
-    pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
+    tell_workers();
+    look_after_workers();
     const bool busy = commit_something();
     if (!busy && may_end()) break;  // the last answer changed nothing: no commit will wake us
     note_ownership(engine_.owns_anything());  // true before it sleeps, not after
@@ -102,6 +102,8 @@ bool LocalRuntime::commit_something() {
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
   if (committing_) return std::nullopt;  // its end comes as a command
   auto wake = engine_.next_wake();
+  for (const auto& at : {look_at_workers_, stop_tell_at_, stop_leave_at_})
+    if (at && (!wake || *at < *wake)) wake = at;
   if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
   // A longer wait would overflow in the clock's own unit, and be none at all.
@@ -191,6 +193,9 @@ void LocalRuntime::hear(WorkerWord& word) {
                    if (!duplex_.leave(detached.run, detached.within)) engine_.detach(detached.run, detached.within);
                  },
                  [&](ProbeAnswer& answer) { engine_.probed(std::move(answer)); },
+                 [&](const Begun& begun) { engine_.begun(begun.run); },
+                 [&](const GivenBack& back) { give_back(back.item, back.began); },
+                 [&](const Hung& hung) { engine_.write_off(hung.run); },
                  [&](const WorkerProblem& trouble) { problem(trouble.text); },
              },
              word);
@@ -199,14 +204,47 @@ void LocalRuntime::hear(WorkerWord& word) {
 void LocalRuntime::begin_stop() {
   stopping_ = true;
   stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
+  stop_tell_at_ = clock_.monotonic() + options_.stop_within;
+  stop_leave_at_ = *stop_tell_at_ + options_.worker_grace;
   engine_.stop();
   duplex_.stop();
   // A probe that did not begin is asked again by whoever owns the job next.
-  const auto give_back = [&](const WorkerPool::Task& task) {
-    if (!task.is_probe() && !duplex_.give_back(task.item)) engine_.give_back(task.item);
-  };
-  for (const WorkerPool::Task& task : pool_->take_back()) give_back(task);
-  for (const WorkerPool::Task& task : std::exchange(dispatched_, {})) give_back(task);
+  for (const WorkerPool::Task& task : pool_->take_back())
+    if (!task.is_probe()) give_back(task.item, core::Began::no);
+}
+
+void LocalRuntime::give_back(const core::WorkItem& item, core::Began began) {
+  constexpr Duration at_once = std::chrono::milliseconds(1);
+  const bool duplex = began == core::Began::yes ? duplex_.leave(run_of(item), at_once) : duplex_.give_back(item);
+  if (!duplex) engine_.give_back(item, began);
+}
+
+void LocalRuntime::tell_workers() {
+  std::vector<WorkerPool::Task> tasks = std::exchange(dispatched_, {});
+  if (!stopping_) {
+    pool_->give(std::move(tasks));
+  } else {
+    for (const WorkerPool::Task& task : tasks)
+      if (!task.is_probe()) give_back(task.item, core::Began::no);
+  }
+  pool_->cancel(std::exchange(cancelled_, {}));  // after that: what was just given may be unwanted again
+  pool_->withdraw(std::exchange(withdrawn_, {}));
+}
+
+void LocalRuntime::look_after_workers() {
+  look_at_workers_ = pool_->look();
+  if (!stopping_) return;
+  const Duration now = clock_.monotonic();
+  if (stop_tell_at_ && now >= *stop_tell_at_) {
+    stop_tell_at_.reset();
+    pool_->cancel_all();
+  }
+  if (!stop_leave_at_ || now < *stop_leave_at_) return;
+  stop_leave_at_.reset();
+  for (const std::string& worker : pool_->running())
+    problem(format("{} does not return: stop() leaves it behind, and its work is handed out again by the next owner", worker));
+  engine_.leave_runs();
+  duplex_.leave_runs();
 }
 
 void LocalRuntime::say_if_set_back() {

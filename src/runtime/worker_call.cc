@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::int32_t code_exception = 500;
 constexpr std::int32_t code_too_large = 413;
-constexpr std::int32_t code_no_time = 408;
 
 bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
 
@@ -150,22 +149,17 @@ Result<ProbeResult> ask(const Probe& probe, const Work& work) {
 
 }  // namespace
 
-WorkAnswer not_begun(const core::WorkItem& item) {
-  WorkAnswer answer = answer_to(item);
-  answer.status = core::ReplyStatus::error;
-  answer.code = code_no_time;
-  answer.data = json_quoted("cancelled before a worker began it");
-  return answer;
-}
-
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site) {
   // Is it still wanted? The last moment to ask: from here on the effect may happen.
-  if (site.cancelled.load(std::memory_order_relaxed)) return site.tell(not_begun(item));
+  if (site.cancelled.load(std::memory_order_relaxed)) return site.tell(GivenBack{item, core::Began::no});
   RunLine line(item, site);
   Work work(facts_of(item, site.store), line);
   Reply reply = call(worker, work);
   if (auto refusal = line.refusal()) reply = std::move(*refusal);
   if (reply.status() == Reply::Status::later) return site.tell(Detached{run_of(item), reply.within()});
+  // It was told to leave, and says that it did: not the word of a try that failed.
+  if (reply.status() != Reply::Status::success && site.stopping.load(std::memory_order_relaxed))
+    return site.tell(GivenBack{item, core::Began::yes});
   WorkAnswer answer = answer_to(item);
   answer.status = core_status_of(reply.status());
   answer.code = reply.code();

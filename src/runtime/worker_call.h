@@ -15,12 +15,11 @@ namespace pawl::runtime {
 struct CallSite {
   const core::Guid& store;  // tokens are bound to it
   const std::atomic<bool>& cancelled;
+  const std::atomic<bool>& stopping;  // it is cancelled since the process stops, and for no other reason
   const std::function<void(WorkerWord)>& tell;
 };
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);
 void call_probe(const core::WorkItem& item, const Probe& probe, const CallSite& site);
-// The answer of a run that was cancelled before its worker was called: its slot comes back.
-WorkAnswer not_begun(const core::WorkItem& item);
 
 }  // namespace pawl::runtime

@@ -3,103 +3,284 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
+#include "base/format.h"
+#include "base/limits.h"
+#include "runtime/run_clocks.h"
 #include "runtime/worker_call.h"
 
 namespace pawl::runtime {
 
-WorkerPool::WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkerWord)> tell)
-    : store_(store), tell_(std::move(tell)), seats_(threads) {
-  for (Seat& seat : seats_) seat.thread = std::thread([this, &seat] { serve(seat); });
+namespace {
+
+std::string text_of(const WorkerPool::Task& task) {
+  return format("the {} of topic {} (run {}, activity {})", task.is_probe() ? "probe" : "worker", task.item.topic.raw(),
+                task.item.run.raw(), task.item.activity.raw());
 }
 
-WorkerPool::~WorkerPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    tasks_.clear();
+bool is_one_of(const WorkerPool::Task* task, const std::unordered_set<WorkRun, WorkRunHash>& runs) {
+  return task != nullptr && !task->is_probe() && runs.contains(run_of(task->item));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerPool>> WorkerPool::start(Options options) {
+  std::unique_ptr<WorkerPool> pool(new WorkerPool(std::move(options)));
+  const std::size_t threads = pool->shared_->options.threads;
+  for (std::size_t i = 0; i < threads; ++i) {
+    const Status added = pool->add_seat();
+    if (added) continue;
+    pool->close(std::chrono::seconds(1));
+    return Error{added.error().code, format("worker thread {} of {} cannot be made: {}; ask for fewer (worker_threads) or "
+                                            "raise the system's limit on threads and memory",
+                                            i + 1, threads, added.error().detail)};
   }
-  ready_.notify_all();
-  for (Seat& seat : seats_) seat.thread.join();
+  return pool;
+}
+
+Status WorkerPool::add_seat() {
+  auto seat = std::make_shared<Seat>();
+  try {
+    seat->thread = std::thread([shared = shared_, seat] { serve(shared, seat); });
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::retry_later, error.code().message()};
+  }
+  const std::lock_guard lock(seats_mutex_);
+  seats_.push_back(std::move(seat));
+  return {};
+}
+
+void WorkerPool::close(Duration wait) {
+  const std::lock_guard seats_lock(seats_mutex_);
+  std::unique_lock lock(shared_->mutex);
+  shared_->closing = true;
+  shared_->tasks.clear();
+  shared_->ready.notify_all();
+  const auto all_ended = [&] {
+    return std::all_of(seats_.begin(), seats_.end(), [](const auto& seat) { return seat->ended || seat->written_off; });
+  };
+  // An idle thread ends at once, however little time there is: only those that run are worth a wait.
+  const auto all_idle_ended = [&] {
+    return std::all_of(seats_.begin(), seats_.end(),
+                       [](const auto& seat) { return seat->ended || seat->written_off || seat->task != nullptr; });
+  };
+  shared_->ended.wait_for(lock, wait, all_ended);
+  shared_->ended.wait(lock, all_idle_ended);
+  for (const std::shared_ptr<Seat>& seat : seats_) {
+    if (!seat->thread.joinable()) continue;
+    if (seat->ended) {
+      lock.unlock();  // it has nothing left to do but to go
+      seat->thread.join();
+      lock.lock();
+    } else {
+      seat->thread.detach();
+    }
+  }
+  seats_.clear();
 }
 
 void WorkerPool::give(std::vector<Task> tasks) {
   if (tasks.empty()) return;
   std::size_t wake = 0;
   {
-    const std::lock_guard lock(mutex_);
-    wake = std::min(sleeping_, tasks.size());
+    const std::lock_guard lock(shared_->mutex);
+    wake = std::min(shared_->sleeping, tasks.size());
     for (Task& task : tasks) {
-      auto& queue = tasks_[task.item.priority];
-      queue.push_back(std::move(task));
+      auto& queue = shared_->tasks[task.item.priority];
+      // What may act at most once counts as started: it is the next to begin.
+      if (task.item.life.at_most_once) queue.push_front(std::move(task));
+      else queue.push_back(std::move(task));
     }
   }
-  for (std::size_t i = 0; i < wake; ++i) ready_.notify_one();
+  for (std::size_t i = 0; i < wake; ++i) shared_->ready.notify_one();
+}
+
+// REQUIRES: the shared mutex is held.
+std::vector<WorkerPool::Task> WorkerPool::take_if(const std::function<bool(const Task&)>& unwanted) {
+  std::vector<Task> taken;
+  for (auto it = shared_->tasks.begin(); it != shared_->tasks.end();) {
+    std::deque<Task>& queue = it->second;
+    const auto gone = std::stable_partition(queue.begin(), queue.end(), [&](const Task& task) { return !unwanted(task); });
+    std::move(gone, queue.end(), std::back_inserter(taken));
+    queue.erase(gone, queue.end());
+    it = queue.empty() ? shared_->tasks.erase(it) : std::next(it);
+  }
+  return taken;
 }
 
 void WorkerPool::cancel(const std::vector<WorkRun>& runs) {
   if (runs.empty()) return;
   const std::unordered_set<WorkRun, WorkRunHash> unwanted(runs.begin(), runs.end());
-  std::vector<core::WorkItem> dropped;
+  std::vector<Task> dropped;
   {
-    const std::lock_guard lock(mutex_);
-    for (Seat& seat : seats_)
-      if (seat.run && unwanted.contains(*seat.run)) seat.cancelled.store(true, std::memory_order_relaxed);
-    // A probe asks about a run that is over: it goes on.
-    const auto wanted = [&](const Task& task) { return task.is_probe() || !unwanted.contains(run_of(task.item)); };
-    for (auto it = tasks_.begin(); it != tasks_.end();) {
-      std::deque<Task>& queue = it->second;
-      const auto gone = std::stable_partition(queue.begin(), queue.end(), wanted);
-      for (auto task = gone; task != queue.end(); ++task) dropped.push_back(std::move(task->item));
-      queue.erase(gone, queue.end());
-      it = queue.empty() ? tasks_.erase(it) : std::next(it);
+    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard lock(shared_->mutex);
+    for (const std::shared_ptr<Seat>& seat : seats_) {
+      if (!is_one_of(seat->task, unwanted)) continue;
+      seat->stopping.store(false, std::memory_order_relaxed);
+      seat->cancelled.store(true, std::memory_order_relaxed);
+      if (!seat->hung_at && !seat->reported) {
+        seat->hung_at = shared_->clock.monotonic() + shared_->options.grace;
+        shared_->awaited.store(true, std::memory_order_relaxed);
+      }
     }
+    // A probe asks about a run that is over: it goes on.
+    dropped = take_if([&](const Task& task) { return is_one_of(&task, unwanted); });
   }
-  for (const core::WorkItem& item : dropped) tell_(not_begun(item));
+  for (Task& task : dropped) shared_->options.tell(GivenBack{std::move(task.item), core::Began::no});
+}
+
+void WorkerPool::withdraw(const std::vector<WorkRun>& runs) {
+  if (runs.empty()) return;
+  const std::unordered_set<WorkRun, WorkRunHash> late(runs.begin(), runs.end());
+  std::vector<Task> taken;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    taken = take_if([&](const Task& task) { return is_one_of(&task, late); });
+  }
+  for (Task& task : taken) shared_->options.tell(GivenBack{std::move(task.item), core::Began::no});
 }
 
 std::vector<WorkerPool::Task> WorkerPool::take_back() {
-  const std::lock_guard lock(mutex_);
-  std::vector<Task> tasks;
-  while (auto task = next_task()) tasks.push_back(std::move(*task));
-  return tasks;
+  const std::lock_guard lock(shared_->mutex);
+  return take_if([](const Task&) { return true; });
 }
 
-std::optional<WorkerPool::Task> WorkerPool::next_task() {
-  if (tasks_.empty()) return std::nullopt;
-  const auto first = tasks_.begin();
-  Task task = std::move(first->second.front());
-  first->second.pop_front();
-  if (first->second.empty()) tasks_.erase(first);
-  return task;
-}
-
-void WorkerPool::serve(Seat& seat) {
-  pthread_setname_np(pthread_self(), "pawl-worker");
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    while (tasks_.empty() && !closing_) {
-      ++sleeping_;
-      ready_.wait(lock);
-      --sleeping_;
-    }
-    std::optional<Task> task = next_task();
-    if (!task) return;
-    seat.cancelled.store(false, std::memory_order_relaxed);
-    if (!task->is_probe()) seat.run = run_of(task->item);
-    lock.unlock();
-    run(*task, seat);
-    task.reset();  // what it holds goes before others wait for the lock
-    lock.lock();
-    seat.run.reset();
+void WorkerPool::cancel_all() {
+  const std::lock_guard seats_lock(seats_mutex_);
+  const std::lock_guard lock(shared_->mutex);
+  for (const std::shared_ptr<Seat>& seat : seats_) {
+    if (seat->task == nullptr || seat->cancelled.load(std::memory_order_relaxed)) continue;
+    seat->stopping.store(true, std::memory_order_relaxed);
+    seat->cancelled.store(true, std::memory_order_relaxed);
   }
 }
 
-void WorkerPool::run(Task& task, Seat& seat) {
-  const CallSite site{store_, seat.cancelled, tell_};
+std::vector<std::string> WorkerPool::running() const {
+  const std::lock_guard seats_lock(seats_mutex_);
+  const std::lock_guard lock(shared_->mutex);
+  std::vector<std::string> workers;
+  for (const std::shared_ptr<Seat>& seat : seats_)
+    if (seat->task != nullptr) workers.push_back(text_of(*seat->task));
+  return workers;
+}
+
+std::optional<Duration> WorkerPool::look() {
+  if (!shared_->awaited.load(std::memory_order_relaxed)) return std::nullopt;
+  std::vector<std::shared_ptr<Seat>> hung;
+  std::optional<Duration> next;
+  {
+    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard lock(shared_->mutex);
+    for (const std::shared_ptr<Seat>& seat : seats_) {
+      if (!seat->hung_at) continue;
+      if (*seat->hung_at <= shared_->clock.monotonic()) hung.push_back(seat);
+      else if (!next || *seat->hung_at < *next) next = seat->hung_at;
+    }
+    shared_->awaited.store(next.has_value(), std::memory_order_relaxed);
+  }
+  for (const std::shared_ptr<Seat>& seat : hung) write_off(seat);
+  return next;
+}
+
+void WorkerPool::write_off(const std::shared_ptr<Seat>& seat) {
+  std::string text;
+  std::optional<WorkRun> run;
+  bool replaced = false;
+  {
+    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard lock(shared_->mutex);
+    if (!seat->hung_at || seat->task == nullptr) return;  // it returned meanwhile
+    seat->hung_at.reset();
+    seat->reported = true;  // once
+    if (!seat->task->is_probe()) run = run_of(seat->task->item);
+    text = seat->task->is_probe()
+               ? format("{} has not returned within {} s (probe_within)", text_of(*seat->task), std::chrono::seconds(limits::probe_within).count())
+               : format("{} was told to stop {} ms ago and has not returned", text_of(*seat->task), shared_->options.grace.count() / 1000);
+    replaced = shared_->written_off < limits::hung_threads_max && !shared_->closing;
+    if (replaced) {
+      seat->written_off = true;
+      seat->thread.detach();
+      ++shared_->written_off;
+      text += format(": another thread takes the place of its own ({} such threads of at most {}, hung_threads_max)",
+                     shared_->written_off, limits::hung_threads_max);
+      seats_.remove(seat);
+    } else {
+      text += format(": it keeps its thread, for {} others were replaced already (hung_threads_max). Let workers look at "
+                     "Work::cancelled(), and restart this process",
+                     shared_->written_off);
+    }
+  }
+  shared_->options.tell(WorkerProblem{text});
+  if (run) shared_->options.tell(Hung{*run});
+  if (!replaced) return;
+  if (const Status added = add_seat(); !added)
+    shared_->options.tell(WorkerProblem{
+        format("no thread can be made in its place, so there is one worker thread less: {}", added.error().detail)});
+}
+
+std::optional<WorkerPool::Task> WorkerPool::Shared::next_task() {
+  if (tasks.empty()) return std::nullopt;
+  const auto first = tasks.begin();
+  Task task = std::move(first->second.front());
+  first->second.pop_front();
+  if (first->second.empty()) tasks.erase(first);
+  return task;
+}
+
+void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Seat>& seat) {
+  pthread_setname_np(pthread_self(), "pawl-worker");
+  std::optional<Task> places[2];  // the one at hand, and the last one: it goes without the lock
+  std::size_t at = 0;
+  std::unique_lock lock(shared->mutex);
+  for (;; at ^= 1) {
+    std::optional<Task>& task = places[at];
+    std::optional<Task>& last = places[at ^ 1];
+    while (shared->tasks.empty() && !shared->closing) {
+      if (last) {
+        lock.unlock();
+        last.reset();
+        lock.lock();
+        continue;
+      }
+      ++shared->sleeping;
+      shared->ready.wait(lock);
+      --shared->sleeping;
+    }
+    task = shared->next_task();
+    if (!task) break;
+    seat->cancelled.store(false, std::memory_order_relaxed);
+    seat->stopping.store(false, std::memory_order_relaxed);
+    seat->task = &*task;
+    if (task->is_probe()) {
+      seat->hung_at = shared->clock.monotonic() + limits::probe_within;
+      shared->awaited.store(true, std::memory_order_relaxed);
+    }
+    lock.unlock();
+    last.reset();
+    run(*shared, *task, *seat);
+    lock.lock();
+    seat->task = nullptr;
+    seat->hung_at.reset();
+    seat->reported = false;
+    if (seat->written_off) {
+      --shared->written_off;
+      break;
+    }
+  }
+  seat->ended = true;
+  shared->ended.notify_all();
+}
+
+void WorkerPool::run(const Shared& shared, const Task& task, const Seat& seat) {
+  const CallSite site{shared.options.store, seat.cancelled, seat.stopping, shared.options.tell};
+  // A probe's word only wakes the engine, which looks after who does not return.
+  if (task.is_probe() || RunClocks::watches(task.item.life)) shared.options.tell(Begun{run_of(task.item)});
   if (const auto* worker = std::get_if<0>(&task.code)) call_worker(task.item, **worker, site);
   else call_probe(task.item, **std::get_if<1>(&task.code), site);
 }

@@ -1,5 +1,9 @@
 // WorkerPool: the threads that run local workers and probes, the largest priority first, then the oldest.
 // Bounded by the engine's slots: it is never given more than it has room for. Any thread may call it.
+//
+// A worker is code that nobody can end from outside. One that was told to stop and does not return within the grace time
+// is reported, and another thread takes its place, up to limits::hung_threads_max. When the pool goes, such a thread is
+// left behind: all that it touches belongs to `Shared`, which lives as long as the last thread.
 #pragma once
 
 #include <atomic>
@@ -7,6 +11,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +20,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "core/job_state.h"
+#include "pawl/result.h"
 #include "pawl/worker.h"
 #include "runtime/worker_word.h"
 
@@ -28,35 +35,72 @@ class WorkerPool {
     std::variant<std::shared_ptr<const Worker>, std::shared_ptr<const Probe>> code;
     bool is_probe() const { return code.index() == 1; }
   };
-  // `tell` is called on the pool's threads, and on that of whoever cancels. Tokens are bound to
-  // `store`.
-  WorkerPool(std::size_t threads, const core::Guid& store, std::function<void(WorkerWord)> tell);
-  ~WorkerPool();  // finishes what runs; what only waits is not begun
+  struct Options {
+    std::size_t threads = 1;
+    core::Guid store;  // makes idempotency keys differ between stores
+    Duration grace{0};  // between being told to stop and being called hung
+    // Called on the pool's threads, and on that of whoever calls the pool. It must not refer to anything that may go
+    // before the last worker returns, which may be never.
+    std::function<void(WorkerWord)> tell;
+  };
+  // An error: not all of the threads could be made, and none is left.
+  static Result<std::unique_ptr<WorkerPool>> start(Options options);
+  ~WorkerPool() { close(Duration{0}); }
 
   void give(std::vector<Task> tasks);
   // Nobody waits for these runs any more: what has not begun is not begun, what runs can see it.
   void cancel(const std::vector<WorkRun>& runs);
+  // What of these has not begun is given back.
+  void withdraw(const std::vector<WorkRun>& runs);
   // What was given and not begun: it will not be begun here.
   std::vector<Task> take_back();
+  // The process stops: all that runs is told so.
+  void cancel_all();
+  std::vector<std::string> running() const;  // who, for people
+  // Writes off who was told to stop and did not return. When to look again (monotonic); none: nobody is to return.
+  std::optional<Duration> look();
+  // Waits that long for what runs; what only waits is not begun, what runs on is left behind.
+  void close(Duration wait);
 
  private:
   struct Seat {  // of one thread
-    std::optional<WorkRun> run;  // of the worker that it calls; guarded by the pool's mutex_
-    std::atomic<bool> cancelled{false};
+    // Guarded by the pool's mutex:
+    const Task* task = nullptr;   // that it runs now
+    std::optional<Duration> hung_at;  // it is to return by then
+    bool reported = false;        // that it did not
+    bool written_off = false;     // another thread has its place
+    bool ended = false;
     std::thread thread;
+    // Read by the worker:
+    std::atomic<bool> cancelled{false};
+    std::atomic<bool> stopping{false};
   };
-  void serve(Seat& seat);
-  void run(Task& task, Seat& seat);
-  std::optional<Task> next_task();  // REQUIRES: mutex_ is held
+  struct Shared {
+    explicit Shared(Options o) : options(std::move(o)) {}
+    std::optional<Task> next_task();  // REQUIRES: mutex is held
 
-  const core::Guid store_;
-  const std::function<void(WorkerWord)> tell_;
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  std::map<std::int32_t, std::deque<Task>, std::greater<>> tasks_;  // by priority, none empty; guarded by mutex_
-  std::size_t sleeping_ = 0;                                        // guarded by mutex_
-  bool closing_ = false;                                            // guarded by mutex_
-  std::deque<Seat> seats_;                                          // constant after construction
+    const Options options;
+    const SystemClock clock;
+    std::mutex mutex;
+    std::condition_variable ready;
+    std::condition_variable ended;
+    std::map<std::int32_t, std::deque<Task>, std::greater<>> tasks;  // by priority, none empty; guarded by mutex
+    std::size_t sleeping = 0;                                        // guarded by mutex
+    bool closing = false;                                            // guarded by mutex
+    std::size_t written_off = 0;                                     // threads; guarded by mutex
+    std::atomic<bool> awaited{false};  // somebody is to return; set under mutex
+  };
+  explicit WorkerPool(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
+
+  Status add_seat();
+  std::vector<Task> take_if(const std::function<bool(const Task&)>& unwanted);
+  void write_off(const std::shared_ptr<Seat>& seat);
+  static void serve(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Seat>& seat);
+  static void run(const Shared& shared, const Task& task, const Seat& seat);
+
+  const std::shared_ptr<Shared> shared_;
+  mutable std::mutex seats_mutex_;  // taken before that of `shared_`
+  std::list<std::shared_ptr<Seat>> seats_;  // guarded by seats_mutex_
 };
 
 }  // namespace pawl::runtime

@@ -47,7 +47,21 @@ struct Detached {
 struct WorkerProblem {
   std::string text;
 };
+// A thread takes it: said only of runs whose times are watched (RunClocks).
+struct Begun {
+  WorkRun run;
+};
+// No worker was called, or it was told that the process stops and left.
+struct GivenBack {
+  core::WorkItem item;
+  core::Began began = core::Began::no;
+};
+// The worker was told to stop and has not returned: its thread is written off.
+struct Hung {
+  WorkRun run;
+};
 
-using WorkerWord = std::variant<WorkAnswer, std::shared_ptr<Heartbeat>, Detached, ProbeAnswer, WorkerProblem>;
+using WorkerWord = std::variant<WorkAnswer, std::shared_ptr<Heartbeat>, Detached, ProbeAnswer, WorkerProblem, Begun,
+                                GivenBack, Hung>;
 
 }  // namespace pawl::runtime

@@ -142,11 +142,16 @@ struct ExtendWork {
   Duration lease{0};                // of a leased item; a local worker's claim has none
   std::optional<Payload> progress;
   bool detach = false;
+  std::optional<Duration> attempt_left;  // detached: what is left of its attempt's time; none: all of it
 };
+// Gives an item back (core::release). A leased one by whoever holds the token; a local one by the lane's owner, guarded
+// like a bundle: its token may be used again by this owner, so a late or repeated word of a former one must not count.
 struct ReleaseWork {
   RunId run{0};
   core::ActivitySeq activity{0};
   core::WorkToken token{0};
+  core::Epoch epoch{0};  // of a local claim; 0: of a leased one
+  core::Began began = core::Began::yes;
 };
 // A remote worker's answer: the message goes to the job's inbox; a success takes the work item with it. An
 // error leaves it, out of everybody's reach, for the job to decide whether it is tried again.

@@ -77,10 +77,19 @@ inline void await_decision(core::WorkItem& item) {
 inline bool awaits_decision(const core::WorkItem& item) { return item.lease_until == Respond::until_decided; }
 
 inline void extend(core::WorkItem& item, const ExtendWork& by, Instant now) {
+  const bool detaches = by.detach && item.epoch != core::Epoch(0);
   if (by.detach) item.epoch = core::Epoch(0);
-  if (item.epoch == core::Epoch(0)) item.lease_until = now + by.lease;
-  if (item.life.heartbeat_timeout.count() != 0) item.life.heartbeat_by = now + item.life.heartbeat_timeout;
   if (by.progress) item.life.progress = *by.progress;
+  if (item.epoch != core::Epoch(0)) return;  // its process keeps its clocks
+  item.lease_until = now + by.lease;
+  if (item.life.heartbeat_timeout.count() != 0) item.life.heartbeat_by = now + item.life.heartbeat_timeout;
+  if (detaches && item.life.attempt_timeout.count() != 0)
+    item.life.attempt_by = now + by.attempt_left.value_or(item.life.attempt_timeout);
+}
+
+// Whether the item is the giver's to give back. A local claim's lane is guarded beside this.
+inline bool may_release(const core::WorkItem& item, const ReleaseWork& release) {
+  return (item.epoch == core::Epoch(0)) == (release.epoch == core::Epoch(0)) && !awaits_decision(item);
 }
 
 }  // namespace pawl::store

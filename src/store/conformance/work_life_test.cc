@@ -81,12 +81,15 @@ TEST_P(WorkLives, a_claim_starts_the_clocks_of_the_run_and_ends_those_of_the_wai
   EXPECT_EQ(stored_item(run, 0), item);
 }
 
-TEST_P(WorkLives, a_local_claim_starts_the_same_clocks_and_has_no_lease) {
+TEST_P(WorkLives, a_local_claim_starts_no_clock_and_has_no_lease) {
+  core::WorkItem waits = timed();
+  waits.life.queue_by = in(50);
   const RunId run = submit("a");
-  enqueue_item(run, timed());
+  enqueue_item(run, waits);
   const core::WorkItem item = local_claim(run, 0);
-  EXPECT_EQ(item.life.attempt_by, in(40));
-  EXPECT_EQ(item.life.heartbeat_by, in(5));
+  EXPECT_EQ(item.life.attempt_by, Instant());
+  EXPECT_EQ(item.life.heartbeat_by, Instant());
+  EXPECT_EQ(item.life.queue_by, in(50)) << "it waits for a thread";
   EXPECT_EQ(item.lease_until, Instant());
   EXPECT_EQ(stored_item(run, 0), item);
 }
@@ -135,7 +138,7 @@ TEST_P(WorkLives, a_heartbeat_of_a_local_worker_gives_it_no_lease) {
   const core::WorkItem now = commit(ExtendWork{run, item.activity, item.token, lease}).items.at(0);
   EXPECT_EQ(now.lease_until, Instant());
   EXPECT_EQ(now.epoch, epoch_);
-  EXPECT_EQ(now.life.heartbeat_by, in(5));
+  EXPECT_EQ(now.life.heartbeat_by, Instant()) << "its process keeps the clock";
   clock_.advance(lease * 10);
   EXPECT_TRUE(claim(1).empty());
 }
@@ -175,6 +178,38 @@ TEST_P(WorkLives, a_returned_item_begins_a_new_wait) {
   EXPECT_EQ(now.life.attempt_by, Instant());
   EXPECT_EQ(now.life.heartbeat_by, Instant());
   EXPECT_EQ(now.token, core::WorkToken(0));
+}
+
+TEST_P(WorkLives, a_local_claim_that_nobody_began_is_undone_by_its_owner_alone) {
+  core::WorkItem waits = timed();
+  waits.life.queue_by = in(50);
+  const RunId run = submit("a");
+  const core::WorkItem before = enqueue_item(run, waits);
+  const core::WorkItem item = local_claim(run, 0);
+  clock_.advance(seconds(1));
+  EXPECT_EQ(kind_of(ReleaseWork{run, item.activity, item.token}), OutcomeKind::conflict) << "it is not leased";
+  EXPECT_EQ(kind_of(ReleaseWork{run, item.activity, item.token, core::Epoch(epoch_.raw() + 1), core::Began::no}),
+            OutcomeKind::fenced);
+  EXPECT_EQ(stored_item(run, 0), item);
+  const ReleaseWork back{run, item.activity, item.token, epoch_, core::Began::no};
+  EXPECT_EQ(kind_of(back), OutcomeKind::committed);
+  EXPECT_EQ(stored_item(run, 0), before) << "as if it had not been claimed";
+  EXPECT_EQ(kind_of(back), OutcomeKind::conflict);
+  const core::WorkItem far = claim(1).at(0);
+  EXPECT_EQ(kind_of(ReleaseWork{run, far.activity, far.token, epoch_, core::Began::no}), OutcomeKind::conflict)
+      << "somebody else holds it under a lease";
+}
+
+TEST_P(WorkLives, a_detached_run_has_what_is_left_of_its_attempt) {
+  const RunId run = submit("a");
+  enqueue_item(run, timed());
+  const core::WorkItem item = local_claim(run, 0);
+  ExtendWork detach{run, item.activity, item.token, lease};
+  detach.detach = true;
+  detach.attempt_left = seconds(7);
+  const core::WorkItem now = commit(detach).items.at(0);
+  EXPECT_EQ(now.life.attempt_by, in(7));
+  EXPECT_EQ(now.life.heartbeat_by, in(5));
 }
 
 TEST_P(WorkLives, a_changed_item_is_given_back_and_hidden_until_its_next_try) {

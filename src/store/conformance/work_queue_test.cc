@@ -266,7 +266,7 @@ TEST_P(WorkItems, the_lanes_owner_claims_a_known_item_for_a_local_worker) {
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
   ASSERT_EQ(outcome.items.size(), 1u);
   const core::WorkItem item = outcome.items.front();
-  EXPECT_EQ(item.token, core::token_of(item.request, 1));
+  EXPECT_EQ(item.token, core::token_of(item.request, 1, epoch_));
   EXPECT_EQ(item.runs, 1u);
   EXPECT_EQ(item.worker, "local");
   EXPECT_EQ(item.epoch, epoch_);
@@ -333,7 +333,7 @@ TEST_P(WorkItems, an_item_put_with_a_local_claim_is_not_offered_to_remote_worker
                 run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
             OutcomeKind::committed);
   EXPECT_TRUE(claim(10).empty());
-  EXPECT_EQ(kind_of(ReleaseWork{run, item.activity, item.token}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(ReleaseWork{run, item.activity, item.token, epoch_}), OutcomeKind::committed);
   EXPECT_EQ(claim(10).size(), 1u);
 }
 

@@ -65,11 +65,12 @@ Outcome Store::run(const ExtendWork& extend) {
 }
 
 Outcome Store::run(const ReleaseWork& release) {
+  if (release.epoch != core::Epoch(0) && !owns(core::lane_of(release.run), release.epoch)) return fenced();
   Job* job = find_job(release.run);
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(release.activity);
-  if (!held_by(known, release.token) || awaits_decision(*known)) return stale_item(release.activity);
+  if (!held_by(known, release.token) || !may_release(*known, release)) return stale_item(release.activity);
   core::WorkItem item = *known;
-  core::release(item, clock_.now());
+  core::release(item, clock_.now(), release.began);
   put_work(std::move(item));
   return committed();
 }

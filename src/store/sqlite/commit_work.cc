@@ -118,11 +118,15 @@ Applied Writer::apply(const ExtendWork& extend) {
 }
 
 Applied Writer::apply(const ReleaseWork& release) {
+  if (release.epoch != core::Epoch(0)) {
+    Applied guarded = guard(core::lane_of(release.run), release.epoch);
+    if (!is_done(guarded)) return guarded;
+  }
   auto [item, unread] = read_item(release.run, release.activity);
   if (unread) return *unread;
-  if (!item || release.token == core::WorkToken(0) || item->token != release.token || awaits_decision(*item))
+  if (!item || release.token == core::WorkToken(0) || item->token != release.token || !may_release(*item, release))
     return stale_item(release.activity);
-  core::release(*item, clock_.now());
+  core::release(*item, clock_.now(), release.began);
   return move_item(*item);
 }
 

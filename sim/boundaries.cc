@@ -78,7 +78,7 @@ std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& sett
 
 void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally) {
   const auto calm = attempt(scenario, setting, {}, 0, tally);
-  if (!calm) return;
+  if (!calm || scenario.endless) return;
   tally.boundaries += calm->calls_to_end;
   for (const FaultKind kind : all_fault_kinds)
     for (const std::uint32_t calls : {1u, calls_until_healed})

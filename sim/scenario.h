@@ -123,6 +123,7 @@ struct Scenario {
   Duration keep_keys = std::chrono::seconds(40);  // longer than any client asks again
   std::vector<JobEnd> ends{};   // of the jobs of the graph language: then all jobs of the scenario are such
   bool race = false;            // two ends are right, and who is faster decides
+  bool endless = false;         // a job of it goes on until it is ended: a fault that takes long costs a million steps
   std::uint64_t starts_within = 0;  // without any fault a job's first bundle comes after so many of others; 0: not compared
   std::uint64_t runs = 0;       // of activities, without any fault; of jobs of the graph language
   std::vector<ClockStep> clock_steps{};

@@ -383,9 +383,11 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   Ask enough;
   enough.of = "spin";
   enough.at = 30ms;
-  add("never_pauses", {job_of("spin", "shapes/shapes.spin"), job_of("j", "shapes/shapes.cycle", "{}", 15ms)},
-      {over("spin", JobStatus::interrupted), done("j", R"({"n":3})", {{"count_cycle", 3}})}, 3, {enough})
-      .starts_within = 8;
+  Scenario& spins = add(
+      "never_pauses", {job_of("spin", "shapes/shapes.spin"), job_of("j", "shapes/shapes.cycle", "{}", 15ms)},
+      {over("spin", JobStatus::interrupted), done("j", R"({"n":3})", {{"count_cycle", 3}})}, 3, {enough});
+  spins.starts_within = 8;
+  spins.endless = true;
   add("join_with_a_skip", {job_of("j", "shapes/shapes.join")}, {done("j", R"({"n":1})", {{"all_join", 1}, {"c_join", 0}, {"next_join", 1}})}, 3);
   add("map_of_five", {job_of("j", "shapes/shapes.map", R"({"list":[5,4,3,2,1]})")},
       {done("j", R"({"results":[5,4,3,2,1]})", {{"work_map", 5}, {"done_map", 6}})}, 5);

@@ -119,6 +119,18 @@ TEST(WorldTest, a_damaged_job_is_parked_once_and_the_others_end) {
   EXPECT_GT(damaged, 20u);
 }
 
+TEST(WorldTest, a_job_that_never_pauses_can_be_ended_whatever_breaks) {
+  const Scenario& scenario = *find_scenario("never_pauses");
+  for (const FaultKind kind : {FaultKind::crash_before, FaultKind::crash_after, FaultKind::refused, FaultKind::reply_lost})
+    for (std::uint64_t first = 1; first <= 12; ++first) {
+      WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
+      options.renews = false;
+      options.planned = {{kind, first, 1}};
+      const WorldReport report = run_world(scenario, options);
+      ASSERT_FALSE(report.violation) << name_of(kind) << " " << first << ": " << report.violation->detail;
+    }
+}
+
 // As with SQLite: nothing is renewed, so nothing is looked at by the way. What others commit is heard by the bell, or,
 // when a ring is lost, by the gap that it leaves.
 TEST(WorldTest, without_renewals_a_lost_ring_is_noticed) {

@@ -34,7 +34,7 @@ class Drawer {
     static const std::vector<const Scenario*> of_graphs = [] {
       std::vector<const Scenario*> all;
       for (const Scenario& scenario : all_scenarios())
-        if (scenario.is_graphs()) all.push_back(&scenario);
+        if (scenario.is_graphs() && !scenario.endless) all.push_back(&scenario);
       return all;
     }();
     case_.scenario = *of_graphs[random_.below(of_graphs.size())];
@@ -73,6 +73,7 @@ class Drawer {
     builder.timeouts(Timeouts().attempt(100ms)).retry(Retry().attempts(1000).first_delay(5ms).longest_delay(50ms));
     behaviour.status = ReplyStatus::success;
     behaviour.code = 200;
+    behaviour.remote = false;  // a lease shorter than the attempt would hand it out for ever
     behaviour.takes = 5ms;
     behaviour.silent_tries = 1 + static_cast<std::uint32_t>(random_.below(2));
     behaviour.hangs = chance(50);

@@ -31,8 +31,8 @@ World::World(const Scenario& scenario, WorldOptions options)
              options_.drift_ppm_max),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
-                         [this](RunId run) { return is_damaged(run); },
-                         options_.rates.read_failures_per_thousand, options_.seed}) {
+                         options_.rates.read_failures_per_thousand, options_.seed,
+                         [this](RunId run) { return is_damaged(run); }}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   for (const auto& graph : scenario_.all_graphs())

@@ -217,10 +217,10 @@ TEST_F(StopsTest, many_stops_use_up_nothing_and_park_nothing) {
   };
   std::vector<RunId> runs;
   for (int stop = 0; stop < 13; ++stop) {
+    const std::size_t before = attempts.size();
     const auto runtime = start_with(options(), step_graph(), worker);
     if (stop == 0)
       for (int i = 0; i < 30; ++i) runs.push_back(submit_step(*runtime, "j" + std::to_string(i)));
-    const std::size_t before = attempts.size();
     ASSERT_TRUE(comes_true([&] { return attempts.size() > before; }));
   }
   finish = true;

@@ -187,7 +187,8 @@ std::optional<Duration> Engine::next_wake() const {
   if (retry_) sooner(retry_at_);
   if (const auto clock = clocks_.next()) sooner(*clock);  // also while stopping: a run must not outlive its time
   if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
-  if (!stopping_ && !scan_failed_ && has_room() && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
+  const bool may_scan = !stopping_ && !scan_failed_ && has_room() && ready_.size() < limits::recovery_page_rows;
+  if (may_scan && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
   // Reads that failed, and scans that could not go on, are tried again.
   bool failed = !unread_.empty() || !rescans_.empty() || scan_failed_ || !overrun_.empty() || !due_unread_.empty() ||
                 topics_unread_ || !runs_in_doubt_.empty() || !outboxes_.empty() || !mailboxes_.empty();

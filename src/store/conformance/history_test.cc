@@ -318,8 +318,8 @@ Operation History::draw() {
                           random_.one_in(2) ? std::optional(Payload("half way")) : std::nullopt, random_.one_in(3)};
       case 1: {
         const core::Epoch epoch = lanes_[core::lane_of(item.run) == lanes_[0].id ? 0 : 1].epoch;
-        return ReleaseWork{item.run, item.activity, item.token, random_.one_in(2) ? epoch : core::Epoch(0),
-                           random_.one_in(2) ? core::Began::yes : core::Began::no};
+        return ReleaseWork{item.run, item.activity, item.token, item.epoch == core::Epoch(0) ? item.epoch : epoch,
+                           item.runs % 2 == 0 ? core::Began::yes : core::Began::no};
       }
       case 2: {
         const core::Epoch epoch = lanes_[core::lane_of(item.run) == lanes_[0].id ? 0 : 1].epoch;

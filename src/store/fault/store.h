@@ -73,9 +73,9 @@ Plan from_call(std::uint64_t number, Fault fault);
 struct Options {
   Plan plan;                           // none: no commit fails
   std::function<void(Duration)> wait;  // REQUIRED for Kind::delay
-  std::function<bool(RunId)> is_damaged;  // none: none is
   std::uint32_t read_faults_per_thousand = 0;
   std::uint64_t seed = 0;
+  std::function<bool(RunId)> is_damaged;  // none: none is
 };
 
 class Store final : public pawl::store::Store {

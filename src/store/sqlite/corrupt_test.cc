@@ -104,4 +104,47 @@ TEST_F(PoisonTest, what_a_refused_bundle_wrote_is_undone_and_nothing_else) {
   EXPECT_EQ(job(good).state.activities().size(), 1u);
 }
 
+TEST_F(PoisonTest, a_damaged_row_rejects_its_own_operation_and_says_which_it_is) {
+  open_bench();
+  const RunId damaged = submit("damaged");
+  enqueue(damaged, 1);
+  raw("UPDATE activities SET life = x'ff' WHERE seq = 0");
+  const auto outcomes =
+      commit_all({a_submit(lane_, "a"), ClaimItem{damaged, core::ActivitySeq(0), core::WorkToken(0), "w", epoch_},
+                  a_submit(lane_, "c")});
+  EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
+  EXPECT_EQ(outcomes[1].kind, OutcomeKind::rejected);
+  EXPECT_NE(outcomes[1].reason.find("work item 0 is malformed"), std::string::npos) << outcomes[1].reason;
+  EXPECT_EQ(outcomes[2].kind, OutcomeKind::committed);
+}
+
+TEST_F(PoisonTest, pages_step_over_a_damaged_row_and_name_it) {
+  open_bench();
+  std::vector<RunId> runs;
+  for (const char* id : {"a", "b", "c"}) {
+    runs.push_back(submit(id));
+    enqueue(runs.back(), 1);
+  }
+  raw(format("UPDATE activities SET life = x'ff' WHERE run = {}", runs[1].raw()));
+  const auto work = store_->read_work(lane_, {}, 2);
+  ASSERT_TRUE(work);
+  ASSERT_EQ(work->size(), 2u);
+  EXPECT_EQ(work->back().run, runs[2]);
+  ASSERT_EQ(work->damaged.size(), 1u);
+  EXPECT_EQ(work->damaged[0].run, runs[1]);
+  raw(format("UPDATE activities SET topic = x'ff' WHERE run = {}", runs[0].raw()));
+  const auto places = store_->read_work_places(lane_, {}, 1);
+  ASSERT_TRUE(places);
+  ASSERT_EQ(places->size(), 1u);
+  EXPECT_EQ(places->front().run, runs[1]);
+  ASSERT_EQ(places->damaged.size(), 1u);
+  raw("INSERT INTO timers (run, guid, due, redeliveries, body) SELECT run, x'01', 5, 0, x'ff' FROM jobs");
+  raw(format("INSERT INTO timers (run, guid, due, redeliveries, body) VALUES ({}, zeroblob(16), 6, 0, x'ff')", runs[0].raw()));
+  const auto due = store_->read_due(lane_, std::nullopt, 1);
+  ASSERT_TRUE(due);
+  ASSERT_EQ(due->size(), 1u);
+  EXPECT_EQ(due->front().at, Instant::from_micros(6));
+  EXPECT_EQ(due->damaged.size(), 3u);
+}
+
 }  // namespace pawl::store::sqlite

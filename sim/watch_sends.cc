@@ -48,7 +48,7 @@ void WatchStore::send(ShadowJob& job, const core::Send& send) {
     if (box == nullptr || registration->reply_to != job.run || !job.activities.contains(registration->activity.raw()))
       return fail(job, "mailbox", "a registration of somebody else was sent");
     job.registrations[message.guid] = {*box, registration->activity.raw()};
-    registered_by_[message.guid] = job.run;
+    registered_by_.insert_or_assign(message.guid, job.run);
     job.activities[registration->activity.raw()].waits = true;
   } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.body)) {
     const auto known = job.registrations.find(withdraw->registration);

@@ -105,6 +105,35 @@ TEST_P(RuntimeTest, the_code_of_the_error_that_ended_a_job_stands_in_its_view) {
   }
 }
 
+TEST_P(RuntimeTest, an_exception_text_that_is_not_utf8_is_kept_as_text) {
+  const JobView end = end_of_chain([](Work&) -> Reply { throw std::runtime_error("no \xff luck"); });
+  EXPECT_EQ(end.reason, "activity one failed with code 500: \"no \uFFFD luck\"");
+}
+
+TEST_P(RuntimeTest, a_text_is_not_cut_inside_a_character) {
+  std::string words = "x";
+  for (int i = 0; i < 5'000; ++i) words += "ä";
+  const JobView end = end_of_chain([&](Work&) -> Reply { throw std::runtime_error(words); });
+  const std::string begin = "activity one failed with code 500: \"x";
+  EXPECT_TRUE(end.reason.starts_with(begin + "ä"));
+  EXPECT_TRUE(end.reason.ends_with("ä")) << end.reason.substr(end.reason.size() - 4);
+  EXPECT_GE(end.reason.size(), 4095u);
+  EXPECT_LE(end.reason.size(), 4096u);
+}
+
+TEST_P(RuntimeTest, interim_answers_have_a_limit_in_all) {
+  std::atomic<int> said{0};
+  const JobView end = end_of_chain([&](Work& work) {
+    if (work.input().str() != "x") return Reply::success("{}");
+    for (; said < 6; ++said) work.pending(std::string(payload_bytes_max - 1000, 'x'));  // 24 MB
+    return Reply::success("{}");
+  });
+  EXPECT_EQ(said, 6);
+  EXPECT_EQ(end.status, JobStatus::failed);
+  EXPECT_NE(end.reason.find("code 413"), std::string::npos) << end.reason;
+  EXPECT_NE(end.reason.find("pending_bytes_max"), std::string::npos) << end.reason;
+}
+
 TEST_P(RuntimeTest, something_that_is_no_exception_fails_the_job_as_well) {
   const JobView end = end_of_chain([](Work&) -> Reply { throw 42; });
   EXPECT_EQ(end.status, JobStatus::failed);

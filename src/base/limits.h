@@ -30,6 +30,8 @@ inline constexpr std::size_t submits_waiting_max = 65'536;
 inline constexpr std::chrono::seconds stop_without_store_max{2};  // then stop() leaves the rest to the next start
 inline constexpr std::uint32_t worker_threads_max = 1024;
 inline constexpr std::size_t worker_queue_max = 65'536;
+inline constexpr std::size_t pending_answers_max = 10'000;     // that one run of a worker gives before its last
+inline constexpr std::size_t pending_bytes_max = 16u << 20;    // and what they hold together
 inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;
 inline constexpr std::chrono::hours early_signal_keep{24};     // a signal that nobody waits for goes then
 inline constexpr std::size_t label_bytes_max = 512;            // of what a job is found or counted by

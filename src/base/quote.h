@@ -1,16 +1,18 @@
-// A text as a JSON string, for the few places that say something to a program without building a document.
+// A text as a JSON string, for the few places that say something to a program without building a document. Bytes
+// that are not UTF-8 become U+FFFD: JSON is UTF-8.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/format.h"
+#include "base/utf8.h"
 
 namespace pawl {
 
 inline std::string json_quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\') {
       out.push_back('\\');
       out.push_back(c);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
 #include "cli/job_json.h"
@@ -29,11 +30,10 @@ struct Options {
 };
 
 std::string json_of(const Announcement& one) {
-  const std::string_view data = one.data.view();
   return fmt::format(R"({{"number":{},"topic":{},"namespace":{},"job":{},"run":{},"end":{},"error":{},"code":{},"at":{},"data":{}}})",
                      one.number, json_quoted(one.topic), json_quoted(one.name_space.raw()), json_quoted(one.job.raw()),
                      one.run.raw(), one.end, one.error, one.code, json_quoted(time_text(one.at)),
-                     data.empty() ? "null" : data);
+                     payload_json(one.data));
 }
 
 void print(const Announcement& one, const Options& options, const Paint& paint) {
@@ -42,7 +42,7 @@ void print(const Announcement& one, const Options& options, const Paint& paint) 
   } else {
     const Ink ink = one.error ? Ink::red : one.end ? Ink::green : Ink::cyan;
     fmt::print("{:>6}  {}  {}  {}  {}  {}\n", one.number, paint(Ink::dim, time_text(one.at)), one.topic, one.job.raw(),
-               paint(ink, fmt::format("{} {}", one.end ? "end" : "progress", one.code)), one.data.view());
+               paint(ink, fmt::format("{} {}", one.end ? "end" : "progress", one.code)), printable(one.data.view()));
   }
   std::fflush(stdout);
 }

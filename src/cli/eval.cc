@@ -2,6 +2,7 @@
 // engine would.
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "mapping/calendar.h"
 #include "mapping/data_document.h"
@@ -127,14 +128,14 @@ Result<Instant> read_now(const std::string& text) {
 }
 
 int fail(int exit_code, const Error& error) {
-  fmt::print(stderr, "pawl eval: {}\n", to_string(error));
+  fmt::print(stderr, "pawl eval: {}\n", printable(to_string(error)));
   return exit_code;
 }
 
 int report(const std::vector<mapping::Mistake>& mistakes) {
   for (const mapping::Mistake& mistake : mistakes) {
-    fmt::print(stderr, "{}: {}\n", mistake.path.empty() ? "/" : mistake.path, mistake.message);
-    if (!mistake.suggestion.empty()) fmt::print(stderr, "  did you mean {}\n", mistake.suggestion);
+    fmt::print(stderr, "{}: {}\n", mistake.path.empty() ? "/" : printable(mistake.path), printable(mistake.message));
+    if (!mistake.suggestion.empty()) fmt::print(stderr, "  did you mean {}\n", printable(mistake.suggestion));
   }
   return exit_wrong_input;
 }
@@ -159,7 +160,7 @@ int run(const Options& options) {
   if (!result) return fail(exit_failed, result.error());
 
   const bool pretty = options.pretty || (!options.compact && isatty(STDOUT_FILENO) == 1);
-  fmt::print("{}\n", mapping::json_text(*result, pretty ? "  " : ""));
+  fmt::print("{}\n", printable_json(mapping::json_text(*result, pretty ? "  " : "")));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "graph/check.h"
 #include "graph/draw/draw.h"
@@ -25,7 +26,7 @@ struct Options {
 
 int write(const Options& options, const std::string& picture) {
   if (options.output.empty()) {
-    fmt::print("{}", picture);
+    fmt::print("{}", printable(picture));
     return 0;
   }
   std::ofstream stream(options.output, std::ios::binary);

@@ -5,6 +5,9 @@
 
 #include <boost/json.hpp>
 
+#include "base/utf8.h"
+#include "mapping/json_parse.h"
+
 namespace pawl::cli {
 
 namespace {
@@ -13,9 +16,8 @@ namespace json = boost::json;
 
 json::value value_of(const Payload& payload) {
   if (payload.empty()) return nullptr;
-  json::error_code error;
-  json::value parsed = json::parse({payload.view().data(), payload.size()}, error);
-  if (!error) return parsed;
+  auto parsed = mapping::parse_json(payload.view());
+  if (parsed) return std::move(*parsed);
   return json::string(payload.view());
 }
 
@@ -130,6 +132,9 @@ json::object family_of(const JobDetail& detail, const ReadChild& read_child, int
   return object;
 }
 
+// Texts of it come from outside, and any bytes may stand in them: the document is UTF-8.
+std::string text_of(const json::value& document) { return printable_json(json::serialize(document)); }
+
 }  // namespace
 
 std::string time_text(Instant at) {
@@ -139,18 +144,20 @@ std::string time_text(Instant at) {
                      at.micros() % 1'000'000 / 1000);
 }
 
-std::string job_json(const JobView& job) { return json::serialize(object_of(job)); }
+std::string job_json(const JobView& job) { return text_of(object_of(job)); }
 
 std::string jobs_json(const std::vector<JobView>& jobs) {
   json::array rows;
   for (const JobView& job : jobs) rows.push_back(object_of(job));
-  return json::serialize(rows);
+  return text_of(rows);
 }
 
-std::string job_json(const JobDetail& detail) { return json::serialize(object_of(detail)); }
+std::string job_json(const JobDetail& detail) { return text_of(object_of(detail)); }
 
 std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
-  return json::serialize(family_of(detail, read_child, 0));
+  return text_of(family_of(detail, read_child, 0));
 }
+
+std::string payload_json(const Payload& payload) { return text_of(value_of(payload)); }
 
 }  // namespace pawl::cli

@@ -19,6 +19,9 @@ using ReadChild = std::function<std::optional<JobDetail>(const std::string& name
 // The whole job; with `read_child` also the jobs that it started, and theirs.
 std::string export_json(const JobDetail& detail, const ReadChild& read_child);
 
+// On one line; null for none.
+std::string payload_json(const Payload& payload);
+
 // 2026-11-16T00:31:12.250Z, or empty for no time at all.
 std::string time_text(Instant at);
 

@@ -1,5 +1,6 @@
 #include "cli/job_report.h"
 
+#include "base/utf8.h"
 #include "cli/job_json.h"
 #include "cli/progress.h"
 
@@ -99,7 +100,7 @@ std::string work_lines(const JobDetail& detail, const Paint& paint) {
     std::string line = fmt::format("  {:<{}}  {}", label_of(activity), label_width(detail),
                                    paint(activity.effect == Effect::unknown ? Ink::red : Ink::yellow, name_of(activity.effect)));
     if (work.runs > 0) line += fmt::format(", run {}", work.runs);
-    if (!work.worker.empty()) line += fmt::format(" by {}", work.worker);
+    if (!work.worker.empty()) line += fmt::format(" by {}", printable(work.worker));
     if (!work.token.empty()) line += fmt::format(", token {}", work.token);
     if (work.held) line += ", held";
     if (work.next_try_at != Instant()) line += fmt::format(", next try {}", time_text(work.next_try_at));
@@ -108,9 +109,9 @@ std::string work_lines(const JobDetail& detail, const Paint& paint) {
     text += line + "\n";
     if (work.failures > 0)
       text += fmt::format("  {:<{}}  {}\n", "", label_width(detail),
-                          paint(Ink::red, fmt::format("{} failed, the last with code {}: {}", work.failures, work.failure_code, work.failure)));
+                          paint(Ink::red, fmt::format("{} failed, the last with code {}: {}", work.failures, work.failure_code, printable(work.failure))));
     if (!work.progress.empty())
-      text += fmt::format("  {:<{}}  progress {}\n", "", label_width(detail), work.progress.view());
+      text += fmt::format("  {:<{}}  progress {}\n", "", label_width(detail), printable(work.progress.view()));
   }
   return text;
 }
@@ -127,9 +128,9 @@ std::string job_report(const JobDetail& detail, const Paint& paint) {
   std::string text = fmt::format("{} {} {}", paint(Ink::bold, job.id.raw()), paint(ink_of(job.status), name_of(job.status)),
                                  job.closed() ? fmt::format("in {:.2f} ms", milliseconds(job.closed_at - job.created_at)) : "");
   text += fmt::format(", graph {} version {}, semaphore {}\n", job.graph.raw(), job.version, job.semaphore);
-  if (!job.reason.empty()) text += fmt::format("  {}\n", paint(Ink::red, job.reason));
-  if (!job.data.empty()) text += fmt::format("  data {}\n", job.data.view());
-  else if (!job.result.empty()) text += fmt::format("  result {}\n", job.result.view());
+  if (!job.reason.empty()) text += fmt::format("  {}\n", paint(Ink::red, printable(job.reason)));
+  if (!job.data.empty()) text += fmt::format("  data {}\n", printable(job.data.view()));
+  else if (!job.result.empty()) text += fmt::format("  result {}\n", printable(job.result.view()));
   text += fmt::format("\n{}\n{}", paint(Ink::bold, "Timeline"), timeline(detail, paint));
   text += fmt::format("\n{} (activity in bold, each message below it)\n{}", paint(Ink::bold, "Ledgers"), ledgers(detail, paint));
   const std::pair<const char*, std::string> sections[] = {

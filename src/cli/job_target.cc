@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/utf8.h"
+
 namespace pawl::cli {
 
 void add_store_options(CLI::App& command, StoreOptions& options) {
@@ -39,7 +41,7 @@ Result<RunId> find_job(Runtime& runtime, const JobTarget& target) {
 }
 
 int fail(const std::string& command, const Error& error) {
-  fmt::print(stderr, "pawl {}: {}\n", command, error.detail);
+  fmt::print(stderr, "pawl {}: {}\n", command, printable(error.detail));
   return error.code == ErrorCode::invalid || error.code == ErrorCode::not_found ? 2 : 1;
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/job_json.h"
 #include "cli/job_report.h"
@@ -72,7 +73,7 @@ int run(const Options& options) {
   for (const JobView& job : *jobs)
     fmt::print("{:<{}}  {}  {:<14} {}  {}\n", job.id.raw(), width,
                paint(ink_of(job.status), fmt::format("{:<11}", name_of(job.status))), job.graph.raw(),
-               time_text(job.created_at), job.reason);
+               time_text(job.created_at), printable(job.reason));
   if (jobs->size() == options.rows)
     fmt::print("{}\n", paint(Ink::dim, fmt::format("there may be more: --after {}", jobs->back().run.raw())));
   else if (jobs->empty())

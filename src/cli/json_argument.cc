@@ -33,7 +33,7 @@ Result<Payload> read_json_argument(const std::string& what, const std::string& a
     text = std::move(*content);
   }
   if (const auto value = mapping::parse_json(text); !value)
-    return Error{ErrorCode::invalid, fmt::format("{} is not JSON: {}", what, value.error().detail)};
+    return Error{ErrorCode::invalid, fmt::format("{} is {}", what, value.error().detail)};
   return Payload(std::move(text));
 }
 

@@ -1,11 +1,14 @@
 // JsonLines: what a command printed, as JSON values. They stand one per line; one value may also span several lines.
+// Bounded: what it may print is what one run of a worker may say (base/limits.h).
 #pragma once
 
-#include <boost/json/stream_parser.hpp>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "mapping/json_parse.h"
 
 namespace pawl::cli {
 
@@ -17,22 +20,28 @@ class JsonLines {
   void hear(std::string_view bytes);
   void end();  // no more bytes come
 
-  bool is_json() const { return broken_.empty(); }
+  bool is_json() const { return !why_broken_; }
+  // What it is instead: "not JSON: ...".
+  const std::optional<Error>& why_broken() const { return why_broken_; }
   const std::optional<std::string>& last() const { return last_; }
   const std::string& text() const { return broken_; }  // what was printed, from the first that is no JSON
-  bool too_large() const { return too_large_; }
+  // Which limit it went beyond: nothing is taken any more.
+  const std::optional<std::string>& too_much() const { return too_much_; }
 
  private:
   void take(std::string_view line);
   void complete();
 
   const std::function<void(std::string)> earlier_;
-  boost::json::stream_parser parser_;
+  mapping::JsonCheck check_;
   std::string line_;                 // begun and not ended
   std::string value_;                // the text of the value that is being read
   std::string broken_;
+  std::optional<Error> why_broken_;
   std::optional<std::string> last_;
-  bool too_large_ = false;
+  std::size_t earlier_count_ = 0;
+  std::size_t earlier_bytes_ = 0;
+  std::optional<std::string> too_much_;
 };
 
 }  // namespace pawl::cli

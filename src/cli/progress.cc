@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "cli/job_json.h"
 
 namespace pawl::cli {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t shown_bytes_max = 120;  // of a payload
 
 std::string shown(const Payload& payload) {
-  std::string text(payload.view().substr(0, shown_bytes_max));
+  std::string text = printable(cut_utf8(payload.view(), shown_bytes_max));
   for (char& c : text)
     if (c == '\n') c = ' ';
   if (payload.size() > shown_bytes_max) text += "...";
@@ -87,7 +88,7 @@ std::string clock_text(Instant at) {
 std::string wait_text(const WaitView& wait, std::optional<Graph::Kind> kind) {
   std::string text;
   if (kind == Graph::Kind::worker) text = fmt::format("waits for a worker of {}", wait.topic);
-  else if (!wait.topic.empty()) text = fmt::format("waits for signal {} {}", wait.topic, wait.key);
+  else if (!wait.topic.empty()) text = fmt::format("waits for signal {} {}", wait.topic, printable(wait.key));
   else if (!wait.child.empty()) text = fmt::format("waits for job {}", wait.child);
   else if (kind == Graph::Kind::map) text = fmt::format("{} of {} items done", wait.done, wait.of);
   else if (kind == Graph::Kind::join) text = fmt::format("{} of {} arrived", wait.done, wait.of);
@@ -136,7 +137,7 @@ void Progress::warn(const std::string& line) {
 void Progress::command_says(const std::string& topic, std::string_view line) {
   if (volume_ == Volume::quiet) return;
   const std::lock_guard lock(mutex_);
-  print(fmt::format("{}  {} {}", clock_with_milliseconds(now()), paint_(Ink::dim, topic + " |"), line));
+  print(fmt::format("{}  {} {}", clock_with_milliseconds(now()), paint_(Ink::dim, topic + " |"), printable(line)));
 }
 
 }  // namespace pawl::cli

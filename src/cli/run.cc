@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "base/utf8.h"
 #include "cli/app_topics.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
@@ -15,6 +17,7 @@
 #include "cli/job_report.h"
 #include "cli/job_target.h"
 #include "cli/json_argument.h"
+#include "cli/keeper.h"
 #include "cli/progress.h"
 #include "cli/shell_worker.h"
 #include "graph/check.h"
@@ -97,7 +100,8 @@ class Session {
   Session(const Options& options, const Plan& plan, Progress& progress, Runtime& runtime)
       : options_(options), plan_(plan), progress_(progress), runtime_(runtime),
         workers_([&runtime](RunId run) { return job_name(runtime, run); },
-                 [&progress](const std::string& topic, std::string_view line) { progress.command_says(topic, line); }) {}
+                 [&progress](const std::string& topic, std::string_view line) { progress.command_says(topic, line); },
+                 [&progress](const std::string& text) { progress.warn("pawl run: " + printable(text)); }) {}
 
   Status start() {
     const auto deployed = runtime_.deploy_app(options_.file, true);
@@ -107,7 +111,7 @@ class Session {
       if (!served) return served;
     }
     runtime_.observe([this](const Event& event) { progress_.show(event); });
-    runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + text); });
+    runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + printable(text)); });
     // Before the engine starts, or it would go on with an open job that nobody announced.
     const bool named = !options_.job.empty() || names_its_jobs(*plan_.graph);
     const auto open = named || options_.fresh ? Result<std::optional<JobView>>(std::nullopt) : find_open();
@@ -136,9 +140,11 @@ class Session {
   const std::string& job() const { return job_; }
 
  private:
-  static std::string job_name(Runtime& runtime, RunId run) {
+  static std::optional<std::string> job_name(Runtime& runtime, RunId run) {
     const auto detail = runtime.inspect(run);
-    return detail ? detail->job.id.raw() : std::to_string(run.raw());
+    if (detail) return detail->job.id.raw();
+    if (detail.error().code == ErrorCode::not_found) return std::to_string(run.raw());
+    return std::nullopt;
   }
 
   // The newest job of the graph that has not ended.
@@ -167,7 +173,7 @@ class Session {
     const auto has = mapping::parse_json(detail->input.view());
     const auto given = mapping::parse_json(plan_.input.view());
     if (has && given && *has != *given)
-      progress_.warn(fmt::format("pawl run: its input is {}, not what --input says", detail->input.view()));
+      progress_.warn(fmt::format("pawl run: its input is {}, not what --input says", printable(detail->input.view())));
   }
 
   Status submit() {
@@ -178,7 +184,7 @@ class Session {
     if (options_.fresh) request.reuse = IdReuse::after_close;
     const auto submitted = runtime_.submit(std::move(request));
     if (!submitted) return submitted.error();
-    follow(job_name(runtime_, submitted->run), submitted->run);
+    follow(job_name(runtime_, submitted->run).value_or(std::to_string(submitted->run.raw())), submitted->run);
     if (submitted->created)
       progress_.say(fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.store));
     else if (options_.fresh)
@@ -218,11 +224,11 @@ int report(const Options& options, const JobView& job, Progress& progress) {
   } else {
     std::string line = fmt::format("{} {}", progress.paint()(Ink::bold, job.id.raw()), progress.paint()(ink_of(job.status), name_of(job.status)));
     if (job.closed()) line += fmt::format(" in {:.2f} s", static_cast<double>((job.closed_at - job.created_at).count()) / 1e6);
-    if (!job.reason.empty()) line += ": " + job.reason;
+    if (!job.reason.empty()) line += ": " + printable(job.reason);
     progress.warn(line);
     if (job.status == JobStatus::parked)
       progress.warn(fmt::format("what is wrong: pawl show {0}; try again: pawl redrive {0}", job.id.raw()));
-    fmt::print("{}\n", data);
+    fmt::print("{}\n", printable_json(data));
   }
   std::fflush(stdout);
   return job.status == JobStatus::completed ? 0 : 1;
@@ -234,6 +240,8 @@ int run(const Options& options) {
   const Interruption interruption;
   Progress progress(Paint::for_stderr(!options.store.no_color), options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
   warn_about_topics(*plan, progress);
+  std::optional<Keeper> keeper;  // made before there are threads, gone after them
+  if (!plan->workers.empty()) keeper.emplace();
   auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads});
   if (!runtime) return fail("run", runtime.error());
   Session session(options, *plan, progress, **runtime);

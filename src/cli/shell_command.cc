@@ -5,13 +5,18 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+
+#include "cli/offspring.h"
 
 namespace pawl::cli {
 
@@ -20,9 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int look_up_every = 50;            // milliseconds until goes_on is asked again
-constexpr milliseconds polite_for{500};      // from SIGTERM to SIGKILL
-constexpr milliseconds quiet_for{100};       // what a command left behind may hold its output open that long
+constexpr milliseconds look_up_every{50};   // until goes_on is asked again
+constexpr milliseconds polite_for{500};     // from SIGTERM to SIGKILL
+constexpr milliseconds left_open_for{100};  // what an ended command left behind may hold its outputs open that long
 
 class Descriptor {
  public:
@@ -51,24 +56,33 @@ struct Pipe {
   Descriptor writes;
 };
 
+// This machine or this process has no more of something just now: the command is not to blame.
+bool is_our_lack(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
+
+Error cannot(std::string_view what, int error) {
+  return {is_our_lack(error) ? ErrorCode::retry_later : ErrorCode::invalid,
+          fmt::format("{}: {}", what, std::strerror(error))};
+}
+
 // Closed on exec: no other command that starts meanwhile may hold an end of it.
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return Error{ErrorCode::retry_later, fmt::format("no pipe could be made: {}", std::strerror(errno))};
+  if (pipe2(ends, O_CLOEXEC) != 0) return cannot("no pipe could be made", errno);
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-std::vector<std::string> environment_of(const ShellCommand& command) {
+std::vector<std::string> environment_of(const ShellCommand& command, const std::string& mark) {
+  auto ours = command.environment;
+  ours.emplace_back(mark_variable, mark);
   std::vector<std::string> all;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view entry(*at);
     bool replaced = false;
-    for (const auto& [name, value] : command.environment)
+    for (const auto& [name, value] : ours)
       replaced = replaced || (entry.starts_with(name) && entry.substr(name.size()).starts_with('='));
     if (!replaced) all.emplace_back(entry);
   }
-  for (const auto& [name, value] : command.environment) all.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : ours) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 
@@ -103,24 +117,35 @@ class Recipe {
   posix_spawnattr_t attributes_;
 };
 
+// Readable when the process has ended. None: there is no room for one more.
+int descriptor_of_end(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
+
 class Running {
  public:
-  Running(pid_t process, Descriptor in, Descriptor out, Descriptor err, const ShellCommand& command,
+  Running(pid_t process, std::string mark, Descriptor in, Descriptor out, Descriptor err, const ShellCommand& command,
           const ShellListener& listener)
-      : process_(process), in_(std::move(in)), out_(std::move(out)), err_(std::move(err)), input_(command.input),
-        listener_(listener) {
+      : process_(process), mark_(std::move(mark)), end_(descriptor_of_end(process)), in_(std::move(in)), out_(std::move(out)),
+        err_(std::move(err)), input_(command.input), listener_(listener) {
     if (input_.empty()) in_.close();
     else fcntl(in_.raw(), F_SETFL, O_NONBLOCK);
   }
 
   ShellEnd run() {
-    while (!ended_ || ((out_.open() || err_.open()) && Clock::now() < quiet_at_)) {
+    while (!has_ended()) {
       if (!stopping_ && !listener_.goes_on()) stop();
       if (stopping_ && Clock::now() >= kill_at_) kill(-process_, SIGKILL);
-      turn();
-      if (!ended_) look_for_end();
+      turn(look_up_every);
     }
-    kill(-process_, SIGKILL);  // what it left behind goes with it
+    end_.close();
+    in_.close();
+    // A child in the background may hold the outputs open, and write to them for ever: it has a moment, no more.
+    const auto until = Clock::now() + left_open_for;
+    while ((out_.open() || err_.open()) && Clock::now() < until)
+      turn(std::chrono::ceil<milliseconds>(until - Clock::now()));
+    Offspring::ours().end(process_, mark_);
+    // What the command itself said is in the pipe, however late we came to read it.
+    drain(out_, listener_.output);
+    drain(err_, listener_.errors);
     return ShellEnd{exit_code_, stopping_};
   }
 
@@ -131,12 +156,11 @@ class Running {
     kill(-process_, SIGTERM);
   }
 
-  void turn() {
-    // The end of a process shows in its pipes; when they are closed already only waitpid tells, so look more often.
-    const bool silent = !out_.open() && !err_.open();
-    std::array<pollfd, 3> watched{pollfd{in_.raw(), POLLOUT, 0}, pollfd{out_.raw(), POLLIN, 0},
-                                  pollfd{err_.raw(), POLLIN, 0}};  // a negative descriptor is passed over
-    if (poll(watched.data(), watched.size(), silent ? 1 : look_up_every) <= 0) return;
+  void turn(milliseconds wait) {
+    std::array<pollfd, 4> watched{pollfd{in_.raw(), POLLOUT, 0}, pollfd{out_.raw(), POLLIN, 0},
+                                  pollfd{err_.raw(), POLLIN, 0},
+                                  pollfd{end_.raw(), POLLIN, 0}};  // a negative descriptor is passed over
+    if (poll(watched.data(), watched.size(), static_cast<int>(wait.count())) <= 0) return;
     if (watched[0].revents != 0) feed();
     if (watched[1].revents != 0) hear(out_, listener_.output);
     if (watched[2].revents != 0) hear(err_, listener_.errors);
@@ -149,33 +173,45 @@ class Running {
     if (written <= 0 || fed_ == input_.size()) in_.close();  // a command need not read its input
   }
 
-  void hear(Descriptor& from, const std::function<void(std::string_view)>& tell) {
+  // How much there was.
+  std::size_t hear(Descriptor& from, const std::function<void(std::string_view)>& tell) {
     std::array<char, 16'384> bytes;
     const ssize_t count = read(from.raw(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) return;
-    if (count <= 0) return from.close();
-    quiet_at_ = Clock::now() + quiet_for;
+    if (count < 0 && errno == EINTR) return 0;
+    if (count <= 0) {
+      from.close();
+      return 0;
+    }
     tell(std::string_view(bytes.data(), static_cast<std::size_t>(count)));
+    return static_cast<std::size_t>(count);
   }
 
-  void look_for_end() {
-    int status = 0;
-    if (waitpid(process_, &status, WNOHANG) != process_) return;
-    ended_ = true;
-    quiet_at_ = Clock::now() + quiet_for;
-    exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  // What is there now, and not what somebody writes meanwhile.
+  void drain(Descriptor& from, const std::function<void(std::string_view)>& tell) {
+    int waiting = 0;
+    if (!from.open() || ioctl(from.raw(), FIONREAD, &waiting) != 0) return;
+    for (auto left = static_cast<std::size_t>(waiting); left > 0 && from.open();) left -= std::min(left, hear(from, tell));
+  }
+
+  // It stays there to be waited for: until then its number, and that of its group, is nobody else's.
+  bool has_ended() {
+    siginfo_t end{};
+    if (waitid(P_PID, static_cast<id_t>(process_), &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid != process_)
+      return false;
+    exit_code_ = end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status;
+    return true;
   }
 
   const pid_t process_;
+  const std::string mark_;
+  Descriptor end_;  // readable when the process has ended; none: we look now and then
   Descriptor in_, out_, err_;
   const std::string& input_;
   const ShellListener& listener_;
   std::size_t fed_ = 0;
-  bool ended_ = false;
   int exit_code_ = 0;
   bool stopping_ = false;
   Clock::time_point kill_at_;
-  Clock::time_point quiet_at_;
 };
 
 // Writing to a command that does not read must fail with an error, not end this process. Per thread, and for good:
@@ -196,22 +232,28 @@ Result<ShellEnd> run_shell(const ShellCommand& command, const ShellListener& lis
   auto err = make_pipe();
   for (const auto* pipe : {&in, &out, &err})
     if (!*pipe) return pipe->error();
-  const std::vector<std::string> environment = environment_of(command);
+  std::string mark = Offspring::ours().next_mark();
+  const std::vector<std::string> environment = environment_of(command, mark);
   std::vector<char*> pointers;
   for (const std::string& entry : environment) pointers.push_back(const_cast<char*>(entry.c_str()));
   pointers.push_back(nullptr);
   std::string shell = "sh", option = "-c", text = command.command;
   std::array<char*, 4> arguments{shell.data(), option.data(), text.data(), nullptr};
   const Recipe recipe(in->reads.raw(), out->writes.raw(), err->writes.raw());
-  pid_t process = 0;
-  const int failed =
-      posix_spawn(&process, "/bin/sh", recipe.actions(), recipe.attributes(), arguments.data(), pointers.data());
-  if (failed != 0)
-    return Error{ErrorCode::retry_later, fmt::format("/bin/sh could not be started: {}", std::strerror(failed))};
+  const auto process = Offspring::ours().start([&]() -> Result<pid_t> {
+    pid_t started = 0;
+    const int failed =
+        posix_spawn(&started, "/bin/sh", recipe.actions(), recipe.attributes(), arguments.data(), pointers.data());
+    if (failed != 0) return cannot("/bin/sh could not be started", failed);
+    return started;
+  });
+  if (!process) return process.error();
   in->reads.close();
   out->writes.close();
   err->writes.close();
-  return Running(process, std::move(in->writes), std::move(out->reads), std::move(err->reads), command, listener).run();
+  return Running(*process, std::move(mark), std::move(in->writes), std::move(out->reads), std::move(err->reads), command,
+                 listener)
+      .run();
 }
 
 }  // namespace pawl::cli

@@ -1,4 +1,5 @@
-// A shell command: run with /bin/sh -c in a process group of its own, fed with an input, heard while it runs.
+// A shell command: run with /bin/sh -c in a process group of its own, fed with an input, heard while it runs. What it
+// leaves running ends with it.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,8 @@ struct ShellEnd {
   bool ended_by_us = false;
 };
 
-// An error means that it could not be started.
+// An error means that it could not be started; retry_later: for our own lack of descriptors, processes or memory, so
+// it may well be a moment later.
 Result<ShellEnd> run_shell(const ShellCommand& command, const ShellListener& listener);
 
 }  // namespace pawl::cli

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <optional>
+#include <thread>
+#include <utility>
 
+#include "base/utf8.h"
 #include "cli/json_lines.h"
 #include "cli/shell_command.h"
+#include "mapping/json_parse.h"
 
 namespace pawl::cli {
 
@@ -21,6 +26,10 @@ constexpr std::int64_t code_min = 100;
 constexpr std::int64_t code_max = 999;
 constexpr std::size_t names_max = 10'000;
 constexpr std::size_t error_bytes_max = 2'000;  // kept of the standard error: its end
+constexpr std::size_t character_bytes_max = 4;  // in UTF-8
+constexpr auto first_pause = std::chrono::milliseconds(10);  // until a command that could not be started is tried again
+constexpr auto longest_pause = std::chrono::milliseconds(1000);
+constexpr auto look_up_every = std::chrono::milliseconds(50);  // for the end of such a pause
 // The work is handed out again at once, by whoever runs the store next, and no try has failed.
 constexpr auto at_once = std::chrono::milliseconds(1);
 
@@ -31,13 +40,19 @@ class ErrorLines {
 
   void hear(std::string_view bytes) {
     tail_.append(bytes);
-    if (tail_.size() > 2 * error_bytes_max) tail_.erase(0, tail_.size() - error_bytes_max);
+    if (tail_.size() > 2 * error_bytes_max) tail_.erase(0, tail_.size() - error_bytes_max - character_bytes_max);
     line_.append(bytes);
-    for (auto end = line_.find('\n'); end != std::string::npos; end = line_.find('\n')) {
-      say_(std::string_view(line_).substr(0, end));
-      line_.erase(0, end + 1);
+    std::string_view rest(line_);
+    for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      say_(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
     }
-    if (line_.size() > error_bytes_max) end();
+    while (rest.size() > error_bytes_max + character_bytes_max) {
+      const std::string_view part = cut_utf8(rest, error_bytes_max);
+      say_(part);
+      rest.remove_prefix(part.size());
+    }
+    line_ = std::string(rest);
   }
   void end() {
     if (!line_.empty()) say_(line_);
@@ -46,8 +61,7 @@ class ErrorLines {
   std::string last_lines() const {
     std::string_view kept(tail_);
     while (kept.ends_with('\n')) kept.remove_suffix(1);
-    if (kept.size() > error_bytes_max) kept.remove_prefix(kept.size() - error_bytes_max);
-    return std::string(kept);
+    return valid_utf8(tail_utf8(kept, error_bytes_max));
   }
 
  private:
@@ -58,7 +72,7 @@ class ErrorLines {
 
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.substr(0, error_bytes_max);
+  return kept_text(text, error_bytes_max);
 }
 
 Reply error_of(const std::string& message, std::int32_t code) {
@@ -67,9 +81,8 @@ Reply error_of(const std::string& message, std::int32_t code) {
 
 // The code that an object says it has.
 std::int32_t code_in(const std::string& text) {
-  json::error_code failed;
-  const json::value value = json::parse(text, failed);
-  const json::value* code = !failed && value.is_object() ? value.get_object().if_contains("code") : nullptr;
+  const auto value = mapping::parse_json(text);
+  const json::value* code = value && value->is_object() ? value->get_object().if_contains("code") : nullptr;
   if (code == nullptr || !code->is_int64()) return code_failed;
   return code->get_int64() >= code_min && code->get_int64() <= code_max ? static_cast<std::int32_t>(code->get_int64())
                                                                         : code_failed;
@@ -84,8 +97,10 @@ Reply failed_reply(const JsonLines& output, const std::string& errors, int exit_
 }
 
 Reply reply_of(const JsonLines& output, const std::string& errors, const ShellEnd& end) {
-  if (output.too_large()) return error_of("the command printed more than a payload may hold (payload_bytes_max)", code_too_large);
+  if (output.too_much()) return error_of(fmt::format("the command was ended: it printed {}", *output.too_much()), code_too_large);
   if (end.exit_code != 0) return failed_reply(output, errors, end.exit_code);
+  if (output.why_broken() && output.why_broken()->code == ErrorCode::over_limit)
+    return error_of(fmt::format("the command's output is {}", output.why_broken()->detail), code_failed);
   if (!output.is_json())
     return error_of(fmt::format("the command's output is not JSON: {}", trimmed(output.text())), code_failed);
   return Reply::success(output.last() ? Payload(*output.last()) : Payload("{}"));
@@ -103,32 +118,55 @@ Result<WorkerSpec> parse_worker_spec(const std::string& text) {
   return spec;
 }
 
-std::string ShellWorkers::name_of(RunId run) {
+std::optional<std::string> ShellWorkers::name_of(RunId run) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = names_.find(run.raw()); known != names_.end()) return known->second;
   }
-  std::string name = job_name_(run);
+  std::optional<std::string> name = job_name_(run);
+  if (!name) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (names_.size() >= names_max) names_.clear();
-  return names_.emplace(run.raw(), std::move(name)).first->second;
+  return names_.emplace(run.raw(), std::move(*name)).first->second;
 }
 
 Reply ShellWorkers::run(const std::string& command, Work& work) {
-  if (stopping_.load()) return Reply::later(at_once);
+  const auto wanted = [&] { return !stopping_.load() && !work.cancelled(); };
+  auto pause = first_pause;
+  bool said = false;
+  while (wanted()) {
+    auto reply = try_once(command, work);
+    if (reply) return *std::move(reply);
+    if (reply.error().code != ErrorCode::retry_later) return error_of(reply.error().detail, code_failed);
+    // The job is not to blame for what this machine lacks: no try has failed, the command only begins later.
+    if (!std::exchange(said, true))
+      warn_(fmt::format("{}: {}; it is tried again until it can be started: close what holds descriptors, processes or "
+                        "memory (ulimit -n, ulimit -u)", work.topic().raw(), reply.error().detail));
+    const auto until = std::chrono::steady_clock::now() + pause;
+    while (wanted() && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(pause, look_up_every));
+    pause = std::min<std::chrono::milliseconds>(2 * pause, longest_pause);
+  }
+  if (work.cancelled()) return error_of("the command was never started: nobody waits for it any more", code_failed);
+  return Reply::later(at_once);
+}
+
+Result<Reply> ShellWorkers::try_once(const std::string& command, Work& work) {
+  const auto name = name_of(work.run());
+  if (!name) return Error{ErrorCode::retry_later, "the job's id could not be read"};
   JsonLines output([&](std::string value) { work.pending(Payload(std::move(value))); });
   ErrorLines errors([&](std::string_view line) { say_(work.topic().raw(), line); });
   const ShellCommand shell{command,
                            {{"PAWL_TOPIC", work.topic().raw()},
-                            {"PAWL_JOB", name_of(work.run())},
+                            {"PAWL_JOB", *name},
                             {"PAWL_KEY", work.idempotency_key()},
                             {"PAWL_TRY", std::to_string(work.attempt())}},
                            work.input().empty() ? "null\n" : work.input().str() + "\n"};
   const ShellListener listener{[&](std::string_view bytes) { output.hear(bytes); },
                                [&](std::string_view bytes) { errors.hear(bytes); },
-                               [&] { return !stopping_.load() && !work.cancelled() && !output.too_large(); }};
+                               [&] { return !stopping_.load() && !work.cancelled() && !output.too_much(); }};
   const auto end = run_shell(shell, listener);
-  if (!end) return error_of(end.error().detail, code_failed);
+  if (!end) return end.error();
   output.end();
   errors.end();
   if (end->ended_by_us && stopping_.load() && !work.cancelled()) return Reply::later(at_once);

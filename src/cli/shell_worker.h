@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,21 +26,25 @@ Result<WorkerSpec> parse_worker_spec(const std::string& text);
 // Any thread may call it.
 class ShellWorkers {
  public:
-  // `job_name` says how the job of a run is called; `say` hears each line that a command writes to its standard
-  // error.
-  ShellWorkers(std::function<std::string(RunId)> job_name,
-               std::function<void(const std::string& topic, std::string_view line)> say)
-      : job_name_(std::move(job_name)), say_(std::move(say)) {}
+  // `job_name` says how the job of a run is called (none: it cannot be read just now); `say` hears each line that a
+  // command writes to its standard error, `warn` what keeps one from being started.
+  ShellWorkers(std::function<std::optional<std::string>(RunId)> job_name,
+               std::function<void(const std::string& topic, std::string_view line)> say,
+               std::function<void(const std::string& text)> warn)
+      : job_name_(std::move(job_name)), say_(std::move(say)), warn_(std::move(warn)) {}
 
   Reply run(const std::string& command, Work& work);
   // Commands that run are ended; their work goes back untouched, as if they had never begun.
   void stop() { stopping_.store(true); }
 
  private:
-  std::string name_of(RunId run);
+  std::optional<std::string> name_of(RunId run);
+  // retry_later: it could not be started.
+  Result<Reply> try_once(const std::string& command, Work& work);
 
-  const std::function<std::string(RunId)> job_name_;
+  const std::function<std::optional<std::string>(RunId)> job_name_;
   const std::function<void(const std::string&, std::string_view)> say_;
+  const std::function<void(const std::string&)> warn_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::map<std::uint64_t, std::string> names_;  // by run; guarded by mutex_

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/job_target.h"
 #include "cli/terminal.h"
@@ -49,7 +50,7 @@ std::string text_of(const MeasureView& view) {
                         *view.sum / static_cast<double>(view.count), number(*view.least), number(*view.most));
   if (view.median) return text + fmt::format("  mdn {}", number(*view.median));
   for (std::size_t i = 0; i < view.values.size() && i < values_shown_max; ++i)
-    text += fmt::format("  {}: {}", view.values[i].first, view.values[i].second);
+    text += fmt::format("  {}: {}", printable(view.values[i].first), view.values[i].second);
   if (view.values.size() > values_shown_max)
     text += fmt::format("  and {} more values (--json shows them)", view.values.size() - values_shown_max);
   return text;
@@ -70,7 +71,7 @@ int run(Options& options) {
   const Paint paint = Paint::for_stdout(!options.store.no_color);
   std::string key = "\n";  // none is like this
   for (const MeasureView& view : *views) {
-    if (view.key != key) fmt::print("{}\n", paint(Ink::bold, view.key.empty() ? "(no key)" : view.key));
+    if (view.key != key) fmt::print("{}\n", paint(Ink::bold, view.key.empty() ? "(no key)" : printable(view.key)));
     key = view.key;
     fmt::print("  {}  {:<16} {}\n", paint(Ink::dim, fmt::format("{:<12}", view.slice == "0" ? "all time" : view.slice)),
                view.target.empty() ? "jobs" : view.target, text_of(view));

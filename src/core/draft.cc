@@ -3,6 +3,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
+#include "base/utf8.h"
 #include "core/apply.h"
 
 namespace pawl::core {
@@ -211,8 +212,7 @@ void Draft::finish(std::optional<Payload> result) {
 }
 
 void Draft::fail_reason(std::string reason) {
-  if (reason.size() > limits::reason_bytes_max) reason.resize(limits::reason_bytes_max);
-  head_.reason = std::move(reason);
+  head_.reason = kept_text(reason, limits::reason_bytes_max);
 }
 
 void Draft::park(std::string reason) {

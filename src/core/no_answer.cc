@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
+#include "base/utf8.h"
 #include "core/children.h"
 #include "core/retry.h"
 #include "core/step.h"
@@ -24,7 +25,7 @@ WorkLife after_failure(const WorkItem& item, const Answer& answer) {
   life.heartbeat_by = Instant();
   life.failures += seeded(SeededBug::try_not_counted) ? 0 : seeded(SeededBug::try_counted_twice) ? 2 : 1;
   life.failure_code = answer.code;
-  life.failure = std::string(answer.data.view().substr(0, limits::failure_bytes_max));
+  life.failure = kept_text(answer.data.view(), limits::failure_bytes_max);
   return life;
 }
 

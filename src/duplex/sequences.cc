@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
+#include "base/utf8.h"
 
 namespace pawl::duplex {
 
@@ -25,10 +26,9 @@ Duration early_delay(const ClaimedMessage& claimed) {
 bool is_final(const StreamMessage& message) { return message.status != core::ReplyStatus::pending; }
 
 std::string describe(const Graph& graph, const StreamMessage& message) {
-  std::string text = format("activity {} failed with code {}: {}", graph.nodes()[message.place.node].name.raw(),
-                            message.code, message.data.view());
-  if (text.size() > limits::reason_bytes_max) text.resize(limits::reason_bytes_max);
-  return text;
+  return kept_text(format("activity {} failed with code {}: {}", graph.nodes()[message.place.node].name.raw(),
+                          message.code, message.data.view()),
+                   limits::reason_bytes_max);
 }
 
 std::string too_often(const Graph& graph, const StreamMessage& message, std::uint32_t times) {
@@ -261,7 +261,7 @@ Sequence Sequences::cleanup(ClaimedMessage claimed) {
   const bool failed = claimed.message.status == core::ReplyStatus::error;
   store::EndDuplex end{claimed.message.run, failed ? core::JobStatus::failed : core::JobStatus::completed};
   if (failed) {
-    end.reason = claimed.message.data.str();
+    end.reason = kept_text(claimed.message.data.view(), limits::reason_bytes_max);
     end.code = claimed.message.code;
   } else {
     auto result = result_of(*scene->graph, claimed.message.run);
@@ -280,8 +280,7 @@ Sequence Sequences::cleanup(ClaimedMessage claimed) {
 }
 
 Sequence Sequences::stop_job(RunId run, std::string reason) {
-  if (reason.size() > limits::reason_bytes_max) reason.resize(limits::reason_bytes_max);
-  co_await Ask(park(run, std::move(reason)));
+  co_await Ask(park(run, kept_text(reason, limits::reason_bytes_max)));
 }
 
 }  // namespace pawl::duplex

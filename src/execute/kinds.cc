@@ -2,6 +2,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
+#include "execute/documents.h"
 #include "execute/mailbox_key.h"
 #include "execute/program.h"
 #include "execute/scene.h"
@@ -176,7 +177,7 @@ Result<core::Program::Telling::All> GraphProgram::to_all(Scene& scene, const cor
 Result<core::Program::Telling> GraphProgram::tell(const core::Sight& sight, const Topic& topic, const Payload& data,
                                                   const JobId& job) const {
   const graph::Activity& here = plan_.activity(sight.node);
-  json::value payload = read_payload(data);
+  json::value payload = *document_of(data);
   if (!payload.is_object()) payload = json::object();
   payload.get_object()["id"] = json::string_view(job.raw());
   auto keys = mailbox_keys(*app_, topic.raw(), payload);

@@ -4,31 +4,13 @@
 #include <limits>
 
 #include "base/format.h"
+#include "execute/documents.h"
 #include "execute/program.h"
 #include "execute/scene.h"
 #include "execute/values.h"
 #include "graph/limits.h"
 
 namespace pawl::execute {
-namespace {
-
-// The collection that was asked for last on this thread: a map of 10,000 items asks 10,000 times,
-// and parsing the list each time would cost the square of its length.
-const json::value& parsed_items(const Payload& items) {
-  struct Last {
-    Payload items;  // holds the bytes, so that their address stays theirs
-    json::value value;
-  };
-  thread_local Last last;
-  const bool same_bytes = last.items.view().data() == items.view().data();
-  if (!same_bytes && last.items != items) {
-    last.value = read_payload(items);
-  }
-  if (!same_bytes) last.items = items;
-  return last.value;
-}
-
-}  // namespace
 
 Result<core::Program::Items> GraphProgram::items(const core::Sight& sight) const {
   const auto& kind = kind_of_node<graph::Map>(sight.node);
@@ -59,7 +41,8 @@ Result<core::Program::Items> GraphProgram::items(const core::Sight& sight) const
 }
 
 Result<Payload> GraphProgram::item(const Payload& items, std::uint32_t index) const {
-  const json::value& collection = parsed_items(items);
+  const auto parsed = document_of(items);
+  const json::value& collection = *parsed;
   const json::array* list = collection.if_array();
   const json::object* object = collection.if_object();
   const std::size_t count = list != nullptr ? list->size() : object != nullptr ? object->size() : 0;

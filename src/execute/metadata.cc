@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
+#include "execute/documents.h"
 #include "execute/stats.h"
 #include "execute/values.h"
 #include "mapping/calendar.h"
@@ -81,8 +82,8 @@ json::value job_metadata(const graph::App& app, const graph::Graph& graph, const
   if (stats.key) {
     const core::Activity* first =
         sight.draft.find(graph.topology.trigger, ledger::Dimensions::trigger());
-    const json::value input = first == nullptr ? json::value() : read_payload(first->output);
-    if (auto key = stats_key(graph, input, job.created_at)) out.emplace("key", text(*key));
+    const auto input = document_of(first == nullptr ? Payload() : first->output);
+    if (auto key = stats_key(graph, *input, job.created_at)) out.emplace("key", text(*key));
   }
   if (job.parent) out.emplace("pg", text(format("{}", job.parent->run.raw())));
   if (!job.reason.empty()) out.emplace("err", text(job.reason));

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
+#include "execute/documents.h"
 #include "execute/mailbox_key.h"
 #include "execute/metadata.h"
 #include "execute/hook_output.h"
@@ -40,7 +41,7 @@ Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Pay
   const graph::Activity& trigger = of.activity(of.graph->topology.trigger);
   const graph::OptionalFormula& formula = std::get<graph::Trigger>(trigger.kind).stats.id;
   if (!formula) return std::optional<JobId>{};
-  auto value = evaluate_stats(trigger, *formula, "stats.id", read_payload(input), now);
+  auto value = evaluate_stats(trigger, *formula, "stats.id", *document_of(input), now);
   if (!value) return value.error();
   if (value->is_null()) return std::optional<JobId>{};  // none was given: a fresh one
   auto id = text_of(*value);
@@ -113,7 +114,8 @@ Result<std::int64_t> GraphProgram::threshold(const core::Sight& sight) const {
 
 Payload GraphProgram::shown(std::uint32_t node, const Payload& kept) const {
   if (kept.empty() || !keeps_payload(plan_.activity(node))) return kept;
-  const json::value value = read_payload(kept);
+  const auto parsed = document_of(kept);
+  const json::value& value = *parsed;
   const json::value* hook = payload_in(value);
   const json::value* output = output_in(value);
   const bool maps_nothing = output->is_object() && output->get_object().empty();
@@ -153,7 +155,7 @@ std::optional<std::string> GraphProgram::misfit(const core::Sight& sight, std::i
     }
   if (schema == nullptr || !*schema) return std::nullopt;
   const Payload& data = sight.draft.data();
-  const Status fits = check_schema(*schema, data.empty() ? json::object() : read_payload(data));
+  const Status fits = check_schema(*schema, data.empty() ? json::value(json::object()) : *document_of(data));
   if (fits) return std::nullopt;
   const std::string& fault = fits.error().detail;
   return format("graph \"{}\": {}{}{}", plan_.graph->subscribes, label, fault.starts_with('/') ? "." : ": ", fault);

@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "execute/documents.h"
 #include "execute/hook_output.h"
 #include "execute/metadata.h"
 #include "execute/stable_hash.h"
@@ -38,8 +39,8 @@ void Scene::set_self(const json::value* output, const json::value* hook) {
 
 const json::value& Scene::document(const Payload& payload) {
   for (const auto& [bytes, value] : documents_)
-    if (bytes == payload.view().data()) return value;
-  return documents_.emplace_front(payload.view().data(), read_payload(payload)).second;
+    if (bytes == payload.view().data()) return *value;
+  return *documents_.emplace_front(payload.view().data(), document_of(payload)).second;
 }
 
 const json::value* Scene::keep(json::value value) { return &made_.emplace_front(std::move(value)); }

@@ -1,11 +1,12 @@
 // Scene: one step of one activity as its expressions see it. It finds what a reference names in the
-// job, parses each document at most once, and only when an expression of the step reads it.
+// job, and parses a document only when an expression of the step reads it (documents.h).
 //
 // Lives for one call of a GraphProgram; borrows the sight and the plan.
 #pragma once
 
 #include <boost/json/value.hpp>
 #include <forward_list>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -76,7 +77,7 @@ class Scene {
   const boost::json::value* self_hook_ = nullptr;
   // Lists: values never move, and a step that reads nothing allocates nothing. Most read one or two
   // documents, so looking them up is a walk.
-  std::forward_list<std::pair<const char*, boost::json::value>> documents_;
+  std::forward_list<std::pair<const char*, std::shared_ptr<const boost::json::value>>> documents_;
   std::forward_list<boost::json::value> made_;
   const boost::json::value* job_metadata_ = nullptr;
 };

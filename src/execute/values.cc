@@ -7,25 +7,19 @@
 
 #include "base/format.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "graph/read/reader.h"
 #include "mapping/convert.h"
 #include "mapping/json_parse.h"
 #include "mapping/json_text.h"
 #include "mapping/limits.h"
-#include "mapping/text.h"
 
 namespace pawl::execute {
 namespace {
 
 // Expressions work on UTF-8 only; a byte that is none becomes U+FFFD.
 json::value plain_text(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size());
-  for (std::size_t at = 0; at < bytes.size();) {
-    const mapping::Decoded next = mapping::decode_at(bytes, at);
-    mapping::append_utf8(text, next.point);
-    at += next.bytes;
-  }
+  const std::string text = valid_utf8(bytes);
   return json::value(json::string_view(text.data(), text.size()));
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/format.h"
+#include "base/utf8.h"
 
 namespace pawl::graph {
 namespace {
@@ -24,16 +25,18 @@ struct Paint {
 };
 
 // Control characters of a hostile file must not reach the terminal.
-std::string printable(std::string_view text) {
+// One column each, so that the mark below an excerpt stands where it should.
+std::string printable_columns(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\t') {
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded next = decode_at(text, at);
+    at += next.bytes;
+    if (next.point == '\t') {
       out += ' ';
-    } else if (byte < 0x20 || byte == 0x7F) {
+    } else if (next.point < 0x20 || (next.point >= 0x7F && next.point < 0xA0)) {
       out += '?';
     } else {
-      out += c;
+      append_utf8(out, next.point);
     }
   }
   return out;
@@ -77,7 +80,7 @@ void add_excerpt(std::string& out, const Checked& checked, const Mistake& mistak
   const std::string margin(number.size(), ' ');
   const std::size_t at = byte_of_column(line, mistake.mark.column);
   out += format(" {} {}\n", margin, paint.dim("|"));
-  out += format(" {} {} {}\n", paint.dim(number), paint.dim("|"), printable(line));
+  out += format(" {} {} {}\n", paint.dim(number), paint.dim("|"), printable_columns(line));
   out += format(" {} {} {}{}\n", margin, paint.dim("|"), std::string(mistake.mark.column - 1, ' '),
                 paint.severity(mistake.severity, std::string(word_length(line, at), '^')));
 }
@@ -87,18 +90,18 @@ void add_mistake(std::string& out, const Checked& checked, const Mistake& mistak
   const std::string_view word = mistake.severity == Severity::error ? "error" : "warning";
   out += format("{}: {}\n",
                 paint.severity(mistake.severity, format("{}[{}]", word, id_of(mistake.code))),
-                paint.bold(printable(mistake.message)));
+                paint.bold(printable_columns(mistake.message)));
   const bool has_file = mistake.mark.file < checked.sources.count();
   std::string place =
-      has_file ? printable(checked.sources.file(mistake.mark.file).name) : std::string();
+      has_file ? printable_columns(checked.sources.file(mistake.mark.file).name) : std::string();
   if (mistake.mark.line > 0) place += format(":{}:{}", mistake.mark.line, mistake.mark.column);
   out += format("  {} {}", paint.dim("-->"), place);
-  if (!mistake.path.empty()) out += format("  {}", paint.dim(printable(mistake.path)));
+  if (!mistake.path.empty()) out += format("  {}", paint.dim(printable_columns(mistake.path)));
   out += '\n';
   add_excerpt(out, checked, mistake, paint);
   if (!mistake.suggestion.empty())
     out += format("   {} did you mean {}?\n", paint.dim("="),
-                  paint.with("1;32", printable(mistake.suggestion)));
+                  paint.with("1;32", printable_columns(mistake.suggestion)));
   out += '\n';
 }
 
@@ -143,9 +146,9 @@ std::string report_json(const Checked& checked) {
          {"message", mistake.message},
          {"suggestion", mistake.suggestion}});
   }
-  return boost::json::serialize(boost::json::object{{"ok", checked.app != nullptr},
-                                                    {"mistakes", std::move(list)},
-                                                    {"left_out", checked.left_out}});
+  return printable_json(boost::json::serialize(boost::json::object{{"ok", checked.app != nullptr},
+                                                                   {"mistakes", std::move(list)},
+                                                                   {"left_out", checked.left_out}}));
 }
 
 }  // namespace pawl::graph

@@ -15,6 +15,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "base/utf8.h"
 #include "graph/limits.h"
 #include "graph/scalar.h"
 
@@ -145,7 +146,7 @@ class Builder final : public YAML::EventHandler {
   };
 
   static std::string shortened(const std::string& text) {
-    return text.size() <= 40 ? text : text.substr(0, 40) + "...";
+    return text.size() <= 40 ? text : std::string(cut_utf8(text, 40)) + "...";
   }
   bool expecting_key() const {
     return !frames_.empty() && frames_.back().node.is_map() && !frames_.back().has_key;

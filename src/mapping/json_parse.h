@@ -7,12 +7,30 @@
 
 #include <boost/json/fwd.hpp>
 
+#include <cstddef>
+#include <memory>
 #include <string_view>
 
 namespace pawl::mapping {
 
 // Errors: `invalid` with line and column; also for a number too large for a double, which JSON
-// allows and no result may contain. Nesting is limited to json_depth_max (limits.h).
+// allows and no result may contain. `over_limit`: it nests deeper than json_depth_max (limits.h).
 Result<boost::json::value> parse_json(std::string_view text);
+
+// The same rules for text that comes in parts, without making a value of it: what passes here,
+// parse_json takes.
+class JsonCheck {
+ public:
+  JsonCheck();
+  ~JsonCheck();
+  // How much of `part` belongs to the value that is being read.
+  Result<std::size_t> take(std::string_view part);
+  bool done() const;  // the value is whole
+  void reset();       // another one follows
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
 
 }  // namespace pawl::mapping

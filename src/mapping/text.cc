@@ -17,49 +17,6 @@ std::size_t units_of(char32_t point) { return point > 0xFFFF ? 2 : 1; }
 
 }  // namespace
 
-Decoded decode_at(std::string_view text, std::size_t at) {
-  const unsigned char first = byte_at(text, at);
-  if (first < 0x80) return {first, 1};
-  std::size_t more = 0;
-  char32_t point = 0;
-  char32_t smallest = 0;
-  if (first >= 0xC2 && first <= 0xDF) {
-    more = 1, point = first & 0x1FU, smallest = 0x80;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    more = 2, point = first & 0x0FU, smallest = 0x800;
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    more = 3, point = first & 0x07U, smallest = 0x10000;
-  }
-  if (more == 0 || text.size() - at <= more) return {replacement, 1};
-  for (std::size_t i = 1; i <= more; ++i) {
-    const unsigned char next = byte_at(text, at + i);
-    if ((next & 0xC0U) != 0x80U) return {replacement, 1};
-    point = (point << 6U) | (next & 0x3FU);
-  }
-  const bool half_of_pair = point >= 0xD800 && point <= 0xDFFF;
-  if (point < smallest || point > 0x10FFFF || half_of_pair) return {replacement, 1};
-  return {point, more + 1};
-}
-
-void append_utf8(std::string& out, char32_t point) {
-  const auto put = [&out](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (point < 0x80) {
-    put(point);
-  } else if (point < 0x800) {
-    put(0xC0U | (point >> 6U));
-    put(0x80U | (point & 0x3FU));
-  } else if (point < 0x10000) {
-    put(0xE0U | (point >> 12U));
-    put(0x80U | ((point >> 6U) & 0x3FU));
-    put(0x80U | (point & 0x3FU));
-  } else {
-    put(0xF0U | (point >> 18U));
-    put(0x80U | ((point >> 12U) & 0x3FU));
-    put(0x80U | ((point >> 6U) & 0x3FU));
-    put(0x80U | (point & 0x3FU));
-  }
-}
-
 bool is_ascii(std::string_view text) {
   unsigned char all = 0;
   for (const char c : text) all = static_cast<unsigned char>(all | static_cast<unsigned char>(c));

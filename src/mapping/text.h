@@ -8,16 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace pawl::mapping {
-
-struct Decoded {
-  char32_t point;     // U+FFFD for a byte that is not valid UTF-8
-  std::size_t bytes;  // how many it took, at least 1
-};
-
-// REQUIRES: at < text.size().
-Decoded decode_at(std::string_view text, std::size_t at);
-void append_utf8(std::string& out, char32_t point);
 
 bool is_ascii(std::string_view text);
 std::size_t unit_count(std::string_view text);

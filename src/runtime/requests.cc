@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/limits.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "duplex/later.h"
 #include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
@@ -120,7 +122,7 @@ Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& re
     return Error{ErrorCode::unsupported, format("job {} runs under collation duplex and is parked: {}; {}", job.id.raw(),
                                                 job.reason, parked_duplex)};
   store::EndDuplex end{job.run, JobStatus::interrupted};
-  end.reason = reason.empty() ? "interrupted" : reason;
+  end.reason = reason.empty() ? "interrupted" : kept_text(reason, limits::reason_bytes_max);
   end.code = core::Interrupt{}.code;
   end.at = store_.now();
   return status_of(commit_(std::move(end)));

@@ -7,8 +7,9 @@
 #include <string>
 
 #include "base/format.h"
-#include "base/quote.h"
 #include "base/limits.h"
+#include "base/quote.h"
+#include "base/utf8.h"
 #include "runtime/token.h"
 
 namespace pawl::runtime {
@@ -27,6 +28,13 @@ Reply too_large(std::size_t bytes) {
                       code_too_large);
 }
 
+Reply too_many() {
+  return Reply::error(json_quoted(format("the worker gave more than {} pending answers, or more than {} bytes of them, in "
+                                         "one run (pending_answers_max, pending_bytes_max)",
+                                         limits::pending_answers_max, limits::pending_bytes_max)),
+                      code_too_large);
+}
+
 // A reply that can be taken as it is.
 Reply checked(Reply reply) {
   if (!fits(reply.data())) return too_large(reply.data().size());
@@ -40,7 +48,7 @@ Reply checked(Reply reply) {
 }
 
 std::string words_of(const std::exception& error) {
-  return std::string(std::string_view(error.what()).substr(0, limits::reason_bytes_max));
+  return kept_text(error.what(), limits::reason_bytes_max);
 }
 
 Reply call(const Worker& worker, Work& work) {
@@ -63,8 +71,10 @@ class RunLine final : public Work::Line {
 
   void pending(Payload data, std::int32_t code) override {
     const std::lock_guard lock(mutex_);
-    if (!fits(data)) oversized_ = data.size();
-    if (oversized_) return;
+    if (refusal_) return;
+    if (!fits(data)) return refuse(too_large(data.size()));
+    pending_bytes_ += data.size();
+    if (pending_ >= limits::pending_answers_max || pending_bytes_ > limits::pending_bytes_max) return refuse(too_many());
     WorkAnswer interim = answer_to(item_);
     interim.status = core::ReplyStatus::pending;
     interim.code = code;
@@ -74,25 +84,28 @@ class RunLine final : public Work::Line {
   }
   void heartbeat(Payload progress) override {
     const std::lock_guard lock(mutex_);
-    if (!fits(progress)) oversized_ = progress.size();
-    if (oversized_) return;
+    if (refusal_) return;
+    if (!fits(progress)) return refuse(too_large(progress.size()));
     if (!heartbeat_) heartbeat_ = std::make_shared<Heartbeat>(run_of(item_));
     if (heartbeat_->say(std::move(progress))) site_.tell(heartbeat_);
   }
   bool cancelled() const override { return site_.cancelled.load(std::memory_order_relaxed); }
 
   // Something was said that no store takes: the work fails for it.
-  std::optional<std::size_t> oversized() {
+  std::optional<Reply> refusal() {
     const std::lock_guard lock(mutex_);
-    return oversized_;
+    return refusal_;
   }
 
  private:
+  void refuse(Reply reply) { refusal_ = std::move(reply); }  // REQUIRES: mutex_ is held
+
   const core::WorkItem& item_;
   const CallSite& site_;
   std::mutex mutex_;
   std::uint64_t pending_ = 0;                 // guarded by mutex_
-  std::optional<std::size_t> oversized_;      // guarded by mutex_
+  std::size_t pending_bytes_ = 0;             // guarded by mutex_
+  std::optional<Reply> refusal_;              // guarded by mutex_
   std::shared_ptr<Heartbeat> heartbeat_;      // guarded by mutex_
 };
 
@@ -151,7 +164,7 @@ void call_worker(const core::WorkItem& item, const Worker& worker, const CallSit
   RunLine line(item, site);
   Work work(facts_of(item, site.store), line);
   Reply reply = call(worker, work);
-  if (const auto bytes = line.oversized()) reply = too_large(*bytes);
+  if (auto refusal = line.refusal()) reply = std::move(*refusal);
   if (reply.status() == Reply::Status::later) return site.tell(Detached{run_of(item), reply.within()});
   WorkAnswer answer = answer_to(item);
   answer.status = core_status_of(reply.status());

@@ -1,0 +1,21 @@
+// Keeper: a small process beside pawl run. When pawl dies without a chance to end its commands (kill -9, a second
+// Ctrl-C, no memory left), the keeper ends them, and then itself.
+#pragma once
+
+#include <sys/types.h>
+
+namespace pawl::cli {
+
+class Keeper {
+ public:
+  Keeper();   // REQUIRES: this process has one thread. Without a keeper all works, but for what it is for
+  ~Keeper();  // the commands have ended: the keeper goes
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+ private:
+  pid_t process_ = -1;
+  int line_ = -1;  // closed by whatever ends this process
+};
+
+}  // namespace pawl::cli

@@ -121,8 +121,10 @@ class RandomBundle {
       case 21:
         return Expand{seq(),  GraphName(text()), label(),   RunId(number()), small(),
                       number(), coin(), Topic(text()), payload(), reply_status(), code()};
-      default:
+      case 22:
         return Unlabel{label()};
+      default:
+        return Refused{seq(), reply_status(), code(), payload()};
     }
   }
   Envelope envelope() {

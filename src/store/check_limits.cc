@@ -98,6 +98,7 @@ Status check_body(const core::Body& body) {
           [](const core::Expire&) { return Status{}; },
           [](const core::Expand& m) { return check_expand(m); },
           [](const core::Unlabel& m) { return check_label(m.label); },
+          [](const core::Refused& m) { return check_payload("the answer", m.data); },
       },
       body);
 }

@@ -117,6 +117,74 @@ TEST_F(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
   EXPECT_TRUE(seen) << "the first edge said that it does not fire";
 }
 
+// Wants a number of its worker.
+constexpr const char* pricing = R"(app:
+  id: shop
+  version: 1
+  graphs:
+    - subscribes: order
+      activities:
+        start: {type: trigger}
+        price:
+          type: worker
+          topic: price
+          output: {schema: {type: object, properties: {total: {type: number}}}}
+          job: {maps: {total: "{$self.output.data.total}"}}
+      transitions: {start: [{to: price}]}
+)";
+
+TEST_F(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
+  for (const bool fusion : {true, false}) {
+    runtime_.reset();
+    open(fusion);
+    std::atomic<bool> mended{false};
+    Notes keys;
+    ASSERT_TRUE(runtime_->deploy_app(file(pricing)).ok());
+    ASSERT_TRUE(runtime_->serve("price", [&](Work& work) {
+      keys.add(work.idempotency_key());
+      return Reply::success(mended ? R"({"total":30})" : R"({"total":"many"})");
+    }).ok());
+    const RunId run = start("any");
+    EXPECT_EQ(runtime_->wait(run, 20s)->status, JobStatus::parked);
+    const auto shown = runtime_->inspect(run);
+    ASSERT_TRUE(shown.ok());
+    EXPECT_NE(shown->job.reason.find("output.schema./total"), std::string::npos) << shown->job.reason;
+    ASSERT_TRUE(shown->activities.back().refused);
+    EXPECT_EQ(shown->activities.back().refused->data.str(), R"({"total":"many"})");
+    EXPECT_EQ(shown->activities.back().refused->code, 200);
+    mended = true;
+    ASSERT_TRUE(runtime_->redrive(run).ok());
+    EXPECT_EQ(result(run), R"({"total":30})");
+    EXPECT_FALSE(runtime_->inspect(run)->activities.back().refused);
+    ASSERT_EQ(keys.size(), 2u);
+    EXPECT_EQ(keys.all()[0], keys.all()[1]) << "it is the same request";
+    runtime_.reset();  // before its worker's variables
+  }
+}
+
+TEST_F(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_token) {
+  Notes tokens, keys;
+  ASSERT_TRUE(runtime_->deploy_app(file(pricing)).ok());
+  ASSERT_TRUE(runtime_->serve("price", [&](Work& work) {
+    keys.add(work.idempotency_key());
+    tokens.add(work.token());
+    return Reply::later(1h);
+  }).ok());
+  const RunId run = start("any");
+  ASSERT_TRUE(comes_true([&] { return tokens.size() == 1; }));
+  ASSERT_TRUE(runtime_->complete(tokens.all()[0], Reply::success(R"({"total":"many"})")).ok());
+  EXPECT_EQ(runtime_->wait(run, 20s)->status, JobStatus::parked);
+  EXPECT_EQ(runtime_->inspect(run)->activities.back().refused->data.str(), R"({"total":"many"})");
+  ASSERT_TRUE(runtime_->redrive(run).ok());
+  ASSERT_TRUE(comes_true([&] { return tokens.size() == 2; }));
+  EXPECT_NE(tokens.all()[1], tokens.all()[0]);
+  EXPECT_EQ(keys.all()[1], keys.all()[0]);
+  EXPECT_TRUE(fails_with(runtime_->complete(tokens.all()[0], Reply::success(R"({"total":1})")), ErrorCode::conflict, {"no longer good"}));
+  ASSERT_TRUE(runtime_->complete(tokens.all()[1], Reply::success(R"({"total":30})")).ok());
+  EXPECT_EQ(result(run), R"({"total":30})");
+  runtime_.reset();
+}
+
 TEST_F(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   const RunId old_job = start("a");

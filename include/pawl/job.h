@@ -82,6 +82,13 @@ struct WaitView {
   std::uint32_t of = 0;    // how many it waits for
 };
 
+// An answer that the job could not take: it is parked, and its reason says why. A redrive asks the worker again.
+struct RefusedView {
+  std::int32_t code = 0;
+  bool error = false;
+  Payload data;
+};
+
 enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped };
 std::string_view name_of(ActivityStatus status);
 
@@ -103,6 +110,7 @@ struct ActivityView {
   std::optional<WorkView> work;       // while it is open, as is the next
   std::optional<WaitView> waits_for;
   std::string child;                  // the id of the job that it started, also after its end
+  std::optional<RefusedView> refused; // while its job is parked for it
 };
 
 // Something that the clock will say to the job.

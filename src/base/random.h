@@ -23,6 +23,12 @@ class Random {
     return z ^ (z >> 31);
   }
 
+  static constexpr std::uint64_t unmix(std::uint64_t z) {
+    z = (z ^ (z >> 31) ^ (z >> 62)) * 0x319642b2d24d8ec3ULL;
+    z = (z ^ (z >> 27) ^ (z >> 54)) * 0x96de1b173f119089ULL;
+    return z ^ (z >> 30) ^ (z >> 60);
+  }
+
  private:
   std::uint64_t state_;
 };

@@ -101,6 +101,10 @@ json::object object_of(const ActivityView& activity) {
           {"child", activity.child.empty() ? json::value(nullptr) : json::value(activity.child)},
           {"waits_for", activity.waits_for ? json::value(object_of(*activity.waits_for)) : json::value(nullptr)},
           {"work", activity.work ? json::value(object_of(*activity.work)) : json::value(nullptr)},
+          {"refused", activity.refused ? json::value(json::object{{"code", activity.refused->code},
+                                                                  {"error", activity.refused->error},
+                                                                  {"data", value_of(activity.refused->data)}})
+                                       : json::value(nullptr)},
           {"messages", std::move(messages)}};
 }
 

@@ -110,6 +110,10 @@ std::string work_lines(const JobDetail& detail, const Paint& paint) {
     if (work.failures > 0)
       text += fmt::format("  {:<{}}  {}\n", "", label_width(detail),
                           paint(Ink::red, fmt::format("{} failed, the last with code {}: {}", work.failures, work.failure_code, printable(work.failure))));
+    if (activity.refused)
+      text += fmt::format("  {:<{}}  {}\n", "", label_width(detail),
+                          paint(Ink::red, fmt::format("refused its answer (code {}), asks again when redriven: {}",
+                                                      activity.refused->code, activity.refused->data.view())));
     if (!work.progress.empty())
       text += fmt::format("  {:<{}}  progress {}\n", "", label_width(detail), printable(work.progress.view()));
   }

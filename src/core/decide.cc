@@ -84,8 +84,10 @@ struct Stop {
 // The message waits for whoever lets the job go on; an answer takes its work item with it, as it does when stored.
 Progress stop_job(Context& context, const Error& why) {
   Draft& draft = context.draft;
-  if (!context.stored()) {
-    const Body& body = context.delivery.message.body;
+  const Body& body = context.delivery.message.body;
+  const auto* answer = std::get_if<Response>(&body);
+  const bool refused = answer != nullptr && refuse(context, *answer);
+  if (!refused && !context.stored()) {
     const WorkItem* item = nullptr;
     if (const auto* response = std::get_if<Response>(&body); response != nullptr && response->status == ReplyStatus::success)
       item = draft.find_work(response->activity);

@@ -203,6 +203,7 @@ std::vector<Pinned> pinned() {
        encode(Body(Expand{ActivitySeq(1), GraphName("g"), Label{"k", "n", "v"}, RunId(9), 2, 300, true, Topic("t"), "d",
                           ReplyStatus::pending, 202})),
        "15010167016b016e01760902ac020101740164019403"},
+      {"Refused", encode(Body(Refused{ActivitySeq(1), ReplyStatus::success, 200, "d"})), "18010090030164"},
       {"Unlabel", encode(Body(Unlabel{Label{"k", "n", "v"}})), "16016b016e0176"},
       {"PutLabel", encode(bundle_of(PutLabel{Label{"k", "n", "v"}})),
        "81808080808020020380800200000000000000000000000000010d016b016e0176"},

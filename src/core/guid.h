@@ -48,6 +48,7 @@ struct Guid {
     page = 25,
     told = 26,
     taken = 27,
+    refused = 28,
   };
 
   static constexpr Guid of_run(RunId run) {
@@ -57,6 +58,12 @@ struct Guid {
     const std::uint64_t salt = Random::mix(index * 31 + static_cast<std::uint64_t>(purpose));
     const std::uint64_t h = Random::mix(high ^ salt);
     return Guid{h, Random::mix(low + salt + (h >> 7))};
+  }
+
+  // What `derive` was asked of: it loses nothing.
+  constexpr Guid underive(Purpose purpose, std::uint64_t index) const {
+    const std::uint64_t salt = Random::mix(index * 31 + static_cast<std::uint64_t>(purpose));
+    return Guid{Random::unmix(high) ^ salt, Random::unmix(low) - salt - (high >> 7)};
   }
 
   std::string text() const;   // 32 hexadecimal digits

@@ -164,6 +164,14 @@ Result<std::vector<std::uint32_t>> fired_edges(const Context& context, const Ans
   return fired;
 }
 
+// Whether it can be said what follows the answer that was just worked in.
+Status leads_on(const Context& context, const Answer& answer) {
+  const Activity& activity = *context.draft.find(answer.activity);
+  if (context.node(activity).kind == Graph::Kind::map && answer.role != Role::item) return {};
+  const auto edges = fired_edges(context, answer, activity, context.draft.find_message(context.guid())->ledger.plane());
+  return edges ? Status{} : edges.error();
+}
+
 // What the message sends on. A map's body begins with its items; behind them comes its closing join.
 std::vector<Body> children(const Context& context, const Answer& answer, const Activity& activity, std::uint32_t plane,
                            const std::vector<std::uint32_t>& fired) {
@@ -216,9 +224,9 @@ Status spawn(Context& context, const Answer& answer) {
   const std::uint32_t shift = seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
   const std::uint32_t plane = record.ledger.plane() + shift;
   const bool error = is_error(answer.status);
-  const bool leads_on = context.node(activity).kind != Graph::Kind::map || answer.role == Role::item;
+  const bool decides_edges = context.node(activity).kind != Graph::Kind::map || answer.role == Role::item;
   std::vector<std::uint32_t> fired;
-  if (leads_on) {
+  if (decides_edges) {
     auto edges = fired_edges(context, answer, activity, plane);
     if (!edges) return edges.error();
     fired = std::move(*edges);
@@ -253,7 +261,7 @@ Status spawn(Context& context, const Answer& answer) {
     if (!noted) return noted;
     return close_job(context, draft.code() != 0 ? JobStatus::failed : JobStatus::completed, true);
   }
-  const bool decides = answer.status != ReplyStatus::pending && leads_on;
+  const bool decides = answer.status != ReplyStatus::pending && decides_edges;
   if (decides) kinds::skip_edges(context, activity, plane, fired);
   // An item whose body nothing entered and no join waits for is over at once.
   const bool nothing_begins = answer.role == Role::item && made.empty() && !context.node(activity).before_join;
@@ -306,7 +314,11 @@ Progress leg2(Context& context, const Answer& answer) {
   if (!draft.find_message(guid)->ledger.done(Step::work)) {
     const auto worked = work(context, answer);
     if (!worked) return park(context, worked.error());
-    if (context.alone()) return Progress::commit_first;
+    // Every step is a commit of its own, but an answer is taken whole or not at all: could its transitions be chosen?
+    if (context.alone()) {
+      const auto leads = leads_on(context, answer);
+      return leads ? Progress::commit_first : park(context, leads.error());
+    }
   }
   if (!draft.find_message(guid)->ledger.done(Step::spawn)) {
     // In a failed or interrupted job marks give no right to step 2 (DESIGN 3.1 g).

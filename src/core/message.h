@@ -240,9 +240,19 @@ struct Taken {
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
+// In the inbox of a parked job: the answer that it could not take, for people to see. When the job goes on, it goes too,
+// and the worker is asked again.
+struct Refused {
+  ActivitySeq activity{0};
+  ReplyStatus status = ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+  friend bool operator==(const Refused&, const Refused&) = default;
+};
+
 using Body = std::variant<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Interrupt, Pause, Proceed,
                           Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
-                          Expire, Expand, Unlabel, Taken>;  // stored index: append only
+                          Expire, Expand, Unlabel, Taken, Refused>;  // stored index: append only
 
 // What is asked of a job as a whole, also of one that is stopped.
 inline bool is_control(const Body& body) {

@@ -125,8 +125,10 @@ class RandomBundle {
                       number(), coin(), Topic(text()), payload(), reply_status(), code()};
       case 22:
         return Unlabel{label()};
-      default:
+      case 23:
         return Taken{guid(), guid()};
+      default:
+        return Refused{seq(), reply_status(), code(), payload()};
     }
   }
   Envelope envelope() {

@@ -1,7 +1,7 @@
 // A worker's answer. Alone (no fusion) the answer is stored and its work item given back before any step
 // runs, so that a crash between the steps finds the answer again; fused, one commit holds it all.
 #include "base/seeded_bug.h"
-#include "core/step.h"
+#include "core/kinds/kinds.h"
 
 namespace pawl::core {
 
@@ -29,6 +29,62 @@ Progress respond(Context& context, const Response& response) {
   }
   if (context.stored()) return leg2(context, answer);
   return conclude_unstored(context, *item, answer, is_final(response));
+}
+
+namespace {
+
+constexpr std::uint32_t runs_searched_max = 10'000;
+
+// Which run of the work was given this token. None of the first ones: one behind them all, so that no token comes twice.
+std::uint32_t run_of(const Guid& request, WorkToken token) {
+  std::uint32_t run = 1;
+  while (run < runs_searched_max && token_of(request, run) != token) ++run;
+  return run;
+}
+
+// The person who lets the job go on has taken its time: what limits the wait for an answer does not count any more.
+WorkLife asked_again(WorkLife life) {
+  life.unknown = false;
+  life.deadline = Instant();
+  life.queue_by = Instant();
+  life.attempt_by = Instant();
+  life.heartbeat_by = Instant();
+  return life;
+}
+
+// The work whose answer is stored: its item went when the answer came.
+std::optional<WorkItem> remade(Context& context, const Activity& activity, const Response& response) {
+  if (response.status == ReplyStatus::pending) return std::nullopt;
+  auto item = kinds::work_of(context, activity, context.guid().underive(Guid::Purpose::response_final, 0), {});
+  if (!item || item->life.at_most_once) return std::nullopt;
+  item->runs = run_of(item->request, response.token);
+  if (item->runs == runs_searched_max) item->plain_key = true;  // its token is from before there were secrets
+  item->life = asked_again(std::move(item->life));
+  return std::move(*item);
+}
+
+}  // namespace
+
+bool refuse(Context& context, const Response& response) {
+  Draft& draft = context.draft;
+  const Activity* activity = draft.find(response.activity);
+  const MessageRecord* record = draft.find_message(context.guid());
+  const bool counts = record != nullptr && record->ledger.done(ledger::MessageLedger::Step::work);
+  if (context.graph.program() == nullptr || activity == nullptr || counts) return false;
+  if (const WorkItem* item = draft.find_work(response.activity)) {
+    if (item->token != response.token) return false;
+    WorkLife life = asked_again(item->life);
+    life.unknown = life.at_most_once;  // it has acted: a person says what became of it
+    draft.change_work(WorkItem(*item), ChangeWork{.release = !life.at_most_once, .visible_at = {}, .life = std::move(life)});
+  } else {
+    auto item_again = remade(context, *activity, response);
+    if (!item_again) return false;
+    draft.put_work(std::move(*item_again));
+  }
+  if (context.stored()) draft.consume(context.guid());
+  draft.put_message(Message{context.guid().derive(Guid::Purpose::refused, draft.redrives()),
+                            Refused{response.activity, response.status, response.code, response.data}});
+  return true;
 }
 
 Progress keep_answer(Context& context) {

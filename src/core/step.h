@@ -76,6 +76,9 @@ Progress redrive(Context& context);
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer);
 // An answer that has no row yet: leg 2 at once, or stored for it when every step commits alone.
 Progress conclude_unstored(Context& context, const WorkItem& item, const Answer& answer, bool final);
+// An answer that the job stops at. It is kept to be seen, and its work is put back, to be asked for again when the job
+// goes on. False: its effect counts already, or there is no way to ask again; then the answer itself waits.
+bool refuse(Context& context, const Response& response);
 // For a paused or parked job: an answer is stored, so that it need not be given twice; all else waits.
 Progress keep_answer(Context& context);
 

@@ -189,8 +189,12 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
 void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph* graph) {
   // The trigger hands on what the job was given; a job that has not started has it in its inbox.
   if (const core::Activity* trigger = stored.state.find(core::ActivitySeq(0))) detail.input = trigger->output;
-  for (const core::InboxMessage& waiting : stored.inbox)
+  for (const core::InboxMessage& waiting : stored.inbox) {
     if (const auto* start = std::get_if<core::Start>(&waiting.message.body)) detail.input = start->input;
+    const auto* refused = std::get_if<core::Refused>(&waiting.message.body);
+    if (refused != nullptr && refused->activity.raw() < detail.activities.size())
+      detail.activities[refused->activity.raw()].refused = RefusedView{refused->code, core::is_error(refused->status), refused->data};
+  }
   for (const core::InboxMessage& timer : stored.timers) {
     TimerView view{timer.due, "deadline", "", ""};
     if (const auto* start = std::get_if<core::Start>(&timer.message.body)) {

@@ -99,6 +99,7 @@ Status check_body(const core::Body& body) {
           [](const core::Expand& m) { return check_expand(m); },
           [](const core::Unlabel& m) { return check_label(m.label); },
           [](const core::Taken&) { return Status{}; },
+          [](const core::Refused& m) { return check_payload("the answer", m.data); },
       },
       body);
 }

@@ -21,6 +21,8 @@ Result<Begun> begin(Context& context, Activity& activity, const Transition& tran
 // What a kind that is its own answer says, for a message that comes back after its leg 1.
 Result<Payload> begin_again(Context& context, const Activity& activity);  // begin.cc
 
+// The work item that a worker's activity asks for.
+Result<WorkItem> work_of(Context& context, const Activity& activity, const Guid& request, const Payload& given);
 Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition);
 Result<Begun> begin_await(Context& context, Activity& activity, const Transition& transition);
 Result<Begun> begin_hook(Context& context, Activity& activity, const Transition& transition);

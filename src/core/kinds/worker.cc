@@ -3,7 +3,7 @@
 
 namespace pawl::core::kinds {
 
-Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition) {
+Result<WorkItem> work_of(Context& context, const Activity& activity, const Guid& request, const Payload& given) {
   const Graph::Node& node = context.node(activity);
   const Policy& policy = node.policy;
   const Instant now = context.options.now;
@@ -12,9 +12,9 @@ Result<Begun> begin_worker(Context& context, Activity& activity, const Transitio
   item.run = job.run;
   item.activity = activity.seq;
   item.topic = node.topic;
-  item.request = work_request(job.secret, context.guid());
+  item.request = request;
   item.plain_key = !is_set(job.secret);
-  item.input = transition.input;
+  item.input = given;
   item.priority = job.priority + policy.priority;
   item.life.queue_timeout = policy.timeouts.queue();
   item.life.attempt_timeout = policy.timeouts.attempt();
@@ -36,7 +36,14 @@ Result<Begun> begin_worker(Context& context, Activity& activity, const Transitio
     if (!timeout) return timeout.error();
     if (*timeout) item.life.deadline = now + **timeout;
   }
-  context.draft.put_work(std::move(item));
+  return item;
+}
+
+Result<Begun> begin_worker(Context& context, Activity& activity, const Transition& transition) {
+  const Guid request = work_request(context.draft.base().job.secret, context.guid());
+  auto item = work_of(context, activity, request, transition.input);
+  if (!item) return item.error();
+  context.draft.put_work(std::move(*item));
   return Begun{};
 }
 

@@ -40,7 +40,7 @@ CREATE VIEW message_kinds AS
     (x'08', 'pause'), (x'09', 'proceed'), (x'0a', 'redrive'), (x'0b', 'verdict'), (x'0c', 'time up'),
     (x'0d', 'reenter'), (x'0e', 'arrive'), (x'0f', 'item'), (x'10', 'start child'), (x'11', 'child done'),
     (x'12', 'end job'), (x'13', 'withdraw'), (x'14', 'expire'), (x'15', 'expand'), (x'16', 'unlabel'),
-    (x'17', 'taken'))
+    (x'17', 'taken'), (x'18', 'refused'))
   SELECT first_byte, kind FROM kinds;
 CREATE VIEW mailbox_view AS
   SELECT b.namespace, b.topic, b.key, e.run, e.seq, CASE e.kind WHEN 0 THEN 'registration' ELSE 'signal' END AS kind,

@@ -219,14 +219,16 @@ TEST(FullDisk, new_jobs_are_refused_and_accepted_ones_end_when_there_is_room_aga
   });
   ASSERT_NE(runtime, nullptr);
   std::vector<RunId> accepted;
+  std::string input = "x";
   const auto submit = [&](int number) {
     auto job =
-        runtime->submit({.graph = "chain", .id = "job-" + std::to_string(number), .input = "x"});
+        runtime->submit({.graph = "chain", .id = "job-" + std::to_string(number), .input = input});
     if (job) accepted.push_back(job->run);
     return job;
   };
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(submit(i).ok());
   disk.fill();
+  input = std::string(20'000, 'x');  // small ones find room in what the file has already
   int refused = 0;
   for (int i = 40; i < 200 && refused < 20; ++i) {
     const auto job = submit(i);

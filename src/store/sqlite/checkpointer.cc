@@ -166,8 +166,8 @@ Checkpointer::Copied Checkpointer::copy_last(int mode) {
   const std::lock_guard pause(*setup_.writer);
   const bool marked = mark(true) == SQLITE_OK;
   const Copied copied = copy(mode);
-  if (marked) mark(false);
   if (copied.code == SQLITE_OK && copied.rest() <= 0) log_pages_ = 0;
+  if (marked) mark(false);
   return copied;
 }
 

@@ -6,9 +6,9 @@
 //    short, then stops the writer for that rest.
 // 2. The log is copied home early enough that the copy always finds room: at a quarter of what the
 //    disk has left, at most at Setup::pages.
-// 3. Somebody's open transaction keeps the log from starting anew. It is named, copies go on now and
-//    then until it has ended, and the log is cut to its usual length. From Setup::log_bytes_max on,
-//    or when the copy would find no room on the disk, room() refuses.
+// 3. Somebody's open transaction keeps the log from starting anew. It is named, copies go on now
+//    and then until it has ended, and the log is cut to its usual length. From
+//    Setup::log_bytes_max on, or when the copy would find no room on the disk, room() refuses.
 // 4. The file at home says that it lacks a log, the file with its log does not: so a copy without
 //    the log is recognised. The sign of store_state.writer is that mark: it is set just before the
 //    last copy and taken back in the log just after it.
@@ -74,7 +74,9 @@ class Checkpointer {
   bool crowded() const;
   void warn(const Copied& copied);
   std::string why_crowded() const;
-  std::uint64_t bytes(int pages) const { return static_cast<std::uint64_t>(pages) * setup_.frame_bytes; }
+  std::uint64_t bytes(int pages) const {
+    return static_cast<std::uint64_t>(pages) * setup_.frame_bytes;
+  }
 
   const Setup setup_;
   std::unique_ptr<Connection> connection_;  // used by the thread only

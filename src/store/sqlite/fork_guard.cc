@@ -24,13 +24,14 @@ GuardedDescriptors& guarded() {
 
 // The mutex is held across the fork, so that the child sees a whole list.
 void watch_forks() {
-  static const int done = pthread_atfork([] { guarded().mutex.lock(); },
-                                         [] { guarded().mutex.unlock(); },
-                                         [] {
-                                           for (const int descriptor : guarded().list) close(descriptor);
-                                           guarded().list.clear();
-                                           guarded().mutex.unlock();
-                                         });
+  const auto before = [] { guarded().mutex.lock(); };
+  const auto in_parent = [] { guarded().mutex.unlock(); };
+  const auto in_child = [] {
+    for (const int descriptor : guarded().list) close(descriptor);
+    guarded().list.clear();
+    guarded().mutex.unlock();
+  };
+  static const int done = pthread_atfork(before, in_parent, in_child);
   static_cast<void>(done);  // it fails for lack of memory only; then children keep the locks
 }
 

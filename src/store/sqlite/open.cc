@@ -1,6 +1,7 @@
 #include "store/sqlite/open.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,10 +115,14 @@ Status check_other_name(const std::string& path) {
                   format("is open in this process as {}; close that one first, or use that name", other));
 }
 
+bool lives(std::uint64_t process) {
+  return kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM;
+}
+
 // The owner of a file that was at this path before lives on: its lock and its log are in the way.
 Status check_old_owner(const std::string& path) {
   const auto record = OwnerRecord::read(owner_path(path));
-  if (record && record->file != file_id_at(path) && OwnerLock::is_taken(path))
+  if (record && record->file != file_id_at(path) && lives(record->process) && OwnerLock::is_taken(path))
     return bad_file(ErrorCode::retry_later, path,
                     format("is not the file that process {} runs on: that one was moved, removed or"
                            " replaced; end that process first",

@@ -1,7 +1,7 @@
 // OwnerLock: which process owns the lanes of a file. An operating-system lock on `<file>-owner`: it
 // ends with the process, however that ends, and costs nothing while it is held. The lock file
-// stays, with the owner's record in it. Only the owner has it open for writing: the close of that descriptor is what
-// OwnerWatch hears in other processes. A forked child does not keep either of them.
+// stays, with the owner's record in it. Only the owner has it open for writing: the close of that
+// descriptor is what OwnerWatch hears in other processes. A forked child does not keep either.
 //
 // Threads: any.
 #pragma once

@@ -67,7 +67,11 @@ class Store::Parts {
     copies.frame_bytes = parts->frame_bytes_;
     copies.log_bytes_max = options.log_bytes_max;
     copies.writer = &parts->writer_mutex_;
-    copies.mark = [self](bool on) { return self->writer_->mark_home(on); };
+    // Only beside an owner's record: whoever opens the file in that moment can tell by it that
+    // nothing is missing.
+    copies.mark = [self](bool on) {
+      return self->lock_.owned() ? self->writer_->mark_home(on) : SQLITE_BUSY;
+    };
     copies.on_sync_failed = [self](int code) { self->die_of_sync(code); };
     copies.on_problem = [self](const std::string& text) { self->report(text); };
     parts->checkpointer_ = std::make_unique<Checkpointer>(std::move(*copier), std::move(copies));

@@ -12,7 +12,7 @@ const char* name_of(const core::Body& body) {
                                           "no answer", "interrupt",  "pause",     "proceed",  "redrive", "verdict",
                                           "time up",   "reenter",    "arrive",    "item",     "start child", "child done",
                                           "end job",   "withdraw",   "expire",    "expand",   "unlabel",
-                                          "taken"};
+                                          "taken",     "refused"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>);
   return names[body.index()];
 }

@@ -34,6 +34,8 @@ class PatternTest : public LifeTest {
       ASSERT_TRUE(job.ok());
       runs.push_back(job->run);
     }
+    // A pause is heard between any two steps: the job shall have come as far as its work.
+    ASSERT_TRUE(comes_true([&] { return runtime->inspect(runs[3])->activities.size() == 2; }));
     ASSERT_TRUE(runtime->pause(runs[3]).ok());
     ASSERT_TRUE(comes_true([&] { return status_of(*runtime, runs[3]) == JobStatus::paused; }));
     ASSERT_TRUE(comes_true([&] { return runtime->inspect(runs[2])->activities.size() == 2; }));

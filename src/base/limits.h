@@ -55,6 +55,7 @@ inline constexpr std::size_t signal_page_jobs = 100;           // told in one co
 inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told
 inline constexpr std::size_t recovery_page_rows = 4096;
 inline constexpr std::chrono::seconds clock_set_back_min{1};   // of the machine's clock; less is not worth a word
+inline constexpr std::uint32_t last_turns_max = 32;            // of a job, once its engine is stopping
 inline constexpr std::size_t looks_per_turn = 256;             // rows of a scan, or jobs; then commands have their turn
 inline constexpr std::size_t changed_runs_max = 128;           // named to the owner; more: it looks through all inboxes
 inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is said that nothing can be looked for

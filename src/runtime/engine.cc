@@ -217,11 +217,13 @@ void Engine::push(store::Operation operation, Ticket ticket) {
 
 namespace {
 
-// A stopping engine only finishes what it alone has: answers of local workers. What is stored waits for the next
-// start; a job that never pauses would keep it from ending.
-bool has_unstored(const HotJob& job) {
-  return std::any_of(job.queue.begin(), job.queue.end(),
-                     [](const core::Delivery& delivery) { return delivery.origin == core::Origin::unstored; });
+// A stopping engine finishes what it alone has, answers of local workers, and a few turns of what follows from them.
+// The rest is stored and waits for the next start: a job that never pauses would keep it from ending.
+bool may_decide_last(HotJob& job) {
+  const bool unstored = std::any_of(job.queue.begin(), job.queue.end(), [](const core::Delivery& delivery) {
+    return delivery.origin == core::Origin::unstored;
+  });
+  return unstored || job.last_turns++ < limits::last_turns_max;
 }
 
 }  // namespace
@@ -246,7 +248,7 @@ void Engine::pump() {
     ready_.pop_front();
     if (job == nullptr || !job->ready) continue;
     job->ready = false;
-    if (!stopping_ || has_unstored(*job)) decide_job(*job);
+    if (!stopping_ || may_decide_last(*job)) decide_job(*job);
   }
   if (!stopping_) claim_waiting();
 }

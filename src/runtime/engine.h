@@ -250,6 +250,7 @@ class Engine {
   DueTable& due_of(core::LaneId lane);
   void arm(const store::Due& due);
   void arm(const core::WorkItem& item);
+  void arm_changed(const core::WorkItem& item);
   void fire_due();
   void fire(const store::Due& due);
   void fire_message(const store::Due& due);

@@ -50,7 +50,9 @@ struct Changes : ::testing::Test {
     }
   }
   void submit(const std::string& id, const std::string& graph) {
-    engine->submit(SubmitRequest{default_namespace(), JobId(id), GraphName(graph), "{}"}, 1);
+    engine->submit(SubmitRequest{default_namespace(), JobId(id), GraphName(graph), "{}",
+                                 core::JobSecret(core::Guid{1, ++submits})},
+                   1);
   }
   void fill(std::size_t jobs, const std::string& graph) {
     for (std::size_t i = 0; i < jobs; ++i) submit(graph + std::to_string(i), graph);
@@ -72,6 +74,7 @@ struct Changes : ::testing::Test {
   store::memory::Store memory;
   store::fault::Store store;
   std::unique_ptr<Engine> engine;
+  std::uint64_t submits = 0;
 };
 
 TEST_F(Changes, one_submit_of_another_process_costs_a_few_reads_beside_many_open_jobs) {

@@ -37,6 +37,14 @@ void Engine::arm(const core::WorkItem& item) {
     due_of(lane).remind(store::Due{next, item.run, store::Due::Kind::work, core::Guid{}, item.activity});
 }
 
+// After a commit that moved its times. The reply may come later than they do: then its turn is now.
+void Engine::arm_changed(const core::WorkItem& item) {
+  arm(item);
+  const Instant first = core::wake_of(item);
+  if (first != Instant() && first <= clock_.now() && !stopping_)
+    fire_work(store::Due{first, item.run, store::Due::Kind::work, core::Guid{}, item.activity});
+}
+
 void Engine::fire_due() {
   if (stopping_) return;
   const Instant now = clock_.now();

@@ -60,7 +60,7 @@ void Engine::settle_extend(const store::ExtendWork& extend, const store::Outcome
   if (outcome.done() && !outcome.items.empty()) {
     const core::WorkItem& item = outcome.items.front();
     if (HotJob* job = jobs_.find(extend.run)) job->state.put(item);
-    arm(item);
+    if (lanes_.owns(core::lane_of(extend.run), clock_.monotonic())) arm_changed(item);
   }
   if (outcome.kind == OutcomeKind::conflict) return events_.cancel(run);
   if (next) heartbeat(run, std::move(*next));

@@ -321,8 +321,8 @@ void Engine::settle_claim(const store::ClaimItem& claim, store::Outcome outcome)
   if (outcome.kind == OutcomeKind::committed && outcome.items.size() == 1 && owned) {
     const core::WorkItem& item = outcome.items.front();
     if (HotJob* job = jobs_.find(claim.run)) job->state.put(item);
-    arm(item);
-    return hand_out(item);
+    hand_out(item);
+    return arm_changed(item);
   }
   const WorkNeed need = desk_.claim_failed(ref);
   if (outcome.kind == OutcomeKind::fenced && claim.epoch == lanes_.epoch(lane)) {

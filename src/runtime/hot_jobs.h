@@ -24,6 +24,7 @@ struct HotJob {
   core::BundleId bundle{0};  // the one in flight
   bool look_again = false;   // others may have written to its inbox
   bool ready = false;        // stands in a queue to be decided
+  std::uint32_t last_turns = 0;  // since the engine is stopping
   std::string damaged;       // what of it cannot be read; nothing of it is decided any more
   bool suspect = false;      // holds a message that earlier engines did not survive
   std::optional<std::list<RunId>::iterator> idle;

@@ -88,7 +88,8 @@ Checked Writer::is_closing(const core::Bundle& bundle, const core::PutRecord& re
   if (!record.after.output.empty()) return {};
   if (!is_answered(of) || record.after.ledger.ordinal() != of.after.ledger.entries()) return {};
   if (!record.before && of.before && of.before->has(Mark::work_done)) return {};
-  Rows rows = sql_.read_record_ledger.query(bundle.entity, GuidBytes(record.after.guid));
+  const GuidBytes guid(record.after.guid);
+  Rows rows = sql_.read_record_ledger.query(bundle.entity, guid);
   Checked checked{!rows.next()};
   if (rows.failed()) checked.failed = failed(rows);
   return checked;

@@ -236,7 +236,8 @@ Applied Writer::apply(const Ack& ack) {
   const int gone = statement.run(ack.run, GuidBytes(ack.guid), ack.claim);
   if (gone == Statement::failed) return failed(statement);
   if (gone == 1) return wrote();
-  Rows rows = duplex_.read_message.query(ack.run, GuidBytes(ack.guid));
+  const GuidBytes guid(ack.guid);
+  Rows rows = duplex_.read_message.query(ack.run, guid);
   const bool waits = rows.next();
   if (rows.failed()) return Applied{rows.rc(), false, {}};
   return waits ? taken_since() : already();
@@ -248,7 +249,8 @@ Applied Writer::apply(const GiveBack& back) {
   const int given = duplex_.give_back.run(back.run, GuidBytes(back.guid), back.claim, clock_.now() + back.delay);
   if (given == Statement::failed) return failed(duplex_.give_back);
   if (given == 1) return wrote();
-  Rows rows = duplex_.read_message.query(back.run, GuidBytes(back.guid));
+  const GuidBytes guid(back.guid);
+  Rows rows = duplex_.read_message.query(back.run, guid);
   const bool taken_by_another = rows.next() && rows.number(0) != 0;
   if (rows.failed()) return Applied{rows.rc(), false, {}};
   return taken_by_another ? taken_since() : already();

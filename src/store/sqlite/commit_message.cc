@@ -88,7 +88,8 @@ Applied Writer::send_to_job(RunId run, const core::Message& message) {
     status = rows.number(0);
   }
   if (!core::is_closed(static_cast<core::JobStatus>(status))) return put_into_inbox(run, message);
-  Rows rows = sql_.read_redeliveries.query(run, GuidBytes(message.guid));
+  const GuidBytes guid(message.guid);
+  Rows rows = sql_.read_redeliveries.query(run, guid);
   const bool waits = rows.next();
   if (rows.failed()) return Applied{rows.rc(), false, {}};
   return waits ? refused(OutcomeKind::already_done, "") : Applied{};
@@ -139,7 +140,8 @@ Applied Writer::apply(const Respond& respond) {
   const bool answered = !item || awaits_decision(*item);
   if (answered) {
     // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
-    Rows rows = sql_.read_redeliveries.query(respond.run, GuidBytes(respond.message.guid));
+    const GuidBytes guid(respond.message.guid);
+    Rows rows = sql_.read_redeliveries.query(respond.run, guid);
     if (rows.next()) return refused(OutcomeKind::already_done, "");
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }

@@ -87,8 +87,10 @@ class Statement {
     bind_all(args...);
     return step_once();
   }
+  // What is bound by its bytes must live until the last next().
   template <class... Args>
-  Rows query(const Args&... args) {
+  Rows query(Args&&... args) {
+    static_assert((!std::is_same_v<Args, GuidBytes> && ...), "these bytes would be gone before the first row");
     bind_all(args...);
     return Rows(statement_, code_);
   }

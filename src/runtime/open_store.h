@@ -18,7 +18,8 @@ struct OpenedStore {
   Duration lease{0};                                          // for the engine's lanes
   std::function<void(std::function<void(const store::Change&)>)> on_doorbell;  // another process committed this
   std::function<void(std::function<void()>)> on_owner_gone;   // another process gave up the lanes
-  std::function<void(std::function<void(const std::string&)>)> on_problem;  // what a person should see to
+  // What a person should see to.
+  std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;
 };
 

@@ -116,6 +116,7 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
                    core::ReplyStatus::pending, 202},
       core::Unlabel{{"k", "n", "v"}},
       core::Taken{guid(80), guid(81)},
+      core::Refused{core::ActivitySeq(12), core::ReplyStatus::error, -422, "data"},
   };
   ASSERT_EQ(bodies.size(), std::variant_size_v<core::Body>);
   for (std::size_t i = 0; i < bodies.size(); ++i)

@@ -150,7 +150,7 @@ TEST_P(Identity, a_token_that_was_computed_from_another_is_refused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(collation, Identity, ::testing::Values(Collation::ledger, Collation::duplex),
-                         [](const auto& info) { return info.param == Collation::duplex ? "duplex" : "ledger"; });
+                         [](const auto& of) { return of.param == Collation::duplex ? "duplex" : "ledger"; });
 
 }  // namespace
 }  // namespace pawl

@@ -116,21 +116,21 @@ TEST_P(RuntimeTest, interim_answers_have_a_limit_in_all) {
 
 TEST_P(RuntimeTest, the_code_of_the_error_that_ended_a_job_stands_in_its_view) {
   for (const Collation collation : {Collation::ledger, Collation::duplex}) {
-    auto runtime = Runtime::open(options());
-    ASSERT_TRUE(runtime.ok());
-    ASSERT_TRUE((*runtime)->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build()).ok());
-    ASSERT_TRUE((*runtime)->serve("a", [](Work& work) {
+    auto opened = Runtime::open(options());
+    ASSERT_TRUE(opened.ok());
+    ASSERT_TRUE((*opened)->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build()).ok());
+    ASSERT_TRUE((*opened)->serve("a", [](Work& work) {
       return work.input().view() == "good" ? Reply::success() : Reply::error("\"declined\"", 402);
     }).ok());
-    ASSERT_TRUE((*runtime)->start().ok());
+    ASSERT_TRUE((*opened)->start().ok());
     const std::string name(collation == Collation::duplex ? "d" : "l");
-    const auto failed = (*runtime)->submit({.graph = "g", .id = name + "-bad", .input = "bad"});
-    const auto end = (*runtime)->wait(failed->run, 20s);
+    const auto failed = (*opened)->submit({.graph = "g", .id = name + "-bad", .input = "bad"});
+    const auto end = (*opened)->wait(failed->run, 20s);
     ASSERT_TRUE(end.ok());
     EXPECT_EQ(end->status, JobStatus::failed);
     EXPECT_EQ(end->code, 402);
-    const auto good = (*runtime)->submit({.graph = "g", .id = name + "-good", .input = "good"});
-    EXPECT_EQ((*runtime)->wait(good->run, 20s)->code, 0);
+    const auto good = (*opened)->submit({.graph = "g", .id = name + "-good", .input = "good"});
+    EXPECT_EQ((*opened)->wait(good->run, 20s)->code, 0);
   }
 }
 

@@ -43,9 +43,17 @@ class EngineClock final : public Clock {
 
   // Somebody sets the machine's wall clock.
   void set_by(Duration by) { wall_.offset += by; }
+  // Somebody takes back that it was set back. What a start has put right since then is not put right twice.
+  void put_right_by(Duration by) {
+    const Duration done = std::min(by, put_right_);
+    put_right_ -= done;
+    wall_.offset += by - done;
+  }
   // A process starts. A clock that was set back has been put right by then.
   void boot() {
-    wall_.offset = std::max(wall_.offset, error_.wall_offset);
+    const Duration behind = std::max(error_.wall_offset - wall_.offset, Duration{0});
+    put_right_ += behind;
+    wall_.offset += behind;
     steady_.emplace(wall_);
   }
 
@@ -60,6 +68,7 @@ class EngineClock final : public Clock {
   const VirtualClock& base_;
   const Error error_;
   Wall wall_;
+  Duration put_right_{0};  // by starts
   std::optional<SteadyClock> steady_;
 };
 

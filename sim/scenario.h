@@ -97,6 +97,7 @@ struct Ask {
 struct ClockStep {
   Duration at{0};
   Duration by{0};
+  bool puts_right = false;  // an earlier step: no leap
 };
 
 // How a job of the graph language must end, whoever started it. Written down, not computed: its graph is small.

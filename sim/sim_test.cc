@@ -124,7 +124,7 @@ TEST(WorldTest, a_job_that_never_pauses_can_be_ended_whatever_breaks) {
   for (const FaultKind kind : {FaultKind::crash_before, FaultKind::crash_after, FaultKind::refused, FaultKind::reply_lost})
     for (std::uint64_t first = 1; first <= 12; ++first) {
       WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
-      options.renews = false;
+      options.renewals = false;
       options.planned = {{kind, first, 1}};
       const WorldReport report = run_world(scenario, options);
       ASSERT_FALSE(report.violation) << name_of(kind) << " " << first << ": " << report.violation->detail;
@@ -139,7 +139,7 @@ TEST(WorldTest, without_renewals_a_lost_ring_is_noticed) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
       options.seed = seed;
-      options.renews = false;
+      options.renewals = false;
       options.guests = true;
       options.rates.bells_lost_per_thousand = 500;
       options.heal_at = std::chrono::seconds(2);

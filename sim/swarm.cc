@@ -130,13 +130,9 @@ class Drawer {
       const Duration back = std::chrono::seconds(1 + static_cast<std::int64_t>(random_.below(7200)));
       const Duration at = std::chrono::milliseconds(random_.below(3000));
       options.clock_steps.push_back({at, -back});
-      if (chance(50)) options.clock_steps.push_back({at + std::chrono::milliseconds(random_.below(3000)), back});
+      if (chance(50)) options.clock_steps.push_back({at + std::chrono::milliseconds(random_.below(3000)), back, true});
     }
     options.new_name_at_restart = chance(50);
-    if (options.engines == 1 && chance(30)) {
-      options.renewals = false;
-      options.new_name_at_restart = false;
-    }
     options.drift_ppm_max = chance(50) ? static_cast<std::int64_t>(random_.below(50'000)) : 0;
     options.latency_max = Duration(static_cast<std::int64_t>(10 + random_.below(2'000)));
     const auto work_max = static_cast<std::uint64_t>(options.lease.count()) * (chance(10) ? 2 : 1) /
@@ -157,9 +153,9 @@ class Drawer {
     options.reentries_max = options.rates.budget <= 4 ? limits::reentries_max : 500;
     options.guests = chance(30);
     if (chance(20)) options.rates.bells_lost_per_thousand = static_cast<std::uint32_t>(1 + random_.below(500));
-    if (options.engines == 1 && !options.new_name_at_restart) options.renews = chance(50);
+    if (options.engines == 1 && chance(50)) options.renewals = options.new_name_at_restart = false;
     // Such a lane goes to nobody else while its engine lives.
-    if (!options.renews) options.rates.per_thousand[static_cast<std::size_t>(FaultKind::fenced)] = 0;
+    if (!options.renewals) options.rates.per_thousand[static_cast<std::size_t>(FaultKind::fenced)] = 0;
     options.heal_at = options.lease * static_cast<std::int64_t>(2 + random_.below(6));
   }
 

@@ -78,16 +78,36 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
 
   std::set<core::Guid> consumed;
   std::set<std::uint64_t> dropped;
-  std::set<std::uint64_t> changed;
   std::vector<core::Envelope> sends;
   for (const core::Write& one : bundle.writes) {
     if (const auto* w = std::get_if<core::Consume>(&one)) consumed.insert(w->guid);
     if (const auto* w = std::get_if<core::DropEntry>(&one)) dropped.insert(w->seq);
-    if (const auto* w = std::get_if<core::OfferEntry>(&one)) changed.insert(w->seq);
     if (const auto* w = std::get_if<core::Send>(&one)) sends.push_back(w->envelope);
   }
   Line line;
   line.entries = box.entries;
+  for (const core::Write& one : bundle.writes) {
+    if (const auto* put = std::get_if<core::PutEntry>(&one)) {
+      box.entries.push_back(put->entry);
+    } else if (const auto* drop = std::get_if<core::DropEntry>(&one)) {
+      if (std::erase_if(box.entries, [&](const auto& entry) { return entry.seq == drop->seq; }) != 1)
+        fail(box, "an entry was dropped that is not there");
+    } else if (const auto* offer = std::get_if<core::OfferEntry>(&one)) {
+      for (core::MailboxEntry& entry : box.entries)
+        if (entry.seq == offer->seq) entry.offered_to = offer->to;
+    } else if (const auto* put_timer = std::get_if<core::PutMessage>(&one)) {
+      if (!std::holds_alternative<core::Expire>(put_timer->message.body)) fail(box, "a mailbox put what no mailbox puts");
+      else box.timers[put_timer->message.guid] = {put_timer->message, put_timer->due};
+    } else if (const auto* send = std::get_if<core::Send>(&one)) {
+      put_in_outbox(bundle.entity, *send);
+    }
+  }
+  // What the bundle left of an entry says how far it served a message that it did not consume: one that came after it
+  // was decided, not at all.
+  const auto is_left = [&](const core::Guid& guid, const std::optional<core::Guid>& offered_to) {
+    return std::any_of(box.entries.begin(), box.entries.end(),
+                       [&](const auto& entry) { return entry.guid == guid && entry.offered_to == offered_to; });
+  };
   const auto expire = [&](const core::MailboxEntry& entry) {
     if (!dropped.contains(entry.seq) || !is_over(entry.expires_at)) return false;
     expired_.insert(entry.guid);
@@ -110,13 +130,13 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
       }
       if (whole) line.add(message.guid, *registration);
     } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.body)) {
-      line.remove(withdraw->registration);
+      if (whole || !is_left(withdraw->registration, std::nullopt)) line.remove(withdraw->registration);
       std::vector<core::Guid> out;
       for (const core::MailboxEntry& entry : line.entries)
         if (entry.offered_to == withdraw->registration) out.push_back(entry.guid);
       for (const core::Guid& guid : out) {
         const auto entry = std::find_if(line.entries.begin(), line.entries.end(), [&](const auto& one) { return one.guid == guid; });
-        if (!whole && !changed.contains(entry->seq) && !dropped.contains(entry->seq)) return;
+        if (!whole && is_left(guid, withdraw->registration)) return;
         if (expire(*entry)) line.entries.erase(entry);
         else line.place(*entry);
       }
@@ -138,22 +158,6 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
   std::erase_if(box.inbox, [&](const core::Message& one) { return consumed.contains(one.guid); });
   std::erase_if(box.timers, [&](const auto& row) { return consumed.contains(row.first); });
 
-  for (const core::Write& one : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutEntry>(&one)) {
-      box.entries.push_back(put->entry);
-    } else if (const auto* drop = std::get_if<core::DropEntry>(&one)) {
-      if (std::erase_if(box.entries, [&](const auto& entry) { return entry.seq == drop->seq; }) != 1)
-        fail(box, "an entry was dropped that is not there");
-    } else if (const auto* offer = std::get_if<core::OfferEntry>(&one)) {
-      for (core::MailboxEntry& entry : box.entries)
-        if (entry.seq == offer->seq) entry.offered_to = offer->to;
-    } else if (const auto* put_timer = std::get_if<core::PutMessage>(&one)) {
-      if (!std::holds_alternative<core::Expire>(put_timer->message.body)) fail(box, "a mailbox put what no mailbox puts");
-      else box.timers[put_timer->message.guid] = {put_timer->message, put_timer->due};
-    } else if (const auto* send = std::get_if<core::Send>(&one)) {
-      put_in_outbox(bundle.entity, *send);
-    }
-  }
   note_meetings(box, sends, line.meetings.size(), [&](std::size_t i) -> std::pair<core::Envelope, ShadowMeeting> {
     const Line::Met& met = line.meetings[i];
     const auto& said = std::get<core::Signal>(met.signal.what);

@@ -150,7 +150,7 @@ WorldReport World::run() {
     }
   for (const Asked& asked : asks_) post(asked.ask->at, [this] { look_for_asks(); });
   for (const auto* steps : {&scenario_.clock_steps, &options_.clock_steps})
-    for (const ClockStep& step : *steps) post(step.at, [this, by = step.by] { set_clocks(by); });
+    for (const ClockStep& step : *steps) post(step.at, [this, step] { set_clocks(step); });
   if (!remote_topics_.empty()) post(drawn(options_.latency_max), [this] { remote_poll(); });
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });

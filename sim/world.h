@@ -41,7 +41,8 @@ struct WorldOptions {
   std::uint32_t lanes = 1;
   std::uint32_t slots = 4;    // per engine: what it may hand out
   std::uint32_t threads = 2;  // per engine: what of it can run at once; the rest waits in front of them
-  bool renewals = true;       // false: lanes are held for as long as the engine lives, as over SQLite
+  bool renewals = true;       // false: lanes are held for as long as the engine lives, as over SQLite, and nothing is looked
+                              // at again by the way. REQUIRES then: one engine that keeps its name
   Duration lease = std::chrono::seconds(10);
   core::Fusion fusion = core::Fusion::on;
   std::size_t hot_jobs_max = 1000;
@@ -49,8 +50,6 @@ struct WorldOptions {
   runtime::EngineBytes bytes_max;
   std::vector<ClockStep> clock_steps;
   std::uint32_t reentries_max = limits::reentries_max;
-  bool renews = true;   // lanes have a lease; else they are held for as long as their engine lives, and nothing is
-                        // looked at again by the way. REQUIRES then: one engine that keeps its name
   bool guests = false;  // some clients are processes of their own: they commit their submit and ring
   std::string damaged;  // a job of the default namespace, which cannot be read from damage_at on
   Duration damage_at{0};
@@ -147,7 +146,7 @@ class World {
   void step(Node& node);
   void send(Node& node, runtime::Group group);
   void plan_wake(Node& node);
-  void set_clocks(Duration by);
+  void set_clocks(const ClockStep& set);
   const runtime::EngineBytes& bytes_max() const { return scenario_.bytes_max ? *scenario_.bytes_max : options_.bytes_max; }
   void submit(std::size_t client);
   void submit_as_guest(std::size_t client);

@@ -141,9 +141,10 @@ void World::step(Node& node) {
 }
 
 // The machine tells its processes (runtime/clock_watch.h).
-void World::set_clocks(Duration by) {
+void World::set_clocks(const ClockStep& set) {
   for (auto& node : nodes_) {
-    node->clock.set_by(by);
+    if (set.puts_right) node->clock.put_right_by(set.by);
+    else node->clock.set_by(set.by);
     if (node->engine == nullptr) continue;
     post_to(*node, drawn(options_.latency_max), [this, raw = node.get()] {
       raw->engine->tick();

@@ -121,7 +121,7 @@ void World::ring_doorbells(const store::Operation& operation, const store::Outco
 
 // Where lanes are renewed, everything is looked at with each renewal.
 void World::miss_bell() {
-  if (options_.renews) return;
+  if (options_.renewals) return;
   for (auto& node : nodes_)
     if (node->engine != nullptr)
       post_to(*node, ring_late, [this, &n = *node] {

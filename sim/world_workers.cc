@@ -192,9 +192,9 @@ void World::answer(Node& node, std::shared_ptr<Run> run) {
   const std::uint32_t sent_after = pending ? 0 : reply - behaviour.pendings;
   const bool again = (behaviour.answers_twice && sent_after == 0) || pending;
   const bool late = behaviour.answers_late && sent_after == 0 && !pending;
-  if (again || late)
-    post_to(node, again ? drawn(options_.work_max) : options_.lease * 2,
-            [this, &node, run] { answer(node, run); });
+  // A run goes on from one pending reply to the next as fast as it went to the first: it has one attempt's time.
+  const Duration next = pending ? time_of(behaviour) : again ? drawn(options_.work_max) : options_.lease * 2;
+  if (again || late) post_to(node, next, [this, &node, run] { answer(node, run); });
   step(node);
 }
 

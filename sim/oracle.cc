@@ -237,6 +237,15 @@ void World::check_bytes(const Node& node) {
   check("what is on its way", engine.waiting_bytes(), most.waiting + 2 * (slots() + 2) * job);
 }
 
+// What an engine knows of a job is what the store knows of it, in every field: a job that was made in memory must not
+// differ from one that was read.
+void World::check_row(const core::JobRow& held) {
+  const auto stored = memory_.read_job_row(held.run);
+  if (!stored || !*stored || (*stored)->rev != held.rev) return;  // gone, or somebody else went on with it
+  if (**stored != held)
+    verdict_.fail("memory", format("job {} is held otherwise than it is stored", held.id.raw()));
+}
+
 void World::check_slots() {
   if (scenario_.poisoned) return;
   for (const auto& node : nodes_)

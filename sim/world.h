@@ -202,6 +202,7 @@ class World {
   void check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name);
   void check_slots();
   void check_bytes(const Node& node);
+  void check_row(const core::JobRow& held);
   void check_runs();
   void check_leftovers(const store::memory::Dump& dump);
   bool is_calm() const;
@@ -247,7 +248,7 @@ struct World::Node final : runtime::EngineEvents {
   void probe(const core::WorkItem& item) override { world.probe(*this, item); }
   void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override;
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
-  void committed(const core::JobState&, const core::Bundle&) override {}
+  void committed(const core::JobState& after, const core::Bundle&) override { world.check_row(after.job); }
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override;
   void ring(core::LaneId) override { world.ring_doorbells(); }

@@ -134,12 +134,14 @@ constexpr const char* pricing = R"(app:
 )";
 
 TEST_F(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
+  const std::string app = file(pricing);
   for (const bool fusion : {true, false}) {
     runtime_.reset();
     open(fusion);
     std::atomic<bool> mended{false};
     Notes keys;
-    ASSERT_TRUE(runtime_->deploy_app(file(pricing)).ok());
+    const auto deployed = runtime_->deploy_app(app);
+    ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
     ASSERT_TRUE(runtime_->serve("price", [&](Work& work) {
       keys.add(work.idempotency_key());
       return Reply::success(mended ? R"({"total":30})" : R"({"total":"many"})");

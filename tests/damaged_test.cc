@@ -50,7 +50,7 @@ class Damaged : public ::testing::TestWithParam<std::string> {
     SCOPED_TRACE(what);
     const std::string path = dir_ / "case.db";
     fs::copy_file(template_path(), path, fs::copy_options::overwrite_existing);
-    for (const char* left : {"-wal", "-shm"}) fs::remove(path + left);
+    for (const char* left : {"-wal", "-shm", "-owner"}) fs::remove(path + left);
     if (shell("sqlite3 '" + path + "' \"" + what + "\"").exit_code != 0) return;  // SQLite itself refuses it
     ++cases_;
     std::mutex mutex;

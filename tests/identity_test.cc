@@ -57,7 +57,7 @@ class Identity : public ::testing::TestWithParam<Collation> {
   }
   void copy(const std::string& from, const std::string& to) {
     using std::filesystem::copy_options;
-    for (const std::string end : {"-wal", "-shm"}) std::filesystem::remove(dir_ / (to + end));
+    for (const std::string end : {"-wal", "-shm", "-owner"}) std::filesystem::remove(dir_ / (to + end));
     std::filesystem::copy_file(dir_ / from, dir_ / to, copy_options::overwrite_existing);
     if (std::filesystem::exists(dir_ / (from + "-wal")))
       std::filesystem::copy_file(dir_ / (from + "-wal"), dir_ / (to + "-wal"), copy_options::overwrite_existing);

@@ -33,13 +33,19 @@ Progress respond(Context& context, const Response& response) {
 
 namespace {
 
-constexpr std::uint32_t runs_searched_max = 10'000;
+constexpr std::uint32_t runs_searched_max = 64;
+constexpr std::uint64_t epochs_searched_max = 1'000;
 
-// Which run of the work was given this token. None of the first ones: one behind them all, so that no token comes twice.
-std::uint32_t run_of(const Guid& request, WorkToken token) {
-  std::uint32_t run = 1;
-  while (run < runs_searched_max && token_of(request, run) != token) ++run;
-  return run;
+// Which run of the work was given this token, by a lease (epoch 0) or by one of the lane's last owners. None: it cannot be
+// told; a number that is used again might give the same token to two.
+std::optional<std::uint32_t> run_of(const Guid& request, WorkToken token, Epoch now) {
+  const std::uint64_t first = now.raw() > epochs_searched_max ? now.raw() - epochs_searched_max : 1;
+  for (std::uint32_t run = 1; run <= runs_searched_max; ++run) {
+    if (token_of(request, run) == token) return run;
+    for (std::uint64_t epoch = now.raw(); epoch >= first; --epoch)
+      if (token_of(request, run, Epoch(epoch)) == token) return run;
+  }
+  return std::nullopt;
 }
 
 // The person who lets the job go on has taken its time: what limits the wait for an answer does not count any more.
@@ -57,8 +63,9 @@ std::optional<WorkItem> remade(Context& context, const Activity& activity, const
   if (response.status == ReplyStatus::pending) return std::nullopt;
   auto item = kinds::work_of(context, activity, context.guid().underive(Guid::Purpose::response_final, 0), {});
   if (!item || item->life.at_most_once) return std::nullopt;
-  item->runs = run_of(item->request, response.token);
-  if (item->runs == runs_searched_max) item->plain_key = true;  // its token is from before there were secrets
+  const auto run = run_of(item->request, response.token, context.options.epoch);
+  if (!run) return std::nullopt;
+  item->runs = *run;
   item->life = asked_again(std::move(item->life));
   return std::move(*item);
 }

@@ -161,7 +161,7 @@ WorldReport World::run() {
   run_until([this] { return all_done(); }, options_.heal_at + patience);
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;
-  const bool calm = report_.fired == 0 && report_.crashes == 0 && random_faults_ == 0 && report_.reads_failed == 0;
+  const bool calm = report_.fired == 0 && report_.crashes == 0 && random_faults_ == 0 && store_.reads_failed() == 0;
   if (verdict_.ok() && calm && scenario_.took_max.count() > 0 && report_.took > scenario_.took_max)
     verdict_.fail("late", format("it took {} ms, and nothing was in the way", report_.took.count() / 1000));
   if (verdict_.ok() && !all_done())

@@ -109,6 +109,10 @@ class World {
     Duration again_at{0};      // nobody asks the same again before this: an answer takes its time to act
     std::optional<store::Operation> operation;
   };
+  struct Request {  // what one engine was asked to commit: its reply may come when there is something else to ask
+    std::size_t asked = 0;
+    store::Operation operation;
+  };
   struct Run;  // one run of a work item, with whoever does it
 
   // world.cc: time, faults, the run
@@ -225,6 +229,7 @@ class World {
   std::vector<Client> clients_;
   std::vector<Asked> asks_;
   std::uint64_t requests_asked_ = 0;
+  std::vector<Request> requests_;  // by ticket, from 1
   std::map<const WantedJob*, Expected> expected_;
   std::size_t parked_expected_ = 0;
   std::map<const WantedJob*, RunId> acknowledged_;

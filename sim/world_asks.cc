@@ -125,16 +125,17 @@ void World::ask(std::size_t index) {
   if (node.engine == nullptr) return;
   post_to(node, drawn(options_.latency_max), [this, &node, index] {
     if (!asks_[index].waits) return;
-    node.engine->request(*asks_[index].operation, index + 1);
+    requests_.push_back({index, *asks_[index].operation});
+    node.engine->request(*asks_[index].operation, requests_.size());
     step(node);
   });
 }
 
 // What one engine committed may concern another.
 void World::Node::answered(runtime::Ticket ticket, Result<store::Outcome> outcome) {
-  const auto asked = static_cast<std::size_t>(ticket - 1);
-  if (outcome) world.ring_doorbells(*world.asks_[asked].operation, *outcome);
-  world.answered(asked, outcome);
+  const Request& request = world.requests_.at(static_cast<std::size_t>(ticket - 1));
+  if (outcome) world.ring_doorbells(request.operation, *outcome);
+  world.answered(request.asked, outcome);
 }
 
 void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {

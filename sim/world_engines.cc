@@ -191,8 +191,10 @@ void World::send(Node& node, runtime::Group group) {
   const bool crash_after = fault == FaultKind::crash_after;
   const std::uint64_t life = node.life;
   auto shared = std::make_shared<runtime::Group>(std::move(group));
-  // The commit is on its way: it arrives even if the engine dies meanwhile.
+  // The commit is on its way: it arrives even if the engine dies meanwhile, unless the store is a file that only the
+  // living write to.
   post(arrives, [this, &node, life, shared, store_fault, crash_after, replies] {
+    if (!options_.renewals && node.life != life) return;
     auto result = std::make_shared<Result<std::vector<store::Outcome>>>(
         commit(shared->operations, store_fault));
     if (node.life != life) return;

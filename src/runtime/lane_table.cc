@@ -1,6 +1,7 @@
 #include "runtime/lane_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/invariant.h"
 #include "base/random.h"
@@ -86,6 +87,7 @@ void LaneTable::acquired(core::LaneId lane, core::Epoch epoch, Duration asked_at
   state.epoch = epoch;
   state.owned = true;
   state.expires = expires;
+  state.again = false;
   renewed(lane, asked_at);
 }
 
@@ -102,12 +104,17 @@ void LaneTable::refused(core::LaneId lane, Duration monotonic) {
   state.owned = false;
   state.ask_at = monotonic + lease_ / 3;
   state.waits = lease_.count() == 0;
+  if (std::exchange(state.again, false)) ask_again(lane);
 }
 
+// Not while an answer is on its way: a lane that is taken twice has another epoch, and fences what was decided between.
 void LaneTable::ask_again(core::LaneId lane) {
   Lane& state = lanes_.at(lane);
+  if (state.asked) {
+    state.again = true;
+    return;
+  }
   state.waits = false;
-  state.asked = false;
   state.ask_at = Duration{0};
 }
 

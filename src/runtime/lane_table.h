@@ -40,7 +40,7 @@ class LaneTable {
   void acquired(core::LaneId lane, core::Epoch epoch, Duration asked_at, bool expires);
   void renewed(core::LaneId lane, Duration asked_at);
   void refused(core::LaneId lane, Duration monotonic);  // somebody else has it: ask again after a lease
-  void ask_again(core::LaneId lane);                    // at once
+  void ask_again(core::LaneId lane);                    // at once, or when the answer that is on its way is a refusal
   void lost(core::LaneId lane, Duration monotonic);
 
  private:
@@ -48,6 +48,7 @@ class LaneTable {
     core::Epoch epoch{0};
     bool owned = false;
     bool asked = false;                // an operation is under way
+    bool again = false;                // should it be refused, the reason may be gone by now
     bool expires = false;
     Duration usable_until{0};
     Duration ask_at{0};

@@ -80,10 +80,12 @@ void break_every_call(const Scenario& scenario, const Setting& setting, Tally& t
   const auto calm = attempt(scenario, setting, {}, 0, tally);
   if (!calm || scenario.endless) return;
   tally.boundaries += calm->calls_to_end;
-  for (const FaultKind kind : all_fault_kinds)
+  for (const FaultKind kind : all_fault_kinds) {
+    if (!setting.renewals && !is_of_files(kind)) continue;
     for (const std::uint32_t calls : {1u, calls_until_healed})
       for (std::uint64_t first = 1; first <= calm->calls_to_end; ++first)
         if (!attempt(scenario, setting, {{kind, first, calls}}, 1, tally)) return;
+  }
 }
 
 void break_every_pair(const Scenario& scenario, const Setting& setting, Tally& tally) {

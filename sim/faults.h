@@ -54,6 +54,10 @@ constexpr std::string_view name_of(FaultKind kind) {
   return "?";
 }
 
+// Whether a store that is a file can show it. Nothing carries its commits, so none arrives twice: what the first of
+// two did, and the second did not say, nobody would look for before the next renewal.
+constexpr bool is_of_files(FaultKind kind) { return kind != FaultKind::duplicated; }
+
 // Breaks the calls first, first + 1, ... first + calls - 1: once, or until it heals.
 struct PlannedFault {
   FaultKind kind = FaultKind::refused;

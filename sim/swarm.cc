@@ -155,7 +155,9 @@ class Drawer {
     if (chance(20)) options.rates.bells_lost_per_thousand = static_cast<std::uint32_t>(1 + random_.below(500));
     if (options.engines == 1 && chance(50)) options.renewals = options.new_name_at_restart = false;
     // Such a lane goes to nobody else while its engine lives.
-    if (!options.renewals) options.rates.per_thousand[static_cast<std::size_t>(FaultKind::fenced)] = 0;
+    for (const FaultKind kind : all_fault_kinds)
+      if (!options.renewals && (kind == FaultKind::fenced || !is_of_files(kind)))
+        options.rates.per_thousand[static_cast<std::size_t>(kind)] = 0;
     options.heal_at = options.lease * static_cast<std::int64_t>(2 + random_.below(6));
   }
 

@@ -31,6 +31,8 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
     invariant(outcomes.size() == group.operations.size(), "one outcome for each operation");
   } else {
     outcomes.assign(group.operations.size(), store::Outcome{OutcomeKind::outcome_unknown, result.error().detail});
+    // It may have put times that nobody here knows: when a job is removed, when an accepted one starts.
+    for (auto& [lane, table] : due_) table.forget_horizon();
   }
   for (std::size_t i = 0; i < group.operations.size(); ++i)
     settle(group.operations[i], std::move(outcomes[i]), group.tickets[i], group.asked_at);

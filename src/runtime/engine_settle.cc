@@ -311,6 +311,7 @@ void Engine::settle_submit(const store::Submit& submit, const store::Outcome& ou
   state.job.priority = submit.priority;
   state.job.keep = submit.keep;
   state.job.deadline = submit.deadline;
+  state.job.secret = submit.secret;
   HotJob& job = jobs_.add(std::move(state), std::move(graph));
   job.queue.push_back(core::Delivery{core::start_message(outcome.run, submit.input), core::Origin::memory});
   make_ready(job);

@@ -177,7 +177,7 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("attempt_timeout", {job("j", "slow")});
   add("far_attempt_timeout", {job("j", "far_slow")});
   add("attempt_timeout_caught", {job("j", "mute")}).small = true;
-  // More than threads: a run waits longer for its thread than it may take.
+  // More than threads: a run that waited for its thread has less than it needs left, if its time began with its claim.
   add("attempts_behind_a_queue", {job("j0", "timed"), job("j1", "timed"), job("j2", "timed"), job("j3", "timed"),
                                   job("j4", "timed"), job("j5", "timed")});
   add("hung_workers", {job("j0", "mute"), job("j1", "mute"), job("j2", "mute"), job("j3", "one")});

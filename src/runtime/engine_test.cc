@@ -43,6 +43,39 @@ TEST_P(EngineTest, an_uncaught_error_fails_the_job_once_and_drops_what_was_open)
   EXPECT_EQ(bench.events.ended.size(), 1u);
 }
 
+// A lane that is taken twice has another epoch: what was decided between would be fenced, by its own engine.
+TEST_P(EngineTest, a_lane_is_asked_for_again_only_if_it_was_refused) {
+  Bench bench(GetParam());
+  const auto rings_meanwhile = [&] {
+    auto group = bench.engine->take_group();
+    ASSERT_TRUE(group);
+    auto result = bench.store.commit(group->operations);
+    bench.engine->ownership_changed();
+    bench.engine->tick();
+    bench.engine->finished(std::move(*group), std::move(result));
+    bench.engine->tick();
+  };
+  rings_meanwhile();
+  EXPECT_TRUE(bench.engine->owns_anything());
+  EXPECT_FALSE(bench.engine->take_group()) << "nothing is asked for: it has all of them";
+
+  Recorder events;
+  EngineOptions options;
+  options.name = "e2";
+  options.lease = std::chrono::seconds(10);
+  Engine second(options, **bench.store.read_pool(Pool("graphs")), bench.store, bench.clock, bench.graphs, events);
+  second.tick();
+  auto refused = second.take_group();
+  ASSERT_TRUE(refused);
+  auto result = bench.store.commit(refused->operations);
+  second.ownership_changed();
+  second.tick();
+  second.finished(std::move(*refused), std::move(result));
+  second.tick();
+  EXPECT_FALSE(second.owns_anything());
+  EXPECT_TRUE(second.take_group()) << "the owner may have gone after the refusal";
+}
+
 // The decision waits while the store takes no writes: time that the job took, and that others can see.
 TEST_P(EngineTest, an_end_is_dated_when_it_is_committed) {
   Bench bench(GetParam());

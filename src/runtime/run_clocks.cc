@@ -47,7 +47,8 @@ void RunClocks::begin(const WorkRun& run, Duration now) {
   unplace(run, clock);
   clock.begun = true;
   clock.queue_until.reset();
-  if (clock.attempt_timeout.count() != 0) clock.attempt_until = now + clock.attempt_timeout;
+  if (clock.attempt_timeout.count() != 0 && !seeded(SeededBug::attempt_clock_at_claim))
+    clock.attempt_until = now + clock.attempt_timeout;
   if (clock.heartbeat_timeout.count() != 0) clock.heartbeat_until = now + clock.heartbeat_timeout;
   place(run, clock);
 }

@@ -14,7 +14,7 @@ using namespace testing;
 namespace fs = std::filesystem;
 
 std::string query(const std::string& path, const std::string& sql) {
-  const Ran ran = shell("sqlite3 '" + path + "' \"" + sql + "\"");
+  const Ran ran = shell("sqlite3 -cmd '.timeout 5000' '" + path + "' \"" + sql + "\"");  // beside an owner
   EXPECT_EQ(ran.exit_code, 0) << sql << ": " << ran.output;
   return ran.output;
 }

@@ -256,7 +256,7 @@ TEST_F(OpenTest, a_small_disk_is_used_to_its_end_and_is_not_stuck_when_there_is_
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::retry_later);
   EXPECT_NE(refused.error().detail.find("free some space"), std::string::npos) << refused.error().detail;
-  EXPECT_GT(count, 700);  // of some 1,100 that fit without any log
+  EXPECT_GT(count, 550);  // half of some 1,100 that fit without any log; how many depends on when it is copied
   EXPECT_LT(log_bytes_most, 5u << 20);
   std::filesystem::remove(ballast);
   const int before = count;

@@ -1,6 +1,8 @@
 // The simulator's own parts, fused against unfused, and the harness turned on itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "sim/boundaries.h"
 #include "sim/clock.h"
@@ -127,6 +129,7 @@ TEST(WorldTest, a_job_that_never_pauses_can_be_ended_whatever_breaks) {
     for (std::uint64_t first = 1; first <= 12; ++first) {
       WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
       options.renewals = false;
+      options.latency_max = std::chrono::milliseconds(4);  // fewer turns until somebody asks again: each is dearer than the last
       options.planned = {{kind, first, 1}};
       const WorldReport report = run_world(scenario, options);
       ASSERT_FALSE(report.violation) << name_of(kind) << " " << first << ": " << report.violation->detail;

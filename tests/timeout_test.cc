@@ -30,7 +30,7 @@ TEST_P(TimeoutTest, a_run_that_takes_too_long_is_told_so_and_tried_again) {
   const JobView end = end_of(*runtime, submit_step(*runtime));
   EXPECT_EQ(end.status, JobStatus::completed);
   EXPECT_EQ(end.result.str(), "second");
-  EXPECT_EQ(cancelled, 1);
+  EXPECT_TRUE(comes_true([&] { return cancelled == 1; })) << "the first one may return later than the second";
 }
 
 TEST_P(TimeoutTest, without_another_try_a_run_that_takes_too_long_fails_with_408) {

@@ -96,7 +96,7 @@ void submit_waiting(pawl::Runtime& runtime, std::uint32_t count) {
   std::uint32_t open_submits = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return open_submits < 10'000; });
+    changed.wait(lock, [&] { return open_submits < 2'000; });
     ++open_submits;
     lock.unlock();
     runtime.submit({.graph = "idle", .id = fmt::format("w{}", i), .input = "{}"},

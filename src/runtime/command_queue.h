@@ -56,8 +56,15 @@ class CommandQueue {
   }
 
   // Moves all values to `into` (which must be empty). Sleeps for at most `wait` when there are none; no
-  // limit: until the next push.
+  // limit: until the next push. 0: takes what is there; whoever asks so has something else to do.
   void take_all(std::vector<T>& into, std::optional<Duration> wait) {
+    if (wait && wait->count() <= 0) {
+      if (!something_.load(std::memory_order_relaxed)) return;
+      const std::lock_guard lock(mutex_);
+      into.swap(values_);
+      something_.store(false, std::memory_order_relaxed);
+      return;
+    }
     if (wait == Duration{0} && !something_.load(std::memory_order_relaxed)) return;
     // A quick worker's answer is here before a sleeper could be woken: look for some 20 microseconds first.
     for (int i = 0; i < looks_before_sleep && !something_.load(std::memory_order_relaxed); ++i) pause();

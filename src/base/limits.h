@@ -25,7 +25,9 @@ inline constexpr std::uint32_t lanes_per_pool_max = 4096;
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
-inline constexpr std::size_t steps_per_bundle_max = 64;        // that a job takes by itself before others have their turn
+inline constexpr std::size_t steps_per_bundle_max = 64;        // that a job takes by itself before others have their turn,
+inline constexpr std::size_t steps_beside_others_max = 4;      // and while there are others,
+inline constexpr std::chrono::milliseconds beside_others_for{100};  // which are remembered for so long
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
 // Bytes of payloads and what goes with them, in one process. Each of these lets one through, however large it is.

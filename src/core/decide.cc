@@ -159,7 +159,7 @@ class Pass {
   }
 
   bool may_go_on() {
-    if (steps_ == limits::steps_per_bundle_max && !seeded(SeededBug::never_pauses)) return false;
+    if (steps_ >= options_.steps_max && !seeded(SeededBug::never_pauses)) return false;
     ++steps_;
     return true;
   }

@@ -47,6 +47,7 @@ struct DecideOptions {
   Epoch epoch{0};
   BundleId id{0};
   std::uint32_t reentries_max = limits::reentries_max;
+  std::size_t steps_max = limits::steps_per_bundle_max;  // that it follows of what the job sends to itself
 };
 
 struct Decision {

@@ -379,7 +379,15 @@ void Engine::claim_waiting() {
 }
 
 core::DecideOptions Engine::decide_options(RunId run) {
-  return {clock_.now(), options_.fusion, lanes_.epoch(core::lane_of(run)), next_bundle_id(), options_.reentries_max};
+  return {clock_.now(), options_.fusion, lanes_.epoch(core::lane_of(run)), next_bundle_id(), options_.reentries_max,
+          steps_for(run)};
+}
+
+// A job alone may go on for many steps in one commit. Beside others it would hold each of their commits up.
+std::size_t Engine::steps_for(RunId run) {
+  const Duration now = clock_.monotonic();
+  if (std::exchange(last_decided_, run) != run) beside_others_until_ = now + limits::beside_others_for;
+  return now < beside_others_until_ ? limits::steps_beside_others_max : limits::steps_per_bundle_max;
 }
 
 core::BundleId Engine::next_bundle_id() {

@@ -224,6 +224,7 @@ class Engine {
   void claim_for_local_workers(core::Bundle& bundle);
   void claim_waiting();
   core::DecideOptions decide_options(RunId run);
+  std::size_t steps_for(RunId run);
   core::BundleId next_bundle_id();
 
   // engine_settle.cc: what became of a group
@@ -362,6 +363,8 @@ class Engine {
   bool group_out_ = false;
   bool stopping_ = false;
   std::uint64_t bundle_counter_ = 0;
+  RunId last_decided_{0};
+  Duration beside_others_until_{0};
 };
 
 }  // namespace pawl::runtime

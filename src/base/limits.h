@@ -26,8 +26,10 @@ inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part 
 inline constexpr std::size_t bundles_per_group_max = 1024;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;
 inline constexpr std::size_t steps_per_bundle_max = 64;        // that a job takes by itself before others have their turn,
-inline constexpr std::size_t steps_beside_others_max = 4;      // and while there are others,
-inline constexpr std::chrono::milliseconds beside_others_for{100};  // which are remembered for so long
+inline constexpr std::size_t steps_beside_others_max = 16;      // and while there are others,
+inline constexpr std::chrono::milliseconds beside_others_for{100};  // which are remembered for so long;
+inline constexpr int rests_per_commit = 3;                     // then it rests for three times as long as a commit takes,
+inline constexpr std::chrono::milliseconds rest_max{20};       // and no longer than that
 inline constexpr std::size_t hot_jobs_max = 100'000;           // more than that leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
 // Bytes of payloads and what goes with them, in one process. Each of these lets one through, however large it is.

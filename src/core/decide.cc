@@ -159,7 +159,10 @@ class Pass {
   }
 
   bool may_go_on() {
-    if (steps_ >= options_.steps_max && !seeded(SeededBug::never_pauses)) return false;
+    if (steps_ >= options_.steps_max && !seeded(SeededBug::never_pauses)) {
+      decision_.goes_on = true;
+      return false;
+    }
     ++steps_;
     return true;
   }

@@ -54,6 +54,7 @@ struct Decision {
   std::optional<Bundle> bundle;      // none: nothing to commit
   std::vector<std::size_t> done;     // deliveries that are finished once the bundle is committed
   std::vector<std::size_t> entered;  // deliveries whose entry it commits
+  bool goes_on = false;              // it ended at steps_max: the job has sent itself more
 };
 
 // Takes as many of `deliveries` as one bundle holds, one by one, so that a threshold is never jumped.

@@ -173,7 +173,10 @@ void Engine::tick() {
   end_clocks();
 }
 
-void Engine::stop() { stopping_ = true; }
+void Engine::stop() {
+  stopping_ = true;
+  turns_.never_rest();
+}
 
 void Engine::release_lanes() {
   for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) push(store::ReleaseLane{lane, lanes_.epoch(lane)});
@@ -185,9 +188,10 @@ std::optional<Duration> Engine::next_wake() const {
     if (!wake || at < *wake) wake = at;
   };
   if (retry_) sooner(retry_at_);
+  if (const auto rested = turns_.next_wake()) sooner(*rested);
   if (const auto clock = clocks_.next()) sooner(*clock);  // also while stopping: a run must not outlive its time
   if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
-  const bool may_scan = !stopping_ && !scan_failed_ && has_room() && ready_.size() < limits::recovery_page_rows;
+  const bool may_scan = !stopping_ && !scan_failed_ && has_room() && turns_.waiting() < limits::recovery_page_rows;
   if (may_scan && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
   // Reads that failed, and scans that could not go on, are tried again.
   bool failed = !unread_.empty() || !rescans_.empty() || scan_failed_ || !overrun_.empty() || !due_unread_.empty() ||
@@ -207,7 +211,7 @@ std::optional<Duration> Engine::next_wake() const {
 }
 
 bool Engine::drained() const {
-  return !group_out_ && !retry_ && pending_.operations.empty() && ready_.empty() && unread_.empty() &&
+  return !group_out_ && !retry_ && pending_.operations.empty() && turns_.waiting() == 0 && unread_.empty() &&
          desk_.running() == 0;
 }
 
@@ -242,12 +246,9 @@ void Engine::pump() {
   decide_mailboxes();
   park_overrun();
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
-  while (!ready_.empty() && bundles_pending_ < options_.bundles_per_group_max &&
-         bundle_bytes_pending_ < options_.bytes_max.group) {
-    HotJob* job = jobs_.find(ready_.front());
-    ready_.pop_front();
-    if (job == nullptr || !job->ready) continue;
-    job->ready = false;
+  while (bundles_pending_ < options_.bundles_per_group_max && bundle_bytes_pending_ < options_.bytes_max.group) {
+    HotJob* job = turns_.next(clock_.monotonic());
+    if (job == nullptr) break;
     if (!stopping_ || may_decide_last(*job)) decide_job(*job);
   }
   if (!stopping_) claim_waiting();
@@ -289,27 +290,14 @@ void Engine::stamp_ends(Group& group) {
   }
 }
 
-void Engine::make_ready(HotJob& job) {
-  jobs_.weigh(job);
-  if (job.in_flight || job.ready || job.queue.empty()) return;
-  const RunId run = job.state.job.run;
-  jobs_.use(job);
-  if (job.suspect && suspect_out_ != run) {
-    if (suspect_out_) {
-      suspects_.push_back(run);
-      return;
-    }
-    suspect_out_ = run;
-  }
-  job.ready = true;
-  ready_.push_back(run);
-}
-
 void Engine::decide_job(HotJob& job) {
   const RunId run = job.state.job.run;
   if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return forget(run);
   if (!read_pages(job)) return set_aside(job);
-  job.decision = core::decide(job.state, *job.graph, job.queue, decide_options(run));
+  core::DecideOptions options = decide_options(run);
+  options.steps_max = turns_.steps_for(job, clock_.monotonic());
+  job.decision = core::decide(job.state, *job.graph, job.queue, options);
+  job.goes_on = job.decision.goes_on;
   if (!job.decision.bundle) {
     // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
     job.drop_done();
@@ -379,15 +367,7 @@ void Engine::claim_waiting() {
 }
 
 core::DecideOptions Engine::decide_options(RunId run) {
-  return {clock_.now(), options_.fusion, lanes_.epoch(core::lane_of(run)), next_bundle_id(), options_.reentries_max,
-          steps_for(run)};
-}
-
-// A job alone may go on for many steps in one commit. Beside others it would hold each of their commits up.
-std::size_t Engine::steps_for(RunId run) {
-  const Duration now = clock_.monotonic();
-  if (std::exchange(last_decided_, run) != run) beside_others_until_ = now + limits::beside_others_for;
-  return now < beside_others_until_ ? limits::steps_beside_others_max : limits::steps_per_bundle_max;
+  return {clock_.now(), options_.fusion, lanes_.epoch(core::lane_of(run)), next_bundle_id(), options_.reentries_max};
 }
 
 core::BundleId Engine::next_bundle_id() {

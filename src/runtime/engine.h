@@ -32,6 +32,7 @@
 #include "runtime/hot_jobs.h"
 #include "runtime/lane_table.h"
 #include "runtime/run_clocks.h"
+#include "runtime/turns.h"
 #include "runtime/work_desk.h"
 #include "store/change.h"
 #include "store/store.h"
@@ -216,15 +217,14 @@ class Engine {
   void push(store::Operation operation, Ticket ticket = 0);
   void stamp_ends(Group& group);
   bool has_room() const { return waiting_bytes() < options_.bytes_max.waiting; }
-  void make_ready(HotJob& job);
+  void make_ready(HotJob& job) { turns_.stand(job, clock_.monotonic()); }
   void decide_job(HotJob& job);
   bool read_pages(HotJob& job);
   void set_aside(HotJob& job);
   void launch(HotJob& job, core::Bundle bundle);
   void claim_for_local_workers(core::Bundle& bundle);
   void claim_waiting();
-  core::DecideOptions decide_options(RunId run);
-  std::size_t steps_for(RunId run);
+  core::DecideOptions decide_options(RunId run);  // of a job or a mailbox
   core::BundleId next_bundle_id();
 
   // engine_settle.cc: what became of a group
@@ -302,7 +302,6 @@ class Engine {
   void adopt_scanned(const store::WorkPlace& place);
   bool is_answered(const core::WorkItem& item);
   void park_overrun();
-  void next_suspect();
   void scan(core::LaneId lane, bool work);
   void scan_work();  // of all owned lanes
   void look_around();
@@ -324,9 +323,7 @@ class Engine {
   LaneTable lanes_;
   WorkDesk desk_;
   HotJobs jobs_;
-  std::deque<RunId> ready_;
-  std::deque<RunId> suspects_;
-  std::optional<RunId> suspect_out_;
+  Turns turns_{jobs_};
   std::deque<Scan> scans_;
   std::deque<RunId> looks_;   // something may be new there
   bool scan_failed_ = false;  // the last page could not be read: tried again after a while
@@ -363,8 +360,6 @@ class Engine {
   bool group_out_ = false;
   bool stopping_ = false;
   std::uint64_t bundle_counter_ = 0;
-  RunId last_decided_{0};
-  Duration beside_others_until_{0};
 };
 
 }  // namespace pawl::runtime

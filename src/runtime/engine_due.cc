@@ -50,7 +50,7 @@ void Engine::fire_due() {
   const Instant now = clock_.now();
   for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) {
     DueTable& table = due_of(lane);
-    while (ready_.size() < limits::recovery_page_rows && has_room()) {
+    while (turns_.waiting() < limits::recovery_page_rows && has_room()) {
       if (table.wants_page()) {
         auto page = store_.read_due(lane, table.horizon(), limits::due_page_rows);
         if (!page) {

@@ -14,7 +14,7 @@ namespace pawl::runtime {
 void Engine::forget(RunId run) {
   if (const HotJob* job = jobs_.find(run)) abandon(run, job->queue);
   jobs_.erase(run);
-  if (suspect_out_ == run) next_suspect();
+  turns_.leave(run, clock_.monotonic());
 }
 
 // These deliveries are lost with their job's place in memory.
@@ -22,16 +22,6 @@ void Engine::abandon(RunId run, const std::vector<core::Delivery>& deliveries) {
   for (const core::Delivery& delivery : deliveries)
     if (const auto* response = std::get_if<core::Response>(&delivery.message.body))
       if (delivery.origin == core::Origin::unstored) desk_.abandon(WorkRef{run, response->activity}, response->token);
-}
-
-// Suspects are served one at a time: only the one that is out can be counted again if the process dies.
-void Engine::next_suspect() {
-  suspect_out_.reset();
-  while (!suspects_.empty() && !suspect_out_) {
-    HotJob* next = jobs_.find(suspects_.front());
-    suspects_.pop_front();
-    if (next != nullptr) make_ready(*next);
-  }
 }
 
 void Engine::deliver(RunId run, core::Delivery delivery) {
@@ -283,7 +273,7 @@ void Engine::look_around() {
     looks_.pop_front();
     if (lanes_.owns(core::lane_of(run), clock_.monotonic())) look(run);
   }
-  while (left > 0 && !scans_.empty() && ready_.size() < limits::recovery_page_rows && has_room()) {
+  while (left > 0 && !scans_.empty() && turns_.waiting() < limits::recovery_page_rows && has_room()) {
     Scan& scan = scans_.front();
     const auto seen = lanes_.owns(scan.lane, clock_.monotonic()) ? scan_some(scan, left) : 0;
     if (!seen) return;  // tried again by next_wake()

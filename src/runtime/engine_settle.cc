@@ -23,6 +23,7 @@ bool is_asked_for(const store::Operation& operation, Ticket ticket) {
 void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   group_out_ = false;
   bytes_out_ = 0;
+  turns_.committed_in(clock_.monotonic() - group.asked_at);
   if (!result && result.error().code != ErrorCode::outcome_unknown) return retry_later(std::move(group), result.error());
   retry_backoff_ = Duration{0};
   std::vector<store::Outcome> outcomes;
@@ -219,9 +220,9 @@ void Engine::rest(HotJob& job) {
   };
   if (stopped && std::none_of(job.queue.begin(), job.queue.end(), is_heard)) job.queue.clear();
   if (job.queue.empty()) {
-    if (suspect_out_ == run) {
+    if (turns_.is_suspect_out(run)) {
       job.suspect = false;
-      next_suspect();
+      turns_.leave(run, clock_.monotonic());
     }
     if (job.state.job.status == core::JobStatus::running) return jobs_.idle(job);
     return forget(run);

@@ -23,7 +23,8 @@ struct HotJob {
   bool in_flight = false;
   core::BundleId bundle{0};  // the one in flight
   bool look_again = false;   // others may have written to its inbox
-  bool ready = false;        // stands in a queue to be decided
+  bool ready = false;        // stands in line to be decided (Turns)
+  bool goes_on = false;      // its last decision left it more to do by itself
   std::uint32_t last_turns = 0;  // since the engine is stopping
   std::string damaged;       // what of it cannot be read; nothing of it is decided any more
   bool suspect = false;      // holds a message that earlier engines did not survive

@@ -1,8 +1,12 @@
 #include "store/sqlite/owner_record.h"
 
+#include <sqlite3.h>
+
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
+#include <vector>
 
 #include "base/format.h"
 
@@ -33,6 +37,18 @@ std::optional<OwnerRecord> OwnerRecord::read(const std::string& owner_path) {
   std::string line;
   if (!std::getline(in, line)) return std::nullopt;
   return parse(line + "\n");
+}
+
+int OwnerRecord::sync(const std::string& owner_path, const std::string& vfs) {
+  sqlite3_vfs* files = sqlite3_vfs_find(vfs.empty() ? nullptr : vfs.c_str());
+  std::vector<std::max_align_t> place(static_cast<std::size_t>(files->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* file = reinterpret_cast<sqlite3_file*>(place.data());
+  // For reading only: others take the close of one that writes for the end of the owner.
+  const int opened = files->xOpen(files, owner_path.c_str(), file,
+                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_SUPER_JOURNAL, nullptr);
+  const int synced = opened == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_FULL) : opened;
+  if (file->pMethods != nullptr) file->pMethods->xClose(file);
+  return synced;
 }
 
 }  // namespace pawl::store::sqlite

@@ -44,9 +44,8 @@ class PowerDisk {
   void opened(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (files_.contains(path)) return;
-    std::ifstream in(path, std::ios::binary);
     File file;
-    file.synced = {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (!path.ends_with("-owner")) file.synced = bytes_of(path);
     file.entry_synced = !file.synced.empty();
     files_.emplace(path, std::move(file));
   }
@@ -62,6 +61,7 @@ class PowerDisk {
     File& file = files_.at(path);
     for (const Change& change : file.unsynced) apply(file.synced, change);
     file.unsynced.clear();
+    if (path.ends_with("-owner")) file.synced = bytes_of(path);  // written by others than SQLite
     for (auto& [other, entry] : files_) entry.entry_synced = true;  // a sync of the directory
     return SQLITE_OK;  // nobody waits for the disk below
   }
@@ -94,6 +94,10 @@ class PowerDisk {
     return rc;
   }
 
+  static std::string bytes_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
   static void put(std::string& bytes, std::size_t at, std::string_view part) {
     if (bytes.size() < at + part.size()) bytes.resize(at + part.size(), '\0');
     std::memcpy(bytes.data() + at, part.data(), part.size());

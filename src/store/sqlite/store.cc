@@ -67,10 +67,12 @@ class Store::Parts {
     copies.frame_bytes = parts->frame_bytes_;
     copies.log_bytes_max = options.log_bytes_max;
     copies.writer = &parts->writer_mutex_;
-    // Only beside an owner's record: whoever opens the file in that moment can tell by it that
-    // nothing is missing.
+    // Only beside an owner's record that is on the disk: whoever opens the file in that moment can
+    // tell by it that nothing is missing.
     copies.mark = [self](bool on) {
-      return self->lock_.owned() ? self->writer_->mark_home(on) : SQLITE_BUSY;
+      if (!self->lock_.owned()) return SQLITE_BUSY;
+      const int synced = on ? self->sync_record() : SQLITE_OK;
+      return synced == SQLITE_OK ? self->writer_->mark_home(on) : synced;
     };
     copies.on_sync_failed = [self](int code) { self->die_of_sync(code); };
     copies.on_problem = [self](const std::string& text) { self->report(text); };
@@ -224,6 +226,11 @@ class Store::Parts {
     const bool full = options_.durability == Durability::full;
     lock_.write(OwnerRecord{static_cast<std::uint64_t>(getpid()), hold_.id(), id_,
                             full ? static_cast<std::uint64_t>(writer_->commits()) : 0});
+  }
+
+  int sync_record() {
+    if (options_.durability != Durability::full) return SQLITE_OK;
+    return OwnerRecord::sync(lock_.path(), options_.vfs);
   }
 
   void report(const std::string& text) {

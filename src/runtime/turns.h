@@ -1,0 +1,59 @@
+// Turns: which job is decided next.
+//
+// 1. Whoever comes first is served first, one decision at a time.
+// 2. A suspect holds a message that earlier engines did not survive. It has its turn while no other suspect is out, so
+//    that the one that kills engines is found.
+// 3. A job that goes on by itself takes many steps in one commit while it is alone. Beside others it takes a few, and
+//    rests after each commit: theirs find the store free most of the time.
+//
+// Not thread-safe.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/hot_jobs.h"
+
+namespace pawl::runtime {
+
+class Turns {
+ public:
+  explicit Turns(HotJobs& jobs) : jobs_(jobs) {}
+
+  // It has something to decide: from now on it is in use and stands in line, once.
+  void stand(HotJob& job, Duration now);
+  // The first in line, which leaves it. None: nobody is ready now.
+  HotJob* next(Duration now);
+  // The suspect that was out is served, or forgotten: the next one has its turn.
+  void leave(RunId run, Duration now);
+  bool is_suspect_out(RunId run) const { return suspect_out_ == run; }
+  // How many steps it may take by itself in the decision that comes now.
+  std::size_t steps_for(const HotJob& job, Duration now);
+  void committed_in(Duration took);  // what a commit costs the others, and so how long a job rests
+  void never_rest() { rests_ = false; }
+
+  std::size_t waiting() const { return ready_.size() + resting_.size(); }
+  std::optional<Duration> next_wake() const;  // when somebody has rested enough
+
+ private:
+  struct Served {
+    RunId run{0};
+    Duration at{0};
+  };
+  bool beside_others(RunId run, Duration now) const;
+
+  HotJobs& jobs_;
+  std::deque<RunId> ready_;
+  std::set<std::pair<Duration, RunId>> resting_;  // until then
+  std::deque<RunId> suspects_;
+  std::optional<RunId> suspect_out_;
+  std::array<std::optional<Served>, 2> served_;  // the last two jobs that do not go on by themselves
+  Duration rest_{0};
+  bool rests_ = true;
+};
+
+}  // namespace pawl::runtime

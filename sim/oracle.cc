@@ -218,7 +218,6 @@ void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& w
   report_.canonical[name] = canonical;
 }
 
-// A slot that is never given back is a worker that never works again.
 // An engine keeps to its budget of bytes. What gets in above it is known: one of each kind, and the answers of the
 // workers that run already, each with what its job takes while it is served.
 void World::check_bytes(const Node& node) {
@@ -234,7 +233,8 @@ void World::check_bytes(const Node& node) {
   };
   check("jobs at rest", engine.idle_bytes(), most.hot_jobs + job);
   check("work", engine.worker_bytes(), most.worker_queue + payload);
-  check("what is on its way", engine.waiting_bytes(), most.waiting + 2 * (slots() + 2) * job);
+  // Jobs are let in up to `waiting`; the bundles decided for them come on top, and have a limit of their own.
+  check("what is on its way", engine.waiting_bytes(), most.waiting + most.group + 2 * (slots() + 2) * job);
 }
 
 // What an engine knows of a job is what the store knows of it, in every field: a job that was made in memory must not
@@ -263,6 +263,7 @@ void World::check_row(const core::JobRow& held) {
                                  fields.empty() ? " another field" : fields));
 }
 
+// A slot that is never given back is a worker that never works again.
 void World::check_slots() {
   if (scenario_.poisoned) return;
   for (const auto& node : nodes_)

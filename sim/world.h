@@ -20,6 +20,8 @@
 
 #include "base/random.h"
 #include "runtime/engine.h"
+#include "runtime/lane_table.h"
+#include "runtime/run_clocks.h"
 #include "sim/clock.h"
 #include "sim/event_queue.h"
 #include "sim/faults.h"

@@ -1,377 +1,273 @@
-// Engine: input and deciding. engine_settle.cc has what follows a commit, engine_load.cc what is read,
-// engine_due.cc what the clock sets going, engine_request.cc what is asked beyond answers.
 #include "runtime/engine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/format.h"
-#include "base/invariant.h"
-#include "base/random.h"
 #include "base/seeded_bug.h"
-#include "core/secret.h"
 #include "runtime/bytes.h"
+#include "runtime/parts.h"
 
 namespace pawl::runtime {
 
+using store::OutcomeKind;
+
 Engine::Engine(EngineOptions options, store::PoolInfo pool, store::Store& store, const Clock& clock,
                const GraphCatalog& graphs, EngineEvents& events)
-    : options_(std::move(options)),
-      store_(store),
-      clock_(clock),
-      graphs_(graphs),
-      events_(events),
-      lanes_(pool, options_.lease),
-      desk_(options_.bytes_max.worker_queue),
-      jobs_(options_.hot_jobs_max, options_.bytes_max.hot_jobs) {}
+    : parts_(std::make_unique<Parts>(std::move(options), pool, store, clock, graphs, events)) {}
 
-void Group::add(store::Operation operation, Ticket ticket) {
-  bytes += bytes_of(operation);
-  operations.push_back(std::move(operation));
-  tickets.push_back(ticket);
-}
-
-std::string no_room(std::size_t bytes_max) {
-  return format("what this process has to commit takes more than {} bytes already (RuntimeOptions::memory.waiting): try "
-                "again in a moment",
-                bytes_max);
-}
-
-void Engine::serve(const Topic& topic) {
-  if (desk_.serves(topic)) return;
-  desk_.serve(topic);
-  scan_work();  // items of this topic may have waited for a worker
-}
+Engine::~Engine() = default;
 
 void Engine::submit(SubmitRequest request, Ticket ticket) {
-  const auto graph = request.version ? graphs_.find(*request.version) : graphs_.newest(request.graph);
-  if (stopping_) {
-    events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
-  } else if (retry_) {
-    events_.submitted(ticket, Error{ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", retry_reason_)});
-  } else if (pending_.operations.size() >= limits::submits_waiting_max) {
-    events_.submitted(ticket, Error{ErrorCode::retry_later,
-                                    format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max)});
-  } else if (!has_room()) {
-    events_.submitted(ticket, Error{ErrorCode::retry_later, no_room(options_.bytes_max.waiting)});
-  } else if (graph == nullptr) {
-    events_.submitted(ticket, Error{ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw())});
-  } else {
-    const core::LaneId lane = lanes_.lane_for(request.name_space, request.id.raw());
-    if (seeded(SeededBug::ack_before_commit)) events_.submitted(ticket, Submitted{core::make_run(lane, 1), true});
-    const Instant now = clock_.now();
-    store::Submit submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
-                         std::move(request.input), now, request.reuse};
-    if (request.delay.count() != 0) submit.start_at = now + request.delay;
-    if (request.end_within.count() != 0) submit.deadline = now + request.delay + request.end_within;
-    submit.keep = request.keep;
-    submit.priority = request.priority;
-    submit.secret = request.secret;
-    push(std::move(submit), ticket);
-  }
+  Parts& p = *parts_;
+  const auto graph = request.version ? p.graphs.find(*request.version) : p.graphs.newest(request.graph);
+  const auto refuse = [&](ErrorCode code, std::string why) { p.events.submitted(ticket, Error{code, std::move(why)}); };
+  if (p.stopping) return refuse(ErrorCode::retry_later, "this engine is stopping");
+  if (p.outgoing.refuses())
+    return refuse(ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", p.outgoing.why()));
+  if (p.outgoing.waiting() >= limits::submits_waiting_max)
+    return refuse(ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max));
+  if (!p.has_room()) return refuse(ErrorCode::retry_later, no_room(p.options.bytes_max.waiting));
+  if (graph == nullptr) return refuse(ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw()));
+  const core::LaneId lane = lane_for(request.name_space, request.id.raw());
+  if (seeded(SeededBug::ack_before_commit)) p.events.submitted(ticket, Submitted{core::make_run(lane, 1), true});
+  const Instant now = p.clock.now();
+  store::Submit submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
+                       std::move(request.input), now, request.reuse};
+  if (request.delay.count() != 0) submit.start_at = now + request.delay;
+  if (request.end_within.count() != 0) submit.deadline = now + request.delay + request.end_within;
+  submit.keep = request.keep;
+  submit.priority = request.priority;
+  submit.secret = request.secret;
+  p.outgoing.push(std::move(submit), ticket);
 }
 
-void Engine::answer(WorkAnswer answer) {
-  const WorkRef ref{answer.run, answer.activity};
-  const bool final = answer.status != core::ReplyStatus::pending;
-  if (final) {
-    const WorkDesk::Ended ended = desk_.end(ref, answer.token);
-    clocks_.end(WorkRun{ref, answer.token});
-    if (ended == WorkDesk::Ended::unknown) return;
-    if (ended == WorkDesk::Ended::abandoned) return;
-  } else if (!desk_.is_running(ref, answer.token)) {
-    return;
-  }
-  // Not ours any more: the lane's new owner hands the work out again.
-  if (!lanes_.owns(core::lane_of(answer.run), clock_.monotonic())) return desk_.abandon(ref, answer.token);
-  const bool again = seeded(SeededBug::response_under_new_id) && answer.token != core::token_of(answer.request, 1, lanes_.epoch(core::lane_of(answer.run)));
-  const std::uint64_t repeated = again ? 1000 : 0;
-  const core::Guid guid = final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
-                                : answer.request.derive(core::Guid::Purpose::response_pending,
-                                                        answer.pending_index + repeated);
-  core::Response response{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
-  deliver(answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
-}
-
-void Engine::give_back(const core::WorkItem& item, core::Began began) {
-  const WorkRun run = run_of(item);
-  const WorkDesk::Ended ended = desk_.end(run.ref, run.token);
-  clocks_.end(run);
-  const core::LaneId lane = core::lane_of(item.run);
-  // Not ours any more, or a reply of it was lost: the item is run again under another token.
-  if (ended != WorkDesk::Ended::valid || !lanes_.owns(lane, clock_.monotonic())) return;
-  // It may have acted. Left as it is, it is a lost run to whoever owns the job next.
-  if (began == core::Began::yes && item.life.at_most_once) return;
-  if (seeded(SeededBug::stop_counts_as_crash)) return;
-  push(store::ReleaseWork{item.run, item.activity, item.token, lanes_.epoch(lane), began});
-}
-
-void Engine::write_off(const WorkRun& run) {
-  desk_.write_off(run.ref, run.token);
-  clocks_.end(run);
-  // It was told to stop since its lane was lost, and the lane came back: then its claim is still there, and it is lost.
-  if (!stopping_ && lanes_.owns(core::lane_of(run.ref.run), clock_.monotonic()))
-    fire_work(store::Due{clock_.now(), run.ref.run, store::Due::Kind::work, core::Guid{}, run.ref.activity});
+void Engine::request(store::Operation operation, Ticket ticket) {
+  Parts& p = *parts_;
+  if (p.outgoing.refuses())
+    return p.events.answered(ticket, Error{ErrorCode::retry_later,
+                                           "the store takes no writes at the moment, try again: " + p.outgoing.why()});
+  if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
+    return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
+  p.outgoing.push(std::move(operation), ticket);
 }
 
 void Engine::changed(const store::Change& change) {
   if (change.graphs) graphs_changed();
-  if (change.topics) topics_changed();
-  if (change.times)
-    for (auto& [lane, table] : due_) table.forget_horizon();
-  if (change.inboxes || change.work)
-    for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) scan(lane, change.work);
-  looks_.insert(looks_.end(), change.runs.begin(), change.runs.end());
-}
-
-void Engine::topics_changed() {
-  if (read_paused_topics()) scan_work();
-}
-
-// Only those whose graph came: there may be many that wait for another one.
-void Engine::graphs_changed() {
-  std::vector<std::pair<core::GraphRef, bool>> asked;
-  const auto is_here = [&](const core::GraphRef& ref) {
-    for (const auto& [known, here] : asked)
-      if (known == ref) return here;
-    asked.emplace_back(ref, graphs_.find(ref) != nullptr);
-    return asked.back().second;
-  };
-  std::vector<RunId> free;
-  for (const auto& [run, ref] : blocked_)
-    if (is_here(ref)) free.push_back(run);
-  std::sort(free.begin(), free.end());  // the same order on every machine: the simulator repeats runs
-  for (const RunId run : free) blocked_.erase(run);
-  looks_.insert(looks_.end(), free.begin(), free.end());
+  if (change.topics) parts_->workshop.topics_changed();
+  if (change.times) parts_->alarms.look_again();
+  if (change.inboxes || change.work) parts_->loader.scan_all(change.work);
+  parts_->loader.look_soon(change.runs);
 }
 
 void Engine::ownership_changed() {
-  for (const core::LaneId lane : lanes_.all())
-    if (!lanes_.owns(lane, clock_.monotonic())) lanes_.ask_again(lane);
+  LaneTable& table = parts_->lanes.table();
+  for (const core::LaneId lane : table.all())
+    if (!table.owns(lane, parts_->clock.monotonic())) table.ask_again(lane);
 }
 
 void Engine::tick() {
-  const Duration now = clock_.monotonic();
+  Parts& p = *parts_;
   // A stopping engine keeps what it has until its workers are done, and takes nothing new.
-  const auto wants = stopping_ ? LaneTable::Wants::renewals : LaneTable::Wants::everything;
-  for (store::Operation& operation : lanes_.due(options_.name, now, wants)) {
-    if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) lane_lost(acquire->lane);
-    push(std::move(operation));
+  const auto wants = p.stopping ? LaneTable::Wants::renewals : LaneTable::Wants::everything;
+  for (store::Operation& operation : p.lanes.table().due(p.options.name, p.clock.monotonic(), wants)) {
+    if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) p.lane_lost(acquire->lane);
+    p.outgoing.push(std::move(operation));
   }
-  if (topics_unread_) topics_changed();
-  for (const core::LaneId lane : rescans_) scan(lane, false);
-  rescans_.clear();
-  auto unread = std::move(unread_);
-  unread_.clear();
-  for (const store::Due& due : std::exchange(due_unread_, {}))
-    if (lanes_.owns(core::lane_of(due.run), now)) fire(due);
-  if (due_unread_.empty()) timers_held_.clear();  // whoever is put off waits in that list
-  for (auto& [run, deliveries] : unread) {
-    if (lanes_.owns(core::lane_of(run), now)) load(run, std::move(deliveries));
-    else abandon(run, deliveries);
-  }
-  end_clocks();
+  p.workshop.tick();
+  p.alarms.tick();
+  p.loader.tick();
+  p.workshop.end_clocks();
 }
 
 void Engine::stop() {
-  stopping_ = true;
-  turns_.never_rest();
+  parts_->stopping = true;
+  parts_->jobs.stop();
 }
 
 void Engine::release_lanes() {
-  for (const core::LaneId lane : lanes_.owned(clock_.monotonic())) push(store::ReleaseLane{lane, lanes_.epoch(lane)});
+  for (const OwnedLane* lane : parts_->lanes.all_mine()) parts_->outgoing.push(store::ReleaseLane{lane->id, lane->epoch});
+}
+
+void Engine::pump() {
+  Parts& p = *parts_;
+  p.lanes.end_turn();
+  p.workshop.look_for_overflow();
+  p.loader.begin_turn();
+  p.loader.look_around();
+  p.workshop.look_at_runs();
+  p.alarms.fire_due();
+  p.loader.end_turn();
+  p.post.deliver_outboxes();
+  p.post.decide_mailboxes();
+  p.workshop.park_overrun();
+  p.jobs.decide_ready();
+  p.workshop.claim_waiting();
+}
+
+std::optional<Group> Engine::take_group() {
+  auto group = parts_->outgoing.take();
+  if (group) parts_->jobs.stamp_ends(*group);
+  return group;
+}
+
+void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
+  Parts& p = *parts_;
+  p.jobs.committed_in(p.clock.monotonic() - group.asked_at);
+  // It may have put times that nobody here knows: when a job is removed, when an accepted one starts.
+  if (!result && result.error().code == ErrorCode::outcome_unknown) p.alarms.look_again();
+  auto outcomes = p.outgoing.finished(group, std::move(result));
+  if (!outcomes) return;
+  for (std::size_t i = 0; i < group.operations.size(); ++i)
+    settle(group.operations[i], std::move((*outcomes)[i]), group.tickets[i], group.asked_at);
 }
 
 std::optional<Duration> Engine::next_wake() const {
-  std::optional<Duration> wake = lanes_.next_due();
-  const auto sooner = [&](Duration at) {
-    if (!wake || at < *wake) wake = at;
+  const Parts& p = *parts_;
+  const Duration now = p.clock.monotonic();
+  std::optional<Duration> wake = p.lanes.table().next_due();
+  const auto sooner = [&](std::optional<Duration> at) {
+    if (at && (!wake || *at < *wake)) wake = at;
   };
-  if (retry_) sooner(retry_at_);
-  if (const auto rested = turns_.next_wake()) sooner(*rested);
-  if (const auto clock = clocks_.next()) sooner(*clock);  // also while stopping: a run must not outlive its time
-  if (const auto suspect = desk_.next_suspect_at(); suspect && !stopping_) sooner(*suspect);
-  const bool may_scan = !stopping_ && !scan_failed_ && has_room() && turns_.waiting() < limits::recovery_page_rows;
-  if (may_scan && (!scans_.empty() || !looks_.empty())) sooner(clock_.monotonic());
+  sooner(p.outgoing.next_wake());
+  sooner(p.jobs.next_wake());
+  sooner(p.workshop.next_wake());
+  if (!p.stopping && p.may_find_more() && p.loader.waits_for_more()) sooner(now);
   // Reads that failed, and scans that could not go on, are tried again.
-  bool failed = !unread_.empty() || !rescans_.empty() || scan_failed_ || !overrun_.empty() || !due_unread_.empty() ||
-                topics_unread_ || !runs_in_doubt_.empty() || !outboxes_.empty() || !mailboxes_.empty();
+  bool again = p.loader.must_try_again() || p.alarms.must_try_again() || p.workshop.must_try_again() || p.post.must_try_again();
   // Without room nothing is looked at: the commit that makes some wakes us.
-  if (!stopping_ && has_room()) {
-    const Instant now = clock_.now();
-    for (const auto& [lane, table] : due_) {
-      // Without the lane nothing can be done about what is due: whatever gives it back wakes us.
-      if (!lanes_.owns(lane, clock_.monotonic())) continue;
-      if (table.wants_page()) failed = true;
-      if (const auto next = table.next()) sooner(clock_.monotonic() + std::max(*next - now, Duration{0}));
-    }
+  if (!p.stopping && p.has_room()) {
+    again = again || p.alarms.wants_page();
+    if (const auto next = p.alarms.next()) sooner(now + std::max(*next - p.clock.now(), Duration{0}));
   }
-  if (failed) sooner(clock_.monotonic() + std::chrono::milliseconds(20));
+  if (again) sooner(now + std::chrono::milliseconds(20));
   return wake;
 }
 
 bool Engine::drained() const {
-  return !group_out_ && !retry_ && pending_.operations.empty() && turns_.waiting() == 0 && unread_.empty() &&
-         desk_.running() == 0;
+  const Parts& p = *parts_;
+  return p.outgoing.empty() && p.jobs.waiting() == 0 && p.loader.empty() && p.workshop.running() == 0;
 }
 
-void Engine::push(store::Operation operation, Ticket ticket) {
-  pending_.add(std::move(operation), ticket);
-}
-
-namespace {
-
-// A stopping engine finishes what it alone has, answers of local workers, and a few turns of what follows from them.
-// The rest is stored and waits for the next start: a job that never pauses would keep it from ending.
-bool may_decide_last(HotJob& job) {
-  const bool unstored = std::any_of(job.queue.begin(), job.queue.end(), [](const core::Delivery& delivery) {
-    return delivery.origin == core::Origin::unstored;
-  });
-  return unstored || job.last_turns++ < limits::last_turns_max;
-}
-
-}  // namespace
-
-void Engine::pump() {
-  if (desk_.take_overflow()) scan_work();
-  scan_failed_ = false;
-  look_around();
-  look_at_runs();
-  fire_due();
-  if (!scan_failed_) {
-    failing_since_.reset();
-    failing_said_ = false;
-  }
-  deliver_outboxes();
-  decide_mailboxes();
-  park_overrun();
-  // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
-  while (bundles_pending_ < options_.bundles_per_group_max && bundle_bytes_pending_ < options_.bytes_max.group) {
-    HotJob* job = turns_.next(clock_.monotonic());
-    if (job == nullptr) break;
-    if (!stopping_ || may_decide_last(*job)) decide_job(*job);
-  }
-  if (!stopping_) claim_waiting();
-}
-
-std::optional<Group> Engine::take_group() {
-  invariant(!group_out_, "one group at a time");
-  Group group;
-  if (retry_) {
-    if (clock_.monotonic() < retry_at_) return std::nullopt;
-    group = std::move(*retry_);
-    retry_.reset();
+void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at) {
+  Parts& p = *parts_;
+  const bool refused_signal = outcome.done() && !outcome.reason.empty();
+  if (auto* bundle = std::get_if<core::Bundle>(&operation)) {
+    if (refused_signal) p.events.problem(outcome.reason);
+    if (std::holds_alternative<core::MailboxHead>(bundle->head)) p.post.settle_mailbox(*bundle, outcome);
+    else p.jobs.settle(*bundle, outcome);
+  } else if (const auto* submit = std::get_if<store::Submit>(&operation)) {
+    p.jobs.settle_submit(*submit, outcome, ticket);
+  } else if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) {
+    p.workshop.settle_claim(*claim, std::move(outcome));
+  } else if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) {
+    settle_acquired(acquire->lane, outcome, asked_at);
+  } else if (const auto* renew = std::get_if<store::RenewLane>(&operation)) {
+    settle_renewed(renew->lane, outcome, asked_at);
+  } else if (const auto* drop = std::get_if<store::DropOutbox>(&operation)) {
+    p.post.settle_outbox(*drop, outcome);
   } else {
-    if (pending_.operations.empty()) return std::nullopt;
-    group = std::move(pending_);
-    pending_ = Group{};
-    bundles_pending_ = 0;
-    bundle_bytes_pending_ = 0;
-  }
-  bytes_out_ = group.bytes;
-  group.asked_at = clock_.monotonic();
-  stamp_ends(group);
-  group_out_ = true;
-  return group;
-}
-
-// A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
-// committed, not when it was decided; what is kept of it is kept from then on.
-void Engine::stamp_ends(Group& group) {
-  const Instant now = clock_.now();
-  for (store::Operation& operation : group.operations) {
-    auto* bundle = std::get_if<core::Bundle>(&operation);
-    auto* head = bundle == nullptr ? nullptr : std::get_if<core::JobHead>(&bundle->head);
-    if (head == nullptr || !core::is_closed(head->status) || head->closed_at >= now) continue;
-    const HotJob* job = jobs_.find(bundle->entity);
-    if (job == nullptr || job->bundle != bundle->id || core::is_closed(job->state.job.status)) continue;
-    if (head->remove_at != job->state.job.remove_at) head->remove_at = head->remove_at + (now - head->closed_at);
-    head->closed_at = now;
+    if (refused_signal && std::holds_alternative<store::Deliver>(operation)) p.events.problem(outcome.reason);
+    settle_asked(operation, outcome);
+    if (ticket != 0) p.events.answered(ticket, std::move(outcome));
   }
 }
 
-void Engine::decide_job(HotJob& job) {
-  const RunId run = job.state.job.run;
-  if (!lanes_.owns(core::lane_of(run), clock_.monotonic())) return forget(run);
-  if (!read_pages(job)) return set_aside(job);
-  core::DecideOptions options = decide_options(run);
-  options.steps_max = turns_.steps_for(job, clock_.monotonic());
-  job.decision = core::decide(job.state, *job.graph, job.queue, options);
-  job.goes_on = job.decision.goes_on;
-  if (!job.decision.bundle) {
-    // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
-    job.drop_done();
-    if (core::is_stopped(job.state.job.status)) job.queue.clear();
-    return rest(job);
-  }
-  core::Bundle bundle = std::move(*job.decision.bundle);
-  job.decision.bundle.reset();
-  claim_for_local_workers(bundle);
-  launch(job, std::move(bundle));
-}
-
-// A signal to all jobs with a label is decided over a page of them. False: it cannot be read now.
-bool Engine::read_pages(HotJob& job) {
-  for (core::Delivery& delivery : job.queue) {
-    const auto* expand = std::get_if<core::Expand>(&delivery.message.body);
-    if (expand == nullptr || delivery.page) continue;
-    store::ListQuery query;
-    query.name_space = job.state.job.name_space;
-    query.label = store::ListQuery::Labelled{expand->graph, expand->label.name, expand->label.value, expand->label.key, true, true};
-    query.after = expand->after;
-    query.rows_max = std::clamp<std::size_t>(limits::signal_page_bytes / std::max<std::size_t>(expand->data.size(), 1), 1,
-                                             options_.signal_page_jobs);
-    const auto rows = store_.list_jobs(query);
-    if (!rows && rows.error().code == ErrorCode::corrupt)
-      events_.problem(format("job {}: a page of jobs cannot be read: {}", job.state.job.id.raw(), rows.error().detail));
-    if (!rows) return false;
-    core::Page page;
-    for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);
-    page.last = rows->size() < query.rows_max;
-    delivery.page = std::move(page);
-  }
-  return true;
-}
-
-void Engine::launch(HotJob& job, core::Bundle bundle) {
-  job.in_flight = true;
-  job.bundle = bundle.id;
-  ++bundles_pending_;
-  address(bundle);
-  const std::size_t before = pending_.bytes;
-  push(std::move(bundle));
-  bundle_bytes_pending_ += pending_.bytes - before;
-}
-
-void Engine::claim_for_local_workers(core::Bundle& bundle) {
-  // A bundle that opens work and closes or stops the job takes it back again: nobody may begin it.
-  if (stopping_ || std::get<core::JobHead>(bundle.head).status != core::JobStatus::running) return;
-  for (core::Write& write : bundle.writes) {
-    auto* put = std::get_if<core::PutWork>(&write);
-    if (put == nullptr || !desk_.serves(put->item.topic) || paused_topics_.contains(put->item.topic.raw())) continue;
-    if (!desk_.take_slot(need_of(put->item))) continue;
-    core::begin_run(put->item, options_.name, bundle.epoch, Instant(), clock_.now());
-    if (seeded(SeededBug::dispatch_before_commit)) events_.dispatch(put->item);
+// What a caller or a worker asked for.
+void Engine::settle_asked(const store::Operation& operation, const store::Outcome& outcome) {
+  Parts& p = *parts_;
+  const bool unknown = outcome.kind == OutcomeKind::outcome_unknown;
+  if (const auto* extend = std::get_if<store::ExtendWork>(&operation)) {
+    p.workshop.settle_extend(*extend, outcome);
+  } else if (const auto* release = std::get_if<store::ReleaseWork>(&operation)) {
+    p.workshop.settle_release(*release, outcome);
+  } else if (const auto* deliver = std::get_if<store::Deliver>(&operation)) {
+    p.post.arrived(deliver->envelope.to, outcome.run, deliver->envelope.message, outcome.kind);
+  } else if (const auto* respond = std::get_if<store::Respond>(&operation)) {
+    p.post.hand_over(respond->run, respond->message, outcome.kind);
+  } else if (const auto* remove = std::get_if<store::RemoveJob>(&operation)) {
+    OwnedLane* lane = p.lanes.mine(remove->run);
+    if (lane == nullptr) return;  // its next owner reads what is due
+    if (unknown) p.alarms.arm(*lane, store::Due{p.clock.now(), remove->run, store::Due::Kind::removal});
+    else if (outcome.done() && remove->key_until != Instant())
+      p.alarms.arm(*lane, store::Due{remove->key_until, remove->run, store::Due::Kind::key});
+  } else if (std::holds_alternative<store::DropKeys>(operation)) {
+    if (unknown) p.outgoing.push(store::DropKeys{p.clock.now()});
+  } else if (std::holds_alternative<store::PauseTopic>(operation)) {
+    p.workshop.topics_changed();
   }
 }
 
-void Engine::claim_waiting() {
-  while (const auto work = desk_.next_waiting(clock_.monotonic())) {
-    const core::LaneId lane = core::lane_of(work->ref.run);
-    if (!lanes_.owns(lane, clock_.monotonic())) {
-      desk_.claim_failed(work->ref);
-      continue;
-    }
-    push(store::ClaimItem{work->ref.run, work->ref.activity, work->before, options_.name, lanes_.epoch(lane)});
+// From now on this engine acts for the lane: what waits there is looked for.
+void Engine::begin_lane(core::LaneId lane, core::Epoch epoch) {
+  OwnedLane& owned = parts_->lanes.take(lane, epoch);
+  if (seeded(SeededBug::outbox_left_behind)) owned.outbox = false;
+  parts_->workshop.doubt_runs(lane);
+  parts_->loader.scan(owned, true);
+}
+
+void Engine::settle_acquired(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {
+  if (!outcome.done()) return lane_refused(lane, outcome.kind);
+  parts_->lanes.table().acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+  parts_->workshop.read_paused_topics();
+  begin_lane(lane, outcome.epoch);
+}
+
+void Engine::settle_renewed(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {
+  Parts& p = *parts_;
+  if (!outcome.done()) return lane_refused(lane, outcome.kind);
+  OwnedLane* owned = p.lanes.mine(lane);
+  p.lanes.table().renewed(lane, asked_at);
+  if (owned == nullptr && !seeded(SeededBug::late_renewal_trusted)) {
+    // The reply came after our time: we dropped answers meanwhile as if the lane were another's.
+    p.lane_lost(lane);
+    return begin_lane(lane, p.lanes.table().epoch(lane));
   }
+  if (seeded(SeededBug::no_safety_net)) return;
+  // The safety net: whoever delivers, claims or resumes a topic through another node may die before it rings
+  // our bell.
+  owned = p.lanes.mine(lane);
+  if (owned == nullptr) return;
+  owned->due.forget_horizon();
+  p.loader.scan(*owned, p.workshop.read_paused_topics());
 }
 
-core::DecideOptions Engine::decide_options(RunId run) {
-  return {clock_.now(), options_.fusion, lanes_.epoch(core::lane_of(run)), next_bundle_id(), options_.reentries_max};
+void Engine::lane_refused(core::LaneId lane, OutcomeKind kind) {
+  if (kind != OutcomeKind::outcome_unknown) return parts_->lane_taken(lane);
+  parts_->lane_lost(lane);
+  parts_->lanes.table().lost(lane, parts_->clock.monotonic());
+  parts_->lanes.table().ask_again(lane);
 }
 
-core::BundleId Engine::next_bundle_id() {
-  return core::BundleId(Random::mix(Random::mix(options_.seed) + ++bundle_counter_) >> 1);
+void Engine::serve(const Topic& topic) { parts_->workshop.serve(topic); }
+void Engine::add_slots(std::size_t count) { parts_->workshop.add_slots(count); }
+void Engine::set_threads(std::size_t count) { parts_->workshop.set_threads(count); }
+void Engine::answer(WorkAnswer answer) { parts_->workshop.answer(std::move(answer)); }
+void Engine::begun(const WorkRun& run) { parts_->workshop.begun(run); }
+void Engine::heartbeat(const WorkRun& run, Payload progress) { parts_->workshop.heartbeat(run, std::move(progress)); }
+void Engine::detach(const WorkRun& run, Duration lease) { parts_->workshop.detach(run, lease); }
+void Engine::probed(ProbeAnswer answer) { parts_->workshop.probed(std::move(answer)); }
+void Engine::offer_probe(const Topic& topic) { parts_->workshop.offer_probe(topic); }
+void Engine::give_back(const core::WorkItem& item, core::Began began) { parts_->workshop.give_back(item, began); }
+void Engine::write_off(const WorkRun& run) { parts_->workshop.write_off(run); }
+void Engine::leave_runs() { parts_->workshop.leave_runs(); }
+void Engine::graphs_changed() { parts_->loader.graphs_changed(); }
+
+bool Engine::store_refuses() const { return parts_->outgoing.refuses(); }
+bool Engine::owns_anything() const { return !std::as_const(parts_->lanes).all_mine().empty(); }
+std::vector<std::pair<core::LaneId, core::Epoch>> Engine::owned_lanes() const {
+  std::vector<std::pair<core::LaneId, core::Epoch>> owned;
+  for (const OwnedLane* lane : std::as_const(parts_->lanes).all_mine()) owned.emplace_back(lane->id, lane->epoch);
+  return owned;
+}
+std::size_t Engine::hot_jobs() const { return parts_->jobs.size(); }
+std::size_t Engine::waiting_bytes() const { return parts_->waiting_bytes(); }
+std::size_t Engine::idle_bytes() const { return parts_->jobs.idle_bytes(); }
+std::size_t Engine::worker_bytes() const { return parts_->workshop.bytes(); }
+std::size_t Engine::free_slots() const { return parts_->workshop.free_slots(); }
+core::LaneId Engine::lane_for(const Namespace& name_space, std::string_view id) const {
+  return parts_->lanes.table().lane_for(name_space, id);
 }
 
 }  // namespace pawl::runtime
+

@@ -3,6 +3,7 @@
 #include "execute/program.h"
 #include "graph/check.h"
 #include "runtime/engine_bench.h"
+#include "runtime/lane_table.h"
 
 namespace pawl::runtime {
 namespace {

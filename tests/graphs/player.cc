@@ -15,6 +15,7 @@
 #include "graph/report.h"
 #include "mapping/json_parse.h"
 #include "runtime/engine.h"
+#include "runtime/lane_table.h"
 #include "store/fault/store.h"
 #include "store/memory/store.h"
 #include "store/sqlite/store.h"

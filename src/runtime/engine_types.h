@@ -1,0 +1,106 @@
+// What goes into an engine, and what it tells its driver.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/limits.h"
+#include "core/decide.h"
+#include "core/job_state.h"
+#include "core/secret.h"
+#include "runtime/work_desk.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+using Ticket = std::uint64_t;  // names a caller that waits for an answer; 0 is nobody
+
+struct SubmitRequest {
+  Namespace name_space;
+  JobId id;
+  GraphName graph;
+  Payload input;
+  core::JobSecret secret;                 // drawn for this submit
+  store::Reuse reuse = store::Reuse::never;
+  Duration delay{0};
+  Duration end_within{0};
+  std::optional<Duration> keep;
+  std::int32_t priority = 0;
+  std::optional<core::GraphRef> version;  // none: the newest of its name
+};
+
+struct Submitted {
+  RunId run{0};
+  bool created = false;  // false: the id was taken, `run` is the job that has it
+};
+
+// A local worker's answer. Pending answers are numbered from 0 within one run of the work.
+struct WorkAnswer {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+  core::Guid request;
+  core::ReplyStatus status = core::ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+  std::uint64_t pending_index = 0;
+};
+
+// What a probe found out about a run whose effect is unknown. `cannot_tell` leaves it to a person.
+struct ProbeAnswer {
+  enum class Kind : std::uint8_t { done, failed, not_done, cannot_tell };
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  core::WorkToken token{0};
+  core::Guid request;
+  std::uint32_t runs = 0;
+  Kind kind = Kind::cannot_tell;
+  std::int32_t code = 200;
+  Payload data;
+};
+
+// What the engine tells its driver, always after the commit that made it true.
+class EngineEvents {
+ public:
+  virtual ~EngineEvents() = default;
+  virtual void dispatch(const core::WorkItem& item) = 0;
+  // Nobody waits for this run any more: tell the worker, or do not begin it. Its answer still gives the slot back.
+  virtual void cancel(const WorkRun& run) = 0;
+  // The time to wait for a thread is over: if none has begun it, give it back.
+  virtual void withdraw(const WorkRun&) {}
+  virtual void probe(const core::WorkItem& item) = 0;
+  // What became of a request().
+  virtual void answered(Ticket ticket, Result<store::Outcome> outcome) = 0;
+  virtual void submitted(Ticket ticket, Result<Submitted> result) = 0;
+  virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
+  virtual void closed(const core::JobRow& job) = 0;
+  virtual void problem(const std::string& text) = 0;
+  // Something was sent to a lane that this engine does not own.
+  virtual void ring(core::LaneId) {}
+};
+
+// What an engine may hold in memory (bytes.h). Each lets one more in, however large that is.
+struct EngineBytes {
+  std::size_t waiting = limits::bytes_waiting_max;            // what is asked, and jobs that are being served
+  std::size_t hot_jobs = limits::hot_job_bytes_max;           // jobs at rest
+  std::size_t worker_queue = limits::worker_queue_bytes_max;  // inputs with local workers
+  std::size_t group = limits::group_bytes_max;                // bundles decided for one group
+};
+
+struct EngineOptions {
+  std::string name;
+  Duration lease{0};  // 0: lanes are held for as long as the process lives
+  core::Fusion fusion = core::Fusion::on;
+  std::uint64_t seed = 1;
+  std::size_t hot_jobs_max = limits::hot_jobs_max;
+  EngineBytes bytes_max;
+  std::size_t bundles_per_group_max = limits::bundles_per_group_max;
+  std::uint32_t reentries_max = limits::reentries_max;
+  std::size_t signal_page_jobs = limits::signal_page_jobs;
+  store::MailboxPageSize mailbox_page{};
+  Duration keep_keys = limits::start_key_keep;
+};
+
+}  // namespace pawl::runtime

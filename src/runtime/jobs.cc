@@ -1,0 +1,140 @@
+// Jobs: from a delivery to the bundle that goes out.
+#include "runtime/jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "runtime/bytes.h"
+#include "runtime/parts.h"
+
+namespace pawl::runtime {
+
+void Jobs::deliver(OwnedLane& lane, RunId run, core::Delivery delivery) {
+  if (const auto waiting = lane.unread.find(run); waiting != lane.unread.end()) {
+    waiting->second.push_back(std::move(delivery));
+    return;
+  }
+  HotJob* job = hot_.find(run);
+  if (job == nullptr) {
+    std::vector<core::Delivery> deliveries;
+    deliveries.push_back(std::move(delivery));
+    parts_.loader.load(lane, run, std::move(deliveries));
+    return;
+  }
+  job->queue.push_back(std::move(delivery));
+  make_ready(*job);
+}
+
+void Jobs::make_ready(HotJob& job) { turns_.stand(job, parts_.clock.monotonic()); }
+
+namespace {
+
+// A stopping engine finishes what it alone has, answers of local workers, and a few turns of what follows from them.
+// The rest is stored and waits for the next start: a job that never pauses would keep it from ending.
+bool may_decide_last(HotJob& job) {
+  const bool unstored = std::any_of(job.queue.begin(), job.queue.end(), [](const core::Delivery& delivery) {
+    return delivery.origin == core::Origin::unstored;
+  });
+  return unstored || job.last_turns++ < limits::last_turns_max;
+}
+
+}  // namespace
+
+void Jobs::decide_ready() {
+  while (parts_.outgoing.takes_bundles()) {
+    HotJob* job = turns_.next(parts_.clock.monotonic());
+    if (job == nullptr) break;
+    if (!parts_.stopping || may_decide_last(*job)) decide(*job);
+  }
+}
+
+void Jobs::decide(HotJob& job) {
+  const RunId run = job.state.job.run;
+  const OwnedLane* lane = parts_.lanes.mine(run);
+  if (lane == nullptr) return forget(run);
+  if (!read_pages(job)) return set_aside(job);
+  core::DecideOptions options = parts_.decide_options(*lane);
+  options.steps_max = turns_.steps_for(job, parts_.clock.monotonic());
+  job.decision = core::decide(job.state, *job.graph, job.queue, options);
+  job.goes_on = job.decision.goes_on;
+  if (!job.decision.bundle) {
+    // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
+    job.drop_done();
+    if (core::is_stopped(job.state.job.status)) job.queue.clear();
+    return rest(job);
+  }
+  core::Bundle bundle = std::move(*job.decision.bundle);
+  job.decision.bundle.reset();
+  parts_.workshop.claim_for_local_workers(bundle);
+  launch(job, std::move(bundle));
+}
+
+// A signal to all jobs with a label is decided over a page of them. False: it cannot be read now.
+bool Jobs::read_pages(HotJob& job) {
+  for (core::Delivery& delivery : job.queue) {
+    const auto* expand = std::get_if<core::Expand>(&delivery.message.body);
+    if (expand == nullptr || delivery.page) continue;
+    auto page = parts_.loader.read_labelled(job.state.job, *expand);
+    if (!page) return false;
+    delivery.page = std::move(*page);
+  }
+  return true;
+}
+
+void Jobs::launch(HotJob& job, core::Bundle bundle) {
+  job.in_flight = true;
+  job.bundle = bundle.id;
+  parts_.post.address(bundle);
+  parts_.outgoing.push_decided(std::move(bundle));
+}
+
+void Jobs::park(OwnedLane& lane, HotJob& job, std::string reason) {
+  core::Bundle bundle = core::park(job.state, std::move(reason), parts_.decide_options(lane));
+  job.decision = core::Decision{};
+  job.ready = false;
+  hot_.use(job);
+  launch(job, std::move(bundle));
+}
+
+void Jobs::stamp_ends(Group& group) {
+  const Instant now = parts_.clock.now();
+  for (store::Operation& operation : group.operations) {
+    auto* bundle = std::get_if<core::Bundle>(&operation);
+    auto* head = bundle == nullptr ? nullptr : std::get_if<core::JobHead>(&bundle->head);
+    if (head == nullptr || !core::is_closed(head->status) || head->closed_at >= now) continue;
+    const HotJob* job = hot_.find(bundle->entity);
+    if (job == nullptr || job->bundle != bundle->id || core::is_closed(job->state.job.status)) continue;
+    if (head->remove_at != job->state.job.remove_at) head->remove_at = head->remove_at + (now - head->closed_at);
+    head->closed_at = now;
+  }
+}
+
+void Jobs::set_aside(HotJob& job) {
+  const RunId run = job.state.job.run;
+  auto unstored = take_unstored(job);
+  forget(run);
+  // What comes later must not be served before what could not be read, so it may not stay in memory either.
+  if (OwnedLane* lane = parts_.lanes.mine(run)) lane->unread[run] = std::move(unstored);
+  else parts_.workshop.abandon(run, unstored);
+}
+
+void Jobs::forget(RunId run) {
+  if (const HotJob* job = hot_.find(run)) parts_.workshop.abandon(run, job->queue);
+  hot_.erase(run);
+  turns_.leave(run, parts_.clock.monotonic());
+}
+
+void Jobs::forget_lane(core::LaneId lane) {
+  for (const RunId run : hot_.of_lane(lane)) forget(run);
+}
+
+std::vector<core::Delivery> Jobs::take_unstored(HotJob& job) {
+  std::vector<core::Delivery> unstored;
+  for (core::Delivery& delivery : job.queue)
+    if (delivery.origin == core::Origin::unstored) unstored.push_back(std::move(delivery));
+  job.queue.clear();
+  return unstored;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,80 @@
+// Jobs: the jobs in memory, what is decided for them, and what becomes of it.
+//
+// A job comes in by a submit or by the loader, gets deliveries, has its turn, is decided, and its bundle goes out. When
+// the outcome is known the job takes it in, hands on what follows and rests, or has its next turn.
+//
+// 1. A job has at most one bundle on its way.
+// 2. Nothing leaves (work, messages, its end) before the commit that caused it is known to be durable.
+// 3. After an outcome that is not known the job is forgotten and read again; nothing is added twice.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine_types.h"
+#include "runtime/hot_jobs.h"
+#include "runtime/outgoing.h"
+#include "runtime/owned_lane.h"
+#include "runtime/turns.h"
+
+namespace pawl::runtime {
+
+struct Parts;
+
+class Jobs {
+ public:
+  Jobs(Parts& parts, const EngineOptions& options)
+      : parts_(parts), hot_(options.hot_jobs_max, options.bytes_max.hot_jobs) {}
+
+  HotJob* find(RunId run) { return hot_.find(run); }
+  const HotJob* find(RunId run) const { return hot_.find(run); }
+  HotJob& add(core::JobState state, std::shared_ptr<const Graph> graph) { return hot_.add(std::move(state), std::move(graph)); }
+  // A message for a job of this lane, wherever that is now.
+  void deliver(OwnedLane& lane, RunId run, core::Delivery delivery);
+  // It has something to decide.
+  void make_ready(HotJob& job);
+  // Nothing of it is on its way: ready again, idle, or out of memory.
+  void rest(HotJob& job);
+  void idle(HotJob& job) { hot_.idle(job); }
+  // Something that it needs cannot be read now: as if it had not been read itself.
+  void set_aside(HotJob& job);
+  void forget(RunId run);
+  void forget_lane(core::LaneId lane);
+  // Stops it and says why.
+  void park(OwnedLane& lane, HotJob& job, std::string reason);
+  // The deliveries that have no row: they live only here.
+  static std::vector<core::Delivery> take_unstored(HotJob& job);
+
+  void decide_ready();  // as many as the group takes
+  // A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
+  // committed, not when it was decided; what is kept of it is kept from then on.
+  void stamp_ends(Group& group);
+  void settle(core::Bundle& bundle, const store::Outcome& outcome);
+  void settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket);
+  void committed_in(Duration took) { turns_.committed_in(took); }
+  void stop() { turns_.never_rest(); }
+  void suspect_served(RunId run);
+
+  std::size_t waiting() const { return turns_.waiting(); }  // for their turn
+  std::optional<Duration> next_wake() const { return turns_.next_wake(); }
+  std::size_t size() const { return hot_.size(); }
+  std::size_t busy_bytes() const { return hot_.busy_bytes(); }
+  std::size_t idle_bytes() const { return hot_.idle_bytes(); }
+
+ private:
+  void decide(HotJob& job);
+  bool read_pages(HotJob& job);
+  void launch(HotJob& job, core::Bundle bundle);
+  void absorb(HotJob& job, const core::Bundle& bundle);
+  void hand_on(HotJob& job, const core::Bundle& bundle);
+  void reject(HotJob& job, const std::string& reason);
+  void begin(OwnedLane& lane, const store::Submit& submit, RunId run);
+
+  Parts& parts_;
+  HotJobs hot_;
+  Turns turns_{hot_};
+};
+
+}  // namespace pawl::runtime

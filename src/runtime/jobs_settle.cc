@@ -1,0 +1,197 @@
+// Jobs: what becomes of a bundle or of a submit. Each outcome has one reaction.
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "base/seeded_bug.h"
+#include "core/apply.h"
+#include "runtime/jobs.h"
+#include "runtime/parts.h"
+
+namespace pawl::runtime {
+
+using store::OutcomeKind;
+
+void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket) {
+  OwnedLane* lane = parts_.lanes.mine(submit.lane);
+  switch (outcome.kind) {
+    case OutcomeKind::committed: break;
+    case OutcomeKind::already_done:
+    case OutcomeKind::exists:
+      // Perhaps by an earlier try of ours whose reply was lost: then its start message has no taker yet.
+      if (lane != nullptr && hot_.find(outcome.run) == nullptr) parts_.loader.load(*lane, outcome.run, {});
+      return parts_.events.submitted(ticket, Submitted{outcome.run, false});
+    case OutcomeKind::outcome_unknown:
+      // If it was accepted, its start message waits in the store and nobody will hand it over.
+      if (lane != nullptr && !seeded(SeededBug::no_safety_net)) parts_.loader.scan(*lane, false);
+      return parts_.events.submitted(
+          ticket, Error{ErrorCode::outcome_unknown, "the job may have been accepted; look it up by its id"});
+    case OutcomeKind::conflict:
+    case OutcomeKind::fenced:
+    case OutcomeKind::over_limit:
+    case OutcomeKind::rejected: return parts_.events.submitted(ticket, Error{ErrorCode::invalid, outcome.reason});
+  }
+  parts_.events.submitted(ticket, Submitted{outcome.run, true});
+  if (lane == nullptr) return;
+  if (outcome.replaced != RunId(0)) parts_.loader.look(*lane, outcome.replaced);
+  begin(*lane, submit, outcome.run);
+}
+
+// A job that was just accepted: it is known without reading it.
+void Jobs::begin(OwnedLane& lane, const store::Submit& submit, RunId run) {
+  using DueKind = store::Due::Kind;
+  if (submit.deadline != Instant())
+    parts_.alarms.arm(lane, store::Due{submit.deadline, run, DueKind::message, core::deadline_guid(run)});
+  if (submit.start_at != Instant()) {
+    const core::Guid start = core::start_message(run, {}).guid;
+    return parts_.alarms.arm(lane, store::Due{submit.start_at, run, DueKind::message, start});
+  }
+  if (hot_.find(run) != nullptr) return;  // a scan was faster
+  auto graph = parts_.graphs.find(submit.graph);
+  if (graph == nullptr) return;
+  core::JobState state;
+  state.job.run = run;
+  state.job.name_space = submit.name_space;
+  state.job.id = submit.id;
+  state.job.graph = submit.graph;
+  state.job.created_at = submit.at;
+  state.job.priority = submit.priority;
+  state.job.keep = submit.keep;
+  state.job.deadline = submit.deadline;
+  state.job.secret = submit.secret;
+  HotJob& job = hot_.add(std::move(state), std::move(graph));
+  job.queue.push_back(core::Delivery{core::start_message(run, submit.input), core::Origin::memory});
+  make_ready(job);
+}
+
+void Jobs::settle(core::Bundle& bundle, const store::Outcome& outcome) {
+  HotJob* job = hot_.find(bundle.entity);
+  // Forgotten meanwhile with its lane, or read again: whoever owns it now delivers what was committed.
+  if (job == nullptr || !job->in_flight || job->bundle != bundle.id) return parts_.workshop.give_back_slots(bundle);
+  job->in_flight = false;
+  if (!job->damaged.empty() && outcome.kind != OutcomeKind::fenced && !outcome.done()) {
+    parts_.workshop.give_back_slots(bundle);
+    return forget(bundle.entity);
+  }
+  if (outcome.kind == OutcomeKind::fenced && seeded(SeededBug::fenced_ignored)) return absorb(*job, bundle);
+  if (outcome.kind == OutcomeKind::outcome_unknown && seeded(SeededBug::unknown_is_committed)) return absorb(*job, bundle);
+  switch (outcome.kind) {
+    case OutcomeKind::committed:
+    case OutcomeKind::already_done: return absorb(*job, bundle);
+    case OutcomeKind::exists:
+    case OutcomeKind::conflict:
+    case OutcomeKind::outcome_unknown:
+      parts_.workshop.give_back_slots(bundle);
+      parts_.workshop.read_paused_topics();  // it may have claimed work of a topic that was paused since
+      parts_.post.sent(bundle, OutcomeKind::outcome_unknown);
+      return parts_.loader.reload(bundle);
+    case OutcomeKind::fenced:
+      parts_.events.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
+      parts_.workshop.give_back_slots(bundle);
+      return parts_.lane_taken(core::lane_of(bundle.entity));
+    case OutcomeKind::over_limit:
+    case OutcomeKind::rejected:
+      parts_.workshop.give_back_slots(bundle);
+      return reject(*job, outcome.reason);
+  }
+}
+
+void Jobs::absorb(HotJob& job, const core::Bundle& bundle) {
+  const core::JobStatus status_before = job.state.job.status;
+  const std::uint32_t completions_before = job.state.job.completions;
+  const std::vector<WorkRun> unwanted = parts_.workshop.runs_ended_by(job.state, bundle);
+  job.in_flight = true;  // what it sends may come back to it: rest() looks, when all of this is done
+  core::apply(job.state, bundle);
+  job.drop_done();
+  hand_on(job, bundle);
+  parts_.events.committed(job.state, bundle);
+  parts_.post.sent(bundle, OutcomeKind::committed);
+  for (const WorkRun& run : unwanted)
+    if (!seeded(SeededBug::cancel_not_told)) parts_.events.cancel(run);
+  const core::JobRow& row = job.state.job;
+  if (row.completions > completions_before) parts_.events.closed(row);
+  // Not when it closes: until its completion tasks are done nothing may take it away.
+  OwnedLane* lane = parts_.lanes.mine(row.run);
+  if (lane != nullptr && row.completions > completions_before && row.remove_at != Instant())
+    parts_.alarms.arm(*lane, store::Due{row.remove_at, row.run, store::Due::Kind::removal});
+  if (row.status == core::JobStatus::parked && status_before != core::JobStatus::parked)
+    parts_.events.problem(format("job {} is parked: {}", row.id.raw(), row.reason));
+  // What waited while it was stopped is in the store only.
+  if (core::is_stopped(status_before) && row.status == core::JobStatus::running) job.look_again = true;
+  job.in_flight = false;
+  rest(job);
+}
+
+// What a bundle put is handed on from memory. Without the lane, the next owner finds all of it.
+void Jobs::hand_on(HotJob& job, const core::Bundle& bundle) {
+  OwnedLane* lane = parts_.lanes.mine(bundle.entity);
+  if (lane != nullptr) parts_.workshop.forget_probes(*lane, bundle);
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* work = std::get_if<core::PutWork>(&write)) {
+      const core::WorkItem* item = job.state.find_work(work->item.activity);  // none: swept by this very bundle
+      if (item != nullptr) parts_.workshop.put(lane, *item);
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      const core::WorkItem* item = job.state.find_work(change->activity);
+      if (item != nullptr && lane != nullptr) parts_.workshop.adopt(*lane, *item);
+    } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      parts_.workshop.cancel_run(WorkRun{WorkRef{bundle.entity, drop->activity}, drop->token});
+    } else if (const auto* put = std::get_if<core::PutMessage>(&write)) {
+      if (put->due == Instant()) job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
+      else if (lane != nullptr)
+        parts_.alarms.arm(*lane, store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
+    }
+  }
+}
+
+void Jobs::rest(HotJob& job) {
+  const RunId run = job.state.job.run;
+  if (!job.damaged.empty()) {
+    const std::string what = job.damaged;
+    const bool runs_on = job.state.job.status == core::JobStatus::running;
+    forget(run);
+    if (runs_on) parts_.loader.park_damaged(run, what);
+    return;
+  }
+  if (job.look_again) {
+    job.look_again = false;
+    OwnedLane* lane = parts_.lanes.mine(run);
+    if (lane == nullptr) return forget(run);
+    if (!parts_.loader.merge_inbox(*lane, job)) return set_aside(job);
+  }
+  const bool stopped = core::is_stopped(job.state.job.status);
+  // A stopped job hears what is asked of it, and its workers' answers are stored; the rest waits in the store.
+  const auto is_heard = [](const core::Delivery& delivery) {
+    return delivery.origin == core::Origin::unstored || core::is_control(delivery.message.body);
+  };
+  if (stopped && std::none_of(job.queue.begin(), job.queue.end(), is_heard)) job.queue.clear();
+  if (job.queue.empty()) {
+    suspect_served(run);
+    if (job.state.job.status == core::JobStatus::running) return hot_.idle(job);
+    return forget(run);
+  }
+  make_ready(job);
+}
+
+void Jobs::suspect_served(RunId run) {
+  if (!turns_.is_suspect_out(run)) return;
+  if (HotJob* job = hot_.find(run)) job->suspect = false;
+  turns_.leave(run, parts_.clock.monotonic());
+}
+
+// The store will never take this bundle: the job stops and says so. If even that is refused, it stays out
+// of memory and the operator reads why.
+void Jobs::reject(HotJob& job, const std::string& reason) {
+  const RunId run = job.state.job.run;
+  parts_.events.problem(format("job {}: the store rejected its bundle: {}", job.state.job.id.raw(), reason));
+  const auto stored = parts_.store.read_job(run);
+  if (!stored && stored.error().code == ErrorCode::corrupt) return parts_.loader.damaged(run, stored.error().detail);
+  const bool can_park = stored && *stored && (*stored)->state.job.status == core::JobStatus::running &&
+                        job.state.job.reason != reason;
+  OwnedLane* lane = parts_.lanes.mine(run);
+  if (!can_park || lane == nullptr) return forget(run);
+  job.state = (*stored)->state;
+  job.state.job.reason = reason;  // remembered here only: a second rejection for the same reason ends it
+  park(*lane, job, reason);
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,95 @@
+#include "runtime/outgoing.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/engine_bench.h"
+
+namespace pawl::runtime {
+namespace {
+
+class OutgoingTest : public ::testing::Test {
+ protected:
+  static core::Bundle bundle_of(RunId run) {
+    core::Bundle bundle;
+    bundle.entity = run;
+    return bundle;
+  }
+  static store::Submit submit_of(const std::string& id) {
+    return store::Submit{Namespace("default"), JobId(id), core::LaneId(1), core::GraphRef{}, "{}", Instant()};
+  }
+  static Result<std::vector<store::Outcome>> full_disk() { return Error{ErrorCode::retry_later, "disk full"}; }
+
+  EngineOptions options_;
+  ManualClock clock_;
+  Recorder events_;
+  Outgoing outgoing_{options_, clock_, events_};
+  const RunId first_ = core::make_run(core::LaneId(1), 7);
+  const RunId second_ = core::make_run(core::LaneId(2), 7);
+};
+
+TEST_F(OutgoingTest, callers_hear_of_a_store_that_takes_no_writes_and_bundles_wait) {
+  outgoing_.push(submit_of("a"), 1);
+  outgoing_.push_decided(bundle_of(first_));
+  auto group = outgoing_.take();
+  ASSERT_TRUE(group);
+  outgoing_.push(submit_of("b"), 2);  // behind it
+  EXPECT_FALSE(outgoing_.finished(*group, full_disk()));
+  EXPECT_EQ(events_.answers.size(), 2u);
+  EXPECT_TRUE(outgoing_.refuses());
+  EXPECT_FALSE(outgoing_.take());  // not at once
+  clock_.advance(*outgoing_.next_wake() - clock_.monotonic());
+  group = outgoing_.take();
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->operations.size(), 1u);
+  EXPECT_FALSE(outgoing_.refuses());
+}
+
+TEST_F(OutgoingTest, a_refusal_is_said_once_and_tried_again_less_and_less_often) {
+  outgoing_.push_decided(bundle_of(first_));
+  Duration pause{0};
+  for (int i = 0; i < 5; ++i) {
+    auto group = outgoing_.take();
+    ASSERT_TRUE(group);
+    EXPECT_FALSE(outgoing_.finished(*group, full_disk()));
+    const Duration next = *outgoing_.next_wake() - clock_.monotonic();
+    EXPECT_GT(next, pause);
+    pause = next;
+    clock_.advance(next);
+  }
+  EXPECT_EQ(events_.problems.size(), 1u);
+}
+
+TEST_F(OutgoingTest, a_lost_reply_is_an_outcome_of_each_operation) {
+  outgoing_.push_decided(bundle_of(first_));
+  outgoing_.push_decided(bundle_of(second_));
+  auto group = outgoing_.take();
+  ASSERT_TRUE(group);
+  const auto outcomes = outgoing_.finished(*group, Error{ErrorCode::outcome_unknown, "gone"});
+  ASSERT_TRUE(outcomes);
+  ASSERT_EQ(outcomes->size(), 2u);
+  EXPECT_EQ(outcomes->back().kind, store::OutcomeKind::outcome_unknown);
+  EXPECT_TRUE(outgoing_.empty());
+}
+
+TEST_F(OutgoingTest, only_the_work_of_a_lost_lane_is_withdrawn) {
+  outgoing_.push_decided(bundle_of(first_));
+  outgoing_.push_decided(bundle_of(second_));
+  outgoing_.push(submit_of("a"), 1);
+  int withdrawn = 0;
+  outgoing_.withdraw(core::LaneId(1), [&](const store::Operation&) { ++withdrawn; });
+  EXPECT_EQ(withdrawn, 1);
+  EXPECT_EQ(outgoing_.take()->operations.size(), 2u);
+}
+
+TEST_F(OutgoingTest, a_group_takes_as_many_bundles_as_it_may_and_any_number_of_submits) {
+  options_.bundles_per_group_max = 2;
+  Outgoing small(options_, clock_, events_);
+  small.push_decided(bundle_of(first_));
+  for (int i = 0; i < 10; ++i) small.push(submit_of(std::to_string(i)), 1);
+  EXPECT_TRUE(small.takes_bundles());
+  small.push_decided(bundle_of(second_));
+  EXPECT_FALSE(small.takes_bundles());
+}
+
+}  // namespace
+}  // namespace pawl::runtime

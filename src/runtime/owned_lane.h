@@ -1,0 +1,52 @@
+// OwnedLane: a lane that this engine acts for, and all that it remembers of that lane alone. Whoever has one may act for
+// the lane; when the lane is lost, the memory goes with it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "base/limits.h"
+#include "core/decide.h"
+#include "runtime/due_table.h"
+#include "runtime/work_desk.h"
+#include "store/store.h"
+
+namespace pawl::runtime {
+
+// A look through a lane that was just taken, or that others wrote to; a page at each turn.
+struct Scan {
+  bool inboxes = true;
+  bool work = true;  // false: inboxes only
+  RunId after_run{0};
+  store::WorkCursor after_work;
+};
+
+struct OwnedLane {
+  OwnedLane(core::LaneId lane, core::Epoch its_epoch, Instant since)
+      : id(lane), epoch(its_epoch), due(since, limits::due_entries_max) {}
+  OwnedLane(const OwnedLane&) = delete;
+  OwnedLane& operator=(const OwnedLane&) = delete;
+
+  const core::LaneId id;
+  const core::Epoch epoch;
+
+  // Loader
+  std::deque<Scan> scans;
+  bool rescan = false;                                      // an inbox could not be read: tick() begins a scan
+  std::map<RunId, std::vector<core::Delivery>> unread;      // loads that failed: tried again by tick()
+  // Alarms
+  DueTable due;
+  std::vector<store::Due> due_again;                        // could not be served: tried again by tick()
+  // Post
+  bool outbox = true;                                       // something may wait in it
+  bool outbox_out = false;                                  // a page of it is on its way
+  std::set<RunId> mailboxes;                                // something waits in their inboxes
+  std::unordered_set<RunId> mailboxes_out;                  // a bundle of theirs is on its way
+  // Workshop
+  std::map<WorkRef, core::WorkToken> probed;                // runs in doubt that were asked about already
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,53 @@
+#include "runtime/parts.h"
+
+#include <utility>
+
+#include "base/format.h"
+#include "base/random.h"
+#include "runtime/bytes.h"
+
+namespace pawl::runtime {
+
+Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& its_store, const Clock& its_clock,
+             const GraphCatalog& catalog, EngineEvents& listener)
+    : options(std::move(engine_options)),
+      store(its_store),
+      clock(its_clock),
+      graphs(catalog),
+      events(listener),
+      lanes(pool, options.lease, clock),
+      outgoing(options, clock, events),
+      jobs(*this, options),
+      loader(*this),
+      workshop(*this, options),
+      post(*this),
+      alarms(*this) {}
+
+bool Parts::may_find_more() const { return jobs.waiting() < limits::recovery_page_rows && has_room(); }
+
+core::DecideOptions Parts::decide_options(const OwnedLane& lane) {
+  const core::BundleId id(Random::mix(Random::mix(options.seed) + ++bundles_named_) >> 1);
+  return {clock.now(), options.fusion, lane.epoch, id, options.reentries_max};
+}
+
+void Parts::lane_lost(core::LaneId lane) {
+  jobs.forget_lane(lane);
+  outgoing.withdraw(lane, [this](const store::Operation& operation) { workshop.withdrawn(operation); });
+  if (OwnedLane* owned = lanes.memory_of(lane))
+    for (const auto& [run, deliveries] : owned->unread) workshop.abandon(run, deliveries);
+  lanes.forget(lane);
+}
+
+void Parts::lane_taken(core::LaneId lane) {
+  lane_lost(lane);
+  lanes.table().lost(lane, clock.monotonic());
+  workshop.cancel_runs(lane);  // its new owner hands the work out again, and takes no answer from here
+}
+
+std::string no_room(std::size_t bytes_max) {
+  return format("what this process has to commit takes more than {} bytes already (RuntimeOptions::memory.waiting): try "
+                "again in a moment",
+                bytes_max);
+}
+
+}  // namespace pawl::runtime

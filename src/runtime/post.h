@@ -1,0 +1,49 @@
+// Post: what jobs and mailboxes send each other. A store that can puts it into the target's inbox with the sender's
+// commit; for the others it waits in the lane's outbox, and the lane's owner delivers it, in order. Mailboxes are served
+// here too: they are read for every decision, for most are used once.
+#pragma once
+
+#include <unordered_map>
+
+#include "runtime/engine_types.h"
+#include "runtime/owned_lane.h"
+
+namespace pawl::runtime {
+
+struct Parts;
+
+class Post {
+ public:
+  explicit Post(Parts& parts) : parts_(parts) {}
+
+  // Where what does not exist yet is made.
+  void address(core::Bundle& bundle) const;
+  // `kind`: what became of the bundle; after a lost reply what it sends may be there.
+  void sent(const core::Bundle& bundle, store::OutcomeKind kind);
+  // A message is in its target's inbox, or may be. `run`: who has it, if that is known; 0: only its name is.
+  void arrived(const core::Target& to, RunId run, const core::Message& message, store::OutcomeKind kind);
+  // A message that this engine stored for a caller: its job need not be read again, unless a scan was faster.
+  void hand_over(RunId run, const core::Message& message, store::OutcomeKind kind);
+  void serve_mailbox(OwnedLane& lane, RunId run) { lane.mailboxes.insert(run); }
+  // Whether a hook's time must wait because its registration is not served yet: a signal may be there that came before
+  // the hook, while this engine was late or gone. It is put off a few times only: a mailbox that cannot be served must
+  // not stop the hook, and the signal is kept whoever is first.
+  bool signal_goes_first(const core::JobState& state, const core::Message& timer);
+  bool holds(const core::Guid& timer) const { return timers_held_.contains(timer); }
+  void hold_none() { timers_held_.clear(); }
+
+  void deliver_outboxes();
+  void decide_mailboxes();
+  void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
+  void settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome);
+  bool must_try_again() const;  // something waits to be delivered or served
+
+ private:
+  void look_for_refusal(const core::ParentLink& parent);
+  void decide_mailbox(OwnedLane& lane, RunId run);
+
+  Parts& parts_;
+  std::unordered_map<core::Guid, int> timers_held_;  // a signal may be there for the hook: how often they were put off
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,272 @@
+// Workshop: what becomes of a work item as it stands.
+#include "runtime/workshop.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/format.h"
+#include "base/seeded_bug.h"
+#include "runtime/bytes.h"
+#include "runtime/parts.h"
+#include "runtime/stored_work.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+using Why = core::NoAnswer::Why;
+
+bool has_passed(Instant at, Instant now) { return at != Instant() && at <= now; }
+
+bool is_claimed(const core::WorkItem& item) { return item.token != core::WorkToken(0); }
+
+std::uint32_t unanswered(const core::WorkItem& item) {
+  return item.runs > item.life.failures ? item.runs - item.life.failures : 0;
+}
+
+bool has_answer(const std::vector<core::Delivery>& deliveries, const core::WorkItem& item) {
+  return std::any_of(deliveries.begin(), deliveries.end(), [&](const core::Delivery& delivery) {
+    const auto* response = std::get_if<core::Response>(&delivery.message.body);
+    return response != nullptr && response->activity == item.activity && response->token == item.token &&
+           response->status != core::ReplyStatus::pending;
+  });
+}
+
+}  // namespace
+
+void Workshop::claim_for_local_workers(core::Bundle& bundle) {
+  // A bundle that opens work and closes or stops the job takes it back again: nobody may begin it.
+  if (parts_.stopping || std::get<core::JobHead>(bundle.head).status != core::JobStatus::running) return;
+  for (core::Write& write : bundle.writes) {
+    auto* put = std::get_if<core::PutWork>(&write);
+    if (put == nullptr || !desk_.serves(put->item.topic) || paused_topics_.contains(put->item.topic.raw())) continue;
+    if (!desk_.take_slot(need_of(put->item))) continue;
+    core::begin_run(put->item, parts_.options.name, bundle.epoch, Instant(), parts_.clock.now());
+    if (seeded(SeededBug::dispatch_before_commit)) parts_.events.dispatch(put->item);
+  }
+}
+
+void Workshop::give_back_slots(const core::Bundle& bundle) {
+  for (const core::Write& write : bundle.writes)
+    if (const auto* work = std::get_if<core::PutWork>(&write))
+      if (is_claimed(work->item)) desk_.give_slot(need_of(work->item));
+}
+
+void Workshop::withdrawn(const store::Operation& operation) {
+  if (const auto* bundle = std::get_if<core::Bundle>(&operation)) give_back_slots(*bundle);
+  if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) desk_.claim_failed(WorkRef{claim->run, claim->activity});
+}
+
+void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
+  if (!is_claimed(item)) {
+    if (lane != nullptr) adopt(*lane, item);
+    return;
+  }
+  // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
+  if (lane == nullptr) return desk_.give_slot(need_of(item));
+  parts_.alarms.arm(*lane, item);
+  const WorkRef ref{item.run, item.activity};
+  const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
+  if (!desk_.serves(item.topic) || claiming || desk_.is_in_hand(ref, item.token) || detaching_.contains(ref))
+    return desk_.give_slot(need_of(item));
+  hand_out(item);
+}
+
+void Workshop::adopt(OwnedLane& lane, const core::WorkItem& item) {
+  const WorkRef ref{item.run, item.activity};
+  if (is_answered(lane, item)) return;
+  parts_.alarms.arm(lane, item);
+  if (is_over_time(lane, item)) return;
+  const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
+  if (!desk_.serves(item.topic) || claiming || desk_.is_in_hand(ref, item.token) || detaching_.contains(ref)) return;
+  const bool lost = is_claimed(item);  // its owner is gone, or its lease is over
+  if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice)) return say_no_answer(lane, item, Why::lost);
+  if (paused_topics_.contains(item.topic.raw())) return;
+  if (unanswered(item) >= handouts_max(item.run)) overrun_.push_back(item);
+  else desk_.wait(WaitingWork{ref, item.token, unanswered(item), item.priority, need_of(item)});
+}
+
+void Workshop::hand_out(const core::WorkItem& item) {
+  desk_.begin(WorkRef{item.run, item.activity}, item.token, need_of(item));
+  clocks_.handed_out(item, parts_.clock.monotonic(), parts_.clock.now());
+  parts_.events.dispatch(item);
+}
+
+void Workshop::go_on_with_claim(OwnedLane& lane, const core::WorkItem& item) {
+  if (desk_.take_slot(need_of(item))) return put(&lane, item);
+  if (!item.life.at_most_once) return adopt(lane, item);
+  // No thread is free for it now. Nobody would know later that it did not act.
+  release(lane, item, core::Began::no);
+}
+
+void Workshop::release(const OwnedLane& lane, const core::WorkItem& item, core::Began began) {
+  parts_.outgoing.push(store::ReleaseWork{item.run, item.activity, item.token, lane.epoch, began});
+}
+
+bool Workshop::is_answered(const OwnedLane& lane, const core::WorkItem& item) const {
+  if (const HotJob* job = parts_.jobs.find(item.run)) return has_answer(job->queue, item);
+  const auto waiting = lane.unread.find(item.run);
+  return waiting != lane.unread.end() && has_answer(waiting->second, item);
+}
+
+// Whether the item is nobody's to begin now: a time of it is over, has not come, or it waits for a person.
+bool Workshop::is_over_time(OwnedLane& lane, const core::WorkItem& item) {
+  const Instant now = parts_.clock.now();
+  const core::WorkLife& life = item.life;
+  if (item.held) return true;
+  if (has_passed(life.deadline, now)) return say_no_answer(lane, item, Why::total), true;
+  if (life.unknown) return ask_probe(lane, item), true;
+  if (!is_claimed(item)) {
+    if (has_passed(life.queue_by, now)) return say_no_answer(lane, item, Why::queue), true;
+    return item.visible_at > now;
+  }
+  if (item.epoch != core::Epoch(0)) {  // with a worker of this process, or its process is gone
+    const auto why = clocks_.over(run_of(item));
+    if (why) say_no_answer(lane, item, *why);
+    return why.has_value();
+  }
+  if (has_passed(life.attempt_by, now)) return say_no_answer(lane, item, Why::attempt), true;
+  if (has_passed(life.heartbeat_by, now)) return say_no_answer(lane, item, Why::heartbeat), true;
+  return item.lease_until > now;  // with somebody else, under a lease
+}
+
+void Workshop::say_no_answer(OwnedLane& lane, const core::WorkItem& item, Why why) {
+  const auto index = std::uint64_t{item.runs} * 8 + static_cast<std::uint64_t>(why);
+  const core::Guid guid = item.request.derive(core::Guid::Purpose::no_answer, index);
+  if (const HotJob* job = parts_.jobs.find(item.run))
+    for (const core::Delivery& delivery : job->queue)
+      if (delivery.message.guid == guid) return;
+  parts_.jobs.deliver(lane, item.run,
+                      core::Delivery{core::Message{guid, core::NoAnswer{item.activity, item.token, why}},
+                                     core::Origin::unstored});
+}
+
+void Workshop::ask_probe(OwnedLane& lane, const core::WorkItem& item) {
+  const HotJob* job = parts_.jobs.find(item.run);
+  const core::Activity* activity = job == nullptr ? nullptr : job->state.find(item.activity);
+  if (activity == nullptr || !probes_.contains(item.topic.raw())) return;
+  if (job->graph->nodes()[activity->node].policy.when_unknown != WhenUnknown::ask_probe) return;
+  core::WorkToken& asked = lane.probed.try_emplace(WorkRef{item.run, item.activity}, core::WorkToken(0)).first->second;
+  if (std::exchange(asked, item.token) != item.token) parts_.events.probe(item);
+}
+
+// What a bundle concluded or gave back is in doubt no more.
+void Workshop::forget_probes(OwnedLane& lane, const core::Bundle& bundle) {
+  if (lane.probed.empty()) return;
+  const RunId run = bundle.entity;
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      lane.probed.erase(WorkRef{run, drop->activity});
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      if (change->release) lane.probed.erase(WorkRef{run, change->activity});
+    } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
+      if (put->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) lane.probed.erase(WorkRef{run, put->after.seq});
+    } else if (std::holds_alternative<core::Sweep>(write)) {
+      lane.probed.erase(
+          lane.probed.lower_bound(WorkRef{run, core::ActivitySeq(0)}),
+          lane.probed.upper_bound(WorkRef{run, core::ActivitySeq(std::numeric_limits<std::uint32_t>::max())}));
+    }
+  }
+}
+
+std::vector<WorkRun> Workshop::runs_ended_by(const core::JobState& before, const core::Bundle& bundle) const {
+  std::vector<WorkRun> runs;
+  const auto add = [&](core::ActivitySeq activity, core::WorkToken token) {
+    const WorkRun run{WorkRef{bundle.entity, activity}, token};
+    if (desk_.is_running(run.ref, token)) runs.push_back(run);
+  };
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      add(drop->activity, drop->token);
+    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
+      // Given back, or in doubt since its time was over: its answer would settle that, but it is to come back.
+      add(change->activity, change->token);
+    } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
+      // Concluded by somebody else's word, such as a person's.
+      const core::WorkItem* item = before.find_work(put->after.seq);
+      if (item != nullptr && put->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) add(item->activity, item->token);
+    } else if (std::holds_alternative<core::Sweep>(write)) {
+      for (const auto& [seq, item] : before.work()) add(seq, item.token);
+    }
+  }
+  return runs;
+}
+
+std::uint32_t Workshop::handouts_max(RunId run) const {
+  const HotJob* job = parts_.jobs.find(run);
+  return parts_.options.reentries_max * (job == nullptr ? 1 : job->state.job.redrives + 1);
+}
+
+void Workshop::park_overrun() {
+  for (std::size_t left = overrun_.size(); left > 0; --left) {
+    const core::WorkItem item = std::move(overrun_.front());
+    overrun_.pop_front();
+    OwnedLane* lane = parts_.lanes.mine(item.run);
+    if (lane == nullptr) continue;
+    if (parts_.jobs.find(item.run) == nullptr) parts_.loader.load(*lane, item.run, {});
+    HotJob* job = parts_.jobs.find(item.run);  // now, for the next job that idles may push it out again
+    if (job == nullptr) continue;
+    if (job->in_flight)
+      overrun_.push_back(item);
+    else if (job->state.job.status == core::JobStatus::running && job->state.find_work(item.activity) != nullptr)
+      parts_.jobs.park(*lane, *job,
+                       format("over_limit: work for topic {} was handed out {} times and never answered", item.topic.raw(),
+                              unanswered(item)));
+  }
+}
+
+void Workshop::claim_waiting() {
+  if (parts_.stopping) return;
+  while (const auto work = desk_.next_waiting(parts_.clock.monotonic())) {
+    const OwnedLane* lane = parts_.lanes.mine(work->ref.run);
+    if (lane == nullptr) desk_.claim_failed(work->ref);
+    else
+      parts_.outgoing.push(store::ClaimItem{work->ref.run, work->ref.activity, work->before, parts_.options.name, lane->epoch});
+  }
+}
+
+void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcome) {
+  const WorkRef ref{claim.run, claim.activity};
+  OwnedLane* lane = parts_.lanes.mine(claim.run);
+  if (outcome.kind == store::OutcomeKind::committed && outcome.items.size() == 1 && lane != nullptr) {
+    const core::WorkItem& item = outcome.items.front();
+    if (HotJob* job = parts_.jobs.find(claim.run)) job->state.put(item);
+    hand_out(item);
+    return parts_.alarms.arm_changed(*lane, item);
+  }
+  const WorkNeed need = desk_.claim_failed(ref);
+  const OwnedLane* memory = parts_.lanes.memory_of(core::lane_of(claim.run));
+  if (outcome.kind == store::OutcomeKind::fenced && memory != nullptr && claim.epoch == memory->epoch)
+    parts_.lane_taken(memory->id);
+  else if (lane != nullptr)
+    look_again(*lane, ref, claim.before, need);
+}
+
+// A claim did not go as expected: the stored item says who has it.
+void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken before, const WorkNeed& need) {
+  read_paused_topics();
+  const auto read = read_item(parts_.store, ref);
+  // Not readable now: claimed once more as before, which says no more and no less than it did.
+  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
+  if (!read && read.error().code == ErrorCode::corrupt) return parts_.loader.damaged(ref.run, read.error().detail);
+  if (!read || !*read) return;
+  const core::WorkItem& item = **read;
+  if (HotJob* job = parts_.jobs.find(ref.run)) job->state.put(item);
+  // Our own claim whose reply was lost: the run has not begun, here or anywhere.
+  const bool ours = item.token != before && is_claimed(item) && item.worker == parts_.options.name &&
+                    !desk_.is_running(ref, item.token) && item.epoch == lane.epoch;
+  if (ours) go_on_with_claim(lane, item);
+  else adopt(lane, item);
+}
+
+// What was given back waits again, here or at whoever owns the job next.
+void Workshop::settle_release(const store::ReleaseWork& release, const store::Outcome& outcome) {
+  OwnedLane* lane = parts_.lanes.mine(release.run);
+  const bool owned = lane != nullptr && release.epoch == lane->epoch;
+  if (outcome.kind == store::OutcomeKind::outcome_unknown && owned) return parts_.outgoing.push(release);  // it may be said twice
+  if (outcome.kind == store::OutcomeKind::fenced && owned) return parts_.lane_taken(lane->id);
+  if (owned && !parts_.stopping) parts_.alarms.fire_work(*lane, WorkRef{release.run, release.activity});
+}
+
+}  // namespace pawl::runtime

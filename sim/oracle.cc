@@ -233,8 +233,10 @@ void World::check_bytes(const Node& node) {
   };
   check("jobs at rest", engine.idle_bytes(), most.hot_jobs + job);
   check("work", engine.worker_bytes(), most.worker_queue + payload);
-  // Jobs are let in up to `waiting`; the bundles decided for them come on top, and have a limit of their own.
-  check("what is on its way", engine.waiting_bytes(), most.waiting + most.group + 2 * (slots() + 2) * job);
+  // Jobs are let in up to `waiting`; the bundles decided for them come on top, with a limit for each group. A slot is free
+  // when its answer is here, so there may be an answer of each in every group.
+  const std::size_t groups = options_.groups_out_max + 1;
+  check("what is on its way", engine.waiting_bytes(), most.waiting + groups * (most.group + (slots() + 2) * job));
 }
 
 // What an engine knows of a job is what the store knows of it, in every field: a job that was made in memory must not

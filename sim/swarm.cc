@@ -121,6 +121,7 @@ class Drawer {
                                                          : 1000 + random_.below(9000));
     options.hot_jobs_max = chance(30) ? random_.below(4) : 1000;
     options.bundles_per_group_max = chance(30) ? 1 + random_.below(4) : 1024;
+    options.groups_out_max = chance(50) ? 1 : 2 + static_cast<std::uint32_t>(random_.below(3));
     if (chance(30)) {
       const auto drawn_bytes = [&] { return std::size_t{4096} << random_.below(6); };
       options.bytes_max = {drawn_bytes(), drawn_bytes(), drawn_bytes(), drawn_bytes()};

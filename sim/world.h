@@ -49,6 +49,7 @@ struct WorldOptions {
   core::Fusion fusion = core::Fusion::on;
   std::size_t hot_jobs_max = 1000;
   std::size_t bundles_per_group_max = 1024;
+  std::uint32_t groups_out_max = 1;  // on their way at once; over a store with renewals they arrive in any order
   runtime::EngineBytes bytes_max;
   std::vector<ClockStep> clock_steps;
   std::uint32_t reentries_max = limits::reentries_max;
@@ -267,7 +268,8 @@ struct World::Node final : runtime::EngineEvents {
   std::uint64_t life = 0;                   // events of an earlier life are dropped
   std::uint32_t boots = 0;
   Duration paused_until{0};
-  bool group_out = false;
+  std::uint32_t groups_out = 0;
+  Duration last_arrival{0};                 // of a group
   std::optional<Duration> wake_at;
   std::set<std::string> damage_said;
   std::deque<core::WorkItem> queue;                        // handed out, and no thread has begun it

@@ -44,7 +44,7 @@ void World::boot(Node& node) {
   options.mailbox_page.messages = 2;
   const auto pool = memory_.read_pool(Pool("graphs"));
   node.clock.boot();
-  node.group_out = false;
+  node.groups_out = 0;
   node.wake_at.reset();
   node.paused_until = Duration{0};
   node.damage_said.clear();
@@ -132,7 +132,7 @@ void World::step(Node& node) {
     }
   }
   node.engine->pump();
-  if (!node.group_out)
+  if (node.groups_out < options_.groups_out_max)
     if (auto group = node.engine->take_group()) send(node, std::move(*group));
   if (node.engine == nullptr) return;
   check_bytes(node);
@@ -172,7 +172,7 @@ void World::send(Node& node, runtime::Group group) {
   const auto fault = draw_fault();
   trace_.add(static_cast<std::uint64_t>(clock_.monotonic().count()) * 16 + node.index);
   trace_.add(fault ? static_cast<std::uint64_t>(*fault) + 1 : 0);
-  node.group_out = true;
+  ++node.groups_out;
   if (fault == FaultKind::crash_before) return crash(node);
   if (fault == FaultKind::stopped) stop(node);
   store::fault::Fault store_fault;
@@ -188,6 +188,9 @@ void World::send(Node& node, runtime::Group group) {
   if (fault == FaultKind::delayed) arrives += options_.lease * 3 / 2;
   if (fault == FaultKind::late_reply)
     replies += options_.lease * 7 / 10 + drawn(options_.lease / 4);
+  // One thread writes to a file, in order.
+  if (!options_.renewals) arrives = std::max(arrives, node.last_arrival + Duration(1) - clock_.monotonic());
+  node.last_arrival = clock_.monotonic() + arrives;
   const bool crash_after = fault == FaultKind::crash_after;
   const std::uint64_t life = node.life;
   auto shared = std::make_shared<runtime::Group>(std::move(group));
@@ -200,7 +203,7 @@ void World::send(Node& node, runtime::Group group) {
     if (node.life != life) return;
     if (crash_after) return crash(node);
     post_to(node, replies, [this, &node, shared, result] {
-      node.group_out = false;
+      --node.groups_out;
       node.engine->finished(std::move(*shared), std::move(*result));
       step(node);
     });

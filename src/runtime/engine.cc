@@ -254,6 +254,7 @@ void Engine::leave_runs() { parts_->workshop.leave_runs(); }
 void Engine::graphs_changed() { parts_->loader.graphs_changed(); }
 
 bool Engine::store_refuses() const { return parts_->outgoing.refuses(); }
+std::size_t Engine::operations_waiting() const { return parts_->outgoing.waiting(); }
 bool Engine::owns_anything() const { return !std::as_const(parts_->lanes).all_mine().empty(); }
 std::vector<std::pair<core::LaneId, core::Epoch>> Engine::owned_lanes() const {
   std::vector<std::pair<core::LaneId, core::Epoch>> owned;

@@ -71,6 +71,7 @@ class Engine {
   std::optional<Duration> next_wake() const;
   bool drained() const;
   bool store_refuses() const;  // what was decided waits for the store
+  std::size_t operations_waiting() const;  // that the next group would have
   bool owns_anything() const;
   // The lanes it owns now, and under which epoch.
   std::vector<std::pair<core::LaneId, core::Epoch>> owned_lanes() const;

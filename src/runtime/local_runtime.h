@@ -201,7 +201,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::vector<WorkRun> withdrawn_;
   std::optional<Duration> look_at_workers_;
   Ticket next_ticket_ = 1;
-  bool committing_ = false;
+  std::size_t committing_ = 0;  // groups with the committer
   bool stopping_ = false;
   Duration stop_by_{0};  // even if the store takes no writes by then
   Duration set_back_{0};  // of the wall clock, as far as it was said

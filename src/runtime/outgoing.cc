@@ -44,7 +44,6 @@ bool Outgoing::takes_bundles() const {
 }
 
 std::optional<Group> Outgoing::take() {
-  invariant(!out_, "one group at a time");
   Group group;
   if (retry_) {
     if (clock_.monotonic() < retry_at_) return std::nullopt;
@@ -56,15 +55,18 @@ std::optional<Group> Outgoing::take() {
     bundles_ = 0;
     bundle_bytes_ = 0;
   }
-  bytes_out_ = group.bytes;
+  ++out_;
+  group.number = ++taken_;
+  bytes_out_ += group.bytes;
   group.asked_at = clock_.monotonic();
-  out_ = true;
   return group;
 }
 
 std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group, Result<std::vector<store::Outcome>> result) {
-  out_ = false;
-  bytes_out_ = 0;
+  --out_;
+  bytes_out_ -= group.bytes;
+  overtaken_ = group.number < newest_finished_;
+  newest_finished_ = std::max(newest_finished_, group.number);
   if (!result && result.error().code != ErrorCode::outcome_unknown) {
     keep(std::move(group), result.error());
     return std::nullopt;
@@ -87,7 +89,8 @@ void Outgoing::keep(Group group, const Error& error) {
   backoff_ = std::clamp(backoff_ * 2, retry_backoff_min, retry_backoff_max);
   retry_at_ = clock_.monotonic() + backoff_;
   retry_reason_ = error.detail;
-  retry_ = std::move(kept);
+  if (!retry_) retry_.emplace();
+  for (std::size_t i = 0; i < kept.operations.size(); ++i) retry_->add(std::move(kept.operations[i]), kept.tickets[i]);
 }
 
 Group Outgoing::refuse_callers(Group group, const Error& error) {

@@ -18,6 +18,9 @@ namespace {
 // A group this small is committed by the engine's own thread: two thread switches less, and nothing else
 // would have been decided meanwhile.
 constexpr std::size_t inline_operations_max = 8;
+// With the committer: one is written, the next one waits behind it, if it is worth a sync of its own.
+constexpr std::size_t groups_out_max = 2;
+constexpr std::size_t next_group_operations_min = 24;
 
 }  // namespace
 
@@ -72,7 +75,7 @@ void LocalRuntime::note_ownership(bool owns) {
 
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
 bool LocalRuntime::may_end() const {
-  if (!stopping_ || committing_) return false;
+  if (!stopping_ || committing_ > 0) return false;
   if (engine_.drained() && duplex_.drained()) return true;
   return (engine_.store_refuses() || duplex_.store_refuses()) && clock_.monotonic() > stop_by_;
 }
@@ -85,7 +88,15 @@ void LocalRuntime::own_duplex() {
 }
 
 bool LocalRuntime::commit_something() {
-  if (committing_) return false;
+  if (committing_ > 0) {
+    // While one group is written the next one is decided: it stands ready when the disk is.
+    if (committing_ >= groups_out_max || engine_.operations_waiting() < next_group_operations_min) return false;
+    auto next = engine_.take_group();
+    if (!next) return false;
+    ++committing_;
+    groups_.push(std::move(*next));
+    return false;
+  }
   const bool duplex = duplex_.commit_something();  // first: the engine may never run out of groups
   auto group = engine_.take_group();
   if (!group) return duplex;
@@ -94,13 +105,13 @@ bool LocalRuntime::commit_something() {
     engine_.finished(std::move(*group), std::move(result));
     return true;
   }
-  committing_ = true;
+  ++committing_;
   groups_.push(std::move(*group));
   return false;
 }
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
-  if (committing_) return std::nullopt;  // its end comes as a command
+  if (committing_ > 0) return std::nullopt;  // its end comes as a command
   auto wake = engine_.next_wake();
   for (const auto& at : {look_at_workers_, stop_tell_at_, stop_leave_at_})
     if (at && (!wake || *at < *wake)) wake = at;
@@ -152,7 +163,7 @@ void LocalRuntime::obey(Command& command) {
                    engine_.request(std::move(request.operation), ticket);
                  },
                  [&](Committed& committed_group) {
-                   committing_ = false;
+                   --committing_;
                    engine_.finished(std::move(committed_group.group), std::move(committed_group.result));
                  },
                  [&](ServeCommand& serve_command) {

@@ -217,7 +217,8 @@ void Workshop::park_overrun() {
 }
 
 void Workshop::claim_waiting() {
-  if (parts_.stopping) return;
+  // Without room for answers no more work is asked for: what is being served goes first, and that makes room.
+  if (parts_.stopping || !parts_.has_room()) return;
   while (const auto work = desk_.next_waiting(parts_.clock.monotonic())) {
     const OwnedLane* lane = parts_.lanes.mine(work->ref.run);
     if (lane == nullptr) desk_.claim_failed(work->ref);
@@ -231,6 +232,11 @@ void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcom
   OwnedLane* lane = parts_.lanes.mine(claim.run);
   if (outcome.kind == store::OutcomeKind::committed && outcome.items.size() == 1 && lane != nullptr) {
     const core::WorkItem& item = outcome.items.front();
+    // A bundle that was committed after the claim may have been heard of before it: then nobody wants the item.
+    if (parts_.outgoing.overtaken() && !is_still_wanted(item, claim.before)) {
+      desk_.claim_failed(ref);
+      return;
+    }
     if (HotJob* job = parts_.jobs.find(claim.run)) job->state.put(item);
     hand_out(item);
     return parts_.alarms.arm_changed(*lane, item);
@@ -241,6 +247,16 @@ void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcom
     parts_.lane_taken(memory->id);
   else if (lane != nullptr)
     look_again(*lane, ref, claim.before, need);
+}
+
+bool Workshop::is_still_wanted(const core::WorkItem& item, core::WorkToken before) {
+  if (const HotJob* job = parts_.jobs.find(item.run)) {
+    const core::WorkItem* own = job->state.find_work(item.activity);
+    return own != nullptr && (own->token == before || own->token == item.token);
+  }
+  const auto stored = read_item(parts_.store, WorkRef{item.run, item.activity});
+  if (!stored) doubt({run_of(item)});  // asked again soon
+  return !stored || (*stored && (*stored)->token == item.token);
 }
 
 // A claim did not go as expected: the stored item says who has it.

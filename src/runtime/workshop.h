@@ -86,6 +86,7 @@ class Workshop {
   bool is_over_time(OwnedLane& lane, const core::WorkItem& item);
   void say_no_answer(OwnedLane& lane, const core::WorkItem& item, core::NoAnswer::Why why);
   void ask_probe(OwnedLane& lane, const core::WorkItem& item);
+  bool is_still_wanted(const core::WorkItem& item, core::WorkToken before);
   void look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken before, const WorkNeed& need);
   void release(const OwnedLane& lane, const core::WorkItem& item, core::Began began);
   std::uint32_t handouts_max(RunId run) const;

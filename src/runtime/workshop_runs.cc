@@ -85,7 +85,9 @@ void Workshop::settle_extend(const store::ExtendWork& extend, const store::Outco
   }
   if (outcome.done() && !outcome.items.empty()) {
     const core::WorkItem& item = outcome.items.front();
-    if (HotJob* job = parts_.jobs.find(extend.run)) job->state.put(item);
+    HotJob* job = parts_.jobs.find(extend.run);
+    const core::WorkItem* own = job == nullptr ? nullptr : job->state.find_work(extend.activity);
+    if (own != nullptr && own->token == extend.token) job->state.put(item);  // not if it has ended meanwhile
     if (OwnedLane* lane = parts_.lanes.mine(extend.run)) parts_.alarms.arm_changed(*lane, item);
   }
   if (outcome.kind == store::OutcomeKind::conflict) return parts_.events.cancel(run);

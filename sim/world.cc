@@ -173,6 +173,7 @@ WorldReport World::run() {
       options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
   for (const PlannedFault& planned : options_.planned)
     rest += options_.lease * 2 * static_cast<int>(planned.calls);
+  if (!options_.renewals) rest = std::max(rest, 2 * ring_late);  // a lost ring of the last moment is noticed by then
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();
   report_.violation = verdict_.violation();

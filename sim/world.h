@@ -37,6 +37,8 @@
 
 namespace pawl::sim {
 
+inline constexpr Duration ring_late = std::chrono::seconds(1);  // until it is noticed that a ring is missing
+
 struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint32_t engines = 1;

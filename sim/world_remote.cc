@@ -7,7 +7,6 @@ namespace pawl::sim {
 namespace {
 constexpr std::size_t remote_claim_max = 4;
 constexpr Duration remote_backoff = std::chrono::milliseconds(20);
-constexpr Duration ring_late = std::chrono::seconds(1);  // until it is noticed that a ring is missing
 constexpr int remote_polls_per_lease_at_rest = 8;  // enough to be given whatever is wrongly left
 }  // namespace
 

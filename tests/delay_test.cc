@@ -30,8 +30,9 @@ TEST_P(DelayTest, a_job_starts_after_its_delay_and_is_seen_before) {
 
 TEST_P(DelayTest, a_timer_fires_within_10_ms_of_its_time) {
   runtime = start_with(options(), step_graph(), echo);
+  constexpr Duration late_max = 10ms * slow_factor;
   Duration best = 1h;
-  for (int i = 0; i < 20 && best > 10ms; ++i) {
+  for (int i = 0; i < 20 && best > late_max; ++i) {
     Instant begun;
     const auto job = runtime->submit({.graph = "step", .id = "j" + std::to_string(i), .input = "x", .delay = 50ms});
     ASSERT_TRUE(job.ok());
@@ -39,7 +40,7 @@ TEST_P(DelayTest, a_timer_fires_within_10_ms_of_its_time) {
     EXPECT_GE(end.closed_at, end.created_at + 50ms);
     best = std::min(best, end.closed_at - (end.created_at + 50ms));
   }
-  EXPECT_LE(best, Duration(10ms));
+  EXPECT_LE(best, late_max);
 }
 
 TEST_P(DelayTest, a_job_that_has_not_started_can_be_interrupted) {

@@ -424,6 +424,11 @@ TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
     const auto running = left->list({.status = JobStatus::running, .rows_max = 100'000});
     ASSERT_TRUE(running.ok());
     if (!running->empty()) ++interrupted;
+    // A message that every single kill interrupts would count as poison (duplex_deliveries_max). So at half time all
+    // get to their end.
+    if (round + 1 != rounds / 2) continue;
+    ASSERT_TRUE(left->start().ok());
+    for (const std::string& id : acknowledged) ASSERT_TRUE(left->wait(left->find(id)->value(), 60s).ok()) << id;
   }
   const auto runtime = open(file);
   ASSERT_NE(runtime, nullptr);

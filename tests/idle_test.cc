@@ -16,11 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr auto watched_for = 10s;
 constexpr long resident_kb_max = 15 * 1024;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;  // its own threads and shadow memory
-#else
-constexpr bool sanitized = false;
-#endif
 
 // How often each thread gave up or was taken off its processor. A thread that never ran has no system call, no
 // wake-up and no page fault to show.

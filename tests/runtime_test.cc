@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "testing.h"
+#include "life.h"
 
 namespace pawl {
 namespace {
@@ -371,11 +371,11 @@ TEST_P(RestartTest, a_job_waits_for_its_graph_and_goes_on_when_it_is_deployed) {
   });
   ASSERT_TRUE(second.serve("work", echo).ok());
   ASSERT_TRUE(second.start().ok());
-  EXPECT_FALSE(second.wait(run, 50ms).ok());
-  {
+  EXPECT_TRUE(comes_true([&] {
     const std::lock_guard lock(mutex);
-    EXPECT_NE(problems.find("job j waits: graph chain version 1"), std::string::npos) << problems;
-  }
+    return problems.find("job j waits: graph chain version 1") != std::string::npos;
+  }));
+  EXPECT_FALSE(second.wait(run, 50ms).ok());
   ASSERT_TRUE(second.deploy(chain_graph()).ok());
   EXPECT_TRUE(second.wait(run, 20s).ok());
 }

@@ -21,6 +21,15 @@ namespace pawl::testing {
 
 using namespace std::chrono_literals;
 
+// Under a sanitizer what a test measures is the sanitizer's own memory and time.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+// Times that a test gives to what it awaits, or allows it to take, are longer by this.
+inline constexpr int slow_factor = sanitized ? 10 : 1;
+
 class TempDir {
  public:
   TempDir() {

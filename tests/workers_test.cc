@@ -258,14 +258,13 @@ TEST_F(StopsTest, a_kill_leaves_no_more_in_doubt_than_threads_had_begun) {
   EXPECT_EQ(calls, jobs - unknown);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(StopsTest, threads_that_cannot_be_made_are_an_error_and_not_the_end_of_the_process) {
+  if (sanitized) GTEST_SKIP() << "shadow memory does not fit into the address space that the test leaves";
   storm::NodeProcess node({LIFE_NODE, dir.path(), "0", 1, {"threads", "1024"}});
   EXPECT_TRUE(node.heard("refused", 20s));
   EXPECT_TRUE(node.heard("runs with two", 20s));
   EXPECT_EQ(node.wait(20s), 0);
 }
-#endif
 
 }  // namespace
 }  // namespace pawl

@@ -31,7 +31,7 @@ inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at ea
 inline constexpr int owner_retries = 8;  // after a report that the owner is gone
 inline constexpr std::uint64_t disk_full_bytes = 64 << 10;  // less than what the log's index may need
 inline constexpr std::chrono::milliseconds hold_retry{2};  // until a file that another one has is tried again
-inline constexpr std::chrono::milliseconds migration_wait{1000};  // for an owner that is about to end or to migrate
+inline constexpr std::chrono::milliseconds migration_wait{1000};  // for an owner of an older version that is about to end
 inline constexpr std::chrono::milliseconds bell_look{2000};  // without a bell or a watch over it
 inline constexpr std::chrono::milliseconds ring_late_max{1000};  // then a commit that nobody rang for is looked for
 inline constexpr std::size_t commits_beyond_gap_max = 65'536;    // remembered while one is missing

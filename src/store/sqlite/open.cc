@@ -11,8 +11,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/format.h"
 #include "store/sqlite/owner_lock.h"
@@ -214,26 +216,34 @@ Status check_log(Connection& connection) {
   return {};
 }
 
-Error not_the_owner(const std::string& path, std::int64_t version, std::size_t version_max) {
-  if (version == 0)
-    return Error{ErrorCode::retry_later,
-                 format("{} is being made by another process, which does not get on; try again, or"
-                        " end that process",
-                        path)};
+// Whoever has the lock, and a record in it, runs on the file. Without a record it makes the file, or
+// brings it forward.
+std::optional<std::uint64_t> process_on(const std::string& path) {
   const auto record = OwnerRecord::read(owner_path(path));
+  return record && lives(record->process) ? std::optional(record->process) : std::nullopt;
+}
+
+Error not_the_owner(const std::string& path, std::int64_t version, std::size_t version_max) {
+  const auto process = process_on(path);
+  if (version == 0 || !process)
+    return Error{ErrorCode::retry_later,
+                 format("{} is being made or brought forward by another process, which does not get on;"
+                        " try again, or end that process",
+                        path)};
   return Error{ErrorCode::unsupported,
-               format("{} has version {}, this program needs version {}, and {} runs on it with an"
-                      " older program; stop that one, then this one brings the file forward, or use"
+               format("{} has version {}, this program needs version {}, and process {} runs on it with"
+                      " an older program; stop that one, then this one brings the file forward, or use"
                       " the older program meanwhile",
-                      path, version, version_max,
-                      record ? format("process {}", record->process) : "another process")};
+                      path, version, version_max, *process)};
 }
 
 // Makes a new file, and brings an older one forward. Only the owner does: a process that runs on the
 // file has statements of the version that it found.
 Status bring_forward(Connection& connection, const Options& options, Migrations steps) {
   OwnerLock lock(connection.path());
-  const auto begin = std::chrono::steady_clock::now();
+  // Whoever brings it forward gets on from version to version: only without that time runs out.
+  std::int64_t version_seen = 0;
+  auto since = std::chrono::steady_clock::now();
   while (true) {
     // Asked of SQLite, not of the file's size: a process that was killed while it made the file left
     // a journal, and reading it takes the file back to nothing.
@@ -253,8 +263,10 @@ Status bring_forward(Connection& connection, const Options& options, Migrations 
     const auto owned = lock.try_own();
     if (!owned) return owned.error();
     if (*owned) continue;  // what it is now, nobody else changes
-    const auto wait_max = *version == 0 ? options.busy_wait : limits::migration_wait;
-    if (std::chrono::steady_clock::now() - begin > wait_max)
+    if (std::exchange(version_seen, *version) != *version) since = std::chrono::steady_clock::now();
+    const bool in_use = *version != 0 && process_on(connection.path());
+    const auto wait_max = in_use ? limits::migration_wait : options.busy_wait;
+    if (std::chrono::steady_clock::now() - since > wait_max)
       return not_the_owner(connection.path(), *version, steps.size());
     std::this_thread::sleep_for(limits::hold_retry);
   }

@@ -294,6 +294,29 @@ TEST_F(PlaceTest, only_an_owner_brings_a_file_forward) {
   expect_refused(path(), "use a newer program");
 }
 
+TEST_F(PlaceTest, a_file_that_is_being_made_slowly_is_waited_for) {
+  // Claim: whoever comes while another process makes the file, or brings it forward, is not told that
+  // an older program runs on it. The other one takes longer in all than an older program is given.
+  const auto known = migrations();
+  const auto pause = 2 * limits::migration_wait / known.size();
+  OwnerLock maker(path());
+  ASSERT_TRUE(*maker.try_own());
+  auto opened = Connection::open({path(), Connection::Mode::create, "", limits::busy_wait});
+  ASSERT_TRUE(opened);
+  ASSERT_TRUE((*opened)->execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str()));
+  ASSERT_TRUE((*opened)->execute("PRAGMA journal_mode = WAL"));
+  ASSERT_TRUE(migrate(**opened, known.first(1)));
+  std::thread makes([&] {
+    for (std::size_t version = 2; version <= known.size(); ++version) {
+      std::this_thread::sleep_for(pause);
+      EXPECT_TRUE(migrate(**opened, known.first(version)));
+    }
+  });
+  const auto second = Store::open(path(), {});
+  makes.join();
+  EXPECT_TRUE(second) << to_string(second.error());
+}
+
 TEST(OwnerRecordTest, reads_back_what_it_wrote_and_nothing_else) {
   const OwnerRecord record{1234, FileId{7, 99}, core::Guid{1, 0xfedc'ba98'7654'3210}, 1'000'000'000'000};
   const std::string line = record.line();

@@ -52,7 +52,11 @@ class PowerTest : public FileTest {
     options.durability = durability;
     options.checkpoint_pages = 25;
     open_bench(options);
-    for (int i = 0; losses_.size() < images && i < 5000; ++i) {
+    const auto taken = [&] {  // the checkpointer's thread takes images too
+      const std::lock_guard lock(mutex);
+      return losses_.size();
+    };
+    for (int i = 0; taken() < images && i < 5000; ++i) {
       const std::string id = "job-" + std::to_string(i);
       const Payload input(std::string(disk_random(seed, i) % 12'000, 'x'));
       for (const Outcome& outcome : commit_all({a_submit(lane_, id, input), a_submit(lane_, id + "-too")}))

@@ -34,8 +34,8 @@ const std::vector<Case>& cases() {
   return read;
 }
 
-class Graphs : public testing::TestWithParam<Case> {};
-std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+class Graphs : public ::testing::TestWithParam<Case> {};
+std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 
 TEST_P(Graphs, run_on_every_store) {
   for (const StoreKind store : {StoreKind::memory, StoreKind::sqlite})
@@ -91,7 +91,7 @@ TEST(Race, timer_against_signal_in_the_same_instant) {
   EXPECT_LT(by_signal, 1000u);
 }
 
-INSTANTIATE_TEST_SUITE_P(cases, Graphs, testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(cases, Graphs, ::testing::ValuesIn(cases()), case_name);
 
 }  // namespace
 

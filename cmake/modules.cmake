@@ -9,6 +9,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 if(PAWL_SANITIZE)
   target_compile_options(pawl_flags INTERFACE -fsanitize=${PAWL_SANITIZE} -fno-sanitize-recover=all)
+  if(PAWL_SANITIZE MATCHES undefined)
+    # Dear to build, and mostly seen by AddressSanitizer as well.
+    target_compile_options(pawl_flags INTERFACE -fno-sanitize=null,alignment,object-size,vptr)
+  endif()
   target_link_options(pawl_flags INTERFACE -fsanitize=${PAWL_SANITIZE})
 endif()
 target_include_directories(pawl_flags INTERFACE

@@ -49,6 +49,11 @@ class Child {
     return value;
   }
   void signal(int number) { ::kill(pid_, number); }
+  // Returns when all its threads stand still.
+  void stop() {
+    ::kill(pid_, SIGSTOP);
+    waitpid(pid_, nullptr, WUNTRACED);
+  }
   void kill_now() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);

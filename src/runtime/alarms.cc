@@ -119,18 +119,18 @@ void Alarms::look_again() {
 
 std::optional<Instant> Alarms::next() const {
   std::optional<Instant> first;
-  for (const OwnedLane* lane : std::as_const(parts_.lanes).all_mine())
+  for (const OwnedLane* lane : parts_.lanes.all_mine())
     if (const auto next = lane->due.next(); next && (!first || *next < *first)) first = next;
   return first;
 }
 
 bool Alarms::must_try_again() const {
-  const auto mine = std::as_const(parts_.lanes).all_mine();
+  const auto mine = parts_.lanes.all_mine();
   return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) { return !lane->due_again.empty(); });
 }
 
 bool Alarms::wants_page() const {
-  const auto mine = std::as_const(parts_.lanes).all_mine();
+  const auto mine = parts_.lanes.all_mine();
   return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) { return lane->due.wants_page(); });
 }
 

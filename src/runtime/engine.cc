@@ -12,6 +12,12 @@ namespace pawl::runtime {
 
 using store::OutcomeKind;
 
+namespace {
+
+constexpr Duration try_again_after = std::chrono::milliseconds(20);  // what could not be read or served
+
+}  // namespace
+
 Engine::Engine(EngineOptions options, store::PoolInfo pool, store::Store& store, const Clock& clock,
                const GraphCatalog& graphs, EngineEvents& events)
     : parts_(std::make_unique<Parts>(std::move(options), pool, store, clock, graphs, events)) {}
@@ -140,7 +146,7 @@ std::optional<Duration> Engine::next_wake() const {
     again = again || p.alarms.wants_page();
     if (const auto next = p.alarms.next()) sooner(now + std::max(*next - p.clock.now(), Duration{0}));
   }
-  if (again) sooner(now + std::chrono::milliseconds(20));
+  if (again) sooner(now + try_again_after);
   return wake;
 }
 
@@ -255,10 +261,10 @@ void Engine::graphs_changed() { parts_->loader.graphs_changed(); }
 
 bool Engine::store_refuses() const { return parts_->outgoing.refuses(); }
 std::size_t Engine::operations_waiting() const { return parts_->outgoing.waiting(); }
-bool Engine::owns_anything() const { return !std::as_const(parts_->lanes).all_mine().empty(); }
+bool Engine::owns_anything() const { return !parts_->lanes.all_mine().empty(); }
 std::vector<std::pair<core::LaneId, core::Epoch>> Engine::owned_lanes() const {
   std::vector<std::pair<core::LaneId, core::Epoch>> owned;
-  for (const OwnedLane* lane : std::as_const(parts_->lanes).all_mine()) owned.emplace_back(lane->id, lane->epoch);
+  for (const OwnedLane* lane : parts_->lanes.all_mine()) owned.emplace_back(lane->id, lane->epoch);
   return owned;
 }
 std::size_t Engine::hot_jobs() const { return parts_->jobs.size(); }

@@ -55,7 +55,6 @@ class Jobs {
   void settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket);
   void committed_in(Duration took) { turns_.committed_in(took); }
   void stop() { turns_.never_rest(); }
-  void suspect_served(RunId run);
 
   std::size_t waiting() const { return turns_.waiting(); }  // for their turn
   std::optional<Duration> next_wake() const { return turns_.next_wake(); }
@@ -70,6 +69,7 @@ class Jobs {
   void absorb(HotJob& job, const core::Bundle& bundle);
   void hand_on(HotJob& job, const core::Bundle& bundle);
   void reject(HotJob& job, const std::string& reason);
+  void suspect_served(RunId run);
   void begin(OwnedLane& lane, const store::Submit& submit, RunId run);
 
   Parts& parts_;

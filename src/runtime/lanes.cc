@@ -2,25 +2,20 @@
 
 namespace pawl::runtime {
 
-OwnedLane* Lanes::mine(core::LaneId lane) {
+OwnedLane* Lanes::mine(core::LaneId lane) const {
   return table_.owns(lane, clock_.monotonic()) ? memory_of(lane) : nullptr;
 }
 
-OwnedLane* Lanes::memory_of(core::LaneId lane) {
+OwnedLane* Lanes::memory_of(core::LaneId lane) const {
   const auto found = owned_.find(lane);
   return found == owned_.end() ? nullptr : found->second.get();
 }
 
-std::vector<OwnedLane*> Lanes::all_mine() {
+std::vector<OwnedLane*> Lanes::all_mine() const {
   std::vector<OwnedLane*> mine_now;
   for (const auto& [lane, owned] : owned_)
     if (table_.owns(lane, clock_.monotonic())) mine_now.push_back(owned.get());
   return mine_now;
-}
-
-std::vector<const OwnedLane*> Lanes::all_mine() const {
-  const auto mine_now = const_cast<Lanes*>(this)->all_mine();
-  return {mine_now.begin(), mine_now.end()};
 }
 
 OwnedLane& Lanes::take(core::LaneId lane, core::Epoch epoch) {

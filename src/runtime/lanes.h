@@ -1,6 +1,6 @@
 // Lanes: the lanes of the pool, and those among them that this engine owns. LaneTable says until when; this says what is
-// remembered of each. A lane that is lost is out of reach at once, and its memory stays until the end of the turn: whoever
-// is just looking at it may finish the sentence.
+// remembered of each. A lane that is lost is no longer found, but its memory is freed only at the next turn: a function
+// further up may still hold a reference to it.
 #pragma once
 
 #include <map>
@@ -18,17 +18,15 @@ class Lanes {
   Lanes(store::PoolInfo pool, Duration lease, const Clock& clock) : table_(pool, lease), clock_(clock) {}
 
   // None: this engine may not act for it now.
-  OwnedLane* mine(core::LaneId lane);
-  OwnedLane* mine(RunId run) { return mine(core::lane_of(run)); }
-  const OwnedLane* mine(core::LaneId lane) const { return const_cast<Lanes*>(this)->mine(lane); }
-  std::vector<OwnedLane*> all_mine();  // in their order
-  std::vector<const OwnedLane*> all_mine() const;
+  OwnedLane* mine(core::LaneId lane) const;
+  OwnedLane* mine(RunId run) const { return mine(core::lane_of(run)); }
+  std::vector<OwnedLane*> all_mine() const;  // in their order
 
   // Taken, or kept by a renewal that came so late that the memory of it is not to be trusted.
   OwnedLane& take(core::LaneId lane, core::Epoch epoch);
-  OwnedLane* memory_of(core::LaneId lane);  // whether or not it may be acted for now
-  void forget(core::LaneId lane);           // its memory
-  // Nobody looks at what was forgotten any more.
+  OwnedLane* memory_of(core::LaneId lane) const;  // whether or not it may be acted for now
+  void forget(core::LaneId lane);                 // its memory
+  // Nobody holds a reference to what was forgotten any more.
   void end_turn() { gone_.clear(); }
 
   LaneTable& table() { return table_; }

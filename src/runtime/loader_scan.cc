@@ -110,14 +110,14 @@ void Loader::tick() {
 bool Loader::waits_for_more() const { return !failed_ && (!scanning_.empty() || !looks_.empty()); }
 
 bool Loader::must_try_again() const {
-  const auto mine = std::as_const(parts_.lanes).all_mine();
+  const auto mine = parts_.lanes.all_mine();
   return failed_ || std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) {
            return lane->rescan || !lane->unread.empty();
          });
 }
 
 bool Loader::empty() const {
-  const auto mine = std::as_const(parts_.lanes).all_mine();
+  const auto mine = parts_.lanes.all_mine();
   return std::all_of(mine.begin(), mine.end(), [](const OwnedLane* lane) { return lane->unread.empty(); });
 }
 

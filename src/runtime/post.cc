@@ -172,7 +172,7 @@ bool Post::signal_goes_first(const core::JobState& state, const core::Message& t
 }
 
 bool Post::must_try_again() const {
-  const auto mine = std::as_const(parts_.lanes).all_mine();
+  const auto mine = parts_.lanes.all_mine();
   return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) {
     return lane->outbox || !lane->mailboxes.empty();
   });

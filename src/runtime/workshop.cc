@@ -66,25 +66,26 @@ void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
   // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
   if (lane == nullptr) return desk_.give_slot(need_of(item));
   parts_.alarms.arm(*lane, item);
+  if (may_begin(item)) hand_out(item);
+  else desk_.give_slot(need_of(item));
+}
+
+bool Workshop::may_begin(const core::WorkItem& item) const {
   const WorkRef ref{item.run, item.activity};
   const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
-  if (!desk_.serves(item.topic) || claiming || desk_.is_in_hand(ref, item.token) || detaching_.contains(ref))
-    return desk_.give_slot(need_of(item));
-  hand_out(item);
+  return desk_.serves(item.topic) && !claiming && !desk_.is_in_hand(ref, item.token) && !detaching_.contains(ref);
 }
 
 void Workshop::adopt(OwnedLane& lane, const core::WorkItem& item) {
-  const WorkRef ref{item.run, item.activity};
   if (is_answered(lane, item)) return;
   parts_.alarms.arm(lane, item);
-  if (is_over_time(lane, item)) return;
-  const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
-  if (!desk_.serves(item.topic) || claiming || desk_.is_in_hand(ref, item.token) || detaching_.contains(ref)) return;
+  if (is_over_time(lane, item) || !may_begin(item)) return;
   const bool lost = is_claimed(item);  // its owner is gone, or its lease is over
   if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice)) return say_no_answer(lane, item, Why::lost);
   if (paused_topics_.contains(item.topic.raw())) return;
   if (unanswered(item) >= handouts_max(item.run)) overrun_.push_back(item);
-  else desk_.wait(WaitingWork{ref, item.token, unanswered(item), item.priority, need_of(item)});
+  else
+    desk_.wait(WaitingWork{WorkRef{item.run, item.activity}, item.token, unanswered(item), item.priority, need_of(item)});
 }
 
 void Workshop::hand_out(const core::WorkItem& item) {

@@ -82,6 +82,8 @@ class Workshop {
   void settle_extend(const store::ExtendWork& extend, const store::Outcome& outcome);
 
  private:
+  // Whether a worker of this process could begin it: its topic is served, and no run of it is here or on its way here.
+  bool may_begin(const core::WorkItem& item) const;
   void hand_out(const core::WorkItem& item);  // its claim is committed, its slot taken
   bool is_over_time(OwnedLane& lane, const core::WorkItem& item);
   void say_no_answer(OwnedLane& lane, const core::WorkItem& item, core::NoAnswer::Why why);

@@ -227,7 +227,7 @@ Error not_the_owner(const std::string& path, std::int64_t version, std::size_t v
   const auto process = process_on(path);
   if (version == 0 || !process)
     return Error{ErrorCode::retry_later,
-                 format("{} is being made or brought forward by another process, which does not get on;"
+                 format("{} is being made or brought forward by another process, which makes no progress;"
                         " try again, or end that process",
                         path)};
   return Error{ErrorCode::unsupported,

@@ -71,6 +71,36 @@ TEST_F(OutgoingTest, a_lost_reply_is_an_outcome_of_each_operation) {
   EXPECT_TRUE(outgoing_.empty());
 }
 
+TEST_F(OutgoingTest, a_group_that_is_heard_of_after_a_later_one_was_overtaken) {
+  // What it committed may have been changed by what was heard of already (Workshop::settle_claim asks for this).
+  outgoing_.push_decided(bundle_of(first_));
+  auto first = outgoing_.take();
+  outgoing_.push_decided(bundle_of(second_));
+  auto second = outgoing_.take();
+  ASSERT_TRUE(first && second);
+  const std::vector<store::Outcome> done(1);
+  EXPECT_TRUE(outgoing_.finished(*second, done));
+  EXPECT_FALSE(outgoing_.overtaken());
+  EXPECT_FALSE(outgoing_.empty());
+  EXPECT_TRUE(outgoing_.finished(*first, done));
+  EXPECT_TRUE(outgoing_.overtaken());
+  EXPECT_TRUE(outgoing_.empty());
+  EXPECT_EQ(outgoing_.bytes(), 0u);
+}
+
+TEST_F(OutgoingTest, two_refused_groups_wait_as_one) {
+  outgoing_.push_decided(bundle_of(first_));
+  auto first = outgoing_.take();
+  outgoing_.push_decided(bundle_of(second_));
+  auto second = outgoing_.take();
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(outgoing_.finished(*first, full_disk()));
+  EXPECT_FALSE(outgoing_.finished(*second, full_disk()));
+  clock_.advance(*outgoing_.next_wake() - clock_.monotonic());
+  EXPECT_EQ(outgoing_.take()->operations.size(), 2u);
+  EXPECT_EQ(events_.problems.size(), 1u);
+}
+
 TEST_F(OutgoingTest, only_the_work_of_a_lost_lane_is_withdrawn) {
   outgoing_.push_decided(bundle_of(first_));
   outgoing_.push_decided(bundle_of(second_));

@@ -177,5 +177,39 @@ TEST_F(EffectsTest, at_most_once_work_that_answers_is_done_once_and_never_in_dou
   EXPECT_EQ(doubts.size(), 1u);
 }
 
+// The time of the first job's run is over while it acts: it is in doubt, and the run is told to leave. The one worker
+// thread takes the second job after it, so that whatever it answered has been heard when the second job has ended.
+RunId after_its_time(Runtime& runtime) {
+  const RunId late = submit_step(runtime, "late");
+  EXPECT_TRUE(comes_true([&] { return act_of(runtime, late).effect > Effect::intended; }));
+  EXPECT_EQ(end_of(runtime, submit_step(runtime, "next", "at once")).status, JobStatus::completed);
+  return late;
+}
+
+std::unique_ptr<Runtime> open_to_leave_with(const Reply& reply) {
+  const Graph graph = step_graph([](GraphBuilder& act) {
+    act.at_most_once(WhenUnknown::hold).timeouts(Timeouts().attempt(50ms));
+  });
+  return start_with({.store = ":memory:", .worker_threads = 1}, graph, [reply](Work& work) {
+    if (work.input().str() == "at once") return Reply::success("at once");
+    while (!work.cancelled()) std::this_thread::sleep_for(1ms);
+    return reply;
+  });
+}
+
+TEST(LateAnswerTest, that_a_run_left_when_it_was_told_to_does_not_say_that_its_effect_failed) {
+  for (const Reply& reply : {Reply::error("\"no answer\""), Reply::fatal("\"stopped\"")}) {
+    const auto runtime = open_to_leave_with(reply);
+    ASSERT_NE(runtime, nullptr);
+    EXPECT_EQ(act_of(*runtime, after_its_time(*runtime)).effect, Effect::unknown);
+  }
+}
+
+TEST(LateAnswerTest, a_success_that_comes_late_settles_the_doubt) {
+  const auto runtime = open_to_leave_with(Reply::success("done after all"));
+  ASSERT_NE(runtime, nullptr);
+  EXPECT_EQ(end_of(*runtime, after_its_time(*runtime)).result.str(), "done after all");
+}
+
 }  // namespace
 }  // namespace pawl

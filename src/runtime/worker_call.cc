@@ -157,9 +157,11 @@ void call_worker(const core::WorkItem& item, const Worker& worker, const CallSit
   Reply reply = call(worker, work);
   if (auto refusal = line.refusal()) reply = std::move(*refusal);
   if (reply.status() == Reply::Status::later) return site.tell(Detached{run_of(item), reply.within()});
-  // It was told to leave, and says that it did: not the word of a try that failed.
-  if (reply.status() != Reply::Status::success && site.stopping.load(std::memory_order_relaxed))
-    return site.tell(GivenBack{item, core::Began::yes});
+  // It was told to leave, and says that it did: not the word of a try that failed. Above all not of one that may have
+  // acted: whether it did is for the probe to say, or for a person.
+  const bool told_to_leave = site.stopping.load(std::memory_order_relaxed) ||
+                             (item.life.at_most_once && site.cancelled.load(std::memory_order_relaxed));
+  if (reply.status() != Reply::Status::success && told_to_leave) return site.tell(GivenBack{item, core::Began::yes});
   WorkAnswer answer = answer_to(item);
   answer.status = core_status_of(reply.status());
   answer.code = reply.code();

@@ -1,11 +1,14 @@
 #include "sim/boundaries.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 
 namespace pawl::sim {
 
 namespace {
 constexpr std::uint32_t lanes_of_graphs = 3;
+constexpr Duration island_clock_error = std::chrono::milliseconds(3);
 }
 
 const std::vector<Setting>& all_settings() {
@@ -24,10 +27,16 @@ const std::vector<Setting>& settings_for(const Scenario& scenario) {
   return scenario.is_graphs() ? of_graphs : scenario.life ? of_life : all_settings();
 }
 
+const std::vector<Setting>& island_settings() {
+  static const std::vector<Setting> all = {
+      {core::Fusion::on, 2, true, 4}, {core::Fusion::off, 3, true, 8}, {core::Fusion::on, 5, true, 16}};
+  return all;
+}
+
 WorldOptions options_for(const Scenario& scenario, const Setting& setting) {
   WorldOptions options = options_for(setting);
   if (!scenario.is_graphs()) return options;
-  options.lanes = lanes_of_graphs;
+  if (setting.islands == 0) options.lanes = lanes_of_graphs;
   options.homes = true;
   return options;
 }
@@ -40,6 +49,13 @@ WorldOptions options_for(const Setting& setting) {
   // over.
   options.new_name_at_restart = setting.engines > 1;
   options.renewals = setting.renewals;
+  if (setting.islands == 0) return options;
+  options.islands = true;
+  options.lanes = setting.islands;
+  options.homes = true;
+  options.lane_clock_error_max = island_clock_error;
+  options.rates.letters_per_thousand = 150;
+  options.rates.letters_max = 40;
   return options;
 }
 
@@ -49,6 +65,7 @@ std::string command_for(const Scenario& scenario, const Setting& setting,
       format("build/release/sim/sim --scenario {} --engines {} --fusion {}", scenario.name,
              setting.engines, setting.fusion == core::Fusion::on ? "on" : "off");
   if (!setting.renewals) text += " --renewals off";
+  if (setting.islands != 0) text += format(" --islands {}", setting.islands);
   for (const PlannedFault& fault : faults)
     text += format(" --fault {}:{}:{}", name_of(fault.kind), fault.first, fault.calls);
   return text;
@@ -76,14 +93,16 @@ std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& sett
 
 }  // namespace
 
-void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally) {
+void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally, std::uint64_t stride) {
   const auto calm = attempt(scenario, setting, {}, 0, tally);
   if (!calm || scenario.endless) return;
   tally.boundaries += calm->calls_to_end;
+  std::uint64_t number = 0;  // each kind of fault breaks other calls, if not all of them
+  if (setting.islands != 0) stride = std::max(stride, calm->calls_to_end / island_calls_max + 1);
   for (const FaultKind kind : all_fault_kinds) {
     if (!setting.renewals && !is_of_files(kind)) continue;
     for (const std::uint32_t calls : {1u, calls_until_healed})
-      for (std::uint64_t first = 1; first <= calm->calls_to_end; ++first)
+      for (std::uint64_t first = 1 + number++ % stride; first <= calm->calls_to_end; first += stride)
         if (!attempt(scenario, setting, {{kind, first, calls}}, 1, tally)) return;
   }
 }

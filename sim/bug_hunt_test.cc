@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/format.h"
 #include "base/seeded_bug.h"
@@ -18,6 +19,9 @@ namespace {
 
 constexpr std::uint64_t seeds_first = 200;
 constexpr std::uint64_t seeds_max = 3'000;
+constexpr std::uint64_t island_stride = 8;
+
+enum class Where : std::uint8_t { usual, islands };  // islands: only lanes that are islands show it
 
 std::optional<Catch> caught(const char* by, const std::optional<Failure>& failure) {
   if (!failure) return std::nullopt;
@@ -85,8 +89,9 @@ Catch hunt() {
 
 // A bug in one part of a job's life shows in the scenario that lives through it: first in different orders, then with
 // a fault at every commit.
-Catch hunt_in(const Scenario& scenario) {
-  for (const Setting& setting : settings_for(scenario))
+Catch hunt_in(const Scenario& scenario, Where where = Where::usual) {
+  const std::vector<Setting>& settings = where == Where::islands ? island_settings() : settings_for(scenario);
+  for (const Setting& setting : settings)
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       WorldOptions options = options_for(scenario, setting);
       options.seed = seed;
@@ -96,8 +101,8 @@ Catch hunt_in(const Scenario& scenario) {
         return {scenario.name + " without a fault, " + report.violation->oracle, report.violation->detail};
     }
   Tally tally;
-  for (const Setting& setting : settings_for(scenario)) {
-    break_every_call(scenario, setting, tally);
+  for (const Setting& setting : settings) {
+    break_every_call(scenario, setting, tally, where == Where::islands ? island_stride : 1);
     if (auto found = caught((scenario.name + ", a fault at every commit").c_str(), tally.failure)) return *found;
   }
   return {};
@@ -119,6 +124,7 @@ struct Named {
   SeededBug bug;
   const char* name;
   const char* scenario = nullptr;  // none: hunted everywhere
+  Where where = Where::usual;
 };
 constexpr Named all_bugs[] = {
     {SeededBug::marker_without_guard, "marker_without_guard"},
@@ -168,6 +174,11 @@ constexpr Named all_bugs[] = {
     {SeededBug::outbox_row_taken_twice, "outbox_row_taken_twice", "await_success"},
     {SeededBug::outbox_row_lost, "outbox_row_lost", "await_success"},
     {SeededBug::outbox_left_behind, "outbox_left_behind", "await_success"},
+    {SeededBug::outbox_numbers_shared, "outbox_numbers_shared", "signal_to_all", Where::islands},
+    {SeededBug::outbox_gap_taken, "outbox_gap_taken", "signal_to_all", Where::islands},
+    {SeededBug::outbox_dropped_early, "outbox_dropped_early", "await_success", Where::islands},
+    {SeededBug::refusal_lost, "refusal_lost", "await_id_taken"},
+    {SeededBug::lane_crossed, "lane_crossed", "await_id_taken", Where::islands},
     {SeededBug::mailbox_left_behind, "mailbox_left_behind", "hook_then_signal"},
     {SeededBug::registration_lost, "registration_lost", "hook_then_signal"},
     {SeededBug::early_signal_lost, "early_signal_lost", "signal_then_hook"},
@@ -195,7 +206,7 @@ class SeededBugTest : public ::testing::TestWithParam<Named> {};
 TEST_P(SeededBugTest, is_caught) {
   const char* where = GetParam().scenario;
   ASSERT_TRUE(where == nullptr || find_scenario(where) != nullptr);
-  const Catch found = hunt_in_child(GetParam().bug, [&] { return where ? hunt_in(*find_scenario(where)) : hunt(); });
+  const Catch found = hunt_in_child(GetParam().bug, [&] { return where ? hunt_in(*find_scenario(where), GetParam().where) : hunt(); });
   EXPECT_FALSE(found.by.empty()) << GetParam().name << " was not caught by anything";
   EXPECT_NE(found.by, "watchdog") << "a hunt that does not end has caught nothing";
   std::printf("  %-26s caught by: %s\n", GetParam().name, found.by.c_str());
@@ -221,10 +232,10 @@ TEST(NoSeededBugTest, nothing_is_caught_when_no_bug_is_on) {
   EXPECT_TRUE(restored.by.empty()) << restored.by << ": " << restored.how;
   const auto found = hunt_seeds(1, seeds_first);
   EXPECT_FALSE(found.has_value()) << found->by << ": " << found->how;
-  std::set<std::string> hunted;
+  std::set<std::pair<std::string, Where>> hunted;
   for (const Named& named : all_bugs) {
-    if (named.scenario == nullptr || !hunted.insert(named.scenario).second) continue;
-    const Catch in_life = hunt_in(*find_scenario(named.scenario));
+    if (named.scenario == nullptr || !hunted.insert({named.scenario, named.where}).second) continue;
+    const Catch in_life = hunt_in(*find_scenario(named.scenario), named.where);
     EXPECT_TRUE(in_life.by.empty()) << in_life.by << ": " << in_life.how;
   }
 }

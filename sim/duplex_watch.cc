@@ -24,18 +24,18 @@ std::string at(RunId run, const store::Place& place) {
 
 }  // namespace
 
-void DuplexWatch::note(const store::Operation& operation, const store::Outcome& outcome) {
+void DuplexWatch::note(const store::DuplexOperation& operation, const store::DuplexOutcome& outcome) {
   using store::OutcomeKind;
   if (const auto* start = std::get_if<store::StartDuplex>(&operation)) {
-    if (ids_.emplace(start->id.raw(), outcome.run).first->second != outcome.run)
+    if (ids_.emplace(start->id.raw(), outcome.run()).first->second != outcome.run())
       verdict_.fail("identity", format("{} was accepted twice", start->id.raw()));
   }
   if (const auto* dequeue = std::get_if<store::Dequeue>(&operation); dequeue != nullptr && outcome.kind == OutcomeKind::committed) {
-    for (const store::ClaimedMessage& claimed : outcome.messages)
-      if (claimed.message.kind == store::StreamMessage::Kind::response)
-        ++jobs_[claimed.message.run].deliveries[claimed.message.place];
+    for (const store::ClaimedMessage& claimed : outcome.handed().messages)
+      if (const auto* response = std::get_if<store::stream::Response>(&claimed.message.body))
+        ++jobs_[claimed.message.run].deliveries[response->place];
   }
-  if (const auto* close = std::get_if<store::CloseAddress>(&operation); close != nullptr && outcome.done() && outcome.empty) {
+  if (const auto* close = std::get_if<store::CloseAddress>(&operation); close != nullptr && outcome.done() && outcome.none_left()) {
     for (const auto& [place, value] : jobs_[close->run].cells) {
       const auto state = DuplexState::decode(value);
       if (state && state->open())
@@ -46,15 +46,16 @@ void DuplexWatch::note(const store::Operation& operation, const store::Outcome& 
   if (const auto* set = std::get_if<store::SetCell>(&operation)) {
     jobs_[set->run].cells.emplace(set->place, set->value);
   } else if (const auto* add = std::get_if<store::AddToCell>(&operation)) {
-    note_add(*add, outcome);
+    note_add(*add, outcome.value());
   } else if (const auto* put = std::get_if<store::Enqueue>(&operation)) {
-    const store::StreamMessage& message = put->message;
-    if (message.kind == store::StreamMessage::Kind::transition && !jobs_[message.run].cells.contains(message.place))
-      verdict_.fail("preset", format("{} was enqueued before it was set", at(message.run, message.place)));
+    const auto* transition = std::get_if<store::stream::Transition>(&put->message.body);
+    const RunId run = put->message.run;
+    if (transition != nullptr && !jobs_[run].cells.contains(transition->place))
+      verdict_.fail("preset", format("{} was enqueued before it was set", at(run, transition->place)));
   }
 }
 
-void DuplexWatch::note_add(const store::AddToCell& add, const store::Outcome& outcome) {
+void DuplexWatch::note_add(const store::AddToCell& add, std::int64_t answered) {
   Job& job = jobs_[add.run];
   const auto cell = job.cells.find(add.place);
   const auto step = step_of(add.delta);
@@ -64,9 +65,9 @@ void DuplexWatch::note_add(const store::AddToCell& add, const store::Outcome& ou
   if (!before) return verdict_.fail("digits", before.error().detail);
   const auto after = before->after(*step);
   if (!after) return verdict_.fail("digits", format("{}: {}", at(add.run, add.place), after.error().detail));
-  if (after->encode() != outcome.value)
-    return verdict_.fail("digits", format("{}: {} was answered, not {}", at(add.run, add.place), outcome.value, after->digits()));
-  cell->second = outcome.value;
+  if (after->encode() != answered)
+    return verdict_.fail("digits", format("{}: {} was answered, not {}", at(add.run, add.place), answered, after->digits()));
+  cell->second = answered;
   if ((*step == Step::conclude || *step == Step::fail) && ++job.closings[add.place] > 1)
     verdict_.fail("closing", format("{} was closed twice", at(add.run, add.place)));
   if (*step == Step::undo_leg2_entry) ++figures_.undone;

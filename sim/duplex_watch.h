@@ -13,7 +13,7 @@
 
 #include "ledger/duplex_state.h"
 #include "sim/verdict.h"
-#include "store/operation.h"
+#include "store/duplex_operation.h"
 
 namespace pawl::sim {
 
@@ -34,7 +34,7 @@ class DuplexWatch {
  public:
   explicit DuplexWatch(Verdict& verdict) : verdict_(verdict) {}
 
-  void note(const store::Operation& operation, const store::Outcome& outcome);
+  void note(const store::DuplexOperation& operation, const store::DuplexOutcome& outcome);
   const DuplexFigures& figures() const { return figures_; }
   // How many leg-2 entries of this place were really deliveries.
   std::uint64_t deliveries(RunId run, const store::Place& place) const;
@@ -45,7 +45,7 @@ class DuplexWatch {
     std::map<store::Place, std::uint64_t> deliveries;
     std::map<store::Place, int> closings;
   };
-  void note_add(const store::AddToCell& add, const store::Outcome& outcome);
+  void note_add(const store::AddToCell& add, std::int64_t answered);
 
   Verdict& verdict_;
   std::map<RunId, Job> jobs_;

@@ -20,8 +20,8 @@ std::string what_is_left(const store::DuplexJob& job) {
     text += format(" [{} at {}: {}]", cell.place.node, cell.place.at.text(), cell.value);
   for (const store::Place& place : job.open) text += format(" [open: {} at {}]", place.node, place.at.text());
   for (const store::ClaimedMessage& waiting : job.stream)
-    text += format(" [message of kind {} for {}, claim {}, delivered {} times]", static_cast<int>(waiting.message.kind),
-                   waiting.message.place.node, waiting.claim.raw(), waiting.deliveries);
+    text += format(" [message of kind {}, claim {}, delivered {} times]", waiting.message.body.index(),
+                   waiting.claim.raw(), waiting.deliveries);
   return text;
 }
 
@@ -44,13 +44,13 @@ std::string_view name_of(DuplexFault fault) {
 
 struct DuplexWorld::Node final : duplex::Events {
   Node(DuplexWorld& w, std::size_t i, core::Epoch e) : world(w), index(i), epoch(e) {}
-  void dispatch(const store::ClaimedMessage& request, const core::JobRow&) override {
+  void dispatch(const duplex::HeldRequest& request, const core::JobRow&) override {
     ++world.report_.runs;
     Work work;
     work.node = index;
     work.life = life;
-    work.request = request.message;
-    work.token = duplex::token_of(request);
+    work.request = request;
+    work.token = duplex::token_of(request.hand);
     world.works_.push_back(std::move(work));
   }
   void submitted(duplex::Ticket ticket, Result<duplex::Started> result) override {
@@ -61,10 +61,11 @@ struct DuplexWorld::Node final : duplex::Events {
     for (auto work = world.works_.begin(); work != world.works_.end(); ++work) {
       if (work->ticket != ticket) continue;
       work->told.reset();
-      if (++work->replies > world.scenario_.behaviour(work->request.topic.raw()).pendings) world.works_.erase(work);
+      if (++work->replies > world.scenario_.behaviour(work->request.body.topic.raw()).pendings) world.works_.erase(work);
       return;
     }
   }
+  void answered(duplex::Ticket, Result<store::DuplexOutcome>) override {}
   void changed(const core::JobRow&, const Graph&, const duplex::Change&) override {}
   void ended(RunId) override {}
   void problem(const std::string&) override {}
@@ -76,7 +77,7 @@ struct DuplexWorld::Node final : duplex::Events {
   std::unique_ptr<duplex::Engine> engine;
   bool stalled = false;
   std::optional<duplex::Engine::StepId> stalled_step;
-  std::optional<Result<store::Outcome>> late_reply;  // none: the operation has not arrived yet
+  std::optional<Result<store::DuplexOutcome>> late_reply;  // none: the operation has not arrived yet
 };
 
 DuplexWorld::DuplexWorld(const DuplexScenario& scenario, DuplexWorldOptions options)
@@ -101,7 +102,7 @@ void DuplexWorld::boot(Node& node) {
   options.lease = lease;
   options.work_lease = lease * 4;
   const auto find = [this](const core::GraphRef&) { return scenario_.graph; };
-  node.engine = std::make_unique<duplex::Engine>(options, memory_, clock_, find, node);
+  node.engine = std::make_unique<duplex::Engine>(options, memory_.duplex(), clock_, find, node);
   node.engine->own({{lane, node.epoch}});
   for (const Graph::Node& activity : scenario_.graph->nodes())
     if (!activity.topic.raw().empty()) node.engine->serve(activity.topic);
@@ -140,12 +141,12 @@ std::optional<DuplexFault> DuplexWorld::draw_fault() {
   return all_duplex_faults[random_.below(std::size(all_duplex_faults))];
 }
 
-Result<store::Outcome> DuplexWorld::apply(const store::Operation& operation) {
-  auto result = memory_.commit({&operation, 1});
-  invariant(result.ok(), "the memory store takes everything");
-  watch_.note(operation, result->front());
+Result<store::DuplexOutcome> DuplexWorld::apply(const store::DuplexOperation& operation) {
+  auto outcome = memory_.duplex().commit_one(operation);
+  invariant(outcome.ok(), "the memory store takes everything");
+  watch_.note(operation, *outcome);
   report_.trace.push_back(static_cast<char>('A' + operation.index()));
-  return std::move(result->front());
+  return outcome;
 }
 
 void DuplexWorld::put_from_outside(const store::StreamMessage& message) {
@@ -154,7 +155,7 @@ void DuplexWorld::put_from_outside(const store::StreamMessage& message) {
 }
 
 void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
-  const store::Operation operation = node.engine->operation(step);
+  const store::DuplexOperation operation = node.engine->operation(step);
   const auto fault = draw_fault();
   const Error unknown{ErrorCode::outcome_unknown, "the reply was lost"};
   if (!fault) return node.engine->settle(step, apply(operation));
@@ -193,9 +194,9 @@ bool DuplexWorld::step() {
 bool DuplexWorld::can_work(const Work& work) {
   const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
   if (work.left) {
-    const auto job = memory_.read_duplex(work.request.run);
-    const store::ClaimedMessage* request = duplex::find_request(**job, work.token);
-    return request == nullptr || duplex::is_settled(**job, *request);
+    const auto job = memory_.duplex().read(work.request.hand.run);
+    const auto request = duplex::find_request(**job, work.token);
+    return !request || duplex::is_settled(**job, *request);
   }
   if (!work.deferred) return stands(work.node);
   const bool waits = work.told && stands(*work.told) && nodes_[*work.told]->life == work.told_life;
@@ -205,10 +206,10 @@ bool DuplexWorld::can_work(const Work& work) {
 // One reply of one worker.
 bool DuplexWorld::work() {
   for (std::size_t i = 0; i < late_.size(); ++i) {
-    const auto view = memory_.view_duplex(late_[i].run, late_[i].place);
+    const auto view = memory_.duplex().view(late_[i].hand.run, late_[i].body.place);
     const auto state = ledger::DuplexState::decode((*view)->cell->value);
     if (!state || state->open()) continue;
-    const store::StreamMessage request = late_[i];
+    const duplex::HeldRequest request = late_[i];
     late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
     put_from_outside(duplex::response_to(request, core::ReplyStatus::pending, 202, 77, "late"));
     return true;
@@ -216,11 +217,11 @@ bool DuplexWorld::work() {
   const auto at = std::find_if(works_.begin(), works_.end(), [&](const Work& work) { return can_work(work); });
   if (at == works_.end()) return false;
   Work& work = *at;
-  const std::string topic = work.request.topic.raw();
+  const std::string topic = work.request.body.topic.raw();
   const DuplexBehaviour& behaviour = scenario_.behaviour(topic);
   Node& home = *nodes_[work.node];
   if (behaviour.later && !work.deferred) {
-    work.deferred = home.engine->defer(work.request.guid);
+    work.deferred = home.engine->defer(work.request.hand.guid);
     if (!work.deferred) works_.erase(at);
     return true;
   }
@@ -231,21 +232,21 @@ bool DuplexWorld::work() {
       if (complete(work, behaviour)) works_.erase(at);
       return true;
     }
-    work.left = home.engine->leave(work.request.guid, lease * 2);
-    const bool forgotten = work.left && forgotten_[work.request.guid] < behaviour.forgotten;
-    if (forgotten) ++forgotten_[work.request.guid];
+    work.left = home.engine->leave(work.request.hand.guid, lease * 2);
+    const bool forgotten = work.left && forgotten_[work.request.hand.guid] < behaviour.forgotten;
+    if (forgotten) ++forgotten_[work.request.hand.guid];
     if (!work.left || forgotten) works_.erase(at);
     return true;
   }
   duplex::Answer answer;
   answer.status = final ? behaviour.status : core::ReplyStatus::pending;
   answer.code = final ? behaviour.code : 202;
-  answer.data = duplex_reply(topic, work.request.data.view(), final ? std::nullopt : std::optional(reply));
+  answer.data = duplex_reply(topic, work.request.body.data.view(), final ? std::nullopt : std::optional(reply));
   if (final && behaviour.late_pending) late_.push_back(work.request);
   if (final && behaviour.second_closer) {
     store::StreamMessage other =
         duplex::response_to(work.request, answer.status, answer.code, behaviour.pendings, answer.data);
-    other.guid = work.request.guid.derive(core::Guid::Purpose::response_final, 1);
+    other.guid = work.request.hand.guid.derive(core::Guid::Purpose::response_final, 1);
     put_from_outside(other);
   }
   if (work.deferred) {
@@ -259,7 +260,7 @@ bool DuplexWorld::work() {
     told.engine->reply(deferred, std::move(answer), work.ticket);
     return true;
   }
-  home.engine->answer(work.request.guid, std::move(answer));
+  home.engine->answer(work.request.hand.guid, std::move(answer));
   if (final)
     works_.erase(at);
   else
@@ -269,14 +270,14 @@ bool DuplexWorld::work() {
 
 // Whoever has the token answers, in two operations, until the answer is known to be durable or is refused.
 bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
-  const auto job = memory_.read_duplex(work.request.run);
-  const store::ClaimedMessage* request = duplex::find_request(**job, work.token);
-  if (request == nullptr || (*job)->job.status != core::JobStatus::running) return true;
-  const std::string topic = work.request.topic.raw();
+  const auto job = memory_.duplex().read(work.request.hand.run);
+  const auto request = duplex::find_request(**job, work.token);
+  if (!request || (*job)->job.status != core::JobStatus::running) return true;
+  const std::string topic = work.request.body.topic.raw();
   const auto operations =
       duplex::completion_of(**job, *request, behaviour.status, behaviour.code,
-                            duplex_reply(topic, work.request.data.view(), std::nullopt));
-  for (const store::Operation& operation : operations) {
+                            duplex_reply(topic, work.request.body.data.view(), std::nullopt));
+  for (const store::DuplexOperation& operation : operations) {
     const auto fault = draw_fault();
     if (fault == DuplexFault::crash_before) return true;                                           // it died
     if (fault == DuplexFault::request_lost || fault == DuplexFault::stalled_before) return false;  // asked again
@@ -323,7 +324,7 @@ bool DuplexWorld::thaw() {
     const auto step = *std::exchange(node->stalled_step, std::nullopt);
     auto reply = std::exchange(node->late_reply, std::nullopt);
     if (!reply) {
-      const store::Operation operation = node->engine->operation(step);
+      const store::DuplexOperation operation = node->engine->operation(step);
       reply = apply(operation);
     }
     node->engine->settle(step, std::move(*reply));
@@ -358,7 +359,7 @@ void DuplexWorld::check_end() {
     const auto run = memory_.find_run(Namespace("default"), JobId(id));
     if (!*run) return verdict_.fail("accepted", format("{} was never accepted", id));
     if (!acknowledged) verdict_.fail("accepted", format("{} was never acknowledged", id));
-    check_job(**memory_.read_duplex(**run), id);
+    check_job(**memory_.duplex().read(**run), id);
   }
 }
 

@@ -75,7 +75,7 @@ class DuplexWorld {
   struct Work {  // a worker's part: pending replies, then the last one
     std::size_t node = 0;           // where it was dispatched
     std::uint64_t life = 0;         // of that node
-    store::StreamMessage request;
+    duplex::HeldRequest request;
     std::optional<duplex::Deferred> deferred;
     core::WorkToken token{0};
     bool left = false;              // its worker is gone; whoever has the token answers
@@ -97,7 +97,7 @@ class DuplexWorld {
   bool thaw();
   void commit(Node& node, duplex::Engine::StepId step);
   std::optional<DuplexFault> draw_fault();
-  Result<store::Outcome> apply(const store::Operation& operation);
+  Result<store::DuplexOutcome> apply(const store::DuplexOperation& operation);
   void put_from_outside(const store::StreamMessage& message);
   std::size_t add_node(core::Epoch epoch);
   void check_end();
@@ -114,7 +114,7 @@ class DuplexWorld {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::deque<Work> works_;
   std::uint64_t next_ticket_ = 1'000'000;  // beyond those of the jobs
-  std::vector<store::StreamMessage> late_;  // requests whose late pending reply is still to come
+  std::vector<duplex::HeldRequest> late_;  // requests whose late pending reply is still to come
   std::map<std::string, bool> acknowledged_;
   std::map<core::Guid, std::uint32_t> forgotten_;  // how often nobody answered a request that was left
   std::uint64_t interrupt_at_ = 0;                 // the operation before which somebody asks for it; 0: done, or never

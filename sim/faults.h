@@ -74,6 +74,9 @@ struct FaultRates {
   std::uint32_t crashes_per_thousand = 0;  // of an engine's steps: it dies with commits under way
   std::uint32_t bells_lost_per_thousand = 0;  // of the rings of others: their owner notices late that one is missing
   std::uint32_t budget = 0;
+  // Between lanes that are islands: of the rows that are delivered some are lost, come twice, or out of order.
+  std::uint32_t letters_per_thousand = 0;
+  std::uint32_t letters_max = 0;  // in a run
 };
 
 }  // namespace pawl::sim

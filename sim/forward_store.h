@@ -21,6 +21,7 @@ class ForwardStore : public store::Store {
   core::Guid id() const override { return inner_.id(); }
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
+  bool spans_lanes() const override { return inner_.spans_lanes(); }
   Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
     return inner_.read_pool(pool);
   }

@@ -5,9 +5,11 @@
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios or the one named
 //   sim --boundaries | --pairs --part 1/2     of the scenarios, every second one: parts share the cores
 //   sim --boundaries --of graphs|life         only jobs of the graph language, or only the others
+//   sim --boundaries | --seeds N --islands    each lane a node of the store by itself
+//   sim --boundaries --stride N               a fault at every Nth commit
 //   sim --explore                             every interleaving of a small protocol
 //   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
-//   sim --scenario name [--engines E] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
+//   sim --scenario name [--engines E] [--islands LANES] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
 //
 // On failure it prints the command that repeats it and exits with 1; with 2 when it does not
 // understand you.
@@ -18,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/format.h"
@@ -44,6 +47,8 @@ struct Arguments {
   std::uint64_t hours = 24;
   std::uint32_t jobs_per_hour = 3600;
   bool verbose = false;
+  bool islands = false;
+  std::uint64_t stride = 1;
   Setting setting;
   std::vector<PlannedFault> faults;
 };
@@ -94,12 +99,20 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.verbose = true;
       continue;
     }
+    if (name == "--islands") {
+      arguments.islands = true;
+      const bool counted = i + 1 < argc && std::string_view(argv[i + 1]).find_first_not_of("0123456789") == std::string::npos;
+      arguments.setting.islands = counted ? static_cast<std::uint32_t>(std::strtoul(argv[++i], nullptr, 10)) : 8;
+      continue;
+    }
     if (i + 1 == argc) return std::nullopt;
     const std::string value = argv[++i];
     if (name == "--seeds")
       arguments.seeds = std::strtoull(value.c_str(), nullptr, 10);
     else if (name == "--first-seed")
       arguments.first_seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (name == "--stride")
+      arguments.stride = std::strtoull(value.c_str(), nullptr, 10);
     else if (name == "--time")
       arguments.seconds = std::strtoull(value.c_str(), nullptr, 10);
     else if (name == "--hours")
@@ -132,7 +145,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
     }
   }
   if (!arguments.of.empty() && arguments.of != "graphs" && arguments.of != "life") return std::nullopt;
-  if (arguments.hours == 0 || arguments.jobs_per_hour == 0) return std::nullopt;
+  if (arguments.hours == 0 || arguments.jobs_per_hour == 0 || arguments.stride == 0) return std::nullopt;
+  // Of pairs only small runs are broken, and with many lanes there are none.
+  if (arguments.islands && (arguments.setting.islands == 0 || !arguments.setting.renewals || arguments.pairs))
+    return std::nullopt;
   if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr)
     return std::nullopt;
   return arguments;
@@ -148,14 +164,14 @@ int run_loops(const Arguments& arguments) {
     if (!arguments.of.empty() && (arguments.of == "graphs") != scenario.is_graphs()) continue;
     if (number++ % arguments.parts != arguments.part - 1) continue;
     Tally tally;
-    for (const Setting& setting : settings_for(scenario)) {
+    for (const Setting& setting : arguments.islands ? island_settings() : settings_for(scenario)) {
       // Pairs: two engines only where a run is short, which is where all steps are fused.
       if (arguments.pairs && setting.engines == 2 && setting.fusion == core::Fusion::off) continue;
       if (arguments.pairs && !setting.renewals) continue;
       if (arguments.pairs)
         break_every_pair(scenario, setting, tally);
       else
-        break_every_call(scenario, setting, tally);
+        break_every_call(scenario, setting, tally, arguments.stride);
       if (tally.failure) return fail(*tally.failure);
     }
     std::printf("%-20s %6llu boundaries %8llu runs %8llu faults fired\n", scenario.name.c_str(),
@@ -204,6 +220,7 @@ int run_swarm(const Arguments& arguments) {
   const bool show = isatty(STDERR_FILENO) != 0 || arguments.verbose;
   SwarmTally tally;
   tally.prints = arguments.verbose && arguments.seeds == 1;
+  tally.islands_only = arguments.islands;
   for (std::uint64_t i = 0;; ++i) {
     const bool enough = arguments.seconds > 0
                             ? seconds_since(start) >= static_cast<double>(arguments.seconds)
@@ -219,13 +236,15 @@ int run_swarm(const Arguments& arguments) {
   std::printf(
       "swarm: %llu seeds from %llu (%llu run twice, same trace), %llu jobs, %llu runs of "
       "activities, %llu commits, "
-      "%llu broken, %llu crashes, %llu reads failed, %.1f simulated hours, no violation, %.1f s\n",
+      "%llu broken, %llu crashes, %llu reads failed, %llu with islands (%llu letters disturbed), %.1f simulated hours, no "
+      "violation, %.1f s\n",
       static_cast<unsigned long long>(tally.seeds),
       static_cast<unsigned long long>(arguments.first_seed),
       static_cast<unsigned long long>(tally.repeated), static_cast<unsigned long long>(tally.jobs),
       static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.commits),
       static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
-      static_cast<unsigned long long>(tally.reads_failed),
+      static_cast<unsigned long long>(tally.reads_failed), static_cast<unsigned long long>(tally.islands),
+      static_cast<unsigned long long>(tally.letters_disturbed),
       static_cast<double>(tally.simulated.count()) / 3.6e9, seconds_since(start));
   return 0;
 }
@@ -290,11 +309,11 @@ int run(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
     std::fprintf(stderr,
-                 "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--verbose]\n"
-                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life]\n"
+                 "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--islands] [--verbose]\n"
+                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life] [--islands] [--stride N]\n"
                  "       sim --explore\n"
                  "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
-                 "       sim --scenario NAME [--engines E] [--fusion on|off] [--renewals on|off] [--fault "
+                 "       sim --scenario NAME [--engines E] [--fusion on|off] [--renewals on|off] [--islands LANES] [--fault "
                  "KIND:FIRST:CALLS]... [--verbose]\n");
     return 2;
   }

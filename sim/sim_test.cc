@@ -84,6 +84,36 @@ TEST(WorldTest, jobs_of_the_graph_language_send_to_other_lanes) {
   EXPECT_GE(senders, 15u);
 }
 
+// Every lane a node of its own: parts of a group are answered one by one, and letters between lanes go astray.
+TEST(WorldTest, all_scenarios_end_on_lanes_that_are_islands) {
+  std::uint64_t letters = 0;
+  std::uint64_t sent = 0;
+  for (const Scenario& scenario : all_scenarios())
+    for (const Setting& setting : island_settings()) {
+      const WorldReport report = run_world(scenario, options_for(scenario, setting));
+      ASSERT_FALSE(report.violation) << scenario.name << " " << setting.islands << ": " << report.violation->detail;
+      letters += report.letters_disturbed;
+      sent += report.sent_across;
+    }
+  EXPECT_GT(letters, 20u) << "letters that all arrive in order prove nothing";
+  EXPECT_GT(sent, 300u);
+}
+
+// Each letter is lost, comes twice or out of order as often as it can: what is sent arrives once all the same.
+TEST(WorldTest, letters_between_islands_may_all_go_astray) {
+  std::uint64_t letters = 0;
+  for (const Scenario& scenario : all_scenarios()) {
+    if (!scenario.is_graphs()) continue;
+    WorldOptions options = options_for(scenario, island_settings().front());
+    options.rates.letters_per_thousand = 900;
+    options.rates.letters_max = 200;
+    const WorldReport report = run_world(scenario, options);
+    ASSERT_FALSE(report.violation) << scenario.name << ": " << report.violation->detail;
+    letters += report.letters_disturbed;
+  }
+  EXPECT_GT(letters, 100u);
+}
+
 // A renewal whose reply came after the lease made the engine forget what its lane had still to send.
 TEST(WorldTest, what_waits_to_be_sent_is_not_forgotten_when_a_renewal_is_answered_late) {
   const Scenario& scenario = *find_scenario("signal_then_hook");
@@ -250,6 +280,7 @@ TEST(SwarmTest, a_hundred_seeds_hold) {
                                 << tally.failure->command;
   }
   EXPECT_GT(tally.fired, 100u);  // a swarm that breaks nothing proves nothing
+  EXPECT_GT(tally.islands, 15u);
   EXPECT_EQ(tally.repeated, 5u);
 }
 

@@ -10,14 +10,16 @@ namespace pawl::sim {
 namespace {
 
 using core::ReplyStatus;
+constexpr std::uint64_t islands_percent = 30;
 
 class Drawer {
  public:
   Drawer(SwarmCase& drawn, std::uint64_t seed)
       : case_(drawn), random_(Random::mix(seed) ^ 0x5357'41524dULL) {}
 
-  void draw() {
-    if (chance(20)) return draw_graphs();
+  // `sends`: jobs that send to each other.
+  void draw(bool sends) {
+    if (chance(20) || sends) return draw_graphs();
     const std::uint64_t size = random_.below(100);
     jobs_ = 1 + (size < 70 ? random_.below(4) : size < 97 ? random_.below(20) : random_.below(200));
     const std::uint64_t graphs = 1 + random_.below(3);
@@ -167,16 +169,30 @@ class Drawer {
   std::uint64_t jobs_ = 0;
 };
 
+void draw_islands(WorldOptions& options, Random& random) {
+  options.islands = true;
+  options.engines = 2 + static_cast<std::uint32_t>(random.below(4));
+  options.lanes = 4 + static_cast<std::uint32_t>(random.below(13));
+  options.renewals = true;
+  options.homes = random.below(2) == 0;
+  options.lane_clock_error_max = Duration(static_cast<std::int64_t>(random.below(5'000)));
+  options.rates.letters_per_thousand = static_cast<std::uint32_t>(random.below(400));
+  options.rates.letters_max = static_cast<std::uint32_t>(random.below(100));
+}
+
 }  // namespace
 
-std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed) {
+std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
   auto drawn = std::make_unique<SwarmCase>();
-  Drawer(*drawn, seed).draw();
+  Random random(Random::mix(seed) ^ 0x15'1a4d'7357ULL);
+  const bool islands = islands_only || random.below(100) < islands_percent;
+  Drawer(*drawn, seed).draw(islands && random.below(2) == 0);
+  if (islands) draw_islands(drawn->options, random);
   return drawn;
 }
 
 void run_seed(std::uint64_t seed, SwarmTally& tally) {
-  const auto drawn = draw_case(seed);
+  const auto drawn = draw_case(seed, tally.islands_only);
   drawn->options.prints = tally.prints;
   WorldReport report = run_world(drawn->scenario, drawn->options);
   ++tally.seeds;
@@ -186,6 +202,8 @@ void run_seed(std::uint64_t seed, SwarmTally& tally) {
   tally.crashes += report.crashes;
   tally.reads_failed += report.reads_failed;
   tally.runs += report.runs;
+  tally.islands += drawn->options.islands ? 1 : 0;
+  tally.letters_disturbed += report.letters_disturbed;
   tally.simulated += report.took;
   if (!report.violation && seed % repeat_one_in == 0) {
     ++tally.repeated;
@@ -196,7 +214,8 @@ void run_seed(std::uint64_t seed, SwarmTally& tally) {
   }
   if (report.violation)
     tally.failure =
-        Failure{*report.violation, format("build/release/sim/sim --seeds 1 --first-seed {}", seed)};
+        Failure{*report.violation, format("build/release/sim/sim --seeds 1 --first-seed {}{}", seed,
+                                                     tally.islands_only ? " --islands" : "")};
 }
 
 }  // namespace pawl::sim

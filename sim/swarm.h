@@ -17,10 +17,14 @@ struct SwarmCase {
   Scenario scenario;
   WorldOptions options;
 };
-std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed);
+// Some worlds have lanes that are islands; or all.
+std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only = false);
 
 struct SwarmTally {
   bool prints = false;  // every operation
+  bool islands_only = false;
+  std::uint64_t islands = 0;  // worlds whose lanes are
+  std::uint64_t letters_disturbed = 0;
   std::uint64_t seeds = 0;
   std::uint64_t repeated = 0;  // run twice, to compare their traces
   std::uint64_t jobs = 0;

@@ -33,9 +33,9 @@ const WatchStore::ShadowChild* WatchStore::child_of(RunId run, std::uint32_t act
 void WatchStore::put_in_outbox(RunId from, const core::Send& send) {
   const core::Message& message = send.envelope.message;
   if (!sent_.insert(message.guid).second) verdict_.fail("sends", format("run {} sent a message twice", from.raw()));
-  outboxes_[core::lane_of(from)].rows.push_back(send.envelope);
-  const auto* run = std::get_if<RunId>(&send.envelope.to);
-  if ((run != nullptr ? core::lane_of(*run) : send.lane) != core::lane_of(from)) ++figures_.sent_across;
+  const core::LaneId to = core::lane_of(send.envelope.to, send.lane);
+  outbox_of(core::lane_of(from), to).rows.push_back(send.envelope);
+  if (to != core::lane_of(from)) ++figures_.sent_across;
 }
 
 void WatchStore::send(ShadowJob& job, const core::Send& send) {
@@ -94,14 +94,16 @@ void WatchStore::send(ShadowJob& job, const core::Send& send) {
 void WatchStore::note(const store::DropOutbox& drop, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
   check_owner(drop.lane, drop.epoch, "an outbox was cleared");
-  if (drop.up_to > outboxes_[drop.lane].delivered)
-    verdict_.fail("sends", format("row {} of lane {} was dropped before it was accepted", drop.up_to, drop.lane.raw()));
+  if (drop.up_to > outbox_of(drop.lane, drop.target).delivered)
+    verdict_.fail("sends", format("row {} of lane {} for lane {} was dropped before it was accepted", drop.up_to,
+                                  drop.lane.raw(), drop.target.raw()));
 }
 
 void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outcome) {
   if (!outcome.done()) return;
-  if (!deliver.source) return accept(deliver.envelope, outcome);
-  ShadowOutbox& outbox = outboxes_[deliver.source->lane];
+  const core::LaneId lane = core::lane_of(deliver.envelope.to, deliver.lane);
+  if (!deliver.source) return accept(deliver.envelope, lane, outcome);
+  ShadowOutbox& outbox = outbox_of(deliver.source->lane, lane);
   const std::uint64_t seq = deliver.source->seq;
   if (seq <= outbox.delivered) {
     if (outcome.kind == OutcomeKind::committed)
@@ -115,14 +117,15 @@ void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outco
     verdict_.fail("sends", format("row {} of lane {} is not what was sent", seq, deliver.source->lane.raw()));
   outbox.rows.pop_front();
   ++outbox.delivered;
-  accept(deliver.envelope, outcome);
+  accept(deliver.envelope, lane, outcome);
 }
 
-void WatchStore::accept(const core::Envelope& envelope, const store::Outcome& outcome) {
+void WatchStore::accept(const core::Envelope& envelope, core::LaneId lane, const store::Outcome& outcome) {
   const core::Message& message = envelope.message;
   if (const auto* run = std::get_if<RunId>(&envelope.to)) return accept(find(*run), message, outcome);
   if (const auto* name = std::get_if<core::JobKey>(&envelope.to)) {
-    if (const auto* start = std::get_if<core::StartChild>(&message.body)) return accept_child(*name, *start, outcome);
+    if (const auto* start = std::get_if<core::StartChild>(&message.body))
+      return accept_child(*name, lane, *start, outcome);
     const auto holder = keys_.find({name->name_space.raw(), name->id.raw()});
     if (outcome.run != (holder == keys_.end() ? RunId(0) : holder->second.run))
       return verdict_.fail("sends", format("what was sent to {} went to another run", name->id.raw()));
@@ -166,20 +169,22 @@ void WatchStore::accept(ShadowJob* job, const core::Message& message, const stor
   }
 }
 
-// A run of its own, or the word to the parent that the id is taken.
-void WatchStore::accept_child(const core::JobKey& key, const core::StartChild& start, const store::Outcome& outcome) {
+// A run of its own, or the word to the parent that the id is taken: the lane where it is taken sends it.
+void WatchStore::accept_child(const core::JobKey& key, core::LaneId lane, const core::StartChild& start,
+                              const store::Outcome& outcome) {
   ShadowChild* child = child_of(start.parent.run, start.parent.activity.raw());
   const std::string& id = key.id.raw();
   if (child == nullptr || child->run != RunId(0) || child->refused)
     return verdict_.fail("children", format("{} is started twice, or by nobody", id));
   const auto holder = keys_.find({key.name_space.raw(), id});
-  const bool expired = holder != keys_.end() && holder->second.expires_at != Instant() && holder->second.expires_at <= inner_.now();
+  const Instant expires_at = holder == keys_.end() ? Instant() : holder->second.expires_at;
+  const bool expired = expires_at != Instant() && expires_at <= now_in(lane);
   if (holder != keys_.end() && !expired) {
     child->refused = true;
-    ShadowJob* parent = find(start.parent.run);
     if (outcome.run != start.parent.run)
       return verdict_.fail("children", format("{} was started although its id is taken", id));
-    return accept(parent, core::refused_child(start, key.id).message, outcome);
+    outbox_of(lane, core::lane_of(start.parent.run)).rows.push_back(core::refused_child(start, key.id));
+    return;
   }
   if (outcome.kind != OutcomeKind::committed || jobs_.contains(outcome.run) || removed_.contains(outcome.run))
     return verdict_.fail("children", format("{} was started and has no run of its own", id));

@@ -101,7 +101,7 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   ShadowJob* old = known == keys_.end() ? nullptr : find(known->second.run);
   const bool open = old != nullptr && !core::is_closed(old->status);
   const bool expired = known != keys_.end() && known->second.expires_at != Instant() &&
-                       known->second.expires_at <= inner_.now();
+                       known->second.expires_at <= now_in(submit.lane);
   const bool taken = known != keys_.end() && ((submit.reuse == Reuse::never && !expired) ||
                                               (submit.reuse == Reuse::after_close && open));
   if (outcome.kind == OutcomeKind::exists) {
@@ -174,7 +174,8 @@ void WatchStore::note(const store::DropKeys& drop, const store::Outcome& outcome
   if (outcome.kind != OutcomeKind::committed) return;
   if (!is_over(drop.up_to)) verdict_.fail("timer", "start keys were dropped before their time");
   for (auto key = keys_.begin(); key != keys_.end();) {
-    const bool dropped = key->second.expires_at != Instant() && key->second.expires_at <= drop.up_to;
+    const bool of_lane = drop.lane == core::LaneId(0) || drop.lane == core::lane_of(key->second.run);
+    const bool dropped = of_lane && key->second.expires_at != Instant() && key->second.expires_at <= drop.up_to;
     if (!dropped) {
       ++key;
       continue;
@@ -189,27 +190,27 @@ void WatchStore::note(const store::DropKeys& drop, const store::Outcome& outcome
 
 void WatchStore::note(const store::PauseTopic& pause, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
-  if (pause.paused) paused_.insert(pause.topic.raw());
-  else paused_.erase(pause.topic.raw());
+  if (pause.paused) paused_.insert({pause.lane, pause.topic.raw()});
+  else paused_.erase({pause.lane, pause.topic.raw()});
 }
 
 void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
   ShadowLane& lane = lanes_[acquire.lane];
   const bool held = !lane.owner.empty() && lane.owner != acquire.owner;
-  if (held && lane.lease_until > inner_.now())
+  if (held && lane.lease_until > now_in(acquire.lane))
     verdict_.fail("lease", format("lane {} was taken from {} before its lease ran out",
                                   acquire.lane.raw(), lane.owner));
   if (outcome.epoch.raw() != lane.epoch + 1)
     verdict_.fail("lease", format("lane {} went from epoch {} to {}", acquire.lane.raw(),
                                   lane.epoch, outcome.epoch.raw()));
-  lane = {outcome.epoch.raw(), acquire.owner, inner_.now() + acquire.lease};
+  lane = {outcome.epoch.raw(), acquire.owner, now_in(acquire.lane) + acquire.lease};
 }
 
 void WatchStore::note(const store::RenewLane& renew, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
   check_owner(renew.lane, renew.epoch, "a lease was renewed");
-  lanes_[renew.lane].lease_until = inner_.now() + renew.lease;
+  lanes_[renew.lane].lease_until = now_in(renew.lane) + renew.lease;
 }
 
 void WatchStore::note(const store::ReleaseLane& release, const store::Outcome& outcome) {

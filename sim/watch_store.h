@@ -27,6 +27,7 @@
 //                 before; who is no longer awaited is ended
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -87,13 +88,17 @@ class WatchStore final : public ForwardStore {
   }
   // Prints every operation as it is applied.
   void print_operations() { prints_ = true; }
+  // How far a lane's clock is ahead of the store's.
+  void set_lane_clocks(std::function<Duration(core::LaneId)> error) { lane_error_ = std::move(error); }
   // Folds every byte of every bundle into the trace: dear, and only of use to whoever compares traces.
   void trace_bundles() { traces_bundles_ = true; }
   // What people see of a job.
   std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
   std::optional<core::JobStatus> status_of(RunId run) const;
   std::vector<core::WorkItem> unknown_work(RunId run) const;
-  bool is_paused(const std::string& topic) const { return paused_.contains(topic); }
+  bool is_paused(const std::string& topic) const {  // in some lane
+    return std::any_of(paused_.begin(), paused_.end(), [&](const auto& one) { return one.second == topic; });
+  }
   bool was_removed(RunId run) const { return removed_.contains(run); }
   std::string input_of(RunId run) const;
   // Messages that were sent and not accepted, or wait at a mailbox.
@@ -171,7 +176,7 @@ class WatchStore final : public ForwardStore {
     bool counted_parked = false;
     bool counted_removal = false;
   };
-  struct ShadowOutbox {  // of a lane
+  struct ShadowOutbox {  // of one lane, for another one
     std::uint64_t delivered = 0;
     std::deque<core::Envelope> rows;  // not accepted yet
   };
@@ -218,9 +223,6 @@ class WatchStore final : public ForwardStore {
   void note(const store::OpenPool&, const store::Outcome&) {}
   void note(const store::PutApp&, const store::Outcome&) {}
   void note(const store::ActivateApp&, const store::Outcome&) {}
-  // Duplex jobs have a simulator and oracles of their own: duplex_world.h.
-  template <class Duplex>
-  void note(const Duplex&, const store::Outcome&) {}
 
   // watch_bundle.cc
   void write(ShadowJob& job, const core::Bundle& bundle, const core::PutActivity& put);
@@ -250,10 +252,12 @@ class WatchStore final : public ForwardStore {
 
   // watch_sends.cc: what jobs and mailboxes send each other
   void send(ShadowJob& job, const core::Send& send);
-  void accept(const core::Envelope& envelope, const store::Outcome& outcome);
+  void accept(const core::Envelope& envelope, core::LaneId lane, const store::Outcome& outcome);
   void accept(ShadowJob* job, const core::Message& message, const store::Outcome& outcome);
-  void accept_child(const core::JobKey& key, const core::StartChild& start, const store::Outcome& outcome);
+  void accept_child(const core::JobKey& key, core::LaneId lane, const core::StartChild& start,
+                    const store::Outcome& outcome);
   void put_in_outbox(RunId from, const core::Send& send);
+  ShadowOutbox& outbox_of(core::LaneId from, core::LaneId to) { return outboxes_[{from, to}]; }
   // watch_mailboxes.cc
   void note_mailbox(const core::Bundle& bundle);
   void note_meetings(const ShadowMailbox& box, const std::vector<core::Envelope>& sends, std::size_t count,
@@ -287,6 +291,7 @@ class WatchStore final : public ForwardStore {
   WhenUnknown when_unknown(const ShadowJob& job, std::uint32_t activity) const;
 
   std::shared_ptr<const Graph> shape_of(const core::GraphRef& ref) const;
+  Instant now_in(core::LaneId lane) const { return lane_error_ ? inner_.now() + lane_error_(lane) : inner_.now(); }
   void check_owner(core::LaneId lane, core::Epoch epoch, const char* what);
   ShadowJob* find(RunId run);
   const ShadowJob* find(RunId run) const;
@@ -300,6 +305,7 @@ class WatchStore final : public ForwardStore {
   const runtime::GraphCatalog* graphs_;
   const Duration clock_error_;
   const std::int64_t drift_ppm_;  // of an engine's monotonic clock, at the most
+  std::function<Duration(core::LaneId)> lane_error_;
   bool prints_ = false;
   bool traces_bundles_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;
@@ -310,9 +316,12 @@ class WatchStore final : public ForwardStore {
   std::set<std::pair<core::Guid, core::WorkToken>> late_beats_;  // taken after their time
   std::map<core::Guid, std::uint32_t> allowed_again_;
   std::map<core::Guid, std::uint32_t> given_back_;
-  std::set<std::string> paused_;
+  bool is_paused(const Topic& topic, core::LaneId lane) const {
+    return paused_.contains({core::LaneId(0), topic.raw()}) || paused_.contains({lane, topic.raw()});
+  }
+  std::set<std::pair<core::LaneId, std::string>> paused_;  // lane 0: in all of them
   std::map<RunId, std::string> removed_;  // to its input
-  std::map<core::LaneId, ShadowOutbox> outboxes_;
+  std::map<std::pair<core::LaneId, core::LaneId>, ShadowOutbox> outboxes_;  // by source and target
   std::map<RunId, ShadowMailbox> mailboxes_;
   std::map<core::MailboxKey, RunId> mailbox_runs_;
   std::map<std::pair<RunId, std::uint32_t>, ShadowChild> children_;

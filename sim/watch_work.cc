@@ -16,7 +16,7 @@ void WatchStore::check_hand_out(const ShadowJob& job, const core::WorkItem& befo
   if (before.held || core::is_stopped(job.status))
     fail(job, "held", format("work of activity {} was handed out while the job is {}", seq,
                              core::name_of(job.status)));
-  if (paused_.contains(after.topic.raw()))
+  if (is_paused(after.topic, core::lane_of(after.run)))
     fail(job, "topic", format("work of the paused topic {} was handed out", after.topic.raw()));
   if (before.visible_at != Instant() && !is_over(before.visible_at))
     fail(job, "timer", format("activity {} was tried again before its time", seq));
@@ -56,7 +56,7 @@ void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outco
                            format("worker {} was given an item that does not exist", claim.worker));
     core::WorkItem& work = job->work[item.activity.raw()];
     const bool leased = work.token != core::WorkToken(0) &&
-                        (work.epoch != core::Epoch(0) || work.lease_until > inner_.now());
+                        (work.epoch != core::Epoch(0) || work.lease_until > now_in(core::lane_of(item.run)));
     if (leased) fail(*job, "token", "an item was taken from a worker whose lease runs");
     check_hand_out(*job, work, item);
     work = item;
@@ -67,7 +67,8 @@ void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outco
   for (const auto& [run, job] : jobs_)
     for (const auto& [seq, item] : job.work)
       if (item.token == core::WorkToken(0) && !item.held && item.visible_at == Instant() &&
-          item.priority > lowest && !paused_.contains(item.topic.raw()) &&
+          (claim.lane == core::LaneId(0) || claim.lane == core::lane_of(run)) &&
+          item.priority > lowest && !is_paused(item.topic, core::lane_of(run)) &&
           std::count(claim.topics.begin(), claim.topics.end(), item.topic) > 0)
         fail(job, "priority", format("work of priority {} waits while {} is given away", item.priority, lowest));
 }
@@ -94,7 +95,7 @@ void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& out
       job->work[extend.activity.raw()].token != extend.token || outcome.items.size() != 1)
     return verdict_.fail("token", "an item's lease was extended by somebody else");
   core::WorkItem& work = job->work[extend.activity.raw()];
-  const Instant now = inner_.now();
+  const Instant now = now_in(core::lane_of(extend.run));
   if (is_over(work.life.heartbeat_by)) late_beats_.insert({work.request, work.token});
   if (extend.progress) work.life.progress = *extend.progress;
   const Duration attempt = work.life.attempt_timeout;
@@ -129,7 +130,9 @@ void WatchStore::note(const store::ReleaseWork& release, const store::Outcome& o
     if (began) ++given_back_[work.request];
   }
   if (work.epoch == core::Epoch(0) || began)
-    work.life.queue_by = work.life.queue_timeout.count() == 0 ? Instant() : inner_.now() + work.life.queue_timeout;
+    work.life.queue_by = work.life.queue_timeout.count() == 0
+                             ? Instant()
+                             : now_in(core::lane_of(release.run)) + work.life.queue_timeout;
   work.token = core::WorkToken(0);
   work.worker.clear();
   work.epoch = core::Epoch(0);

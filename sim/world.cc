@@ -25,16 +25,23 @@ World::World(const Scenario& scenario, WorldOptions options)
     : scenario_(scenario),
       options_(std::move(options)),
       random_(options_.seed),
-      memory_(clock_),
+      memory_(clock_, options_.islands ? store::memory::Lanes::islands : store::memory::Lanes::one_domain,
+              [this](core::LaneId lane) { return lane_error(lane); }),
       seeded_(memory_),
-      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs, options_.clock_error_max + leap_of(scenario_),
-             options_.drift_ppm_max),
+      watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs,
+             options_.clock_error_max + options_.lane_clock_error_max + leap_of(scenario_), options_.drift_ppm_max),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed,
                          [this](RunId run) { return is_damaged(run); }}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
+  invariant(!options_.islands || options_.renewals, "lanes that are islands are not in a file");
+  watch_.set_lane_clocks([this](core::LaneId lane) { return lane_error(lane); });
+  for (const WantedJob& wanted : scenario_.jobs)
+    remote_lanes_.insert(options_.islands ? runtime::lane_for(**memory_.read_pool(Pool("graphs")),
+                                                              Namespace(wanted.name_space), wanted.id)
+                                          : core::LaneId(0));
   for (const auto& graph : scenario_.all_graphs())
     for (const Graph::Node& node : graph->nodes())
       if (scenario_.behaviour(node.topic.raw()).remote && std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
@@ -115,6 +122,7 @@ Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operati
   current_fault_ = fault;
   auto result = store_.commit(group);
   current_fault_ = {};
+  if (const auto violation = memory_.violation()) verdict_.fail("islands", *violation);
   if (!options_.renewals && result)
     for (store::Outcome& outcome : *result) outcome.lease_until.reset();  // held until the process is gone
   look_for_asks();
@@ -161,7 +169,8 @@ WorldReport World::run() {
   run_until([this] { return all_done(); }, options_.heal_at + patience);
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;
-  const bool calm = report_.fired == 0 && report_.crashes == 0 && random_faults_ == 0 && store_.reads_failed() == 0;
+  const bool calm = report_.fired == 0 && report_.crashes == 0 && random_faults_ == 0 && store_.reads_failed() == 0 &&
+                    report_.letters_disturbed == 0;
   if (verdict_.ok() && calm && scenario_.took_max.count() > 0 && report_.took > scenario_.took_max)
     verdict_.fail("late", format("it took {} ms, and nothing was in the way", report_.took.count() / 1000));
   if (verdict_.ok() && !all_done())

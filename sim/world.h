@@ -69,6 +69,10 @@ struct WorldOptions {
   bool prints = false;  // every operation
   bool traces_bundles = false;  // into WorldReport::trace, to compare two runs of a seed
   Duration heal_at{0};  // of the random faults; planned ones end by themselves
+  // Each lane is a node of the store by itself: what is committed together is cut by lanes, and each part travels,
+  // arrives and is answered alone. REQUIRES: renewals
+  bool islands = false;
+  Duration lane_clock_error_max{0};  // of islands: how far a lane's clock is ahead of the store's
 };
 
 struct WorldReport {
@@ -86,6 +90,7 @@ struct WorldReport {
   std::uint64_t bundles = 0;
   std::uint64_t sent_across = 0;  // messages between entities of different lanes
   std::uint64_t stops = 0;
+  std::uint64_t letters_disturbed = 0;  // between islands
   Duration took{0};                              // virtual
   std::map<std::string, std::string> canonical;  // per job
 };
@@ -109,6 +114,7 @@ class World {
     const Ask* ask;
     std::uint64_t attempt = 0;
     std::uint64_t number = 0;  // of the request: its guid
+    std::uint32_t lane = 0;    // of islands: where a topic is paused next, from 0
     bool waits = false;        // for an answer
     bool done = false;         // asked once, and answered
     Duration again_at{0};      // nobody asks the same again before this: an answer takes its time to act
@@ -162,6 +168,22 @@ class World {
   bool is_damaged(RunId run) const;
   void acknowledged(std::size_t client, const Result<runtime::Submitted>& result);
 
+  // world_islands.cc
+  struct Flight;
+  void send_to_islands(Node& node, runtime::Group group);
+  void disturb_letters(const runtime::Group& group, std::vector<std::size_t>& part);
+  void landed(Node& node, Flight& flight);
+  Duration lane_error(core::LaneId lane) const;
+
+  // What becomes of a commit call.
+  struct Passage {
+    store::fault::Fault store;
+    Duration arrives{0};
+    Duration replies{0};
+    bool crash_after = false;
+  };
+  Passage passage_of(std::optional<FaultKind> fault, std::size_t operations);
+
   // world_asks.cc
   void look_for_asks();
   std::optional<store::Operation> operation_for(const Asked& asked);
@@ -194,6 +216,7 @@ class World {
 
   // world_remote.cc
   void remote_poll();
+  void remote_claim(core::LaneId lane);
   void remote_go_on(std::shared_ptr<Run> run);
   void remote_answer(std::shared_ptr<Run> run);
   void answer_later(std::shared_ptr<Run> run);
@@ -245,6 +268,7 @@ class World {
   std::uint32_t random_faults_ = 0;
   bool in_order_ = true;  // nothing happened but stops: hand-outs can be counted exactly
   std::vector<Topic> remote_topics_;  // that jobs of this run need
+  std::set<core::LaneId> remote_lanes_;  // where their work is; lane 0: the store looks in all of them
 };
 
 // The node is an EngineEvents of its own: what its engine tells it, it turns into events of the

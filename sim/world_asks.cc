@@ -55,9 +55,11 @@ std::optional<store::Operation> World::operation_for(const Asked& asked) {
   const Ask& wanted = *asked.ask;
   if (wanted.kind == Kind::signal) return signal_for(asked);
   const bool topic_paused = watch_.is_paused(wanted.of);
-  if (wanted.kind == Kind::pause_topic) return store::PauseTopic{Topic(wanted.of), true};
+  const core::LaneId lane(options_.islands ? 1 + asked.lane % options_.lanes : 0);
+  if (wanted.kind == Kind::pause_topic) return store::PauseTopic{Topic(wanted.of), true, lane};
   if (wanted.kind == Kind::resume_topic)
-    return topic_paused ? std::optional<store::Operation>(store::PauseTopic{Topic(wanted.of), false}) : std::nullopt;
+    return topic_paused ? std::optional<store::Operation>(store::PauseTopic{Topic(wanted.of), false, lane})
+                        : std::nullopt;
   const auto run = watch_.run_of(wanted.name_space, wanted.of);
   const auto status = run ? watch_.status_of(*run) : std::nullopt;
   if (!status) return std::nullopt;
@@ -143,6 +145,10 @@ void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
   Asked& asked = asks_[index];
   if (!asked.waits) return;
   asked.waits = false;
+  // Of islands, a topic is paused in one lane after the other.
+  const Kind kind = asked.ask == nullptr ? Kind::interrupt : asked.ask->kind;
+  const bool of_topic = kind == Kind::pause_topic || kind == Kind::resume_topic;
+  if (of_topic && options_.islands && ++asked.lane % options_.lanes != 0) return look_for_asks();
   if (asked.ask == nullptr || is_asked_once(asked.ask->kind)) {
     asked.done = true;
     return;

@@ -167,42 +167,45 @@ void World::plan_wake(Node& node) {
   });
 }
 
-void World::send(Node& node, runtime::Group group) {
+World::Passage World::passage_of(std::optional<FaultKind> fault, std::size_t operations) {
   using Kind = store::fault::Kind;
+  Passage passage;
+  passage.arrives = drawn(options_.latency_max);
+  passage.replies = drawn(options_.latency_max);
+  if (fault == FaultKind::reply_lost) passage.store.kind = Kind::error_after;
+  if (fault == FaultKind::request_lost) passage.store.kind = Kind::drop_midway;
+  if (fault == FaultKind::cut_midway) passage.store = {Kind::drop_midway, random_.below(operations + 1)};
+  if (fault == FaultKind::refused) passage.store.kind = Kind::error_before;
+  if (fault == FaultKind::fenced) passage.store.kind = Kind::fence;
+  if (fault == FaultKind::duplicated) passage.store.kind = Kind::duplicate;
+  if (fault == FaultKind::delayed) passage.arrives += options_.lease * 3 / 2;
+  if (fault == FaultKind::late_reply) passage.replies += options_.lease * 7 / 10 + drawn(options_.lease / 4);
+  passage.crash_after = fault == FaultKind::crash_after;
+  return passage;
+}
+
+void World::send(Node& node, runtime::Group group) {
+  if (options_.islands) return send_to_islands(node, std::move(group));
   const auto fault = draw_fault();
   trace_.add(static_cast<std::uint64_t>(clock_.monotonic().count()) * 16 + node.index);
   trace_.add(fault ? static_cast<std::uint64_t>(*fault) + 1 : 0);
   ++node.groups_out;
   if (fault == FaultKind::crash_before) return crash(node);
   if (fault == FaultKind::stopped) stop(node);
-  store::fault::Fault store_fault;
-  Duration arrives = drawn(options_.latency_max);
-  Duration replies = drawn(options_.latency_max);
-  if (fault == FaultKind::reply_lost) store_fault.kind = Kind::error_after;
-  if (fault == FaultKind::request_lost) store_fault.kind = Kind::drop_midway;
-  if (fault == FaultKind::cut_midway)
-    store_fault = {Kind::drop_midway, random_.below(group.operations.size() + 1)};
-  if (fault == FaultKind::refused) store_fault.kind = Kind::error_before;
-  if (fault == FaultKind::fenced) store_fault.kind = Kind::fence;
-  if (fault == FaultKind::duplicated) store_fault.kind = Kind::duplicate;
-  if (fault == FaultKind::delayed) arrives += options_.lease * 3 / 2;
-  if (fault == FaultKind::late_reply)
-    replies += options_.lease * 7 / 10 + drawn(options_.lease / 4);
+  Passage passage = passage_of(fault, group.operations.size());
   // One thread writes to a file, in order.
-  if (!options_.renewals) arrives = std::max(arrives, node.last_arrival + Duration(1) - clock_.monotonic());
-  node.last_arrival = clock_.monotonic() + arrives;
-  const bool crash_after = fault == FaultKind::crash_after;
+  if (!options_.renewals) passage.arrives = std::max(passage.arrives, node.last_arrival + Duration(1) - clock_.monotonic());
+  node.last_arrival = clock_.monotonic() + passage.arrives;
   const std::uint64_t life = node.life;
   auto shared = std::make_shared<runtime::Group>(std::move(group));
   // The commit is on its way: it arrives even if the engine dies meanwhile, unless the store is a file that only the
   // living write to.
-  post(arrives, [this, &node, life, shared, store_fault, crash_after, replies] {
+  post(passage.arrives, [this, &node, life, shared, passage] {
     if (!options_.renewals && node.life != life) return;
-    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(
-        commit(shared->operations, store_fault));
+    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(commit(shared->operations, passage.store));
     if (node.life != life) return;
-    if (crash_after) return crash(node);
-    post_to(node, replies, [this, &node, shared, result] {
+    if (passage.crash_after) return crash(node);
+    post_to(node, passage.replies, [this, &node, shared, result] {
       --node.groups_out;
       node.engine->finished(std::move(*shared), std::move(*result));
       step(node);

@@ -14,11 +14,16 @@ void World::remote_poll() {
   // Once every job has ended there should be nothing to find: most polls of a run would be made then.
   const Duration backoff = all_done() ? options_.lease / remote_polls_per_lease_at_rest : remote_backoff;
   post(backoff + drawn(backoff), [this] { remote_poll(); });
+  for (const core::LaneId lane : remote_lanes_) remote_claim(lane);
+}
+
+void World::remote_claim(core::LaneId lane) {
   store::ClaimWork claim;
   claim.topics = remote_topics_;
   claim.items_max = remote_claim_max;
   claim.worker = "far";
   claim.lease = options_.lease;
+  claim.lane = lane;
   const auto fault = draw_foreign_fault();
   if (fault == FaultKind::crash_before || fault == FaultKind::refused ||
       fault == FaultKind::request_lost)

@@ -323,6 +323,86 @@ TEST_P(DuplexJobs, what_cannot_be_asked_of_them_is_refused_with_what_to_do) {
   EXPECT_TRUE(runtime->inspect(job).ok()) << "a refused removal takes nothing away";
 }
 
+// Its thread is written off and its slot given back, as under the other collation: the next job does not wait for it.
+TEST_P(DuplexJobs, a_worker_that_never_returns_keeps_nobody_elses_slot) {
+  auto opened = Runtime::open({.store = store(), .worker_threads = 1, .worker_queue = 1, .worker_grace = 20ms});
+  ASSERT_TRUE(opened.ok());
+  Runtime& runtime = **opened;
+  ASSERT_TRUE(runtime.deploy(order(Collation::duplex)).ok());
+  serve_all(runtime);
+  std::atomic<bool> began{false}, let_go{false};
+  ASSERT_TRUE(runtime.serve("charge", [&](Work& work) {
+    if (work.input().view() != "hang") return charge(work);
+    began = true;
+    while (!let_go) std::this_thread::sleep_for(1ms);  // deaf to Work::cancelled
+    return Reply::success("at last");
+  }).ok());
+  ASSERT_TRUE(runtime.start().ok());
+  const auto hung = runtime.submit({.graph = "order", .id = "hung", .input = "hang"});
+  ASSERT_TRUE(hung.ok());
+  ASSERT_TRUE(comes_true([&] { return began.load(); }));
+  ASSERT_TRUE(runtime.interrupt(hung->run, "it hangs").ok());
+  EXPECT_EQ(run(runtime, "next", "book").result.str(), "book,charged,shipped");
+  EXPECT_EQ(runtime.wait(hung->run, 30s)->status, JobStatus::interrupted);
+  let_go = true;
+  runtime.stop();
+}
+
+constexpr const char* parcels = R"(app:
+  id: parcels
+  version: "1"
+  graphs:
+    - subscribes: parcel.brought
+      collation: duplex
+      input: {schema: {type: object, required: [parcel]}}
+      activities:
+        brought: {type: trigger, stats: {id: "{$self.input.data.parcel}"}}
+        weigh: {type: worker, topic: weigh}
+        label: {type: worker, topic: label}
+        send_back: {type: worker, topic: send_back}
+      transitions:
+        brought: [{to: weigh}]
+        weigh: [{to: label}, {to: send_back, conditions: {code: [402, 413]}}]
+)";
+
+// The app and all but the first of its workers.
+std::unique_ptr<Runtime> open_parcels(const std::string& store) {
+  auto opened = Runtime::open({.store = store});
+  if (!opened) return nullptr;
+  const auto wrap = [](std::string name) {
+    return [name](Work& work) { return Reply::success("{\"" + name + "\":" + work.input().str() + "}"); };
+  };
+  EXPECT_TRUE((*opened)->serve("label", wrap("label")).ok());
+  EXPECT_TRUE((*opened)->serve("send_back", wrap("back")).ok());
+  return std::move(*opened);
+}
+
+TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
+  const auto runtime = open_parcels(store());
+  ASSERT_NE(runtime, nullptr);
+  write_file(folder_ / "parcels.yaml", parcels);
+  const auto deployed = runtime->deploy_app(folder_ / "parcels.yaml");
+  ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
+  ASSERT_TRUE(runtime->serve("weigh", [](Work& work) {
+    if (work.input().view().find("lead") != std::string_view::npos) return Reply::error("\"too heavy\"", 413);
+    return Reply::success("{\"grams\":900}");
+  }).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  const auto light = runtime->submit({.input = R"({"parcel":"p-1"})", .topic = "parcel.brought"});
+  const auto heavy = runtime->submit({.input = R"({"parcel":"lead"})", .topic = "parcel.brought"});
+  ASSERT_TRUE(light.ok() && heavy.ok()) << to_string(light.error());
+  EXPECT_EQ(runtime->wait(light->run, 30s)->result.str(), R"({"label":{"grams":900}})");
+  EXPECT_EQ(runtime->wait(heavy->run, 30s)->result.str(), R"({"back":"too heavy"})");
+  const auto detail = runtime->inspect(**runtime->find("p-1"));
+  ASSERT_TRUE(detail.ok());
+  ASSERT_EQ(detail->activities.size(), 3u);
+  EXPECT_EQ(detail->activities[1].name, ActivityName("weigh"));
+  EXPECT_EQ(detail->activities[1].ledger, "888000001000001");
+  EXPECT_TRUE(fails_with(runtime->submit({.input = "{}", .topic = "parcel.brought"}), ErrorCode::invalid, {"parcel"}));
+  EXPECT_TRUE(fails_with(runtime->submit({.id = "x", .input = R"({"parcel":"p-3"})", .delay = 1s, .topic = "parcel.brought"}),
+                         ErrorCode::unsupported, {"duplex", "delay"}));
+}
+
 INSTANTIATE_TEST_SUITE_P(stores, DuplexJobs, ::testing::Values("memory", "sqlite"),
                          [](const auto& p) { return std::string(p.param); });
 
@@ -367,6 +447,28 @@ TEST(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) 
     ASSERT_TRUE(found.ok() && found->has_value());
     EXPECT_EQ(runtime->wait(**found, 30s)->status, JobStatus::completed);
   }
+}
+
+// The app is in the store, so the next process needs no file.
+TEST(DuplexApp, its_jobs_go_on_after_a_restart_that_deploys_nothing) {
+  TempDir folder;
+  RunId run{0};
+  {
+    const auto runtime = open_parcels(folder / "pawl.db");
+    ASSERT_NE(runtime, nullptr);
+    write_file(folder / "parcels.yaml", parcels);
+    ASSERT_TRUE(runtime->deploy_app(folder / "parcels.yaml").ok());
+    ASSERT_TRUE(runtime->start().ok());
+    const auto job = runtime->submit({.input = R"({"parcel":"p-1"})", .topic = "parcel.brought"});
+    ASSERT_TRUE(job.ok());
+    run = job->run;
+    EXPECT_FALSE(runtime->wait(run, 20ms).ok()) << "nobody weighs";
+  }
+  const auto runtime = open_parcels(folder / "pawl.db");
+  ASSERT_NE(runtime, nullptr);
+  ASSERT_TRUE(runtime->serve("weigh", [](Work& work) { return Reply::success(work.input()); }).ok());
+  ASSERT_TRUE(runtime->start().ok());
+  EXPECT_EQ(runtime->wait(run, 30s)->result.str(), R"({"label":{"parcel":"p-1"}})");
 }
 
 // Submits jobs in a child and kills it `after` the first was acknowledged; the acknowledged ids come back.

@@ -84,6 +84,7 @@ class Graph {
     std::vector<Node> nodes{};
     std::uint32_t trigger = 0;
     bool drains = false;                    // an error that nobody takes lets the others finish first
+    Collation collation = Collation::ledger;
     std::shared_ptr<const core::Program> program{};
   };
   static Graph assemble(Parts parts);

@@ -58,6 +58,8 @@ inline constexpr std::size_t label_bytes_max = 512;            // of what a job 
 inline constexpr std::size_t signal_page_jobs = 100;           // told in one commit by a signal to all
 inline constexpr std::size_t signal_page_bytes = 16u << 20;     // and of what they are told
 inline constexpr std::size_t recovery_page_rows = 4096;
+inline constexpr std::size_t outbox_page_rows = 1024;          // for each lane that is sent to
+inline constexpr std::size_t start_keys_per_drop = 1000;
 inline constexpr std::chrono::seconds clock_set_back_min{1};   // of the machine's clock; less is not worth a word
 inline constexpr std::uint32_t last_turns_max = 32;            // of a job, once its engine is stopping
 inline constexpr std::size_t looks_per_turn = 256;             // rows of a scan, or jobs; then commands have their turn
@@ -70,6 +72,7 @@ inline constexpr std::size_t due_entries_max = 4096;           // of it in memor
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item
 inline constexpr std::chrono::hours start_key_keep{24};        // a removed job's id stays taken this long
 inline constexpr std::size_t duplex_in_flight_max = 256;       // messages of duplex jobs under way at once
+inline constexpr std::size_t duplex_bytes_max = 48u << 20;     // of their payloads
 inline constexpr std::uint32_t duplex_deliveries_max = 10;     // of one message; then its job is parked
 inline constexpr std::chrono::seconds duplex_lease{30};        // of a message in an engine's hands
 inline constexpr std::chrono::hours duplex_work_lease{24};     // of a request with a local worker

@@ -51,6 +51,11 @@ enum class SeededBug : std::uint8_t {
   progress_overwritten,     // a job's older view of its work wins over what the worker said last
   outbox_row_taken_twice,   // a row that was delivered before is accepted again
   outbox_row_lost,          // a row counts as delivered, and nobody has it
+  outbox_numbers_shared,    // rows for all targets are counted together
+  outbox_gap_taken,         // a row is accepted before those that were sent before it
+  outbox_dropped_early,     // a row is dropped before its delivery is known
+  refusal_lost,             // a child whose id is taken is not made, and nobody says so
+  lane_crossed,             // an operation of one lane writes into another one
   outbox_left_behind,       // a new owner does not look at what its predecessor sent last
   mailbox_left_behind,      // a new owner does not look at what waits in a mailbox's inbox
   registration_lost,        // a hook that registers before its signal is forgotten

@@ -217,8 +217,14 @@ class Session {
   bool said_who_owns_ = false;
 };
 
-int report(const Options& options, const JobView& job, Progress& progress) {
-  const std::string data = job.data.empty() ? "{}" : job.data.str();
+// A job under collation duplex has no data of its own: what it comes to is what its last activity answered.
+std::string outcome_of(const JobView& job, bool duplex) {
+  if (duplex) return job.result.empty() ? "{}" : payload_json(job.result);
+  return printable_json(job.data.empty() ? "{}" : job.data.str());
+}
+
+int report(const Options& options, const Plan& plan, const JobView& job, Progress& progress) {
+  const bool duplex = plan.graph->collation == graph::Collation::duplex;
   if (options.store.json) {
     fmt::print("{}\n", job_json(job));
   } else {
@@ -227,8 +233,9 @@ int report(const Options& options, const JobView& job, Progress& progress) {
     if (!job.reason.empty()) line += ": " + printable(job.reason);
     progress.warn(line);
     if (job.status == JobStatus::parked)
-      progress.warn(fmt::format("what is wrong: pawl show {0}; try again: pawl redrive {0}", job.id.raw()));
-    fmt::print("{}\n", printable_json(data));
+      progress.warn(fmt::format("what is wrong: pawl show {}; try again: {}", job.id.raw(),
+                                duplex ? "give it another id (--job)" : "pawl redrive " + job.id.raw()));
+    fmt::print("{}\n", outcome_of(job, duplex));
   }
   std::fflush(stdout);
   return job.status == JobStatus::completed ? 0 : 1;
@@ -252,7 +259,7 @@ int run(const Options& options) {
   const auto end = session.wait(interruption);
   session.stop();
   if (!end) return fail("run", end.error());
-  if (*end) return report(options, **end, progress);
+  if (*end) return report(options, *plan, **end, progress);
   progress.warn(fmt::format("pawl run: stopped; job {} is left as it is in {}, the same command goes on with it",
                             session.job(), options.store.store));
   return exit_code_interrupted;

@@ -93,7 +93,7 @@ struct Sweep {  // a closing transition: the job's messages (but the causing one
 };
 struct Send {  // the outbox
   Envelope envelope;
-  LaneId lane{0};  // where a mailbox or a job that does not exist yet is made; the engine fills it in
+  LaneId lane{0};  // of a mailbox or a job by its key: where it belongs; the engine fills it in
   friend bool operator==(const Send&, const Send&) = default;
 };
 struct PutEntry {

@@ -179,6 +179,7 @@ Graph Graph::assemble(Parts parts) {
   graph.nodes_ = std::move(parts.nodes);
   graph.trigger_ = parts.trigger;
   graph.drains_ = parts.drains;
+  graph.collation_ = parts.collation;
   graph.program_ = std::move(parts.program);
   return graph;
 }

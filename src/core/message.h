@@ -310,6 +310,12 @@ struct Envelope {
   friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
+// The lane that a message goes to. `of_key`: where the key belongs, if it is sent to one.
+inline LaneId lane_of(const Target& to, LaneId of_key) {
+  const auto* run = std::get_if<RunId>(&to);
+  return run == nullptr ? of_key : lane_of(*run);
+}
+
 // The name of a child's last word, and of those before it. The first half of the latter follows from the request
 // alone: a parent that started several children knows which of them speaks.
 inline Guid last_word_of(const Guid& request) { return request.derive(Guid::Purpose::child_result, 0); }

@@ -10,7 +10,6 @@ namespace pawl::duplex {
 
 namespace {
 
-using store::Outcome;
 using store::OutcomeKind;
 
 constexpr Duration backoff_min = std::chrono::milliseconds(5);
@@ -20,9 +19,14 @@ Duration backoff(std::uint32_t refusals) {
   return std::min(backoff_min * (std::int64_t{1} << std::min(refusals, 8u)), backoff_max);
 }
 
+std::size_t bytes_of(const stream::Body& body) {
+  const Payload* payload = store::payload_of(body);
+  return payload == nullptr ? 0 : payload->size();
+}
+
 }  // namespace
 
-Engine::Engine(EngineOptions options, store::Store& store, const Clock& clock, FindGraph find_graph, Events& events)
+Engine::Engine(EngineOptions options, store::DuplexStore& store, const Clock& clock, FindGraph find_graph, Events& events)
     : options_(options), store_(store), clock_(clock), events_(events), sequences_(store, std::move(find_graph), *this) {}
 
 // --- input
@@ -74,21 +78,22 @@ void Engine::submit(store::StartDuplex request, Ticket ticket) {
   if (steps_.size() >= limits::submits_waiting_max)
     return events_.submitted(ticket, Error{ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)",
                                                                           limits::submits_waiting_max)});
-  add(start(std::move(request), ticket), Role::submit, ticket);
+  const std::size_t bytes = request.input.size();
+  add(start(std::move(request), ticket), bytes, Role::submit, ticket);
 }
 
 Sequence Engine::start(store::StartDuplex request, Ticket ticket) {
   const core::LaneId lane = request.lane;
-  store::Operation operation = std::move(request);
+  Operation operation = std::move(request);
   const Outcome outcome = co_await Ask(std::move(operation));  // A
   look_at(lane, Topic(""), clock_.monotonic());
-  events_.submitted(ticket, Started{outcome.run, outcome.kind == OutcomeKind::committed});
+  events_.submitted(ticket, Started{outcome.run(), outcome.kind == OutcomeKind::committed});
 }
 
-void Engine::dispatch(const ClaimedMessage& request, const core::JobRow& job) {
+void Engine::dispatch(const HeldRequest& request, const core::JobRow& job) {
   Running running;
   running.claimed = request;
-  running_.insert_or_assign(request.message.guid, std::move(running));
+  running_.insert_or_assign(request.hand.guid, std::move(running));
   events_.dispatch(request, job);
 }
 
@@ -100,8 +105,8 @@ bool Engine::answer(const core::Guid& request, Answer answer) {
   const bool final = answer.status != core::ReplyStatus::pending;
   const std::uint32_t number = final ? running.pendings : running.pendings++;
   running.ended = final;
-  running.answers.push_back(
-      response_to(running.claimed.message, answer.status, answer.code, number, std::move(answer.data)));
+  bytes_ += answer.data.size();
+  running.answers.push_back(response_to(running.claimed, answer.status, answer.code, number, std::move(answer.data)));
   store_next_answer(request);
   return true;
 }
@@ -112,17 +117,39 @@ void Engine::store_next_answer(const core::Guid& request) {
   Running& running = found->second;
   if (running.answers.empty()) {
     if (!running.ended) return;
+    if (running.has_slot) free_slot(running.claimed.body.data.size());
     running_.erase(found);
-    ++free_slots_;
     return;
   }
   std::optional<StreamMessage> response = std::move(running.answers.front());
   running.answers.pop_front();
   running.storing = true;
-  Sequence next = response           ? sequences_.answer(running.claimed, std::move(*response))
-                  : running.left_for ? sequences_.release(running.claimed, *running.left_for)
-                                     : sequences_.defer(running.claimed);
-  add(std::move(next), Role::answer, 0, request);
+  const std::size_t bytes = response ? bytes_of(response->body) : 0;
+  const Hand& hand = running.claimed.hand;
+  Sequence next = response           ? sequences_.answer(hand, std::move(*response))
+                  : running.left_for ? sequences_.release(hand, *running.left_for)
+                                     : sequences_.defer(hand);
+  bytes_ -= bytes;  // the step has them now
+  add(std::move(next), bytes, Role::answer, 0, request);
+}
+
+void Engine::free_slot(std::size_t bytes) {
+  ++free_slots_;
+  work_bytes_ -= bytes;
+}
+
+bool Engine::write_off(const core::Guid& request) {
+  const auto found = running_.find(request);
+  if (found == running_.end()) return false;
+  if (std::exchange(found->second.has_slot, false)) free_slot(found->second.claimed.body.data.size());
+  return true;
+}
+
+void Engine::ask(Operation operation, Ticket ticket) { add(one(std::move(operation), ticket), 0, Role::ask, ticket); }
+
+Sequence Engine::one(Operation operation, Ticket ticket) {
+  Outcome outcome = co_await Ask(std::move(operation));
+  events_.answered(ticket, std::move(outcome));
 }
 
 bool Engine::give_back(const core::Guid& request) {
@@ -130,7 +157,7 @@ bool Engine::give_back(const core::Guid& request) {
   if (found == running_.end()) return false;
   found->second.ended = true;
   found->second.storing = true;
-  add(sequences_.release(found->second.claimed), Role::answer, 0, request);
+  add(sequences_.release(found->second.claimed.hand), 0, Role::answer, 0, request);
   return true;
 }
 
@@ -138,7 +165,7 @@ std::optional<Deferred> Engine::defer(const core::Guid& request) {
   const auto found = running_.find(request);
   if (found == running_.end() || found->second.ended) return std::nullopt;
   Running& running = found->second;
-  Deferred deferred{running.claimed.message, running.pendings};
+  Deferred deferred{running.claimed, running.pendings};
   running.ended = true;
   running.answers.push_back(std::nullopt);
   store_next_answer(request);
@@ -159,7 +186,8 @@ void Engine::reply(Deferred& deferred, Answer answer, Ticket ticket) {
   const bool final = answer.status != core::ReplyStatus::pending;
   const std::uint32_t number = final ? deferred.pendings : deferred.pendings++;
   StreamMessage response = response_to(deferred.request, answer.status, answer.code, number, std::move(answer.data));
-  add(store_reply(std::move(response), ticket), Role::reply, ticket);
+  const std::size_t bytes = bytes_of(response.body);
+  add(store_reply(std::move(response), ticket), bytes, Role::reply, ticket);
 }
 
 Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
@@ -169,50 +197,68 @@ Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
 
 // --- what is under way
 
-void Engine::add(Sequence sequence, Role role, Ticket ticket, core::Guid request) {
+void Engine::add(Sequence sequence, std::size_t bytes, Role role, Ticket ticket, core::Guid request) {
   const StepId id = next_step_++;
-  steps_.emplace(id, Step{std::move(sequence), role, ticket, request, Duration{0}});
+  steps_.emplace(id, Step{std::move(sequence), role, ticket, request, bytes, Duration{0}});
+  if (role != Role::worker) bytes_ += bytes;  // a request's are counted with its slot
   if (role == Role::message) ++messages_;
   if (steps_.at(id).sequence.done()) finish(id);
 }
 
+// Every kind of message has its sequence: one that is new does not compile until it has.
 void Engine::begin(ClaimedMessage claimed) {
-  const StreamMessage& message = claimed.message;
-  const bool overrun = claimed.deliveries > options_.deliveries_max;
-  if (message.kind == StreamMessage::Kind::request) {
-    const auto known = running_.find(message.guid);
-    if (known != running_.end()) {  // its lease ran out while it is with our own worker
-      known->second.claimed = std::move(claimed);
-      ++free_slots_;
-      return;
-    }
+  const Hand hand = hand_of(claimed);
+  const std::size_t bytes = bytes_of(claimed.message.body);
+  auto* request = std::get_if<stream::Request>(&claimed.message.body);
+  if (request != nullptr && running_.contains(hand.guid)) {  // its lease ran out while it is with our own worker
+    running_.at(hand.guid).claimed.hand = hand;
+    return free_slot(bytes);
   }
-  if (overrun) {
-    if (message.kind == StreamMessage::Kind::request) ++free_slots_;
-    return add(sequences_.stop_job(message.run, format("message {} was delivered {} times and never finished",
-                                                       message.guid.shown(), claimed.deliveries)));
+  if (hand.deliveries > options_.deliveries_max) {
+    if (request != nullptr) free_slot(bytes);
+    return add(sequences_.stop_job(hand.run, format("message {} was delivered {} times and never finished",
+                                                    hand.guid.shown(), hand.deliveries)));
   }
-  switch (message.kind) {
-    case StreamMessage::Kind::start: return add(sequences_.start(std::move(claimed)));
-    case StreamMessage::Kind::transition: return add(sequences_.leg1(std::move(claimed)));
-    case StreamMessage::Kind::response: return add(sequences_.leg2(std::move(claimed)));
-    case StreamMessage::Kind::cleanup: return add(sequences_.cleanup(std::move(claimed)));
-    case StreamMessage::Kind::request: break;
-  }
-  const core::Guid request = message.guid;
-  add(sequences_.worker(std::move(claimed)), Role::worker, 0, request);
+  std::visit(Overloaded{
+                 [&](stream::Start& start) { add(sequences_.start(hand, std::move(start)), bytes); },
+                 [&](stream::Transition& transition) { add(sequences_.leg1(hand, std::move(transition)), bytes); },
+                 [&](stream::Response& response) { add(sequences_.leg2(hand, std::move(response)), bytes); },
+                 [&](stream::Cleanup& cleanup) { add(sequences_.cleanup(hand, std::move(cleanup)), bytes); },
+                 [&](stream::Request& held) {
+                   add(sequences_.worker(HeldRequest{hand, std::move(held)}), bytes, Role::worker, 0, hand.guid);
+                 },
+             },
+             claimed.message.body);
 }
 
-Sequence Engine::fetch(core::LaneId lane, Topic topic, core::Epoch epoch, std::size_t items_max) {
+// How much a dequeue may bring. Of the bytes half of what is left: other streams have their turn meanwhile.
+Engine::Room Engine::room_for(const Stream& stream) const {
+  const auto left = [](std::size_t used, std::size_t max) { return max - std::min(used, max); };
+  const std::size_t items = stream.is_own() ? left(messages_, options_.in_flight_max) : free_slots_;
+  const std::size_t bytes =
+      stream.is_own() ? left(bytes_, options_.bytes_max) : left(work_bytes_, options_.work_bytes_max);
+  if (bytes == 0) return {};
+  return {std::min(items, options_.in_flight_max), (bytes + 1) / 2};
+}
+
+Sequence Engine::fetch(core::LaneId lane, Topic topic, core::Epoch epoch, Room room) {
   const store::ClaimId claim((Random::mix(Random::mix(options_.seed) + ++next_claim_) >> 1) | 1);
-  const Duration lease = topic.raw().empty() ? options_.lease : options_.work_lease;
-  store::Operation operation = store::Dequeue{lane, topic, items_max, claim, epoch, lease};
+  const bool own = topic.raw().empty();
+  const Duration lease = own ? options_.lease : options_.work_lease;
+  Operation operation = store::Dequeue{lane, topic, room.items, claim, epoch, lease, room.bytes};
   Outcome outcome = co_await Ask(std::move(operation));  // a, g, l
+  store::Handed handed = outcome.take_handed();
   if (Stream* stream = find_stream(lane, topic)) stream->out = false;
-  if (!topic.raw().empty()) free_slots_ += items_max - outcome.messages.size();
-  if (outcome.lease_until)
-    look_at(lane, topic, clock_.monotonic() + std::max(*outcome.lease_until - store_.now(), Duration{0}));
-  for (ClaimedMessage& claimed : outcome.messages) begin(std::move(claimed));
+  if (own) {
+    bytes_ -= room.bytes;
+  } else {
+    free_slots_ += room.items - handed.messages.size();
+    work_bytes_ -= room.bytes;
+    for (const ClaimedMessage& claimed : handed.messages) work_bytes_ += bytes_of(claimed.message.body);
+  }
+  if (handed.next_free)
+    look_at(lane, topic, clock_.monotonic() + std::max(*handed.next_free - store_.now(), Duration{0}));
+  for (ClaimedMessage& claimed : handed.messages) begin(std::move(claimed));
 }
 
 void Engine::fetch_more() {
@@ -220,14 +266,17 @@ void Engine::fetch_more() {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     Stream& stream = streams_[i];
     if (stream.out || !stream.look_at || *stream.look_at > now) continue;
-    const bool own = stream.topic.raw().empty();
-    const std::size_t room = own ? options_.in_flight_max - std::min(messages_, options_.in_flight_max) : free_slots_;
-    const std::size_t items_max = std::min(room, options_.in_flight_max);
-    if (items_max == 0) continue;
-    if (!own) free_slots_ -= items_max;
+    const Room room = room_for(stream);
+    if (room.items == 0) continue;
+    if (stream.is_own()) {
+      bytes_ += room.bytes;
+    } else {
+      free_slots_ -= room.items;
+      work_bytes_ += room.bytes;
+    }
     stream.out = true;
     stream.look_at.reset();
-    add(fetch(stream.lane, stream.topic, stream.epoch, items_max), Role::dequeue);
+    add(fetch(stream.lane, stream.topic, stream.epoch, room), 0, Role::dequeue);
   }
 }
 
@@ -250,7 +299,7 @@ std::optional<Duration> Engine::next_wake() const {
   for (const auto& [id, step] : steps_) sooner(step.not_before);
   if (stopping_) return wake;
   for (const Stream& stream : streams_)
-    if (!stream.out && stream.look_at && (stream.topic.raw().empty() || free_slots_ > 0)) sooner(*stream.look_at);
+    if (!stream.out && stream.look_at && room_for(stream).items > 0) sooner(*stream.look_at);
   return wake;
 }
 
@@ -278,18 +327,21 @@ void Engine::settle(StepId id, Result<Outcome> result) {
 void Engine::refuse(StepId id, const Error& error) {
   Step& step = steps_.at(id);
   if (refusals_++ == 0) events_.problem(to_string(error));
+  if (step.role == Role::ask) {  // whoever asked may ask again
+    events_.answered(step.ticket, error);
+    return finish(id);
+  }
   if (step.role == Role::submit && error.code != ErrorCode::outcome_unknown) {
     events_.submitted(step.ticket, error);
-    steps_.erase(id);
-    return;
+    return finish(id);
   }
   step.not_before = clock_.monotonic() + backoff(refusals_);
 }
 
 // Who will want to look where, and what the driver must hear.
-void Engine::note(const store::Operation& operation) {
+void Engine::note(const Operation& operation) {
   if (const auto* put = std::get_if<store::Enqueue>(&operation)) {
-    look_at(core::lane_of(put->message.run), put->message.topic, clock_.monotonic());
+    look_at(core::lane_of(put->message.run), store::stream_of(put->message.body), clock_.monotonic());
   } else if (const auto* back = std::get_if<store::GiveBack>(&operation)) {
     // Which of its streams it went back to is not worth remembering.
     for (Stream& stream : streams_)
@@ -306,19 +358,15 @@ void Engine::note(const store::Operation& operation) {
 // the store can never apply stops the job.
 void Engine::drop(StepId id, const Outcome& outcome) {
   Step& step = steps_.at(id);
-  const store::Operation operation = step.sequence.operation();
-  if (step.role == Role::submit) {
+  const Operation operation = step.sequence.operation();
+  if (step.role == Role::ask) {
+    events_.answered(step.ticket, outcome);
+  } else if (step.role == Role::submit) {
     events_.submitted(step.ticket, Error{ErrorCode::invalid, outcome.reason});
   } else if (step.role == Role::reply) {
     events_.replied(step.ticket, Error{ErrorCode::not_found, outcome.reason});
   } else if (outcome.kind == OutcomeKind::rejected && !std::holds_alternative<store::ParkDuplex>(operation)) {
-    RunId run{0};
-    std::visit(Overloaded{[&](const store::Enqueue& put) { run = put.message.run; },
-                          [&](const auto& other) {
-                            if constexpr (requires { other.run; }) run = other.run;
-                          }},
-               operation);
-    add(sequences_.stop_job(run, outcome.reason));
+    if (const auto run = store::run_of(operation)) add(sequences_.stop_job(*run, outcome.reason));
   }
   finish(id);
 }
@@ -327,7 +375,8 @@ void Engine::finish(StepId id) {
   const Step step = std::move(steps_.at(id));
   steps_.erase(id);
   if (step.role == Role::message) --messages_;
-  if (step.role == Role::worker && !running_.contains(step.request)) ++free_slots_;
+  if (step.role != Role::worker) bytes_ -= step.bytes;
+  else if (!running_.contains(step.request)) free_slot(step.bytes);
   if (step.role != Role::answer) return;
   const auto found = running_.find(step.request);
   if (found == running_.end()) return;

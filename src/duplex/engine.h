@@ -21,7 +21,7 @@
 #include "base/limits.h"
 #include "duplex/events.h"
 #include "duplex/sequences.h"
-#include "store/store.h"
+#include "store/duplex_store.h"
 
 namespace pawl::duplex {
 
@@ -30,6 +30,9 @@ struct EngineOptions {
   Duration lease = limits::duplex_lease;
   Duration work_lease = limits::duplex_work_lease;
   std::size_t in_flight_max = limits::duplex_in_flight_max;
+  // Of payloads. Each lets one message through, however large it is.
+  std::size_t bytes_max = limits::duplex_bytes_max;             // of what is under way
+  std::size_t work_bytes_max = limits::worker_queue_bytes_max;  // of requests with local workers
   std::uint32_t deliveries_max = limits::duplex_deliveries_max;
 };
 
@@ -47,7 +50,7 @@ struct Answer {
 
 // Names a request whose worker answers later, in this process or another.
 struct Deferred {
-  StreamMessage request;
+  HeldRequest request;
   std::uint32_t pendings = 0;  // pending replies sent so far
 };
 
@@ -56,7 +59,7 @@ class Engine : private Events {
   using StepId = std::uint64_t;
 
   // The references must outlive the engine.
-  Engine(EngineOptions options, store::Store& store, const Clock& clock, FindGraph find_graph, Events& events);
+  Engine(EngineOptions options, store::DuplexStore& store, const Clock& clock, FindGraph find_graph, Events& events);
 
   // --- input
   void own(std::vector<OwnedLane> lanes);  // the lanes it may dequeue from, all of them
@@ -71,72 +74,90 @@ class Engine : private Events {
   void reply(Deferred& deferred, Answer answer, Ticket ticket);
   // The worker left it to whoever has its token (later.h); handed out again after `within`. False: no such request.
   bool leave(const core::Guid& request, Duration within);
+  // Its worker does not return: the slot is free for another. Should it answer after all, that counts. False: no such
+  // request.
+  bool write_off(const core::Guid& request);
+  // One operation that somebody else decided on; Events::answered says what became of it.
+  void ask(Operation operation, Ticket ticket);
   void look();  // there may be new messages
   void stop();  // take nothing new; finish what runs
 
   // --- commits
   std::vector<StepId> ready();
-  const store::Operation& operation(StepId step) const { return steps_.at(step).sequence.operation(); }
-  void settle(StepId step, Result<store::Outcome> outcome);
+  const Operation& operation(StepId step) const { return steps_.at(step).sequence.operation(); }
+  void settle(StepId step, Result<Outcome> outcome);
 
   std::optional<Duration> next_wake() const;  // when ready() has something to say; none: not before the next input
   bool drained() const { return steps_.empty() && running_.empty(); }
   void leave_runs() { running_.clear(); }  // whose worker is not to be waited for
   bool store_refuses() const { return refusals_ > 0; }
+  std::size_t bytes() const { return bytes_; }  // under way: messages that are served, answers, what was submitted
 
  private:
-  enum class Role : std::uint8_t { message, dequeue, submit, worker, answer, reply };
+  enum class Role : std::uint8_t { message, dequeue, submit, worker, answer, reply, ask };
   struct Step {
     Sequence sequence;
     Role role = Role::message;
-    Ticket ticket = 0;       // of a submit or a reply
+    Ticket ticket = 0;       // of a submit, a reply or what was asked
     core::Guid request;      // of a worker's steps and answers
+    std::size_t bytes = 0;   // that it holds
     Duration not_before{0};  // after the store refused it
   };
   struct Running {  // a request that is with a local worker
-    ClaimedMessage claimed;
+    HeldRequest claimed;
     // In order: a final one must not be stored before the pending ones. None: it answers later.
     std::deque<std::optional<StreamMessage>> answers;
     std::uint32_t pendings = 0;
     std::optional<Duration> left_for;  // its worker left; whoever has the token answers within this time
     bool storing = false;
     bool ended = false;  // its last answer is stored, or the request is acknowledged or given back
+    bool has_slot = true;
   };
   struct Stream {
     core::LaneId lane{0};
     Topic topic{""};
     core::Epoch epoch{0};
     bool out = false;                 // a dequeue is under way
+    bool is_own() const { return topic.raw().empty(); }
     std::optional<Duration> look_at;  // none: nothing is known to wait
   };
 
   // Events of the sequences: what concerns the engine stops here, the rest goes on to the driver.
-  void dispatch(const ClaimedMessage& request, const core::JobRow& job) override;
+  void dispatch(const HeldRequest& request, const core::JobRow& job) override;
   void submitted(Ticket ticket, Result<Started> result) override { events_.submitted(ticket, std::move(result)); }
   void replied(Ticket ticket, Status result) override { events_.replied(ticket, std::move(result)); }
+  void answered(Ticket ticket, Result<Outcome> outcome) override { events_.answered(ticket, std::move(outcome)); }
   void changed(const core::JobRow& job, const Graph& graph, const Change& change) override {
     events_.changed(job, graph, change);
   }
   void ended(RunId run) override { events_.ended(run); }
   void problem(const std::string& text) override { events_.problem(text); }
 
-  Sequence fetch(core::LaneId lane, Topic topic, core::Epoch epoch, std::size_t items_max);
+  struct Room {
+    std::size_t items = 0;
+    std::size_t bytes = 0;
+  };
+  Room room_for(const Stream& stream) const;
+  Sequence fetch(core::LaneId lane, Topic topic, core::Epoch epoch, Room room);
   Sequence start(store::StartDuplex request, Ticket ticket);
   Sequence store_reply(StreamMessage response, Ticket ticket);
+  Sequence one(Operation operation, Ticket ticket);
   void begin(ClaimedMessage claimed);
-  void add(Sequence sequence, Role role = Role::message, Ticket ticket = 0, core::Guid request = {});
+  void add(Sequence sequence, std::size_t bytes = 0, Role role = Role::message, Ticket ticket = 0,
+           core::Guid request = {});
+  void free_slot(std::size_t bytes);
   void fetch_more();
   void rebuild_streams();
-  void note(const store::Operation& operation);
+  void note(const Operation& operation);
   void refuse(StepId id, const Error& error);
-  void drop(StepId id, const store::Outcome& outcome);
+  void drop(StepId id, const Outcome& outcome);
   void finish(StepId id);
   void store_next_answer(const core::Guid& request);
   void look_at(core::LaneId lane, const Topic& topic, Duration at);
   Stream* find_stream(core::LaneId lane, const Topic& topic);
 
   const EngineOptions options_;
-  store::Store& store_;
+  store::DuplexStore& store_;
   const Clock& clock_;
   Events& events_;
   Sequences sequences_;
@@ -147,7 +168,9 @@ class Engine : private Events {
   std::map<StepId, Step> steps_;  // in the order they began
   std::unordered_map<core::Guid, Running> running_;
   std::size_t free_slots_ = 0;
-  std::size_t messages_ = 0;  // steps that serve a message
+  std::size_t messages_ = 0;    // steps that serve a message
+  std::size_t bytes_ = 0;       // of all steps, of the answers behind them, and granted to dequeues
+  std::size_t work_bytes_ = 0;  // of requests that have a slot, and granted likewise
   StepId next_step_ = 1;
   std::uint64_t next_claim_ = 0;
   std::uint32_t refusals_ = 0;  // in a row

@@ -7,6 +7,7 @@
 
 #include "core/guid.h"
 #include "core/job_state.h"
+#include "duplex/letters.h"
 #include "pawl/graph.h"
 #include "pawl/result.h"
 #include "store/duplex_operation.h"
@@ -32,10 +33,12 @@ class Events {
  public:
   virtual ~Events() = default;
   // X: a worker of its topic may begin.
-  virtual void dispatch(const store::ClaimedMessage& request, const core::JobRow& job) = 0;
+  virtual void dispatch(const HeldRequest& request, const core::JobRow& job) = 0;
   virtual void submitted(Ticket ticket, Result<Started> result) = 0;
   // A reply given from outside is durable; not_found: the job is over or does not exist, so it changed nothing.
   virtual void replied(Ticket ticket, Status result) = 0;
+  // What was asked for by ask(): the store's answer, or why it is not known.
+  virtual void answered(Ticket ticket, Result<Outcome> outcome) = 0;
   virtual void changed(const core::JobRow& job, const Graph& graph, const Change& change) = 0;
   virtual void ended(RunId run) = 0;  // closed with its clean-up done, or parked
   virtual void problem(const std::string& text) = 0;

@@ -9,8 +9,8 @@ namespace pawl::duplex {
 namespace {
 
 // Not the number of deliveries: a lease that ran out while its worker was busy must not make the worker's token stale.
-core::WorkToken token_after(const ClaimedMessage& request, std::uint32_t given_back) {
-  return core::token_of(request.message.guid, given_back + 1);
+core::WorkToken token_after(const Hand& request, std::uint32_t given_back) {
+  return core::token_of(request.guid, given_back + 1);
 }
 
 const store::DuplexCell* cell_of(const store::DuplexJob& job, const Place& place) {
@@ -19,36 +19,39 @@ const store::DuplexCell* cell_of(const store::DuplexJob& job, const Place& place
   return cell == job.cells.end() ? nullptr : &*cell;
 }
 
-bool is_left(const ClaimedMessage& request) { return request.claim == store::ClaimId(0) && request.given_back > 0; }
+bool is_left(const Hand& request) { return request.claim == store::ClaimId(0) && request.given_back > 0; }
 
 }  // namespace
 
-core::WorkToken token_of(const ClaimedMessage& request) { return token_after(request, request.given_back); }
+core::WorkToken token_of(const Hand& request) { return token_after(request, request.given_back); }
 
-bool is_settled(const store::DuplexJob& job, const ClaimedMessage& request) {
-  return is_left(request) && std::none_of(job.stream.begin(), job.stream.end(), [&](const ClaimedMessage& waiting) {
-           return waiting.message.kind == StreamMessage::Kind::response &&
-                  waiting.message.place == request.message.place &&
-                  waiting.message.status == core::ReplyStatus::pending;
+bool is_settled(const store::DuplexJob& job, const HeldRequest& request) {
+  return is_left(request.hand) && std::none_of(job.stream.begin(), job.stream.end(), [&](const ClaimedMessage& waiting) {
+           const auto* response = std::get_if<stream::Response>(&waiting.message.body);
+           return response != nullptr && response->place == request.body.place &&
+                  response->status == core::ReplyStatus::pending;
          });
 }
 
-const ClaimedMessage* find_request(const store::DuplexJob& job, core::WorkToken token) {
+std::optional<HeldRequest> find_request(const store::DuplexJob& job, core::WorkToken token) {
   for (const ClaimedMessage& waiting : job.stream) {
-    if (waiting.message.kind != StreamMessage::Kind::request) continue;
-    if (token_after(waiting, is_left(waiting) ? waiting.given_back - 1 : waiting.given_back) != token) continue;
-    const store::DuplexCell* cell = cell_of(job, waiting.message.place);
-    return cell != nullptr && !cell->closer ? &waiting : nullptr;
+    const auto* request = std::get_if<stream::Request>(&waiting.message.body);
+    if (request == nullptr) continue;
+    const Hand hand = hand_of(waiting);
+    if (token_after(hand, is_left(hand) ? hand.given_back - 1 : hand.given_back) != token) continue;
+    const store::DuplexCell* cell = cell_of(job, request->place);
+    if (cell == nullptr || cell->closer) return std::nullopt;
+    return HeldRequest{hand, *request};
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-std::vector<Operation> completion_of(const store::DuplexJob& job, const ClaimedMessage& request,
+std::vector<Operation> completion_of(const store::DuplexJob& job, const HeldRequest& request,
                                      core::ReplyStatus status, std::int32_t code, Payload data) {
-  const store::DuplexCell* cell = cell_of(job, request.message.place);
+  const store::DuplexCell* cell = cell_of(job, request.body.place);
   const auto state = ledger::DuplexState::decode(cell == nullptr ? 0 : cell->value);
   const std::uint32_t pendings = state ? state->exits() : 0;
-  return {enqueue(response_to(request.message, status, code, pendings, std::move(data))), acknowledge(request)};
+  return {enqueue(response_to(request, status, code, pendings, std::move(data))), acknowledge(request.hand)};
 }
 
 }  // namespace pawl::duplex

@@ -3,46 +3,72 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/children.h"
+#include "core/secret.h"
 #include "ledger/duplex_state.h"
 #include "pawl/graph.h"
-#include "store/operation.h"
+#include "store/duplex_operation.h"
 
 namespace pawl::duplex {
 
+namespace stream = store::stream;
+using Operation = store::DuplexOperation;
+using Outcome = store::DuplexOutcome;
 using store::ClaimedMessage;
-using store::Operation;
 using store::Place;
 using store::StreamMessage;
 using Step = ledger::DuplexState::Operation;
+
+// A message in hand, whatever it says: enough to be done with it, or to give it back.
+struct Hand {
+  RunId run{0};
+  core::Guid guid;
+  store::ClaimId claim{0};
+  std::uint32_t deliveries = 0;
+  std::uint32_t given_back = 0;
+};
+inline Hand hand_of(const ClaimedMessage& claimed) {
+  return {claimed.message.run, claimed.message.guid, claimed.claim, claimed.deliveries, claimed.given_back};
+}
+// A request in the hands of a worker.
+struct HeldRequest {
+  Hand hand;
+  stream::Request body;
+};
 
 // Where the trigger of a graph stands.
 Place trigger_place(const Graph& graph);
 
 // Adds to the state of the message's activity. Entries and their undo are named after this delivery, since each
 // delivery is one; everything else is named after the message, since it happens once.
-Operation add(const ClaimedMessage& claimed, Step step);
+Operation add(const Hand& hand, const Place& place, Step step);
 
-Operation acknowledge(const ClaimedMessage& claimed);                // f, k, s
-Operation give_back(const ClaimedMessage& claimed, Duration delay);  // too early
-Operation enqueue(const StreamMessage& message);                     // C, d, j, n, r
-Operation renew(const StreamMessage& message);                       // d after a crash
+Operation acknowledge(const Hand& hand);                // f, k, s
+Operation give_back(const Hand& hand, Duration delay);  // too early
+Operation enqueue(const StreamMessage& message);        // C, d, j, n, r
+Operation renew(const StreamMessage& message);          // d after a crash
 Operation park(RunId run, std::string reason);
 
 // o and p: the message closes its activity, or somebody else has.
-Operation name_closer(const ClaimedMessage& claimed, const Place& place, Instant at);
-Operation close_address(const ClaimedMessage& claimed);
+struct LastWord {
+  core::ReplyStatus status = core::ReplyStatus::success;
+  std::int32_t code = 200;
+  Payload data;
+};
+Operation name_closer(const Hand& hand, const Place& place, const LastWord& said, Instant at);
+Operation close_address(RunId run, const Place& place);
 
-// n and q, E and C: first all obligations, then all presets, then the messages.
-std::vector<Operation> spawn(const ClaimedMessage& claimed, const std::vector<core::Child>& children, Instant at);
+// n and q, E and C: first all obligations, then all presets, then the messages. `data` is what the parent said.
+std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children, Instant at);
 
-StreamMessage request_of(const StreamMessage& transition, const Graph& graph, const core::JobSecret& secret);
-StreamMessage response_to(const StreamMessage& request, core::ReplyStatus status, std::int32_t code,
+StreamMessage request_of(const Hand& hand, const stream::Transition& transition, const Graph& graph,
+                         const core::JobSecret& secret);
+StreamMessage response_to(const HeldRequest& request, core::ReplyStatus status, std::int32_t code,
                           std::uint32_t number, Payload data);
-// Its status says how the job ends; `data` is the reason of a failure.
-StreamMessage cleanup_of(const StreamMessage& cause, core::ReplyStatus status, Payload data);
+StreamMessage cleanup_of(RunId run, std::optional<stream::Cleanup::Failure> failure);
 
 }  // namespace pawl::duplex

@@ -18,36 +18,36 @@ class ManualClock final : public Clock {
   Duration since_{0};
 };
 
-std::string_view name_of(StreamMessage::Kind kind) {
-  switch (kind) {
-    case StreamMessage::Kind::start: return "start";
-    case StreamMessage::Kind::transition: return "transition";
-    case StreamMessage::Kind::request: return "request";
-    case StreamMessage::Kind::response: return "response";
-    case StreamMessage::Kind::cleanup: return "cleanup";
-  }
-  return "?";
+std::string_view name_of(const stream::Body& body) {
+  return std::visit(Overloaded{
+                        [](const stream::Start&) { return "start"; },
+                        [](const stream::Transition&) { return "transition"; },
+                        [](const stream::Request&) { return "request"; },
+                        [](const stream::Response&) { return "response"; },
+                        [](const stream::Cleanup&) { return "cleanup"; },
+                    },
+                    body);
 }
 
 // One line per operation; dequeues that found nothing are left out.
-std::string line_of(const store::Operation& operation, const store::Outcome& outcome) {
+std::string line_of(const Operation& operation, const Outcome& outcome) {
   return std::visit(
       Overloaded{
           [&](const store::StartDuplex&) { return std::string("unique id"); },
-          [&](const store::SetCell& o) { return format("set {} {}", o.place.node, outcome.value); },
-          [&](const store::AddToCell& o) { return format("add {} {:015}", o.place.node, outcome.value); },
+          [&](const store::SetCell& o) { return format("set {} {}", o.place.node, outcome.value()); },
+          [&](const store::AddToCell& o) { return format("add {} {:015}", o.place.node, outcome.value()); },
           [&](const store::NameCloser& o) { return format("closer {}", o.place.node); },
           [&](const store::OpenAddress& o) { return format("open {}", o.place.node); },
-          [&](const store::CloseAddress& o) { return format("close {}{}", o.place.node, outcome.empty ? " empty" : ""); },
-          [&](const store::Enqueue& o) { return format("enqueue {}{}", name_of(o.message.kind), o.renew ? " anew" : ""); },
+          [&](const store::CloseAddress& o) { return format("close {}{}", o.place.node, outcome.none_left() ? " empty" : ""); },
+          [&](const store::Enqueue& o) { return format("enqueue {}{}", name_of(o.message.body), o.renew ? " anew" : ""); },
           [&](const store::Dequeue&) {
-            return outcome.messages.empty() ? std::string() : format("dequeue {}", name_of(outcome.messages[0].message.kind));
+            const auto& messages = outcome.handed().messages;
+            return messages.empty() ? std::string() : format("dequeue {}", name_of(messages[0].message.body));
           },
           [&](const store::Ack&) { return std::string("ack"); },
           [&](const store::GiveBack&) { return std::string("give back"); },
           [&](const store::EndDuplex&) { return std::string("end"); },
           [&](const store::ParkDuplex&) { return std::string("park"); },
-          [&](const auto&) { return std::string("?"); },
       },
       operation);
 }
@@ -69,19 +69,18 @@ class Letters : public ::testing::Test, public Events {
   }
 
   // A new life of the process: what the old one had in memory is gone.
-  void restart() {
+  void restart(std::size_t slots = 4, EngineOptions options = {}) {
     ++epoch_;
-    EngineOptions options;
     options.seed = epoch_;
-    engine_ = std::make_unique<Engine>(options, store_, clock_, [this](const core::GraphRef&) { return graph_; }, *this);
+    engine_ = std::make_unique<Engine>(options, store_.duplex(), clock_, [this](const core::GraphRef&) { return graph_; }, *this);
     engine_->own({{core::LaneId(1), core::Epoch(epoch_)}});
     engine_->serve(Topic("work"));
     engine_->serve(Topic("other"));
-    engine_->add_slots(4);
+    engine_->add_slots(slots);
   }
-  void submit() {
+  void submit(const std::string& id = "job", const Payload& input = "in") {
     const core::GraphRef ref{graph_->name(), graph_->version(), graph_->fingerprint()};
-    engine_->submit(store::StartDuplex{Namespace("default"), JobId("job"), core::LaneId(1), ref, "in", clock_.now()}, 1);
+    engine_->submit(store::StartDuplex{Namespace("default"), JobId(id), core::LaneId(1), ref, input, clock_.now()}, 1);
   }
   // Commits until nothing is left or the line was written. Time passes when there is nothing else to do.
   void run(const std::string& until = "") {
@@ -93,10 +92,10 @@ class Letters : public ::testing::Test, public Events {
         clock_.advance_to(*wake);
         continue;
       }
-      const store::Operation operation = engine_->operation(ready.front());
-      auto outcomes = store_.commit({&operation, 1});
-      const std::string line = line_of(operation, outcomes->front());
-      engine_->settle(ready.front(), std::move(outcomes->front()));
+      const Operation operation = engine_->operation(ready.front());
+      auto outcome = store_.duplex().commit_one(operation);
+      const std::string line = line_of(operation, *outcome);
+      engine_->settle(ready.front(), std::move(outcome));
       if (!line.empty()) lines_.push_back(line);
       if (!until.empty() && line == until) return;
     }
@@ -105,9 +104,9 @@ class Letters : public ::testing::Test, public Events {
   std::vector<std::string> take() { return std::exchange(lines_, {}); }
   void answer(core::ReplyStatus status, std::int32_t code = 200) {
     ASSERT_FALSE(dispatched_.empty());
-    engine_->answer(dispatched_.back().message.guid, Answer{status, code, "out"});
+    engine_->answer(dispatched_.back().hand.guid, Answer{status, code, "out"});
   }
-  store::DuplexJob job() { return **store_.read_duplex(**store_.find_run(Namespace("default"), JobId("job"))); }
+  store::DuplexJob job() { return **store_.duplex().read(**store_.find_run(Namespace("default"), JobId("job"))); }
   std::int64_t state(std::size_t cell) { return job().cells.at(cell).value; }
   void to_worker() {
     submit();
@@ -116,9 +115,10 @@ class Letters : public ::testing::Test, public Events {
     take();
   }
 
-  void dispatch(const ClaimedMessage& request, const core::JobRow&) override { dispatched_.push_back(request); }
+  void dispatch(const HeldRequest& request, const core::JobRow&) override { dispatched_.push_back(request); }
   void submitted(Ticket, Result<Started> result) override { EXPECT_TRUE(result.ok()); }
   void replied(Ticket, Status result) override { replies_.push_back(result.ok()); }
+  void answered(Ticket, Result<Outcome> outcome) override { answers_.push_back(std::move(outcome)); }
   void changed(const core::JobRow&, const Graph&, const Change&) override {}
   void ended(RunId) override { ++ended_; }
   void problem(const std::string& text) override { problems_.push_back(text); }
@@ -130,8 +130,9 @@ class Letters : public ::testing::Test, public Events {
   std::unique_ptr<Engine> engine_;
   std::uint64_t epoch_ = 0;
   Lines lines_;
-  std::vector<ClaimedMessage> dispatched_;
+  std::vector<HeldRequest> dispatched_;
   std::vector<bool> replies_;
+  std::vector<Result<Outcome>> answers_;
   std::vector<std::string> problems_;
   int ended_ = 0;
 };
@@ -196,7 +197,7 @@ TEST_F(Letters, the_last_response_closes_the_job_and_enqueues_its_cleanup) {
 
 TEST_F(Letters, an_asynchronous_worker_acknowledges_before_it_answers) {
   to_worker();
-  auto deferred = engine_->defer(dispatched_.back().message.guid);
+  auto deferred = engine_->defer(dispatched_.back().hand.guid);
   ASSERT_TRUE(deferred);
   run();
   EXPECT_EQ(take(), Lines{"ack"});  // k
@@ -282,7 +283,7 @@ TEST_F(Letters, a_worker_that_never_comes_back_parks_the_job_after_ten_runs) {
   for (std::uint32_t i = 0; i < limits::duplex_deliveries_max; ++i) {
     run();
     ASSERT_EQ(dispatched_.size(), i + 1);
-    EXPECT_EQ(dispatched_.back().deliveries, i + 1);
+    EXPECT_EQ(dispatched_.back().hand.deliveries, i + 1);
     restart();
   }
   run();
@@ -292,7 +293,7 @@ TEST_F(Letters, a_worker_that_never_comes_back_parks_the_job_after_ten_runs) {
 
 TEST_F(Letters, a_reply_that_comes_after_the_end_changes_nothing) {
   to_worker();
-  auto deferred = engine_->defer(dispatched_.back().message.guid);
+  auto deferred = engine_->defer(dispatched_.back().hand.guid);
   run();
   auto late = *deferred;
   engine_->reply(*deferred, Answer{core::ReplyStatus::error, 500, "no"}, 1);
@@ -307,12 +308,12 @@ TEST_F(Letters, a_reply_that_comes_after_the_end_changes_nothing) {
 
 TEST_F(Letters, a_late_response_is_counted_and_taken_back) {
   to_worker();
-  const StreamMessage request = dispatched_.back().message;
+  const HeldRequest request = dispatched_.back();
   answer(core::ReplyStatus::success);
   run("close 1");
   take();
-  const store::Operation late = enqueue(response_to(request, core::ReplyStatus::pending, 202, 5, "late"));
-  ASSERT_TRUE(store_.commit({&late, 1}).ok());
+  const Operation late = enqueue(response_to(request, core::ReplyStatus::pending, 202, 5, "late"));
+  ASSERT_TRUE(store_.duplex().commit_one(late).ok());
   engine_->look();
   run();
   const Lines lines = take();
@@ -333,12 +334,12 @@ TEST_F(Letters, an_operation_whose_reply_was_lost_is_asked_for_again) {
       clock_.advance_to(*wake);
       continue;
     }
-    const store::Operation operation = engine_->operation(ready.front());
-    auto outcomes = store_.commit({&operation, 1});
+    const Operation operation = engine_->operation(ready.front());
+    auto outcome = store_.duplex().commit_one(operation);
     if (commits++ % 2 == 0)
       engine_->settle(ready.front(), Error{ErrorCode::outcome_unknown, "lost"});
     else
-      engine_->settle(ready.front(), std::move(outcomes->front()));
+      engine_->settle(ready.front(), std::move(outcome));
   }
   EXPECT_EQ(dispatched_.size(), 1u);
   EXPECT_EQ(state(1), 889000000000000);
@@ -348,15 +349,72 @@ TEST_F(Letters, an_operation_whose_reply_was_lost_is_asked_for_again) {
 TEST_F(Letters, a_stopping_engine_begins_nothing_and_gives_back_what_no_worker_began) {
   to_worker();
   engine_->stop();
-  EXPECT_TRUE(engine_->give_back(dispatched_.back().message.guid));
+  EXPECT_TRUE(engine_->give_back(dispatched_.back().hand.guid));
   run();
   EXPECT_EQ(take(), Lines{"give back"});
   EXPECT_TRUE(engine_->drained());
-  EXPECT_FALSE(engine_->answer(dispatched_.back().message.guid, Answer{}));
+  EXPECT_FALSE(engine_->answer(dispatched_.back().hand.guid, Answer{}));
   restart();
   run();
   EXPECT_EQ(dispatched_.size(), 2u);
-  EXPECT_EQ(dispatched_.back().deliveries, 1u) << "it was never delivered";
+  EXPECT_EQ(dispatched_.back().hand.deliveries, 1u) << "it was never delivered";
+}
+
+// A worker that never returns keeps no slot: the next request gets it.
+TEST_F(Letters, a_worker_that_is_written_off_gives_its_slot_back_and_its_answer_still_counts) {
+  restart(1);
+  submit("first");
+  submit("second");
+  run();
+  ASSERT_EQ(dispatched_.size(), 1u) << "there is one slot";
+  EXPECT_TRUE(engine_->write_off(dispatched_[0].hand.guid));
+  EXPECT_TRUE(engine_->write_off(dispatched_[0].hand.guid)) << "said twice";
+  run();
+  ASSERT_EQ(dispatched_.size(), 2u);
+  EXPECT_FALSE(engine_->write_off(core::Guid{1, 1}));
+
+  engine_->answer(dispatched_[0].hand.guid, Answer{core::ReplyStatus::success, 200, "late"});
+  run();
+  EXPECT_EQ(dispatched_.size(), 2u) << "its answer frees no second slot";
+  engine_->answer(dispatched_[1].hand.guid, Answer{core::ReplyStatus::success, 200, "out"});
+  run();
+  EXPECT_EQ(dispatched_.size(), 3u) << "what followed from one of them";
+}
+
+// Messages are bounded by their bytes as well: large ones are taken one after the other, none is too large for ever.
+TEST_F(Letters, large_requests_wait_in_the_store_until_there_is_room_for_their_bytes) {
+  EngineOptions options;
+  options.work_bytes_max = 1000;
+  options.bytes_max = 1000;
+  restart(4, options);
+  for (const char* id : {"a", "b", "c"}) submit(id, std::string(900, 'x'));
+  run();
+  ASSERT_EQ(dispatched_.size(), 2u) << "one more is let through; then slots are free, but none for so many bytes";
+  EXPECT_EQ(engine_->bytes(), 0u) << "what a worker has is not under way";
+  engine_->answer(dispatched_[0].hand.guid, Answer{core::ReplyStatus::error, 500, "no"});
+  run();
+  EXPECT_EQ(dispatched_.size(), 3u);
+}
+
+// What somebody else decided on is one operation, and the engine looks where it leads.
+TEST_F(Letters, what_is_asked_from_outside_is_committed_once_and_answered) {
+  to_worker();
+  store::EndDuplex end{job().job.run, core::JobStatus::interrupted};
+  end.reason = "enough";
+  engine_->ask(end, 7);
+  run();
+  EXPECT_EQ(take(), Lines{"end"});
+  ASSERT_EQ(answers_.size(), 1u);
+  EXPECT_EQ(answers_[0]->kind, store::OutcomeKind::committed);
+  EXPECT_EQ(ended_, 1);
+  engine_->ask(store::Enqueue{response_to(dispatched_[0], core::ReplyStatus::success, 200, 0, "x")}, 8);
+  run();
+  ASSERT_EQ(answers_.size(), 2u);
+  EXPECT_EQ(answers_[1]->kind, store::OutcomeKind::conflict) << "the job is over";
+  engine_->ask(end, 9);
+  engine_->settle(engine_->ready().front(), Error{ErrorCode::retry_later, "full"});
+  ASSERT_EQ(answers_.size(), 3u);
+  EXPECT_FALSE(answers_[2]) << "whoever asked may ask again";
 }
 
 }  // namespace

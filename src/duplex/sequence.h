@@ -2,7 +2,7 @@
 // operation(), commits it, and calls resume(). Destroying it at any point is a crash at that point.
 //
 // g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so Ask has a constructor and takes
-// an Operation, which is a variant (no aggregate).
+// an operation, which is a variant (no aggregate).
 #pragma once
 
 #include <coroutine>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/invariant.h"
-#include "store/operation.h"
+#include "store/duplex_operation.h"
 
 namespace pawl::duplex {
 
@@ -19,8 +19,8 @@ class Ask;
 class [[nodiscard]] Sequence {
  public:
   struct promise_type {
-    const store::Operation* asked = nullptr;
-    store::Outcome outcome;
+    const store::DuplexOperation* asked = nullptr;
+    store::DuplexOutcome outcome;
 
     Sequence get_return_object() { return Sequence(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_never initial_suspend() noexcept { return {}; }
@@ -40,8 +40,8 @@ class [[nodiscard]] Sequence {
 
   bool done() const { return handle_.done(); }
   // REQUIRES: !done(). Valid until resume().
-  const store::Operation& operation() const { return *handle_.promise().asked; }
-  void resume(store::Outcome outcome) {
+  const store::DuplexOperation& operation() const { return *handle_.promise().asked; }
+  void resume(store::DuplexOutcome outcome) {
     invariant(!done(), "a sequence that ended asks for nothing");
     handle_.promise().outcome = std::move(outcome);
     handle_.promise().asked = nullptr;
@@ -55,16 +55,16 @@ class [[nodiscard]] Sequence {
 
 class Ask {
  public:
-  explicit Ask(store::Operation operation) : operation_(std::move(operation)) {}
+  explicit Ask(store::DuplexOperation operation) : operation_(std::move(operation)) {}
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<Sequence::promise_type> handle) {
     handle_ = handle;
     handle_.promise().asked = &operation_;
   }
-  store::Outcome await_resume() { return std::move(handle_.promise().outcome); }
+  store::DuplexOutcome await_resume() { return std::move(handle_.promise().outcome); }
 
  private:
-  store::Operation operation_;
+  store::DuplexOperation operation_;
   std::coroutine_handle<Sequence::promise_type> handle_;
 };
 

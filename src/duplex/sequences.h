@@ -15,7 +15,7 @@
 #include "duplex/events.h"
 #include "duplex/letters.h"
 #include "duplex/sequence.h"
-#include "store/store.h"
+#include "store/duplex_store.h"
 
 namespace pawl::duplex {
 
@@ -25,22 +25,22 @@ using FindGraph = std::function<std::shared_ptr<const Graph>(const core::GraphRe
 class Sequences {
  public:
   // The references must outlive every sequence.
-  Sequences(store::Store& store, FindGraph find_graph, Events& events)
+  Sequences(store::DuplexStore& store, FindGraph find_graph, Events& events)
       : store_(store), find_graph_(std::move(find_graph)), events_(events) {}
 
-  Sequence start(ClaimedMessage claimed);    // B E C F (A made the message)
-  Sequence leg1(ClaimedMessage claimed);     // a c d e f
-  Sequence worker(ClaimedMessage claimed);   // g h, then X: Events::dispatch
-  Sequence leg2(ClaimedMessage claimed);     // l m n o q s | l m n o p q r s | l m p r s
-  Sequence cleanup(ClaimedMessage claimed);  // the job's end
+  Sequence start(Hand hand, stream::Start message);      // B E C F (A made the message)
+  Sequence leg1(Hand hand, stream::Transition message);  // a c d e f
+  Sequence worker(HeldRequest request);                  // g h, then X: Events::dispatch
+  Sequence leg2(Hand hand, stream::Response message);    // l m n o q s | l m n o p q r s | l m p r s
+  Sequence cleanup(Hand hand, stream::Cleanup message);  // the job's end
   Sequence stop_job(RunId run, std::string reason);  // parks it
 
   // j, then k: the answer of a worker that holds its request. A pending one keeps it.
-  Sequence answer(ClaimedMessage request, StreamMessage response);
+  Sequence answer(Hand request, StreamMessage response);
   // k before j: the worker will answer later, from wherever it is.
-  Sequence defer(ClaimedMessage request);
+  Sequence defer(Hand request);
   // No worker began it, or its worker left it to somebody else: free again after this time.
-  Sequence release(ClaimedMessage request, Duration after = Duration{0});
+  Sequence release(Hand request, Duration after = Duration{0});
 
  private:
   // The job's row and the message's activity, with the graph. None: not now; the reason was told.
@@ -49,11 +49,11 @@ class Sequences {
     std::optional<store::DuplexCell> cell;
     std::shared_ptr<const Graph> graph;
   };
-  std::optional<Scene> look(const StreamMessage& message);
-  void tell(const Scene& scene, const store::Outcome& outcome, Change change);
+  std::optional<Scene> look(RunId run, const Place& place);
+  void tell(const Scene& scene, const Outcome& outcome, Change change);
   Result<Payload> result_of(const Graph& graph, RunId run);
 
-  store::Store& store_;
+  store::DuplexStore& store_;
   FindGraph find_graph_;
   Events& events_;
 };

@@ -125,9 +125,17 @@ class Assembler {
     return node;
   }
 
+  // Under duplex the engine looks at the edge itself; otherwise the program says what fires.
+  Condition condition_of(const graph::Transition& transition) const {
+    const bool plain = transition.on != graph::Transition::On::codes;
+    if (source_.collation == graph::Collation::ledger || plain) return Condition::always();
+    if (transition.any_error) return Condition::error();
+    return Condition::codes({transition.codes.begin(), transition.codes.end()});
+  }
+
   Graph::Edge make_edge(std::uint32_t index) const {
     const ActivityIndex to = source_.transitions[index].to;
-    Graph::Edge edge{to, Condition::always()};
+    Graph::Edge edge{to, condition_of(source_.transitions[index])};
     const auto& in = source_.topology.places[to].in;
     if (std::holds_alternative<graph::Join>(source_.activities[to].kind))
       edge.number = static_cast<std::uint32_t>(std::find(in.begin(), in.end(), index) - in.begin());
@@ -201,6 +209,9 @@ Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
                                       .nodes = Assembler(*one.graph).nodes(),
                                       .trigger = one.graph->topology.trigger,
                                       .drains = one.graph->on_error == graph::OnError::drain,
+                                      .collation = one.graph->collation == graph::Collation::duplex
+                                                       ? Collation::duplex
+                                                       : Collation::ledger,
                                       .program = std::make_shared<GraphProgram>(plan, i)}));
   }
   return graphs;

@@ -201,6 +201,10 @@ Result<core::Program::Child> GraphProgram::child(const core::Sight& sight,
                       {ErrorCode::not_found,
                        format("no graph of the app \"{}\" subscribes \"{}\"", app().id, *topic)});
   const GraphPlan& target = app_->graphs[found->second];
+  if (target.graph->collation == graph::Collation::duplex)
+    return name_place(scene.activity(), "topic",
+                      {ErrorCode::unsupported,
+                       format("the graph \"{}\" has collation: duplex, and no other job can start one of its jobs", *topic)});
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(target.graph->input.schema, scene.document(input)); !fits)
       return name_place(scene.activity(), format("input.schema of \"{}\"", *topic), fits.error());

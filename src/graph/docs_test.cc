@@ -65,7 +65,7 @@ TEST(Docs, every_example_app_checks) {
     EXPECT_TRUE(checked.app && checked.mistakes.empty()) << file << "\n" << report_of(checked);
     ++count;
   }
-  EXPECT_EQ(count, 10U);
+  EXPECT_EQ(count, 11U);
 }
 
 TEST(Docs, every_mistake_has_a_row) {

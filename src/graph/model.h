@@ -178,6 +178,8 @@ class Topology {
 };
 
 enum class OnError : std::uint8_t { fail, drain };
+// How a job's progress is written down (docs/LEDGER.md).
+enum class Collation : std::uint8_t { ledger, duplex };
 
 struct Graph {
   std::string subscribes;
@@ -185,6 +187,7 @@ struct Graph {
   std::string title;
   OptionalFormula expire, persistent;
   OnError on_error = OnError::fail;
+  Collation collation = Collation::ledger;
   Channel input, output;
   std::vector<Activity> activities;
   std::vector<Transition> transitions;

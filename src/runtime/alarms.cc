@@ -58,7 +58,8 @@ void Alarms::fire(OwnedLane& lane, const store::Due& due) {
     case store::Due::Kind::work: return fire_work(lane, WorkRef{due.run, due.activity});
     case store::Due::Kind::removal:
       return parts_.outgoing.push(store::RemoveJob{due.run, parts_.clock.now() + parts_.options.keep_keys});
-    case store::Due::Kind::key: return parts_.outgoing.push(store::DropKeys{parts_.clock.now()});
+    case store::Due::Kind::key:
+      return parts_.outgoing.push(store::DropKeys{parts_.clock.now(), limits::start_keys_per_drop, lane.id});
   }
 }
 

@@ -100,6 +100,8 @@ Result<AppVersion> Apps::deploy(const std::string& path, bool activate_it) {
   const std::string body = pack(checked.sources);
   auto graphs = execute::assemble(checked.app, body);
   if (!graphs) return graphs.error();
+  for (const Graph& graph : *graphs)
+    if (const auto admitted = graphs_.check(graph); !admitted) return admitted.error();
   const std::string what = format("app {} version {}", checked.app->id, checked.app->version);
   const auto kept = refused(commit_(store::PutApp{everybody(), checked.app->id, checked.app->version, body}), what);
   if (!kept) return kept.error();

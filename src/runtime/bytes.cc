@@ -26,7 +26,6 @@ std::size_t payloads_of(const T& value) {
   if constexpr (requires { bytes_of(value.item); }) bytes += bytes_of(value.item);
   if constexpr (requires { value.after; }) bytes += payloads_of(value.after);
   if constexpr (requires { value.entry; }) bytes += payloads_of(value.entry);
-  if constexpr (requires { size_of(value.message.data); }) bytes += size_of(value.message.data);
   if constexpr (requires { value.what.index(); })
     bytes += std::visit([](const auto& what) { return payloads_of(what); }, value.what);
   if constexpr (requires { value.body.size(); }) bytes += value.body.size();
@@ -62,6 +61,15 @@ std::size_t bytes_of(const store::Operation& operation) {
                                             return payloads_of(value);
                                         },
                                         operation);
+}
+
+std::size_t bytes_of(const store::DuplexOperation& operation) {
+  std::size_t bytes = sizeof(store::DuplexOperation);
+  if (const auto* put = std::get_if<store::Enqueue>(&operation)) {
+    const Payload* payload = store::payload_of(put->message.body);
+    return bytes + (payload == nullptr ? 0 : payload->size());
+  }
+  return bytes + std::visit([](const auto& value) { return payloads_of(value); }, operation);
 }
 
 }  // namespace pawl::runtime

@@ -8,19 +8,33 @@
 
 namespace pawl::runtime {
 
-DuplexRunner::DuplexRunner(std::uint64_t seed, store::Store& store, const Clock& clock, const GraphCatalog& graphs,
+DuplexRunner::DuplexRunner(const Setup& setup, store::Store& store, const Clock& clock, const GraphCatalog& graphs,
                            EngineEvents& events, const std::function<void(const Event&)>& observer)
-    : store_(store),
-      clock_(clock),
-      graphs_(graphs),
-      events_(events),
-      observer_(observer),
-      engine_(duplex::EngineOptions{seed}, store, clock,
-              [this](const core::GraphRef& ref) { return graphs_.find(ref); }, *this) {}
+    : duplex_(setup.store), store_(store), clock_(clock), graphs_(graphs), events_(events), observer_(observer) {
+  if (duplex_ == nullptr) return;
+  duplex::EngineOptions options;
+  options.seed = setup.seed;
+  options.bytes_max = setup.memory.waiting;
+  options.work_bytes_max = setup.memory.worker_queue;
+  engine_.emplace(options, *duplex_, clock_, [this](const core::GraphRef& ref) { return graphs_.find(ref); },
+                  static_cast<duplex::Events&>(*this));
+}
 
-bool DuplexRunner::takes(const GraphName& name) const {
-  const auto graph = graphs_.newest(name);
-  return graph != nullptr && graph->collation() == Collation::duplex;
+Status DuplexRunner::admits(const Graph& graph) const {
+  if (graph.collation() != Collation::duplex || duplex_ != nullptr) return {};
+  return Error{ErrorCode::unsupported,
+               format("graph {} has collation duplex, and this store keeps no jobs of that kind; use collation ledger, or "
+                      "a store that does (a SQLite file, :memory:)",
+                      graph.name().raw())};
+}
+
+std::shared_ptr<const Graph> DuplexRunner::graph_of(const SubmitRequest& request) const {
+  return request.version ? graphs_.find(*request.version) : graphs_.newest(request.graph);
+}
+
+bool DuplexRunner::takes(const SubmitRequest& request) const {
+  const auto graph = graph_of(request);
+  return engine_ && graph != nullptr && graph->collation() == Collation::duplex;
 }
 
 void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticket) {
@@ -32,27 +46,58 @@ void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticke
                       format("graph {} has collation duplex: reuse, delay, end_within, keep and priority need collation "
                              "ledger",
                              request.graph.raw())});
-  const auto graph = graphs_.newest(request.graph);
-  engine_.submit(store::StartDuplex{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
-                                    std::move(request.input), clock_.now(), request.secret},
-                 ticket);
+  const auto graph = graph_of(request);
+  engine_->submit(store::StartDuplex{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
+                                     std::move(request.input), clock_.now(), request.secret},
+                  ticket);
 }
 
-namespace {
+void DuplexRunner::own(std::vector<duplex::OwnedLane> lanes) {
+  if (engine_) engine_->own(std::move(lanes));
+}
+void DuplexRunner::serve(const Topic& topic) {
+  if (engine_) engine_->serve(topic);
+}
+void DuplexRunner::add_slots(std::size_t count) {
+  if (engine_) engine_->add_slots(count);
+}
+void DuplexRunner::look() {
+  if (engine_) engine_->look();
+}
+void DuplexRunner::stop() {
+  if (engine_) engine_->stop();
+}
 
+void DuplexRunner::request(store::DuplexOperation operation, Done done) {
+  if (!engine_) return done(Error{ErrorCode::unsupported, "this store keeps no jobs of collation duplex"});
+  asked_.emplace(next_ticket_, std::move(done));
+  engine_->ask(std::move(operation), next_ticket_++);
+}
 
-}  // namespace
+void DuplexRunner::answered(Ticket ticket, Result<store::DuplexOutcome> outcome) {
+  if (auto asked = asked_.extract(ticket)) asked.mapped()(std::move(outcome));
+}
+
+void DuplexRunner::refuse_requests(const Error& error) {
+  for (auto& [ticket, done] : std::exchange(asked_, {})) done(error);
+}
 
 bool DuplexRunner::answer(const WorkAnswer& answer) {
+  if (!engine_) return false;
   // Nothing is tried again here, so an error that no further try mends is one like any other.
   const auto status = core::is_error(answer.status) ? core::ReplyStatus::error : answer.status;
   if (status != core::ReplyStatus::pending) running_.erase(WorkRun{WorkRef{answer.run, answer.activity}, answer.token});
-  return engine_.answer(answer.request, duplex::Answer{status, answer.code, answer.data});
+  return engine_->answer(answer.request, duplex::Answer{status, answer.code, answer.data});
 }
 
 bool DuplexRunner::give_back(const core::WorkItem& item) {
   running_.erase(run_of(item));
-  return engine_.give_back(item.request);
+  return engine_ && engine_->give_back(item.request);
+}
+
+bool DuplexRunner::write_off(const WorkRun& run) {
+  const auto found = running_.find(run);
+  return found != running_.end() && engine_->write_off(found->second);
 }
 
 bool DuplexRunner::leave(const WorkRun& run, Duration within) {
@@ -60,45 +105,41 @@ bool DuplexRunner::leave(const WorkRun& run, Duration within) {
   if (found == running_.end()) return false;
   const core::Guid request = found->second;
   running_.erase(found);
-  return engine_.leave(request, within);
+  return engine_->leave(request, within);
 }
 
 void DuplexRunner::leave_runs() {
   running_.clear();
-  engine_.leave_runs();
-}
-
-void DuplexRunner::caller_committed(const store::Operation& operation) {
-  if (std::holds_alternative<store::Enqueue>(operation)) engine_.look();
-  if (const auto* end = std::get_if<store::EndDuplex>(&operation)) ended(end->run);
+  if (engine_) engine_->leave_runs();
 }
 
 bool DuplexRunner::commit_something() {
-  std::vector<duplex::Engine::StepId> steps = engine_.ready();
+  if (!engine_) return false;
+  std::vector<duplex::Engine::StepId> steps = engine_->ready();
   if (steps.empty()) return false;
   if (steps.size() > limits::bundles_per_group_max) steps.resize(limits::bundles_per_group_max);
-  std::vector<store::Operation> group;
-  group.reserve(steps.size());
-  for (const auto step : steps) group.push_back(engine_.operation(step));
-  auto outcomes = store_.commit(group);
+  std::vector<store::DuplexOperation> batch;
+  batch.reserve(steps.size());
+  for (const auto step : steps) batch.push_back(engine_->operation(step));
+  auto outcomes = duplex_->commit(batch);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (outcomes)
-      engine_.settle(steps[i], std::move((*outcomes)[i]));
+      engine_->settle(steps[i], std::move((*outcomes)[i]));
     else
-      engine_.settle(steps[i], outcomes.error());
+      engine_->settle(steps[i], outcomes.error());
   }
   return true;
 }
 
-void DuplexRunner::dispatch(const store::ClaimedMessage& request, const core::JobRow& job) {
+void DuplexRunner::dispatch(const duplex::HeldRequest& request, const core::JobRow& job) {
   core::WorkItem item;
-  item.run = request.message.run;
-  item.topic = request.message.topic;
-  item.request = request.message.guid;
+  item.run = request.hand.run;
+  item.topic = request.body.topic;
+  item.request = request.hand.guid;
   item.plain_key = !core::is_set(job.secret);
-  item.runs = request.deliveries;
-  item.token = duplex::token_of(request);
-  item.input = request.message.data;
+  item.runs = request.hand.deliveries;
+  item.token = duplex::token_of(request.hand);
+  item.input = request.body.data;
   running_.insert_or_assign(run_of(item), item.request);
   events_.dispatch(item);
 }
@@ -134,10 +175,10 @@ void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const du
 }
 
 void DuplexRunner::ended(RunId run) {
-  const auto stored = store_.read_job(run);
+  const auto stored = store_.read_job_row(run);
   // Whoever waits asks the store again by itself.
   if (!stored || !*stored) return;
-  const core::JobRow& job = (*stored)->state.job;
+  const core::JobRow& job = **stored;
   if (observer_) {
     Event event;
     event.kind = job.status == core::JobStatus::parked ? Event::Kind::job_parked : Event::Kind::job_closed;

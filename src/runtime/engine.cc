@@ -62,6 +62,7 @@ void Engine::changed(const store::Change& change) {
   if (change.graphs) graphs_changed();
   if (change.topics) parts_->workshop.topics_changed();
   if (change.times) parts_->alarms.look_again();
+  if (change.outboxes) parts_->post.look_again();
   if (change.inboxes || change.work) parts_->loader.scan_all(change.work);
   parts_->loader.look_soon(change.runs);
 }
@@ -120,10 +121,11 @@ std::optional<Group> Engine::take_group() {
 void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   Parts& p = *parts_;
   p.jobs.committed_in(p.clock.monotonic() - group.asked_at);
-  // It may have put times that nobody here knows: when a job is removed, when an accepted one starts.
-  if (!result && result.error().code == ErrorCode::outcome_unknown) p.alarms.look_again();
   auto outcomes = p.outgoing.finished(group, std::move(result));
   if (!outcomes) return;
+  // What is not known may have put times that nobody here knows: when a job is removed, when an accepted one starts.
+  const auto is_unknown = [](const store::Outcome& one) { return one.kind == OutcomeKind::outcome_unknown; };
+  if (std::any_of(outcomes->begin(), outcomes->end(), is_unknown)) p.alarms.look_again();
   for (std::size_t i = 0; i < group.operations.size(); ++i)
     settle(group.operations[i], std::move((*outcomes)[i]), group.tickets[i], group.asked_at);
 }
@@ -188,6 +190,7 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
   } else if (const auto* release = std::get_if<store::ReleaseWork>(&operation)) {
     p.workshop.settle_release(*release, outcome);
   } else if (const auto* deliver = std::get_if<store::Deliver>(&operation)) {
+    if (deliver->source) p.post.settle_delivery(*deliver, outcome);
     p.post.arrived(deliver->envelope.to, outcome.run, deliver->envelope.message, outcome.kind);
   } else if (const auto* respond = std::get_if<store::Respond>(&operation)) {
     p.post.hand_over(respond->run, respond->message, outcome.kind);
@@ -197,8 +200,8 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
     if (unknown) p.alarms.arm(*lane, store::Due{p.clock.now(), remove->run, store::Due::Kind::removal});
     else if (outcome.done() && remove->key_until != Instant())
       p.alarms.arm(*lane, store::Due{remove->key_until, remove->run, store::Due::Kind::key});
-  } else if (std::holds_alternative<store::DropKeys>(operation)) {
-    if (unknown) p.outgoing.push(store::DropKeys{p.clock.now()});
+  } else if (const auto* drop = std::get_if<store::DropKeys>(&operation)) {
+    if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop->rows_max, drop->lane});
   } else if (std::holds_alternative<store::PauseTopic>(operation)) {
     p.workshop.topics_changed();
   }
@@ -235,6 +238,7 @@ void Engine::settle_renewed(core::LaneId lane, const store::Outcome& outcome, Du
   owned = p.lanes.mine(lane);
   if (owned == nullptr) return;
   owned->due.forget_horizon();
+  if (!seeded(SeededBug::outbox_left_behind)) owned->outbox = true;
   p.loader.scan(*owned, p.workshop.read_paused_topics());
 }
 

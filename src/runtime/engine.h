@@ -45,8 +45,7 @@ class Engine {
   void detach(const WorkRun& run, Duration lease);
   void probed(ProbeAnswer answer);
   void offer_probe(const Topic& topic);  // this process can ask about the topic's lost runs
-  // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob, PauseTopic, or
-  // what is asked of a duplex job: Enqueue, EndDuplex, Ack.
+  // Commits one operation that a caller waits for: Deliver, Respond, ExtendWork, RemoveJob, PauseTopic.
   void request(store::Operation operation, Ticket ticket);
   // Handed out, and not run to its end: no worker began it, or this process stops and told the worker so. It counts as
   // if it had not been handed out. A run that began and may act at most once is left in doubt.

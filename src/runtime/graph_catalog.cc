@@ -10,6 +10,7 @@ namespace pawl::runtime {
 core::GraphRef ref_of(const Graph& graph) { return {graph.name(), graph.version(), graph.fingerprint()}; }
 
 Status GraphCatalog::add(Graph graph) {
+  if (const auto admitted = check(graph); !admitted) return admitted;
   const std::lock_guard lock(mutex_);
   const auto key = std::make_pair(graph.name().raw(), graph.version());
   const auto found = graphs_.find(key);

@@ -18,6 +18,11 @@ namespace pawl::runtime {
 
 class GraphCatalog {
  public:
+  // What this process must refuse, whatever its content. Set once, before anybody asks.
+  using Check = std::function<Status(const Graph&)>;
+  void admit_if(Check check) { check_ = std::move(check); }
+  Status check(const Graph& graph) const { return check_ ? check_(graph) : Status{}; }
+
   // Another content under the same name and version is refused: running jobs are pinned to what they have.
   Status add(Graph graph);
   // The newest version of a name, for new jobs.
@@ -36,6 +41,7 @@ class GraphCatalog {
  private:
   std::shared_ptr<const Graph> known(const core::GraphRef& ref) const;
 
+  Check check_;
   Source source_;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const Graph>> graphs_;  // guarded by mutex_

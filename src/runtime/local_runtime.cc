@@ -72,9 +72,12 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       store_(std::move(store)),
       apps_(*store_.store, graphs_, [this](store::Operation operation) { return commit_request(std::move(operation)); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
-                [this](store::Operation operation) { return commit_request(std::move(operation)); }),
+                [this](store::Operation operation) { return commit_request(std::move(operation)); },
+                {store_.duplex, [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
       engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this),
-      duplex_(unique_seed(clock_), *store_.store, clock_, graphs_, *this, observer_) {}
+      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, *store_.store, clock_, graphs_, *this, observer_) {
+  graphs_.admit_if([this](const Graph& graph) { return duplex_.admits(graph); });
+}
 
 LocalRuntime::~LocalRuntime() { stop(); }
 
@@ -219,29 +222,42 @@ void LocalRuntime::submit_job(JobRequest request, std::function<void(Result<Subm
   if (const auto given = give_command(std::move(command), wait); !given) done(given.error());
 }
 
-Result<store::Outcome> LocalRuntime::commit_request(store::Operation operation) {
+template <class Answer>
+Result<Answer> LocalRuntime::ask_engine(const std::function<Result<Answer>()>& direct,
+                                        const std::function<Command(std::function<void(Result<Answer>)>)>& make) {
   if (std::this_thread::get_id() == engine_id_.load())
     return Error{ErrorCode::invalid, "an observer runs on the engine's thread and cannot wait for it: ask from another thread"};
   if (life_ == Life::made) {
     const std::lock_guard lock(direct_mutex_);
-    if (life_ == Life::made) {
-      auto outcomes = store_.store->commit({&operation, 1});
-      if (!outcomes) return outcomes.error();
-      return std::move(outcomes->front());
-    }
+    if (life_ == Life::made) return direct();
   }
-  std::promise<Result<store::Outcome>> promise;
+  std::promise<Result<Answer>> promise;
   auto future = promise.get_future();
-  const auto given = give_command(RequestCommand{
-      std::move(operation), [&](Result<store::Outcome> outcome) { promise.set_value(std::move(outcome)); }},
+  const auto given = give_command(make([&](Result<Answer> outcome) { promise.set_value(std::move(outcome)); }),
                                   ByteGate::Wait::yes);
   if (!given) return given.error();
   return future.get();
 }
 
+Result<store::Outcome> LocalRuntime::commit_request(store::Operation operation) {
+  return ask_engine<store::Outcome>(
+      [&]() -> Result<store::Outcome> {
+        auto outcomes = store_.store->commit({&operation, 1});
+        if (!outcomes) return outcomes.error();
+        return std::move(outcomes->front());
+      },
+      [&](auto done) { return RequestCommand{std::move(operation), std::move(done)}; });
+}
+
+Result<store::DuplexOutcome> LocalRuntime::commit_duplex_request(store::DuplexOperation operation) {
+  return ask_engine<store::DuplexOutcome>([&] { return store_.duplex->commit_one(operation); },
+                                          [&](auto done) { return DuplexCommand{std::move(operation), std::move(done)}; });
+}
+
 std::size_t LocalRuntime::bytes_of_command(const Command& command) {
   if (const auto* submit = std::get_if<SubmitCommand>(&command)) return sizeof(Command) + submit->request.input.size();
   if (const auto* request = std::get_if<RequestCommand>(&command)) return sizeof(Command) + bytes_of(request->operation);
+  if (const auto* request = std::get_if<DuplexCommand>(&command)) return sizeof(Command) + bytes_of(request->operation);
   const auto* word = std::get_if<WorkerWord>(&command);
   if (word == nullptr) return 0;
   if (const auto* answer = std::get_if<WorkAnswer>(word)) return sizeof(Command) + answer->data.size();
@@ -252,7 +268,8 @@ std::size_t LocalRuntime::bytes_of_command(const Command& command) {
 Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
   const std::size_t bytes = bytes_of_command(command);
   // What somebody asks of a job, such as that it end, must get in when nothing else does.
-  const bool light = std::holds_alternative<RequestCommand>(command) && bytes <= limits::light_request_bytes;
+  const bool request = std::holds_alternative<RequestCommand>(command) || std::holds_alternative<DuplexCommand>(command);
+  const bool light = request && bytes <= limits::light_request_bytes;
   if (light) gate_.add(bytes);
   else if (const auto pass = gate_.enter(bytes, wait); pass == ByteGate::Pass::closed) return stopped();
   else if (pass == ByteGate::Pass::full) return Error{ErrorCode::retry_later, no_room(options_.memory.waiting)};
@@ -305,9 +322,11 @@ Result<std::optional<RunId>> LocalRuntime::find(const std::string& job_id, const
 }
 
 Result<JobDetail> LocalRuntime::inspect(RunId run) {
-  const auto duplex = store_.store->read_duplex(run);
-  if (!duplex) return duplex.error();
-  if (*duplex) return duplex_detail_of(**duplex, graphs_.find((*duplex)->job.graph).get());
+  if (store_.duplex != nullptr) {
+    const auto duplex = store_.duplex->read(run);
+    if (!duplex) return duplex.error();
+    if (*duplex) return duplex_detail_of(**duplex, graphs_.find((*duplex)->job.graph).get());
+  }
   const auto stored = store_.store->read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);

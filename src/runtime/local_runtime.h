@@ -93,6 +93,10 @@ class LocalRuntime final : public Runtime, private EngineEvents {
     store::Operation operation;
     std::function<void(Result<store::Outcome>)> done;
   };
+  struct DuplexCommand {
+    store::DuplexOperation operation;
+    DuplexRunner::Done done;
+  };
   struct Committed {
     Group group;
     Result<std::vector<store::Outcome>> result;
@@ -107,7 +111,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   };
   enum class Signal : std::uint8_t { look, owner_gone, clock, stop };
   using Command =
-      std::variant<WorkerWord, SubmitCommand, RequestCommand, Committed, ServeCommand, ProbeCommand, Signal>;
+      std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, Committed, ServeCommand, ProbeCommand, Signal>;
 
   // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
   // and what it says then goes nowhere.
@@ -147,6 +151,11 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void refuse(Command& command);  // it came after the engine's last look
   // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
   Result<store::Outcome> commit_request(store::Operation operation);
+  Result<store::DuplexOutcome> commit_duplex_request(store::DuplexOperation operation);
+  // `direct` commits before start(), `make` wraps what is to be done into a command.
+  template <class Answer>
+  Result<Answer> ask_engine(const std::function<Result<Answer>()>& direct,
+                            const std::function<Command(std::function<void(Result<Answer>)>)>& make);
   void submit_job(JobRequest request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
   // What a command counts for at the gate; 0: it does not pass there.
   static std::size_t bytes_of_command(const Command& command);
@@ -188,12 +197,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   DuplexRunner duplex_;
   std::unordered_map<std::string, std::shared_ptr<const Worker>> workers_;
   std::unordered_map<std::string, std::shared_ptr<const Probe>> probes_;
-  struct SubmitWaiting {
-    std::function<void(Result<Submission>)> done;
-    std::size_t duplex_bytes = 0;  // with the duplex engine, which does not count them
-  };
-  std::unordered_map<Ticket, SubmitWaiting> submits_;
-  std::size_t duplex_bytes_ = 0;  // of all of them
+  std::unordered_map<Ticket, std::function<void(Result<Submission>)>> submits_;
   std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;
   std::vector<WorkerPool::Task> dispatched_;
   std::vector<WorkRun> cancelled_;

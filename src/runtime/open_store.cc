@@ -8,7 +8,9 @@ namespace pawl::runtime {
 Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
   OpenedStore opened;
   if (runtime.store == ":memory:") {
-    opened.store = std::make_unique<store::memory::Store>(clock);
+    auto memory = std::make_unique<store::memory::Store>(clock);
+    opened.duplex = &memory->duplex();
+    opened.store = std::move(memory);
     opened.lease = std::chrono::hours(24);
     opened.on_doorbell = [](const auto&) {};    // no other process can reach it
     opened.on_owner_gone = [](const auto&) {};
@@ -29,6 +31,7 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
     const auto stats = raw->stats();
     return RuntimeStats{stats.commits, stats.operations, stats.row_writes, stats.log_bytes};
   };
+  opened.duplex = &raw->duplex();
   opened.store = std::move(*sqlite);
   return opened;
 }

@@ -9,12 +9,14 @@
 #include "pawl/result.h"
 #include "pawl/runtime.h"
 #include "store/change.h"
+#include "store/duplex_store.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
 
 struct OpenedStore {
   std::unique_ptr<store::Store> store;
+  store::DuplexStore* duplex = nullptr;                       // its half for collation duplex; null: it has none
   Duration lease{0};                                          // for the engine's lanes
   std::function<void(std::function<void(const store::Change&)>)> on_doorbell;  // another process committed this
   std::function<void(std::function<void()>)> on_owner_gone;   // another process gave up the lanes

@@ -21,6 +21,8 @@ bool is_asked_for(const store::Operation& operation, Ticket ticket) {
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
   if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return core::lane_of(bundle->entity);
   if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) return core::lane_of(claim->run);
+  if (const auto* deliver = std::get_if<store::Deliver>(&operation); deliver != nullptr && deliver->source)
+    return deliver->source->lane;  // its next owner delivers it
   return std::nullopt;
 }
 

@@ -2,6 +2,8 @@
 // the lane; when the lane is lost, the memory goes with it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
@@ -24,6 +26,14 @@ struct Scan {
   store::WorkCursor after_work;
 };
 
+// What a lane sends to another one.
+struct Route {
+  std::size_t out = 0;        // deliveries whose outcome is not known yet
+  bool refused = false;       // one of these can never be taken
+  std::uint64_t taken = 0;    // the target has the rows up to this one
+  std::uint64_t dropped = 0;  // and up to this one the source need not keep them
+};
+
 struct OwnedLane {
   OwnedLane(core::LaneId lane, core::Epoch its_epoch, Instant since)
       : id(lane), epoch(its_epoch), due(since, limits::due_entries_max) {}
@@ -42,7 +52,7 @@ struct OwnedLane {
   std::vector<store::Due> due_again;                        // could not be served: tried again by tick()
   // Post
   bool outbox = true;                                       // something may wait in it
-  bool outbox_out = false;                                  // a page of it is on its way
+  std::map<core::LaneId, Route> routes;                     // by the lane that is sent to
   std::set<RunId> mailboxes;                                // something waits in their inboxes
   std::unordered_set<RunId> mailboxes_out;                  // a bundle of theirs is on its way
   // Workshop

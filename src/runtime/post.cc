@@ -1,9 +1,11 @@
 #include "runtime/post.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/format.h"
+#include "base/seeded_bug.h"
 #include "core/kind_state.h"
 #include "core/mailbox.h"
 #include "runtime/parts.h"
@@ -29,8 +31,11 @@ void Post::sent(const core::Bundle& bundle, OutcomeKind kind) {
 void Post::arrived(const core::Target& to, RunId run, const core::Message& message, OutcomeKind kind) {
   if (kind == OutcomeKind::fenced || kind == OutcomeKind::rejected || kind == OutcomeKind::over_limit) return;
   const core::LaneId id = parts_.lanes.lane_for(to);
-  if (const auto* start = std::get_if<core::StartChild>(&message.body)) look_for_refusal(start->parent);
   OwnedLane* lane = parts_.lanes.mine(id);
+  if (const auto* start = std::get_if<core::StartChild>(&message.body)) {
+    if (parts_.store.sends_directly()) look_for_refusal(start->parent);
+    else if (lane != nullptr && (run == start->parent.run || kind != OutcomeKind::committed)) lane->outbox = true;
+  }
   if (lane == nullptr) return parts_.events.ring(id);
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
@@ -48,7 +53,7 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
   serve_mailbox(*lane, run);
 }
 
-// A child whose id is taken is refused: then its parent, perhaps of another lane, has the word already. Its name is
+// A child whose id is taken is refused: where sends are direct, its parent has the word already. Its name is
 // known, so that a parent of many need not be read whole for each of them.
 void Post::look_for_refusal(const core::ParentLink& parent) {
   OwnedLane* lane = parts_.lanes.mine(parent.run);
@@ -75,31 +80,70 @@ void Post::hand_over(RunId run, const core::Message& message, OutcomeKind kind) 
   }
 }
 
+void Post::look_again() {
+  for (OwnedLane* lane : parts_.lanes.all_mine()) lane->outbox = true;
+}
+
 void Post::deliver_outboxes() {
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
-    if (!lane->outbox || lane->outbox_out) continue;
-    const auto page = parts_.store.read_outbox(lane->id, limits::recovery_page_rows);
+    if (!lane->outbox) continue;
+    const auto page = parts_.store.read_outbox(lane->id, limits::outbox_page_rows);
     if (!page) continue;  // next_wake() brings us back
     lane->outbox = false;
-    if (page->empty()) continue;
-    for (const store::OutboxRow& row : *page) {
-      store::Deliver deliver;
-      deliver.envelope = row.envelope;
-      deliver.lane = parts_.lanes.lane_for(row.envelope.to);
-      deliver.source = store::Deliver::Source{lane->id, row.seq};
-      parts_.outgoing.push(std::move(deliver));
-    }
-    lane->outbox_out = true;
-    parts_.outgoing.push(store::DropOutbox{lane->id, lane->epoch, page->back().seq});
+    deliver(*lane, *page);
   }
+}
+
+// A route has one page under way at a time, whatever the others do: a lane that cannot be reached holds up no other.
+void Post::deliver(OwnedLane& lane, const std::vector<store::OutboxRow>& page) {
+  std::optional<core::LaneId> target;  // rows come by target
+  bool is_free = false;
+  for (const store::OutboxRow& row : page) {
+    Route& route = lane.routes[row.lane];
+    if (target != row.lane) is_free = route.out == 0;
+    target = row.lane;
+    if (!is_free || row.seq <= route.taken) continue;
+    store::Deliver deliver;
+    deliver.envelope = row.envelope;
+    deliver.lane = row.lane;
+    deliver.source = store::Deliver::Source{lane.id, row.seq};
+    parts_.outgoing.push(std::move(deliver));
+    ++route.out;
+    if (seeded(SeededBug::outbox_dropped_early))
+      parts_.outgoing.push(store::DropOutbox{lane.id, lane.epoch, row.lane, row.seq});
+  }
+}
+
+// Done: all rows up to this one are there. Too early: the target says what it has. Otherwise nobody knows, and the rows
+// are sent again; the target takes each once.
+void Post::settle_delivery(const store::Deliver& deliver, const store::Outcome& outcome) {
+  OwnedLane* lane = parts_.lanes.memory_of(deliver.source->lane);
+  if (lane == nullptr) return;
+  const core::LaneId target = core::lane_of(deliver.envelope.to, deliver.lane);
+  const auto found = lane->routes.find(target);
+  if (found == lane->routes.end() || found->second.out == 0) return;  // sent before the lane was lost and taken again
+  Route& route = found->second;
+  if (outcome.done()) route.taken = std::max(route.taken, deliver.source->seq);
+  if (outcome.kind == OutcomeKind::conflict) route.taken = std::max(route.taken, outcome.taken);
+  if (outcome.kind == OutcomeKind::rejected) {
+    route.refused = true;
+    parts_.events.problem(format("row {} from lane {} to lane {} cannot be delivered, and those behind it wait: {}",
+                                 deliver.source->seq, lane->id.raw(), target.raw(), outcome.reason));
+  }
+  if (--route.out > 0) return;
+  // There may be more, or it has to be tried again; what is refused, when the lane is looked at the next time.
+  if (!std::exchange(route.refused, false)) lane->outbox = true;
+  if (route.taken == route.dropped) return;
+  route.dropped = route.taken;
+  parts_.outgoing.push(store::DropOutbox{lane->id, lane->epoch, target, route.taken});
 }
 
 void Post::settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome) {
   OwnedLane* lane = parts_.lanes.memory_of(drop.lane);
-  // The lane was lost meanwhile, and perhaps taken again.
-  if (lane == nullptr || drop.epoch != lane->epoch || !std::exchange(lane->outbox_out, false)) return;
+  if (lane == nullptr || drop.epoch != lane->epoch) return;  // lost meanwhile, and perhaps taken again
   if (outcome.kind == OutcomeKind::fenced) return parts_.lane_taken(drop.lane);
-  lane->outbox = true;  // there may be more, or it has to be tried again
+  if (outcome.kind == OutcomeKind::outcome_unknown) return parts_.outgoing.push(drop);
+  if (outcome.done()) lane->outbox = true;  // what stood behind these rows comes onto the page
 }
 
 void Post::decide_mailboxes() {

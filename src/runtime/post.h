@@ -32,14 +32,17 @@ class Post {
   bool holds(const core::Guid& timer) const { return timers_held_.contains(timer); }
   void hold_none() { timers_held_.clear(); }
 
+  void look_again();  // something may wait in any outbox
   void deliver_outboxes();
   void decide_mailboxes();
+  void settle_delivery(const store::Deliver& deliver, const store::Outcome& outcome);
   void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
   void settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome);
   bool must_try_again() const;  // something waits to be delivered or served
 
  private:
   void look_for_refusal(const core::ParentLink& parent);
+  void deliver(OwnedLane& lane, const std::vector<store::OutboxRow>& page);
   void decide_mailbox(OwnedLane& lane, RunId run);
 
   Parts& parts_;

@@ -39,7 +39,8 @@ std::string_view advice_in(JobStatus status) {
   return "";
 }
 
-Status status_of(const Result<store::Outcome>& outcome) {
+template <class Outcome>
+Status status_of(const Result<Outcome>& outcome) {
   if (!outcome) return outcome.error();
   switch (outcome->kind) {
     case store::OutcomeKind::committed:
@@ -99,14 +100,24 @@ core::JobStatus status_to_come(const store::StoredJob& job) {
 }
 
 Requests::Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed,
-                   Commit commit)
-    : store_(store), pool_(pool), graphs_(graphs), seed_(seed), commit_(std::move(commit)) {}
+                   Commit commit, Duplex duplex)
+    : store_(store),
+      pool_(pool),
+      graphs_(graphs),
+      seed_(seed),
+      commit_(std::move(commit)),
+      duplex_(std::move(duplex)) {}
+
+Result<std::optional<store::DuplexView>> Requests::view_duplex(RunId run) {
+  if (duplex_.store == nullptr) return std::optional<store::DuplexView>();
+  return duplex_.store->view(run, store::Place{});
+}
 
 Result<store::StoredJob> Requests::read(RunId run, std::string_view instead) {
   auto stored = store_.read_job(run);
   if (!stored) return stored.error();
   if (!*stored) return no_job(run);
-  const auto duplex = store_.view_duplex(run, store::Place{});
+  const auto duplex = view_duplex(run);
   if (!duplex) return duplex.error();
   if (*duplex)
     return Error{ErrorCode::unsupported,
@@ -126,7 +137,7 @@ Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& re
   end.reason = reason.empty() ? "interrupted" : kept_text(reason, limits::reason_bytes_max);
   end.code = core::Interrupt{}.code;
   end.at = store_.now();
-  return status_of(commit_(std::move(end)));
+  return status_of(duplex_.commit(std::move(end)));
 }
 
 Status Requests::deliver(RunId run, core::Body body) {
@@ -140,7 +151,7 @@ Status Requests::deliver(RunId run, core::Body body) {
 
 Status Requests::interrupt(RunId run, const std::string& reason) {
   if (const auto checked = check_reason(reason); !checked) return checked;
-  const auto duplex = store_.view_duplex(run, store::Place{});
+  const auto duplex = view_duplex(run);
   if (!duplex) return duplex.error();
   if (*duplex) return interrupt_duplex((*duplex)->job, reason);
   const auto job = read(run, "");
@@ -218,7 +229,13 @@ Status Requests::remove(RunId run, Duration keep_id) {
 
 Status Requests::pause_topic(const std::string& topic, bool paused) {
   if (const auto checked = check_name("topic", topic); !checked) return checked;
-  return status_of(commit_(store::PauseTopic{Topic(topic), paused}));
+  if (store_.spans_lanes()) return status_of(commit_(store::PauseTopic{Topic(topic), paused}));
+  // One after the other. After an error whoever asks again goes through all of them.
+  for (std::uint32_t i = 0; i < pool_.lanes; ++i) {
+    const core::LaneId lane(pool_.first.raw() + i);
+    if (const auto done = status_of(commit_(store::PauseTopic{Topic(topic), paused, lane})); !done) return done;
+  }
+  return {};
 }
 
 Status Requests::signal(const Apps& apps, const std::string& topic, const Payload& data, const SignalOptions& options) {
@@ -264,9 +281,11 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
 }
 
 Status Requests::complete_without_item(const WorkRun& named, const Reply& reply) {
-  const auto duplex = store_.read_duplex(named.ref.run);
-  if (!duplex) return duplex.error();
-  if (*duplex) return complete_duplex(**duplex, named.token, reply);
+  if (duplex_.store != nullptr) {
+    const auto duplex = duplex_.store->read(named.ref.run);
+    if (!duplex) return duplex.error();
+    if (*duplex) return complete_duplex(**duplex, named.token, reply);
+  }
   const auto stored = store_.read_job(named.ref.run);
   if (!stored) return stored.error();
   if (!*stored) return stale("its job is gone");
@@ -279,8 +298,8 @@ Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken to
   if (job.job.status == JobStatus::parked)
     return Error{ErrorCode::invalid,
                  format("job {} is parked and takes no answer: {}; {}", job.job.id.raw(), job.job.reason, parked_duplex)};
-  const store::ClaimedMessage* request = duplex::find_request(job, token);
-  if (request == nullptr) return stale("the work was answered already, or taken back and perhaps given to another");
+  const auto request = duplex::find_request(job, token);
+  if (!request) return stale("the work was answered already, or taken back and perhaps given to another");
   if (!duplex::is_settled(job, *request))
     return Error{ErrorCode::retry_later, format("the worker of job {} has not left the work yet, or its pending replies "
                                                 "are still being served: ask again",
@@ -289,10 +308,10 @@ Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken to
   const auto operations =
       duplex::completion_of(job, *request, failed ? core::ReplyStatus::error : core::ReplyStatus::success, reply.code(),
                             reply.data());
-  const auto answered = status_of(commit_(operations[0]));
+  const auto answered = status_of(duplex_.commit(operations[0]));
   if (!answered && answered.error().code == ErrorCode::conflict) return stale(answered.error().detail);
   // The answer is durable; without the rest its request is handed out once more, and found to be answered.
-  if (answered) (void)commit_(operations[1]).ok();
+  if (answered) (void)duplex_.commit(operations[1]).ok();
   return answered;
 }
 
@@ -305,7 +324,7 @@ Status Requests::heartbeat(const std::string& token, Payload progress, Duration 
   if (!progress.empty()) extend.progress = std::move(progress);  // a bare heartbeat leaves what was said before
   const auto outcome = status_of(commit_(std::move(extend)));
   if (!outcome && outcome.error().code == ErrorCode::conflict) {
-    const auto duplex = store_.view_duplex(named->ref.run, store::Place{});
+    const auto duplex = view_duplex(named->ref.run);
     if (duplex && *duplex)
       return Error{ErrorCode::unsupported,
                    format("job {} runs under collation duplex, which keeps no progress; give Reply::later enough time",

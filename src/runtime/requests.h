@@ -12,6 +12,7 @@
 #include "runtime/apps.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/work_desk.h"
+#include "store/duplex_store.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -23,8 +24,14 @@ core::JobStatus status_to_come(const store::StoredJob& job);
 class Requests {
  public:
   using Commit = std::function<Result<store::Outcome>(store::Operation)>;
+  using CommitDuplex = std::function<Result<store::DuplexOutcome>(store::DuplexOperation)>;
+  struct Duplex {
+    store::DuplexStore* store = nullptr;  // none: there are no such jobs
+    CommitDuplex commit;
+  };
   // The references must outlive it. `seed` tells this process's requests from all others.
-  Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed, Commit commit);
+  Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed, Commit commit,
+           Duplex duplex);
 
   Status interrupt(RunId run, const std::string& reason);
   Status pause(RunId run, const std::string& reason);
@@ -41,6 +48,7 @@ class Requests {
  private:
   // A job of collation ledger; of a duplex one, the error says `instead` what to do.
   Result<store::StoredJob> read(RunId run, std::string_view instead);
+  Result<std::optional<store::DuplexView>> view_duplex(RunId run);  // none: not a job of that collation
   Status interrupt_duplex(const core::JobRow& job, const std::string& reason);
   Status complete_without_item(const WorkRun& named, const Reply& reply);
   Status complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply);
@@ -51,6 +59,7 @@ class Requests {
   const GraphCatalog& graphs_;
   const std::uint64_t seed_;
   const Commit commit_;
+  const Duplex duplex_;
   std::atomic<std::uint64_t> count_{0};
 };
 

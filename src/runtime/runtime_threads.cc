@@ -46,7 +46,7 @@ void LocalRuntime::run_engine() {
   engine_.tick();
   while (!may_end()) {
     engine_.pump();
-    gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_bytes_, engine_.store_refuses());
+    gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_.waiting_bytes(), engine_.store_refuses());
     own_duplex();
     tell_workers();
     look_after_workers();
@@ -64,7 +64,8 @@ void LocalRuntime::run_engine() {
     engine_.finished(std::move(*group), std::move(result));
   }
   note_ownership(false);
-  for (auto& [ticket, waiting] : std::exchange(submits_, {})) waiting.done(stopped());
+  for (auto& [ticket, done] : std::exchange(submits_, {})) done(stopped());
+  duplex_.refuse_requests(stopped());
   for (auto& [ticket, done] : std::exchange(asked_, {})) done(stopped());
 }
 
@@ -140,11 +141,8 @@ void LocalRuntime::obey(Command& command) {
                  [&](WorkerWord& word) { hear(word); },
                  [&](SubmitCommand& submit) {
                    const Ticket ticket = next_ticket_++;
-                   const bool duplex = duplex_.takes(submit.request.graph);
-                   const std::size_t bytes = duplex ? submit.request.input.size() : 0;
-                   submits_.emplace(ticket, SubmitWaiting{std::move(submit.done), bytes});
-                   duplex_bytes_ += bytes;
-                   if (duplex) {
+                   submits_.emplace(ticket, std::move(submit.done));
+                   if (duplex_.takes(submit.request)) {
                      const core::LaneId lane = engine_.lane_for(submit.request.name_space, submit.request.id.raw());
                      return duplex_.submit(std::move(submit.request), lane, ticket);
                    }
@@ -152,15 +150,11 @@ void LocalRuntime::obey(Command& command) {
                  },
                  [&](RequestCommand& request) {
                    const Ticket ticket = next_ticket_++;
-                   const bool duplex = std::holds_alternative<store::Enqueue>(request.operation) ||
-                                       std::holds_alternative<store::EndDuplex>(request.operation);
-                   if (duplex)
-                     request.done = [this, operation = request.operation, done = std::move(request.done)](auto outcome) {
-                       if (outcome && outcome->done()) duplex_.caller_committed(operation);
-                       done(std::move(outcome));
-                     };
                    asked_.emplace(ticket, std::move(request.done));
                    engine_.request(std::move(request.operation), ticket);
+                 },
+                 [&](DuplexCommand& request) {
+                   duplex_.request(std::move(request.operation), std::move(request.done));
                  },
                  [&](Committed& committed_group) {
                    --committing_;
@@ -206,7 +200,9 @@ void LocalRuntime::hear(WorkerWord& word) {
                  [&](ProbeAnswer& answer) { engine_.probed(std::move(answer)); },
                  [&](const Begun& begun) { engine_.begun(begun.run); },
                  [&](const GivenBack& back) { give_back(back.item, back.began); },
-                 [&](const Hung& hung) { engine_.write_off(hung.run); },
+                 [&](const Hung& hung) {
+                   if (!duplex_.write_off(hung.run)) engine_.write_off(hung.run);
+                 },
                  [&](const WorkerProblem& trouble) { problem(trouble.text); },
              },
              word);
@@ -270,6 +266,7 @@ void LocalRuntime::say_if_set_back() {
 void LocalRuntime::refuse(Command& command) {
   if (auto* submit = std::get_if<SubmitCommand>(&command)) submit->done(stopped());
   if (auto* request = std::get_if<RequestCommand>(&command)) request->done(stopped());
+  if (auto* request = std::get_if<DuplexCommand>(&command)) request->done(stopped());
 }
 
 void LocalRuntime::dispatch(const core::WorkItem& item) {
@@ -287,9 +284,8 @@ void LocalRuntime::answered(Ticket ticket, Result<store::Outcome> outcome) {
 void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
   auto waiting = submits_.extract(ticket);
   if (!waiting) return;
-  duplex_bytes_ -= waiting.mapped().duplex_bytes;
-  if (result) waiting.mapped().done(Submission{result->run, result->created});
-  else waiting.mapped().done(result.error());
+  if (result) waiting.mapped()(Submission{result->run, result->created});
+  else waiting.mapped()(result.error());
 }
 
 void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bundle) {

@@ -11,7 +11,8 @@ namespace pawl::store {
 namespace {
 
 constexpr bool Change::*flags[] = {&Change::inboxes, &Change::work,   &Change::times,
-                                   &Change::topics,  &Change::graphs, &Change::duplex};
+                                   &Change::topics,  &Change::graphs, &Change::duplex,
+                                   &Change::outboxes};
 
 // Whose inbox a message was for, if it has a number.
 RunId run_of(const Deliver& deliver, const Outcome& outcome) {
@@ -38,9 +39,11 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  },
                  [&](const Deliver& deliver) {
                    name(run_of(deliver, outcome));
-                   // A refused child's parent has the word.
-                   if (const auto* start = std::get_if<core::StartChild>(&deliver.envelope.message.body))
-                     name(start->parent.run);
+                   // A refused child's parent has the word, or will have it by the outbox.
+                   const auto* start = std::get_if<core::StartChild>(&deliver.envelope.message.body);
+                   if (start == nullptr) return;
+                   name(start->parent.run);
+                   change.outboxes = change.outboxes || outcome.run == start->parent.run;
                  },
                  [&](const Respond& respond) { name(respond.run); },
                  [&](const ClaimWork&) {
@@ -62,7 +65,6 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  [](const ReleaseLane&) {},
                  [](const DropKeys&) {},
                  [](const ActivateApp&) {},
-                 [&](const auto&) { change.duplex = true; },
              },
              operation);
 }
@@ -102,6 +104,12 @@ Change changed_by(std::span<const Operation> group, std::span<const Outcome> out
   Change change;
   for (std::size_t i = 0; i < group.size(); ++i)
     if (outcomes[i].done()) add(change, group[i], outcomes[i]);
+  return change;
+}
+
+Change changed_by(std::span<const DuplexOutcome> outcomes) {
+  Change change;
+  change.duplex = std::any_of(outcomes.begin(), outcomes.end(), [](const DuplexOutcome& one) { return one.done(); });
   return change;
 }
 

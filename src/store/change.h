@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pawl/ids.h"
+#include "store/duplex_operation.h"
 #include "store/operation.h"
 
 namespace pawl::store {
@@ -21,6 +22,7 @@ struct Change {
   bool topics = false;      // paused or resumed
   bool graphs = false;      // deployed
   bool duplex = false;      // jobs under collation duplex
+  bool outboxes = false;    // something was put there that no job of theirs sent
 
   static Change everything();
   bool empty() const;
@@ -31,6 +33,8 @@ struct Change {
 
 // What the operations did, by their outcomes. REQUIRES: one outcome for each operation.
 Change changed_by(std::span<const Operation> group, std::span<const Outcome> outcomes);
+// Likewise under collation duplex: whoever hears of it looks at its streams.
+Change changed_by(std::span<const DuplexOutcome> outcomes);
 
 // As bytes, for another process of the same machine. None: they were not made by encode().
 std::string encode(const Change& change);

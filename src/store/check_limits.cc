@@ -171,23 +171,6 @@ Status check_app(const std::string& app, const std::string& version) {
   return checked ? check_size("the app's version", version.size(), limits::name_bytes_max) : checked;
 }
 
-Status check_duplex(const Operation& operation) {
-  if (const auto* start = std::get_if<StartDuplex>(&operation))
-    return check_payload("the input", start->input);
-  if (const auto* closer = std::get_if<NameCloser>(&operation))
-    return check_payload("the output", closer->output);
-  if (const auto* enqueue = std::get_if<Enqueue>(&operation))
-    return check_payload("the message", enqueue->message.data);
-  if (const auto* end = std::get_if<EndDuplex>(&operation)) {
-    auto checked = check_payload("the result", end->result);
-    if (!checked) return checked;
-    return check_size("the reason", end->reason.size(), limits::reason_bytes_max);
-  }
-  if (const auto* park = std::get_if<ParkDuplex>(&operation))
-    return check_size("the reason", park->reason.size(), limits::reason_bytes_max);
-  return {};  // the others carry no payload
-}
-
 }  // namespace
 
 Status check_limits(const Operation& operation) {
@@ -204,7 +187,32 @@ Status check_limits(const Operation& operation) {
     return checked ? check_size("the app", put->body.size(), limits::app_bytes_max) : checked;
   }
   if (const auto* activate = std::get_if<ActivateApp>(&operation)) return check_app(activate->app, activate->version);
-  return check_duplex(operation);
+  return {};  // the others carry no payload
+}
+
+// Named one by one: what is new is thought of here.
+Status check_limits(const DuplexOperation& operation) {
+  return std::visit(Overloaded{
+                        [](const StartDuplex& start) { return check_payload("the input", start.input); },
+                        [](const NameCloser& closer) { return check_payload("the output", closer.output); },
+                        [](const Enqueue& enqueue) {
+                          const Payload* data = payload_of(enqueue.message.body);
+                          return data == nullptr ? Status{} : check_payload("the message", *data);
+                        },
+                        [](const EndDuplex& end) {
+                          auto checked = check_payload("the result", end.result);
+                          return checked ? check_reason(end.reason) : checked;
+                        },
+                        [](const ParkDuplex& park) { return check_reason(park.reason); },
+                        [](const SetCell&) { return Status{}; },
+                        [](const AddToCell&) { return Status{}; },
+                        [](const OpenAddress&) { return Status{}; },
+                        [](const CloseAddress&) { return Status{}; },
+                        [](const Dequeue&) { return Status{}; },
+                        [](const Ack&) { return Status{}; },
+                        [](const GiveBack&) { return Status{}; },
+                    },
+                    operation);
 }
 
 }  // namespace pawl::store

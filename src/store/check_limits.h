@@ -3,11 +3,13 @@
 #pragma once
 
 #include "pawl/result.h"
+#include "store/duplex_operation.h"
 #include "store/operation.h"
 
 namespace pawl::store {
 
 // over_limit names the first field that is too large. A store answers `rejected` with its text.
 Status check_limits(const Operation& operation);
+Status check_limits(const DuplexOperation& operation);
 
 }  // namespace pawl::store

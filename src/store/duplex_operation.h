@@ -12,8 +12,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/limits.h"
 #include "core/guid.h"
 #include "core/ids.h"
 #include "core/job_state.h"
@@ -21,6 +23,7 @@
 #include "ledger/dimensions.h"
 #include "pawl/payload.h"
 #include "pawl/time.h"
+#include "store/outcome_kind.h"
 
 namespace pawl::store {
 
@@ -32,35 +35,58 @@ struct Place {
   friend std::strong_ordering operator<=>(const Place&, const Place&) = default;
 };
 
-// A message of a job's stream. Which fields mean something depends on its kind.
-struct StreamMessage {
-  enum class Kind : std::uint8_t {  // stored: never renumber
-    start = 0,       // data: the job's input
-    transition = 1,  // place, data: leg 1 of an activity
-    request = 2,     // place, topic, data: for a worker
-    response = 3,    // place, status, code, number, data: leg 2 of an activity
-    cleanup = 4,     // status, data: the job is over; the reason if it failed
-  };
-  RunId run{0};
-  core::Guid guid;
-  Kind kind = Kind::start;
+// What a message of a job's stream says. A closed set: whoever serves messages visits it, so a kind that nobody serves
+// does not compile. Stored by its index: append only.
+namespace stream {
+struct Start {  // the job begins
+  Payload input;
+  friend bool operator==(const Start&, const Start&) = default;
+};
+struct Transition {  // leg 1 of an activity
   Place place;
-  Topic topic{""};  // the stream it waits in; empty: that of the engine
+  Payload data;  // what its parent said
+  friend bool operator==(const Transition&, const Transition&) = default;
+};
+struct Request {  // for a worker; it waits in the stream of its topic, all others in that of the engine
+  Place place;
+  Topic topic{""};
+  Payload data;
+  friend bool operator==(const Request&, const Request&) = default;
+};
+struct Response {  // leg 2 of an activity
+  Place place;
   core::ReplyStatus status = core::ReplyStatus::success;
   std::int32_t code = 0;
-  std::uint32_t number = 0;  // of a pending response: its index; of a final one: how many pending ones precede it
+  std::uint32_t number = 0;  // of a pending one: its index; of a final one: how many pending ones precede it
   Payload data;
+  friend bool operator==(const Response&, const Response&) = default;
+};
+struct Cleanup {  // the job is over
+  struct Failure {
+    std::int32_t code = 0;
+    Payload reason;
+    friend bool operator==(const Failure&, const Failure&) = default;
+  };
+  std::optional<Failure> failure;  // none: it completed
+  friend bool operator==(const Cleanup&, const Cleanup&) = default;
+};
+using Body = std::variant<Start, Transition, Request, Response, Cleanup>;
+}  // namespace stream
+
+struct StreamMessage {
+  RunId run{0};
+  core::Guid guid;
+  stream::Body body;
   friend bool operator==(const StreamMessage&, const StreamMessage&) = default;
 };
 
+// The stream a message waits in; empty: that of the engine.
+Topic stream_of(const stream::Body& body);
+// Its payload, whatever it is called; null: it has none.
+const Payload* payload_of(const stream::Body& body);
+
 // The message that opens a run: its name follows from the run.
-inline StreamMessage duplex_start(RunId run, Payload input) {
-  StreamMessage message;
-  message.run = run;
-  message.guid = core::Guid::of_run(run).derive(core::Guid::Purpose::start, 0);
-  message.data = std::move(input);
-  return message;
-}
+StreamMessage duplex_start(RunId run, Payload input);
 
 using ClaimId = Strong<struct ClaimIdTag, std::uint64_t>;  // names one dequeue; 0 is nobody
 
@@ -92,8 +118,8 @@ struct SetCell {
   Instant at;
 };
 
-// c, e, m, o, p and the undo: adds under the name `mark`. Outcome.value is what the cell holds now. A cell that was
-// never set is rejected: nothing may be entered before its preset.
+// c, e, m, o, p and the undo: adds under the name `mark`. It answers what the cell holds now. A cell that was never set
+// is rejected: nothing may be entered before its preset.
 struct AddToCell {
   RunId run{0};
   Place place;
@@ -112,7 +138,7 @@ struct NameCloser {
   Payload output;
 };
 
-// The open obligations of a job: a set of addresses. Outcome.empty says whether none is left.
+// The open obligations of a job: a set of addresses. Both answer whether none is left.
 struct OpenAddress {
   RunId run{0};
   Place place;
@@ -128,8 +154,8 @@ struct Enqueue {
   bool renew = false;
 };
 // a, g, l: claims the oldest messages of a stream that are free, whose lease is over, or that were claimed under an
-// earlier epoch of their lane. The same claim again is answered with the same messages. Outcome.lease_until is when
-// the next of the others becomes free.
+// earlier epoch of their lane. The same claim again is answered with the same messages, until its lease is over. What it
+// costs does not grow with what waits: of the others it says only when the next one becomes free.
 struct Dequeue {
   core::LaneId lane{0};
   Topic topic{""};
@@ -137,6 +163,7 @@ struct Dequeue {
   ClaimId claim{0};
   core::Epoch epoch{0};
   Duration lease{0};
+  std::size_t bytes_max = limits::duplex_bytes_max;  // of their payloads; the first one is claimed however large it is
 };
 // f, k, s: the message is done with. `conflict` when somebody else claimed it since.
 struct Ack {
@@ -167,6 +194,44 @@ struct EndDuplex {
 struct ParkDuplex {
   RunId run{0};
   std::string reason;
+};
+
+// A closed set: these are all the durable writes under `collation: duplex`.
+using DuplexOperation = std::variant<StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue, Dequeue,
+                                     Ack, GiveBack, EndDuplex, ParkDuplex>;
+// Whose job it changes; none: a dequeue is of a stream, a start makes its job.
+std::optional<RunId> run_of(const DuplexOperation& operation);
+
+// What an operation answers beyond its outcome, which is done() or `exists`.
+struct Started {  // StartDuplex: the run that has the id
+  RunId run{0};
+  friend bool operator==(const Started&, const Started&) = default;
+};
+struct CellHolds {  // SetCell, AddToCell
+  std::int64_t value = 0;
+  friend bool operator==(const CellHolds&, const CellHolds&) = default;
+};
+struct Obligations {  // OpenAddress, CloseAddress
+  bool none_left = false;
+  friend bool operator==(const Obligations&, const Obligations&) = default;
+};
+struct Handed {  // Dequeue
+  std::vector<ClaimedMessage> messages;
+  std::optional<Instant> next_free;  // when the next of the others may be claimed; none: there is none
+  friend bool operator==(const Handed&, const Handed&) = default;
+};
+struct DuplexOutcome {
+  OutcomeKind kind = OutcomeKind::committed;
+  std::string reason;
+  std::variant<std::monostate, Started, CellHolds, Obligations, Handed> answer;
+
+  bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
+  // REQUIRES: it is the answer to such an operation.
+  RunId run() const { return std::get<Started>(answer).run; }
+  std::int64_t value() const { return std::get<CellHolds>(answer).value; }
+  bool none_left() const { return std::get<Obligations>(answer).none_left; }
+  const Handed& handed() const { return std::get<Handed>(answer); }
+  Handed take_handed() { return std::move(std::get<Handed>(answer)); }
 };
 
 // What a reader sees.

@@ -1,14 +1,7 @@
 #include "base/format.h"
-#include "store/store.h"
+#include "store/operation.h"
 
 namespace pawl::store {
-
-namespace {
-Error no_duplex() { return {ErrorCode::unsupported, "this store does not run collation: duplex"}; }
-}  // namespace
-
-Result<std::optional<DuplexJob>> Store::read_duplex(RunId) { return no_duplex(); }
-Result<std::optional<DuplexView>> Store::view_duplex(RunId, const Place&) { return no_duplex(); }
 
 std::string other_app(const PutApp& put) {
   return format("version {} of app {} was deployed with other graphs; deploy them under another version", put.version,

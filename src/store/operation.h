@@ -1,5 +1,5 @@
-// What a store can be asked to commit, and what it answers. A closed set: these are all the durable writes
-// of the program, so crash points are exactly the calls of Store::commit.
+// What a store can be asked to commit, and what it answers. A closed set: these are all the durable writes of jobs under
+// collation ledger, so their crash points are exactly the calls of Store::commit (duplex_operation.h: the others).
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 #include <variant>
 #include <vector>
 
+#include "base/limits.h"
 #include "core/bundle.h"
 #include "core/ids.h"
 #include "core/job_state.h"
 #include "core/message.h"
 #include "pawl/ids.h"
 #include "pawl/time.h"
-#include "store/duplex_operation.h"
+#include "store/outcome_kind.h"
 
 namespace pawl::store {
 
@@ -81,24 +82,30 @@ struct RemoveJob {
 // Drops start keys whose job is gone and whose time is over, the oldest first.
 struct DropKeys {
   Instant up_to;
-  std::size_t rows_max = 1000;
+  std::size_t rows_max = limits::start_keys_per_drop;
+  core::LaneId lane{0};  // 0: of all lanes (Store::spans_lanes)
 };
 
-// A paused topic's items are handed to nobody, by no node; what runs, runs on.
+// A paused topic's items are handed to nobody, by no node; what runs, runs on. Each lane has its own word on it: a
+// topic is paused when the last lane has it.
 struct PauseTopic {
   Topic topic{""};
   bool paused = true;
+  core::LaneId lane{0};  // 0: in all lanes (Store::spans_lanes)
 };
 
 // Inserts a message into an inbox. Needs no epoch: anyone may deliver. The same guid twice is already_done;
 // a run that is gone or closed takes nothing (committed, without effect). With a source (an outbox row), only
-// last + 1 of that lane is accepted: at or below last is already_done, beyond last + 1 is a conflict.
+// last + 1 of what that lane sent to this one is accepted: at or below last is already_done, beyond last + 1 is a
+// conflict, and `value` says what was last. The target's lane keeps the count: the source's may be far away.
 //
-// A mailbox is made by its first message, in `lane`. A signal beyond its limits (store/rules.h) is over_limit. With a
+// `lane` is the one that the key belongs to, always the same for a key; a run says it itself. A mailbox is made by its
+// first message. A signal beyond its limits (store/rules.h) is over_limit. With a
 // source, or as a bundle's own send, it is refused as well, but what comes behind it must go on: committed, and `reason`
 // says what was refused. To a JobKey: a StartChild makes the job there, as a Submit would;
-// if the id is taken, it makes nothing, and the parent hears core::refused_child. The child that this very message made
-// before is no reason to refuse it: already_done. Any other message goes to the run that has the id.
+// if the id is taken, it makes nothing, and core::refused_child goes to the parent as if a job of this lane had sent
+// it: into the outbox, or, where sends are direct, into its inbox. `run` is the parent then. The child that this very
+// message made before is no reason to refuse it: already_done. Any other message goes to the run that has the id.
 struct Deliver {  // (a timer of the target is put by the target's own bundle, never from here)
   struct Source {
     core::LaneId lane{0};
@@ -108,10 +115,13 @@ struct Deliver {  // (a timer of the target is put by the target's own bundle, n
   core::LaneId lane{0};
   std::optional<Source> source;
 };
-struct DropOutbox {  // by the lane's owner, once delivered
+// By the lane's owner, once it knows that the target took these rows: the store of this lane does not. Rejected when
+// there never was such a row.
+struct DropOutbox {
   core::LaneId lane{0};
   core::Epoch epoch{0};
-  std::uint64_t up_to = 0;
+  core::LaneId target{0};
+  std::uint64_t up_to = 0;  // of the rows for that lane
 };
 
 // Claims items of these topics that nobody holds or whose lease ran out (by the store's clock): the largest
@@ -122,6 +132,7 @@ struct ClaimWork {
   std::size_t items_max = 1;
   std::string worker;
   Duration lease{0};
+  core::LaneId lane{0};  // 0: of all lanes (Store::spans_lanes)
 };
 // Claims one known item for a local worker of the lane's owner; conflict when its token is no longer `before`,
 // when it is held or of a paused topic.
@@ -183,36 +194,18 @@ std::string missing_app(const ActivateApp& activate);
 
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
                                DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys,
-                               PauseTopic,
-                               // collation: duplex
-                               StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue, Dequeue,
-                               Ack, GiveBack, EndDuplex, ParkDuplex,
-                               PutApp, ActivateApp>;  // append only
-
-enum class OutcomeKind : std::uint8_t {
-  committed,
-  already_done,     // my bundle id is on the row, or the message was there: carry on
-  exists,           // the job id is taken; `run` says by whom. The app's version is another one
-  conflict,         // rev, token or sequence moved: re-read and decide again
-  fenced,           // the lane has another owner: stop
-  rejected,         // this operation can never be applied; `reason` says why
-  over_limit,       // nothing was done: a named limit is reached; `reason` names it
-  outcome_unknown,  // it may have happened: re-read, never add again
-};
-std::string_view name_of(OutcomeKind kind);
+                               PauseTopic, PutApp, ActivateApp>;
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;                  // with `committed`: what was sent and refused, because its mailbox is full
-  RunId run{0};                        // Submit, StartDuplex; Deliver to a MailboxKey or a JobKey: whose inbox it was for
+  RunId run{0};                        // Submit; Deliver to a MailboxKey or a JobKey: whose inbox it was for
   RunId replaced{0};                   // Submit: the run that was interrupted for it
   std::vector<RunId> reached;          // Bundle, where sends are direct: likewise, for each of its sends by a key
   core::Epoch epoch{0};                // AcquireLane
-  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back. Dequeue
+  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
   std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem; ExtendWork: as it is now
-  std::int64_t value = 0;              // SetCell, AddToCell
-  bool empty = false;                  // OpenAddress, CloseAddress
-  std::vector<ClaimedMessage> messages;  // Dequeue
+  std::uint64_t taken = 0;             // Deliver, a conflict: the last row that the target has
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 

@@ -41,12 +41,12 @@ inline Submit submit_of(const core::StartChild& start, const core::JobKey& key, 
 inline bool made_by(const core::StartChild& start, const std::optional<core::ParentLink>& parent) {
   return parent && parent->request == start.parent.request;
 }
-// Whether a send may make what it is for, and so must name a lane. Asked whether or not it is there already: a bundle
-// must not be good or bad by what another one did meanwhile.
-inline bool may_make(const core::Envelope& envelope) {
-  return std::holds_alternative<core::MailboxKey>(envelope.to) ||
-         (std::holds_alternative<core::JobKey>(envelope.to) &&
-          std::holds_alternative<core::StartChild>(envelope.message.body));
+// Whether a send must name a lane: a key does not say where it belongs. Asked whether or not somebody has the key: a
+// bundle must not be good or bad by what another one did meanwhile.
+inline bool is_by_key(const core::Envelope& envelope) { return !std::holds_alternative<RunId>(envelope.to); }
+
+inline std::string no_row(const DropOutbox& drop) {
+  return format("lane {} never sent a row {} to lane {}", drop.lane.raw(), drop.up_to, drop.target.raw());
 }
 
 // Of a mailbox's bundle: a mailbox goes when nothing is left in it, so that it is missing is a race.

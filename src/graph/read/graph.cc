@@ -6,6 +6,7 @@ namespace pawl::graph {
 namespace {
 
 constexpr std::string_view on_error_words[] = {"fail", "drain"};
+constexpr std::string_view collation_words[] = {"ledger", "duplex"};
 
 void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
   if (!reader.expect_map(at)) return;
@@ -45,6 +46,10 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
        [&](const Cursor& key) {
          if (reader.choice(key, on_error_words).value_or(0) == 1) graph.on_error = OnError::drain;
        }},
+      {"collation",
+       [&](const Cursor& key) {
+         if (reader.choice(key, collation_words).value_or(0) == 1) graph.collation = Collation::duplex;
+       }},
       {"input",
        [&](const Cursor& key) {
          graph.input = read_channel(key, reader, ChannelKeys::schema_only);
@@ -62,6 +67,7 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
     read_transitions(Cursor(at, *entry), reader, graph);
   if (const Entry* entry = at.node().find_entry("hooks"))
     read_hooks(Cursor(at, *entry), reader, graph);
+  if (graph.collation == Collation::duplex) refuse_beyond_duplex(at, reader, graph);
   for (const std::string_view required : {"subscribes", "activities"})
     if (at.node().find(required) == nullptr) reader.missing(at, required);
   return graph;

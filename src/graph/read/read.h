@@ -25,6 +25,9 @@ Activity read_activity(const Cursor& at, const Reader& reader);
 void read_transitions(const Cursor& at, const Reader& reader, Graph& graph);
 void read_hooks(const Cursor& at, const Reader& reader, Graph& graph);
 
+// What `collation: duplex` cannot run: every key that it would have to ignore.
+void refuse_beyond_duplex(const Cursor& at, const Reader& reader, const Graph& graph);
+
 enum class ChannelKeys : std::uint8_t { schema_only, schema_and_maps };
 Channel read_channel(const Cursor& at, const Reader& reader, ChannelKeys keys);
 

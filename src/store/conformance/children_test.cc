@@ -31,6 +31,7 @@ class Children : public StoreTest {
   std::optional<RunId> holder(const std::string& id) { return *store_->find_run(Namespace("default"), JobId(id)); }
   // What a run has heard beside its own start.
   std::vector<core::Message> heard(RunId run) {
+    deliver_outboxes();
     std::vector<core::Message> all;
     const StoredJob read = job(run);
     for (const core::InboxMessage& one : read.inbox)
@@ -71,7 +72,7 @@ TEST_P(Children, a_start_makes_the_job_as_a_submit_would) {
 TEST_P(Children, a_child_that_nobody_awaits_says_so) {
   core::StartChild alone = start();
   alone.parent.awaits = false;
-  const RunId run = commit(to_job(key("child"), {guid(1), alone}, lane_)).run;
+  const RunId run = commit(to_job(key("child"), {guid(1), alone}, other_lane_)).run;
   EXPECT_EQ(job(run).state.job.parent, alone.parent);
   EXPECT_EQ(store_->list_jobs({})->back().parent, alone.parent);
 }
@@ -102,17 +103,18 @@ TEST_P(Children, both_in_one_group_make_one_child) {
 }
 
 TEST_P(Children, a_taken_id_makes_nothing_and_the_parent_hears_of_it) {
-  const RunId other = submit("child");
+  const RunId other = submit_to(other_lane_, "child");
   const std::size_t jobs = store_->list_jobs({})->size();
   const Outcome outcome = commit(starting("child"));
   EXPECT_EQ(outcome.kind, OutcomeKind::committed);
-  EXPECT_EQ(outcome.run, parent_) << "it has something to do";
+  EXPECT_EQ(outcome.run, parent_) << "it will have something to do";
   EXPECT_EQ(holder("child"), other);
   EXPECT_EQ(store_->list_jobs({})->size(), jobs);
   EXPECT_EQ(job(other).inbox.size(), 1u);
+  EXPECT_EQ(kind_of(starting("child")), OutcomeKind::already_done) << "the refusal is on its way, or there";
   EXPECT_EQ(heard(parent_), refusal("child", 1));
-  EXPECT_EQ(kind_of(starting("child")), OutcomeKind::already_done) << "the refusal waits already";
-  EXPECT_EQ(heard(parent_), refusal("child", 1));
+  EXPECT_TRUE(commit(starting("child")).done());
+  EXPECT_EQ(heard(parent_), refusal("child", 1)) << "it waits already";
 }
 
 TEST_P(Children, a_parent_may_have_two_children_but_not_of_one_id) {
@@ -124,7 +126,7 @@ TEST_P(Children, a_parent_may_have_two_children_but_not_of_one_id) {
 }
 
 TEST_P(Children, the_id_of_a_closed_or_removed_run_is_taken_until_its_key_expires) {
-  const RunId other = submit("child");
+  const RunId other = submit_to(other_lane_, "child");
   end(other);
   EXPECT_EQ(commit(starting("child", 1)).run, parent_);
   ASSERT_EQ(kind_of(RemoveJob{other, clock_.now() + lease}), OutcomeKind::committed);
@@ -136,19 +138,21 @@ TEST_P(Children, the_id_of_a_closed_or_removed_run_is_taken_until_its_key_expire
   EXPECT_EQ(holder("child"), made.run);
   EXPECT_NE(made.run, other);
   EXPECT_EQ(heard(parent_).size(), 2u);
-  EXPECT_TRUE(store_->read_due(lane_, std::nullopt, 10)->empty()) << "the key does not expire any more";
+  EXPECT_TRUE(store_->read_due(other_lane_, std::nullopt, 10)->empty()) << "the key does not expire any more";
 }
 
 TEST_P(Children, a_parent_that_is_closed_or_gone_takes_no_refusal) {
-  submit("child");
+  submit_to(other_lane_, "child");
   close(parent_, core::JobStatus::failed);
   EXPECT_EQ(kind_of(starting("child", 1)), OutcomeKind::committed);
+  deliver_outboxes();
   EXPECT_TRUE(job(parent_).inbox.empty());
   core::Bundle done = bundle_for(parent_);
   std::get<core::JobHead>(done.head).completions = 1;
   ASSERT_EQ(kind_of(done), OutcomeKind::committed);
   ASSERT_EQ(kind_of(RemoveJob{parent_, Instant()}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(starting("child", 2)), OutcomeKind::committed);
+  deliver_outboxes();
   EXPECT_FALSE(store_->read_job(parent_)->has_value());
 }
 
@@ -190,32 +194,32 @@ TEST_P(Children, namespaces_keep_their_ids_apart) {
 
 TEST_P(Children, any_other_message_goes_to_the_run_that_has_the_id_now) {
   const core::Message end_it{guid(5), core::EndJob{parent_, 410, "why", true, false, std::nullopt}};
-  EXPECT_EQ(commit(to_job(key("child"), end_it, lane_)).run, RunId(0)) << "nobody has it yet";
+  EXPECT_EQ(commit(to_job(key("child"), end_it, other_lane_)).run, RunId(0)) << "nobody has it yet";
   const RunId run = commit(starting("child")).run;
-  const Outcome sent = commit(to_job(key("child"), end_it, lane_));
+  const Outcome sent = commit(to_job(key("child"), end_it, other_lane_));
   EXPECT_EQ(sent.kind, OutcomeKind::committed);
   EXPECT_EQ(sent.run, run);
-  EXPECT_EQ(kind_of(to_job(key("child"), end_it, lane_)), OutcomeKind::already_done);
+  EXPECT_EQ(kind_of(to_job(key("child"), end_it, other_lane_)), OutcomeKind::already_done);
   EXPECT_EQ(heard(run), std::vector<core::Message>{end_it});
-  Submit again{Namespace("default"), JobId("child"), lane_, {GraphName("g"), 1, 1}, "", clock_.now()};
+  Submit again{Namespace("default"), JobId("child"), other_lane_, {GraphName("g"), 1, 1}, "", clock_.now()};
   again.reuse = Reuse::replace;
   const RunId next = commit(again).run;
-  EXPECT_EQ(commit(to_job(key("child"), end_it, lane_)).run, next);
+  EXPECT_EQ(commit(to_job(key("child"), end_it, other_lane_)).run, next);
   EXPECT_EQ(heard(next), std::vector<core::Message>{end_it});
 }
 
 TEST_P(Children, a_message_for_a_run_that_is_closed_or_gone_has_no_effect) {
   const RunId run = commit(starting("child")).run;
   end(run);
-  EXPECT_EQ(kind_of(to_job(key("child"), start_message(5), lane_)), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(to_job(key("child"), start_message(5), other_lane_)), OutcomeKind::committed);
   EXPECT_TRUE(job(run).inbox.empty());
   ASSERT_EQ(kind_of(RemoveJob{run, clock_.now() + lease}), OutcomeKind::committed);
-  EXPECT_EQ(kind_of(to_job(key("child"), start_message(5), lane_)), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(to_job(key("child"), start_message(5), other_lane_)), OutcomeKind::committed);
   EXPECT_FALSE(store_->read_job(run)->has_value());
 }
 
 TEST_P(Children, a_source_counts_starts_and_refusals_alike) {
-  submit("taken");
+  submit_to(other_lane_, "taken");
   const auto row = [&](Deliver deliver, std::uint64_t seq) {
     deliver.source = Deliver::Source{lane_, seq};
     return kind_of(deliver);
@@ -233,6 +237,8 @@ TEST_P(Children, a_source_counts_starts_and_refusals_alike) {
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, Children, testing::ValuesIn(all_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(islands, Children, testing::ValuesIn(island_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(outbox, Children, testing::ValuesIn(outbox_stores()), store_name);
 
 // The same by a bundle of the parent: with its commit, or by the outbox.
 class SentByKey : public Children {
@@ -242,23 +248,10 @@ class SentByKey : public Children {
   }
   static core::MailboxKey box() { return {Namespace("default"), Topic("t"), "k"}; }
   core::Send signalling(core::LaneId lane) { return core::Send{{box(), {guid(9), core::Signal{"s"}}}, lane}; }
-  // What the lane's owner does after a commit; whom it reached.
+  // Whom it reached: by the commit itself, or by what the lane's owner does after it.
   std::vector<RunId> deliver_outbox(const Outcome& sent) {
     std::vector<RunId> reached = sent.reached;
-    const auto rows = store_->read_outbox(lane_, 100);
-    EXPECT_TRUE(rows);
-    for (const OutboxRow& row : *rows) {
-      Deliver deliver;
-      deliver.envelope = row.envelope;
-      deliver.lane = row.lane;
-      deliver.source = Deliver::Source{lane_, row.seq};
-      const Outcome outcome = commit(deliver);
-      EXPECT_TRUE(outcome.done()) << outcome.reason;
-      if (outcome.run != RunId(0)) reached.push_back(outcome.run);
-      EXPECT_EQ(kind_of(deliver), OutcomeKind::already_done);
-    }
-    if (rows->empty()) return reached;
-    EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, rows->back().seq}), OutcomeKind::committed);
+    for (const RunId run : deliver_outboxes()) reached.push_back(run);
     return reached;
   }
 };
@@ -278,15 +271,32 @@ TEST_P(SentByKey, children_and_mailboxes_are_made_in_the_lane_the_send_names) {
 }
 
 TEST_P(SentByKey, a_taken_id_comes_back_to_the_sender) {
-  submit("child");
+  submit_to(other_lane_, "child");
   const Outcome sent = commit(bundle_with(parent_, {sending("child")}));
   ASSERT_EQ(sent.kind, OutcomeKind::committed);
   EXPECT_EQ(deliver_outbox(sent), std::vector<RunId>{parent_});
   EXPECT_EQ(heard(parent_), refusal("child", 1));
 }
 
+// The word goes the way that every word goes: no operation writes into a lane that is not its own.
+TEST_P(Children, a_refusal_waits_in_the_outbox_of_the_lane_where_the_id_is_taken) {
+  submit_to(other_lane_, "child");
+  ASSERT_EQ(kind_of(starting("child")), OutcomeKind::committed);
+  const auto rows = store_->read_outbox(other_lane_, 10);
+  if (store_->sends_directly()) {
+    EXPECT_TRUE(rows->empty());
+  } else {
+    ASSERT_EQ(rows->size(), 1u);
+    EXPECT_EQ(rows->front().envelope, core::refused_child(start(), JobId("child")));
+    EXPECT_EQ(rows->front().lane, lane_);
+    EXPECT_EQ(rows->front().seq, 1u);
+    EXPECT_EQ(job(parent_).inbox.size(), 1u) << "its own start";
+  }
+  EXPECT_EQ(heard(parent_), refusal("child", 1));
+}
+
 TEST_P(SentByKey, a_sender_that_closes_with_the_same_bundle_hears_no_refusal) {
-  submit("child");
+  submit_to(other_lane_, "child");
   core::Bundle bundle = bundle_with(parent_, {core::Sweep{std::nullopt}, sending("child")});
   std::get<core::JobHead>(bundle.head).status = core::JobStatus::completed;
   const Outcome sent = commit(bundle);
@@ -307,20 +317,21 @@ TEST_P(SentByKey, a_repeated_bundle_sends_nothing_again) {
 TEST_P(SentByKey, a_message_by_id_arrives_once) {
   const RunId to = submit_to(other_lane_, "to");
   const core::Message message{guid(5), core::EndJob{std::nullopt, 410, "why", false, true, lease}};
-  const Outcome sent = commit(bundle_with(parent_, {core::Send{{key("to"), message}}}));
+  const Outcome sent = commit(bundle_with(parent_, {core::Send{{key("to"), message}, other_lane_}}));
   ASSERT_EQ(sent.kind, OutcomeKind::committed) << sent.reason;
   EXPECT_EQ(deliver_outbox(sent), std::vector<RunId>{to});
   EXPECT_EQ(heard(to), std::vector<core::Message>{message});
 }
 
-TEST_P(SentByKey, what_may_be_made_must_have_a_lane_whether_or_not_it_is_there) {
+TEST_P(SentByKey, what_is_sent_to_a_key_must_have_a_lane_whether_or_not_somebody_has_the_key) {
   commit(to_mailbox(box(), {guid(1), core::Signal{}}, lane_));
-  submit("taken");
+  submit_to(other_lane_, "taken");
   for (const core::LaneId nowhere : {core::LaneId(0), core::LaneId(60'000)}) {
     core::Send child = sending("child");
     core::Send taken = sending("taken");
     child.lane = taken.lane = nowhere;
-    for (const core::Send& send : {child, taken, signalling(nowhere)})
+    const core::Send by_id{{key("taken"), start_message(4)}, nowhere};
+    for (const core::Send& send : {child, taken, signalling(nowhere), by_id})
       EXPECT_EQ(kind_of(bundle_with(parent_, {core::PutMessage{start_message(3)}, send})), OutcomeKind::rejected);
   }
   EXPECT_EQ(job(parent_).state.job.rev, core::Rev(0));
@@ -332,7 +343,7 @@ TEST_P(SentByKey, what_may_be_made_must_have_a_lane_whether_or_not_it_is_there) 
 TEST_P(SentByKey, a_mailbox_sends_by_key_too) {
   const RunId from = commit(to_mailbox(box(), {guid(1), core::Signal{}}, lane_)).run;
   core::Bundle bundle = bundle_for_mailbox(from);
-  bundle.writes = {core::Send{{key("parent"), start_message(5)}}};
+  bundle.writes = {core::Send{{key("parent"), start_message(5)}, lane_}};
   const Outcome sent = commit(bundle);
   ASSERT_EQ(sent.kind, OutcomeKind::committed) << sent.reason;
   EXPECT_EQ(deliver_outbox(sent), std::vector<RunId>{parent_});
@@ -340,6 +351,8 @@ TEST_P(SentByKey, a_mailbox_sends_by_key_too) {
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, SentByKey, testing::ValuesIn(all_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(islands, SentByKey, testing::ValuesIn(island_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(outbox, SentByKey, testing::ValuesIn(outbox_stores()), store_name);
 
 }  // namespace
 

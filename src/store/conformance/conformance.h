@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/random.h"
+#include "store/duplex_store.h"
 #include "store/store.h"
 
 namespace pawl::store {
@@ -38,10 +40,17 @@ struct StoreFactory {
   // The folder is empty, and gone after the test. The clock outlives the store.
   std::function<std::unique_ptr<Store>(const Clock& clock, const std::filesystem::path& folder)>
       make;
+  std::function<DuplexStore*(Store& made)> duplex{};  // its other half; null or not said: it has none
+  // Of lanes that are islands: what touched another one, if anything did.
+  std::function<std::optional<std::string>(const Store&)> violation{};
   // Else its bytes are printed, for each of some thousand tests, in each of their processes.
   friend void PrintTo(const StoreFactory& factory, std::ostream* out) { *out << factory.name; }
 };
 const std::vector<StoreFactory>& all_stores();
+// Stores that can send directly, and do not.
+const std::vector<StoreFactory>& outbox_stores();
+// Stores in which every lane is an island: for tests whose operations keep to one.
+const std::vector<StoreFactory>& island_stores();
 
 class TemporaryFolder {
  public:
@@ -93,6 +102,8 @@ class Bench : public testing::Test {
   // Made out of line: g++ 12 sees uninitialized strings in an inlined Deliver and is wrong.
   static Deliver to_run(RunId run, core::Message message,
                         std::optional<Deliver::Source> source = std::nullopt);
+  // What the owner of both lanes does after a commit: everything is delivered once, in order, and dropped. Whom it reached.
+  std::vector<RunId> deliver_outboxes();
   static Deliver to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane);
   static Deliver to_job(core::JobKey key, core::Message message, core::LaneId lane);
 
@@ -115,6 +126,7 @@ class Bench : public testing::Test {
   TemporaryFolder folder_;
   ManualClock clock_;
   std::unique_ptr<Store> store_;
+  DuplexStore* duplex_ = nullptr;
   core::LaneId lane_{0};
   core::LaneId other_lane_{0};
   core::Epoch epoch_{0};
@@ -126,6 +138,10 @@ class Bench : public testing::Test {
 class StoreTest : public Bench, public testing::WithParamInterface<StoreFactory> {
  protected:
   void SetUp() override { use(GetParam()); }
+  void TearDown() override {
+    if (GetParam().violation == nullptr) return;
+    EXPECT_EQ(GetParam().violation(*store_), std::nullopt);
+  }
 };
 inline std::string store_name(const testing::TestParamInfo<StoreFactory>& info) {
   return info.param.name;

@@ -1,5 +1,7 @@
 #include <stdlib.h>
 
+#include <utility>
+
 #include "core/guid.h"
 #include "store/conformance/conformance.h"
 #include "store/fault/store.h"
@@ -10,29 +12,58 @@ namespace pawl::store {
 
 namespace {
 
-std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::path& folder) {
+std::unique_ptr<Store> open_sqlite(const Clock& clock, const std::filesystem::path& folder, bool sends_directly) {
   sqlite::Options options;
   options.clock = &clock;
+  options.sends_directly = sends_directly;
   auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
   if (opened) return std::move(*opened);
   ADD_FAILURE() << to_string(opened.error());
   return nullptr;
 }
+std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::path& folder) {
+  return open_sqlite(clock, folder, true);
+}
 
 }  // namespace
+
+const std::vector<StoreFactory>& outbox_stores() {
+  static const std::vector<StoreFactory> stores = {
+      {"sqlite", [](const Clock& clock, const std::filesystem::path& folder) {
+         return open_sqlite(clock, folder, false);
+       }}};
+  return stores;
+}
 
 const std::vector<StoreFactory>& all_stores() {
   using Folder = std::filesystem::path;
   static const std::vector<StoreFactory> stores = {
       {"memory",
-       [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); }},
+       [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); },
+       [](Store& made) { return &dynamic_cast<memory::Store&>(made).duplex(); }},
       // Without a plan it must be as good as what it wraps.
       {"fault",
        [](const Clock& clock, const Folder&) {
-         return std::make_unique<fault::Store>(std::make_unique<memory::Store>(clock),
-                                               fault::Options{});
-       }},
-      {"sqlite", make_sqlite},
+         auto inner = std::make_unique<memory::Store>(clock);
+         DuplexStore& duplex = inner->duplex();
+         auto store = std::make_unique<fault::Store>(std::move(inner), fault::Options{});
+         store->wrap(duplex);
+         return store;
+       },
+       [](Store& made) { return dynamic_cast<fault::Store&>(made).duplex(); }},
+      {"sqlite", make_sqlite, [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
+  };
+  return stores;
+}
+
+const std::vector<StoreFactory>& island_stores() {
+  static const std::vector<StoreFactory> stores = {
+      {"memory",
+       [](const Clock& clock, const std::filesystem::path&) {
+         return std::make_unique<memory::Store>(clock, memory::Lanes::islands);
+       },
+       {},
+       [](const Store& store) { return dynamic_cast<const memory::Store&>(store).violation(); }},
   };
   return stores;
 }
@@ -50,6 +81,7 @@ TemporaryFolder::~TemporaryFolder() {
 void Bench::use(const StoreFactory& factory) {
   store_ = factory.make(clock_, folder_.path());
   ASSERT_NE(store_, nullptr);
+  if (factory.duplex) duplex_ = factory.duplex(*store_);
   ASSERT_EQ(kind_of(OpenPool{Pool("graphs"), 2}), OutcomeKind::committed);
   const auto pool = store_->read_pool(Pool("graphs"));
   ASSERT_TRUE(pool && *pool);
@@ -201,6 +233,30 @@ Deliver Bench::to_run(RunId run, core::Message message, std::optional<Deliver::S
   deliver.envelope.message = std::move(message);
   deliver.source = source;
   return deliver;
+}
+
+std::vector<RunId> Bench::deliver_outboxes() {
+  std::vector<RunId> reached;
+  bool sent = true;
+  while (std::exchange(sent, false))  // what is delivered may be refused, and that is sent too
+    for (const core::LaneId lane : {lane_, other_lane_}) {
+      const auto rows = store_->read_outbox(lane, 1000);
+      EXPECT_TRUE(rows);
+      for (const OutboxRow& row : *rows) {
+        Deliver deliver;
+        deliver.envelope = row.envelope;
+        deliver.lane = row.lane;
+        deliver.source = Deliver::Source{lane, row.seq};
+        const Outcome outcome = commit(deliver);
+        EXPECT_TRUE(outcome.done()) << outcome.reason;
+        if (outcome.run != RunId(0)) reached.push_back(outcome.run);
+        EXPECT_EQ(kind_of(deliver), OutcomeKind::already_done);
+        const core::Epoch epoch = lane == lane_ ? epoch_ : other_epoch_;
+        EXPECT_EQ(kind_of(DropOutbox{lane, epoch, row.lane, row.seq}), OutcomeKind::committed);
+        sent = true;
+      }
+    }
+  return reached;
 }
 
 Deliver Bench::to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane) {

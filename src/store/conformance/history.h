@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/random.h"
@@ -54,6 +57,10 @@ class History {
     const std::uint64_t one = random_.below(runs_.size());
     return std::max(one, random_.below(runs_.size()));
   }
+  // A key belongs to one lane.
+  core::LaneId lane_of_id(const std::string& id) const { return lanes_[id.back() % 2].id; }
+  // Where sends are not direct, what was sent is delivered at once: both ways lead to the same inboxes.
+  void deliver_outboxes();
   std::string describe(const Outcome& outcome) const;
   std::string describe(const core::WorkItem& item) const;
   std::string describe(const std::vector<core::InboxMessage>& inbox) const;
@@ -71,7 +78,8 @@ class History {
   std::deque<core::Bundle> recent_;      // to be repeated now and then
   std::vector<core::WorkItem> claimed_;  // some of them stale
   std::uint64_t next_bundle_ = 1;
-  std::uint64_t next_source_ = 1;
+  std::map<core::LaneId, std::uint64_t> last_source_;  // by target
+  std::set<std::tuple<core::LaneId, core::LaneId, std::uint64_t>> delivered_;  // rows of outboxes
 };
 
 }  // namespace pawl::store

@@ -75,13 +75,13 @@ core::WorkLife History::draw_life() {
 // To a run, or to a job by its id; now and then the start of a child under an id that may be taken.
 Deliver History::draw_delivery() {
   Deliver deliver;
-  deliver.lane = lanes_[random_.below(2)].id;
   deliver.envelope.message = draw_message();
   if (random_.one_in(3)) {
     // Mostly ids that nobody submits: else children would have them all, or none.
     const char* kind = random_.one_in(4) ? "job" : "child";
-    deliver.envelope.to =
-        core::JobKey{Namespace(options_.name_space), JobId(format("{}-{}", kind, random_.below(ids_max)))};
+    const std::string id = format("{}-{}", kind, random_.below(ids_max));
+    deliver.envelope.to = core::JobKey{Namespace(options_.name_space), JobId(id)};
+    deliver.lane = lane_of_id(id);
     if (random_.one_in(3)) {
       core::StartChild start;
       start.graph = {GraphName("child"), 2, 3};
@@ -94,8 +94,10 @@ Deliver History::draw_delivery() {
   } else {
     deliver.envelope.to = runs_[draw_run()];
   }
-  if (random_.one_in(4))
-    deliver.source = Deliver::Source{lanes_[0].id, next_source_ + random_.below(3) - 1};
+  if (random_.one_in(4)) {
+    const std::uint64_t last = last_source_[core::lane_of(deliver.envelope.to, deliver.lane)];
+    deliver.source = Deliver::Source{lanes_[0].id, last + random_.below(3)};
+  }
   return deliver;
 }
 
@@ -287,8 +289,7 @@ Operation History::draw() {
   const Namespace name_space(options_.name_space);
   if (runs_.empty() || (runs_.size() < runs_max && random_.one_in(20)) || random_.one_in(100)) {
     const std::string id = format("job-{}", random_.below(ids_max));
-    const core::LaneId lane = lanes_[random_.below(2)].id;
-    Submit submit{name_space, JobId(id), lane, {GraphName("g"), 1, 1}, Payload(id), clock_.now()};
+    Submit submit{name_space, JobId(id), lane_of_id(id), {GraphName("g"), 1, 1}, Payload(id), clock_.now()};
     submit.reuse = static_cast<Reuse>(random_.below(3));
     // The guids of both follow from the run, which is the store's own: never due at one time.
     if (random_.one_in(4)) submit.start_at = later();
@@ -397,10 +398,30 @@ std::string History::step() {
     for (Lane& lane : lanes_)
       if (lane.id == std::get<AcquireLane>(operation).lane) lane.epoch = outcome.epoch;
   const auto* deliver = std::get_if<Deliver>(&operation);
-  if (deliver != nullptr && deliver->source && outcome.done() &&
-      deliver->source->seq == next_source_)
-    ++next_source_;
+  if (deliver != nullptr && deliver->source && outcome.kind != OutcomeKind::conflict) {
+    std::uint64_t& last = last_source_[core::lane_of(deliver->envelope.to, deliver->lane)];
+    if (outcome.done() && deliver->source->seq == last + 1) ++last;
+  }
+  deliver_outboxes();
+  // Whether the word is there already only the parent's lane knows.
+  const auto* start = deliver == nullptr ? nullptr : std::get_if<core::StartChild>(&deliver->envelope.message.body);
+  if (start != nullptr && outcome.done() && outcome.run == start->parent.run) return "op 2 -> committed refused";
   return format("op {} -> {}", operation.index(), describe(outcome));
+}
+
+void History::deliver_outboxes() {
+  for (const Lane& lane : lanes_) {
+    const auto rows = store_.read_outbox(lane.id, 1000);
+    ASSERT_TRUE(rows);
+    for (const OutboxRow& row : *rows) {
+      if (!delivered_.insert({lane.id, row.lane, row.seq}).second) continue;
+      Deliver deliver;
+      deliver.envelope = row.envelope;
+      deliver.lane = row.lane;
+      const std::vector<Operation> group = {deliver, DropOutbox{lane.id, lane.epoch, row.lane, row.seq}};
+      ASSERT_TRUE(store_.commit(group));
+    }
+  }
 }
 
 // Guids that are made of a run are the store's own.

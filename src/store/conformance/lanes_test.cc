@@ -166,7 +166,7 @@ TEST_P(Lanes, whatever_an_epoch_guards_is_fenced_after_a_takeover) {
   EXPECT_EQ(kind_of(late), OutcomeKind::fenced);
   EXPECT_EQ(kind_of(RenewLane{lane_, epoch_, lease}), OutcomeKind::fenced);
   EXPECT_EQ(kind_of(ReleaseLane{lane_, epoch_}), OutcomeKind::fenced);
-  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, 0}), OutcomeKind::fenced);
+  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 0}), OutcomeKind::fenced);
   EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "w", epoch_}),
             OutcomeKind::fenced);
   EXPECT_EQ(info(lane_).owner, "engine-b");

@@ -7,7 +7,7 @@ namespace {
 
 using Source = Deliver::Source;
 
-// Deliveries with a source: an order per source lane, kept by the store for all targets together.
+// Deliveries with a source: an order for each source and target, and the target's lane keeps the count.
 class Sources : public StoreTest {
  protected:
   OutcomeKind deliver(RunId run, std::uint64_t number, core::LaneId lane, std::uint64_t seq) {
@@ -38,8 +38,10 @@ TEST_P(Sources, a_gap_is_a_conflict_and_changes_nothing) {
   const RunId run = submit("a");
   EXPECT_EQ(deliver(run, 2, lane_, 2), OutcomeKind::conflict);
   EXPECT_EQ(waiting(run), 0u);
+  EXPECT_EQ(commit(to_run(run, start_message(2), Source{lane_, 2})).taken, 0u) << "what it has";
   EXPECT_EQ(deliver(run, 1, lane_, 1), OutcomeKind::committed);
   EXPECT_EQ(deliver(run, 3, lane_, 3), OutcomeKind::conflict);
+  EXPECT_EQ(commit(to_run(run, start_message(9), Source{lane_, 9})).taken, 1u);
   EXPECT_EQ(deliver(run, 2, lane_, 2), OutcomeKind::committed);
   EXPECT_EQ(waiting(run), 2u);
 }
@@ -58,14 +60,29 @@ TEST_P(Sources, each_lane_counts_for_itself) {
   EXPECT_EQ(deliver(run, 3, lane_, 2), OutcomeKind::committed);
 }
 
-TEST_P(Sources, one_count_serves_all_targets_of_a_lane) {
+TEST_P(Sources, each_target_has_a_count_of_its_own) {
   const RunId one = submit("a");
   const RunId two = submit_to(other_lane_, "b");
   EXPECT_EQ(deliver(one, 1, lane_, 1), OutcomeKind::committed);
-  EXPECT_EQ(deliver(two, 2, lane_, 2), OutcomeKind::committed);
-  EXPECT_EQ(deliver(one, 3, lane_, 3), OutcomeKind::committed);
+  EXPECT_EQ(deliver(two, 2, lane_, 2), OutcomeKind::conflict);
+  EXPECT_EQ(deliver(two, 2, lane_, 1), OutcomeKind::committed);
+  EXPECT_EQ(deliver(one, 3, lane_, 2), OutcomeKind::committed);
+  EXPECT_EQ(deliver(one, 3, lane_, 2), OutcomeKind::already_done);
   EXPECT_EQ(waiting(one), 2u);
   EXPECT_EQ(waiting(two), 1u);
+}
+
+// Whatever is sent to a lane counts there, to whom in it does not matter.
+TEST_P(Sources, jobs_and_mailboxes_of_a_lane_share_the_count) {
+  const RunId run = submit("a");
+  const core::MailboxKey box{Namespace("default"), Topic("t"), "k"};
+  Deliver signal = to_mailbox(box, {guid(2), core::Signal{"s"}}, lane_);
+  signal.source = Source{other_lane_, 2};
+  EXPECT_EQ(kind_of(signal), OutcomeKind::conflict);
+  EXPECT_FALSE(store_->find_mailbox(box)->has_value()) << "a row that came too early makes nothing";
+  EXPECT_EQ(deliver(run, 1, other_lane_, 1), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(signal), OutcomeKind::committed);
+  EXPECT_EQ(deliver(run, 3, other_lane_, 3), OutcomeKind::committed);
 }
 
 TEST_P(Sources, a_row_for_a_job_that_is_gone_or_closed_still_counts) {
@@ -99,6 +116,8 @@ TEST_P(Sources, a_source_lane_that_does_not_exist_is_rejected) {
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, Sources, testing::ValuesIn(all_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(islands, Sources, testing::ValuesIn(island_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(outbox, Sources, testing::ValuesIn(outbox_stores()), store_name);
 
 // Sends: through the outbox, or straight, as the store says.
 class Sends : public StoreTest {
@@ -107,20 +126,6 @@ class Sends : public StoreTest {
     return core::Send{{run, start_message(number)}};
   }
 
-  // What the lane's owner does after a commit.
-  void deliver_outbox(core::LaneId lane, core::Epoch epoch) {
-    const auto rows = store_->read_outbox(lane, 1000);
-    ASSERT_TRUE(rows);
-    for (const OutboxRow& row : *rows) {
-      Deliver deliver;
-      deliver.envelope = row.envelope;
-      deliver.lane = row.lane == core::LaneId(0) ? other_lane_ : row.lane;
-      deliver.source = Source{lane, row.seq};
-      EXPECT_EQ(kind_of(deliver), OutcomeKind::committed);
-    }
-    if (rows->empty()) return;
-    EXPECT_EQ(kind_of(DropOutbox{lane, epoch, rows->back().seq}), OutcomeKind::committed);
-  }
   std::vector<std::uint64_t> arrived(RunId run) {
     std::vector<std::uint64_t> numbers;
     const StoredJob stored = job(run);
@@ -146,8 +151,8 @@ TEST_P(Sends, a_message_arrives_once_and_as_it_was) {
   const RunId to = submit_to(other_lane_, "to");
   const core::Message message{guid(1), core::Resume{core::ActivitySeq(3), guid(8), "data"}};
   EXPECT_EQ(kind_of(bundle_with(from, {core::Send{{to, message}}})), OutcomeKind::committed);
-  deliver_outbox(lane_, epoch_);
-  deliver_outbox(lane_, epoch_);
+  deliver_outboxes();
+  deliver_outboxes();
   ASSERT_EQ(job(to).inbox.size(), 2u);
   EXPECT_EQ(job(to).inbox[1].message, message);
 }
@@ -159,14 +164,14 @@ TEST_P(Sends, messages_of_several_bundles_arrive_in_the_order_of_their_commits) 
   EXPECT_EQ(kind_of(bundle_with(one, {send_to(to, 7), send_to(to, 3)})), OutcomeKind::committed);
   EXPECT_EQ(kind_of(bundle_with(two, {send_to(to, 5)})), OutcomeKind::committed);
   EXPECT_EQ(kind_of(bundle_with(one, {send_to(to, 1)})), OutcomeKind::committed);
-  deliver_outbox(lane_, epoch_);
+  deliver_outboxes();
   EXPECT_EQ(arrived(to), (Numbers{7, 3, 5, 1}));
 }
 
 TEST_P(Sends, a_job_may_send_to_itself) {
   const RunId run = submit("a");
   EXPECT_EQ(kind_of(bundle_with(run, {send_to(run, 1)})), OutcomeKind::committed);
-  deliver_outbox(lane_, epoch_);
+  deliver_outboxes();
   EXPECT_EQ(arrived(run), Numbers{1});
 }
 
@@ -178,63 +183,84 @@ TEST_P(Sends, a_send_to_a_job_that_is_gone_or_closed_hurts_nobody) {
   EXPECT_EQ(kind_of(bundle_with(from, {send_to(core::make_run(other_lane_, 99), 1),
                                        send_to(closed, 2), send_to(to, 3)})),
             OutcomeKind::committed);
-  deliver_outbox(lane_, epoch_);
+  deliver_outboxes();
   EXPECT_TRUE(job(closed).inbox.empty());
   EXPECT_EQ(arrived(to), Numbers{3});
 }
 
-TEST_P(Sends, outbox_rows_are_numbered_without_gaps_over_drops_and_owners) {
+TEST_P(Sends, outbox_rows_are_numbered_for_each_target_without_gaps_over_drops_and_owners) {
   if (store_->sends_directly()) GTEST_SKIP() << "this store needs no outbox";
   const RunId from = submit("from");
-  const RunId to = submit("to");
-  std::uint64_t expected = 1;
-  for (int round = 0; round < 4; ++round) {
-    EXPECT_EQ(kind_of(bundle_with(from, {send_to(to, expected), send_to(to, expected + 1)})),
+  const RunId here = submit("here");
+  const RunId there = submit_to(other_lane_, "there");
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    const std::uint64_t number = 1 + round * 3;
+    EXPECT_EQ(kind_of(bundle_with(from, {send_to(here, number), send_to(there, number + 1), send_to(here, number + 2)})),
               OutcomeKind::committed);
+    Numbers to_here, to_there;
     const auto rows = store_->read_outbox(lane_, 10);
-    ASSERT_EQ(rows->size(), 2u);
-    EXPECT_EQ((*rows)[0].seq, expected++);
-    EXPECT_EQ((*rows)[1].seq, expected++);
-    deliver_outbox(lane_, epoch_);
+    for (const OutboxRow& row : *rows)
+      (row.lane == lane_ ? to_here : to_there).push_back(row.seq);
+    EXPECT_EQ(to_here, (Numbers{1 + round * 2, 2 + round * 2}));
+    EXPECT_EQ(to_there, (Numbers{1 + round}));
+    deliver_outboxes();
     epoch_ = take_over(lane_, round % 2 == 0 ? "engine-b" : "engine-a");
+    other_epoch_ = take_over(other_lane_, round % 2 == 0 ? "engine-b" : "engine-a");
   }
 }
 
-TEST_P(Sends, outbox_pages_begin_at_the_oldest_row) {
+TEST_P(Sends, outbox_pages_hold_the_oldest_rows_of_each_target) {
   if (store_->sends_directly()) GTEST_SKIP() << "this store needs no outbox";
   const RunId from = submit("from");
+  const RunId there = submit_to(other_lane_, "there");
   std::vector<core::Write> writes;
   for (std::uint64_t number = 0; number < 10; ++number) writes.emplace_back(send_to(from, number));
+  writes.emplace_back(send_to(there, 10));
   EXPECT_EQ(kind_of(bundle_with(from, std::move(writes))), OutcomeKind::committed);
   const auto page = store_->read_outbox(lane_, 3);
-  ASSERT_EQ(page->size(), 3u);
-  EXPECT_EQ(page->front().seq, 1u);
-  EXPECT_EQ(page->back().seq, 3u);
+  ASSERT_EQ(page->size(), 4u) << "a target with many rows leaves room for the others";
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*page)[i].seq, i + 1);
+    EXPECT_EQ((*page)[i].lane, lane_);
+  }
+  EXPECT_EQ(page->back().seq, 1u);
+  EXPECT_EQ(page->back().lane, other_lane_);
   EXPECT_TRUE(store_->read_outbox(other_lane_, 3)->empty());
 }
 
-TEST_P(Sends, a_row_that_was_not_delivered_cannot_be_dropped) {
+TEST_P(Sends, a_drop_takes_the_rows_of_one_target_up_to_a_number) {
   if (store_->sends_directly()) GTEST_SKIP() << "this store needs no outbox";
   const RunId from = submit("from");
-  EXPECT_EQ(kind_of(bundle_with(from, {send_to(from, 1), send_to(from, 2)})),
-            OutcomeKind::committed);
-  const OutboxRow first = store_->read_outbox(lane_, 1)->front();
-  EXPECT_EQ(kind_of(to_run(from, first.envelope.message, Source{lane_, 1})),
-            OutcomeKind::committed);
-  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, 2}), OutcomeKind::rejected);
-  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, 1}), OutcomeKind::committed);
-  EXPECT_EQ(store_->read_outbox(lane_, 10)->size(), 1u);
+  const RunId there = submit_to(other_lane_, "there");
+  EXPECT_EQ(kind_of(bundle_with(from, {send_to(from, 1), send_to(there, 2), send_to(from, 3)})), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 1}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 1}), OutcomeKind::committed) << "twice is harmless";
+  const auto left = store_->read_outbox(lane_, 10);
+  ASSERT_EQ(left->size(), 2u);
+  EXPECT_EQ((*left)[0].seq, 2u);
+  EXPECT_EQ((*left)[0].lane, lane_);
+  EXPECT_EQ((*left)[1].lane, other_lane_);
 }
 
-TEST_P(Sends, dropping_twice_is_harmless) {
+TEST_P(Sends, a_row_that_was_never_sent_cannot_be_dropped) {
   const RunId from = submit("from");
   EXPECT_EQ(kind_of(bundle_with(from, {send_to(from, 1)})), OutcomeKind::committed);
-  deliver_outbox(lane_, epoch_);
-  const std::uint64_t delivered = store_->sends_directly() ? 0 : 1;
-  EXPECT_TRUE(commit(DropOutbox{lane_, epoch_, delivered}).done());
+  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 2}), OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, other_lane_, 1}), OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, other_lane_, 0}), OutcomeKind::committed) << "none is none";
+}
+
+TEST_P(Sends, an_outbox_is_its_owners) {
+  const RunId from = submit("from");
+  EXPECT_EQ(kind_of(bundle_with(from, {send_to(from, 1)})), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(DropOutbox{lane_, core::Epoch(epoch_.raw() + 1), lane_, 1}), OutcomeKind::fenced);
+  deliver_outboxes();
+  EXPECT_EQ(arrived(from), Numbers{1});
   EXPECT_TRUE(store_->read_outbox(lane_, 10)->empty());
 }
 
+INSTANTIATE_TEST_SUITE_P(islands, Sends, testing::ValuesIn(island_stores()), store_name);
+INSTANTIATE_TEST_SUITE_P(outbox, Sends, testing::ValuesIn(outbox_stores()), store_name);
 INSTANTIATE_TEST_SUITE_P(stores, Sends, testing::ValuesIn(all_stores()), store_name);
 
 }  // namespace

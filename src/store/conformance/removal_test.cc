@@ -162,6 +162,21 @@ TEST_P(Removals, keys_are_dropped_oldest_first_as_many_as_asked_for) {
   EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("alive")), alive) << "a key with a job has no end";
 }
 
+TEST_P(Removals, keys_of_one_lane_are_dropped_alone) {
+  const RunId here = commit(order("here")).run;
+  const RunId there = submit_to(other_lane_, "there");
+  for (const RunId run : {here, there}) {
+    end(run);
+    ASSERT_EQ(kind_of(RemoveJob{run, in(1)}), OutcomeKind::committed);
+  }
+  const auto is_there = [&](const char* id) { return store_->find_run(Namespace("default"), JobId(id))->has_value(); };
+  EXPECT_EQ(kind_of(DropKeys{in(2), 100, other_lane_}), OutcomeKind::committed);
+  EXPECT_TRUE(is_there("here"));
+  EXPECT_FALSE(is_there("there"));
+  EXPECT_EQ(kind_of(DropKeys{in(2), 100, lane_}), OutcomeKind::committed);
+  EXPECT_FALSE(is_there("here"));
+}
+
 TEST_P(Removals, the_time_of_a_removal_and_the_redrives_stand_on_the_row) {
   const RunId run = submit("a");
   core::Bundle bundle = bundle_for(run);

@@ -337,6 +337,25 @@ TEST_P(WorkItems, an_item_put_with_a_local_claim_is_not_offered_to_remote_worker
   EXPECT_EQ(claim(10).size(), 1u);
 }
 
+TEST_P(WorkItems, a_claim_of_one_lane_takes_nothing_of_another) {
+  const RunId here = submit("here");
+  const RunId there = submit_to(other_lane_, "there");
+  enqueue(there, 2);
+  enqueue(here, 2);
+  const auto claim_in = [&](core::LaneId lane) {
+    return commit(ClaimWork{{Topic("topic")}, 10, "w", lease, lane}).items;
+  };
+  const auto first = claim_in(lane_);
+  ASSERT_EQ(first.size(), 2u);
+  for (const core::WorkItem& item : first) EXPECT_EQ(item.run, here);
+  EXPECT_TRUE(claim_in(lane_).empty());
+  clock_.advance(lease);
+  EXPECT_EQ(claim_in(lane_).size(), 2u) << "their lease is over";
+  const auto second = claim_in(other_lane_);
+  ASSERT_EQ(second.size(), 2u);
+  for (const core::WorkItem& item : second) EXPECT_EQ(item.run, there);
+}
+
 INSTANTIATE_TEST_SUITE_P(stores, WorkItems, testing::ValuesIn(all_stores()), store_name);
 
 }  // namespace

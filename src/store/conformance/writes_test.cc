@@ -80,9 +80,9 @@ const std::vector<WriteKind> kinds = {
        return core::Send{{key, {core::Guid{95, 95}, core::Signal{"sent"}}}, scene.lane};
      }},
     {"SendToJobKey", false,
-     [](const Scene&) {
+     [](const Scene& scene) {
        const core::JobKey key{Namespace("default"), JobId("a")};
-       return core::Send{{key, {core::Guid{94, 94}, core::Start{"sent"}}}};
+       return core::Send{{key, {core::Guid{94, 94}, core::Start{"sent"}}}, scene.lane};
      }},
     {"SendRefusedChild", false,
      [](const Scene& scene) {

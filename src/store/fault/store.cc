@@ -59,52 +59,97 @@ Plan from_call(std::uint64_t number, Fault fault) {
   return [number, fault](const Call& call) { return call.number >= number ? fault : Fault{}; };
 }
 
-Store::Store(pawl::store::Store& inner, Options options)
-    : inner_(inner), options_(std::move(options)) {}
-Store::Store(std::unique_ptr<pawl::store::Store> inner, Options options)
-    : owned_(std::move(inner)), inner_(*owned_), options_(std::move(options)) {}
-
 void Store::heal() {
   options_.plan = nullptr;
   options_.read_faults_per_thousand = 0;
 }
 
-Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
-  const Call call{++calls_, group};
+Fault Store::next_fault(std::span<const Operation> group, std::span<const DuplexOperation> duplex) {
+  const Call call{++calls_, group, duplex};
   const Fault fault = options_.plan ? options_.plan(call) : Fault{};
   if (fault.kind != Kind::none) ++fired_;
+  return fault;
+}
+
+Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
+  const Fault fault = next_fault(group, {});
+  if (fault.kind == Kind::fence) return commit_fenced(group);
+  return commit_with<Outcome, Operation>(fault, group, [this](auto some) { return inner_.commit(some); });
+}
+
+template <class Answer, class Any>
+Result<std::vector<Answer>> Store::commit_with(
+    const Fault& fault, std::span<const Any> group,
+    const std::function<Result<std::vector<Answer>>(std::span<const Any>)>& commit) {
   switch (fault.kind) {
     case Kind::none:
-      return inner_.commit(group);
+    case Kind::fence:
+      return commit(group);
     case Kind::error_before:
       return refused();
     case Kind::error_after: {
-      auto applied = inner_.commit(group);
+      auto applied = commit(group);
       if (!applied) return applied;
       return connection_lost();
     }
     case Kind::drop_midway: {
       const auto prefix = group.first(std::min(fault.applied, group.size()));
       if (!prefix.empty()) {
-        auto applied = inner_.commit(prefix);
+        auto applied = commit(prefix);
         if (!applied) return applied;
       }
       return connection_lost();
     }
-    case Kind::fence:
-      return commit_fenced(group);
     case Kind::delay:
       invariant(options_.wait != nullptr, "a plan with delays needs somebody who waits");
       options_.wait(fault.by);
-      return inner_.commit(group);
+      return commit(group);
     case Kind::duplicate: {
-      auto first = inner_.commit(group);
+      auto first = commit(group);
       if (!first) return first;
-      return inner_.commit(group);
+      return commit(group);
     }
   }
   return refused();
 }
+
+// Nothing of it is guarded by an epoch: there is nothing to fence.
+class Store::Duplex final : public pawl::store::DuplexStore {
+ public:
+  Duplex(Store& store, pawl::store::DuplexStore& inner) : store_(store), inner_(inner) {}
+
+  Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) override {
+    return store_.commit_with<DuplexOutcome, DuplexOperation>(store_.next_fault({}, operations), operations,
+                                                              [this](auto some) { return inner_.commit(some); });
+  }
+  Instant now() const override { return inner_.now(); }
+  Result<std::optional<DuplexJob>> read(RunId run) override {
+    if (store_.read_fails()) return refused();
+    return inner_.read(run);
+  }
+  Result<std::optional<DuplexView>> view(RunId run, const Place& place) override {
+    if (store_.read_fails()) return refused();
+    return inner_.view(run, place);
+  }
+
+ private:
+  Store& store_;
+  pawl::store::DuplexStore& inner_;
+};
+
+Store::Store(pawl::store::Store& inner, Options options)
+    : inner_(inner), options_(std::move(options)) {}
+Store::Store(std::unique_ptr<pawl::store::Store> inner, Options options)
+    : owned_(std::move(inner)), inner_(*owned_), options_(std::move(options)) {}
+
+Store::~Store() = default;
+
+pawl::store::DuplexStore& Store::wrap(pawl::store::DuplexStore& inner) {
+  duplex_ = std::make_unique<Duplex>(*this, inner);
+  return *duplex_;
+}
+
+pawl::store::DuplexStore* Store::duplex() { return duplex_.get(); }
 
 Result<std::vector<Outcome>> Store::commit_fenced(std::span<const Operation> group) {
   std::vector<Operation> rest;
@@ -234,14 +279,6 @@ Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, 
 Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
   if (read_fails()) return refused();
   return inner_.list_apps(name_space);
-}
-Result<std::optional<DuplexJob>> Store::read_duplex(RunId run) {
-  if (read_fails()) return refused();
-  return inner_.read_duplex(run);
-}
-Result<std::optional<DuplexView>> Store::view_duplex(RunId run, const Place& place) {
-  if (read_fails()) return refused();
-  return inner_.view_duplex(run, place);
 }
 
 }  // namespace pawl::store::fault

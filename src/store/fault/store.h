@@ -38,6 +38,7 @@
 #include <memory>
 #include <string_view>
 
+#include "store/duplex_store.h"
 #include "store/store.h"
 
 namespace pawl::store::fault {
@@ -63,6 +64,7 @@ struct Fault {
 struct Call {
   std::uint64_t number;  // of this store, from 1
   std::span<const Operation> group;
+  std::span<const DuplexOperation> duplex{};  // instead, under collation duplex
 };
 using Plan = std::function<Fault(const Call&)>;
 
@@ -83,6 +85,7 @@ class Store final : public pawl::store::Store {
   // `inner` must outlive this store.
   Store(pawl::store::Store& inner, Options options);
   Store(std::unique_ptr<pawl::store::Store> inner, Options options);
+  ~Store() override;
 
   std::uint64_t calls() const { return calls_; }  // commit calls so far
   std::uint64_t fired() const { return fired_; }  // of these, broken ones
@@ -94,6 +97,7 @@ class Store final : public pawl::store::Store {
   core::Guid id() const override { return inner_.id(); }
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
+  bool spans_lanes() const override { return inner_.spans_lanes(); }
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
   Result<LaneInfo> read_lane(core::LaneId lane) override;
@@ -120,15 +124,24 @@ class Store final : public pawl::store::Store {
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
-  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
-  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
+
+  // Breaks the other half of the inner store too: by the same plan, with the same numbers. It must outlive this store.
+  pawl::store::DuplexStore& wrap(pawl::store::DuplexStore& inner);
+  pawl::store::DuplexStore* duplex();  // null: nothing was wrapped
 
  private:
+  class Duplex;
+  Fault next_fault(std::span<const Operation> group, std::span<const DuplexOperation> duplex);
+  // What becomes of a group, by `commit` to the inner store.
+  template <class Answer, class Any>
+  Result<std::vector<Answer>> commit_with(const Fault& fault, std::span<const Any> group,
+                                          const std::function<Result<std::vector<Answer>>(std::span<const Any>)>& commit);
   Result<std::vector<Outcome>> commit_fenced(std::span<const Operation> group);
   bool read_fails();
   bool is_damaged(RunId run) const { return options_.is_damaged && options_.is_damaged(run); }
   Result<Page<core::WorkItem>> without_damaged(Result<Page<core::WorkItem>> page) const;
 
+  std::unique_ptr<Duplex> duplex_;
   std::unique_ptr<pawl::store::Store> owned_;  // may be empty: the caller keeps the inner store
   pawl::store::Store& inner_;
   Options options_;

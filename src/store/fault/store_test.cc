@@ -79,7 +79,7 @@ TEST_F(Faults, a_drop_beyond_the_group_is_a_lost_reply) {
 TEST_F(Faults, a_fence_stops_what_an_epoch_guards_and_nothing_else) {
   const core::Epoch epoch = std::get<core::Bundle>(group_[1]).epoch;
   group_.emplace_back(RenewLane{core::LaneId(1), epoch, std::chrono::seconds(1)});
-  group_.emplace_back(DropOutbox{core::LaneId(1), epoch, 0});
+  group_.emplace_back(DropOutbox{core::LaneId(1), epoch, core::LaneId(1), 0});
   group_.emplace_back(ClaimItem{run_, core::ActivitySeq(0), core::WorkToken(0), "w", epoch});
   group_.emplace_back(ReleaseLane{core::LaneId(1), epoch});
   group_.emplace_back(RemoveJob{RunId(4711), Instant()});

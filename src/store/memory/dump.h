@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "store/store.h"
@@ -51,8 +52,8 @@ struct DumpedLane {
   core::Epoch epoch{0};
   std::string owner;
   std::optional<Instant> lease_until;
-  std::uint64_t delivered = 0;          // the last outbox row of this lane that was accepted
-  std::vector<DumpedOutboxRow> outbox;  // by seq
+  std::vector<std::pair<core::LaneId, std::uint64_t>> accepted;  // by source: the last outbox row
+  std::vector<DumpedOutboxRow> outbox;  // by target and seq
   friend bool operator==(const DumpedLane&, const DumpedLane&) = default;
 };
 struct DumpedLabel {
@@ -66,7 +67,7 @@ struct Dump {
   std::vector<DumpedMailbox> mailboxes;  // by run
   std::vector<DumpedLane> lanes;         // by lane
   std::vector<DumpedKey> keys;           // by name
-  std::vector<Topic> paused;             // by name
+  std::vector<std::pair<core::LaneId, Topic>> paused;  // by lane and name; 0: in all lanes at once
   std::vector<DumpedApp> apps;           // by name and version
   std::vector<DumpedLabel> labels;       // by namespace, graph, name, value, key and run
   std::vector<MeasureRow> measures;      // by namespace, graph, key, slice, target and value

@@ -30,14 +30,14 @@ Outcome Store::begin_job(const Submit& submit) {
     const StartKey& key = taken->second;
     Job* job = find_job(key.run);
     if (job != nullptr && !core::is_closed(job->state.job.status)) open = job;
-    const bool over = key.expires_at != Instant() && key.expires_at <= clock_.now();
+    const bool over = key.expires_at != Instant() && key.expires_at <= now_in(submit.lane);
     if (is_taken(submit.reuse, {open != nullptr, over})) {
       Outcome outcome = answer(OutcomeKind::exists);
       outcome.run = key.run;
       return outcome;
     }
   }
-  if (find_lane(submit.lane) == nullptr)
+  if (!has_lane(submit.lane))
     return rejected(format("there is no lane {}", submit.lane.raw()));
   Outcome outcome = committed();
   outcome.run = make_job(submit);
@@ -67,6 +67,19 @@ RunId Store::make_job(const Submit& submit) {
   return run;
 }
 
+Outcome Store::begin_duplex(const StartDuplex& start) {
+  Submit submit{start.name_space, start.id, start.lane, start.graph, {}, start.at};
+  submit.secret = start.secret;
+  const Outcome outcome = begin_job(submit);
+  if (outcome.kind == OutcomeKind::committed) find_job(outcome.run)->state.job.semaphore = 0;  // counts open addresses
+  return outcome;
+}
+
+core::JobRow* Store::find_row(RunId run) {
+  Job* job = find_job(run);
+  return job == nullptr ? nullptr : &job->state.job;
+}
+
 Outcome Store::run(const RemoveJob& remove) {
   const Job* job = find_job(remove.run);
   if (job == nullptr) return already_done();
@@ -92,13 +105,18 @@ Outcome Store::run(const RemoveJob& remove) {
 }
 
 Outcome Store::run(const DropKeys& drop) {
-  for (std::size_t dropped = 0; dropped < drop.rows_max && !expiring_.empty(); ++dropped) {
-    const auto oldest = expiring_.begin();
+  std::size_t dropped = 0;
+  for (auto oldest = expiring_.begin(); oldest != expiring_.end() && dropped < drop.rows_max;) {
     const auto [expires_at, run] = oldest->first;
     if (expires_at > drop.up_to) break;
+    if (drop.lane != core::LaneId(0) && core::lane_of(run) != drop.lane) {
+      ++oldest;
+      continue;
+    }
     due_.drop(due_key(expires_at, run));
     start_keys_.erase(oldest->second);
-    expiring_.erase(oldest);
+    oldest = expiring_.erase(oldest);
+    ++dropped;
   }
   return committed();
 }

@@ -1,17 +1,45 @@
 // Labels, measures and announcements.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "store/memory/store.h"
 
 namespace pawl::store::memory {
 
 namespace {
 
+constexpr int lane_bits = 16;
+static_assert(limits::lanes_max < 1u << lane_bits);
+
 LabelTables::Place place_of(const core::JobRow& job, const core::Label& label) {
   return {job.name_space, job.graph.name, label.name, label.value, label.key, job.run};
 }
 
 }  // namespace
+
+std::vector<std::pair<LabelTables::Slot, MeasureRow>> LabelTables::added_up() const {
+  std::vector<std::pair<Slot, MeasureRow>> rows;
+  for (const auto& [at, sum] : measures) {
+    Slot slot = at;
+    slot.lane = core::LaneId(0);
+    if (rows.empty() || rows.back().first != slot) {
+      rows.emplace_back(slot, MeasureRow{at.key, at.slice, at.target, at.value, sum.count, sum.sum, sum.least, sum.most});
+      continue;
+    }
+    MeasureRow& row = rows.back().second;
+    row.count += sum.count;
+    row.sum += sum.sum;
+    row.least = std::min(row.least, sum.least);
+    row.most = std::max(row.most, sum.most);
+  }
+  return rows;
+}
+
+// Of islands each lane counts for itself: a cursor over all of them would have to know where it is in each.
+std::uint64_t Store::next_announcement(core::LaneId lane) {
+  if (mode_ == Lanes::one_domain) return labels_.next_announcement++;
+  return find_lane(lane)->next_announcement++ << lane_bits | lane.raw();
+}
 
 void Store::apply_labels(Job& job, const core::Bundle& bundle) {
   const core::JobRow& row = job.state.job;
@@ -24,13 +52,14 @@ void Store::apply_labels(Job& job, const core::Bundle& bundle) {
       labels_.places.erase(place_of(row, drop->label));
     } else if (const auto* add = std::get_if<core::AddMeasure>(&write)) {
       const core::Measure& one = add->measure;
-      LabelTables::Sum& sum = labels_.measures[{row.name_space, row.graph.name, one.key, one.slice, one.target, one.value}];
+      LabelTables::Sum& sum = labels_.measures[{row.name_space, row.graph.name, one.key, one.slice, one.target, one.value,
+                                                core::lane_of(row.run)}];
       sum.least = sum.count == 0 ? one.number : std::min(sum.least, one.number);
       sum.most = sum.count == 0 ? one.number : std::max(sum.most, one.number);
       sum.count += 1;
       sum.sum += one.number;
     } else if (const auto* said = std::get_if<core::Announce>(&write)) {
-      const std::uint64_t seq = labels_.next_announcement++;
+      const std::uint64_t seq = next_announcement(core::lane_of(row.run));
       labels_.announcements.emplace(seq, AnnouncementRow{seq, row.name_space, row.id, row.run, *said});
     }
   }
@@ -44,12 +73,12 @@ void Store::drop_labels(const Job& job) {
 Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<MeasureRow> rows;
-  for (const auto& [slot, sum] : labels_.measures) {
+  for (const auto& [slot, row] : labels_.added_up()) {
     if (rows.size() == query.rows_max) break;
     if (slot.name_space != query.name_space || slot.graph != query.graph) continue;
     if (query.key && *query.key != slot.key) continue;
     if (slot.slice < query.from || (!query.to.empty() && slot.slice > query.to)) continue;
-    rows.push_back({slot.key, slot.slice, slot.target, slot.value, sum.count, sum.sum, sum.least, sum.most});
+    rows.push_back(row);
   }
   return rows;
 }

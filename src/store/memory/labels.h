@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "store/store.h"
 
@@ -26,12 +28,16 @@ struct LabelTables {
     GraphName graph;
     std::string key, slice, target;
     std::optional<std::string> value;
+    core::LaneId lane;  // each has a row of its own; a reader adds them up
     friend auto operator<=>(const Slot&, const Slot&) = default;
   };
   struct Sum {
     std::uint64_t count = 0;
     double sum = 0, least = 0, most = 0;
   };
+
+  // All lanes' rows as one, in order.
+  std::vector<std::pair<Slot, MeasureRow>> added_up() const;
 
   std::set<Place> places;
   std::map<Slot, Sum> measures;

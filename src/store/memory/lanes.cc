@@ -29,7 +29,7 @@ Outcome Store::run(const AcquireLane& acquire) {
   Lane* lane = find_lane(acquire.lane);
   if (lane == nullptr) return rejected(format("there is no lane {}", acquire.lane.raw()));
   if (acquire.owner.empty()) return rejected("an owner needs a name");
-  const Instant now = clock_.now();
+  const Instant now = now_in(acquire.lane);
   const bool taken = !lane->owner.empty() && lane->owner != acquire.owner;
   const Duration ahead = seeded(SeededBug::lease_by_own_clock) ? acquire.lease / 2 : Duration{0};
   if (taken && (!lane->lease_until || *lane->lease_until > now + ahead)) return conflict(format("{} holds the lane", lane->owner));
@@ -46,7 +46,7 @@ Outcome Store::run(const AcquireLane& acquire) {
 Outcome Store::run(const RenewLane& renew) {
   if (!owns(renew.lane, renew.epoch)) return fenced();
   Lane& lane = *find_lane(renew.lane);
-  lane.lease_until = clock_.now() + renew.lease;
+  lane.lease_until = now_in(renew.lane) + renew.lease;
   Outcome outcome = committed();
   outcome.lease_until = lane.lease_until;
   return outcome;

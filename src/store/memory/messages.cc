@@ -18,7 +18,10 @@ Outcome Store::insert(Job& job, const core::Message& message) {
 
 RunId Store::mailbox_for(const core::MailboxKey& key, core::LaneId lane) {
   const auto known = mailbox_keys_.find(key);
-  if (known != mailbox_keys_.end()) return known->second;
+  if (known != mailbox_keys_.end()) {
+    touch(core::lane_of(known->second));
+    return known->second;
+  }
   const RunId run = next_run(lane);
   mailboxes_.emplace(run, Mailbox(run, key));
   mailbox_keys_.emplace(key, run);
@@ -26,30 +29,32 @@ RunId Store::mailbox_for(const core::MailboxKey& key, core::LaneId lane) {
 }
 
 Outcome Store::run(const Deliver& deliver) {
-  Lane* source = nullptr;
+  const core::LaneId lane = core::lane_of(deliver.envelope.to, deliver.lane);
+  std::uint64_t* accepted = nullptr;
   if (deliver.source) {
-    source = find_lane(deliver.source->lane);
-    if (source == nullptr)
-      return rejected(format("there is no lane {}", deliver.source->lane.raw()));
-    const bool known = deliver.source->seq <= source->delivered;
-    if (known && seeded(SeededBug::outbox_row_taken_twice)) return this->deliver(deliver.envelope, deliver.lane);
+    for (const core::LaneId id : {deliver.source->lane, lane})
+      if (!has_lane(id)) return rejected(format("there is no lane {}", id.raw()));
+    accepted = &find_lane(lane)->accepted[deliver.source->lane];
+    const bool known = deliver.source->seq <= *accepted;
+    if (known && seeded(SeededBug::outbox_row_taken_twice)) return this->deliver(deliver.envelope, lane);
     if (known) return already_done();
-    if (deliver.source->seq != source->delivered + 1)
-      return conflict(
-          format("row {} came before row {}", deliver.source->seq, source->delivered + 1));
+    if (deliver.source->seq != *accepted + 1 && !seeded(SeededBug::outbox_gap_taken)) {
+      Outcome early = conflict(format("row {} came before row {}", deliver.source->seq, *accepted + 1));
+      early.taken = *accepted;
+      return early;
+    }
   }
   const bool lost = seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(deliver.envelope.message.body);
-  Outcome outcome = lost ? committed() : this->deliver(deliver.envelope, deliver.lane);
-  if (source != nullptr) pass_over(outcome);
-  if (source != nullptr && outcome.done()) source->delivered = deliver.source->seq;
+  Outcome outcome = lost ? committed() : this->deliver(deliver.envelope, lane);
+  if (accepted != nullptr) pass_over(outcome);
+  if (accepted != nullptr && outcome.done()) *accepted = deliver.source->seq;
   return outcome;
 }
 
 Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
   const core::Message& message = envelope.message;
+  if (is_by_key(envelope) && !has_lane(lane)) return rejected(format("there is no lane {}", lane.raw()));
   if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to)) {
-    if (!mailbox_keys_.contains(*key) && find_lane(lane) == nullptr)
-      return rejected(format("there is no lane {}", lane.raw()));
     const RunId run = mailbox_for(*key, lane);
     Outcome outcome = deliver_to(mailboxes_.at(run), message);
     outcome.run = run;
@@ -83,7 +88,7 @@ Outcome Store::deliver_to(Mailbox& mailbox, const core::Message& message) {
 }
 
 Outcome Store::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
-  Submit submit = submit_of(start, key, lane, clock_.now());
+  Submit submit = submit_of(start, key, lane, now_in(lane));
   if (seeded(SeededBug::child_takes_id)) submit.reuse = Reuse::replace;
   Outcome begun = run(submit);
   Job* job = find_job(begun.run);
@@ -93,18 +98,27 @@ Outcome Store::start_child(const core::JobKey& key, const core::StartChild& star
     begun.kind = OutcomeKind::already_done;
     return begun;
   }
-  Job* parent = find_job(start.parent.run);
-  Outcome told = parent == nullptr ? committed() : insert(*parent, core::refused_child(start, key.id).message);
+  Outcome told = refuse_child(core::refused_child(start, key.id), lane);
   told.run = start.parent.run;
   return told;
 }
 
+// As if a job of this lane had sent it: the parent may be far away.
+Outcome Store::refuse_child(const core::Envelope& refusal, core::LaneId lane) {
+  const RunId parent = std::get<RunId>(refusal.to);
+  if (seeded(SeededBug::refusal_lost)) return committed();
+  if (Job* job = seeded(SeededBug::lane_crossed) ? find_job(parent) : nullptr) return insert(*job, refusal.message);
+  for (const OutboxRow& row : find_lane(lane)->outboxes[core::lane_of(parent)].rows)
+    if (row.envelope == refusal) return already_done();
+  put_into_outbox(lane, refusal, core::lane_of(parent));
+  return committed();
+}
+
 Outcome Store::run(const DropOutbox& drop) {
   if (!owns(drop.lane, drop.epoch)) return fenced();
-  Lane& lane = *find_lane(drop.lane);
-  if (drop.up_to > lane.delivered)
-    return rejected(format("row {} was not delivered yet", lane.delivered + 1));
-  while (!lane.outbox.empty() && lane.outbox.front().seq <= drop.up_to) lane.outbox.pop_front();
+  Outbox& outbox = find_lane(drop.lane)->outboxes[drop.target];
+  if (drop.up_to >= outbox.next && !seeded(SeededBug::outbox_numbers_shared)) return rejected(no_row(drop));
+  while (!outbox.rows.empty() && outbox.rows.front().seq <= drop.up_to) outbox.rows.pop_front();
   return committed();
 }
 

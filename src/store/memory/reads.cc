@@ -104,10 +104,8 @@ Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t
   const Lane* found = find_lane(lane);
   std::vector<OutboxRow> rows;
   if (found == nullptr) return rows;
-  for (const OutboxRow& row : found->outbox) {
-    if (rows.size() == rows_max) break;
-    rows.push_back(row);
-  }
+  for (const auto& [target, outbox] : found->outboxes)
+    for (std::size_t i = 0; i < outbox.rows.size() && i < rows_max; ++i) rows.push_back(outbox.rows[i]);
   return rows;
 }
 
@@ -135,7 +133,9 @@ Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const c
 
 Result<std::vector<Topic>> Store::read_paused_topics() {
   const std::lock_guard lock(mutex_);
-  return std::vector<Topic>(paused_.begin(), paused_.end());
+  std::set<Topic> all = paused_;
+  for (const Lane& lane : lanes_) all.insert(lane.paused.begin(), lane.paused.end());
+  return std::vector<Topic>(all.begin(), all.end());
 }
 
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
@@ -199,13 +199,17 @@ Dump Store::dump() const {
                    lane.epoch,
                    lane.owner,
                    lane.lease_until,
-                   lane.delivered,
+                   {lane.accepted.begin(), lane.accepted.end()},
                    {}};
-    for (const OutboxRow& row : lane.outbox) out.outbox.push_back({row.seq, row.envelope, row.lane});
+    for (const auto& [target, outbox] : lane.outboxes)
+      for (const OutboxRow& row : outbox.rows) out.outbox.push_back({row.seq, row.envelope, row.lane});
     all.lanes.push_back(std::move(out));
   }
   for (const auto& [name, key] : start_keys_) all.keys.push_back({name.first, name.second, key.run, key.expires_at});
-  all.paused.assign(paused_.begin(), paused_.end());
+  for (const Topic& topic : paused_) all.paused.emplace_back(core::LaneId(0), topic);
+  for (std::size_t i = 0; i < lanes_.size(); ++i)
+    for (const Topic& topic : lanes_[i].paused)
+      all.paused.emplace_back(core::LaneId(static_cast<std::uint32_t>(i) + 1), topic);
   for (const auto& [name, app] : apps_) {
     const auto& [space, id, version] = name;
     const auto active = active_apps_.find({space, id});
@@ -214,8 +218,7 @@ Dump Store::dump() const {
   }
   for (const auto& place : labels_.places)
     all.labels.push_back({place.run, core::Label{place.key, place.name, place.value}});
-  for (const auto& [slot, sum] : labels_.measures)
-    all.measures.push_back({slot.key, slot.slice, slot.target, slot.value, sum.count, sum.sum, sum.least, sum.most});
+  for (const auto& [slot, row] : labels_.added_up()) all.measures.push_back(row);
   for (const auto& [seq, row] : labels_.announcements) all.announcements.push_back(row);
   return all;
 }

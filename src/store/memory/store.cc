@@ -1,17 +1,21 @@
-// The group, and bundles. jobs.cc, lanes.cc, messages.cc, work.cc, apps.cc and duplex.cc hold the other operations,
-// reads.cc the reads.
+// The group, and bundles. jobs.cc, lanes.cc, messages.cc, work.cc, apps.cc hold the other operations, reads.cc the
+// reads; duplex.cc is a store of its own.
 #include "store/memory/store.h"
 
 #include "base/format.h"
+#include "base/invariant.h"
 #include "base/seeded_bug.h"
 #include "core/apply.h"
 #include "store/check_limits.h"
+#include "store/domain.h"
 #include "store/memory/answers.h"
 #include "store/rules.h"
+#include "store/snapshot.h"
 
 namespace pawl::store::memory {
 
-Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), id_(other.id_) {
+Store::Store(const Store& other)
+    : pawl::store::Store(), clock_(other.clock_), id_(other.id_), mode_(other.mode_), error_(other.error_) {
   const std::lock_guard lock(other.mutex_);
   pools_ = other.pools_;
   lanes_ = other.lanes_;
@@ -26,7 +30,7 @@ Store::Store(const Store& other) : pawl::store::Store(), clock_(other.clock_), i
   paused_ = other.paused_;
   apps_ = other.apps_;
   active_apps_ = other.active_apps_;
-  duplex_ = other.duplex_;
+  duplex_.copy_from(other.duplex_);
   labels_ = other.labels_;
 }
 
@@ -40,14 +44,36 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
       outcomes.push_back(rejected(fits.error().detail));
       continue;
     }
-    outcomes.push_back(std::visit([this](const auto& one) { return run(one); }, operation));
+    outcomes.push_back(run_one(operation));
   }
   return outcomes;
 }
 
+Outcome Store::run_one(const Operation& operation) {
+  const Domain domain = domain_of(operation);
+  if (mode_ == Lanes::islands) {
+    if (domain.kind == Domain::Kind::all_lanes) return rejected("lanes are islands here: name the one that is meant");
+    if (domain.kind == Domain::Kind::lane) at_ = domain.lane;
+  }
+  Outcome outcome = std::visit([this](const auto& one) { return run(one); }, operation);
+  at_.reset();
+  return outcome;
+}
+
+// An operation may ask whether a lane exists (has_lane): a pool never changes. All else of a lane is the lane's own.
+void Store::touch(core::LaneId lane) {
+  if (!at_ || *at_ == lane || violation_) return;
+  violation_ = format("an operation of lane {} touched lane {}", at_->raw(), lane.raw());
+}
+
+std::optional<std::string> Store::violation() const {
+  const std::lock_guard lock(mutex_);
+  return violation_;
+}
+
 Store::Lane* Store::find_lane(core::LaneId lane) {
-  const std::uint32_t number = lane.raw();
-  return number == 0 || number > lanes_.size() ? nullptr : &lanes_[number - 1];
+  touch(lane);
+  return has_lane(lane) ? &lanes_[lane.raw() - 1] : nullptr;
 }
 
 bool Store::owns(core::LaneId lane, core::Epoch epoch) {
@@ -57,6 +83,7 @@ bool Store::owns(core::LaneId lane, core::Epoch epoch) {
 }
 
 Store::Job* Store::find_job(RunId run) {
+  touch(core::lane_of(run));
   const auto found = jobs_.find(run);
   return found == jobs_.end() ? nullptr : &found->second;
 }
@@ -109,6 +136,20 @@ Status check_redeliveries(const Inbox& inbox, const core::Bundle& bundle) {
   return {};
 }
 
+// setStatusAndCollateGuid (store/snapshot.h). Moves the state on by the bundle; the snapshot of the message that closed the
+// job follows from the hit. REQUIRES: core::check() found nothing wrong; `snapshot` is the bundle's.
+bool step_semaphore_and_snapshot(core::JobState& state, const core::Bundle& bundle, const core::PutRecord* snapshot) {
+  const auto& step = std::get<core::JobHead>(bundle.head).semaphore;
+  const bool hit = step && state.job.semaphore + step->delta == step->threshold;
+  core::apply(state, bundle);
+  if (snapshot == nullptr) return hit;
+  const std::int64_t digits = without_snapshot(*snapshot) + (hit ? snapshot_weight : 0);
+  core::MessageRecord record = snapshot->after;
+  record.ledger = *ledger::MessageLedger::decode(static_cast<std::uint64_t>(digits));
+  state.put(std::move(record));
+  return hit;
+}
+
 }  // namespace
 
 Outcome Store::run(const core::Bundle& bundle) {
@@ -126,11 +167,11 @@ Outcome Store::run(const core::Bundle& bundle) {
 }
 
 // A bundle may claim the work it puts; whoever made it may not have heard yet that the topic is paused.
-std::optional<Outcome> Store::check_topics(const core::Bundle& bundle) const {
-  if (paused_.empty()) return std::nullopt;
+std::optional<Outcome> Store::check_topics(const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     const auto* put = std::get_if<core::PutWork>(&write);
-    if (put != nullptr && put->item.token != core::WorkToken(0) && paused_.contains(put->item.topic))
+    const bool claims = put != nullptr && put->item.token != core::WorkToken(0);
+    if (claims && is_paused(put->item.topic, core::lane_of(bundle.entity)))
       return conflict(format("topic {} is paused", put->item.topic.raw()));
   }
   return std::nullopt;
@@ -139,7 +180,7 @@ std::optional<Outcome> Store::check_topics(const core::Bundle& bundle) const {
 std::optional<Outcome> Store::check_sends(const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     const auto* send = std::get_if<core::Send>(&write);
-    if (send != nullptr && may_make(send->envelope) && find_lane(send->lane) == nullptr)
+    if (send != nullptr && is_by_key(send->envelope) && !has_lane(send->lane))
       return rejected(format("there is no lane {}", send->lane.raw()));
   }
   return std::nullopt;
@@ -154,9 +195,13 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   const auto counted = check_redeliveries(job.inbox, bundle);
   if (!counted) return rejected(counted.error().detail);
   if (const auto lost = check_sends(bundle)) return *lost;
+  const auto snapshot = snapshot_of(bundle);
+  if (!snapshot) return rejected(snapshot.error().detail);
 
   due_.drop(due_removal(job.state.job));
-  core::apply(job.state, bundle);
+  const auto& step = std::get<core::JobHead>(bundle.head).semaphore;
+  const bool hit = step_semaphore_and_snapshot(job.state, bundle, *snapshot);
+  invariant(hit == (step && step->hit), "core::check() refuses a hit that is none");
   due_.put(due_removal(job.state.job));
   apply_queue(job.state, bundle);
   apply_labels(job, bundle);
@@ -213,10 +258,17 @@ void Store::drop_timers(RunId run, const Inbox& inbox, const std::optional<core:
 }
 
 void Store::apply_outbox(const core::Bundle& bundle) {
-  Lane& lane = *find_lane(core::lane_of(bundle.entity));
   for (const core::Write& write : bundle.writes)
     if (const auto* send = std::get_if<core::Send>(&write))
-      lane.outbox.push_back(OutboxRow{lane.next_outbox++, send->envelope, send->lane});
+      put_into_outbox(core::lane_of(bundle.entity), send->envelope, core::lane_of(send->envelope.to, send->lane));
+}
+
+void Store::put_into_outbox(core::LaneId from, const core::Envelope& envelope, core::LaneId to) {
+  if (!has_lane(to)) return;  // nobody has such a run
+  Lane& lane = *find_lane(from);
+  Outbox& outbox = lane.outboxes[to];
+  std::uint64_t& next = seeded(SeededBug::outbox_numbers_shared) ? lane.outboxes[core::LaneId(0)].next : outbox.next;
+  outbox.rows.push_back(OutboxRow{next++, envelope, to});
 }
 
 // `state` is the one after the bundle.

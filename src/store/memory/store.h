@@ -11,15 +11,19 @@
 // 4. Consume and CountRedelivery of a message that is gone do nothing: a Sweep may have taken it
 // while an
 //    engine held it in memory. PutMessage of a guid that waits already does nothing.
-// 5. Sends go to the outbox of the sender's lane, one sequence from 1 for all its targets; the
-// store keeps
-//    one last accepted number per source lane. Rows that were not accepted yet cannot be dropped.
+// 5. Sends go to the outbox of the sender's lane, numbered from 1 for each lane that is sent to; the
+// target's lane
+//    keeps the last number that it accepted of each source. A send to a run whose lane does not exist is one to nobody.
+//
+// Lanes::islands: as if every lane were on a node of its own, with a clock of its own. What an operation touches beside
+// its domain (store/domain.h) is remembered as a violation; an operation on all lanes is rejected.
 //
 // Threads: any; one mutex. Memory is bounded by what the caller puts in: there is no limit of its
 // own. Everything is checked before the first write, so no operation is ever half applied.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -39,11 +43,19 @@
 
 namespace pawl::store::memory {
 
-class Store final : public pawl::store::Store {
+enum class Lanes : std::uint8_t { one_domain, islands };
+
+class Store final : public pawl::store::Store, private SharedJobs {
  public:
+  // How far a lane's clock is ahead of the store's.
+  using ClockError = std::function<Duration(core::LaneId)>;
+
   // `clock` must outlive the store.
-  explicit Store(const Clock& clock)
-      : clock_(clock), id_(core::Guid::of_run(RunId(static_cast<std::uint64_t>(clock.now().micros())))) {}
+  explicit Store(const Clock& clock, Lanes lanes = Lanes::one_domain, ClockError error = nullptr)
+      : clock_(clock),
+        id_(core::Guid::of_run(RunId(static_cast<std::uint64_t>(clock.now().micros())))),
+        mode_(lanes),
+        error_(std::move(error)) {}
   // A fork of the history so far, on the same clock: an explorer tries what else could follow.
   Store(const Store& other);
 
@@ -51,6 +63,9 @@ class Store final : public pawl::store::Store {
   core::Guid id() const override { return id_; }
   Instant now() const override { return clock_.now(); }
   bool sends_directly() const override { return false; }
+  bool spans_lanes() const override { return mode_ == Lanes::one_domain; }
+  // Of islands: the first operation that touched what is not its own.
+  std::optional<std::string> violation() const;
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
   Result<LaneInfo> read_lane(core::LaneId lane) override;
@@ -77,8 +92,8 @@ class Store final : public pawl::store::Store {
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
-  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
-  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
+
+  DuplexStore& duplex() { return duplex_; }
 
   Dump dump() const;
 
@@ -97,14 +112,19 @@ class Store final : public pawl::store::Store {
     std::string body;
     Instant deployed_at;
   };
+  struct Outbox {  // for one target
+    std::uint64_t next = 1;
+    std::deque<OutboxRow> rows;
+  };
   struct Lane {
     core::Epoch epoch{0};
     std::string owner;  // empty: free
     std::optional<Instant> lease_until;
     std::uint64_t next_run = 1;
-    std::uint64_t next_outbox = 1;
-    std::uint64_t delivered = 0;  // the last of this lane's outbox rows that some inbox accepted
-    std::deque<OutboxRow> outbox;
+    std::uint64_t next_announcement = 1;
+    std::map<core::LaneId, Outbox> outboxes;          // by target
+    std::map<core::LaneId, std::uint64_t> accepted;   // the last row, by source
+    std::set<Topic> paused;
   };
 
   // One per operation; each answers for its own and touches nothing unless it commits.
@@ -126,29 +146,21 @@ class Store final : public pawl::store::Store {
   Outcome run(const PauseTopic& pause);
   Outcome run(const PutApp& put);
   Outcome run(const ActivateApp& activate);
-  Outcome run(const StartDuplex& start);
-  Outcome run(const SetCell& set);
-  Outcome run(const AddToCell& add);
-  Outcome run(const NameCloser& name);
-  Outcome run(const OpenAddress& open);
-  Outcome run(const CloseAddress& close);
-  Outcome run(const Enqueue& enqueue);
-  Outcome run(const Dequeue& dequeue);
-  Outcome run(const Ack& ack);
-  Outcome run(const GiveBack& back);
-  Outcome run(const EndDuplex& end);
-  Outcome run(const ParkDuplex& park);
 
-  std::optional<Outcome> refuse_duplex(RunId run);
-  void put_into_stream(StreamMessage message);
-  void leave_stream(const StreamEntry& entry);
+  // SharedJobs, for the jobs of the other collation. REQUIRES: mutex_ is held.
+  Outcome begin_duplex(const StartDuplex& start) override;
+  core::JobRow* find_row(RunId run) override;
+
   Outcome run_on(Job& job, const core::Bundle& bundle);
-  std::optional<Outcome> check_topics(const core::Bundle& bundle) const;
+  std::optional<Outcome> check_topics(const core::Bundle& bundle);
+  bool is_paused(const Topic& topic, core::LaneId lane);
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
   void apply_labels(Job& job, const core::Bundle& bundle);
   void drop_labels(const Job& job);
+  std::uint64_t next_announcement(core::LaneId lane);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
   void apply_outbox(const core::Bundle& bundle);
+  void put_into_outbox(core::LaneId from, const core::Envelope& envelope, core::LaneId to);
   void apply_queue(const core::JobState& state, const core::Bundle& bundle);
   void put_timer(RunId run, Inbox& inbox, core::Message message, Instant due);
   void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
@@ -156,6 +168,7 @@ class Store final : public pawl::store::Store {
   Outcome deliver(const core::Envelope& envelope, core::LaneId lane);
   Outcome deliver_to(Mailbox& mailbox, const core::Message& message);
   Outcome start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
+  Outcome refuse_child(const core::Envelope& refusal, core::LaneId lane);
   std::optional<Outcome> check_sends(const core::Bundle& bundle);
   Outcome begin_job(const Submit& submit);
   RunId make_job(const Submit& submit);
@@ -163,6 +176,10 @@ class Store final : public pawl::store::Store {
   void put_work(core::WorkItem item);
   RunId mailbox_for(const core::MailboxKey& key, core::LaneId lane);
 
+  Outcome run_one(const Operation& operation);
+  void touch(core::LaneId lane);
+  Instant now_in(core::LaneId lane) const { return error_ ? clock_.now() + error_(lane) : clock_.now(); }
+  bool has_lane(core::LaneId lane) const { return lane.raw() != 0 && lane.raw() <= lanes_.size(); }
   Lane* find_lane(core::LaneId lane);
   bool owns(core::LaneId lane, core::Epoch epoch);
   Job* find_job(RunId run);
@@ -171,6 +188,8 @@ class Store final : public pawl::store::Store {
 
   const Clock& clock_;
   const core::Guid id_;  // of the moment it was made: nothing of it outlives the process
+  const Lanes mode_;
+  const ClockError error_;
 
   mutable std::mutex mutex_;  // guards everything below
   std::map<Pool, PoolInfo> pools_;
@@ -183,11 +202,13 @@ class Store final : public pawl::store::Store {
   WorkQueue queue_;
   std::map<std::pair<Instant, RunId>, JobName> expiring_;  // keys whose job is gone
   DueList due_;  // all but the work items, which the queue has
-  std::set<Topic> paused_;
+  std::set<Topic> paused_;  // in all lanes at once
   std::map<std::tuple<Namespace, std::string, std::string>, App> apps_;         // by app and version
   std::map<std::pair<Namespace, std::string>, std::string> active_apps_;        // to the version
-  DuplexTables duplex_;
+  DuplexStore duplex_{clock_, mutex_, *this};
   LabelTables labels_;
+  std::optional<core::LaneId> at_;  // of islands: where the operation at hand belongs
+  std::optional<std::string> violation_;
 };
 
 }  // namespace pawl::store::memory

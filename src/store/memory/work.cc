@@ -23,12 +23,13 @@ void Store::put_work(core::WorkItem item) {
 }
 
 Outcome Store::run(const ClaimWork& claim) {
-  const Instant now = clock_.now();
-  std::vector<Topic> topics;
-  for (const Topic& topic : claim.topics)
-    if (!paused_.contains(topic)) topics.push_back(topic);
+  const Instant now = now_in(claim.lane);
+  const auto may_claim = [&](const Topic& topic, RunId run) {
+    const core::LaneId lane = core::lane_of(run);
+    return (claim.lane == core::LaneId(0) || lane == claim.lane) && !is_paused(topic, lane);
+  };
   Outcome outcome = committed();
-  for (const WorkKey& key : queue_.claimable(topics, claim.items_max, now)) {
+  for (const WorkKey& key : queue_.claimable(claim.topics, claim.items_max, now, may_claim)) {
     core::WorkItem item = *find_job(key.run)->state.find_work(key.activity);
     core::begin_run(item, claim.worker, core::Epoch(0), now + claim.lease, now);
     outcome.items.push_back(item);
@@ -43,9 +44,10 @@ Outcome Store::run(const ClaimItem& claim) {
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(claim.activity);
   if (known == nullptr || known->token != claim.before) return stale_item(claim.activity);
   if (known->held) return conflict("the job is paused or parked");
-  if (paused_.contains(known->topic)) return conflict(format("topic {} is paused", known->topic.raw()));
+  if (is_paused(known->topic, core::lane_of(claim.run)))
+    return conflict(format("topic {} is paused", known->topic.raw()));
   core::WorkItem item = *known;
-  core::begin_run(item, claim.worker, claim.epoch, Instant(), clock_.now());
+  core::begin_run(item, claim.worker, claim.epoch, Instant(), now_in(core::lane_of(claim.run)));
   Outcome outcome = committed();
   outcome.items.push_back(item);
   put_work(std::move(item));
@@ -57,7 +59,7 @@ Outcome Store::run(const ExtendWork& extend) {
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(extend.activity);
   if (!held_by(known, extend.token) || awaits_decision(*known)) return stale_item(extend.activity);
   core::WorkItem item = *known;
-  store::extend(item, extend, clock_.now());
+  store::extend(item, extend, now_in(core::lane_of(extend.run)));
   Outcome outcome = committed();
   outcome.items.push_back(item);
   put_work(std::move(item));
@@ -70,7 +72,7 @@ Outcome Store::run(const ReleaseWork& release) {
   const core::WorkItem* known = job == nullptr ? nullptr : job->state.find_work(release.activity);
   if (!held_by(known, release.token) || !may_release(*known, release)) return stale_item(release.activity);
   core::WorkItem item = *known;
-  core::release(item, clock_.now(), release.began);
+  core::release(item, now_in(core::lane_of(release.run)), release.began);
   put_work(std::move(item));
   return committed();
 }
@@ -98,15 +100,22 @@ Outcome Store::run(const Respond& respond) {
 }
 
 Outcome Store::run(const PauseTopic& pause) {
-  if (paused_.contains(pause.topic) == pause.paused) return already_done();
+  if (pause.lane != core::LaneId(0) && !has_lane(pause.lane))
+    return rejected(format("there is no lane {}", pause.lane.raw()));
+  std::set<Topic>& paused = pause.lane == core::LaneId(0) ? paused_ : find_lane(pause.lane)->paused;
+  if (paused.contains(pause.topic) == pause.paused) return already_done();
   if (!pause.paused) {
-    paused_.erase(pause.topic);
+    paused.erase(pause.topic);
     return committed();
   }
-  if (paused_.size() >= limits::paused_topics_max)
+  if (paused.size() >= limits::paused_topics_max)
     return rejected(format("at most {} topics can be paused", limits::paused_topics_max));
-  paused_.insert(pause.topic);
+  paused.insert(pause.topic);
   return committed();
+}
+
+bool Store::is_paused(const Topic& topic, core::LaneId lane) {
+  return paused_.contains(topic) || find_lane(lane)->paused.contains(topic);
 }
 
 }  // namespace pawl::store::memory

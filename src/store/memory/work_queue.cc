@@ -59,19 +59,21 @@ void WorkQueue::drop_all_of(RunId run) {
 }
 
 std::vector<WorkKey> WorkQueue::claimable(std::span<const Topic> topics, std::size_t items_max,
-                                          Instant now) const {
+                                          Instant now, const MayClaim& may_claim) const {
   std::set<Place> first;  // a set: a topic named twice gives its items once
   for (const Topic& topic : topics) {
     const auto waiting = topics_.find(topic);
     if (waiting == topics_.end()) continue;
     std::size_t taken = 0;
     for (const Place& place : waiting->second.free) {
-      if (taken++ == items_max) break;
+      if (taken == items_max) break;
+      if (!may_claim(topic, place.key.run)) continue;
+      ++taken;
       first.insert(place);
     }
     for (const Timed& timed : waiting->second.later) {
       if (timed.from > now) break;
-      first.insert(timed.place);
+      if (may_claim(topic, timed.place.key.run)) first.insert(timed.place);
     }
   }
   std::vector<WorkKey> keys;

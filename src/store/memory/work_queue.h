@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,8 +32,9 @@ class WorkQueue {
   void drop(const WorkKey& key);
   void drop_all_of(RunId run);
 
-  std::vector<WorkKey> claimable(std::span<const Topic> topics, std::size_t items_max,
-                                 Instant now) const;
+  using MayClaim = std::function<bool(const Topic& topic, RunId run)>;
+  std::vector<WorkKey> claimable(std::span<const Topic> topics, std::size_t items_max, Instant now,
+                                 const MayClaim& may_claim) const;
   std::vector<WorkKey> of_lane(core::LaneId lane, const WorkKey& after, std::size_t rows_max) const;
   const DueList& due() const { return due_; }
 

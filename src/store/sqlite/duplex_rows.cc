@@ -28,6 +28,7 @@ Error malformed(const char* what) {
 Status DuplexStatements::prepare(Connection& connection) {
   const std::string here = " WHERE run = ?1 AND node = ?2 AND place = ?3";
   const std::string message = " WHERE run = ?1 AND guid = ?2";
+  const std::string held = " WHERE lane = ?1 AND topic = ?2 AND done = 0 AND free_at > 0";
   return prepare_all(
       connection,
       {
@@ -62,25 +63,31 @@ Status DuplexStatements::prepare(Connection& connection) {
            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING"},
           {&renew_message,
            "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = 0" + message + " AND done = 0 AND claim <> 0"},
-          {&read_message, "SELECT claim FROM duplex_stream" + message + " AND done = 0"},
+          {&read_message, "SELECT claim FROM duplex_stream" + message + " AND done <> 1"},
+          {&free_orphans,
+           "UPDATE duplex_stream SET free_at = 0" + held + " AND epoch > 0 AND epoch < ?3"},
+          {&free_due,
+           "UPDATE duplex_stream SET free_at = 0 WHERE id IN (SELECT id FROM duplex_stream" + held +
+               " AND epoch = ?3 AND free_at <= ?4 ORDER BY free_at LIMIT ?5)"},
+          {&free_later_epochs, "UPDATE duplex_stream SET free_at = 0" + held + " AND epoch > ?3 AND free_at <= ?4"},
           {&claimed_by,
-           format("SELECT {} FROM duplex_stream WHERE lane = ?1 AND topic = ?2 AND done = 0 AND claim = ?3 ORDER BY id",
+           format("SELECT {} FROM duplex_stream WHERE claim = ?3 AND claim > 0 AND done = 0 AND free_at > 0"
+                  " AND lane = ?1 AND topic = ?2 ORDER BY id",
                   message_columns)},
           {&find_free,
-           "SELECT id FROM duplex_stream s WHERE lane = ?1 AND topic = ?2 AND done = 0"
-           " AND (free_at <= ?3 OR (claim <> 0 AND epoch < ?4))"
-           " AND (SELECT j.status FROM jobs j WHERE j.run = s.run) <> 4 ORDER BY id LIMIT ?5"},
+           "SELECT id, coalesce(length(data), 0) FROM duplex_stream s WHERE lane = ?1 AND topic = ?2 AND done = 0"
+           " AND free_at = 0 AND EXISTS (SELECT 1 FROM jobs j WHERE j.run = s.run) ORDER BY id LIMIT ?3"},
           {&claim,
            "UPDATE duplex_stream SET claim = ?2, epoch = ?3, free_at = ?4, claims = claims + 1 WHERE id = ?1"},
-          {&next_free,
-           "SELECT min(CASE WHEN claim <> 0 AND epoch < ?4 THEN 0 ELSE free_at END) FROM duplex_stream s"
-           " WHERE lane = ?1 AND topic = ?2 AND done = 0 AND claim <> ?3"
-           " AND (SELECT j.status FROM jobs j WHERE j.run = s.run) <> 4"},
-          {&ack, "UPDATE duplex_stream SET done = 1, data = NULL" + message + " AND claim = ?3 AND done = 0"},
+          {&next_held,
+           "SELECT free_at FROM duplex_stream" + held + " AND epoch = ?3 AND claim <> ?4 ORDER BY free_at LIMIT 1"},
+          {&next_of_later_epochs, "SELECT min(free_at) FROM duplex_stream" + held + " AND epoch > ?3 AND claim <> ?4"},
+          {&ack, "UPDATE duplex_stream SET done = 1, data = NULL" + message + " AND claim = ?3 AND done <> 1"},
           {&drop_message, "DELETE FROM duplex_stream" + message + " AND claim = ?3"},
           {&give_back,
            "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = ?4, given_back = given_back + 1" + message +
                " AND claim = ?3 AND done = 0"},
+          {&hold_messages, "UPDATE duplex_stream SET done = 2 WHERE run = ?1 AND done = 0"},
           {&sweep_marks, "DELETE FROM duplex_marks WHERE run = ?1"},
           {&sweep_addresses, "DELETE FROM duplex_addresses WHERE run = ?1"},
           {&sweep_stream, "DELETE FROM duplex_stream WHERE run = ?1 AND guid <> ?2"},
@@ -96,32 +103,54 @@ Status DuplexReads::prepare(Connection& connection) {
           {&cell, format("SELECT {} FROM duplex_cells WHERE run = ?1 AND node = ?2 AND place = ?3", cell_columns)},
           {&addresses, "SELECT node, place FROM duplex_addresses WHERE run = ?1 AND open = 1"},
           {&stream,
-           format("SELECT {} FROM duplex_stream WHERE run = ?1 AND done = 0 ORDER BY id", message_columns)},
+           format("SELECT {} FROM duplex_stream WHERE run = ?1 AND done <> 1 ORDER BY id", message_columns)},
       });
 }
 
+namespace {
+
+// The kinds by their stored numbers, which are the indices of the variant.
+std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status,
+                                    std::int32_t code, std::uint32_t number, Payload data) {
+  static_assert(std::variant_size_v<stream::Body> == 5, "a new kind is read here");
+  switch (kind) {
+    case 0: return stream::Start{std::move(data)};
+    case 1: return stream::Transition{std::move(place), std::move(data)};
+    case 2: return stream::Request{std::move(place), std::move(topic), std::move(data)};
+    case 3: return stream::Response{std::move(place), status, code, number, std::move(data)};
+    case 4: break;
+    default: return std::nullopt;
+  }
+  stream::Cleanup cleanup;
+  if (status == core::ReplyStatus::error) cleanup.failure = stream::Cleanup::Failure{code, std::move(data)};
+  return cleanup;
+}
+
+}  // namespace
+
 Result<ClaimedMessage> claimed_message(Rows& rows) {
   ClaimedMessage out;
-  StreamMessage& message = out.message;
-  message.run = RunId(rows.word(0));
-  message.guid = rows.guid(1);
+  out.message.run = RunId(rows.word(0));
+  out.message.guid = rows.guid(1);
   const std::int64_t kind = rows.number(2);
-  message.place.node = rows.small(3);
+  Place place;
+  place.node = rows.small(3);
   auto at = ledger::Dimensions::parse(rows.text(4));
-  message.topic = Topic(std::string(rows.text(5)));
+  Topic topic{std::string(rows.text(5))};
   const std::int64_t status = rows.number(6);
-  message.code = static_cast<std::int32_t>(rows.number(7));
-  message.number = rows.small(8);
-  message.data = rows.payload(9);
+  const auto code = static_cast<std::int32_t>(rows.number(7));
+  const std::uint32_t number = rows.small(8);
+  Payload data = rows.payload(9);
   out.claim = ClaimId(rows.word(10));
   out.given_back = rows.small(12);
   out.deliveries = rows.small(11) - out.given_back;
-  if (rows.malformed() || !at || kind < 0 || kind > static_cast<std::int64_t>(StreamMessage::Kind::cleanup) ||
-      status < 0 || status > static_cast<std::int64_t>(core::ReplyStatus::error))
+  if (rows.malformed() || !at || status < 0 || status > static_cast<std::int64_t>(core::ReplyStatus::error))
     return malformed("a message");
-  message.kind = static_cast<StreamMessage::Kind>(kind);
-  message.status = static_cast<core::ReplyStatus>(status);
-  message.place.at = std::move(*at);
+  place.at = std::move(*at);
+  auto body = body_of(kind, std::move(place), std::move(topic), static_cast<core::ReplyStatus>(status), code, number,
+                      std::move(data));
+  if (!body) return malformed("a message");
+  out.message.body = std::move(*body);
   return out;
 }
 

@@ -14,8 +14,8 @@ struct DuplexStatements {
   Statement new_job, mark_job, read_job, end_job, park_job;
   Statement new_cell, read_cell, add_to_cell, put_mark, name_closer;
   Statement open_address, close_address, has_address, move_count;
-  Statement put_message, renew_message, read_message, claimed_by, find_free, claim, next_free;
-  Statement ack, drop_message, give_back;
+  Statement put_message, renew_message, read_message, ack, drop_message, give_back, hold_messages;
+  Statement free_orphans, free_due, free_later_epochs, claimed_by, find_free, claim, next_held, next_of_later_epochs;
   Statement sweep_marks, sweep_addresses, sweep_stream;
 };
 

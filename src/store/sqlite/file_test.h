@@ -7,9 +7,16 @@
 #include <string>
 
 #include "store/conformance/conformance.h"
+#include "store/sqlite/lane_writer.h"
 #include "store/sqlite/store.h"
 
 namespace pawl::store::sqlite {
+
+// For a part of the store that is tried without the rest.
+class AlwaysOwner final : public Ownership {
+ public:
+  Result<bool> try_own() override { return true; }
+};
 
 class FileTest : public Bench {
  protected:

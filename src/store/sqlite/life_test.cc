@@ -8,7 +8,7 @@
 #include "store/sqlite/open.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/schema.h"
-#include "store/sqlite/write_statements.h"
+#include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
 
@@ -165,15 +165,16 @@ TEST_F(LifeTest, no_statement_scans_a_table_that_grows_or_sorts_what_is_due) {
   store_.reset();
   auto file = open_file(path(), {}, migrations());
   ASSERT_TRUE(file);
-  WriteStatements writes;
-  ASSERT_TRUE(writes.prepare(**file));
   auto again = open_again(**file, {}, Role::reader);
   ASSERT_TRUE(again);
+  AlwaysOwner owner;
+  auto writer = Writer::open(std::move(*file), clock_, owner);
+  ASSERT_TRUE(writer);
   auto reader = Reader::open(std::move(*again));
   ASSERT_TRUE(reader);
   std::size_t seen = 0;
   std::size_t due = 0;
-  for (sqlite3* database : {(*file)->handle(), (*reader)->connection().handle()}) {
+  for (sqlite3* database : {(*writer)->connection().handle(), (*reader)->connection().handle()}) {
     for (const auto& [sql, plan] : plans(database)) {
       ++seen;
       // Paused topics have a limit; all else that is scanned would be scanned at every commit.

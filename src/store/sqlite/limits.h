@@ -26,6 +26,7 @@ inline constexpr std::chrono::milliseconds room_no_wait{2000};  // after one tha
 inline constexpr int cache_kib = 64 << 10;           // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
 inline constexpr std::size_t page_of_work_bytes = 8 << 20;  // then a page of work items is full
+inline constexpr std::size_t freed_per_dequeue_max = 1'000;  // of what became due; the next one goes on
 inline constexpr std::size_t problems_max = 20;      // lines of a verify() report
 inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
 inline constexpr int owner_retries = 8;  // after a report that the owner is gone

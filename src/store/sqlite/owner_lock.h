@@ -10,8 +10,8 @@
 #include <string>
 
 #include "pawl/result.h"
+#include "store/sqlite/lane_writer.h"
 #include "store/sqlite/owner_record.h"
-#include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
 

@@ -121,6 +121,8 @@ Status Reader::prepare() {
   if (!mailbox) return mailbox;
   const auto due = prepare_due();
   if (!due) return due;
+  const auto outbox = prepare_outbox();
+  if (!outbox) return outbox;
   const auto labels = prepare_labels();
   if (!labels) return labels;
   return duplex_.prepare(*connection_);

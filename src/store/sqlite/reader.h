@@ -64,6 +64,8 @@ class Reader {
   // read_label.cc
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
+  // read_outbox.cc
+  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
   // read_app.cc
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version);
@@ -93,6 +95,8 @@ class Reader {
 
   // read_label.cc
   Status prepare_labels();
+  // read_outbox.cc
+  Status prepare_outbox();
   // read_due.cc
   Status prepare_due();
   // read_duplex.cc
@@ -111,6 +115,7 @@ class Reader {
   Statement waiting_, work_, work_places_;
   Statement page_inbox_, page_registrations_, page_heads_, page_signals_, page_offers_, page_registration_, page_offer_;
   Statement app_, apps_;
+  Statement outbox_;
   Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_, list_labelled_names_;
   Statement measures_, announcements_, announcements_of_topic_;
   DuplexReads duplex_;

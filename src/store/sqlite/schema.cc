@@ -5,7 +5,9 @@
 #include "store/sqlite/schema_labels.h"
 #include "store/sqlite/schema_life.h"
 #include "store/sqlite/schema_mailboxes.h"
+#include "store/sqlite/schema_outbox.h"
 #include "store/sqlite/schema_secret.h"
+#include "store/sqlite/schema_streams.h"
 
 namespace pawl::store::sqlite {
 
@@ -230,7 +232,8 @@ CREATE VIEW duplex_view AS
 )sql";
 
 constexpr const char* all_steps[] = {first_schema,  life_schema,   duplex_schema, graphs_schema,
-                                     labels_schema, secret_schema, mailboxes_schema};
+                                     labels_schema, secret_schema, mailboxes_schema, streams_schema,
+                                     outbox_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

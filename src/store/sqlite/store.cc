@@ -57,6 +57,7 @@ class Store::Parts {
     auto writer = Writer::open(std::move(*first), parts->clock(), parts->lock_);
     if (!writer) return writer.error();
     parts->writer_ = std::move(*writer);
+    if (!options.sends_directly) parts->writer_->send_by_outbox();
     const auto bytes = parts->writer_->connection().read_number("PRAGMA page_size");
     if (!bytes) return bytes.error();
     parts->frame_bytes_ = static_cast<std::uint64_t>(*bytes) + log_frame_head_bytes;
@@ -87,7 +88,8 @@ class Store::Parts {
     hold_.let_go();
   }
 
-  Result<std::vector<Outcome>> commit(std::span<const Operation> group) {
+  template <class Any>
+  auto commit(std::span<const Any> group) -> decltype(std::declval<Writer&>().commit(group)) {
     const auto ready = ready_to_write();
     if (!ready) return ready.error();
     std::int64_t number = 0;
@@ -113,7 +115,7 @@ class Store::Parts {
       if (!std::exchange(marked_, true)) checkpointer_->copy_now(Checkpointer::Space::keep);
       listen(number);  // at the latest now: a group that failed may have been the one that took ownership
     } else {
-      if (options_.rings) ringer_.ring(number, changed_by(group, *outcomes));
+      if (options_.rings) ringer_.ring(number, change_of(group, *outcomes));
       watch_owner();
     }
     return outcomes;
@@ -145,6 +147,7 @@ class Store::Parts {
   }
 
   const core::Guid& id() const { return id_; }
+  bool sends_directly() const { return writer_->sends_directly(); }
   const Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock_; }
 
   Stats stats() const {
@@ -157,6 +160,13 @@ class Store::Parts {
  private:
   Parts(const std::string& path, const Options& options)
       : options_(options), lock_(path), ringer_(path), path_(path) {}
+
+  static Change change_of(std::span<const Operation> group, std::span<const Outcome> outcomes) {
+    return changed_by(group, outcomes);
+  }
+  static Change change_of(std::span<const DuplexOperation>, std::span<const DuplexOutcome> outcomes) {
+    return changed_by(outcomes);
+  }
 
   // Called by SQLite after each commit with the length of the log.
   static int note_log(void* self, sqlite3*, const char*, int pages) {
@@ -225,7 +235,7 @@ class Store::Parts {
   void write_record() {
     const bool full = options_.durability == Durability::full;
     lock_.write(OwnerRecord{static_cast<std::uint64_t>(getpid()), hold_.id(), id_,
-                            full ? static_cast<std::uint64_t>(writer_->commits()) : 0});
+                            full ? static_cast<std::uint64_t>(writer_->last_commit()) : 0});
   }
 
   int sync_record() {
@@ -284,8 +294,27 @@ class Store::Parts {
   std::unique_ptr<OwnerWatch> owner_watch_;     // last: its thread uses the lock and the doorbell
 };
 
-Store::Store(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+class Store::Duplex final : public DuplexStore {
+ public:
+  explicit Duplex(Parts& parts) : parts_(parts) {}
+  Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) override {
+    return parts_.commit(operations);
+  }
+  Instant now() const override { return parts_.clock().now(); }
+  Result<std::optional<DuplexJob>> read(RunId run) override {
+    return parts_.with_reader([&](Reader& reader) { return reader.read_duplex(run); });
+  }
+  Result<std::optional<DuplexView>> view(RunId run, const Place& place) override {
+    return parts_.with_reader([&](Reader& reader) { return reader.view_duplex(run, place); });
+  }
+
+ private:
+  Parts& parts_;
+};
+
+Store::Store(std::unique_ptr<Parts> parts) : parts_(std::move(parts)), duplex_(std::make_unique<Duplex>(*parts_)) {}
 Store::~Store() = default;
+DuplexStore& Store::duplex() { return *duplex_; }
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& path, const Options& options) {
   auto parts = Parts::open(path, options);
@@ -297,6 +326,7 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
   return parts_->commit(group);
 }
 core::Guid Store::id() const { return parts_->id(); }
+bool Store::sends_directly() const { return parts_->sends_directly(); }
 Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
 void Store::on_doorbell(std::function<void(const Change&)> ring) { parts_->on_doorbell(std::move(ring)); }
@@ -374,16 +404,8 @@ Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_apps(name_space); });
 }
 
-Result<std::optional<DuplexJob>> Store::read_duplex(RunId run) {
-  return parts_->with_reader([&](Reader& reader) { return reader.read_duplex(run); });
-}
-Result<std::optional<DuplexView>> Store::view_duplex(RunId run, const Place& place) {
-  return parts_->with_reader([&](Reader& reader) { return reader.view_duplex(run, place); });
-}
-
-// Sends of this store go straight to their inbox.
-Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId, std::size_t) {
-  return std::vector<OutboxRow>();
+Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_outbox(lane, rows_max); });
 }
 
 Status Store::verify() {

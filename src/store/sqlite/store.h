@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "store/change.h"
+#include "store/duplex_store.h"
 #include "store/sqlite/limits.h"
 #include "store/store.h"
 
@@ -41,6 +42,9 @@ struct Options {
   int cache_kib = limits::cache_kib;  // of the writer
   int reader_cache_kib = limits::reader_cache_kib;  // of each reader
   std::string vfs;  // none: SQLite's own; tests put faults here
+  // What jobs and mailboxes send each other goes straight into the inbox, in the sender's transaction: one file has all
+  // lanes. False: by the outbox, as in stores that cannot.
+  bool sends_directly = true;
   bool rings = true;  // the owner's bell after a commit; tests are processes that die before they do
 };
 
@@ -62,7 +66,7 @@ class Store final : public pawl::store::Store {
   Result<std::vector<Outcome>> commit(std::span<const Operation> group) override;
   core::Guid id() const override;
   Instant now() const override;
-  bool sends_directly() const override { return true; }
+  bool sends_directly() const override;
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
   Result<LaneInfo> read_lane(core::LaneId lane) override;
@@ -90,8 +94,9 @@ class Store final : public pawl::store::Store {
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
-  Result<std::optional<DuplexJob>> read_duplex(RunId run) override;
-  Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place) override;
+
+  // The jobs of collation duplex: the same file and the same writer, so commit() of both is one thread's at a time.
+  DuplexStore& duplex();
 
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
   // until this store is closed. AcquireLane does the same by itself.
@@ -114,8 +119,10 @@ class Store final : public pawl::store::Store {
 
  private:
   class Parts;
+  class Duplex;
   explicit Store(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Duplex> duplex_;
 };
 
 }  // namespace pawl::store::sqlite

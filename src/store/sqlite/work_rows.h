@@ -13,6 +13,11 @@ namespace pawl::store::sqlite {
 #define PAWL_WORK_COLUMNS \
   "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life, plain_key"
 inline constexpr int work_columns = 14;
+// What a row without a work item has in its place.
+#define PAWL_NO_WORK \
+  "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL," \
+  " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
+  " plain_key = 0, wake_at = 0, life = NULL"
 
 // PAWL_WORK_COLUMNS. The caller asks rows.malformed() afterwards.
 inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activity) {

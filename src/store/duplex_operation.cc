@@ -1,0 +1,39 @@
+#include "store/duplex_operation.h"
+
+#include "base/invariant.h"
+
+namespace pawl::store {
+
+Topic stream_of(const stream::Body& body) {
+  const auto* request = std::get_if<stream::Request>(&body);
+  return request == nullptr ? Topic("") : request->topic;
+}
+
+const Payload* payload_of(const stream::Body& body) {
+  return std::visit(Overloaded{
+                        [](const stream::Start& start) { return &start.input; },
+                        [](const stream::Transition& transition) { return &transition.data; },
+                        [](const stream::Request& request) { return &request.data; },
+                        [](const stream::Response& response) { return &response.data; },
+                        [](const stream::Cleanup& cleanup) -> const Payload* {
+                          return cleanup.failure ? &cleanup.failure->reason : nullptr;
+                        },
+                    },
+                    body);
+}
+
+StreamMessage duplex_start(RunId run, Payload input) {
+  return {run, core::Guid::of_run(run).derive(core::Guid::Purpose::start, 0), stream::Start{std::move(input)}};
+}
+
+std::optional<RunId> run_of(const DuplexOperation& operation) {
+  return std::visit(Overloaded{
+                        [](const Enqueue& put) -> std::optional<RunId> { return put.message.run; },
+                        [](const Dequeue&) -> std::optional<RunId> { return std::nullopt; },
+                        [](const StartDuplex&) -> std::optional<RunId> { return std::nullopt; },
+                        [](const auto& other) -> std::optional<RunId> { return other.run; },
+                    },
+                    operation);
+}
+
+}  // namespace pawl::store

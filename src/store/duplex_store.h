@@ -1,0 +1,42 @@
+// DuplexStore: keeps jobs under `collation: duplex`. An interface of its own, beside Store: it needs no transaction, only
+// single operations that may be repeated, so a server that has nothing else can be one. A store may be a Store, a
+// DuplexStore or both; both share the ids of jobs and their rows.
+//
+// Invariants that every one keeps (store/conformance/duplex_test.cc is the list, executed):
+// 1. Each operation is applied whole or not at all, and committed means durable.
+// 2. Each may be repeated, whoever repeats it (duplex_operation.h).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pawl/result.h"
+#include "store/duplex_operation.h"
+
+namespace pawl::store {
+
+// Threads: commit() is called by one thread at a time, that of the Store beside it included; reads may come from any other
+// thread meanwhile.
+class DuplexStore {
+ public:
+  virtual ~DuplexStore() = default;
+
+  // One outcome for each operation, in order. They are handed over together so that they may share a sync; nobody may
+  // rely on more: each stands for itself, as if it had been committed alone, and after an error (retry_later: nothing was
+  // applied; outcome_unknown: the reply was lost) any of them may have been applied, where the error leaves that open.
+  virtual Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) = 0;
+  Result<DuplexOutcome> commit_one(const DuplexOperation& operation) {
+    auto outcomes = commit({&operation, 1});
+    if (!outcomes) return outcomes.error();
+    return std::move(outcomes->front());
+  }
+
+  virtual Instant now() const = 0;
+
+  // None: no such job, or one of another collation.
+  virtual Result<std::optional<DuplexJob>> read(RunId run) = 0;
+  virtual Result<std::optional<DuplexView>> view(RunId run, const Place& place) = 0;
+};
+
+}  // namespace pawl::store

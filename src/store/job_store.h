@@ -1,0 +1,147 @@
+// JobStore: what an engine needs of a store. It applies operations, many to a transaction, and reads what was committed.
+//
+// Invariants that every one keeps (store/conformance_test.cc is the list, executed):
+// 1. commit() applies each operation whole or not at all, and answers one outcome for each, in order.
+// 2. A bundle is applied only if its lane's epoch and its entity's rev are the stored ones.
+// 3. Committed means durable: it survives the faults of the store's row in docs/GUARANTEES.md.
+// 4. One operation that can never be applied is rejected alone; the others of its group are applied.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "core/job_state.h"
+#include "core/mailbox_state.h"
+#include "pawl/ids.h"
+#include "pawl/result.h"
+#include "pawl/time.h"
+#include "store/operation.h"
+
+namespace pawl::store {
+
+struct StoredJob {
+  core::JobState state;
+  std::vector<core::InboxMessage> inbox;   // not consumed, in order of arrival
+  std::vector<core::InboxMessage> timers;  // not consumed, by due time, due or not
+};
+// What one decision of a mailbox needs, however much waits there.
+struct MailboxPage {
+  core::MailboxState state;  // its entries: those that the messages may concern, and those whose time is over
+  core::MailboxCut cut;      // what is left out of these
+  std::vector<core::InboxMessage> inbox;  // the oldest
+  bool more = false;         // there may be more to serve behind it
+};
+struct MailboxPageSize {
+  std::size_t messages = limits::mailbox_page_messages;
+  std::size_t bytes = limits::mailbox_page_bytes;  // the first one is read however large it is
+};
+struct PoolInfo {
+  core::LaneId first{0};  // its lanes are first, first + 1, ... first + lanes - 1
+  std::uint32_t lanes = 0;
+};
+struct LaneInfo {
+  core::LaneId lane{0};
+  core::Epoch epoch{0};
+  std::string owner;                   // empty: free
+  std::optional<Instant> lease_until;
+};
+enum class EntityKind : std::uint8_t { job, mailbox };
+struct Waiting {
+  RunId run{0};
+  EntityKind kind = EntityKind::job;
+};
+struct OutboxRow {
+  std::uint64_t seq = 0;  // from 1, without gaps, for each lane that is sent to
+  core::Envelope envelope;
+  core::LaneId lane{0};   // the target's
+};
+struct WorkCursor {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+};
+// A work item without what may be large.
+struct WorkPlace {
+  RunId run{0};
+  core::ActivitySeq activity{0};
+  Topic topic{""};
+  friend bool operator==(const WorkPlace&, const WorkPlace&) = default;
+};
+// A row that no store can have written: whoever reads a page steps over it and says so.
+struct Damaged {
+  RunId run{0};
+  std::string what;
+};
+// Rows in their order. Damaged ones are named beside them and do not count: fewer rows than were asked for means that
+// there are no more.
+template <class Row>
+struct Page : std::vector<Row> {
+  using std::vector<Row>::vector;
+  std::vector<Damaged> damaged;  // at most limits::damaged_per_page_max
+};
+// Something that the clock sets going: a timer message, a work item (core::wake_of), a closed job's removal, or
+// the end of a start key whose job is gone.
+struct Due {
+  enum class Kind : std::uint8_t { message, work, removal, key };
+  Instant at;
+  RunId run{0};
+  Kind kind = Kind::message;
+  core::Guid guid;                   // of a message
+  core::ActivitySeq activity{0};     // of a work item
+  friend auto operator<=>(const Due&, const Due&) = default;  // the order of read_due
+};
+// Threads: commit() is called by one thread at a time; reads may come from any other thread meanwhile.
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+
+  // The only durable write of the program, but for those under collation duplex (duplex_store.h). A group holds at most
+  // one bundle per entity.
+  // An error concerns the whole group: retry_later (nothing was applied, the cause may pass: a full disk,
+  // a busy file) or outcome_unknown (the reply was lost).
+  virtual Result<std::vector<Outcome>> commit(std::span<const Operation> group) = 0;
+
+  virtual Instant now() const = 0;
+
+  // Tells this store from every other one, for ever.
+  virtual core::Guid id() const = 0;
+
+  // Whether a bundle's Send goes straight into the target's inbox, in the sender's transaction. If not, it
+  // waits in the outbox until the lane's owner delivers it.
+  virtual bool sends_directly() const = 0;
+
+  // Whether all lanes are one atomic domain: ClaimWork, PauseTopic and DropKeys may concern all of them at once. Else
+  // lanes are islands: an operation reads and writes the keys of one (store/domain.h), and a group is answered lane by
+  // lane: one may have committed and another not.
+  virtual bool spans_lanes() const { return true; }
+
+  virtual Result<std::optional<PoolInfo>> read_pool(const Pool& pool) = 0;
+  virtual Result<LaneInfo> read_lane(core::LaneId lane) = 0;
+  virtual Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) = 0;
+  virtual Result<std::optional<StoredJob>> read_job(RunId run) = 0;
+  // The job's row alone: the same cost for a job of a million activities. While it runs, without data and result,
+  // which may be large: whoever asks wants to know whether it has ended.
+  virtual Result<std::optional<core::JobRow>> read_job_row(RunId run) = 0;
+  virtual Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) = 0;
+  virtual Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) = 0;
+
+  // Recovery, page by page: entities with unconsumed messages, and work items, of one lane. A page of large work items
+  // may have fewer rows than were asked for: only an empty one is the last.
+  virtual Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) = 0;
+  virtual Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
+  virtual Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
+  // What waits to be delivered: for each lane that is sent to the oldest rows, in order, so many of each. A lane that
+  // cannot be reached holds up no other.
+  virtual Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;
+
+  // What the clock sets going in a lane, soonest first, from `after` on. What is overdue and was left as it is
+  // (a paused job's timer) stays in the list.
+  virtual Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) = 0;
+  virtual Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) = 0;
+  virtual Result<std::vector<Topic>> read_paused_topics() = 0;
+};
+
+}  // namespace pawl::store

@@ -1,0 +1,81 @@
+// Queries: what people ask of a store. No engine needs it to go on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/job_state.h"
+#include "core/mailbox_state.h"
+#include "pawl/ids.h"
+#include "pawl/result.h"
+#include "pawl/time.h"
+
+namespace pawl::store {
+
+struct StoredMailbox {
+  core::MailboxState state;
+  std::vector<core::InboxMessage> inbox;
+  std::vector<core::InboxMessage> timers;
+};
+struct ListQuery {
+  std::optional<Namespace> name_space;
+  std::optional<core::JobStatus> status;
+  RunId after{0};
+  std::size_t rows_max = 100;
+  // Only jobs of this graph, of any version, that have the label. Needs a namespace.
+  struct Labelled {
+    GraphName graph{""};
+    std::string name;
+    std::string value;
+    std::optional<std::string> key;  // none: any
+    bool open_only = false;
+    bool names_only = false;         // the rows come without data and result, which may be large
+  };
+  std::optional<Labelled> label{};
+};
+// What was measured of a graph's jobs, by key, slice, target and value.
+struct MeasureQuery {
+  Namespace name_space{""};
+  GraphName graph{""};
+  std::optional<std::string> key;     // none: all
+  std::string from, to;               // slices, both included; empty: no bound
+  std::size_t rows_max = 1000;
+};
+struct MeasureRow {
+  std::string key, slice, target;
+  std::optional<std::string> value;
+  std::uint64_t count = 0;
+  double sum = 0, least = 0, most = 0;
+  friend bool operator==(const MeasureRow&, const MeasureRow&) = default;
+};
+// What jobs announced, in the order of their commits.
+struct AnnouncementQuery {
+  std::optional<Namespace> name_space;
+  std::optional<Topic> topic;
+  std::optional<RunId> run;
+  std::uint64_t after = 0;
+  std::size_t rows_max = 100;
+};
+struct AnnouncementRow {
+  std::uint64_t seq = 0;  // grows, with gaps
+  Namespace name_space{""};
+  JobId job{""};
+  RunId run{0};
+  core::Announce said;
+  friend bool operator==(const AnnouncementRow&, const AnnouncementRow&) = default;
+};
+
+// Threads: any.
+class Queries {
+ public:
+  virtual ~Queries() = default;
+
+  virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
+  virtual Result<std::optional<StoredMailbox>> read_mailbox(RunId run) = 0;  // whole, for whoever looks at it
+  virtual Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) = 0;
+  virtual Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) = 0;
+};
+
+}  // namespace pawl::store

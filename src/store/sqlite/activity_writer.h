@@ -1,0 +1,66 @@
+// ActivityWriter: owns the rows of activities and the ledgers of messages. What a bundle says of an instance, of its
+// work item and of the message that concluded it is one row, and in the steady state one statement.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/bundle.h"
+#include "store/sqlite/applied.h"
+#include "store/sqlite/at_hand.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/transaction.h"
+#include "store/sqlite/work_writer.h"
+
+namespace pawl::store::sqlite {
+
+// The activity whose row a write goes to, if it does.
+std::optional<std::uint32_t> row_of(const core::Write& write);
+
+class ActivityWriter {
+ public:
+  // The references must outlive it.
+  ActivityWriter(Transaction& transaction, WorkWriter& work) : transaction_(transaction), work_(work) {}
+  Status prepare(Connection& connection);
+
+  // Those of the bundle's writes from `begin` up to `until` that go to the row of an activity.
+  Applied apply(const AtHand& at, std::size_t begin, std::size_t until);
+
+ private:
+  // What a bundle says of one activity.
+  struct RowWrites {
+    const core::PutActivity* activity = nullptr;
+    const core::PutWork* work = nullptr;
+    const core::DropWork* drop = nullptr;
+    const core::PutRecord* closing = nullptr;
+  };
+  struct Part {
+    std::uint32_t seq;
+    std::size_t index;  // in the bundle's writes
+  };
+  Applied apply_row(const AtHand& at, std::span<const Part> parts);
+  Applied apply_alone(const AtHand& at, const core::Write& write);
+  Applied put_row(const AtHand& at, const RowWrites& writes);
+  Applied refused_row(const AtHand& at, const RowWrites& writes);
+  Checked is_closing(RunId run, const core::PutRecord& record, const core::PutActivity& of);
+  Applied put_record(const AtHand& at, const core::PutRecord& write);
+  Applied put_new_record(const AtHand& at, const core::PutRecord& write);
+  Applied put_closing(const AtHand& at, const core::PutRecord& write);
+  // The second half of step_semaphore_and_snapshot: what is bound for a ledger. SQL stores ledger + hit * weight.
+  struct Digits {
+    std::int64_t ledger;
+    bool hit;
+  };
+  static Digits digits_of(const AtHand& at, const core::PutRecord& record);
+
+  Transaction& transaction_;
+  WorkWriter& work_;
+  Statement put_activity_, end_activity_, new_activity_, read_activity_ledger_, put_record_, new_record_;
+  Statement read_record_ledger_, put_closing_, drop_closing_, read_closing_;
+  std::vector<Part> parts_;  // of the bundle at hand
+};
+
+}  // namespace pawl::store::sqlite

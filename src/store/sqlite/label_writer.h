@@ -1,0 +1,23 @@
+// LabelWriter: owns what jobs are found by, what is measured of them and what they announce.
+#pragma once
+
+#include "core/bundle.h"
+#include "store/sqlite/applied.h"
+#include "store/sqlite/connection.h"
+
+namespace pawl::store::sqlite {
+
+class LabelWriter {
+ public:
+  Status prepare(Connection& connection);
+
+  Applied apply(RunId run, const core::PutLabel& write);
+  Applied apply(RunId run, const core::DropLabel& write);
+  Applied apply(RunId run, const core::AddMeasure& write);
+  Applied apply(RunId run, const core::Announce& write);
+
+ private:
+  Statement put_label_, drop_label_, add_measure_, announce_;
+};
+
+}  // namespace pawl::store::sqlite

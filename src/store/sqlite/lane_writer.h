@@ -1,0 +1,67 @@
+// LaneWriter: owns pools and lanes: who has a lane, and the number of its next run.
+//
+// Ownership is the process's (owner_lock.h): a lane has no lease and needs no renewal; the epoch fences whoever owned
+// it before. What is read of a lane is good for one transaction and forgotten with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "core/ids.h"
+#include "store/operation.h"
+#include "store/sqlite/applied.h"
+#include "store/sqlite/connection.h"
+
+namespace pawl::store::sqlite {
+
+// Whether this process may own lanes. Implemented by the owner lock.
+class Ownership {
+ public:
+  virtual ~Ownership() = default;
+  virtual Result<bool> try_own() = 0;
+};
+
+class LaneWriter {
+ public:
+  // `ownership` must outlive it.
+  explicit LaneWriter(Ownership& ownership) : ownership_(ownership) {}
+  Status prepare(Connection& connection);
+
+  void forget() { lanes_.clear(); }
+  int store_next_runs();  // the last write of a transaction: a result code of SQLite
+
+  // A refusal, `fenced`, unless the lane has an owner and this is its epoch.
+  Applied guard(core::LaneId lane, core::Epoch epoch);
+  Checked exists(core::LaneId lane);
+  RunId next_run(core::LaneId lane);  // REQUIRES: exists(lane), in this transaction
+
+  Applied apply(const OpenPool& open);
+  Applied apply(const AcquireLane& acquire);
+  Applied apply(const RenewLane& renew) { return guard(renew.lane, renew.epoch); }
+  Applied apply(const ReleaseLane& release);
+
+ private:
+  struct Lane {
+    bool exists = false;
+    core::Epoch epoch{0};
+    std::string owner;
+    std::uint64_t next_run = 0;
+    std::uint64_t next_run_stored = 0;
+  };
+  struct Found {
+    Lane* lane = nullptr;  // null: there is none
+    int code = SQLITE_OK;  // other than SQLITE_OK: it could not be read
+  };
+  Found find(core::LaneId lane);
+
+  Ownership& ownership_;
+  std::string path_;  // of the file, for people
+  Statement read_lane_, put_next_run_, take_lane_, free_lane_, read_pool_, last_lane_, put_pool_, put_lane_;
+  std::unordered_map<core::LaneId, Lane> lanes_;        // of the open transaction
+  std::unordered_map<core::LaneId, core::Epoch> held_;  // that this process took
+};
+
+Applied no_lane(core::LaneId lane);
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,35 @@
+// What waits to be delivered, for each lane that is sent to.
+#include "core/codec.h"
+#include "store/sqlite/reader.h"
+
+namespace pawl::store::sqlite {
+
+Status Reader::prepare_outbox() {
+  // Rows are numbered without gaps: those of a page are found by their numbers, however many stand behind them.
+  const int rc = outbox_.prepare(
+      connection_->handle(),
+      "SELECT o.target, o.seq, o.envelope FROM outbox_routes r CROSS JOIN outbox o ON o.source = r.source"
+      " AND o.target = r.target AND o.seq > r.dropped AND o.seq <= r.dropped + ?2"
+      " WHERE r.source = ?1 ORDER BY o.target, o.seq");
+  if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
+  return {};
+}
+
+Result<std::vector<OutboxRow>> Reader::read_outbox(core::LaneId lane, std::size_t rows_max) {
+  std::vector<OutboxRow> found;
+  Rows rows = outbox_.query(lane, rows_max);
+  while (rows.next()) {
+    OutboxRow row;
+    row.lane = core::LaneId(rows.small(0));
+    row.seq = rows.word(1);
+    auto envelope = core::decode_envelope(rows.bytes(2));
+    if (!envelope) return envelope.error();
+    if (rows.malformed()) return Error{ErrorCode::corrupt, "a row of an outbox is malformed"};
+    row.envelope = std::move(*envelope);
+    found.push_back(std::move(row));
+  }
+  if (rows.failed()) return error(rows);
+  return found;
+}
+
+}  // namespace pawl::store::sqlite

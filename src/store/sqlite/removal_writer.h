@@ -1,0 +1,26 @@
+// RemovalWriter: takes away what is left of a job that is over: all of its rows, and its id when its time has come.
+#pragma once
+
+#include "store/operation.h"
+#include "store/sqlite/applied.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/inbox_writer.h"
+
+namespace pawl::store::sqlite {
+
+class RemovalWriter {
+ public:
+  // `inbox` must outlive it.
+  explicit RemovalWriter(InboxWriter& inbox) : inbox_(inbox) {}
+  Status prepare(Connection& connection);
+
+  Applied apply(const RemoveJob& remove);
+  Applied apply(const DropKeys& drop);
+
+ private:
+  InboxWriter& inbox_;
+  Statement read_ended_, drop_job_, drop_activities_, drop_records_, drop_labels_, drop_announcements_;
+  Statement end_start_key_, drop_start_key_, drop_old_keys_;
+};
+
+}  // namespace pawl::store::sqlite

@@ -1,0 +1,154 @@
+// Transaction: owns the transaction of the group at hand, and its fate: whether it is committed, undone or in doubt.
+//
+// 1. A group is first applied without savepoints, for most groups hold nothing that is refused after its first write.
+//    When one is, the transaction is rolled back and the group applied again with a savepoint around each operation: a
+//    refused one is undone alone, at a cost that is linear in the group.
+// 2. Commits are numbered without a gap, over all processes.
+// One thread at a time (Store::commit's rule).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "pawl/result.h"
+#include "store/sqlite/applied.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/statement.h"
+
+namespace pawl::store::sqlite {
+
+class Transaction {
+ public:
+  Transaction(std::unique_ptr<Connection> connection, const Clock& clock);
+  Status prepare();
+
+  // Applies all of a group and commits it. `apply` answers one operation; it may be asked twice, each time after
+  // `forget`, which drops what is known of a transaction that is gone. `finish` makes the last writes: a result code.
+  template <class Answer, class Any, class Forget, class Apply, class Finish>
+  Result<std::vector<Answer>> commit(std::span<const Any> group, const Forget& forget, const Apply& apply,
+                                     const Finish& finish);
+
+  Connection& connection() { return *connection_; }
+  std::int64_t number() const { return number_; }  // of this commit, or of the last that was made
+  // Something of the group was refused after its first write: now each operation is undone alone.
+  bool in_doubt() const { return in_doubt_; }
+  // Items keep the order in which they came: the number of the commit, then the place within it.
+  std::int64_t next_position() { return number_ << position_bits | positions_used_++; }
+
+  std::int64_t row_writes() const { return row_writes_; }
+  int sync_failure() const { return sync_failure_; }  // once a sync failed: the process must end
+  bool disk_full() const { return disk_full_; }       // the last group failed for lack of room
+
+ private:
+  static constexpr int position_bits = 24;
+  enum class Undo : std::uint8_t { whole_group, each };
+  template <class Answer>
+  struct Attempt {
+    int code = SQLITE_OK;
+    bool again = false;  // something was refused after its first write: apply each by itself
+    std::vector<Answer> outcomes;
+  };
+
+  // Leaves the transaction open for COMMIT, unless it has to be tried again or failed.
+  template <class Answer, class Any, class Apply, class Finish>
+  Attempt<Answer> apply_group(std::span<const Any> group, Undo undo, const Apply& apply, const Finish& finish);
+  template <class Answer, class Any, class Apply>
+  AppliedAs<Answer> apply_in_savepoint(const Any& operation, const Apply& apply);
+  Status may_write();
+  int begin();
+  int roll_back();
+  int check_version();
+  std::string last_message() const;
+  Status finish_commit(std::int64_t changes_before);
+  Error abandon(int code);
+  Status failed_commit(int code);
+
+  const std::unique_ptr<Connection> connection_;
+  const std::int64_t tag_;  // tells this writer's commits from those of other processes
+  Statement begin_, commit_, rollback_, savepoint_, release_, undo_, count_commit_, read_commits_, read_version_;
+  std::int64_t version_ = 0;  // of the file, when it was opened
+
+  // Of the open transaction.
+  std::int64_t number_ = 0;
+  std::int64_t positions_used_ = 0;
+  bool in_doubt_ = false;
+
+  std::int64_t row_writes_ = 0;
+  int sync_failure_ = SQLITE_OK;
+  bool disk_full_ = false;
+};
+
+template <class Answer, class Any, class Forget, class Apply, class Finish>
+Result<std::vector<Answer>> Transaction::commit(std::span<const Any> group, const Forget& forget, const Apply& apply,
+                                                const Finish& finish) {
+  if (const auto may = may_write(); !may) return may.error();
+  const std::int64_t changes_before = sqlite3_total_changes64(connection_->handle());
+  forget();
+  Attempt<Answer> attempt = apply_group<Answer>(group, Undo::whole_group, apply, finish);
+  if (attempt.again) {
+    forget();
+    attempt = apply_group<Answer>(group, Undo::each, apply, finish);
+  }
+  if (attempt.code != SQLITE_OK) return abandon(attempt.code);
+  if (const auto made = finish_commit(changes_before); !made) return made.error();
+  return std::move(attempt.outcomes);
+}
+
+template <class Answer, class Any, class Apply, class Finish>
+Transaction::Attempt<Answer> Transaction::apply_group(std::span<const Any> group, Undo undo, const Apply& apply,
+                                                      const Finish& finish) {
+  Attempt<Answer> attempt;
+  in_doubt_ = undo == Undo::each;
+  attempt.code = begin();
+  if (attempt.code != SQLITE_OK) return attempt;
+  attempt.outcomes.reserve(group.size());
+  for (const Any& operation : group) {
+    AppliedAs<Answer> applied =
+        undo == Undo::each ? apply_in_savepoint<Answer>(operation, apply) : apply(operation);
+    if (applied.code != SQLITE_OK && fault_of(applied.code) != Fault::poison) {
+      attempt.code = applied.code;
+      return attempt;
+    }
+    const bool must_undo = applied.code != SQLITE_OK || (applied.wrote && !applied.outcome.done());
+    if (must_undo) {
+      // Only the first attempt comes here: a savepoint has undone it otherwise.
+      attempt.again = true;
+      attempt.code = roll_back();
+      return attempt;
+    }
+    attempt.outcomes.push_back(std::move(applied.outcome));
+  }
+  attempt.code = finish();
+  if (attempt.code == SQLITE_OK && count_commit_.run(number_, tag_) == Statement::failed)
+    attempt.code = count_commit_.code();
+  return attempt;
+}
+
+template <class Answer, class Any, class Apply>
+AppliedAs<Answer> Transaction::apply_in_savepoint(const Any& operation, const Apply& apply) {
+  const auto failed_at = [](const Statement& statement) { return AppliedAs<Answer>{statement.code(), false, {}}; };
+  if (savepoint_.run() == Statement::failed) return failed_at(savepoint_);
+  AppliedAs<Answer> applied = apply(operation);
+  if (applied.code != SQLITE_OK && fault_of(applied.code) != Fault::poison) return applied;
+  if (!is_done(applied)) {
+    if (applied.code != SQLITE_OK) {
+      std::string why = std::move(applied.outcome.reason);
+      if (why.empty()) why = last_message();
+      applied.outcome = Answer{};
+      applied.outcome.kind = OutcomeKind::rejected;
+      applied.outcome.reason = std::move(why);
+    }
+    applied.code = SQLITE_OK;
+    if (undo_.run() == Statement::failed) return failed_at(undo_);
+    applied.wrote = false;
+  }
+  if (release_.run() == Statement::failed) return failed_at(release_);
+  return applied;
+}
+
+}  // namespace pawl::store::sqlite

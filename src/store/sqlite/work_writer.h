@@ -1,0 +1,62 @@
+// WorkWriter: owns the work items that stand in the rows of activities, and who holds them: conditional writes on one
+// work row, never on its job's row.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "store/operation.h"
+#include "store/sqlite/applied.h"
+#include "store/sqlite/at_hand.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/inbox_writer.h"
+#include "store/sqlite/job_writer.h"
+#include "store/sqlite/lane_writer.h"
+#include "store/sqlite/transaction.h"
+
+namespace pawl::store::sqlite {
+
+class WorkWriter {
+ public:
+  // The references must outlive it.
+  WorkWriter(const Clock& clock, Transaction& transaction, LaneWriter& lanes, InboxWriter& inbox, JobWriter& jobs)
+      : clock_(clock), transaction_(transaction), lanes_(lanes), inbox_(inbox), jobs_(jobs) {}
+  Status prepare(Connection& connection);
+
+  Applied apply(const ClaimWork& claim);
+  Applied apply(const ClaimItem& claim);
+  Applied apply(const ExtendWork& extend);
+  Applied apply(const ReleaseWork& release);
+  Applied apply(const Respond& respond);
+  Applied apply(const PauseTopic& pause);
+
+  // The items that a bundle drops or changes must be held by the tokens it knows.
+  Applied check_tokens(const core::Bundle& bundle);
+  Applied apply(const AtHand& at, const core::PutWork& write);
+  Applied apply(const AtHand& at, const core::DropWork& write);
+  Applied apply(const AtHand& at, const core::ChangeWork& write);
+  Applied apply(const AtHand& at, const core::HoldWork& write);
+  Applied sweep(RunId run);
+
+ private:
+  struct ReadItem {
+    std::optional<core::WorkItem> item;
+    std::optional<Applied> failed{};
+  };
+  Applied move_item(const core::WorkItem& item);  // stores whatever may have changed of it after it was put
+  ReadItem read_item(RunId run, core::ActivitySeq activity);
+  Checked is_paused(const Topic& topic);
+
+  const Clock& clock_;
+  Transaction& transaction_;
+  LaneWriter& lanes_;
+  InboxWriter& inbox_;
+  JobWriter& jobs_;
+  Statement put_work_, drop_work_, sweep_work_, read_work_item_, list_work_, move_work_, hold_work_;
+  Statement find_free_work_, find_visible_work_, find_expired_work_;
+  Statement find_pause_, count_pauses_, put_pause_, drop_pause_;
+};
+
+Applied stale_item(core::ActivitySeq activity);
+
+}  // namespace pawl::store::sqlite

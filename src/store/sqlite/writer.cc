@@ -1,0 +1,72 @@
+#include "store/sqlite/writer.h"
+
+#include "base/invariant.h"
+#include "store/check_limits.h"
+
+namespace pawl::store::sqlite {
+
+Result<std::unique_ptr<Writer>> Writer::open(std::unique_ptr<Connection> connection, const Clock& clock,
+                                             Ownership& ownership) {
+  std::unique_ptr<Writer> writer(new Writer(std::move(connection), clock, ownership));
+  const auto prepared = writer->prepare();
+  if (!prepared) return prepared.error();
+  return writer;
+}
+
+Status Writer::prepare() {
+  auto prepared = transaction_.prepare();
+  const auto prepare_also = [&](auto&... parts) {
+    ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
+  };
+  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_, removal_, apps_, duplex_);
+  return prepared;
+}
+
+template <class Answer, class Any, class Apply>
+Result<std::vector<Answer>> Writer::commit_group(std::span<const Any> group, const Apply& apply) {
+  return transaction_.commit<Answer>(
+      group, [this] { lanes_.forget(); }, apply, [this] { return lanes_.store_next_runs(); });
+}
+
+Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
+  return commit_group<Outcome>(group, [this](const Operation& operation) { return apply(operation); });
+}
+
+Result<std::vector<DuplexOutcome>> Writer::commit(std::span<const DuplexOperation> group) {
+  return commit_group<DuplexOutcome>(group, [this](const DuplexOperation& operation) { return duplex_.apply(operation); });
+}
+
+Applied Writer::apply(const Operation& operation) {
+  const auto fits = check_limits(operation);
+  if (!fits) return refused(OutcomeKind::rejected, fits.error().detail);
+  return std::visit(Overloaded{
+                        [this](const core::Bundle& one) { return bundles_.apply(one); },
+                        [this](const Submit& one) { return jobs_.apply(one); },
+                        [this](const Deliver& one) { return outbox_.apply(one); },
+                        [this](const DropOutbox& one) { return outbox_.apply(one); },
+                        [this](const Respond& one) { return work_.apply(one); },
+                        [this](const ClaimWork& one) { return work_.apply(one); },
+                        [this](const ClaimItem& one) { return work_.apply(one); },
+                        [this](const ExtendWork& one) { return work_.apply(one); },
+                        [this](const ReleaseWork& one) { return work_.apply(one); },
+                        [this](const PauseTopic& one) { return work_.apply(one); },
+                        [this](const OpenPool& one) { return lanes_.apply(one); },
+                        [this](const AcquireLane& one) { return lanes_.apply(one); },
+                        [this](const RenewLane& one) { return lanes_.apply(one); },
+                        [this](const ReleaseLane& one) { return lanes_.apply(one); },
+                        [this](const RemoveJob& one) { return removal_.apply(one); },
+                        [this](const DropKeys& one) { return removal_.apply(one); },
+                        [this](const PutApp& one) { return apps_.apply(one); },
+                        [this](const ActivateApp& one) { return apps_.apply(one); },
+                    },
+                    operation);
+}
+
+int Writer::mark_home(bool on) {
+  return sqlite3_exec(connection().handle(),
+                      on ? "UPDATE store_state SET writer = -abs(writer)"
+                         : "UPDATE store_state SET writer = abs(writer)",
+                      nullptr, nullptr, nullptr);
+}
+
+}  // namespace pawl::store::sqlite

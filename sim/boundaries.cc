@@ -50,7 +50,7 @@ WorldOptions options_for(const Setting& setting) {
   options.new_name_at_restart = setting.engines > 1;
   options.renewals = setting.renewals;
   if (setting.islands == 0) return options;
-  options.islands = true;
+  options.islands = options.reads_later = true;
   options.lanes = setting.islands;
   options.homes = true;
   options.lane_clock_error_max = island_clock_error;

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "base/seeded_bug.h"
-#include "sim/forward_store.h"
+#include "store/forward_store.h"
 
 namespace pawl::sim {
 
-class SeededStore final : public ForwardStore {
+class SeededStore final : public store::ForwardStore {
  public:
-  using ForwardStore::ForwardStore;
+  using store::ForwardStore::ForwardStore;
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
     const bool breaks = seeded(SeededBug::removal_leaves_rows) || seeded(SeededBug::paused_topic_handed_out);

@@ -7,7 +7,7 @@
 #include "sim/boundaries.h"
 #include "sim/clock.h"
 #include "sim/explorer.h"
-#include "sim/forward_store.h"
+#include "store/forward_store.h"
 #include "sim/model.h"
 #include "sim/restore.h"
 #include "sim/swarm.h"
@@ -216,9 +216,9 @@ TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_doe
 }
 
 // A store that says yes to everything: the canary. Whoever watches it must cry out.
-class YesStore final : public ForwardStore {
+class YesStore final : public store::ForwardStore {
  public:
-  using ForwardStore::ForwardStore;
+  using store::ForwardStore::ForwardStore;
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
     auto result = inner_.commit(group);
     if (result)

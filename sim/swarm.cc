@@ -11,6 +11,7 @@ namespace {
 
 using core::ReplyStatus;
 constexpr std::uint64_t islands_percent = 30;
+constexpr std::uint64_t reads_later_percent = 30;  // of the others
 
 class Drawer {
  public:
@@ -170,7 +171,7 @@ class Drawer {
 };
 
 void draw_islands(WorldOptions& options, Random& random) {
-  options.islands = true;
+  options.islands = options.reads_later = true;
   options.engines = 2 + static_cast<std::uint32_t>(random.below(4));
   options.lanes = 4 + static_cast<std::uint32_t>(random.below(13));
   options.renewals = true;
@@ -188,6 +189,7 @@ std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
   const bool islands = islands_only || random.below(100) < islands_percent;
   Drawer(*drawn, seed).draw(islands && random.below(2) == 0);
   if (islands) draw_islands(drawn->options, random);
+  else drawn->options.reads_later = random.below(100) < reads_later_percent;
   return drawn;
 }
 

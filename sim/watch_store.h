@@ -40,7 +40,7 @@
 #include <vector>
 
 #include "runtime/graph_catalog.h"
-#include "sim/forward_store.h"
+#include "store/forward_store.h"
 #include "sim/journal.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
@@ -55,12 +55,12 @@ struct WatchFigures {
   std::uint64_t start_wait_max = 0;  // bundles of all jobs between a job's submit and its own first one
 };
 
-class WatchStore final : public ForwardStore {
+class WatchStore final : public store::ForwardStore {
  public:
   // The references must outlive this store. `clock_error`: how far ahead of the store's clock an engine's may be.
   WatchStore(store::Store& inner, const Journal& journal, Verdict& verdict, TraceHash& trace,
              const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0}, std::int64_t drift_ppm = 0)
-      : ForwardStore(inner),
+      : store::ForwardStore(inner),
         journal_(journal),
         verdict_(verdict),
         trace_(trace),

@@ -69,9 +69,10 @@ struct WorldOptions {
   bool prints = false;  // every operation
   bool traces_bundles = false;  // into WorldReport::trace, to compare two runs of a seed
   Duration heal_at{0};  // of the random faults; planned ones end by themselves
-  // Each lane is a node of the store by itself: what is committed together is cut by lanes, and each part travels,
-  // arrives and is answered alone. REQUIRES: renewals
+  // Each lane is a node of the store by itself: groups go to one lane, and each travels, arrives and is answered alone.
+  // REQUIRES: renewals
   bool islands = false;
+  bool reads_later = false;  // engines ask in batches; the answers come later, in any order, and not all at once
   Duration lane_clock_error_max{0};  // of islands: how far a lane's clock is ahead of the store's
 };
 
@@ -160,6 +161,7 @@ class World {
   void watch_lanes(Node& node);
   void step(Node& node);
   void send(Node& node, runtime::Group group);
+  void send_reads(Node& node);
   void plan_wake(Node& node);
   void set_clocks(const ClockStep& set);
   const runtime::EngineBytes& bytes_max() const { return scenario_.bytes_max ? *scenario_.bytes_max : options_.bytes_max; }
@@ -169,10 +171,9 @@ class World {
   void acknowledged(std::size_t client, const Result<runtime::Submitted>& result);
 
   // world_islands.cc
-  struct Flight;
-  void send_to_islands(Node& node, runtime::Group group);
-  void disturb_letters(const runtime::Group& group, std::vector<std::size_t>& part);
-  void landed(Node& node, Flight& flight);
+  std::vector<std::size_t> disturb_letters(const runtime::Group& group);
+  Result<std::vector<store::Outcome>> commit_to_island(const runtime::Group& group, const std::vector<std::size_t>& order,
+                                                       store::fault::Fault fault);
   Duration lane_error(core::LaneId lane) const;
 
   // What becomes of a commit call.

@@ -38,6 +38,7 @@ void World::boot(Node& node) {
   options.hot_jobs_max = options_.hot_jobs_max;
   options.bundles_per_group_max = options_.bundles_per_group_max;
   options.bytes_max = bytes_max();
+  options.reads_later = options_.reads_later;
   options.reentries_max = options_.reentries_max;
   options.keep_keys = scenario_.keep_keys;
   options.signal_page_jobs = 2;
@@ -98,7 +99,7 @@ void World::stop(Node& node) {
 
 void World::end_stop(Node& node) {
   node.engine->release_lanes();
-  if (auto group = node.engine->take_group()) {
+  while (auto group = node.engine->take_group()) {
     auto result = commit(group->operations, {});
     node.engine->finished(std::move(*group), std::move(result));
   }
@@ -132,8 +133,15 @@ void World::step(Node& node) {
     }
   }
   node.engine->pump();
-  if (node.groups_out < options_.groups_out_max)
-    if (auto group = node.engine->take_group()) send(node, std::move(*group));
+  send_reads(node);
+  // Of islands each has one group under way: the engine sees to that.
+  const std::uint32_t groups_max = options_.islands ? options_.lanes + 1 : options_.groups_out_max;
+  while (node.engine != nullptr && node.groups_out < groups_max) {
+    auto group = node.engine->take_group();
+    if (!group) break;
+    send(node, std::move(*group));
+    if (!options_.islands) break;
+  }
   if (node.engine == nullptr) return;
   check_bytes(node);
   if (node.stopping && node.engine->drained()) return end_stop(node);
@@ -185,7 +193,6 @@ World::Passage World::passage_of(std::optional<FaultKind> fault, std::size_t ope
 }
 
 void World::send(Node& node, runtime::Group group) {
-  if (options_.islands) return send_to_islands(node, std::move(group));
   const auto fault = draw_fault();
   trace_.add(static_cast<std::uint64_t>(clock_.monotonic().count()) * 16 + node.index);
   trace_.add(fault ? static_cast<std::uint64_t>(*fault) + 1 : 0);
@@ -197,12 +204,14 @@ void World::send(Node& node, runtime::Group group) {
   if (!options_.renewals) passage.arrives = std::max(passage.arrives, node.last_arrival + Duration(1) - clock_.monotonic());
   node.last_arrival = clock_.monotonic() + passage.arrives;
   const std::uint64_t life = node.life;
+  const auto order = options_.islands ? disturb_letters(group) : std::vector<std::size_t>();
   auto shared = std::make_shared<runtime::Group>(std::move(group));
   // The commit is on its way: it arrives even if the engine dies meanwhile, unless the store is a file that only the
   // living write to.
-  post(passage.arrives, [this, &node, life, shared, passage] {
+  post(passage.arrives, [this, &node, life, shared, order, passage] {
     if (!options_.renewals && node.life != life) return;
-    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(commit(shared->operations, passage.store));
+    auto result = std::make_shared<Result<std::vector<store::Outcome>>>(
+        options_.islands ? commit_to_island(*shared, order, passage.store) : commit(shared->operations, passage.store));
     if (node.life != life) return;
     if (passage.crash_after) return crash(node);
     post_to(node, passage.replies, [this, &node, shared, result] {
@@ -211,6 +220,22 @@ void World::send(Node& node, runtime::Group group) {
       step(node);
     });
   });
+}
+
+void World::send_reads(Node& node) {
+  while (auto batch = node.engine->take_reads()) {
+    auto shared = std::make_shared<runtime::ReadBatch>(std::move(*batch));
+    const std::uint64_t life = node.life;
+    post(drawn(options_.latency_max), [this, &node, life, shared] {
+      if (node.life != life) return;
+      auto answers = std::make_shared<std::vector<store::ReadAnswer>>(store_.read(shared->reads));
+      if (random_.below(8) == 0) answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(1 + random_.below(answers->size())), answers->end());
+      post_to(node, drawn(options_.latency_max), [this, &node, shared, answers] {
+        node.engine->answered(std::move(*shared), std::move(*answers));
+        step(node);
+      });
+    });
+  }
 }
 
 void World::submit(std::size_t client) {

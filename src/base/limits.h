@@ -62,6 +62,9 @@ inline constexpr std::size_t outbox_page_rows = 1024;          // for each lane 
 inline constexpr std::size_t start_keys_per_drop = 1000;
 inline constexpr std::chrono::seconds clock_set_back_min{1};   // of the machine's clock; less is not worth a word
 inline constexpr std::uint32_t last_turns_max = 32;            // of a job, once its engine is stopping
+inline constexpr std::size_t reads_per_batch_max = 512;        // asked of a store that is far away in one call
+inline constexpr std::size_t reads_out_max = 4096;             // asked and not answered; beyond it nothing is looked for
+inline constexpr std::size_t read_answers_bytes = 8u << 20;    // of the jobs in the answers to one call, and one more job
 inline constexpr std::size_t looks_per_turn = 256;             // rows of a scan, or jobs; then commands have their turn
 inline constexpr std::size_t changed_runs_max = 128;           // named to the owner; more: it looks through all inboxes
 inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is said that nothing can be looked for

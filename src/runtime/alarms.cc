@@ -5,7 +5,6 @@
 
 #include "base/seeded_bug.h"
 #include "runtime/parts.h"
-#include "runtime/stored_work.h"
 
 namespace pawl::runtime {
 
@@ -35,21 +34,29 @@ void Alarms::fire_due() {
   const Instant now = parts_.clock.now();
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
     while (parts_.may_find_more()) {
-      if (lane->due.wants_page()) {
-        auto page = parts_.store.read_due(lane->id, lane->due.horizon(), limits::due_page_rows);
-        if (!page) {
-          parts_.loader.cannot_read(page.error());
-          break;
-        }
-        for (const store::Damaged& row : page->damaged) parts_.loader.damaged(row.run, row.what);
-        if (seeded(SeededBug::timer_forgotten)) page->clear();
-        lane->due.add_page(*page, limits::due_page_rows);
-      }
+      const bool has_page = !lane->due.wants_page() || (parts_.loader.may_read_page() && read_page(*lane));
       const auto due = lane->due.take(now);
       if (due) fire(*lane, *due);
-      else if (!lane->due.wants_page()) break;
+      else if (!has_page || !lane->due.wants_page()) break;
     }
   }
+}
+
+bool Alarms::read_page(OwnedLane& lane) {
+  const std::uint64_t before = lane.due.pages();
+  const std::uint64_t number = lane.due.ask_page();
+  parts_.reads.ask(lane, store::ReadDue{lane.id, lane.due.horizon(), limits::due_page_rows},
+                   [this, number](OwnedLane& its_lane, store::AnswerTo<store::ReadDue> page) {
+    if (!page) {
+      its_lane.due.page_failed(number);
+      return parts_.loader.cannot_read(page.error());
+    }
+    parts_.loader.page_read();
+    for (const store::Damaged& row : page->damaged) parts_.loader.damaged(row.run, row.what);
+    if (seeded(SeededBug::timer_forgotten)) page->clear();
+    its_lane.due.add_page(number, *page, limits::due_page_rows);
+  });
+  return lane.due.pages() != before;
 }
 
 void Alarms::fire(OwnedLane& lane, const store::Due& due) {
@@ -67,28 +74,61 @@ core::Origin Alarms::origin_of_timer(const OwnedLane& lane, Instant due) const {
   return due > lane.due.since() ? core::Origin::memory : core::Origin::loaded;
 }
 
+namespace {
+
+bool has(const HotJob& job, const core::Guid& guid) {
+  return std::any_of(job.queue.begin(), job.queue.end(),
+                     [&](const core::Delivery& delivery) { return delivery.message.guid == guid; });
+}
+
+}  // namespace
+
 void Alarms::fire_message(OwnedLane& lane, const store::Due& due) {
   HotJob* job = parts_.jobs.find(due.run);
   if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
-  for (const core::Delivery& delivery : job->queue)
-    if (delivery.message.guid == due.guid) return;
-  auto message = parts_.store.read_message(due.run, due.guid);
-  if (!message) {
-    if (message.error().code != ErrorCode::corrupt) lane.due_again.push_back(due);
-    else parts_.loader.damaged(due.run, message.error().detail);
-    return;
-  }
-  if (!*message) return;
-  if (parts_.post.signal_goes_first(job->state, (*message)->message)) return lane.due_again.push_back(due);
-  job->queue.push_back(core::Delivery{std::move((*message)->message), origin_of_timer(lane, due.at), (*message)->redeliveries});
+  if (has(*job, due.guid)) return;
+  parts_.reads.ask(lane, store::ReadMessage{due.run, due.guid},
+                   [this, due, launches = job->launches](OwnedLane& its_lane, store::AnswerTo<store::ReadMessage> message) {
+    if (!message && message.error().code == ErrorCode::corrupt) parts_.loader.damaged(due.run, message.error().detail);
+    else if (!message) its_lane.due_again.push_back(due);
+    else if (*message) message_read(its_lane, due, launches, std::move(**message));
+  });
+}
+
+// A signal that came before the hook goes before the hook's time.
+void Alarms::message_read(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
+  const HotJob* job = parts_.jobs.find(due.run);
+  if (job == nullptr || !parts_.post.may_have_signal(job->state, message.message))
+    return take_timer(lane, due, launches, std::move(message));
+  const core::JobState& state = job->state;
+  const core::Message timer = message.message;
+  parts_.post.look_for_signal(lane, state, timer,
+                              [this, due, launches, message = std::move(message)](OwnedLane& its_lane, bool goes_first) mutable {
+    if (goes_first) its_lane.due_again.push_back(due);
+    else take_timer(its_lane, due, launches, std::move(message));
+  });
+}
+
+void Alarms::take_timer(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
+  HotJob* job = parts_.jobs.find(due.run);
+  if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
+  if (has(*job, due.guid)) return;
+  // A bundle that went out since it was read may have used it up.
+  if (job->launches != launches) return parts_.loader.look(lane, due.run);
+  parts_.jobs.queue(*job, {std::move(message.message), origin_of_timer(lane, due.at), message.redeliveries});
   parts_.jobs.make_ready(*job);
 }
 
 // The job in memory may not know who has its work: workers of other nodes claim it without a word.
 void Alarms::fire_work(OwnedLane& lane, const WorkRef& ref) {
-  HotJob* job = parts_.jobs.find(ref.run);
-  if (job == nullptr) return parts_.loader.load_if_cold(lane, ref.run);  // loading it looks at its work
-  const auto item = read_item(parts_.store, ref);
+  if (parts_.jobs.find(ref.run) == nullptr) return parts_.loader.load_if_cold(lane, ref.run);  // that looks at its work
+  parts_.reads.ask(lane, store::ReadItem{ref.run, ref.activity},
+                   [this, ref](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& item) {
+    work_read(its_lane, ref, item);
+  });
+}
+
+void Alarms::work_read(OwnedLane& lane, const WorkRef& ref, const store::AnswerTo<store::ReadItem>& item) {
   if (!item) {
     if (item.error().code != ErrorCode::corrupt)
       lane.due_again.push_back(store::Due{parts_.clock.now(), ref.run, store::Due::Kind::work, core::Guid{}, ref.activity});
@@ -96,6 +136,8 @@ void Alarms::fire_work(OwnedLane& lane, const WorkRef& ref) {
       parts_.loader.damaged(ref.run, item.error().detail);
     return;
   }
+  HotJob* job = parts_.jobs.find(ref.run);
+  if (job == nullptr) return parts_.loader.load_if_cold(lane, ref.run);
   if (!*item || job->state.job.status != core::JobStatus::running) return;
   if (job->in_flight) {
     job->look_again = true;  // the bundle on its way may change this very item

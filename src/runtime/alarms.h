@@ -6,6 +6,7 @@
 
 #include "core/decide.h"
 #include "runtime/owned_lane.h"
+#include "store/read.h"
 
 namespace pawl::runtime {
 
@@ -20,6 +21,7 @@ class Alarms {
   // After a commit that moved its times. The reply may come later than they do: then its turn is now.
   void arm_changed(OwnedLane& lane, const core::WorkItem& item);
   void fire_due();
+  void fire_message(OwnedLane& lane, const store::Due& due);
   void fire_work(OwnedLane& lane, const WorkRef& ref);
   // A timer whose time came while this engine had the lane is entered for the first time. An older one may have
   // been the last thing that its owner saw.
@@ -32,8 +34,11 @@ class Alarms {
   bool wants_page() const;      // the times that come next are not read yet
 
  private:
+  bool read_page(OwnedLane& lane);  // true: it is here
   void fire(OwnedLane& lane, const store::Due& due);
-  void fire_message(OwnedLane& lane, const store::Due& due);
+  void message_read(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message);
+  void take_timer(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message);
+  void work_read(OwnedLane& lane, const WorkRef& ref, const store::AnswerTo<store::ReadItem>& item);
 
   Parts& parts_;
 };

@@ -1,6 +1,7 @@
 #include "runtime/due_table.h"
 
 #include <iterator>
+#include <utility>
 
 #include "base/limits.h"
 
@@ -10,17 +11,36 @@ void DueTable::forget_horizon() {
   entries_.clear();  // all in the store: what is read again has no gap
   horizon_.reset();
   complete_ = false;
+  asked_ = false;
+  meanwhile_.clear();
 }
 
-void DueTable::add_page(const std::vector<store::Due>& page, std::size_t rows_asked) {
+std::uint64_t DueTable::ask_page() {
+  asked_ = true;
+  return ++last_asked_;
+}
+
+void DueTable::page_failed(std::uint64_t number) {
+  if (!asked_ || number != last_asked_) return;
+  asked_ = false;
+  meanwhile_.clear();  // all in the store: the page that is read instead has it
+}
+
+void DueTable::add_page(std::uint64_t number, const std::vector<store::Due>& page, std::size_t rows_asked) {
+  if (!asked_ || number != last_asked_) return;
+  asked_ = false;
+  ++pages_;
   entries_.insert(page.begin(), page.end());
   if (!page.empty()) horizon_ = page.back();
   complete_ = page.size() < rows_asked;
   trim();
+  for (const store::Due& due : std::exchange(meanwhile_, {})) add(due);
 }
 
 void DueTable::add(const store::Due& due) {
   const bool will_be_read = !complete_ && (!horizon_ || *horizon_ < due);
+  if (will_be_read && asked_) meanwhile_.insert(due);
+  if (meanwhile_.size() > entries_max_) forget_horizon();  // too many to remember: read again
   if (will_be_read) return;
   entries_.insert(due);
   trim();

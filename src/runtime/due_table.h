@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <vector>
@@ -23,10 +24,15 @@ class DueTable {
 
   // Others may have written: read the store from the beginning again.
   void forget_horizon();
-  bool wants_page() const { return !complete_ && entries_.empty(); }
+  bool wants_page() const { return !complete_ && entries_.empty() && !asked_; }
   // Where the next page begins.
   const std::optional<store::Due>& horizon() const { return horizon_; }
-  void add_page(const std::vector<store::Due>& page, std::size_t rows_asked);
+  // The next page is being read. What is added until it is here may be missing on it, so it is kept beside.
+  std::uint64_t ask_page();
+  // A page that was asked for before the horizon was forgotten says nothing.
+  void add_page(std::uint64_t number, const std::vector<store::Due>& page, std::size_t rows_asked);
+  void page_failed(std::uint64_t number);
+  std::uint64_t pages() const { return pages_; }  // read so far
   // Just committed, so the store has it as well.
   void add(const store::Due& due);
   // Not in the store's list: what is listed there of this item has had its turn, and there is a later one.
@@ -45,6 +51,10 @@ class DueTable {
   std::set<store::Due> reminders_;
   std::optional<store::Due> horizon_;  // what the store has up to here was read
   bool complete_ = false;              // beyond the horizon the store has nothing that was not added
+  bool asked_ = false;                 // a page is being read
+  std::uint64_t last_asked_ = 0;
+  std::uint64_t pages_ = 0;
+  std::set<store::Due> meanwhile_;     // added since it was asked for, beyond the horizon
 };
 
 }  // namespace pawl::runtime

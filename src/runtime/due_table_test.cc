@@ -23,7 +23,7 @@ struct Fixture {
       std::vector<Due> page;
       auto from = table.horizon() ? stored.upper_bound(*table.horizon()) : stored.begin();
       for (; from != stored.end() && page.size() < rows; ++from) page.push_back(*from);
-      table.add_page(page, rows);
+      table.add_page(table.ask_page(), page, rows);
       ++pages;
     }
   }

@@ -29,8 +29,6 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   const auto graph = request.version ? p.graphs.find(*request.version) : p.graphs.newest(request.graph);
   const auto refuse = [&](ErrorCode code, std::string why) { p.events.submitted(ticket, Error{code, std::move(why)}); };
   if (p.stopping) return refuse(ErrorCode::retry_later, "this engine is stopping");
-  if (p.outgoing.refuses())
-    return refuse(ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", p.outgoing.why()));
   if (p.outgoing.waiting() >= limits::submits_waiting_max)
     return refuse(ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max));
   if (!p.has_room()) return refuse(ErrorCode::retry_later, no_room(p.options.bytes_max.waiting));
@@ -45,14 +43,17 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   submit.keep = request.keep;
   submit.priority = request.priority;
   submit.secret = request.secret;
-  p.outgoing.push(std::move(submit), ticket);
+  store::Operation operation = std::move(submit);
+  if (const std::string* why = p.outgoing.refusal_of(operation))
+    return refuse(ErrorCode::retry_later, format("the store takes no writes at the moment, try again: {}", *why));
+  p.outgoing.push(std::move(operation), ticket);
 }
 
 void Engine::request(store::Operation operation, Ticket ticket) {
   Parts& p = *parts_;
-  if (p.outgoing.refuses())
+  if (const std::string* why = p.outgoing.refusal_of(operation))
     return p.events.answered(ticket, Error{ErrorCode::retry_later,
-                                           "the store takes no writes at the moment, try again: " + p.outgoing.why()});
+                                           "the store takes no writes at the moment, try again: " + *why});
   if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
     return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
   p.outgoing.push(std::move(operation), ticket);
@@ -100,11 +101,9 @@ void Engine::pump() {
   Parts& p = *parts_;
   p.lanes.end_turn();
   p.workshop.look_for_overflow();
-  p.loader.begin_turn();
   p.loader.look_around();
   p.workshop.look_at_runs();
   p.alarms.fire_due();
-  p.loader.end_turn();
   p.post.deliver_outboxes();
   p.post.decide_mailboxes();
   p.workshop.park_overrun();
@@ -128,6 +127,12 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   if (std::any_of(outcomes->begin(), outcomes->end(), is_unknown)) p.alarms.look_again();
   for (std::size_t i = 0; i < group.operations.size(); ++i)
     settle(group.operations[i], std::move((*outcomes)[i]), group.tickets[i], group.asked_at);
+}
+
+std::optional<ReadBatch> Engine::take_reads() { return parts_->reads.take(); }
+
+void Engine::answered(ReadBatch batch, std::vector<store::ReadAnswer> answers) {
+  parts_->reads.answered(std::move(batch), std::move(answers));
 }
 
 std::optional<Duration> Engine::next_wake() const {
@@ -154,11 +159,26 @@ std::optional<Duration> Engine::next_wake() const {
 
 bool Engine::drained() const {
   const Parts& p = *parts_;
-  return p.outgoing.empty() && p.jobs.waiting() == 0 && p.loader.empty() && p.workshop.running() == 0;
+  return p.outgoing.empty() && p.reads.empty() && p.jobs.waiting() == 0 && p.loader.empty() && p.workshop.running() == 0;
 }
+
+namespace {
+
+// Whose work it gives to somebody, or takes away.
+RunId work_of(const store::Operation& operation) {
+  if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) return claim->run;
+  if (const auto* extend = std::get_if<store::ExtendWork>(&operation)) return extend->run;
+  if (const auto* release = std::get_if<store::ReleaseWork>(&operation)) return release->run;
+  if (const auto* respond = std::get_if<store::Respond>(&operation)) return respond->run;
+  if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return bundle->entity;
+  return RunId(0);
+}
+
+}  // namespace
 
 void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at) {
   Parts& p = *parts_;
+  p.reads.touched(work_of(operation));
   const bool refused_signal = outcome.done() && !outcome.reason.empty();
   if (auto* bundle = std::get_if<core::Bundle>(&operation)) {
     if (refused_signal) p.events.problem(outcome.reason);
@@ -218,7 +238,7 @@ void Engine::begin_lane(core::LaneId lane, core::Epoch epoch) {
 void Engine::settle_acquired(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {
   if (!outcome.done()) return lane_refused(lane, outcome.kind);
   parts_->lanes.table().acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
-  parts_->workshop.read_paused_topics();
+  parts_->workshop.topics_changed();
   begin_lane(lane, outcome.epoch);
 }
 
@@ -239,7 +259,8 @@ void Engine::settle_renewed(core::LaneId lane, const store::Outcome& outcome, Du
   if (owned == nullptr) return;
   owned->due.forget_horizon();
   if (!seeded(SeededBug::outbox_left_behind)) owned->outbox = true;
-  p.loader.scan(*owned, p.workshop.read_paused_topics());
+  p.loader.scan(*owned, false);
+  p.workshop.topics_changed();
 }
 
 void Engine::lane_refused(core::LaneId lane, OutcomeKind kind) {

@@ -5,6 +5,8 @@
 //   give it input (submit, answer, changed, tick)  ->  pump()  ->  take_group()
 //     ->  store.commit(group)  ->  finished(group, result)  ->  pump() ...
 //
+// With EngineOptions::reads_later also take_reads() -> store.read(batch) -> answered(batch, answers) -> pump().
+//
 // What it does stands in its rooms (parts.h): jobs, loader, workshop, post, alarms, lanes, outgoing.
 #pragma once
 
@@ -16,6 +18,7 @@
 #include "runtime/engine_types.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/outgoing.h"
+#include "runtime/reads.h"
 #include "store/change.h"
 
 namespace pawl::runtime {
@@ -65,6 +68,10 @@ class Engine {
   void pump();
   std::optional<Group> take_group();
   void finished(Group group, Result<std::vector<store::Outcome>> result);
+
+  // --- reads, of a store that is far away
+  std::optional<ReadBatch> take_reads();
+  void answered(ReadBatch batch, std::vector<store::ReadAnswer> answers);
 
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;

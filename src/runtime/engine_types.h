@@ -101,6 +101,7 @@ struct EngineOptions {
   std::size_t signal_page_jobs = limits::signal_page_jobs;
   store::MailboxPageSize mailbox_page{};
   Duration keep_keys = limits::start_key_keep;
+  bool reads_later = false;  // the store is far away: reads are asked in batches (Engine::take_reads)
 };
 
 }  // namespace pawl::runtime

@@ -21,7 +21,9 @@ struct HotJob {
   std::vector<core::Delivery> queue;
   core::Decision decision;   // of the bundle in flight; its bundle was moved into the group
   bool in_flight = false;
-  core::BundleId bundle{0};  // the one in flight
+  core::BundleId bundle{0};  // the one in flight; 0: none, something of it is being read
+  std::uint64_t launches = 0;  // bundles so far: what was read before the last one may be over
+  std::uint32_t handing = 0;   // messages that are looked up before they join the queue
   bool look_again = false;   // others may have written to its inbox
   bool ready = false;        // stands in line to be decided (Turns)
   bool goes_on = false;      // its last decision left it more to do by itself

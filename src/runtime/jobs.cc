@@ -12,7 +12,7 @@ namespace pawl::runtime {
 
 void Jobs::deliver(OwnedLane& lane, RunId run, core::Delivery delivery) {
   if (const auto waiting = lane.unread.find(run); waiting != lane.unread.end()) {
-    waiting->second.push_back(std::move(delivery));
+    waiting->second.deliveries.push_back(std::move(delivery));
     return;
   }
   HotJob* job = hot_.find(run);
@@ -39,6 +39,13 @@ bool may_decide_last(HotJob& job) {
   return unstored || job.last_turns++ < limits::last_turns_max;
 }
 
+// A signal to all jobs with a label is decided over a page of them.
+const core::Delivery* without_page(const HotJob& job) {
+  for (const core::Delivery& delivery : job.queue)
+    if (std::holds_alternative<core::Expand>(delivery.message.body) && !delivery.page) return &delivery;
+  return nullptr;
+}
+
 }  // namespace
 
 void Jobs::decide_ready() {
@@ -51,9 +58,9 @@ void Jobs::decide_ready() {
 
 void Jobs::decide(HotJob& job) {
   const RunId run = job.state.job.run;
-  const OwnedLane* lane = parts_.lanes.mine(run);
+  OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return forget(run);
-  if (!read_pages(job)) return set_aside(job);
+  if (const core::Delivery* signal = without_page(job)) return parts_.loader.read_labelled(*lane, job, *signal);
   core::DecideOptions options = parts_.decide_options(*lane);
   options.steps_max = turns_.steps_for(job, parts_.clock.monotonic());
   job.decision = core::decide(job.state, *job.graph, job.queue, options);
@@ -70,23 +77,31 @@ void Jobs::decide(HotJob& job) {
   launch(job, std::move(bundle));
 }
 
-// A signal to all jobs with a label is decided over a page of them. False: it cannot be read now.
-bool Jobs::read_pages(HotJob& job) {
-  for (core::Delivery& delivery : job.queue) {
-    const auto* expand = std::get_if<core::Expand>(&delivery.message.body);
-    if (expand == nullptr || delivery.page) continue;
-    auto page = parts_.loader.read_labelled(job.state.job, *expand);
-    if (!page) return false;
-    delivery.page = std::move(*page);
-  }
-  return true;
+void Jobs::queue(HotJob& job, core::Delivery delivery) {
+  if (core::entries_before(job.state, delivery) >= limits::reentries_in_groups_max) job.suspect = true;
+  job.queue.push_back(std::move(delivery));
+}
+
+void Jobs::hold(HotJob& job) {
+  hot_.use(job);
+  job.ready = false;
+  job.in_flight = true;
+  job.bundle = core::BundleId(0);
+}
+
+HotJob* Jobs::release(RunId run) {
+  HotJob* job = hot_.find(run);
+  if (job == nullptr || !job->in_flight || job->bundle != core::BundleId(0)) return nullptr;
+  job->in_flight = false;
+  return job;
 }
 
 void Jobs::launch(HotJob& job, core::Bundle bundle) {
   job.in_flight = true;
   job.bundle = bundle.id;
+  ++job.launches;
   parts_.post.address(bundle);
-  parts_.outgoing.push_decided(std::move(bundle));
+  parts_.outgoing.push(std::move(bundle));
 }
 
 void Jobs::park(OwnedLane& lane, HotJob& job, std::string reason) {
@@ -115,7 +130,7 @@ void Jobs::set_aside(HotJob& job) {
   auto unstored = take_unstored(job);
   forget(run);
   // What comes later must not be served before what could not be read, so it may not stay in memory either.
-  if (OwnedLane* lane = parts_.lanes.mine(run)) lane->unread[run] = std::move(unstored);
+  if (OwnedLane* lane = parts_.lanes.mine(run)) lane->unread[run].deliveries = std::move(unstored);
   else parts_.workshop.abandon(run, unstored);
 }
 

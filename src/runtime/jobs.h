@@ -18,6 +18,7 @@
 #include "runtime/outgoing.h"
 #include "runtime/owned_lane.h"
 #include "runtime/turns.h"
+#include "store/read.h"
 
 namespace pawl::runtime {
 
@@ -38,6 +39,11 @@ class Jobs {
   // Nothing of it is on its way: ready again, idle, or out of memory.
   void rest(HotJob& job);
   void idle(HotJob& job) { hot_.idle(job); }
+  // A message that was read joins the queue. One that earlier engines did not survive makes its job a suspect.
+  void queue(HotJob& job, core::Delivery delivery);
+  // Something of it is being read: until release() nothing is decided for it.
+  void hold(HotJob& job);
+  HotJob* release(RunId run);  // none: it was forgotten meanwhile
   // Something that it needs cannot be read now: as if it had not been read itself.
   void set_aside(HotJob& job);
   void forget(RunId run);
@@ -64,11 +70,11 @@ class Jobs {
 
  private:
   void decide(HotJob& job);
-  bool read_pages(HotJob& job);
   void launch(HotJob& job, core::Bundle bundle);
   void absorb(HotJob& job, const core::Bundle& bundle);
   void hand_on(HotJob& job, const core::Bundle& bundle);
   void reject(HotJob& job, const std::string& reason);
+  void park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored);
   void suspect_served(RunId run);
   void begin(OwnedLane& lane, const store::Submit& submit, RunId run);
 

@@ -46,7 +46,7 @@ void Jobs::begin(OwnedLane& lane, const store::Submit& submit, RunId run) {
     const core::Guid start = core::start_message(run, {}).guid;
     return parts_.alarms.arm(lane, store::Due{submit.start_at, run, DueKind::message, start});
   }
-  if (hot_.find(run) != nullptr) return;  // a scan was faster
+  if (hot_.find(run) != nullptr || lane.unread.contains(run)) return;  // a scan was faster
   auto graph = parts_.graphs.find(submit.graph);
   if (graph == nullptr) return;
   core::JobState state;
@@ -82,9 +82,9 @@ void Jobs::settle(core::Bundle& bundle, const store::Outcome& outcome) {
     case OutcomeKind::conflict:
     case OutcomeKind::outcome_unknown:
       parts_.workshop.give_back_slots(bundle);
-      parts_.workshop.read_paused_topics();  // it may have claimed work of a topic that was paused since
+      parts_.workshop.topics_changed();  // it may have claimed work of a topic that was paused since
       parts_.post.sent(bundle, OutcomeKind::outcome_unknown);
-      return parts_.loader.reload(bundle);
+      return parts_.loader.reload(std::move(bundle));
     case OutcomeKind::fenced:
       parts_.events.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
       parts_.workshop.give_back_slots(bundle);
@@ -156,7 +156,7 @@ void Jobs::rest(HotJob& job) {
     job.look_again = false;
     OwnedLane* lane = parts_.lanes.mine(run);
     if (lane == nullptr) return forget(run);
-    if (!parts_.loader.merge_inbox(*lane, job)) return set_aside(job);
+    return parts_.loader.merge_inbox(*lane, job);  // then it rests
   }
   const bool stopped = core::is_stopped(job.state.job.status);
   // A stopped job hears what is asked of it, and its workers' answers are stored; the rest waits in the store.
@@ -183,15 +183,25 @@ void Jobs::suspect_served(RunId run) {
 void Jobs::reject(HotJob& job, const std::string& reason) {
   const RunId run = job.state.job.run;
   parts_.events.problem(format("job {}: the store rejected its bundle: {}", job.state.job.id.raw(), reason));
-  const auto stored = parts_.store.read_job(run);
+  OwnedLane* lane = parts_.lanes.mine(run);
+  if (lane == nullptr) return forget(run);
+  hold(job);
+  parts_.reads.ask(*lane, store::ReadJob{run}, [this, run, reason](OwnedLane&, store::AnswerTo<store::ReadJob> stored) {
+    park_rejected(run, reason, std::move(stored));
+  });
+}
+
+void Jobs::park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored) {
+  HotJob* job = release(run);
+  if (job == nullptr) return;
   if (!stored && stored.error().code == ErrorCode::corrupt) return parts_.loader.damaged(run, stored.error().detail);
   const bool can_park = stored && *stored && (*stored)->state.job.status == core::JobStatus::running &&
-                        job.state.job.reason != reason;
+                        job->state.job.reason != reason;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (!can_park || lane == nullptr) return forget(run);
-  job.state = (*stored)->state;
-  job.state.job.reason = reason;  // remembered here only: a second rejection for the same reason ends it
-  park(*lane, job, reason);
+  job->state = std::move((*stored)->state);
+  job->state.job.reason = reason;  // remembered here only: a second rejection for the same reason ends it
+  park(*lane, *job, reason);
 }
 
 }  // namespace pawl::runtime

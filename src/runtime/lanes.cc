@@ -20,7 +20,7 @@ std::vector<OwnedLane*> Lanes::all_mine() const {
 
 OwnedLane& Lanes::take(core::LaneId lane, core::Epoch epoch) {
   forget(lane);
-  return *owned_.emplace(lane, std::make_unique<OwnedLane>(lane, epoch, clock_.now())).first->second;
+  return *owned_.emplace(lane, std::make_unique<OwnedLane>(lane, epoch, ++times_taken_, clock_.now())).first->second;
 }
 
 void Lanes::forget(core::LaneId lane) {

@@ -36,6 +36,7 @@ class Lanes {
  private:
   LaneTable table_;
   const Clock& clock_;
+  std::uint64_t times_taken_ = 0;  // any lane
   std::map<core::LaneId, std::unique_ptr<OwnedLane>> owned_;
   std::vector<std::unique_ptr<OwnedLane>> gone_;
 };

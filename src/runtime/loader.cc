@@ -22,51 +22,84 @@ bool is_claimed_by(const core::Bundle* bundle, const core::WorkItem& item) {
 
 }  // namespace
 
-void Loader::load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstored, const core::Bundle* uncertain) {
+void Loader::load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstored,
+                  std::shared_ptr<const core::Bundle> uncertain) {
   if (HotJob* known = parts_.jobs.find(run)) {
     for (core::Delivery& delivery : unstored) known->queue.push_back(std::move(delivery));
     return parts_.jobs.make_ready(*known);
   }
-  auto stored = parts_.store.read_job(run);
-  if (!stored) {
-    if (stored.error().code == ErrorCode::corrupt) damaged(run, stored.error().detail);
-    else lane.unread.emplace(run, std::move(unstored));
+  Unread& unread = lane.unread[run];
+  for (core::Delivery& delivery : unstored) unread.deliveries.push_back(std::move(delivery));
+  if (uncertain != nullptr) unread.uncertain = std::move(uncertain);
+  if (unread.asked) unread.look = true;
+  else read(lane, run);
+}
+
+void Loader::read(OwnedLane& lane, RunId run) {
+  Unread& unread = lane.unread[run];
+  unread.asked = true;
+  unread.look = false;
+  parts_.reads.ask(lane, store::ReadJob{run}, [this, run](OwnedLane& its_lane, store::AnswerTo<store::ReadJob> stored) {
+    loaded(its_lane, run, std::move(stored));
+  });
+}
+
+void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> stored) {
+  const auto place = lane.unread.find(run);
+  if (place == lane.unread.end()) return;
+  if (!stored && stored.error().code != ErrorCode::corrupt) {
+    place->second.asked = false;  // tick() asks again
     return;
   }
+  Unread unread = std::move(place->second);
+  lane.unread.erase(place);
+  if (!stored) return damaged(run, stored.error().detail);
   if (!*stored) return parts_.post.serve_mailbox(lane, run);  // if it is one
-  core::JobState& state = (*stored)->state;
+  const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
-  for (core::InboxMessage& timer : (*stored)->timers) {
+  const bool timer_is_due = std::any_of((*stored)->timers.begin(), (*stored)->timers.end(),
+                                        [&](const core::InboxMessage& timer) { return timer.due <= now; });
+  const bool nothing_to_do = (*stored)->inbox.empty() && unread.deliveries.empty() && !timer_is_due &&
+                             job.status != core::JobStatus::running;
+  if (nothing_to_do) {
+    for (const core::InboxMessage& timer : (*stored)->timers)
+      parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
+    // It was its end whose reply was lost: whoever waits for it hears of it now.
+    if (unread.uncertain != nullptr && core::is_closed(job.status) && job.completions > 0) parts_.events.closed(job);
+    if (unread.look) load(lane, run, {});
+    return;
+  }
+  auto graph = parts_.graphs.find(job.graph);
+  if (graph == nullptr) {
+    if (blocked_.emplace(run, job.graph).second)
+      parts_.events.problem(format("job {} waits: graph {} version {} is not deployed here with the content it started on",
+                                   job.id.raw(), job.graph.name.raw(), job.graph.version));
+    return;
+  }
+  enter(lane, std::move(**stored), std::move(graph), std::move(unread));
+}
+
+void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<const Graph> graph, Unread unread) {
+  HotJob& job = parts_.jobs.add(std::move(stored.state), std::move(graph));
+  const RunId run = job.state.job.run;
+  for (core::InboxMessage& message : stored.inbox)
+    parts_.jobs.queue(job, {std::move(message.message), core::Origin::loaded, message.redeliveries});
+  const Instant now = parts_.clock.now();
+  std::vector<store::Due> hooks;  // a signal may go first: that has to be looked up
+  for (core::InboxMessage& timer : stored.timers) {
     const store::Due due{timer.due, run, store::Due::Kind::message, timer.message.guid};
     if (timer.due > now && !seeded(SeededBug::timer_early)) parts_.alarms.arm(lane, due);  // perhaps put by others
-    else if (parts_.post.signal_goes_first(state, timer.message)) lane.due_again.push_back(due);
-    else (*stored)->inbox.push_back(std::move(timer));
+    else if (job.state.job.status == core::JobStatus::running && parts_.post.may_have_signal(job.state, timer.message))
+      hooks.push_back(due);
+    else
+      parts_.jobs.queue(job, {std::move(timer.message), parts_.alarms.origin_of_timer(lane, timer.due), timer.redeliveries});
   }
-  const bool nothing_to_do =
-      (*stored)->inbox.empty() && unstored.empty() && state.job.status != core::JobStatus::running;
-  if (nothing_to_do) {
-    // It was its end whose reply was lost: whoever waits for it hears of it now.
-    if (uncertain != nullptr && core::is_closed(state.job.status) && state.job.completions > 0) parts_.events.closed(state.job);
-    return;
-  }
-  auto graph = parts_.graphs.find(state.job.graph);
-  if (graph == nullptr) {
-    if (blocked_.emplace(run, state.job.graph).second)
-      parts_.events.problem(format("job {} waits: graph {} version {} is not deployed here with the content it started on",
-                                   state.job.id.raw(), state.job.graph.name.raw(), state.job.graph.version));
-    return;
-  }
-  HotJob& job = parts_.jobs.add(std::move(state), std::move(graph));
-  for (core::InboxMessage& message : (*stored)->inbox) {
-    const auto origin = message.due == Instant() ? core::Origin::loaded : parts_.alarms.origin_of_timer(lane, message.due);
-    core::Delivery delivery{std::move(message.message), origin, message.redeliveries};
-    if (core::entries_before(job.state, delivery) >= limits::reentries_in_groups_max) job.suspect = true;
-    job.queue.push_back(std::move(delivery));
-  }
-  for (core::Delivery& delivery : unstored) job.queue.push_back(std::move(delivery));
-  adopt_work(lane, job, uncertain);
-  if (job.queue.empty()) parts_.jobs.idle(job);
+  for (core::Delivery& delivery : unread.deliveries) job.queue.push_back(std::move(delivery));
+  adopt_work(lane, job, unread.uncertain.get());
+  job.look_again = unread.look;
+  if (job.queue.empty()) parts_.jobs.rest(job);
   else parts_.jobs.make_ready(job);
+  for (const store::Due& due : hooks) parts_.alarms.fire_message(lane, due);
 }
 
 void Loader::load_if_cold(OwnedLane& lane, RunId run) {
@@ -88,7 +121,7 @@ void Loader::adopt_work(OwnedLane& lane, HotJob& job, const core::Bundle* uncert
 }
 
 // What has a row is read again with the job; an answer that never had one lives only here.
-void Loader::reload(const core::Bundle& uncertain) {
+void Loader::reload(core::Bundle uncertain) {
   const RunId run = uncertain.entity;
   std::vector<core::Delivery> unstored;
   if (HotJob* job = parts_.jobs.find(run)) {
@@ -98,44 +131,52 @@ void Loader::reload(const core::Bundle& uncertain) {
   }
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return parts_.workshop.abandon(run, unstored);
-  load(*lane, run, std::move(unstored), &uncertain);
+  load(*lane, run, std::move(unstored), std::make_shared<const core::Bundle>(std::move(uncertain)));
 }
 
 void Loader::look(OwnedLane& lane, RunId run) {
-  if (lane.unread.contains(run) || blocked_.contains(run)) return;
-  HotJob* job = parts_.jobs.find(run);
-  if (job == nullptr) {
-    load(lane, run, {});
-  } else if (job->in_flight) {
-    job->look_again = true;
-  } else {
-    if (!merge_inbox(lane, *job)) return parts_.jobs.set_aside(*job);
-    parts_.jobs.make_ready(*job);
+  if (blocked_.contains(run)) return;
+  if (const auto unread = lane.unread.find(run); unread != lane.unread.end()) {
+    unread->second.look = true;
+    return;
   }
+  HotJob* job = parts_.jobs.find(run);
+  if (job == nullptr) load(lane, run, {});
+  else if (job->in_flight) job->look_again = true;
+  else merge_inbox(lane, *job);
 }
 
-bool Loader::merge_inbox(OwnedLane& lane, HotJob& job) {
+void Loader::merge_inbox(OwnedLane& lane, HotJob& job) {
   const RunId run = job.state.job.run;
-  auto stored = parts_.store.read_job(run);
-  if (!stored) return false;
-  if (!*stored) return true;
-  std::unordered_set<core::Guid> known;
-  for (const core::Delivery& delivery : job.queue) known.insert(delivery.message.guid);
-  const auto merge = [&](core::InboxMessage& message, core::Origin origin) {
-    if (known.insert(message.message.guid).second)
-      job.queue.push_back(core::Delivery{std::move(message.message), origin, message.redeliveries});
-  };
-  const Instant now = parts_.clock.now();
-  for (core::InboxMessage& message : (*stored)->inbox) merge(message, core::Origin::loaded);
-  for (core::InboxMessage& timer : (*stored)->timers) {
-    if (timer.due > now)
-      parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
-    else if (!parts_.post.holds(timer.message.guid))
-      merge(timer, parts_.alarms.origin_of_timer(lane, timer.due));
+  parts_.jobs.hold(job);
+  parts_.reads.ask(lane, store::ReadJob{run}, [this, run](OwnedLane& its_lane, store::AnswerTo<store::ReadJob> stored) {
+    merged(its_lane, run, std::move(stored));
+  });
+}
+
+void Loader::merged(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> stored) {
+  HotJob* job = parts_.jobs.release(run);
+  if (job == nullptr) return;
+  if (!stored) return parts_.jobs.set_aside(*job);
+  if (*stored) {
+    std::unordered_set<core::Guid> known;
+    for (const core::Delivery& delivery : job->queue) known.insert(delivery.message.guid);
+    const auto merge = [&](core::InboxMessage& message, core::Origin origin) {
+      if (known.insert(message.message.guid).second)
+        job->queue.push_back(core::Delivery{std::move(message.message), origin, message.redeliveries});
+    };
+    const Instant now = parts_.clock.now();
+    for (core::InboxMessage& message : (*stored)->inbox) merge(message, core::Origin::loaded);
+    for (core::InboxMessage& timer : (*stored)->timers) {
+      if (timer.due > now)
+        parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
+      else if (!parts_.post.holds(timer.message.guid))
+        merge(timer, parts_.alarms.origin_of_timer(lane, timer.due));
+    }
+    for (const auto& [seq, item] : (*stored)->state.work()) job->state.put(item);
+    adopt_work(lane, *job, nullptr);
   }
-  for (const auto& [seq, item] : (*stored)->state.work()) job.state.put(item);
-  adopt_work(lane, job, nullptr);
-  return true;
+  parts_.jobs.rest(*job);
 }
 
 // Only those whose graph came: there may be many that wait for another one.
@@ -155,21 +196,33 @@ void Loader::graphs_changed() {
   look_soon(free);
 }
 
-std::optional<core::Page> Loader::read_labelled(const core::JobRow& job, const core::Expand& expand) {
+void Loader::read_labelled(OwnedLane& lane, HotJob& job, const core::Delivery& signal) {
+  const auto& expand = std::get<core::Expand>(signal.message.body);
   store::ListQuery query;
-  query.name_space = job.name_space;
+  query.name_space = job.state.job.name_space;
   query.label = store::ListQuery::Labelled{expand.graph, expand.label.name, expand.label.value, expand.label.key, true, true};
   query.after = expand.after;
   query.rows_max = std::clamp<std::size_t>(limits::signal_page_bytes / std::max<std::size_t>(expand.data.size(), 1), 1,
                                            parts_.options.signal_page_jobs);
-  const auto rows = parts_.store.list_jobs(query);
-  if (!rows && rows.error().code == ErrorCode::corrupt)
-    parts_.events.problem(format("job {}: a page of jobs cannot be read: {}", job.id.raw(), rows.error().detail));
-  if (!rows) return std::nullopt;
-  core::Page page;
-  for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);
-  page.last = rows->size() < query.rows_max;
-  return page;
+  const std::size_t rows_max = query.rows_max;
+  const RunId run = job.state.job.run;
+  const core::Guid guid = signal.message.guid;
+  parts_.jobs.hold(job);
+  parts_.reads.ask(lane, store::ListJobs{std::move(query)},
+                   [this, run, guid, rows_max](OwnedLane&, const store::AnswerTo<store::ListJobs>& rows) {
+    HotJob* asked = parts_.jobs.release(run);
+    if (asked == nullptr) return;
+    if (!rows && rows.error().code == ErrorCode::corrupt)
+      parts_.events.problem(
+          format("job {}: a page of jobs cannot be read: {}", asked->state.job.id.raw(), rows.error().detail));
+    if (!rows) return parts_.jobs.set_aside(*asked);
+    core::Page page;
+    for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);
+    page.last = rows->size() < rows_max;
+    for (core::Delivery& delivery : asked->queue)
+      if (delivery.message.guid == guid) delivery.page = std::move(page);
+    parts_.jobs.make_ready(*asked);
+  });
 }
 
 void Loader::damaged(RunId run, const std::string& what) {
@@ -190,13 +243,17 @@ void Loader::park_damaged(RunId run, const std::string& what) {
   store::ListQuery query;
   query.after = RunId(run.raw() - 1);
   query.rows_max = 1;
-  const auto rows = parts_.store.list_jobs(query);
-  if (!rows || rows->empty() || rows->front().run != run || rows->front().status != core::JobStatus::running) return;
-  core::JobState state;
-  state.job = rows->front();
-  HotJob& job = parts_.jobs.add(std::move(state), nullptr);
-  job.damaged = what;
-  parts_.jobs.park(*lane, job, "corrupt: " + what);
+  parts_.reads.ask(*lane, store::ListJobs{std::move(query)},
+                   [this, run, what](OwnedLane& its_lane, const store::AnswerTo<store::ListJobs>& rows) {
+    if (!rows && rows.error().code != ErrorCode::corrupt) its_lane.unparked.emplace(run, what);  // tick() tries again
+    if (!rows || rows->empty() || rows->front().run != run || rows->front().status != core::JobStatus::running) return;
+    if (parts_.jobs.find(run) != nullptr) return;  // read after all, or stopped by another look
+    core::JobState state;
+    state.job = rows->front();
+    HotJob& job = parts_.jobs.add(std::move(state), nullptr);
+    job.damaged = what;
+    parts_.jobs.park(its_lane, job, "corrupt: " + what);
+  });
 }
 
 }  // namespace pawl::runtime

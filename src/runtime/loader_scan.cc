@@ -11,7 +11,7 @@ namespace pawl::runtime {
 
 void Loader::scan(OwnedLane& lane, bool work) {
   for (Scan& waiting : lane.scans)
-    if (waiting.inboxes && waiting.after_run == RunId(0)) {
+    if (waiting.inboxes && waiting.after_run == RunId(0) && !waiting.asked) {
       waiting.work = waiting.work || work;  // it has not begun: it will see it all
       return;
     }
@@ -25,48 +25,69 @@ void Loader::scan_all(bool work) {
 
 void Loader::look_around() {
   if (parts_.stopping) return;
-  std::size_t left = limits::looks_per_turn;
-  for (; left > 0 && !looks_.empty() && parts_.has_room(); --left) {
+  rows_left_ = limits::looks_per_turn;
+  for (; rows_left_ > 0 && !looks_.empty() && parts_.has_room() && parts_.reads.has_room(); --rows_left_) {
     const RunId run = looks_.front();
     looks_.pop_front();
     if (OwnedLane* lane = parts_.lanes.mine(run)) look(*lane, run);
   }
-  while (left > 0 && !scanning_.empty() && parts_.may_find_more()) {
+  // Of a store far away, the pages of all lanes are asked for at once.
+  for (std::size_t asked = 0; asked < scanning_.size() && rows_left_ > 0 && may_read_page() && parts_.may_find_more();) {
     OwnedLane* lane = parts_.lanes.mine(scanning_.front());
-    const bool none = lane == nullptr || lane->scans.empty();  // lost since, and perhaps taken again
-    const auto seen = none ? 0 : scan_some(*lane, lane->scans.front(), left);
-    if (!seen) return;  // tried again by next_wake()
-    if (*seen == 0) {
+    if (lane == nullptr || lane->scans.empty()) {  // lost since, and perhaps taken again
       scanning_.pop_front();
-      if (!none) lane->scans.pop_front();
+    } else if (lane->scans.front().asked) {
+      ++asked;
+      scanning_.push_back(scanning_.front());
+      scanning_.pop_front();
+    } else {
+      scan_some(*lane, rows_left_);
     }
-    left -= *seen;
   }
 }
 
-std::optional<std::size_t> Loader::scan_some(OwnedLane& lane, Scan& scan, std::size_t rows_max) {
-  if (scan.inboxes) {
-    const auto page = parts_.store.read_waiting(lane.id, scan.after_run, rows_max);
-    if (!page) return cannot_read(page.error()), std::nullopt;
-    for (const store::Waiting& waiting : *page) {
-      if (!parts_.has_room()) return std::nullopt;  // the rest when what was found is on its way
-      scan.after_run = waiting.run;
-      if (waiting.kind == store::EntityKind::job) look(lane, waiting.run);
-      else if (!seeded(SeededBug::mailbox_left_behind)) parts_.post.serve_mailbox(lane, waiting.run);
-    }
-    if (!page->empty()) return page->size();
-    scan.inboxes = false;
+void Loader::scan_some(OwnedLane& lane, std::size_t rows_max) {
+  Scan& scan = lane.scans.front();
+  scan.asked = true;
+  const auto take = [this](OwnedLane& its_lane, const auto& page) {
+    its_lane.scans.front().asked = false;  // a scan that waits is never taken away but with its lane
+    if (!page) return cannot_read(page.error());
+    page_read();
+    scanned(its_lane, *page);
+  };
+  if (scan.inboxes) parts_.reads.ask(lane, store::ReadWaiting{lane.id, scan.after_run, rows_max}, take);
+  else parts_.reads.ask(lane, store::ReadWorkPlaces{lane.id, scan.after_work, rows_max}, take);
+}
+
+void Loader::scanned(OwnedLane& lane, const std::vector<store::Waiting>& page) {
+  Scan& scan = lane.scans.front();
+  for (const store::Waiting& waiting : page) {
+    if (!parts_.has_room()) return;  // the rest when what was found is on its way
+    scan.after_run = waiting.run;
+    if (rows_left_ > 0) --rows_left_;
+    if (waiting.kind == store::EntityKind::job) look(lane, waiting.run);
+    else if (!seeded(SeededBug::mailbox_left_behind)) parts_.post.serve_mailbox(lane, waiting.run);
   }
-  if (!scan.work) return 0;
-  const auto page = parts_.store.read_work_places(lane.id, scan.after_work, rows_max);
-  if (!page) return cannot_read(page.error()), std::nullopt;
-  for (const store::Damaged& row : page->damaged) damaged(row.run, row.what);
-  for (const store::WorkPlace& place : *page) {
-    if (!parts_.has_room()) return std::nullopt;
-    scan.after_work = store::WorkCursor{place.run, place.activity};
+  if (!page.empty()) return;
+  scan.inboxes = false;
+  if (!scan.work) end_scan(lane);
+}
+
+void Loader::scanned(OwnedLane& lane, const store::Page<store::WorkPlace>& page) {
+  for (const store::Damaged& row : page.damaged) damaged(row.run, row.what);
+  for (const store::WorkPlace& place : page) {
+    if (!parts_.has_room()) return;
+    lane.scans.front().after_work = store::WorkCursor{place.run, place.activity};
+    if (rows_left_ > 0) --rows_left_;
     adopt_scanned(lane, place);
   }
-  return page->size();
+  if (page.empty()) end_scan(lane);
+}
+
+void Loader::end_scan(OwnedLane& lane) {
+  lane.scans.pop_front();
+  const auto place = std::find(scanning_.begin(), scanning_.end(), lane.id);
+  if (place != scanning_.end()) scanning_.erase(place);
 }
 
 // A hot job has a view of its own, newer than a page may be. What is claimed there under this epoch is with a
@@ -94,25 +115,37 @@ void Loader::cannot_read(const Error& error) {
   }
 }
 
-void Loader::end_turn() {
-  if (failed_) return;
+void Loader::page_read() {
+  failed_ = false;
   failing_since_.reset();
   failing_said_ = false;
 }
 
 void Loader::tick() {
+  failed_ = false;
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
     if (std::exchange(lane->rescan, false)) scan(*lane, false);
-    for (auto& [run, deliveries] : std::exchange(lane->unread, {})) load(*lane, run, std::move(deliveries));
+    for (const auto& [run, what] : std::exchange(lane->unparked, {})) park_damaged(run, what);
+    std::vector<RunId> again;
+    for (const auto& [run, unread] : lane->unread)
+      if (!unread.asked) again.push_back(run);
+    for (const RunId run : again) read(*lane, run);
   }
 }
 
-bool Loader::waits_for_more() const { return !failed_ && (!scanning_.empty() || !looks_.empty()); }
+bool Loader::waits_for_more() const {
+  if (failed_ || !parts_.reads.has_room()) return false;
+  return !looks_.empty() || std::any_of(scanning_.begin(), scanning_.end(), [this](core::LaneId id) {
+    const OwnedLane* lane = parts_.lanes.mine(id);
+    return lane == nullptr || lane->scans.empty() || !lane->scans.front().asked;
+  });
+}
 
 bool Loader::must_try_again() const {
   const auto mine = parts_.lanes.all_mine();
   return failed_ || std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) {
-           return lane->rescan || !lane->unread.empty();
+           return lane->rescan || !lane->unparked.empty() ||
+                  std::any_of(lane->unread.begin(), lane->unread.end(), [](const auto& one) { return !one.second.asked; });
          });
 }
 

@@ -50,11 +50,12 @@ Error taken(const std::string& id, RunId run) {
   return {ErrorCode::already_exists, format("job id {} is taken by run {}", id, run.raw())};
 }
 
-EngineOptions engine_options(const RuntimeOptions& options, Duration lease, const Clock& clock) {
+EngineOptions engine_options(const RuntimeOptions& options, const OpenedStore& store, const Clock& clock) {
   EngineOptions result;
   result.seed = unique_seed(clock);
   result.name = format("{}-{:x}", getpid(), result.seed & 0xffffff);
-  result.lease = lease;
+  result.lease = store.lease;
+  result.reads_later = store.store->connections() > 0;
   result.fusion = options.fusion ? core::Fusion::on : core::Fusion::off;
   // The gate keeps what waits at the half: whoever was let in there is not refused here.
   result.bytes_max.waiting = 2 * options.memory.waiting;
@@ -74,7 +75,7 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
                 {store_.duplex, [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
-      engine_(engine_options(options_, store_.lease, clock_), pool, *store_.store, clock_, graphs_, *this),
+      engine_(engine_options(options_, store_, clock_), pool, *store_.store, clock_, graphs_, *this),
       duplex_({unique_seed(clock_), store_.duplex, options_.memory}, *store_.store, clock_, graphs_, *this, observer_) {
   graphs_.admit_if([this](const Graph& graph) { return duplex_.admits(graph); });
 }
@@ -144,7 +145,12 @@ Status LocalRuntime::start_threads() {
     store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
     store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
     clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
-    if (!committer_.joinable()) committer_ = std::thread([this] { run_committer(); });
+    const std::size_t connections = store_.store->connections();
+    const auto tell = [this](StoreThreads::Told told) {
+      std::visit([this](auto& one) { commands_.push(std::move(one)); }, told);
+    };
+    if (connections > 0) store_threads_ = std::make_unique<StoreThreads>(*store_.store, connections, tell);
+    else if (!committer_.joinable()) committer_ = std::thread([this] { run_committer(); });
     pool_ = std::move(*pool);
     engine_thread_ = std::thread([this] {
       engine_.add_slots(options_.worker_queue);
@@ -178,6 +184,7 @@ void LocalRuntime::stop() {
     groups_.push(std::nullopt);
     committer_.join();
   }
+  store_threads_.reset();
   if (life_ == Life::stopped)
     for (Command& command : commands_.close()) refuse(command);
 }

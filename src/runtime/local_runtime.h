@@ -1,6 +1,7 @@
-// LocalRuntime: pawl::Runtime with threads (local_runtime.cc has the calls, runtime_threads.cc the threads). One thread owns the engine and everything it touches; a second
-// one commits large groups, so that the next group is decided while the last one is being synced; the worker
-// pool runs activities. Whoever else wants something pushes a command.
+// LocalRuntime: pawl::Runtime with threads (local_runtime.cc has the calls, runtime_threads.cc the threads). One thread
+// owns the engine and everything it touches; a second one commits large groups, so that the next group is decided while
+// the last one is being synced; for a store far away there is one for each of its connections. The worker pool runs
+// activities. Whoever else wants something pushes a command.
 #pragma once
 
 #include <atomic>
@@ -28,6 +29,7 @@
 #include "runtime/open_store.h"
 #include "runtime/problem_filter.h"
 #include "runtime/requests.h"
+#include "runtime/store_threads.h"
 #include "runtime/waiters.h"
 #include "runtime/worker_pool.h"
 #include "runtime/worker_word.h"
@@ -97,10 +99,6 @@ class LocalRuntime final : public Runtime, private EngineEvents {
     store::DuplexOperation operation;
     DuplexRunner::Done done;
   };
-  struct Committed {
-    Group group;
-    Result<std::vector<store::Outcome>> result;
-  };
   struct ServeCommand {
     Topic topic;
     std::shared_ptr<const Worker> worker;
@@ -111,7 +109,8 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   };
   enum class Signal : std::uint8_t { look, owner_gone, clock, stop };
   using Command =
-      std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, Committed, ServeCommand, ProbeCommand, Signal>;
+      std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, StoreThreads::Committed, StoreThreads::Answered,
+                   ServeCommand, ProbeCommand, Signal>;
 
   // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
   // and what it says then goes nowhere.
@@ -162,6 +161,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   Status give_command(Command command, ByteGate::Wait wait);
   void tell(WorkerWord word);  // called by worker threads
   bool commit_something();  // false: nothing to commit now
+  bool send_to_store();     // likewise, if it is far away
   bool may_end() const;
   void note_ownership(bool owns);
   Result<bool> has_ended(const core::JobRow& job);
@@ -205,7 +205,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::vector<WorkRun> withdrawn_;
   std::optional<Duration> look_at_workers_;
   Ticket next_ticket_ = 1;
-  std::size_t committing_ = 0;  // groups with the committer
+  std::size_t committing_ = 0;  // groups that are with another thread
   bool stopping_ = false;
   Duration stop_by_{0};  // even if the store takes no writes by then
   Duration set_back_{0};  // of the wall clock, as far as it was said
@@ -215,6 +215,7 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   std::unique_ptr<ClockWatch> clock_watch_;
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;
+  std::unique_ptr<StoreThreads> store_threads_;  // instead, if the store is far away
   std::thread engine_thread_;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/outgoing.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/invariant.h"
@@ -16,6 +17,8 @@ constexpr Duration retry_backoff_max = std::chrono::seconds(1);
 bool is_asked_for(const store::Operation& operation, Ticket ticket) {
   return ticket != 0 || std::holds_alternative<store::Submit>(operation);
 }
+
+bool is_bundle(const store::Operation& operation) { return std::holds_alternative<core::Bundle>(operation); }
 
 // The lane without which the operation means nothing: its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
@@ -34,46 +37,96 @@ void Group::add(store::Operation operation, Ticket ticket) {
   tickets.push_back(ticket);
 }
 
-void Outgoing::push_decided(core::Bundle bundle) {
-  const std::size_t before = pending_.bytes;
-  push(std::move(bundle));
+store::Domain Outgoing::domain_of(const store::Operation& operation) const {
+  return groups_ == Groups::over_all_lanes ? store::Domain{} : store::domain_of(operation);
+}
+
+void Outgoing::push(store::Operation operation, Ticket ticket) {
+  Stream& stream = streams_[domain_of(operation)];
+  const std::size_t before = stream.pending.bytes;
+  const bool bundle = is_bundle(operation);
+  stream.pending.add(std::move(operation), ticket);
+  const std::size_t added = stream.pending.bytes - before;
+  bytes_ += added;
+  ++waiting_;
+  if (!bundle) return;
   ++bundles_;
-  bundle_bytes_ += pending_.bytes - before;
+  ++stream.bundles;
+  bundle_bytes_ += added;
+  stream.bundle_bytes += added;
 }
 
 bool Outgoing::takes_bundles() const {
-  return bundles_ < options_.bundles_per_group_max && bundle_bytes_ < options_.bytes_max.group;
+  const std::size_t streams = std::max<std::size_t>(1, streams_.size());
+  return bundles_ < options_.bundles_per_group_max * streams && bundle_bytes_ < options_.bytes_max.group;
 }
 
+bool Outgoing::is_ready(const Stream& stream) const {
+  if (groups_ == Groups::by_lane && stream.out > 0) return false;
+  return stream.retry ? clock_.monotonic() >= stream.retry_at : !stream.pending.operations.empty();
+}
+
+bool Outgoing::has_group() const {
+  return std::any_of(streams_.begin(), streams_.end(), [this](const auto& one) { return is_ready(one.second); });
+}
+
+// Lanes have their turn one after the other: a busy one does not keep the rest waiting.
 std::optional<Group> Outgoing::take() {
-  Group group;
-  if (retry_) {
-    if (clock_.monotonic() < retry_at_) return std::nullopt;
-    group = std::move(*retry_);
-    retry_.reset();
-  } else {
-    if (pending_.operations.empty()) return std::nullopt;
-    group = std::exchange(pending_, Group{});
-    bundles_ = 0;
-    bundle_bytes_ = 0;
+  auto place = streams_.upper_bound(last_taken_);
+  for (std::size_t left = streams_.size(); left > 0; --left, ++place) {
+    if (place == streams_.end()) place = streams_.begin();
+    Stream& stream = place->second;
+    if (!is_ready(stream)) continue;
+    Group group = stream.retry ? std::move(*stream.retry) : cut(stream);
+    stream.retry.reset();
+    ++stream.out;
+    last_taken_ = place->first;
+    group.domain = place->first;
+    group.number = ++taken_;
+    group.asked_at = clock_.monotonic();
+    return group;
   }
-  ++out_;
-  group.number = ++taken_;
-  bytes_out_ += group.bytes;
-  group.asked_at = clock_.monotonic();
-  return group;
+  return std::nullopt;
+}
+
+Group Outgoing::take_all(Stream& stream) {
+  waiting_ -= stream.pending.operations.size();
+  bundles_ -= std::exchange(stream.bundles, 0);
+  bundle_bytes_ -= std::exchange(stream.bundle_bytes, 0);
+  return std::exchange(stream.pending, Group{});
+}
+
+void Outgoing::put_back(Group group) {
+  bytes_ -= group.bytes;
+  for (std::size_t i = 0; i < group.operations.size(); ++i) push(std::move(group.operations[i]), group.tickets[i]);
+}
+
+Group Outgoing::cut(Stream& stream) {
+  const std::size_t bundles = stream.bundles;
+  Group all = take_all(stream);
+  if (bundles <= options_.bundles_per_group_max) return all;
+  Group first, rest;
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < all.operations.size(); ++i) {
+    Group& part = taken < options_.bundles_per_group_max ? first : rest;
+    taken += is_bundle(all.operations[i]) ? 1 : 0;
+    part.add(std::move(all.operations[i]), all.tickets[i]);
+  }
+  put_back(std::move(rest));
+  return first;
 }
 
 std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group, Result<std::vector<store::Outcome>> result) {
-  --out_;
-  bytes_out_ -= group.bytes;
-  overtaken_ = group.number < newest_finished_;
-  newest_finished_ = std::max(newest_finished_, group.number);
+  Stream& stream = streams_.at(group.domain);
+  --stream.out;
+  bytes_ -= group.bytes;
+  overtaken_ = group.number < stream.newest_finished;
+  stream.newest_finished = std::max(stream.newest_finished, group.number);
   if (!result && result.error().code != ErrorCode::outcome_unknown) {
-    keep(std::move(group), result.error());
+    keep(stream, std::move(group), result.error());
     return std::nullopt;
   }
-  backoff_ = Duration{0};
+  stream.backoff = Duration{0};
   if (!result)
     return std::vector<store::Outcome>(group.operations.size(),
                                        store::Outcome{store::OutcomeKind::outcome_unknown, result.error().detail});
@@ -83,16 +136,21 @@ std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group, Resu
 
 // Nothing was applied and the cause may pass. Callers hear it at once, also those whose request would only wait behind
 // what cannot be written; bundles are committed later.
-void Outgoing::keep(Group group, const Error& error) {
-  if (backoff_.count() == 0) events_.problem(to_string(error));
+void Outgoing::keep(Stream& stream, Group group, const Error& error) {
+  if (stream.backoff.count() == 0) events_.problem(to_string(error));
   Group kept = refuse_callers(std::move(group), error);
   if (kept.operations.empty()) return;
-  pending_ = refuse_callers(std::move(pending_), error);
-  backoff_ = std::clamp(backoff_ * 2, retry_backoff_min, retry_backoff_max);
-  retry_at_ = clock_.monotonic() + backoff_;
-  retry_reason_ = error.detail;
-  if (!retry_) retry_.emplace();
-  for (std::size_t i = 0; i < kept.operations.size(); ++i) retry_->add(std::move(kept.operations[i]), kept.tickets[i]);
+  Group pending = take_all(stream);
+  bytes_ -= pending.bytes;
+  Group left = refuse_callers(std::move(pending), error);
+  bytes_ += left.bytes;
+  put_back(std::move(left));
+  stream.backoff = std::clamp(stream.backoff * 2, retry_backoff_min, retry_backoff_max);
+  stream.retry_at = clock_.monotonic() + stream.backoff;
+  stream.why = error.detail;
+  if (!stream.retry) stream.retry.emplace();
+  bytes_ += kept.bytes;
+  for (std::size_t i = 0; i < kept.operations.size(); ++i) stream.retry->add(std::move(kept.operations[i]), kept.tickets[i]);
 }
 
 Group Outgoing::refuse_callers(Group group, const Error& error) {
@@ -115,13 +173,39 @@ void Outgoing::withdraw(core::LaneId lane, const std::function<void(const store:
     }
     return kept;
   };
-  pending_ = without(std::exchange(pending_, Group{}));
-  if (retry_) retry_ = without(std::move(*retry_));
+  for (auto& [domain, stream] : streams_) {
+    Group pending = take_all(stream);
+    bytes_ -= pending.bytes;
+    Group left = without(std::move(pending));
+    bytes_ += left.bytes;
+    put_back(std::move(left));
+    if (!stream.retry) continue;
+    bytes_ -= stream.retry->bytes;
+    stream.retry = without(std::move(*stream.retry));
+    bytes_ += stream.retry->bytes;
+  }
+}
+
+bool Outgoing::refuses() const {
+  return std::any_of(streams_.begin(), streams_.end(), [](const auto& one) { return one.second.retry.has_value(); });
+}
+
+const std::string* Outgoing::refusal_of(const store::Operation& operation) const {
+  const auto found = streams_.find(domain_of(operation));
+  return found == streams_.end() || !found->second.retry ? nullptr : &found->second.why;
 }
 
 std::optional<Duration> Outgoing::next_wake() const {
-  if (!retry_) return std::nullopt;
-  return retry_at_;
+  std::optional<Duration> wake;
+  for (const auto& [domain, stream] : streams_)
+    if (stream.retry && (!wake || stream.retry_at < *wake)) wake = stream.retry_at;
+  return wake;
+}
+
+bool Outgoing::empty() const {
+  return std::all_of(streams_.begin(), streams_.end(), [](const auto& one) {
+    return one.second.out == 0 && !one.second.retry && one.second.pending.operations.empty();
+  });
 }
 
 }  // namespace pawl::runtime

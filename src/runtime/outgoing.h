@@ -1,15 +1,20 @@
 // Outgoing: what is on its way to the store. Operations gather in a group until the driver takes it; a group that the
 // store cannot take now is kept and handed out again after a while, and callers are told at once.
+//
+// A store whose lanes are one domain takes groups over all of them. Else each lane has groups of its own, one under way
+// at a time: while a lane's group travels its next one gathers, and a lane that cannot be reached holds up no other.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "runtime/engine_types.h"
+#include "store/domain.h"
 
 namespace pawl::runtime {
 
@@ -20,17 +25,19 @@ struct Group {
   Duration asked_at{0};
   std::size_t bytes = 0;        // of its operations
   std::uint64_t number = 0;     // as they were taken
+  store::Domain domain;         // of all of them; of no meaning where lanes are one domain
 
   void add(store::Operation operation, Ticket ticket);
 };
 
 class Outgoing {
  public:
-  Outgoing(const EngineOptions& options, const Clock& clock, EngineEvents& events)
-      : options_(options), clock_(clock), events_(events) {}
+  enum class Groups : std::uint8_t { over_all_lanes, by_lane };
 
-  void push(store::Operation operation, Ticket ticket = 0) { pending_.add(std::move(operation), ticket); }
-  void push_decided(core::Bundle bundle);
+  Outgoing(Groups groups, const EngineOptions& options, const Clock& clock, EngineEvents& events)
+      : groups_(groups), options_(options), clock_(clock), events_(events) {}
+
+  void push(store::Operation operation, Ticket ticket = 0);
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
   bool takes_bundles() const;
 
@@ -44,32 +51,47 @@ class Outgoing {
   // a second bundle for the same rev must not meet the first.
   void withdraw(core::LaneId lane, const std::function<void(const store::Operation&)>& withdrawn);
 
-  bool refuses() const { return retry_.has_value(); }  // the store takes no writes at the moment
-  const std::string& why() const { return retry_reason_; }
+  bool refuses() const;  // the store takes no writes at the moment, at least some
+  // Why the store takes no operation of this kind at the moment; none: it does.
+  const std::string* refusal_of(const store::Operation& operation) const;
   std::optional<Duration> next_wake() const;
-  bool empty() const { return out_ == 0 && !retry_ && pending_.operations.empty(); }
-  std::size_t waiting() const { return pending_.operations.size(); }
-  std::size_t bytes() const { return pending_.bytes + bytes_out_ + (retry_ ? retry_->bytes : 0); }
+  bool empty() const;
+  bool has_group() const;  // take() has something
+  std::size_t waiting() const { return waiting_; }  // operations
+  std::size_t bytes() const { return bytes_; }
 
  private:
-  void keep(Group group, const Error& error);
+  struct Stream {  // of one domain
+    Group pending;
+    std::size_t bundles = 0;             // of the pending ones
+    std::size_t bundle_bytes = 0;
+    std::size_t out = 0;                 // groups that are being committed
+    std::uint64_t newest_finished = 0;   // the number of one
+    std::optional<Group> retry;
+    Duration retry_at{0};
+    Duration backoff{0};
+    std::string why;
+  };
+  store::Domain domain_of(const store::Operation& operation) const;
+  bool is_ready(const Stream& stream) const;
+  Group take_all(Stream& stream);  // that waits there; it still counts in bytes_
+  Group cut(Stream& stream);       // as much of it as a group may have
+  void put_back(Group group);      // what counts in bytes_ already waits again
+  void keep(Stream& stream, Group group, const Error& error);
   Group refuse_callers(Group group, const Error& error);
 
+  const Groups groups_;
   const EngineOptions& options_;
   const Clock& clock_;
   EngineEvents& events_;
-  Group pending_;
-  std::size_t bundles_ = 0;       // of the pending ones
+  std::map<store::Domain, Stream> streams_;
+  store::Domain last_taken_;       // whose turn was last
+  std::size_t waiting_ = 0;        // operations that wait, without those that are tried again
+  std::size_t bundles_ = 0;        // of these
   std::size_t bundle_bytes_ = 0;
-  std::size_t out_ = 0;           // groups that are being committed
-  std::size_t bytes_out_ = 0;
-  std::uint64_t taken_ = 0;            // groups so far
-  std::uint64_t newest_finished_ = 0;  // the number of one
+  std::size_t bytes_ = 0;          // of all that waits, travels or is tried again
+  std::uint64_t taken_ = 0;        // groups so far
   bool overtaken_ = false;
-  std::optional<Group> retry_;
-  Duration retry_at_{0};
-  Duration backoff_{0};
-  std::string retry_reason_;
 };
 
 }  // namespace pawl::runtime

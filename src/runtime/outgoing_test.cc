@@ -22,14 +22,14 @@ class OutgoingTest : public ::testing::Test {
   EngineOptions options_;
   ManualClock clock_;
   Recorder events_;
-  Outgoing outgoing_{options_, clock_, events_};
+  Outgoing outgoing_{Outgoing::Groups::over_all_lanes, options_, clock_, events_};
   const RunId first_ = core::make_run(core::LaneId(1), 7);
   const RunId second_ = core::make_run(core::LaneId(2), 7);
 };
 
 TEST_F(OutgoingTest, callers_hear_of_a_store_that_takes_no_writes_and_bundles_wait) {
   outgoing_.push(submit_of("a"), 1);
-  outgoing_.push_decided(bundle_of(first_));
+  outgoing_.push(bundle_of(first_));
   auto group = outgoing_.take();
   ASSERT_TRUE(group);
   outgoing_.push(submit_of("b"), 2);  // behind it
@@ -45,7 +45,7 @@ TEST_F(OutgoingTest, callers_hear_of_a_store_that_takes_no_writes_and_bundles_wa
 }
 
 TEST_F(OutgoingTest, a_refusal_is_said_once_and_tried_again_less_and_less_often) {
-  outgoing_.push_decided(bundle_of(first_));
+  outgoing_.push(bundle_of(first_));
   Duration pause{0};
   for (int i = 0; i < 5; ++i) {
     auto group = outgoing_.take();
@@ -60,8 +60,8 @@ TEST_F(OutgoingTest, a_refusal_is_said_once_and_tried_again_less_and_less_often)
 }
 
 TEST_F(OutgoingTest, a_lost_reply_is_an_outcome_of_each_operation) {
-  outgoing_.push_decided(bundle_of(first_));
-  outgoing_.push_decided(bundle_of(second_));
+  outgoing_.push(bundle_of(first_));
+  outgoing_.push(bundle_of(second_));
   auto group = outgoing_.take();
   ASSERT_TRUE(group);
   const auto outcomes = outgoing_.finished(*group, Error{ErrorCode::outcome_unknown, "gone"});
@@ -73,9 +73,9 @@ TEST_F(OutgoingTest, a_lost_reply_is_an_outcome_of_each_operation) {
 
 TEST_F(OutgoingTest, a_group_that_is_heard_of_after_a_later_one_was_overtaken) {
   // What it committed may have been changed by what was heard of already (Workshop::settle_claim asks for this).
-  outgoing_.push_decided(bundle_of(first_));
+  outgoing_.push(bundle_of(first_));
   auto first = outgoing_.take();
-  outgoing_.push_decided(bundle_of(second_));
+  outgoing_.push(bundle_of(second_));
   auto second = outgoing_.take();
   ASSERT_TRUE(first && second);
   const std::vector<store::Outcome> done(1);
@@ -89,9 +89,9 @@ TEST_F(OutgoingTest, a_group_that_is_heard_of_after_a_later_one_was_overtaken) {
 }
 
 TEST_F(OutgoingTest, two_refused_groups_wait_as_one) {
-  outgoing_.push_decided(bundle_of(first_));
+  outgoing_.push(bundle_of(first_));
   auto first = outgoing_.take();
-  outgoing_.push_decided(bundle_of(second_));
+  outgoing_.push(bundle_of(second_));
   auto second = outgoing_.take();
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(outgoing_.finished(*first, full_disk()));
@@ -102,8 +102,8 @@ TEST_F(OutgoingTest, two_refused_groups_wait_as_one) {
 }
 
 TEST_F(OutgoingTest, only_the_work_of_a_lost_lane_is_withdrawn) {
-  outgoing_.push_decided(bundle_of(first_));
-  outgoing_.push_decided(bundle_of(second_));
+  outgoing_.push(bundle_of(first_));
+  outgoing_.push(bundle_of(second_));
   outgoing_.push(submit_of("a"), 1);
   int withdrawn = 0;
   outgoing_.withdraw(core::LaneId(1), [&](const store::Operation&) { ++withdrawn; });
@@ -113,11 +113,11 @@ TEST_F(OutgoingTest, only_the_work_of_a_lost_lane_is_withdrawn) {
 
 TEST_F(OutgoingTest, a_group_takes_as_many_bundles_as_it_may_and_any_number_of_submits) {
   options_.bundles_per_group_max = 2;
-  Outgoing small(options_, clock_, events_);
-  small.push_decided(bundle_of(first_));
+  Outgoing small(Outgoing::Groups::over_all_lanes, options_, clock_, events_);
+  small.push(bundle_of(first_));
   for (int i = 0; i < 10; ++i) small.push(submit_of(std::to_string(i)), 1);
   EXPECT_TRUE(small.takes_bundles());
-  small.push_decided(bundle_of(second_));
+  small.push(bundle_of(second_));
   EXPECT_FALSE(small.takes_bundles());
 }
 

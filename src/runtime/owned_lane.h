@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -24,6 +26,15 @@ struct Scan {
   bool work = true;  // false: inboxes only
   RunId after_run{0};
   store::WorkCursor after_work;
+  bool asked = false;  // its next page is being read
+};
+
+// A job that is being read, or that could not be: then it is tried again by tick(). Meanwhile it is not in memory.
+struct Unread {
+  std::vector<core::Delivery> deliveries;          // for it, without a row: they live only here
+  std::shared_ptr<const core::Bundle> uncertain;   // a bundle of it whose outcome is not known
+  bool asked = false;
+  bool look = false;  // something may have come since it was asked for
 };
 
 // What a lane sends to another one.
@@ -35,26 +46,29 @@ struct Route {
 };
 
 struct OwnedLane {
-  OwnedLane(core::LaneId lane, core::Epoch its_epoch, Instant since)
-      : id(lane), epoch(its_epoch), due(since, limits::due_entries_max) {}
+  OwnedLane(core::LaneId lane, core::Epoch its_epoch, std::uint64_t its_number, Instant since)
+      : id(lane), epoch(its_epoch), number(its_number), due(since, limits::due_entries_max) {}
   OwnedLane(const OwnedLane&) = delete;
   OwnedLane& operator=(const OwnedLane&) = delete;
 
   const core::LaneId id;
   const core::Epoch epoch;
+  const std::uint64_t number;  // which of the times that this engine had it
 
   // Loader
   std::deque<Scan> scans;
   bool rescan = false;                                      // an inbox could not be read: tick() begins a scan
-  std::map<RunId, std::vector<core::Delivery>> unread;      // loads that failed: tried again by tick()
+  std::map<RunId, Unread> unread;
+  std::map<RunId, std::string> unparked;                    // jobs that are damaged and could not be stopped: tick() tries
   // Alarms
   DueTable due;
   std::vector<store::Due> due_again;                        // could not be served: tried again by tick()
   // Post
   bool outbox = true;                                       // something may wait in it
+  bool outbox_asked = false;                                // and it is being read
   std::map<core::LaneId, Route> routes;                     // by the lane that is sent to
   std::set<RunId> mailboxes;                                // something waits in their inboxes
-  std::unordered_set<RunId> mailboxes_out;                  // a bundle of theirs is on its way
+  std::unordered_set<RunId> mailboxes_out;                  // they are being read, or a bundle of theirs is on its way
   // Workshop
   std::map<WorkRef, core::WorkToken> probed;                // runs in doubt that were asked about already
 };

@@ -16,14 +16,17 @@ Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& i
       graphs(catalog),
       events(listener),
       lanes(pool, options.lease, clock),
-      outgoing(options, clock, events),
+      outgoing(store.spans_lanes() ? Outgoing::Groups::over_all_lanes : Outgoing::Groups::by_lane, options, clock, events),
+      reads(options.reads_later ? Reads::Way::later : Reads::Way::at_once, store, lanes),
       jobs(*this, options),
       loader(*this),
       workshop(*this, options),
       post(*this),
       alarms(*this) {}
 
-bool Parts::may_find_more() const { return jobs.waiting() < limits::recovery_page_rows && has_room(); }
+bool Parts::may_find_more() const {
+  return jobs.waiting() < limits::recovery_page_rows && has_room() && reads.has_room();
+}
 
 core::DecideOptions Parts::decide_options(const OwnedLane& lane) {
   const core::BundleId id(Random::mix(Random::mix(options.seed) + ++bundles_named_) >> 1);
@@ -34,7 +37,7 @@ void Parts::lane_lost(core::LaneId lane) {
   jobs.forget_lane(lane);
   outgoing.withdraw(lane, [this](const store::Operation& operation) { workshop.withdrawn(operation); });
   if (OwnedLane* owned = lanes.memory_of(lane))
-    for (const auto& [run, deliveries] : owned->unread) workshop.abandon(run, deliveries);
+    for (const auto& [run, unread] : owned->unread) workshop.abandon(run, unread.deliveries);
   lanes.forget(lane);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/loader.h"
 #include "runtime/outgoing.h"
 #include "runtime/post.h"
+#include "runtime/reads.h"
 #include "runtime/workshop.h"
 
 namespace pawl::runtime {
@@ -34,6 +35,7 @@ struct Parts {
 
   Lanes lanes;        // which lanes are ours
   Outgoing outgoing;  // what is on its way to the store
+  Reads reads;        // what is asked of it
   Jobs jobs;          // what is decided, and what becomes of it
   Loader loader;      // what is read
   Workshop workshop;  // what is handed to local workers

@@ -39,18 +39,17 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
   if (lane == nullptr) return parts_.events.ring(id);
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
-    const auto found = parts_.store.find_run(job->name_space, job->id);
-    if (!found) lane->rescan = true;
-    else if (*found) parts_.loader.look(*lane, **found);
-    return;
+    return parts_.reads.ask(*lane, store::FindRun{*job}, [this](OwnedLane& its_lane, const store::AnswerTo<store::FindRun>& found) {
+      if (!found) its_lane.rescan = true;
+      else if (*found) parts_.loader.look(its_lane, **found);
+    });
   }
-  if (run == RunId(0)) {
-    const auto found = parts_.store.find_mailbox(std::get<core::MailboxKey>(to));
-    if (!found) lane->rescan = true;
-    if (!found || !*found) return;
-    run = **found;
-  }
-  serve_mailbox(*lane, run);
+  if (run != RunId(0)) return serve_mailbox(*lane, run);
+  parts_.reads.ask(*lane, store::FindMailbox{std::get<core::MailboxKey>(to)},
+                   [this](OwnedLane& its_lane, const store::AnswerTo<store::FindMailbox>& found) {
+    if (!found) its_lane.rescan = true;
+    else if (*found) serve_mailbox(its_lane, **found);
+  });
 }
 
 // A child whose id is taken is refused: where sends are direct, its parent has the word already. Its name is
@@ -58,26 +57,43 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
 void Post::look_for_refusal(const core::ParentLink& parent) {
   OwnedLane* lane = parts_.lanes.mine(parent.run);
   if (lane == nullptr) return;
-  const auto word = parts_.store.read_message(parent.run, core::last_word_of(parent.request));
-  if (!word || *word) parts_.loader.look(*lane, parent.run);
+  parts_.reads.ask(*lane, store::ReadMessage{parent.run, core::last_word_of(parent.request)},
+                   [this, run = parent.run](OwnedLane& its_lane, const store::AnswerTo<store::ReadMessage>& word) {
+    if (!word || *word) parts_.loader.look(its_lane, run);
+  });
 }
 
 void Post::hand_over(RunId run, const core::Message& message, OutcomeKind kind) {
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return;
-  HotJob* job = parts_.jobs.find(run);
-  if (kind == OutcomeKind::committed && job != nullptr) {
-    const auto is_it = [&](const core::Delivery& delivery) { return delivery.message.guid == message.guid; };
-    if (std::any_of(job->queue.begin(), job->queue.end(), is_it)) return;
-    if (job->look_again) return;  // read with all that came before it
-    const auto stored = parts_.store.read_message(run, message.guid);
-    if (!stored) return parts_.loader.look(*lane, run);
-    if (!*stored) return;  // served already
-    job->queue.push_back(core::Delivery{message, core::Origin::memory});
-    parts_.jobs.make_ready(*job);
-  } else if (kind == OutcomeKind::committed || kind == OutcomeKind::already_done || kind == OutcomeKind::outcome_unknown) {
+  const HotJob* job = parts_.jobs.find(run);
+  if (kind == OutcomeKind::committed && job != nullptr) take(*lane, run, message);
+  else if (kind == OutcomeKind::committed || kind == OutcomeKind::already_done || kind == OutcomeKind::outcome_unknown)
     parts_.loader.look(*lane, run);
-  }
+}
+
+// The job may have read and served it already, before this engine heard that it was committed.
+void Post::take(OwnedLane& lane, RunId run, const core::Message& message) {
+  HotJob* job = parts_.jobs.find(run);
+  const auto has = [](const HotJob& its_job, const core::Guid& guid) {
+    return std::any_of(its_job.queue.begin(), its_job.queue.end(),
+                       [&](const core::Delivery& delivery) { return delivery.message.guid == guid; });
+  };
+  if (has(*job, message.guid)) return;
+  if (job->look_again) return;  // read with all that came before it
+  // Messages join in the order of their commits: while one is looked up, the next one is read with it.
+  if (job->handing > 0) return parts_.loader.look(lane, run);
+  ++job->handing;
+  parts_.reads.ask(lane, store::ReadMessage{run, message.guid},
+                   [this, run, message, has, launches = job->launches](OwnedLane& its_lane,
+                                                                       const store::AnswerTo<store::ReadMessage>& stored) {
+    HotJob* its_job = parts_.jobs.find(run);
+    if (its_job != nullptr && its_job->handing > 0) --its_job->handing;
+    if (its_job == nullptr || !stored || its_job->launches != launches) return parts_.loader.look(its_lane, run);
+    if (!*stored || has(*its_job, message.guid) || its_job->look_again) return;  // served already, or about to be read
+    its_job->queue.push_back(core::Delivery{message, core::Origin::memory});
+    parts_.jobs.make_ready(*its_job);
+  });
 }
 
 void Post::look_again() {
@@ -86,11 +102,15 @@ void Post::look_again() {
 
 void Post::deliver_outboxes() {
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
-    if (!lane->outbox) continue;
-    const auto page = parts_.store.read_outbox(lane->id, limits::outbox_page_rows);
-    if (!page) continue;  // next_wake() brings us back
+    if (!lane->outbox || lane->outbox_asked) continue;
     lane->outbox = false;
-    deliver(*lane, *page);
+    lane->outbox_asked = true;
+    parts_.reads.ask(*lane, store::ReadOutbox{lane->id, limits::outbox_page_rows},
+                     [this](OwnedLane& its_lane, const store::AnswerTo<store::ReadOutbox>& page) {
+      its_lane.outbox_asked = false;
+      if (page) deliver(its_lane, *page);
+      else its_lane.outbox = true;  // next_wake() brings us back
+    });
   }
 }
 
@@ -150,21 +170,28 @@ void Post::decide_mailboxes() {
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
     for (const RunId run : std::exchange(lane->mailboxes, {})) {
       if (lane->mailboxes_out.contains(run)) lane->mailboxes.insert(run);
-      else decide_mailbox(*lane, run);
+      else read_mailbox(*lane, run);
     }
   }
 }
 
+void Post::read_mailbox(OwnedLane& lane, RunId run) {
+  lane.mailboxes_out.insert(run);
+  parts_.reads.ask(lane, store::ReadMailboxPage{run, parts_.options.mailbox_page, parts_.clock.now()},
+                   [this, run](OwnedLane& its_lane, store::AnswerTo<store::ReadMailboxPage> page) {
+    its_lane.mailboxes_out.erase(run);
+    decide_mailbox(its_lane, run, std::move(page));
+  });
+}
+
 // Of one that holds much only a page is read.
-void Post::decide_mailbox(OwnedLane& lane, RunId run) {
-  const core::DecideOptions options = parts_.decide_options(lane);
-  auto page = parts_.store.read_mailbox_page(run, parts_.options.mailbox_page, options.now);
+void Post::decide_mailbox(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page) {
   if (!page && page.error().code != ErrorCode::corrupt) lane.mailboxes.insert(run);
   if (!page && page.error().code == ErrorCode::corrupt) parts_.loader.damaged(run, page.error().detail);
   if (!page || !*page) return;
   std::vector<core::Delivery> deliveries;
   for (core::InboxMessage& message : (*page)->inbox) deliveries.push_back({std::move(message.message)});
-  core::Decision decision = core::decide((*page)->state, deliveries, options, (*page)->cut);
+  core::Decision decision = core::decide((*page)->state, deliveries, parts_.decide_options(lane), (*page)->cut);
   if (!decision.bundle) return;
   if ((*page)->more || decision.done.size() < deliveries.size()) lane.mailboxes.insert(run);  // once this is committed
   address(*decision.bundle);
@@ -197,28 +224,54 @@ void Post::settle_mailbox(const core::Bundle& bundle, const store::Outcome& outc
   serve_mailbox(*lane, bundle.entity);
 }
 
-bool Post::signal_goes_first(const core::JobState& state, const core::Message& timer) {
+namespace {
+
+// The state of the hook that the timer belongs to, if that waits for a signal too.
+std::optional<core::KindState> hook_of(const core::JobState& state, const core::Message& timer) {
   const auto* time = std::get_if<core::TimeUp>(&timer.body);
   const core::Activity* hook = time == nullptr ? nullptr : state.find(time->activity);
-  if (hook == nullptr || hook->status != core::ActivityStatus::open || hook->state.empty()) return false;
-  const auto kind = core::decode_kind_state(hook->state.view());
-  if (!kind || !kind->mailbox) return false;
-  const auto mailbox = parts_.store.find_mailbox(*kind->mailbox);
-  if (!mailbox || !*mailbox) return false;
-  const auto registration = parts_.store.read_message(**mailbox, kind->registration());
-  OwnedLane* lane = registration && *registration ? parts_.lanes.mine(**mailbox) : nullptr;
-  if (lane != nullptr && ++timers_held_[timer.guid] <= limits::timer_holds_max) {
-    serve_mailbox(*lane, **mailbox);
+  if (hook == nullptr || hook->status != core::ActivityStatus::open || hook->state.empty()) return std::nullopt;
+  auto kind = core::decode_kind_state(hook->state.view());
+  if (!kind || !kind->mailbox) return std::nullopt;
+  return std::move(*kind);
+}
+
+}  // namespace
+
+bool Post::may_have_signal(const core::JobState& state, const core::Message& timer) const {
+  return hook_of(state, timer).has_value();
+}
+
+void Post::look_for_signal(OwnedLane& lane, const core::JobState& state, const core::Message& timer,
+                           std::function<void(OwnedLane&, bool goes_first)> then) {
+  const auto hook = hook_of(state, timer);
+  if (!hook) return then(lane, false);
+  parts_.reads.ask(lane, store::FindMailbox{*hook->mailbox},
+                   [this, registration = hook->registration(), guid = timer.guid, then = std::move(then)](
+                       OwnedLane& its_lane, const store::AnswerTo<store::FindMailbox>& mailbox) {
+    if (!mailbox || !*mailbox) return then(its_lane, false);
+    parts_.reads.ask(its_lane, store::ReadMessage{**mailbox, registration},
+                     [this, run = **mailbox, guid, then](OwnedLane& last_lane, const store::AnswerTo<store::ReadMessage>& found) {
+      then(last_lane, goes_first(run, guid, found && *found));
+    });
+  });
+}
+
+bool Post::goes_first(RunId mailbox, const core::Guid& timer, bool registered) {
+  OwnedLane* lane = registered ? parts_.lanes.mine(mailbox) : nullptr;
+  if (lane != nullptr && ++timers_held_[timer] <= limits::timer_holds_max) {
+    serve_mailbox(*lane, mailbox);
     return true;
   }
-  timers_held_.erase(timer.guid);
+  timers_held_.erase(timer);
   return false;
 }
 
 bool Post::must_try_again() const {
   const auto mine = parts_.lanes.all_mine();
   return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) {
-    return lane->outbox || !lane->mailboxes.empty();
+    const auto waits = [lane](RunId run) { return !lane->mailboxes_out.contains(run); };
+    return (lane->outbox && !lane->outbox_asked) || std::any_of(lane->mailboxes.begin(), lane->mailboxes.end(), waits);
   });
 }
 

@@ -3,10 +3,12 @@
 // here too: they are read for every decision, for most are used once.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 
 #include "runtime/engine_types.h"
 #include "runtime/owned_lane.h"
+#include "store/read.h"
 
 namespace pawl::runtime {
 
@@ -28,7 +30,9 @@ class Post {
   // Whether a hook's time must wait because its registration is not served yet: a signal may be there that came before
   // the hook, while this engine was late or gone. It is put off a few times only: a mailbox that cannot be served must
   // not stop the hook, and the signal is kept whoever is first.
-  bool signal_goes_first(const core::JobState& state, const core::Message& timer);
+  bool may_have_signal(const core::JobState& state, const core::Message& timer) const;
+  void look_for_signal(OwnedLane& lane, const core::JobState& state, const core::Message& timer,
+                       std::function<void(OwnedLane&, bool goes_first)> then);
   bool holds(const core::Guid& timer) const { return timers_held_.contains(timer); }
   void hold_none() { timers_held_.clear(); }
 
@@ -42,8 +46,11 @@ class Post {
 
  private:
   void look_for_refusal(const core::ParentLink& parent);
+  void take(OwnedLane& lane, RunId run, const core::Message& message);
   void deliver(OwnedLane& lane, const std::vector<store::OutboxRow>& page);
-  void decide_mailbox(OwnedLane& lane, RunId run);
+  void read_mailbox(OwnedLane& lane, RunId run);
+  void decide_mailbox(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page);
+  bool goes_first(RunId mailbox, const core::Guid& timer, bool registered);
 
   Parts& parts_;
   std::unordered_map<core::Guid, int> timers_held_;  // a signal may be there for the hook: how often they were put off

@@ -9,7 +9,6 @@
 #include "duplex/later.h"
 #include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
-#include "runtime/stored_work.h"
 #include "runtime/token.h"
 #include "runtime/views.h"
 
@@ -265,7 +264,7 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
     return Error{ErrorCode::invalid, "Reply::later is no answer; to keep the work longer, use Runtime::heartbeat"};
   if (const auto checked = check_payload("the reply", reply.data()); !checked) return checked;
   // An item is there as long as its job is open and it was not answered; a duplex job has none.
-  const auto item = read_item(store_, named->ref);
+  const auto item = answer_to(store_, store::ReadItem{named->ref.run, named->ref.activity});
   if (!item) return item.error();
   if (!*item) return complete_without_item(*named, reply);
   if ((*item)->token != named->token) return stale("the work was taken back, and perhaps given to another");

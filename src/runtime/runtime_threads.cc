@@ -59,7 +59,7 @@ void LocalRuntime::run_engine() {
     engine_.tick();
   }
   engine_.release_lanes();
-  if (auto group = engine_.take_group()) {
+  while (auto group = engine_.take_group()) {
     auto result = store_.store->commit(group->operations);
     engine_.finished(std::move(*group), std::move(result));
   }
@@ -88,7 +88,17 @@ void LocalRuntime::own_duplex() {
   duplex_.own(std::move(lanes));
 }
 
+bool LocalRuntime::send_to_store() {
+  while (auto batch = engine_.take_reads()) store_threads_->push(std::move(*batch));
+  while (auto group = engine_.take_group()) {
+    ++committing_;
+    store_threads_->push(std::move(*group));
+  }
+  return duplex_.commit_something();
+}
+
 bool LocalRuntime::commit_something() {
+  if (store_threads_ != nullptr) return send_to_store();
   if (committing_ > 0) {
     // While one group is written the next one is decided: it stands ready when the disk is.
     if (committing_ >= groups_out_max || engine_.operations_waiting() < next_group_operations_min) return false;
@@ -112,7 +122,7 @@ bool LocalRuntime::commit_something() {
 }
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
-  if (committing_ > 0) return std::nullopt;  // its end comes as a command
+  if (committing_ > 0 && store_threads_ == nullptr) return std::nullopt;  // its end comes as a command
   auto wake = engine_.next_wake();
   for (const auto& at : {look_at_workers_, stop_tell_at_, stop_leave_at_})
     if (at && (!wake || *at < *wake)) wake = at;
@@ -130,7 +140,7 @@ void LocalRuntime::run_committer() {
     for (std::optional<Group>& group : batch) {
       if (!group) return;
       auto result = store_.store->commit(group->operations);
-      commands_.push(Committed{std::move(*group), std::move(result)});
+      commands_.push(StoreThreads::Committed{std::move(*group), std::move(result)});
     }
     batch.clear();
   }
@@ -156,10 +166,11 @@ void LocalRuntime::obey(Command& command) {
                  [&](DuplexCommand& request) {
                    duplex_.request(std::move(request.operation), std::move(request.done));
                  },
-                 [&](Committed& committed_group) {
+                 [&](StoreThreads::Committed& told) {
                    --committing_;
-                   engine_.finished(std::move(committed_group.group), std::move(committed_group.result));
+                   engine_.finished(std::move(told.group), std::move(told.result));
                  },
+                 [&](StoreThreads::Answered& told) { engine_.answered(std::move(told.batch), std::move(told.answers)); },
                  [&](ServeCommand& serve_command) {
                    workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
                    engine_.serve(serve_command.topic);

@@ -9,7 +9,6 @@
 #include "base/seeded_bug.h"
 #include "runtime/bytes.h"
 #include "runtime/parts.h"
-#include "runtime/stored_work.h"
 
 namespace pawl::runtime {
 
@@ -108,7 +107,7 @@ void Workshop::release(const OwnedLane& lane, const core::WorkItem& item, core::
 bool Workshop::is_answered(const OwnedLane& lane, const core::WorkItem& item) const {
   if (const HotJob* job = parts_.jobs.find(item.run)) return has_answer(job->queue, item);
   const auto waiting = lane.unread.find(item.run);
-  return waiting != lane.unread.end() && has_answer(waiting->second, item);
+  return waiting != lane.unread.end() && has_answer(waiting->second.deliveries, item);
 }
 
 // Whether the item is nobody's to begin now: a time of it is over, has not come, or it waits for a person.
@@ -205,9 +204,12 @@ void Workshop::park_overrun() {
     overrun_.pop_front();
     OwnedLane* lane = parts_.lanes.mine(item.run);
     if (lane == nullptr) continue;
-    if (parts_.jobs.find(item.run) == nullptr) parts_.loader.load(*lane, item.run, {});
+    if (parts_.jobs.find(item.run) == nullptr) parts_.loader.load_if_cold(*lane, item.run);
     HotJob* job = parts_.jobs.find(item.run);  // now, for the next job that idles may push it out again
-    if (job == nullptr) continue;
+    if (job == nullptr) {
+      if (lane->unread.contains(item.run)) overrun_.push_back(item);
+      continue;
+    }
     if (job->in_flight)
       overrun_.push_back(item);
     else if (job->state.job.status == core::JobStatus::running && job->state.find_work(item.activity) != nullptr)
@@ -234,13 +236,8 @@ void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcom
   if (outcome.kind == store::OutcomeKind::committed && outcome.items.size() == 1 && lane != nullptr) {
     const core::WorkItem& item = outcome.items.front();
     // A bundle that was committed after the claim may have been heard of before it: then nobody wants the item.
-    if (parts_.outgoing.overtaken() && !is_still_wanted(item, claim.before)) {
-      desk_.claim_failed(ref);
-      return;
-    }
-    if (HotJob* job = parts_.jobs.find(claim.run)) job->state.put(item);
-    hand_out(item);
-    return parts_.alarms.arm_changed(*lane, item);
+    if (parts_.outgoing.overtaken()) return claim_if_wanted(*lane, item, claim.before);
+    return claimed(*lane, item);
   }
   const WorkNeed need = desk_.claim_failed(ref);
   const OwnedLane* memory = parts_.lanes.memory_of(core::lane_of(claim.run));
@@ -250,25 +247,44 @@ void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcom
     look_again(*lane, ref, claim.before, need);
 }
 
-bool Workshop::is_still_wanted(const core::WorkItem& item, core::WorkToken before) {
+void Workshop::claimed(OwnedLane& lane, const core::WorkItem& item) {
+  if (HotJob* job = parts_.jobs.find(item.run)) job->state.put(item);
+  hand_out(item);
+  parts_.alarms.arm_changed(lane, item);
+}
+
+void Workshop::claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before) {
+  const WorkRef ref{item.run, item.activity};
   if (const HotJob* job = parts_.jobs.find(item.run)) {
     const core::WorkItem* own = job->state.find_work(item.activity);
-    return own != nullptr && (own->token == before || own->token == item.token);
+    if (own != nullptr && (own->token == before || own->token == item.token)) return claimed(lane, item);
+    desk_.claim_failed(ref);
+    return;
   }
-  const auto stored = read_item(parts_.store, WorkRef{item.run, item.activity});
-  if (!stored) doubt({run_of(item)});  // asked again soon
-  return !stored || (*stored && (*stored)->token == item.token);
+  parts_.reads.ask(
+      lane, store::ReadItem{item.run, item.activity},
+      [this, ref, item](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& stored) {
+        if (!stored) doubt({run_of(item)});  // asked again soon
+        if (!stored || (*stored && (*stored)->token == item.token)) claimed(its_lane, item);
+        else desk_.claim_failed(ref);
+      },
+      [this, ref] { desk_.claim_failed(ref); });
 }
 
 // A claim did not go as expected: the stored item says who has it.
 void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken before, const WorkNeed& need) {
-  read_paused_topics();
-  const auto read = read_item(parts_.store, ref);
-  // Not readable now: claimed once more as before, which says no more and no less than it did.
-  if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
-  if (!read && read.error().code == ErrorCode::corrupt) return parts_.loader.damaged(ref.run, read.error().detail);
-  if (!read || !*read) return;
-  const core::WorkItem& item = **read;
+  topics_changed();
+  parts_.reads.ask(lane, store::ReadItem{ref.run, ref.activity},
+                   [this, ref, before, need](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& read) {
+    // Not readable now: claimed once more as before, which says no more and no less than it did.
+    if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
+    else if (!read) parts_.loader.damaged(ref.run, read.error().detail);
+    else if (*read) found(its_lane, **read, before);
+  });
+}
+
+void Workshop::found(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before) {
+  const WorkRef ref{item.run, item.activity};
   if (HotJob* job = parts_.jobs.find(ref.run)) job->state.put(item);
   // Our own claim whose reply was lost: the run has not begun, here or anywhere.
   const bool ours = item.token != before && is_claimed(item) && item.worker == parts_.options.name &&

@@ -13,6 +13,7 @@
 #include "runtime/owned_lane.h"
 #include "runtime/run_clocks.h"
 #include "runtime/work_desk.h"
+#include "store/read.h"
 
 namespace pawl::runtime {
 
@@ -70,8 +71,7 @@ class Workshop {
   void claim_waiting();
   void end_clocks();
   void look_for_overflow();  // the desk had to drop what waited: the store has it
-  bool read_paused_topics();  // true: one that was paused is not any more
-  void topics_changed();
+  void topics_changed();  // perhaps: those that are paused are read
   void tick();
   std::optional<Duration> next_wake() const;
   bool must_try_again() const { return topics_unread_ || !overrun_.empty() || !runs_in_doubt_.empty(); }
@@ -88,8 +88,11 @@ class Workshop {
   bool is_over_time(OwnedLane& lane, const core::WorkItem& item);
   void say_no_answer(OwnedLane& lane, const core::WorkItem& item, core::NoAnswer::Why why);
   void ask_probe(OwnedLane& lane, const core::WorkItem& item);
-  bool is_still_wanted(const core::WorkItem& item, core::WorkToken before);
+  void claimed(OwnedLane& lane, const core::WorkItem& item);
+  void claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before);
   void look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken before, const WorkNeed& need);
+  void found(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before);
+  void topics_read(const store::AnswerTo<store::ReadPausedTopics>& topics);
   void release(const OwnedLane& lane, const core::WorkItem& item, core::Began began);
   std::uint32_t handouts_max(RunId run) const;
 
@@ -99,6 +102,8 @@ class Workshop {
   std::unordered_set<std::string> probes_;        // topics whose lost runs can be asked about
   std::unordered_set<std::string> paused_topics_;
   bool topics_unread_ = false;                    // could not be read: tick() tries again
+  bool topics_asked_ = false;                     // they are being read
+  bool topics_again_ = false;                     // and may have changed since
   std::deque<core::WorkItem> overrun_;            // handed out too often: their jobs are parked
   std::vector<WorkRun> runs_in_doubt_;
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next

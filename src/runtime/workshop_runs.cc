@@ -4,7 +4,6 @@
 
 #include "base/seeded_bug.h"
 #include "runtime/parts.h"
-#include "runtime/stored_work.h"
 #include "runtime/workshop.h"
 
 namespace pawl::runtime {
@@ -144,10 +143,11 @@ void Workshop::doubt(const std::vector<WorkRun>& runs) {
 void Workshop::look_at_runs() {
   for (const WorkRun& run : std::exchange(runs_in_doubt_, {})) {
     if (!desk_.is_running(run.ref, run.token)) continue;
-    const auto item = read_item(parts_.store, run.ref);
-    if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
-    else if (!item) parts_.loader.damaged(run.ref.run, item.error().detail);
-    else if (!*item || (*item)->token != run.token || (*item)->life.unknown) parts_.events.cancel(run);
+    parts_.reads.ask(store::ReadItem{run.ref.run, run.ref.activity}, [this, run](const store::AnswerTo<store::ReadItem>& item) {
+      if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
+      else if (!item) parts_.loader.damaged(run.ref.run, item.error().detail);
+      else if (!*item || (*item)->token != run.token || (*item)->life.unknown) parts_.events.cancel(run);
+    });
   }
 }
 
@@ -173,19 +173,26 @@ void Workshop::look_for_overflow() {
   if (desk_.take_overflow()) parts_.loader.scan_all(true);
 }
 
-bool Workshop::read_paused_topics() {
-  const auto topics = parts_.store.read_paused_topics();
+void Workshop::topics_changed() {
+  topics_again_ = topics_asked_;
+  if (topics_asked_) return;
+  topics_asked_ = true;
+  parts_.reads.ask(store::ReadPausedTopics{}, [this](const store::AnswerTo<store::ReadPausedTopics>& topics) {
+    topics_asked_ = false;
+    topics_read(topics);
+    if (std::exchange(topics_again_, false)) topics_changed();
+  });
+}
+
+void Workshop::topics_read(const store::AnswerTo<store::ReadPausedTopics>& topics) {
   topics_unread_ = !topics;
-  if (!topics) return false;
+  if (!topics) return;
   std::unordered_set<std::string> before;
   for (const Topic& topic : *topics) before.insert(topic.raw());
   std::swap(before, paused_topics_);
-  return std::any_of(before.begin(), before.end(),
-                     [this](const std::string& topic) { return !paused_topics_.contains(topic); });
-}
-
-void Workshop::topics_changed() {
-  if (read_paused_topics()) parts_.loader.scan_all(true);
+  const bool resumed = std::any_of(before.begin(), before.end(),
+                                   [this](const std::string& topic) { return !paused_topics_.contains(topic); });
+  if (resumed) parts_.loader.scan_all(true);
 }
 
 void Workshop::tick() {

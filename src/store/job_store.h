@@ -93,7 +93,8 @@ struct Due {
   core::ActivitySeq activity{0};     // of a work item
   friend auto operator<=>(const Due&, const Due&) = default;  // the order of read_due
 };
-// Threads: commit() is called by one thread at a time; reads may come from any other thread meanwhile.
+// Threads: as many threads at a time call commit() as it has connections, one if it has none; reads may come from any
+// other thread meanwhile.
 class JobStore {
  public:
   virtual ~JobStore() = default;
@@ -117,6 +118,10 @@ class JobStore {
   // lanes are islands: an operation reads and writes the keys of one (store/domain.h), and a group is answered lane by
   // lane: one may have committed and another not.
   virtual bool spans_lanes() const { return true; }
+
+  // How many calls may be under way at once, to a store that is far away: whoever asks does something else until the
+  // answer comes. 0: it is at hand. A read takes microseconds, and one thread commits.
+  virtual std::size_t connections() const { return 0; }
 
   virtual Result<std::optional<PoolInfo>> read_pool(const Pool& pool) = 0;
   virtual Result<LaneInfo> read_lane(core::LaneId lane) = 0;

@@ -4,9 +4,15 @@
 #include "store/catalogue.h"
 #include "store/job_store.h"
 #include "store/queries.h"
+#include "store/read.h"
 
 namespace pawl::store {
 
-class Store : public JobStore, public Catalogue, public Queries {};
+class Store : public JobStore, public Catalogue, public Queries {
+ public:
+  // Answers the first ones, at least one, in their order; the caller asks for the rest again. Together the answers have
+  // no more bytes than limits::read_answers_bytes and one more answer. A store that is far away overrides it.
+  virtual std::vector<ReadAnswer> read(std::span<const Read> reads) { return answer_each(*this, reads); }
+};
 
 }  // namespace pawl::store

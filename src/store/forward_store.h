@@ -1,5 +1,5 @@
 // ForwardStore: hands everything on to another store. What stands between an engine and its store overrides what it
-// cares about.
+// cares about. Batches of reads come to its own single reads.
 #pragma once
 
 #include <optional>
@@ -8,28 +8,29 @@
 
 #include "store/store.h"
 
-namespace pawl::sim {
+namespace pawl::store {
 
-class ForwardStore : public store::Store {
+class ForwardStore : public Store {
  public:
   // `inner` must outlive this store.
-  explicit ForwardStore(store::Store& inner) : inner_(inner) {}
+  explicit ForwardStore(Store& inner) : inner_(inner) {}
 
-  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
+  Result<std::vector<Outcome>> commit(std::span<const Operation> group) override {
     return inner_.commit(group);
   }
   core::Guid id() const override { return inner_.id(); }
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
   bool spans_lanes() const override { return inner_.spans_lanes(); }
-  Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
+  std::size_t connections() const override { return inner_.connections(); }
+  Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override {
     return inner_.read_pool(pool);
   }
-  Result<store::LaneInfo> read_lane(core::LaneId lane) override { return inner_.read_lane(lane); }
+  Result<LaneInfo> read_lane(core::LaneId lane) override { return inner_.read_lane(lane); }
   Result<std::optional<RunId>> find_run(const Namespace& name_space, const JobId& id) override {
     return inner_.find_run(name_space, id);
   }
-  Result<std::optional<store::StoredJob>> read_job(RunId run) override {
+  Result<std::optional<StoredJob>> read_job(RunId run) override {
     return inner_.read_job(run);
   }
   Result<std::optional<core::JobRow>> read_job_row(RunId run) override {
@@ -38,30 +39,30 @@ class ForwardStore : public store::Store {
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override {
     return inner_.find_mailbox(key);
   }
-  Result<std::optional<store::StoredMailbox>> read_mailbox(RunId run) override {
+  Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override {
     return inner_.read_mailbox(run);
   }
-  Result<std::optional<store::MailboxPage>> read_mailbox_page(RunId run, const store::MailboxPageSize& size,
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size,
                                                               Instant now) override {
     return inner_.read_mailbox_page(run, size, now);
   }
-  Result<std::vector<store::Waiting>> read_waiting(core::LaneId lane, RunId after,
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
                                                    std::size_t rows_max) override {
     return inner_.read_waiting(lane, after, rows_max);
   }
-  Result<store::Page<store::WorkPlace>> read_work_places(core::LaneId lane, store::WorkCursor after,
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
                                                          std::size_t rows_max) override {
     return inner_.read_work_places(lane, after, rows_max);
   }
-  Result<store::Page<core::WorkItem>> read_work(core::LaneId lane, store::WorkCursor after,
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                                 std::size_t rows_max) override {
     return inner_.read_work(lane, after, rows_max);
   }
-  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane,
+  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane,
                                                     std::size_t rows_max) override {
     return inner_.read_outbox(lane, rows_max);
   }
-  Result<store::Page<store::Due>> read_due(core::LaneId lane, const std::optional<store::Due>& after,
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
                                            std::size_t rows_max) override {
     return inner_.read_due(lane, after, rows_max);
   }
@@ -69,25 +70,25 @@ class ForwardStore : public store::Store {
     return inner_.read_message(run, guid);
   }
   Result<std::vector<Topic>> read_paused_topics() override { return inner_.read_paused_topics(); }
-  Result<std::vector<core::JobRow>> list_jobs(const store::ListQuery& query) override {
+  Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override {
     return inner_.list_jobs(query);
   }
-  Result<std::vector<store::MeasureRow>> read_measures(const store::MeasureQuery& query) override {
+  Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override {
     return inner_.read_measures(query);
   }
-  Result<std::vector<store::AnnouncementRow>> read_announcements(const store::AnnouncementQuery& query) override {
+  Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override {
     return inner_.read_announcements(query);
   }
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version) override {
     return inner_.read_app(name_space, app, version);
   }
-  Result<std::vector<store::AppInfo>> list_apps(const Namespace& name_space) override {
+  Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override {
     return inner_.list_apps(name_space);
   }
 
  protected:
-  store::Store& inner_;
+  Store& inner_;
 };
 
-}  // namespace pawl::sim
+}  // namespace pawl::store

@@ -1,0 +1,65 @@
+#include "runtime/store_threads.h"
+
+#include <pthread.h>
+
+#include <system_error>
+#include <utility>
+
+#include "base/invariant.h"
+
+namespace pawl::runtime {
+
+StoreThreads::StoreThreads(store::Store& store, std::size_t threads, std::function<void(Told)> tell)
+    : store_(store), tell_(std::move(tell)) {
+  try {
+    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    end();
+    throw;
+  }
+}
+
+StoreThreads::~StoreThreads() { end(); }
+
+void StoreThreads::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  ready_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void StoreThreads::push(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  ready_.notify_one();
+}
+
+void StoreThreads::run() {
+  pthread_setname_np(pthread_self(), "pawl-store");
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    ready_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    std::visit(Overloaded{
+                   [this](Group& group) {
+                     auto result = store_.commit(group.operations);
+                     tell_(Committed{std::move(group), std::move(result)});
+                   },
+                   [this](ReadBatch& batch) {
+                     auto answers = store_.read(batch.reads);
+                     tell_(Answered{std::move(batch), std::move(answers)});
+                   },
+               },
+               task);
+  }
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,56 @@
+// StoreThreads: carry groups and reads to a store that is far away, as many at a time as it has connections. What became
+// of them is told in the order of the answers. Each thread waits for one call; the engine waits for none.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "runtime/outgoing.h"
+#include "runtime/reads.h"
+
+namespace pawl::runtime {
+
+class StoreThreads {
+ public:
+  struct Committed {
+    Group group;
+    Result<std::vector<store::Outcome>> result;
+  };
+  struct Answered {
+    ReadBatch batch;
+    std::vector<store::ReadAnswer> answers;
+  };
+  using Told = std::variant<Committed, Answered>;
+
+  // `tell` is called by these threads. The store must outlive this object. Throws std::system_error if a thread cannot
+  // be made.
+  StoreThreads(store::Store& store, std::size_t threads, std::function<void(Told)> tell);
+  ~StoreThreads();  // finishes what was pushed
+  StoreThreads(const StoreThreads&) = delete;
+  StoreThreads& operator=(const StoreThreads&) = delete;
+
+  void push(Group group) { push(Task(std::move(group))); }
+  void push(ReadBatch batch) { push(Task(std::move(batch))); }
+
+ private:
+  using Task = std::variant<Group, ReadBatch>;
+  void push(Task task);
+  void run();
+  void end();
+
+  store::Store& store_;
+  const std::function<void(Told)> tell_;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::deque<Task> tasks_;   // guarded by mutex_
+  bool ending_ = false;      // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace pawl::runtime

@@ -87,11 +87,13 @@ void Alarms::fire_message(OwnedLane& lane, const store::Due& due) {
   HotJob* job = parts_.jobs.find(due.run);
   if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
   if (has(*job, due.guid)) return;
+  parts_.jobs.begin_lookup(*job);
   parts_.reads.ask(lane, store::ReadMessage{due.run, due.guid},
                    [this, due, launches = job->launches](OwnedLane& its_lane, store::AnswerTo<store::ReadMessage> message) {
+    if (message && *message) return message_read(its_lane, due, launches, std::move(**message));
     if (!message && message.error().code == ErrorCode::corrupt) parts_.loader.damaged(due.run, message.error().detail);
     else if (!message) its_lane.due_again.push_back(due);
-    else if (*message) message_read(its_lane, due, launches, std::move(**message));
+    parts_.jobs.end_lookup(due.run);
   });
 }
 
@@ -104,19 +106,23 @@ void Alarms::message_read(OwnedLane& lane, const store::Due& due, std::uint64_t 
   const core::Message timer = message.message;
   parts_.post.look_for_signal(lane, state, timer,
                               [this, due, launches, message = std::move(message)](OwnedLane& its_lane, bool goes_first) mutable {
-    if (goes_first) its_lane.due_again.push_back(due);
-    else take_timer(its_lane, due, launches, std::move(message));
+    if (!goes_first) return take_timer(its_lane, due, launches, std::move(message));
+    its_lane.due_again.push_back(due);
+    parts_.jobs.end_lookup(due.run);
   });
 }
 
 void Alarms::take_timer(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
   HotJob* job = parts_.jobs.find(due.run);
   if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
-  if (has(*job, due.guid)) return;
   // A bundle that went out since it was read may have used it up.
-  if (job->launches != launches) return parts_.loader.look(lane, due.run);
-  parts_.jobs.queue(*job, {std::move(message.message), origin_of_timer(lane, due.at), message.redeliveries});
-  parts_.jobs.make_ready(*job);
+  if (job->launches != launches) {
+    parts_.loader.look(lane, due.run);
+  } else if (!has(*job, due.guid)) {
+    parts_.jobs.queue(*job, {std::move(message.message), origin_of_timer(lane, due.at), message.redeliveries});
+    parts_.jobs.make_ready(*job);
+  }
+  parts_.jobs.end_lookup(due.run);
 }
 
 // The job in memory may not know who has its work: workers of other nodes claim it without a word.

@@ -23,7 +23,7 @@ struct HotJob {
   bool in_flight = false;
   core::BundleId bundle{0};  // the one in flight; 0: none, something of it is being read
   std::uint64_t launches = 0;  // bundles so far: what was read before the last one may be over
-  std::uint32_t handing = 0;   // messages that are looked up before they join the queue
+  std::uint32_t lookups = 0;   // messages that are looked up before they join the queue; it stays in memory until then
   bool look_again = false;   // others may have written to its inbox
   bool ready = false;        // stands in line to be decided (Turns)
   bool goes_on = false;      // its last decision left it more to do by itself
@@ -37,6 +37,7 @@ struct HotJob {
   std::size_t queue_bytes = 0;    // of the first `queue_weighed` of the queue
   std::size_t queue_weighed = 0;
 
+  bool is_held() const { return in_flight && bundle == core::BundleId(0); }
   // Takes what the decision finished out of the queue and notes which entries it committed.
   void drop_done();
 };

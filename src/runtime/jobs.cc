@@ -89,9 +89,20 @@ void Jobs::hold(HotJob& job) {
   job.bundle = core::BundleId(0);
 }
 
+void Jobs::begin_lookup(HotJob& job) {
+  ++job.lookups;
+  hot_.use(job);
+}
+
+void Jobs::end_lookup(RunId run) {
+  HotJob* job = hot_.find(run);
+  if (job == nullptr || job->lookups == 0) return;  // forgotten meanwhile, and perhaps read again
+  if (--job->lookups == 0 && !job->in_flight && !job->ready && job->queue.empty()) rest(*job);
+}
+
 HotJob* Jobs::release(RunId run) {
   HotJob* job = hot_.find(run);
-  if (job == nullptr || !job->in_flight || job->bundle != core::BundleId(0)) return nullptr;
+  if (job == nullptr || !job->is_held()) return nullptr;
   job->in_flight = false;
   return job;
 }

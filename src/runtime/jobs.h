@@ -44,6 +44,9 @@ class Jobs {
   // Something of it is being read: until release() nothing is decided for it.
   void hold(HotJob& job);
   HotJob* release(RunId run);  // none: it was forgotten meanwhile
+  // A message for it is being looked up. It stays in memory until then: it would only be read again for that message.
+  void begin_lookup(HotJob& job);
+  void end_lookup(RunId run);
   // Something that it needs cannot be read now: as if it had not been read itself.
   void set_aside(HotJob& job);
   void forget(RunId run);

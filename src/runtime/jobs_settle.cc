@@ -166,6 +166,7 @@ void Jobs::rest(HotJob& job) {
   if (stopped && std::none_of(job.queue.begin(), job.queue.end(), is_heard)) job.queue.clear();
   if (job.queue.empty()) {
     suspect_served(run);
+    if (job.lookups > 0) return hot_.use(job);
     if (job.state.job.status == core::JobStatus::running) return hot_.idle(job);
     return forget(run);
   }

@@ -51,6 +51,11 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
     place->second.asked = false;  // tick() asks again
     return;
   }
+  // Many were asked for at once, and there is no room for all of them: read again when there is.
+  if (parts_.options.reads_later && !parts_.has_room() && place->second.may_wait()) {
+    place->second.asked = false;
+    return;
+  }
   Unread unread = std::move(place->second);
   lane.unread.erase(place);
   if (!stored) return damaged(run, stored.error().detail);

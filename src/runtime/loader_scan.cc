@@ -128,7 +128,7 @@ void Loader::tick() {
     for (const auto& [run, what] : std::exchange(lane->unparked, {})) park_damaged(run, what);
     std::vector<RunId> again;
     for (const auto& [run, unread] : lane->unread)
-      if (!unread.asked) again.push_back(run);
+      if (!unread.asked && (parts_.has_room() || !unread.may_wait())) again.push_back(run);
     for (const RunId run : again) read(*lane, run);
   }
 }

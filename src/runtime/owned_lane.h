@@ -35,6 +35,7 @@ struct Unread {
   std::shared_ptr<const core::Bundle> uncertain;   // a bundle of it whose outcome is not known
   bool asked = false;
   bool look = false;  // something may have come since it was asked for
+  bool may_wait() const { return deliveries.empty() && uncertain == nullptr; }  // the store has all of it
 };
 
 // What a lane sends to another one.

@@ -81,18 +81,20 @@ void Post::take(OwnedLane& lane, RunId run, const core::Message& message) {
   };
   if (has(*job, message.guid)) return;
   if (job->look_again) return;  // read with all that came before it
-  // Messages join in the order of their commits: while one is looked up, the next one is read with it.
-  if (job->handing > 0) return parts_.loader.look(lane, run);
-  ++job->handing;
+  // Messages join in the order of their commits: while one is looked up, or the inbox is read, the next one is read later.
+  if (job->lookups > 0 || job->is_held()) return parts_.loader.look(lane, run);
+  parts_.jobs.begin_lookup(*job);
   parts_.reads.ask(lane, store::ReadMessage{run, message.guid},
                    [this, run, message, has, launches = job->launches](OwnedLane& its_lane,
                                                                        const store::AnswerTo<store::ReadMessage>& stored) {
     HotJob* its_job = parts_.jobs.find(run);
-    if (its_job != nullptr && its_job->handing > 0) --its_job->handing;
-    if (its_job == nullptr || !stored || its_job->launches != launches) return parts_.loader.look(its_lane, run);
-    if (!*stored || has(*its_job, message.guid) || its_job->look_again) return;  // served already, or about to be read
-    its_job->queue.push_back(core::Delivery{message, core::Origin::memory});
-    parts_.jobs.make_ready(*its_job);
+    if (its_job == nullptr || its_job->is_held() || !stored || its_job->launches != launches) {
+      parts_.loader.look(its_lane, run);
+    } else if (*stored && !has(*its_job, message.guid) && !its_job->look_again) {  // else it was served, or will be read
+      its_job->queue.push_back(core::Delivery{message, core::Origin::memory});
+      parts_.jobs.make_ready(*its_job);
+    }
+    parts_.jobs.end_lookup(run);
   });
 }
 

@@ -1,7 +1,7 @@
 // A store that is far away: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how long
 // a start takes that finds many open jobs.
 //
-//   far_bench [--jobs N] [--concurrent N] [--lanes N] [--open N] [--read-us N] [--commit-us N] [--connections N] [--dir DIR]
+//   far_bench [--jobs N] [--concurrent N] [--lanes N] [--open N] [--read-us N] [--commit-us N] [--connections N] [--islands 1] [--dir DIR]
 //
 // Prints one JSON object. Each figure stands beside the same one of the same file without the way to it.
 #include <fmt/format.h>
@@ -15,6 +15,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "far_store.h"
 #include "jobs.h"
@@ -29,6 +31,7 @@ using pawl::bench::chain;
 using pawl::bench::FarStore;
 using pawl::bench::must;
 constexpr std::uint32_t activities_per_job = 10;
+constexpr std::uint32_t fill_callers = 256;
 
 struct Settings {
   std::uint32_t jobs = 10'000;
@@ -51,6 +54,7 @@ Settings parse(int argc, char** argv) {
     else if (flag == "--read-us") settings.way.read = pawl::Duration(number);
     else if (flag == "--commit-us") settings.way.commit = pawl::Duration(number);
     else if (flag == "--connections") settings.way.connections = number;
+    else if (flag == "--islands") settings.way.islands = number != 0;
     else if (flag == "--dir") settings.dir = argv[i + 1];
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
@@ -129,16 +133,13 @@ void fill(const Settings& settings, const std::string& path) {
   Opened opened = open(settings, path, false);
   must(opened.runtime->deploy(chain(1)));
   must(opened.runtime->start());
-  std::atomic<std::uint32_t> made{0};
-  for (std::uint32_t i = 0; i < settings.open; ++i) {
-    while (i >= made + 5'000) std::this_thread::yield();
-    opened.runtime->submit({.graph = "chain", .id = fmt::format("open-{}", i), .input = "{}"},
-                           [&](pawl::Result<pawl::Submission> result) {
-                             must(std::move(result));
-                             ++made;
-                           });
-  }
-  while (made < settings.open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::vector<std::thread> callers;  // that wait when there is no room
+  for (std::uint32_t caller = 0; caller < fill_callers; ++caller)
+    callers.emplace_back([&, caller] {
+      for (std::uint32_t i = caller; i < settings.open; i += fill_callers)
+        must(opened.runtime->submit({.graph = "chain", .id = fmt::format("open-{}", i), .input = "{}"}));
+    });
+  for (std::thread& caller : callers) caller.join();
   opened.runtime->stop();
 }
 
@@ -169,9 +170,9 @@ int main(int argc, char** argv) {
   const double near_start = settings.open == 0 ? 0 : recovery(settings, path, false);
   const double far_start = settings.open == 0 ? 0 : recovery(settings, path, true);
   pawl::bench::remove_store(path);
-  fmt::print("{{\"lanes\": {}, \"concurrent\": {}, \"read_us\": {}, \"commit_us\": {}, \"connections\": {},\n"
+  fmt::print("{{\"lanes\": {}, \"concurrent\": {}, \"read_us\": {}, \"commit_us\": {}, \"connections\": {}, \"islands\": {},\n"
              " \"activities_per_second\": {:.0f}, \"far_activities_per_second\": {:.0f}, \"ratio\": {:.3f},\n"
              " \"open_jobs\": {}, \"recovery_seconds\": {:.2f}, \"far_recovery_seconds\": {:.2f}}}\n",
              settings.lanes, settings.concurrent, settings.way.read.count(), settings.way.commit.count(),
-             settings.way.connections, near, far, far / near, settings.open, near_start, far_start);
+             settings.way.connections, settings.way.islands, near, far, far / near, settings.open, near_start, far_start);
 }

@@ -1,5 +1,5 @@
 // FarStore: another store with the way to a server before it. Every call to read takes as long as one round trip, every
-// commit as long as a round trip and a sync; several may be under way at once, and the lanes know nothing of each other.
+// commit as long as a round trip and a sync; several may be under way at once.
 #pragma once
 
 #include <mutex>
@@ -17,11 +17,12 @@ class FarStore final : public store::ForwardStore {
     Duration read{0};
     Duration commit{0};
     std::size_t connections = 8;
+    bool islands = false;  // no transaction reaches two lanes
   };
   FarStore(store::Store& inner, Way way) : ForwardStore(inner), way_(way) {}
 
   std::size_t connections() const override { return way_.connections; }
-  bool spans_lanes() const override { return false; }
+  bool spans_lanes() const override { return !way_.islands; }
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
     std::this_thread::sleep_for(way_.commit);
     const std::lock_guard lock(commits_);  // the file behind it takes one at a time

@@ -50,6 +50,48 @@ struct Fixture {
   int pages = 0;
 };
 
+TEST(due_table, what_is_added_while_a_page_is_read_is_not_lost) {
+  DueTable table(Instant(), 8);
+  const auto number = table.ask_page();
+  table.add(at(5));  // committed after the store looked
+  EXPECT_FALSE(table.wants_page()) << "one page at a time";
+  table.add_page(number, {at(3), at(7)}, 4);
+  EXPECT_EQ(table.take(Instant::from_micros(9)), at(3));
+  EXPECT_EQ(table.take(Instant::from_micros(9)), at(5));
+  EXPECT_EQ(table.take(Instant::from_micros(9)), at(7));
+}
+
+TEST(due_table, a_page_that_was_asked_for_before_others_wrote_is_not_used) {
+  DueTable table(Instant(), 8);
+  const auto number = table.ask_page();
+  table.forget_horizon();
+  EXPECT_TRUE(table.wants_page());
+  const auto newer = table.ask_page();
+  table.add_page(number, {}, 4);
+  EXPECT_FALSE(table.wants_page()) << "the newer one is on its way";
+  table.add_page(newer, {at(2)}, 4);
+  EXPECT_EQ(table.take(Instant::from_micros(9)), at(2));
+}
+
+TEST(due_table, too_much_that_is_added_meanwhile_is_read_instead) {
+  DueTable table(Instant(), 2);
+  const auto number = table.ask_page();
+  for (int i = 1; i <= 3; ++i) table.add(at(i));
+  EXPECT_TRUE(table.wants_page());
+  table.add_page(number, {}, 4);
+  EXPECT_TRUE(table.wants_page()) << "what was added last is on no page that was read";
+}
+
+TEST(due_table, a_page_that_cannot_be_read_is_asked_for_again) {
+  DueTable table(Instant(), 8);
+  const auto number = table.ask_page();
+  table.add(at(5));
+  table.page_failed(number);
+  EXPECT_TRUE(table.wants_page());
+  table.add_page(table.ask_page(), {at(5)}, 4);
+  EXPECT_EQ(table.take(Instant::from_micros(9)), at(5));
+}
+
 TEST(due_table, gives_nothing_before_its_time) {
   Fixture fixture;
   fixture.commit(at(10));

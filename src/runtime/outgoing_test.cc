@@ -111,6 +111,55 @@ TEST_F(OutgoingTest, only_the_work_of_a_lost_lane_is_withdrawn) {
   EXPECT_EQ(outgoing_.take()->operations.size(), 2u);
 }
 
+class OutgoingByLane : public OutgoingTest {
+ protected:
+  Outgoing lanes_{Outgoing::Groups::by_lane, options_, clock_, events_};
+};
+
+TEST_F(OutgoingByLane, each_lane_has_one_group_under_way) {
+  lanes_.push(bundle_of(first_));
+  lanes_.push(bundle_of(second_));
+  auto one = lanes_.take();
+  auto other = lanes_.take();
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->operations.size(), 1u);
+  EXPECT_NE(one->domain, other->domain);
+  lanes_.push(bundle_of(first_));
+  EXPECT_FALSE(lanes_.take()) << "its lane has one on its way";
+  EXPECT_FALSE(lanes_.has_group());
+  ASSERT_TRUE(lanes_.finished(*one, std::vector<store::Outcome>(1)));
+  const auto next = lanes_.take();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->domain, one->domain);
+}
+
+TEST_F(OutgoingByLane, a_lane_that_cannot_be_reached_holds_up_no_other) {
+  lanes_.push(bundle_of(first_));
+  auto group = lanes_.take();
+  EXPECT_FALSE(lanes_.finished(*group, full_disk()));
+  EXPECT_NE(lanes_.refusal_of(submit_of("a")), nullptr) << "lane 1 takes nothing";
+  store::Submit elsewhere = submit_of("b");
+  elsewhere.lane = core::LaneId(2);
+  EXPECT_EQ(lanes_.refusal_of(elsewhere), nullptr);
+  lanes_.push(bundle_of(second_));
+  EXPECT_TRUE(lanes_.take());
+  EXPECT_FALSE(lanes_.empty());
+}
+
+TEST_F(OutgoingByLane, what_a_busy_lane_gathered_goes_in_groups_of_the_largest_size) {
+  options_.bundles_per_group_max = 2;
+  for (std::uint64_t i = 1; i <= 5; ++i) lanes_.push(bundle_of(core::make_run(core::LaneId(1), i)));
+  std::vector<std::size_t> sizes;
+  while (auto group = lanes_.take()) {
+    sizes.push_back(group->operations.size());
+    const std::size_t size = group->operations.size();
+    ASSERT_TRUE(lanes_.finished(*group, std::vector<store::Outcome>(size)));
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{2, 2, 1}));
+  EXPECT_EQ(lanes_.bytes(), 0u);
+  EXPECT_TRUE(lanes_.empty());
+}
+
 TEST_F(OutgoingTest, a_group_takes_as_many_bundles_as_it_may_and_any_number_of_submits) {
   options_.bundles_per_group_max = 2;
   Outgoing small(Outgoing::Groups::over_all_lanes, options_, clock_, events_);

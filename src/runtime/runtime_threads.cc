@@ -21,6 +21,8 @@ constexpr std::size_t inline_operations_max = 8;
 // With the committer: one is written, the next one waits behind it, if it is worth a sync of its own.
 constexpr std::size_t groups_out_max = 2;
 constexpr std::size_t next_group_operations_min = 24;
+// To a store far away: likewise, but each costs a round trip.
+constexpr std::size_t far_group_operations_min = 128;
 
 }  // namespace
 
@@ -90,7 +92,16 @@ void LocalRuntime::own_duplex() {
 
 bool LocalRuntime::send_to_store() {
   while (auto batch = engine_.take_reads()) store_threads_->push(std::move(*batch));
-  while (auto group = engine_.take_group()) {
+  // Where lanes are islands the engine sees to it that each has one group under way. Else there is one for each
+  // connection, and behind the first they have a least size: small ones would only cost a sync of their own.
+  const bool islands = !store_.store->spans_lanes();
+  const auto may_send = [&] {
+    return islands || committing_ == 0 ||
+           (committing_ < store_.store->connections() && engine_.operations_waiting() >= far_group_operations_min);
+  };
+  while (may_send()) {
+    auto group = engine_.take_group();
+    if (!group) break;
     ++committing_;
     store_threads_->push(std::move(*group));
   }

@@ -115,8 +115,7 @@ class JobStore {
   virtual bool sends_directly() const = 0;
 
   // Whether all lanes are one atomic domain: ClaimWork, PauseTopic and DropKeys may concern all of them at once. Else
-  // lanes are islands: an operation reads and writes the keys of one (store/domain.h), and a group is answered lane by
-  // lane: one may have committed and another not.
+  // lanes are islands: an operation reads and writes the keys of one (store/domain.h), and so does a group.
   virtual bool spans_lanes() const { return true; }
 
   // How many calls may be under way at once, to a store that is far away: whoever asks does something else until the

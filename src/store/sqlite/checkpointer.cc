@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "base/format.h"
 #include "store/sqlite/limits.h"
@@ -40,14 +41,16 @@ Checkpointer::Checkpointer(std::unique_ptr<Connection> connection, Setup setup)
   thread_ = std::thread([this] { serve(); });
 }
 
-Checkpointer::~Checkpointer() {
+Checkpointer::~Checkpointer() { stop(); }
+
+void Checkpointer::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
   changed_.notify_one();
   copied_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Checkpointer::look_at_disk(int pages) {
@@ -123,11 +126,35 @@ void Checkpointer::copy_now(Space space) {
   wake();
 }
 
+void Checkpointer::keep_trying() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(helpers_wanted_, true)) return;
+  }
+  changed_.notify_one();
+}
+
+// Returns when a copy is wanted, or the end.
+void Checkpointer::await_something(std::unique_lock<std::mutex>& lock) {
+  const auto is_wanted = [this] { return wanted_ || stopped_; };
+  while (!is_wanted()) {
+    if (!helpers_wanted_) {
+      changed_.wait(lock, [&] { return is_wanted() || helpers_wanted_; });
+      continue;
+    }
+    if (changed_.wait_for(lock, limits::helper_retry, is_wanted)) return;
+    lock.unlock();
+    const bool made = setup_.make_helpers();
+    lock.lock();
+    helpers_wanted_ = !made;
+  }
+}
+
 void Checkpointer::serve() {
   std::unique_lock lock(mutex_);
   auto pause = limits::log_retry_min;
   while (true) {
-    changed_.wait(lock, [this] { return wanted_ || stopped_; });
+    await_something(lock);
     if (stopped_) return;
     wanted_ = false;
     lock.unlock();

@@ -38,4 +38,5 @@ inline constexpr std::chrono::milliseconds ring_late_max{1000};  // then a commi
 inline constexpr std::size_t commits_beyond_gap_max = 65'536;    // remembered while one is missing
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
+inline constexpr std::chrono::milliseconds helper_retry{1000};  // until a bell or a watch that could not be made is tried again
 }  // namespace pawl::store::sqlite::limits

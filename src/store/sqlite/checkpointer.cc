@@ -216,6 +216,7 @@ bool Checkpointer::bring_home() {
     give_back_ = false;
     count_.fetch_add(1, std::memory_order_relaxed);
     warned_ = false;
+    unnamed_rounds_ = 0;
     return true;
   }
   // Busy means that another process copies or reads; any other failure passes or shows at the next
@@ -227,13 +228,21 @@ bool Checkpointer::bring_home() {
 void Checkpointer::warn(const Copied& copied) {
   const int pages = std::max(copied.log_pages, log_pages_.load());
   if (warned_ || room_failed_ || pages < limits::log_warning_factor * setup_.pages) return;
-  const std::string readers = readers_of_log(connection_->path());
-  if (readers.empty()) return;
+  std::string readers;
+  {
+    const std::lock_guard pause(*setup_.writer);  // else it would be named itself
+    readers = readers_of_log(connection_->path());
+  }
+  // It may have ended just now. Or its process is in another container: the kernel does not name it here.
+  if (readers.empty() && ++unnamed_rounds_ < limits::log_unnamed_rounds) return;
+  if (readers.empty()) readers = "a process that is not to be seen from here (in another container, perhaps)";
   warned_ = true;
-  setup_.on_problem(
-      format("the log of {} has grown to {} MB: {} keeps a transaction open, so it cannot start anew; end"
-             " that transaction. At {} MB nothing more is written",
-             connection_->path(), bytes(pages) / megabyte, readers, setup_.log_bytes_max / megabyte));
+  const bool held = copied.code == SQLITE_OK || (copied.code & 0xff) == SQLITE_BUSY;
+  setup_.on_problem(format("the log of {} has grown to {} MB: {}. At {} MB nothing more is written", connection_->path(),
+                           bytes(pages) / megabyte,
+                           held ? format("{} keeps a transaction open, so it cannot start anew; end that transaction", readers)
+                                : format("it cannot be copied home ({})", describe(copied.code)),
+                           setup_.log_bytes_max / megabyte));
 }
 
 }  // namespace pawl::store::sqlite

@@ -6,8 +6,9 @@
 //    short, then stops the writer for that rest.
 // 2. The log is copied home early enough that the copy always finds room: at a quarter of what the
 //    disk has left, at most at Setup::pages.
-// 3. Somebody's open transaction keeps the log from starting anew. It is named, copies go on now
-//    and then until it has ended, and the log is cut to its usual length. From
+// 3. Somebody's open transaction keeps the log from starting anew. It is named, or reported without
+//    a name when it belongs to somebody who is not to be seen; copies go on now and then until it
+//    has ended, and the log is cut to its usual length. From
 //    Setup::log_bytes_max on, or when the copy would find no room on the disk, room() refuses.
 // 4. The file at home says that it lacks a log, the file with its log does not: so a copy without
 //    the log is recognised. The sign of store_state.writer is that mark: it is set just before the
@@ -97,14 +98,15 @@ class Checkpointer {
   std::atomic<bool> give_back_{false};      // the next copy cuts the log
   int looked_at_ = 0;                       // the log's length then; of the writer, as is
   std::chrono::steady_clock::time_point no_wait_until_{};
-  bool warned_ = false;                     // of the thread
+  bool warned_ = false;                     // of the thread, as is
+  int unnamed_rounds_ = 0;                  // that failed although nobody was seen who keeps the log
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable copied_;
   std::uint64_t rounds_ = 0;  // guarded by mutex_, as are the next three
   bool wanted_ = false;
-  bool stopped_ = false;
   bool helpers_wanted_ = false;
+  bool stopped_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -1,4 +1,6 @@
 // Faults below the store: what fails, what is said, and what the file holds afterwards.
+#include <fcntl.h>
+
 #include <atomic>
 #include <fstream>
 #include <mutex>
@@ -312,6 +314,53 @@ TEST_F(LogTest, is_bounded_beside_a_reader_and_shrinks_when_it_is_gone) {
   while (!later && std::chrono::steady_clock::now() < until) later = commit_one();
   EXPECT_TRUE(later);
   EXPECT_TRUE(sqlite().verify());
+}
+
+TEST_F(LogTest, that_grows_beside_a_reader_nobody_can_name_is_reported_all_the_same) {
+  // Claim: a reader that the kernel does not list (its process is in another container) is reported
+  // without a name. Checked with locks that have no process: those of an open file description.
+  { ASSERT_TRUE(Store::open(path(), {})); }
+  Child reader([&](int out) {
+    sqlite3* database = nullptr;
+    while (!std::filesystem::exists(path() + "-read")) usleep(500);
+    if (sqlite3_open(path().c_str(), &database) != SQLITE_OK) _exit(7);
+    if (sqlite3_exec(database, "BEGIN; SELECT count(*) FROM jobs", nullptr, nullptr, nullptr) != SQLITE_OK) _exit(8);
+    struct flock marks {};
+    marks.l_type = F_RDLCK;
+    marks.l_whence = SEEK_SET;
+    marks.l_start = 124;  // the readers' bytes of the index, but for the one that reads no log
+    marks.l_len = 4;
+    if (fcntl(open((path() + "-shm").c_str(), O_RDWR), F_OFD_SETLK, &marks) != 0) _exit(9);
+    if (sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) _exit(10);
+    send(out, 1);
+    while (true) pause();
+  });
+  Options options;
+  options.checkpoint_pages = 50;
+  open_bench(options);
+  std::mutex mutex;
+  std::vector<std::string> problems;
+  sqlite().on_problem([&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    problems.push_back(text);
+  });
+  const auto said = [&] {
+    const std::lock_guard lock(mutex);
+    return problems.size();
+  };
+  submit("first");
+  std::ofstream(path() + "-read").close();
+  ASSERT_TRUE(reader.read());
+  const Payload input(std::string(20'000, 'x'));
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(kind_of(a_submit(lane_, "job-" + std::to_string(i), input)), OutcomeKind::committed);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (said() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // some more rounds
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("not to be seen from here"), std::string::npos) << problems[0];
+  EXPECT_NE(problems[0].find("keeps a transaction open"), std::string::npos) << problems[0];
 }
 
 TEST_F(LogTest, stats_count_row_writes) {

@@ -184,8 +184,13 @@ void Jobs::reject(HotJob& job, const std::string& reason) {
   const RunId run = job.state.job.run;
   parts_.events.problem(format("job {}: the store rejected its bundle: {}", job.state.job.id.raw(), reason));
   const auto stored = parts_.store.read_job(run);
-  if (!stored && stored.error().code == ErrorCode::corrupt) return parts_.loader.damaged(run, stored.error().detail);
-  const bool can_park = stored && *stored && (*stored)->state.job.status == core::JobStatus::running &&
+  if (!stored) {  // its row alone is enough to stop it
+    parts_.loader.damaged(run, stored.error().code == ErrorCode::corrupt ? stored.error().detail : reason);
+    const HotJob* left = hot_.find(run);
+    if (left != nullptr && left->damaged.empty()) forget(run);
+    return;
+  }
+  const bool can_park = *stored && (*stored)->state.job.status == core::JobStatus::running &&
                         job.state.job.reason != reason;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (!can_park || lane == nullptr) return forget(run);

@@ -13,8 +13,8 @@ namespace {
 Error connection_lost() {
   return Error{ErrorCode::outcome_unknown, "injected: the reply was lost"};
 }
-Error damaged(RunId run) {
-  return Error{ErrorCode::corrupt, format("injected: run {} is damaged", run.raw())};
+Error damaged(RunId run, ErrorCode code) {
+  return Error{code, format("injected: run {} is damaged", run.raw())};
 }
 Error refused() { return Error{ErrorCode::retry_later, "injected: the store refused the call"}; }
 
@@ -180,7 +180,7 @@ Result<std::vector<Outcome>> Store::commit_fenced(std::span<const Operation> gro
 Result<Page<core::WorkItem>> Store::without_damaged(Result<Page<core::WorkItem>> page) const {
   if (!page || !options_.is_damaged) return page;
   for (const core::WorkItem& item : *page)
-    if (is_damaged(item.run)) page->damaged.push_back({item.run, damaged(item.run).detail});
+    if (is_damaged(item.run)) page->damaged.push_back({item.run, damaged(item.run, options_.damaged_as).detail});
   std::erase_if(*page, [this](const core::WorkItem& item) { return is_damaged(item.run); });
   return page;
 }
@@ -206,7 +206,7 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
 }
 Result<std::optional<StoredJob>> Store::read_job(RunId run) {
   if (read_fails()) return refused();
-  if (is_damaged(run)) return damaged(run);
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_job(run);
 }
 Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) {
@@ -219,11 +219,12 @@ Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
 }
 Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   if (read_fails()) return refused();
-  if (is_damaged(run)) return damaged(run);
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_mailbox(run);
 }
 Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) {
   if (read_fails()) return refused();
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_mailbox_page(run, size, now);
 }
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
@@ -252,7 +253,7 @@ Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& a
 }
 Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
   if (read_fails()) return refused();
-  if (is_damaged(run)) return damaged(run);
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_message(run, guid);
 }
 Result<std::vector<Topic>> Store::read_paused_topics() {

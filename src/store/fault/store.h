@@ -78,6 +78,8 @@ struct Options {
   std::uint32_t read_faults_per_thousand = 0;
   std::uint64_t seed = 0;
   std::function<bool(RunId)> is_damaged;  // none: none is
+  ErrorCode damaged_as = ErrorCode::corrupt;  // what its reads answer; retry_later: a disk that does not give it back
+  std::function<bool(const OutboxRow&)> is_damaged_row{};  // of an outbox: those behind it are left out
 };
 
 class Store final : public pawl::store::Store {

@@ -28,6 +28,9 @@ inline constexpr int cache_kib = 64 << 10;           // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;     // of each reader
 inline constexpr std::size_t page_of_work_bytes = 8 << 20;  // then a page of work items is full
 inline constexpr std::size_t freed_per_dequeue_max = 1'000;  // of what became due; the next one goes on
+inline constexpr int read_tries = 4;  // of a group, until the operation whose page cannot be read is refused
+inline constexpr std::chrono::milliseconds read_retry_min{5};  // doubled at each try
+inline constexpr std::size_t unreadable_per_group_max = 16;    // operations refused so; with more the group waits
 inline constexpr std::size_t problems_max = 20;      // lines of a verify() report
 inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
 inline constexpr int owner_retries = 8;  // after a report that the owner is gone

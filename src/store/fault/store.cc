@@ -124,8 +124,13 @@ class Store::Duplex final : public pawl::store::DuplexStore {
   }
   Instant now() const override { return inner_.now(); }
   Result<std::optional<DuplexJob>> read(RunId run) override {
+    ++store_.jobs_read_;
     if (store_.read_fails()) return refused();
     return inner_.read(run);
+  }
+  Result<std::optional<DuplexJob>> read_under_way(RunId run) override {
+    if (store_.read_fails()) return refused();
+    return inner_.read_under_way(run);
   }
   Result<std::optional<DuplexView>> view(RunId run, const Place& place) override {
     if (store_.read_fails()) return refused();
@@ -205,6 +210,7 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
   return inner_.find_run(name_space, id);
 }
 Result<std::optional<StoredJob>> Store::read_job(RunId run) {
+  ++jobs_read_;
   if (read_fails()) return refused();
   if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_job(run);

@@ -92,6 +92,7 @@ class Store final : public pawl::store::Store {
   std::uint64_t calls() const { return calls_; }  // commit calls so far
   std::uint64_t fired() const { return fired_; }  // of these, broken ones
   std::uint64_t reads() const { return reads_; }
+  std::uint64_t jobs_read() const { return jobs_read_; }  // of these, whole jobs
   std::uint64_t reads_failed() const { return reads_failed_; }
   void heal();  // from now on nothing fails; not while another thread is inside
 
@@ -150,6 +151,7 @@ class Store final : public pawl::store::Store {
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<std::uint64_t> fired_ = 0;
   std::atomic<std::uint64_t> reads_ = 0;
+  std::atomic<std::uint64_t> jobs_read_ = 0;
   std::atomic<std::uint64_t> reads_failed_ = 0;
 };
 

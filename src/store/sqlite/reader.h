@@ -72,6 +72,7 @@ class Reader {
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space);
   // read_duplex.cc
   Result<std::optional<DuplexJob>> read_duplex(RunId run);
+  Result<std::optional<DuplexJob>> read_duplex_under_way(RunId run);
   Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place);
 
  private:
@@ -101,6 +102,7 @@ class Reader {
   Status prepare_due();
   // read_duplex.cc
   Result<std::optional<core::JobRow>> read_duplex_row(RunId run);
+  Status read_stream(RunId run, std::vector<ClaimedMessage>& out);
 
   Result<std::optional<RunId>> read_run(Rows rows);
   Error error(const Rows& rows) const { return connection_->error(rows.rc(), "read"); }

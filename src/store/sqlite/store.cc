@@ -330,6 +330,9 @@ class Store::Duplex final : public DuplexStore {
   Result<std::optional<DuplexJob>> read(RunId run) override {
     return parts_.with_reader([&](Reader& reader) { return reader.read_duplex(run); });
   }
+  Result<std::optional<DuplexJob>> read_under_way(RunId run) override {
+    return parts_.with_reader([&](Reader& reader) { return reader.read_duplex_under_way(run); });
+  }
   Result<std::optional<DuplexView>> view(RunId run, const Place& place) override {
     return parts_.with_reader([&](Reader& reader) { return reader.view_duplex(run, place); });
   }

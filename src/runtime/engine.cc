@@ -276,6 +276,11 @@ std::size_t Engine::waiting_bytes() const { return parts_->waiting_bytes(); }
 std::size_t Engine::idle_bytes() const { return parts_->jobs.idle_bytes(); }
 std::size_t Engine::worker_bytes() const { return parts_->workshop.bytes(); }
 std::size_t Engine::free_slots() const { return parts_->workshop.free_slots(); }
+std::size_t Engine::probes_remembered() const {
+  std::size_t count = 0;
+  for (const OwnedLane* lane : parts_->lanes.all_mine()) count += lane->probed.size();
+  return count;
+}
 core::LaneId Engine::lane_for(const Namespace& name_space, std::string_view id) const {
   return parts_->lanes.table().lane_for(name_space, id);
 }

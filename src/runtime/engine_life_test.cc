@@ -1,4 +1,6 @@
 // The engine and the clock: tries, timeouts, doubts, requests, removal. Step by step over the memory store.
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "runtime/engine_bench.h"
@@ -221,6 +223,39 @@ TEST_P(EngineLife, a_lost_run_that_may_act_once_is_not_handed_out_again) {
     }
     EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
     EXPECT_EQ(bench.state("j").job.result, Payload("seen"));
+  }
+}
+
+TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_no_more) {
+  // Claim: whoever ends the doubt, nothing stays in memory of the question.
+  const auto probe_says = [](ProbeAnswer::Kind kind) {
+    return [kind](Bench& bench) {
+      const core::WorkItem asked = bench.events.probes[0];
+      bench.engine->probed({asked.run, asked.activity, asked.token, asked.request, asked.runs, kind, 200, "seen"});
+    };
+  };
+  const std::pair<const char*, std::function<void(Bench&)>> ends[] = {
+      {"the probe: it was done", probe_says(ProbeAnswer::Kind::done)},
+      {"the probe: it was not", probe_says(ProbeAnswer::Kind::not_done)},
+      {"a person",
+       [](Bench& bench) { bench.ask("j", core::Verdict{core::ActivitySeq(1), core::Verdict::Kind::done, 200, "seen"}); }},
+      {"an interrupt", [](Bench& bench) { bench.ask("j", core::Interrupt{410, "enough"}); }},
+  };
+  for (const auto& [who, end] : ends) {
+    SCOPED_TRACE(who);
+    Bench bench(GetParam());
+    bench.deploy(one([&](auto& b) { b.at_most_once(WhenUnknown::ask_probe); }));
+    bench.submit("j", "g");
+    bench.next_work();
+    bench.events = Recorder{};  // the process dies
+    bench.boot(GetParam(), "e1", 2);
+    bench.engine->offer_probe(Topic("work"));
+    bench.settle();
+    ASSERT_EQ(bench.events.probes.size(), 1u);
+    EXPECT_EQ(bench.engine->probes_remembered(), 1u);
+    end(bench);
+    bench.settle();
+    EXPECT_EQ(bench.engine->probes_remembered(), 0u);
   }
 }
 

@@ -33,8 +33,12 @@ void Alarms::arm_changed(OwnedLane& lane, const core::WorkItem& item) {
 void Alarms::fire_due() {
   if (parts_.stopping) return;
   const Instant now = parts_.clock.now();
-  for (OwnedLane* lane : parts_.lanes.all_mine()) {
-    while (parts_.may_find_more()) {
+  const auto mine = parts_.lanes.all_mine();
+  // Removals make no job wait: without a bound of their own a burst of them would be one turn and one group. Each lane
+  // has its share, so that none waits behind another's.
+  const std::size_t share = std::max<std::size_t>(limits::due_per_turn_max / std::max<std::size_t>(mine.size(), 1), 1);
+  for (OwnedLane* lane : mine) {
+    for (std::size_t served = 0; served < share && parts_.may_find_more();) {
       if (lane->due.wants_page()) {
         auto page = parts_.store.read_due(lane->id, lane->due.horizon(), limits::due_page_rows);
         if (!page) {
@@ -46,8 +50,12 @@ void Alarms::fire_due() {
         lane->due.add_page(*page, limits::due_page_rows);
       }
       const auto due = lane->due.take(now);
-      if (due) fire(*lane, *due);
-      else if (!lane->due.wants_page()) break;
+      if (due) {
+        fire(*lane, *due);
+        ++served;
+      } else if (!lane->due.wants_page()) {
+        break;
+      }
     }
   }
 }

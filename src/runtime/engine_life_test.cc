@@ -259,6 +259,40 @@ TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_
   }
 }
 
+TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
+  // Claim: however many jobs are to be removed at the same moment, a turn takes so many of them, and all go.
+  Bench bench(GetParam());
+  bench.deploy(one([](auto&) {}));
+  constexpr std::size_t jobs = 3 * limits::due_per_turn_max;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    SubmitRequest request{default_namespace(), JobId("j" + std::to_string(i)), GraphName("g"), "{}",
+                          core::JobSecret(core::Guid{1, i + 1})};
+    request.keep = 60s;
+    bench.engine->submit(std::move(request), 1);
+  }
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  bench.clock.advance(61s);
+  bench.engine->tick();
+  std::size_t removed = 0, turns = 0;
+  for (; removed < jobs && turns < 100; ++turns) {
+    bench.engine->pump();
+    auto group = bench.engine->take_group();
+    ASSERT_TRUE(group);
+    const auto count = static_cast<std::size_t>(
+        std::count_if(group->operations.begin(), group->operations.end(),
+                      [](const auto& one) { return std::holds_alternative<store::RemoveJob>(one); }));
+    EXPECT_LE(count, limits::due_per_turn_max);
+    removed += count;
+    auto result = bench.store.commit(group->operations);
+    bench.engine->finished(std::move(*group), std::move(result));
+    const auto wake = bench.engine->next_wake();
+    EXPECT_TRUE(removed == jobs || (wake && *wake <= bench.clock.monotonic() + 20ms)) << "the rest is not waited for";
+    bench.clock.advance(20ms);
+  }
+  EXPECT_EQ(removed, jobs);
+  EXPECT_FALSE(bench.store.read_job(core::make_run(core::LaneId(1), 1))->has_value());
+}
+
 TEST_P(EngineLife, a_job_that_need_not_stay_goes_and_then_its_id) {
   Bench bench(GetParam());
   bench.deploy(one([](auto&) {}));

@@ -57,7 +57,7 @@ class ForwardStore : public store::Store {
                                                 std::size_t rows_max) override {
     return inner_.read_work(lane, after, rows_max);
   }
-  Result<std::vector<store::OutboxRow>> read_outbox(core::LaneId lane,
+  Result<store::Page<store::OutboxRow>> read_outbox(core::LaneId lane,
                                                     std::size_t rows_max) override {
     return inner_.read_outbox(lane, rows_max);
   }

@@ -55,6 +55,7 @@ void Engine::request(store::Operation operation, Ticket ticket) {
                                            "the store takes no writes at the moment, try again: " + p.outgoing.why()});
   if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
     return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
+  if (auto refused = p.post.refusal_of(operation)) return p.events.answered(ticket, std::move(*refused));
   p.outgoing.push(std::move(operation), ticket);
 }
 
@@ -104,8 +105,8 @@ void Engine::pump() {
   p.loader.look_around();
   p.workshop.look_at_runs();
   p.alarms.fire_due();
-  p.loader.end_turn();
   p.post.deliver_outboxes();
+  p.loader.end_turn();
   p.post.decide_mailboxes();
   p.workshop.park_overrun();
   p.jobs.decide_ready();

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct OwnedLane {
   // Post
   bool outbox = true;                                       // something may wait in it
   std::map<core::LaneId, Route> routes;                     // by the lane that is sent to
+  std::set<std::string> outbox_damaged;                     // what was said of it; one row for each of these lanes
   std::set<RunId> mailboxes;                                // something waits in their inboxes
   std::unordered_set<RunId> mailboxes_out;                  // a bundle of theirs is on its way
   // Workshop

@@ -88,8 +88,14 @@ void Post::deliver_outboxes() {
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
     if (!lane->outbox) continue;
     const auto page = parts_.store.read_outbox(lane->id, limits::outbox_page_rows);
-    if (!page) continue;  // next_wake() brings us back
+    if (!page) {  // next_wake() brings us back
+      parts_.loader.cannot_read(page.error());
+      continue;
+    }
     lane->outbox = false;
+    for (const store::Damaged& row : page->damaged)
+      if (lane->outbox_damaged.insert(row.what).second)
+        parts_.events.problem(format("{}; those behind it wait, all else goes on", row.what));
     deliver(*lane, *page);
   }
 }
@@ -160,7 +166,10 @@ void Post::decide_mailbox(OwnedLane& lane, RunId run) {
   const core::DecideOptions options = parts_.decide_options(lane);
   auto page = parts_.store.read_mailbox_page(run, parts_.options.mailbox_page, options.now);
   if (!page && page.error().code != ErrorCode::corrupt) lane.mailboxes.insert(run);
-  if (!page && page.error().code == ErrorCode::corrupt) parts_.loader.damaged(run, page.error().detail);
+  if (!page && page.error().code == ErrorCode::corrupt) {
+    damaged_.add(run);
+    parts_.loader.damaged(run, page.error().detail);
+  }
   if (!page || !*page) return;
   std::vector<core::Delivery> deliveries;
   for (core::InboxMessage& message : (*page)->inbox) deliveries.push_back({std::move(message.message)});
@@ -213,6 +222,10 @@ bool Post::signal_goes_first(const core::JobState& state, const core::Message& t
   }
   timers_held_.erase(timer.guid);
   return false;
+}
+
+std::optional<Error> Post::refusal_of(const store::Operation& operation) {
+  return damaged_.refusal_of(operation, parts_.store, parts_.options.mailbox_page);
 }
 
 bool Post::must_try_again() const {

@@ -3,8 +3,10 @@
 // here too: they are read for every decision, for most are used once.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
+#include "runtime/damaged_mailboxes.h"
 #include "runtime/engine_types.h"
 #include "runtime/owned_lane.h"
 
@@ -39,6 +41,8 @@ class Post {
   void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
   void settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome);
   bool must_try_again() const;  // something waits to be delivered or served
+  // Why a caller's message cannot be taken; none: it can.
+  std::optional<Error> refusal_of(const store::Operation& operation);
 
  private:
   void look_for_refusal(const core::ParentLink& parent);
@@ -46,6 +50,7 @@ class Post {
   void decide_mailbox(OwnedLane& lane, RunId run);
 
   Parts& parts_;
+  DamagedMailboxes damaged_;
   std::unordered_map<core::Guid, int> timers_held_;  // a signal may be there for the hook: how often they were put off
 };
 

@@ -248,9 +248,22 @@ Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor afte
   if (read_fails()) return refused();
   return without_damaged(inner_.read_work(lane, after, rows_max));
 }
-Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   if (read_fails()) return refused();
-  return inner_.read_outbox(lane, rows_max);
+  auto page = inner_.read_outbox(lane, rows_max);
+  if (!page) return page;
+  Page<OutboxRow> kept;
+  std::optional<core::LaneId> stuck;
+  for (OutboxRow& row : *page) {
+    if (stuck == row.lane) continue;
+    if (!options_.is_damaged_row || !options_.is_damaged_row(row)) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    stuck = row.lane;
+    kept.damaged.push_back({RunId(0), "row " + std::to_string(row.seq) + " of an outbox is malformed"});
+  }
+  return kept;
 }
 Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
                                   std::size_t rows_max) {

@@ -65,7 +65,7 @@ class Reader {
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
   // read_outbox.cc
-  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
+  Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
   // read_app.cc
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version);

@@ -433,7 +433,7 @@ Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_apps(name_space); });
 }
 
-Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_outbox(lane, rows_max); });
 }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "testing.h"
 
@@ -134,6 +135,50 @@ TEST(DamagedJob, is_parked_and_says_why) {
   const auto end = runtime->wait(**run, 20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::completed);
+}
+
+TEST(DamagedJob, under_duplex_is_parked_once_and_the_others_end) {
+  // Claim: a job of which a row cannot be read stops and says why, as under the other collation. Checked with a row of
+  // its activity and with its own row, before the worker and before its answer.
+  for (const std::string& damage : {std::string("UPDATE duplex_cells SET state = 'x' WHERE node = 1 AND run ="),
+                                    std::string("UPDATE jobs SET created_at = 'x' WHERE run =")}) {
+    SCOPED_TRACE(damage);
+    const TempDir dir;
+    const std::string path = dir / "pawl.db";
+    const auto open = [&] {
+      auto opened = Runtime::open({.store = path});
+      EXPECT_TRUE(opened.ok());
+      auto graph = GraphBuilder("double").trigger("t").worker("act", "work").after("t").collation(Collation::duplex).build();
+      EXPECT_TRUE((*opened)->deploy(std::move(*graph)).ok());
+      return std::move(*opened);
+    };
+    {
+      auto runtime = open();
+      ASSERT_TRUE(runtime->start().ok());
+      for (const char* id : {"bad", "good"}) ASSERT_TRUE(runtime->submit({.graph = "double", .id = id, .input = "x"}).ok());
+      while (query(path, "SELECT count(*) FROM duplex_stream WHERE topic = 'work' AND done = 0") != "2\n") continue;
+    }
+    query(path, damage + " (SELECT run FROM jobs WHERE job_id = 'bad')");
+    std::mutex mutex;
+    std::map<std::string, int> problems;
+    auto runtime = open();
+    runtime->on_problem([&](const std::string& text) {
+      const std::lock_guard lock(mutex);
+      ++problems[text];
+    });
+    ASSERT_TRUE(runtime->serve("work", echo).ok());
+    ASSERT_TRUE(runtime->start().ok());
+    EXPECT_EQ(runtime->wait(**runtime->find("good"), 20s)->status, JobStatus::completed);
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (query(path, "SELECT status FROM jobs WHERE job_id = 'bad'") != "4\n" && std::chrono::steady_clock::now() < until)
+      continue;
+    const std::string reason = query(path, "SELECT reason FROM jobs WHERE job_id = 'bad'");
+    EXPECT_TRUE(reason.starts_with("corrupt: ")) << reason;
+    std::this_thread::sleep_for(2500ms);  // it would be given back every second
+    runtime->stop();
+    EXPECT_EQ(problems.size(), 1u);
+    for (const auto& [text, count] : problems) EXPECT_EQ(count, 1) << text;
+  }
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ inline constexpr std::chrono::seconds reads_fail_silently_max{1};  // then it is
 inline constexpr std::size_t damaged_per_page_max = 100;
 inline constexpr std::size_t damaged_named_max = 10'000;       // entities that are reported as damaged, each once
 inline constexpr std::size_t due_page_rows = 1024;             // read of what the clock sets going
+inline constexpr std::size_t due_per_turn_max = 1024;          // of it served in one turn, all lanes together
 inline constexpr std::size_t due_entries_max = 4096;           // of it in memory, per lane
 inline constexpr std::size_t due_reminders_max = 100'000;      // and of second times of one item
 inline constexpr std::chrono::hours start_key_keep{24};        // a removed job's id stays taken this long

@@ -177,6 +177,22 @@ class Pass {
   Decision decision_;
 };
 
+// From the first question of a decision to its last.
+class Sitting {
+ public:
+  explicit Sitting(const Program* program) : program_(program) {
+    if (program_ != nullptr) program_->decision_begins();
+  }
+  Sitting(const Sitting&) = delete;
+  Sitting& operator=(const Sitting&) = delete;
+  ~Sitting() {
+    if (program_ != nullptr) program_->decision_ends();
+  }
+
+ private:
+  const Program* program_;
+};
+
 }  // namespace
 
 Progress acknowledge(Context& context) {
@@ -221,6 +237,7 @@ Bundle park(const JobState& state, std::string reason, const DecideOptions& opti
 
 Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,
                 const DecideOptions& options) {
+  const Sitting sitting(graph.program());
   std::optional<Stop> stop;
   Pass pass(state, graph, options, stop);
   pass.run(deliveries);

@@ -43,6 +43,10 @@ class Program {
  public:
   virtual ~Program() = default;
 
+  // A decision asks many questions about the same data. Between these two the answers may share what they made of it.
+  virtual void decision_begins() const {}
+  virtual void decision_ends() const {}
+
   // Leg 1. What a worker, a child or a pivot is sent.
   virtual Result<Payload> input(const Sight& sight) const = 0;
   virtual Result<Topic> topic(const Sight& sight) const = 0;            // of a worker

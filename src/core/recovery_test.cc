@@ -91,6 +91,21 @@ TEST_P(Recovery, a_message_that_was_entered_ten_times_parks_its_job) {
   EXPECT_FALSE(job.step()) << "a parked job decides nothing";
 }
 
+TEST_P(Recovery, a_message_has_a_ceiling_of_entries_however_often_its_job_was_redriven) {
+  // The count has eight digits: beyond the last one it would begin anew.
+  TestJob job(one_worker(), GetParam());
+  job.state.job.redrives = 4'000'000'000;
+  job.inbox.front().redeliveries = limits::redeliveries_ceiling - 1;
+  job.crash();
+  ASSERT_TRUE(job.step());
+  EXPECT_EQ(job.inbox.front().redeliveries, limits::redeliveries_ceiling);
+  EXPECT_EQ(job.state.job.status, JobStatus::running) << "the last one";
+  job.crash();
+  ASSERT_TRUE(job.step());
+  EXPECT_EQ(job.state.job.status, JobStatus::parked);
+  EXPECT_NE(job.state.job.reason.find("99999999 times"), std::string::npos) << job.state.job.reason;
+}
+
 INSTANTIATE_TEST_SUITE_P(fusions, Recovery, testing::Values(Fusion::on, Fusion::off),
                          [](const auto& one) {
                            return one.param == Fusion::on ? "fused" : "alone";

@@ -22,6 +22,13 @@ Duration early_delay(const Hand& hand) {
   return std::min<Duration>(delay * (1 << std::min(hand.given_back, 10u)), limits::duplex_early_delay_max);
 }
 
+// The job cannot be read: later, if that may pass. What is damaged stays so, until somebody mends it: its job stops and
+// says why.
+Operation unread(const Hand& hand, const std::string& damaged) {
+  if (damaged.empty()) return give_back(hand, unread_delay);
+  return park(hand.run, kept_text("corrupt: " + damaged, limits::reason_bytes_max));
+}
+
 bool is_final(const stream::Response& message) { return message.status != core::ReplyStatus::pending; }
 
 std::string describe(const Graph& graph, const stream::Response& message) {
@@ -37,20 +44,21 @@ std::string too_often(const Graph& graph, const Place& place, std::uint32_t time
 
 }  // namespace
 
-std::optional<Sequences::Scene> Sequences::look(RunId run, const Place& place) {
+Sequences::Looked Sequences::look(RunId run, const Place& place) {
   const auto view = store_.view(run, place);
+  if (!view && view.error().code == ErrorCode::corrupt) return {std::nullopt, view.error().detail};
   if (!view) {
     events_.problem(to_string(view.error()));
-    return std::nullopt;
+    return {};
   }
-  if (!*view) return std::nullopt;
+  if (!*view) return {};
   auto graph = find_graph_((*view)->job.graph);
   if (graph == nullptr) {
     events_.problem(format("job {}: graph {} version {} is not deployed here", (*view)->job.id.raw(),
                            (*view)->job.graph.name.raw(), (*view)->job.graph.version));
-    return std::nullopt;
+    return {};
   }
-  return Scene{(*view)->job, (*view)->cell, std::move(graph)};
+  return {Scene{(*view)->job, (*view)->cell, std::move(graph)}, ""};
 }
 
 // Only what is new: a repeated mark was told when it was made.
@@ -61,9 +69,9 @@ void Sequences::tell(const Scene& scene, const Outcome& outcome, Change change) 
 }
 
 Sequence Sequences::start(Hand hand, stream::Start message) {
-  const auto scene = look(hand.run, Place{});
+  const auto [scene, damaged] = look(hand.run, Place{});
   if (!scene) {
-    co_await Ask(give_back(hand, unread_delay));
+    co_await Ask(unread(hand, damaged));
     co_return;
   }
   const Place place = trigger_place(*scene->graph);
@@ -87,9 +95,9 @@ Sequence Sequences::start(Hand hand, stream::Start message) {
 }
 
 Sequence Sequences::leg1(Hand hand, stream::Transition message) {
-  const auto scene = look(hand.run, message.place);
+  const auto [scene, damaged] = look(hand.run, message.place);
   if (!scene) {
-    co_await Ask(give_back(hand, unread_delay));
+    co_await Ask(unread(hand, damaged));
     co_return;
   }
   const StreamMessage request = request_of(hand, message, *scene->graph, scene->job.secret);
@@ -122,9 +130,9 @@ Sequence Sequences::leg1(Hand hand, stream::Transition message) {
 
 Sequence Sequences::worker(HeldRequest request) {
   const Hand hand = request.hand;
-  const auto scene = look(hand.run, request.body.place);
+  const auto [scene, damaged] = look(hand.run, request.body.place);
   if (!scene || !scene->cell) {
-    co_await Ask(give_back(hand, unread_delay));
+    co_await Ask(unread(hand, damaged));
     co_return;
   }
   const auto state = DuplexState::decode(scene->cell->value);  // h
@@ -158,9 +166,9 @@ Sequence Sequences::defer(Hand request) {
 }
 
 Sequence Sequences::leg2(Hand hand, stream::Response message) {
-  const auto scene = look(hand.run, message.place);
+  const auto [scene, damaged] = look(hand.run, message.place);
   if (!scene) {
-    co_await Ask(give_back(hand, unread_delay));
+    co_await Ask(unread(hand, damaged));
     co_return;
   }
   const Outcome entered = co_await Ask(add(hand, message.place, Step::leg2_entry));  // m
@@ -253,9 +261,9 @@ Result<Payload> Sequences::result_of(const Graph& graph, RunId run) {
 }
 
 Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
-  const auto scene = look(hand.run, Place{});
+  const auto [scene, damaged] = look(hand.run, Place{});
   if (!scene) {
-    co_await Ask(give_back(hand, unread_delay));
+    co_await Ask(unread(hand, damaged));
     co_return;
   }
   store::EndDuplex end{hand.run, message.failure ? core::JobStatus::failed : core::JobStatus::completed};
@@ -265,8 +273,9 @@ Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
   } else {
     auto result = result_of(*scene->graph, hand.run);
     if (!result) {
-      events_.problem(to_string(result.error()));
-      co_await Ask(give_back(hand, unread_delay));
+      const bool is_damaged = result.error().code == ErrorCode::corrupt;
+      if (!is_damaged) events_.problem(to_string(result.error()));
+      co_await Ask(unread(hand, is_damaged ? result.error().detail : ""));
       co_return;
     }
     end.result = std::move(*result);

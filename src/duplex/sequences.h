@@ -43,13 +43,17 @@ class Sequences {
   Sequence release(Hand request, Duration after = Duration{0});
 
  private:
-  // The job's row and the message's activity, with the graph. None: not now; the reason was told.
+  // The job's row and the message's activity, with the graph.
   struct Scene {
     core::JobRow job;
     std::optional<store::DuplexCell> cell;
     std::shared_ptr<const Graph> graph;
   };
-  std::optional<Scene> look(RunId run, const Place& place);
+  struct Looked {
+    std::optional<Scene> scene;  // none: not now, and the reason was told; or never
+    std::string damaged;         // what of it no store can have written: then never
+  };
+  Looked look(RunId run, const Place& place);
   void tell(const Scene& scene, const Outcome& outcome, Change change);
   Result<Payload> result_of(const Graph& graph, RunId run);
 

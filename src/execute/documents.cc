@@ -25,6 +25,11 @@ class Documents {
     bytes_ += payload.size();
     return kept_.emplace_back(std::move(made)).value;
   }
+  void begin_decision() { bytes_max_ = documents_of_decision_bytes_max; }
+  void end_decision() {
+    bytes_max_ = documents_bytes_max;
+    make_room(0);
+  }
   std::uint64_t parsed() const { return parsed_; }
 
  private:
@@ -51,7 +56,7 @@ class Documents {
   }
 
   void make_room(std::size_t bytes) {
-    while (!kept_.empty() && (kept_.size() >= documents_max || bytes_ + bytes > documents_bytes_max)) {
+    while (!kept_.empty() && (kept_.size() >= documents_max || bytes_ + bytes > bytes_max_)) {
       const auto older = [](const Kept& a, const Kept& b) { return a.used < b.used; };
       drop(static_cast<std::size_t>(std::min_element(kept_.begin(), kept_.end(), older) - kept_.begin()));
     }
@@ -65,6 +70,7 @@ class Documents {
 
   std::vector<Kept> kept_;
   std::size_t bytes_ = 0;
+  std::size_t bytes_max_ = documents_bytes_max;
   std::uint64_t questions_ = 0;
   std::uint64_t parsed_ = 0;
 };
@@ -74,6 +80,8 @@ thread_local Documents documents_of_thread;
 }  // namespace
 
 std::shared_ptr<const json::value> document_of(const Payload& payload) { return documents_of_thread.find(payload); }
+void documents_of_decision_begin() { documents_of_thread.begin_decision(); }
+void documents_of_decision_end() { documents_of_thread.end_decision(); }
 std::uint64_t documents_parsed() { return documents_of_thread.parsed(); }
 
 }  // namespace pawl::execute

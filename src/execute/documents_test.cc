@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/decide.h"
 #include "execute/test_support.h"
 
 namespace pawl::execute {
@@ -73,6 +74,46 @@ TEST(Documents, only_so_many_bytes_are_kept) {
   for (std::size_t i = 0; i < 2 * documents_max; ++i) made.push_back(document_of(document(2'000, static_cast<int>(i))));
   EXPECT_LE(static_cast<std::size_t>(std::count_if(made.begin(), made.end(), [](const auto& one) { return !one.expired(); })),
             documents_max);
+}
+
+TEST(Documents, a_decision_over_several_of_the_largest_parses_each_once) {
+  // Claim: a decision of forty steps that each refer to three payloads of the largest size parses
+  // each of them once, and keeps no more than usual when it is over.
+  std::string activities = R"(activities:
+  start: {type: trigger}
+  second: {type: hook, output: {maps: {text: "{start.output.data.text}", number: 2}}}
+  third: {type: hook, output: {maps: {text: "{start.output.data.text}", number: 3}}}
+)";
+  std::string transitions = "transitions:\n  start: [{to: second}]\n  second: [{to: third}]\n  third: [";
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "work" + std::to_string(i);
+    activities += "  " + name + R"(: {type: worker, topic: do, input: {maps: {a: "{start.output.data.number}",)"
+                  R"( b: "{second.output.data.number}", c: "{third.output.data.number}"}}})" "\n";
+    transitions += (i == 0 ? "{to: " : ", {to: ") + name + "}";
+  }
+  const TestApp app = TestApp::of_graph(activities + transitions + "]\n");
+  const std::string text(limits::payload_bytes_max - 200, 'x');
+  core::JobState state;
+  state.job.run = RunId(42);
+  const core::Delivery start{
+      core::start_message(state.job.run, Payload(R"({"number":1,"text":")" + text + "\"}"))};
+  const std::uint64_t before = documents_parsed();
+  const core::Decision decision = core::decide(state, app.graphs[0], {&start, 1}, {});
+  ASSERT_TRUE(decision.bundle);
+  std::size_t asked = 0;
+  for (const core::Write& write : decision.bundle->writes)
+    if (const auto* put = std::get_if<core::PutWork>(&write)) {
+      EXPECT_EQ(put->item.input.view(), R"({"a":1,"b":2,"c":3})");
+      ++asked;
+    }
+  EXPECT_EQ(asked, 40u);
+  EXPECT_EQ(documents_parsed() - before, 3u);
+  // Room for two of them is left, as between any other questions.
+  const std::weak_ptr<const boost::json::value> other = document_of(document(limits::payload_bytes_max - 200, 4));
+  document_of(document(limits::payload_bytes_max - 200, 5));
+  EXPECT_FALSE(other.expired());
+  document_of(document(limits::payload_bytes_max - 200, 6));
+  EXPECT_TRUE(other.expired());
 }
 
 TEST(Documents, what_nobody_asks_for_goes) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/program.h"
+#include "execute/documents.h"
 #include "execute/plan.h"
 #include "pawl/graph.h"
 
@@ -28,6 +29,8 @@ class GraphProgram final : public core::Program {
   static const GraphProgram* of(const Graph& graph);
   const graph::App& app() const { return *app_->app; }
   const graph::Graph& source() const { return *plan_.graph; }
+  void decision_begins() const override { documents_of_decision_begin(); }
+  void decision_ends() const override { documents_of_decision_end(); }
 
   // For whoever starts a job: the input as it is to be sent, checked against input.schema; and the
   // id that stats.id gives the job, if any.

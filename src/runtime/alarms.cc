@@ -32,12 +32,20 @@ void Alarms::arm_changed(OwnedLane& lane, const core::WorkItem& item) {
 void Alarms::fire_due() {
   if (parts_.stopping) return;
   const Instant now = parts_.clock.now();
-  for (OwnedLane* lane : parts_.lanes.all_mine()) {
-    while (parts_.may_find_more()) {
+  const auto mine = parts_.lanes.all_mine();
+  // Removals make no job wait: without a bound of their own a burst of them would be one turn and one group. Each lane
+  // has its share, so that none waits behind another's.
+  const std::size_t share = std::max<std::size_t>(limits::due_per_turn_max / std::max<std::size_t>(mine.size(), 1), 1);
+  for (OwnedLane* lane : mine) {
+    for (std::size_t served = 0; served < share && parts_.may_find_more();) {
       const bool has_page = !lane->due.wants_page() || (parts_.loader.may_read_page() && read_page(*lane));
       const auto due = lane->due.take(now);
-      if (due) fire(*lane, *due);
-      else if (!has_page || !lane->due.wants_page()) break;
+      if (due) {
+        fire(*lane, *due);
+        ++served;
+      } else if (!has_page || !lane->due.wants_page()) {
+        break;
+      }
     }
   }
 }

@@ -56,7 +56,8 @@ void Engine::request(store::Operation operation, Ticket ticket) {
                                            "the store takes no writes at the moment, try again: " + *why});
   if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
     return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
-  p.outgoing.push(std::move(operation), ticket);
+  if (p.post.may_be_damaged(operation)) p.post.push_if_readable(std::move(operation), ticket);
+  else p.outgoing.push(std::move(operation), ticket);
 }
 
 void Engine::changed(const store::Change& change) {
@@ -297,6 +298,11 @@ std::size_t Engine::waiting_bytes() const { return parts_->waiting_bytes(); }
 std::size_t Engine::idle_bytes() const { return parts_->jobs.idle_bytes(); }
 std::size_t Engine::worker_bytes() const { return parts_->workshop.bytes(); }
 std::size_t Engine::free_slots() const { return parts_->workshop.free_slots(); }
+std::size_t Engine::probes_remembered() const {
+  std::size_t count = 0;
+  for (const OwnedLane* lane : parts_->lanes.all_mine()) count += lane->probed.size();
+  return count;
+}
 core::LaneId Engine::lane_for(const Namespace& name_space, std::string_view id) const {
   return parts_->lanes.table().lane_for(name_space, id);
 }

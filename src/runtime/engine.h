@@ -87,6 +87,7 @@ class Engine {
   std::size_t idle_bytes() const;
   std::size_t worker_bytes() const;
   std::size_t free_slots() const;
+  std::size_t probes_remembered() const;  // runs in doubt that a probe was asked about
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const;
 
  private:

@@ -1,4 +1,6 @@
 // The engine and the clock: tries, timeouts, doubts, requests, removal. Step by step over the memory store.
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "runtime/engine_bench.h"
@@ -222,6 +224,73 @@ TEST_P(EngineLife, a_lost_run_that_may_act_once_is_not_handed_out_again) {
     EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
     EXPECT_EQ(bench.state("j").job.result, Payload("seen"));
   }
+}
+
+TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_no_more) {
+  // Claim: whoever ends the doubt, nothing stays in memory of the question.
+  const auto probe_says = [](ProbeAnswer::Kind kind) {
+    return [kind](Bench& bench) {
+      const core::WorkItem asked = bench.events.probes[0];
+      bench.engine->probed({asked.run, asked.activity, asked.token, asked.request, asked.runs, kind, 200, "seen"});
+    };
+  };
+  const std::pair<const char*, std::function<void(Bench&)>> ends[] = {
+      {"the probe: it was done", probe_says(ProbeAnswer::Kind::done)},
+      {"the probe: it was not", probe_says(ProbeAnswer::Kind::not_done)},
+      {"a person",
+       [](Bench& bench) { bench.ask("j", core::Verdict{core::ActivitySeq(1), core::Verdict::Kind::done, 200, "seen"}); }},
+      {"an interrupt", [](Bench& bench) { bench.ask("j", core::Interrupt{410, "enough"}); }},
+  };
+  for (const auto& [who, end] : ends) {
+    SCOPED_TRACE(who);
+    Bench bench(GetParam());
+    bench.deploy(one([&](auto& b) { b.at_most_once(WhenUnknown::ask_probe); }));
+    bench.submit("j", "g");
+    bench.next_work();
+    bench.events = Recorder{};  // the process dies
+    bench.boot(GetParam(), "e1", 2);
+    bench.engine->offer_probe(Topic("work"));
+    bench.settle();
+    ASSERT_EQ(bench.events.probes.size(), 1u);
+    EXPECT_EQ(bench.engine->probes_remembered(), 1u);
+    end(bench);
+    bench.settle();
+    EXPECT_EQ(bench.engine->probes_remembered(), 0u);
+  }
+}
+
+TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
+  // Claim: however many jobs are to be removed at the same moment, a turn takes so many of them, and all go.
+  Bench bench(GetParam());
+  bench.deploy(one([](auto&) {}));
+  constexpr std::size_t jobs = 3 * limits::due_per_turn_max;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    SubmitRequest request{default_namespace(), JobId("j" + std::to_string(i)), GraphName("g"), "{}",
+                          core::JobSecret(core::Guid{1, i + 1})};
+    request.keep = 60s;
+    bench.engine->submit(std::move(request), 1);
+  }
+  bench.run([](const core::WorkItem& item) { return reply(item); });
+  bench.clock.advance(61s);
+  bench.engine->tick();
+  std::size_t removed = 0, turns = 0;
+  for (; removed < jobs && turns < 100; ++turns) {
+    bench.engine->pump();
+    auto group = bench.engine->take_group();
+    ASSERT_TRUE(group);
+    const auto count = static_cast<std::size_t>(
+        std::count_if(group->operations.begin(), group->operations.end(),
+                      [](const auto& one) { return std::holds_alternative<store::RemoveJob>(one); }));
+    EXPECT_LE(count, limits::due_per_turn_max);
+    removed += count;
+    auto result = bench.store.commit(group->operations);
+    bench.engine->finished(std::move(*group), std::move(result));
+    const auto wake = bench.engine->next_wake();
+    EXPECT_TRUE(removed == jobs || (wake && *wake <= bench.clock.monotonic() + 20ms)) << "the rest is not waited for";
+    bench.clock.advance(20ms);
+  }
+  EXPECT_EQ(removed, jobs);
+  EXPECT_FALSE(bench.store.read_job(core::make_run(core::LaneId(1), 1))->has_value());
 }
 
 TEST_P(EngineLife, a_job_that_need_not_stay_goes_and_then_its_id) {

@@ -195,8 +195,13 @@ void Jobs::reject(HotJob& job, const std::string& reason) {
 void Jobs::park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored) {
   HotJob* job = release(run);
   if (job == nullptr) return;
-  if (!stored && stored.error().code == ErrorCode::corrupt) return parts_.loader.damaged(run, stored.error().detail);
-  const bool can_park = stored && *stored && (*stored)->state.job.status == core::JobStatus::running &&
+  if (!stored) {  // its row alone is enough to stop it
+    parts_.loader.damaged(run, stored.error().code == ErrorCode::corrupt ? stored.error().detail : reason);
+    const HotJob* left = hot_.find(run);
+    if (left != nullptr && left->damaged.empty()) forget(run);
+    return;
+  }
+  const bool can_park = *stored && (*stored)->state.job.status == core::JobStatus::running &&
                         job->state.job.reason != reason;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (!can_park || lane == nullptr) return forget(run);

@@ -68,6 +68,7 @@ struct OwnedLane {
   bool outbox = true;                                       // something may wait in it
   bool outbox_asked = false;                                // and it is being read
   std::map<core::LaneId, Route> routes;                     // by the lane that is sent to
+  std::set<std::string> outbox_damaged;                     // what was said of it; one row for each of these lanes
   std::set<RunId> mailboxes;                                // something waits in their inboxes
   std::unordered_set<RunId> mailboxes_out;                  // they are being read, or a bundle of theirs is on its way
   // Workshop

@@ -110,8 +110,14 @@ void Post::deliver_outboxes() {
     parts_.reads.ask(*lane, store::ReadOutbox{lane->id, limits::outbox_page_rows},
                      [this](OwnedLane& its_lane, const store::AnswerTo<store::ReadOutbox>& page) {
       its_lane.outbox_asked = false;
-      if (page) deliver(its_lane, *page);
-      else its_lane.outbox = true;  // next_wake() brings us back
+      if (!page) {  // next_wake() brings us back
+        its_lane.outbox = true;
+        return parts_.loader.cannot_read(page.error());
+      }
+      for (const store::Damaged& row : page->damaged)
+        if (its_lane.outbox_damaged.insert(row.what).second)
+          parts_.events.problem(format("{}; those behind it wait, all else goes on", row.what));
+      deliver(its_lane, *page);
     });
   }
 }
@@ -189,7 +195,10 @@ void Post::read_mailbox(OwnedLane& lane, RunId run) {
 // Of one that holds much only a page is read.
 void Post::decide_mailbox(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page) {
   if (!page && page.error().code != ErrorCode::corrupt) lane.mailboxes.insert(run);
-  if (!page && page.error().code == ErrorCode::corrupt) parts_.loader.damaged(run, page.error().detail);
+  if (!page && page.error().code == ErrorCode::corrupt) {
+    damaged_.add(run);
+    parts_.loader.damaged(run, page.error().detail);
+  }
   if (!page || !*page) return;
   std::vector<core::Delivery> deliveries;
   for (core::InboxMessage& message : (*page)->inbox) deliveries.push_back({std::move(message.message)});
@@ -267,6 +276,27 @@ bool Post::goes_first(RunId mailbox, const core::Guid& timer, bool registered) {
   }
   timers_held_.erase(timer);
   return false;
+}
+
+bool Post::may_be_damaged(const store::Operation& operation) const {
+  const auto* deliver = std::get_if<store::Deliver>(&operation);
+  return !damaged_.empty() && deliver != nullptr && std::holds_alternative<core::MailboxKey>(deliver->envelope.to);
+}
+
+void Post::push_if_readable(store::Operation operation, Ticket ticket) {
+  const core::MailboxKey key = std::get<core::MailboxKey>(std::get<store::Deliver>(operation).envelope.to);
+  parts_.reads.ask(store::FindMailbox{key}, [this, operation = std::move(operation), ticket](
+                                                const store::AnswerTo<store::FindMailbox>& found) mutable {
+    if (!found || !*found || !damaged_.contains(**found)) return parts_.outgoing.push(std::move(operation), ticket);
+    parts_.reads.ask(store::ReadMailboxPage{**found, parts_.options.mailbox_page, parts_.clock.now()},
+                     [this, run = **found, operation = std::move(operation), ticket](
+                         const store::AnswerTo<store::ReadMailboxPage>& page) mutable {
+      if (page) damaged_.mended(run);
+      if (page || page.error().code != ErrorCode::corrupt) return parts_.outgoing.push(std::move(operation), ticket);
+      parts_.events.answered(ticket, Error{ErrorCode::corrupt, format("nobody would read this signal: {}; mend that row, or remove it",
+                                                                      page.error().detail)});
+    });
+  });
 }
 
 bool Post::must_try_again() const {

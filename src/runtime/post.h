@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "runtime/damaged_mailboxes.h"
 #include "runtime/engine_types.h"
 #include "runtime/owned_lane.h"
 #include "store/read.h"
@@ -43,6 +44,9 @@ class Post {
   void settle_outbox(const store::DropOutbox& drop, const store::Outcome& outcome);
   void settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome);
   bool must_try_again() const;  // something waits to be delivered or served
+  // A caller's message for a mailbox, while some mailbox cannot be read: refused if it is that one.
+  bool may_be_damaged(const store::Operation& operation) const;
+  void push_if_readable(store::Operation operation, Ticket ticket);
 
  private:
   void look_for_refusal(const core::ParentLink& parent);
@@ -53,6 +57,7 @@ class Post {
   bool goes_first(RunId mailbox, const core::Guid& timer, bool registered);
 
   Parts& parts_;
+  DamagedMailboxes damaged_;
   std::unordered_map<core::Guid, int> timers_held_;  // a signal may be there for the hook: how often they were put off
 };
 

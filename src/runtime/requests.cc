@@ -281,15 +281,15 @@ Status Requests::complete(const std::string& token, const Reply& reply) {
 
 Status Requests::complete_without_item(const WorkRun& named, const Reply& reply) {
   if (duplex_.store != nullptr) {
-    const auto duplex = duplex_.store->read(named.ref.run);
+    const auto duplex = duplex_.store->read_under_way(named.ref.run);
     if (!duplex) return duplex.error();
     if (*duplex) return complete_duplex(**duplex, named.token, reply);
   }
-  const auto stored = store_.read_job(named.ref.run);
-  if (!stored) return stored.error();
-  if (!*stored) return stale("its job is gone");
-  const core::JobRow& job = (*stored)->state.job;
-  return core::is_closed(job.status) ? stale(format("job {} has ended", job.id.raw())) : stale("the work was answered already");
+  const auto job = store_.read_job_row(named.ref.run);
+  if (!job) return job.error();
+  if (!*job) return stale("its job is gone");
+  return core::is_closed((*job)->status) ? stale(format("job {} has ended", (*job)->id.raw()))
+                                         : stale("the work was answered already");
 }
 
 Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply) {

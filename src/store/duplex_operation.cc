@@ -22,6 +22,24 @@ const Payload* payload_of(const stream::Body& body) {
                     body);
 }
 
+const Place* place_of(const stream::Body& body) {
+  return std::visit(Overloaded{
+                        [](const stream::Start&) -> const Place* { return nullptr; },
+                        [](const stream::Transition& transition) { return &transition.place; },
+                        [](const stream::Request& request) { return &request.place; },
+                        [](const stream::Response& response) { return &response.place; },
+                        [](const stream::Cleanup&) -> const Place* { return nullptr; },
+                    },
+                    body);
+}
+
+std::set<Place> places_of(const std::vector<ClaimedMessage>& messages) {
+  std::set<Place> places;
+  for (const ClaimedMessage& one : messages)
+    if (const Place* place = place_of(one.message.body)) places.insert(*place);
+  return places;
+}
+
 StreamMessage duplex_start(RunId run, Payload input) {
   return {run, core::Guid::of_run(run).derive(core::Guid::Purpose::start, 0), stream::Start{std::move(input)}};
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -84,6 +85,7 @@ struct StreamMessage {
 Topic stream_of(const stream::Body& body);
 // Its payload, whatever it is called; null: it has none.
 const Payload* payload_of(const stream::Body& body);
+const Place* place_of(const stream::Body& body);  // of its activity; null: it is about the job
 
 // The message that opens a run: its name follows from the run.
 StreamMessage duplex_start(RunId run, Payload input);
@@ -246,6 +248,8 @@ struct DuplexCell {
   Payload output;
   friend bool operator==(const DuplexCell&, const DuplexCell&) = default;
 };
+// The activities that these are about, each once.
+std::set<Place> places_of(const std::vector<ClaimedMessage>& messages);
 struct DuplexJob {
   core::JobRow job;
   std::vector<DuplexCell> cells;            // in the order they were set

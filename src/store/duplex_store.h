@@ -36,6 +36,9 @@ class DuplexStore {
 
   // None: no such job, or one of another collation.
   virtual Result<std::optional<DuplexJob>> read(RunId run) = 0;
+  // What is under way: the job's row without its result, its stream, and only the cells that a message of the stream is
+  // about. However much of the job is done, it costs nothing here.
+  virtual Result<std::optional<DuplexJob>> read_under_way(RunId run) = 0;
   virtual Result<std::optional<DuplexView>> view(RunId run, const Place& place) = 0;
 };
 

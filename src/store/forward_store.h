@@ -58,7 +58,7 @@ class ForwardStore : public Store {
                                                 std::size_t rows_max) override {
     return inner_.read_work(lane, after, rows_max);
   }
-  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane,
+  Result<Page<OutboxRow>> read_outbox(core::LaneId lane,
                                                     std::size_t rows_max) override {
     return inner_.read_outbox(lane, rows_max);
   }

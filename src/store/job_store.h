@@ -138,8 +138,8 @@ class JobStore {
   virtual Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   virtual Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) = 0;
   // What waits to be delivered: for each lane that is sent to the oldest rows, in order, so many of each. A lane that
-  // cannot be reached holds up no other.
-  virtual Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;
+  // cannot be reached holds up no other, nor does a damaged row: those behind it on its way are left out.
+  virtual Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) = 0;
 
   // What the clock sets going in a lane, soonest first, from `after` on. What is overdue and was left as it is
   // (a paused job's timer) stays in the list.

@@ -63,7 +63,7 @@ struct ReadDue {
   std::size_t rows_max = 0;
 };
 struct ReadOutbox {
-  using Answer = std::vector<OutboxRow>;
+  using Answer = Page<OutboxRow>;
   core::LaneId lane{0};
   std::size_t rows_max = 0;
 };

@@ -163,6 +163,22 @@ TEST_P(Duplex, an_address_that_was_closed_is_not_opened_again) {
   EXPECT_TRUE(read().open.empty());
 }
 
+TEST_P(Duplex, what_is_under_way_is_read_without_what_is_done) {
+  // Claim: the stream and its activities, however many others the job has.
+  for (std::uint32_t node = 1; node <= 50; ++node) kind_of(SetCell{run, place(node), preset, clock_.now()});
+  kind_of(Enqueue{StreamMessage{run, guid(1), stream::Request{place(7), Topic("topic"), "seven"}}});
+  kind_of(Enqueue{StreamMessage{run, guid(2), stream::Response{place(7), core::ReplyStatus::pending, 202, 0, "word"}}});
+  kind_of(Enqueue{StreamMessage{run, guid(3), stream::Transition{place(9), "nine"}}});
+  const DuplexJob whole = read();
+  ASSERT_EQ(whole.cells.size(), 50u);
+  const auto found = duplex_->read_under_way(run);
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->job, whole.job);
+  EXPECT_EQ((*found)->stream, whole.stream);
+  EXPECT_EQ((*found)->cells, (std::vector<DuplexCell>{whole.cells[6], whole.cells[8]}));
+  EXPECT_FALSE(duplex_->read_under_way(RunId(run.raw() + 1))->has_value());
+}
+
 TEST_P(Duplex, a_message_waits_once_with_all_its_fields_and_comes_back_never) {
   commit(Ack{run, dequeue(1).messages.at(0).message.guid, ClaimId(1)});
   EXPECT_EQ(kind_of(Enqueue{message(5)}), OutcomeKind::committed);

@@ -13,8 +13,8 @@ namespace {
 Error connection_lost() {
   return Error{ErrorCode::outcome_unknown, "injected: the reply was lost"};
 }
-Error damaged(RunId run) {
-  return Error{ErrorCode::corrupt, format("injected: run {} is damaged", run.raw())};
+Error damaged(RunId run, ErrorCode code) {
+  return Error{code, format("injected: run {} is damaged", run.raw())};
 }
 Error refused() { return Error{ErrorCode::retry_later, "injected: the store refused the call"}; }
 
@@ -124,8 +124,13 @@ class Store::Duplex final : public pawl::store::DuplexStore {
   }
   Instant now() const override { return inner_.now(); }
   Result<std::optional<DuplexJob>> read(RunId run) override {
+    ++store_.jobs_read_;
     if (store_.read_fails()) return refused();
     return inner_.read(run);
+  }
+  Result<std::optional<DuplexJob>> read_under_way(RunId run) override {
+    if (store_.read_fails()) return refused();
+    return inner_.read_under_way(run);
   }
   Result<std::optional<DuplexView>> view(RunId run, const Place& place) override {
     if (store_.read_fails()) return refused();
@@ -180,7 +185,7 @@ Result<std::vector<Outcome>> Store::commit_fenced(std::span<const Operation> gro
 Result<Page<core::WorkItem>> Store::without_damaged(Result<Page<core::WorkItem>> page) const {
   if (!page || !options_.is_damaged) return page;
   for (const core::WorkItem& item : *page)
-    if (is_damaged(item.run)) page->damaged.push_back({item.run, damaged(item.run).detail});
+    if (is_damaged(item.run)) page->damaged.push_back({item.run, damaged(item.run, options_.damaged_as).detail});
   std::erase_if(*page, [this](const core::WorkItem& item) { return is_damaged(item.run); });
   return page;
 }
@@ -205,8 +210,9 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
   return inner_.find_run(name_space, id);
 }
 Result<std::optional<StoredJob>> Store::read_job(RunId run) {
+  ++jobs_read_;
   if (read_fails()) return refused();
-  if (is_damaged(run)) return damaged(run);
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_job(run);
 }
 Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) {
@@ -219,11 +225,12 @@ Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
 }
 Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   if (read_fails()) return refused();
-  if (is_damaged(run)) return damaged(run);
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_mailbox(run);
 }
 Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) {
   if (read_fails()) return refused();
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_mailbox_page(run, size, now);
 }
 Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
@@ -241,9 +248,22 @@ Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor afte
   if (read_fails()) return refused();
   return without_damaged(inner_.read_work(lane, after, rows_max));
 }
-Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   if (read_fails()) return refused();
-  return inner_.read_outbox(lane, rows_max);
+  auto page = inner_.read_outbox(lane, rows_max);
+  if (!page) return page;
+  Page<OutboxRow> kept;
+  std::optional<core::LaneId> stuck;
+  for (OutboxRow& row : *page) {
+    if (stuck == row.lane) continue;
+    if (!options_.is_damaged_row || !options_.is_damaged_row(row)) {
+      kept.push_back(std::move(row));
+      continue;
+    }
+    stuck = row.lane;
+    kept.damaged.push_back({RunId(0), "row " + std::to_string(row.seq) + " of an outbox is malformed"});
+  }
+  return kept;
 }
 Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
                                   std::size_t rows_max) {
@@ -252,7 +272,7 @@ Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& a
 }
 Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
   if (read_fails()) return refused();
-  if (is_damaged(run)) return damaged(run);
+  if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_message(run, guid);
 }
 Result<std::vector<Topic>> Store::read_paused_topics() {

@@ -78,6 +78,8 @@ struct Options {
   std::uint32_t read_faults_per_thousand = 0;
   std::uint64_t seed = 0;
   std::function<bool(RunId)> is_damaged;  // none: none is
+  ErrorCode damaged_as = ErrorCode::corrupt;  // what its reads answer; retry_later: a disk that does not give it back
+  std::function<bool(const OutboxRow&)> is_damaged_row{};  // of an outbox: those behind it are left out
 };
 
 class Store final : public pawl::store::Store {
@@ -90,6 +92,7 @@ class Store final : public pawl::store::Store {
   std::uint64_t calls() const { return calls_; }  // commit calls so far
   std::uint64_t fired() const { return fired_; }  // of these, broken ones
   std::uint64_t reads() const { return reads_; }
+  std::uint64_t jobs_read() const { return jobs_read_; }  // of these, whole jobs
   std::uint64_t reads_failed() const { return reads_failed_; }
   void heal();  // from now on nothing fails; not while another thread is inside
 
@@ -113,7 +116,7 @@ class Store final : public pawl::store::Store {
                                            std::size_t rows_max) override;
   Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                          std::size_t rows_max) override;
-  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
+  Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
   Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
                              std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
@@ -148,6 +151,7 @@ class Store final : public pawl::store::Store {
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<std::uint64_t> fired_ = 0;
   std::atomic<std::uint64_t> reads_ = 0;
+  std::atomic<std::uint64_t> jobs_read_ = 0;
   std::atomic<std::uint64_t> reads_failed_ = 0;
 };
 

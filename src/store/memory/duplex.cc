@@ -304,10 +304,29 @@ Result<std::optional<DuplexJob>> DuplexStore::read(RunId run) {
   out.cells = found->second.cells;
   for (const auto& [place, open] : found->second.open)
     if (open) out.open.push_back(place);
+  out.stream = found->second.waiting();
+  return std::optional<DuplexJob>(std::move(out));
+}
+
+std::vector<ClaimedMessage> DuplexStore::Job::waiting() const {
   std::map<std::uint64_t, ClaimedMessage> in_order;
-  for (const auto& [guid, entry] : found->second.stream)
+  for (const auto& [guid, entry] : stream)
     if (!entry.done) in_order.emplace(entry.position, entry.claimed());
-  for (auto& [position, message] : in_order) out.stream.push_back(std::move(message));
+  std::vector<ClaimedMessage> out;
+  for (auto& [position, message] : in_order) out.push_back(std::move(message));
+  return out;
+}
+
+Result<std::optional<DuplexJob>> DuplexStore::read_under_way(RunId run) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(run);
+  if (found == jobs_.end()) return std::optional<DuplexJob>();
+  DuplexJob out;
+  out.job = *shared_.find_row(run);
+  out.job.result = Payload();
+  out.stream = found->second.waiting();
+  for (const Place& place : places_of(out.stream))
+    if (const DuplexCell* cell = found->second.find(place)) out.cells.push_back(*cell);
   return std::optional<DuplexJob>(std::move(out));
 }
 

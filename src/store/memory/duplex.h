@@ -32,6 +32,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
   Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) override;
   Instant now() const override { return clock_.now(); }
   Result<std::optional<DuplexJob>> read(RunId run) override;
+  Result<std::optional<DuplexJob>> read_under_way(RunId run) override;
   Result<std::optional<DuplexView>> view(RunId run, const Place& place) override;
 
  private:
@@ -62,6 +63,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
     std::map<Place, bool> open;  // false: closed for good
     std::map<core::Guid, Entry> stream;
 
+    std::vector<ClaimedMessage> waiting() const;
     DuplexCell* find(const Place& place) {
       const auto found = by_place.find(place);
       return found == by_place.end() ? nullptr : &cells[found->second];

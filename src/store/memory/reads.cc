@@ -99,10 +99,10 @@ Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor afte
   return items;
 }
 
-Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
   const Lane* found = find_lane(lane);
-  std::vector<OutboxRow> rows;
+  Page<OutboxRow> rows;
   if (found == nullptr) return rows;
   for (const auto& [target, outbox] : found->outboxes)
     for (std::size_t i = 0; i < outbox.rows.size() && i < rows_max; ++i) rows.push_back(outbox.rows[i]);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "store/operation.h"
+#include "store/sqlite/connection.h"
 #include "store/sqlite/statement.h"
 
 namespace pawl::store::sqlite {
@@ -31,6 +32,14 @@ struct Checked {
   bool yes = false;
   std::optional<Applied> failed{};
 };
+
+// What everybody needs (a lane, a stream) cannot be read: no single operation is to blame.
+inline int for_whole_group(int code) { return fault_of(code) == Fault::unreadable ? SQLITE_IOERR : code; }
+template <class Answer>
+AppliedAs<Answer> for_whole_group(AppliedAs<Answer> applied) {
+  applied.code = for_whole_group(applied.code);
+  return applied;
+}
 
 inline Applied refused(OutcomeKind kind, std::string reason) {
   Applied applied;

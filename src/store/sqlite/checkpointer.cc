@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "base/format.h"
 #include "store/sqlite/limits.h"
@@ -40,14 +41,16 @@ Checkpointer::Checkpointer(std::unique_ptr<Connection> connection, Setup setup)
   thread_ = std::thread([this] { serve(); });
 }
 
-Checkpointer::~Checkpointer() {
+Checkpointer::~Checkpointer() { stop(); }
+
+void Checkpointer::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
   changed_.notify_one();
   copied_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Checkpointer::look_at_disk(int pages) {
@@ -123,11 +126,35 @@ void Checkpointer::copy_now(Space space) {
   wake();
 }
 
+void Checkpointer::keep_trying() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(helpers_wanted_, true)) return;
+  }
+  changed_.notify_one();
+}
+
+// Returns when a copy is wanted, or the end.
+void Checkpointer::await_something(std::unique_lock<std::mutex>& lock) {
+  const auto is_wanted = [this] { return wanted_ || stopped_; };
+  while (!is_wanted()) {
+    if (!helpers_wanted_) {
+      changed_.wait(lock, [&] { return is_wanted() || helpers_wanted_; });
+      continue;
+    }
+    if (changed_.wait_for(lock, limits::helper_retry, is_wanted)) return;
+    lock.unlock();
+    const bool made = setup_.make_helpers();
+    lock.lock();
+    helpers_wanted_ = !made;
+  }
+}
+
 void Checkpointer::serve() {
   std::unique_lock lock(mutex_);
   auto pause = limits::log_retry_min;
   while (true) {
-    changed_.wait(lock, [this] { return wanted_ || stopped_; });
+    await_something(lock);
     if (stopped_) return;
     wanted_ = false;
     lock.unlock();
@@ -189,6 +216,7 @@ bool Checkpointer::bring_home() {
     give_back_ = false;
     count_.fetch_add(1, std::memory_order_relaxed);
     warned_ = false;
+    unnamed_rounds_ = 0;
     return true;
   }
   // Busy means that another process copies or reads; any other failure passes or shows at the next
@@ -200,13 +228,21 @@ bool Checkpointer::bring_home() {
 void Checkpointer::warn(const Copied& copied) {
   const int pages = std::max(copied.log_pages, log_pages_.load());
   if (warned_ || room_failed_ || pages < limits::log_warning_factor * setup_.pages) return;
-  const std::string readers = readers_of_log(connection_->path());
-  if (readers.empty()) return;
+  std::string readers;
+  {
+    const std::lock_guard pause(*setup_.writer);  // else it would be named itself
+    readers = readers_of_log(connection_->path());
+  }
+  // It may have ended just now. Or its process is in another container: the kernel does not name it here.
+  if (readers.empty() && ++unnamed_rounds_ < limits::log_unnamed_rounds) return;
+  if (readers.empty()) readers = "a process that is not to be seen from here (in another container, perhaps)";
   warned_ = true;
-  setup_.on_problem(
-      format("the log of {} has grown to {} MB: {} keeps a transaction open, so it cannot start anew; end"
-             " that transaction. At {} MB nothing more is written",
-             connection_->path(), bytes(pages) / megabyte, readers, setup_.log_bytes_max / megabyte));
+  const bool held = copied.code == SQLITE_OK || (copied.code & 0xff) == SQLITE_BUSY;
+  setup_.on_problem(format("the log of {} has grown to {} MB: {}. At {} MB nothing more is written", connection_->path(),
+                           bytes(pages) / megabyte,
+                           held ? format("{} keeps a transaction open, so it cannot start anew; end that transaction", readers)
+                                : format("it cannot be copied home ({})", describe(copied.code)),
+                           setup_.log_bytes_max / megabyte));
 }
 
 }  // namespace pawl::store::sqlite

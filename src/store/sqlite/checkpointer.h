@@ -6,12 +6,16 @@
 //    short, then stops the writer for that rest.
 // 2. The log is copied home early enough that the copy always finds room: at a quarter of what the
 //    disk has left, at most at Setup::pages.
-// 3. Somebody's open transaction keeps the log from starting anew. It is named, copies go on now
-//    and then until it has ended, and the log is cut to its usual length. From
+// 3. Somebody's open transaction keeps the log from starting anew. It is named, or reported without
+//    a name when it belongs to somebody who is not to be seen; copies go on now and then until it
+//    has ended, and the log is cut to its usual length. From
 //    Setup::log_bytes_max on, or when the copy would find no room on the disk, room() refuses.
 // 4. The file at home says that it lacks a log, the file with its log does not: so a copy without
 //    the log is recognised. The sign of store_state.writer is that mark: it is set just before the
 //    last copy and taken back in the log just after it.
+//
+// It is also the store's one thread that is always there: what could not be made for want of another
+// one (a bell, a watch over the owner) is tried again by it.
 //
 // Threads: its own, on its own connection; the writer calls note_log_pages() and room().
 #pragma once
@@ -40,11 +44,13 @@ class Checkpointer {
     std::function<int(bool on)> mark;              // called while the writer stands still
     std::function<void(int code)> on_sync_failed;  // the home file could not be synced
     std::function<void(const std::string&)> on_problem;
+    std::function<bool()> make_helpers;            // asked for by keep_trying(); false: not yet
   };
   Checkpointer(std::unique_ptr<Connection> connection, Setup setup);
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
   ~Checkpointer();  // waits for a running copy
+  void stop();      // the same, and the object stays: nothing is copied any more
 
   // After each commit.
   void note_log_pages(int pages);
@@ -55,6 +61,8 @@ class Checkpointer {
   // the log must give back what it can.
   enum class Space : std::uint8_t { keep, give_back };
   void copy_now(Space space);
+  // Calls make_helpers now and then, until it says that they are made.
+  void keep_trying();
   std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
@@ -66,6 +74,7 @@ class Checkpointer {
   };
   void wake();
   void serve();
+  void await_something(std::unique_lock<std::mutex>& lock);
   bool bring_home();  // false: the log could not start anew
   Copied copy(int mode);
   Copied copy_last(int mode);
@@ -89,12 +98,14 @@ class Checkpointer {
   std::atomic<bool> give_back_{false};      // the next copy cuts the log
   int looked_at_ = 0;                       // the log's length then; of the writer, as is
   std::chrono::steady_clock::time_point no_wait_until_{};
-  bool warned_ = false;                     // of the thread
+  bool warned_ = false;                     // of the thread, as is
+  int unnamed_rounds_ = 0;                  // that failed although nobody was seen who keeps the log
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable copied_;
-  std::uint64_t rounds_ = 0;  // guarded by mutex_, as are the next two
+  std::uint64_t rounds_ = 0;  // guarded by mutex_, as are the next three
   bool wanted_ = false;
+  bool helpers_wanted_ = false;
   bool stopped_ = false;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -72,6 +72,11 @@ Fault fault_of(int code) {
     case SQLITE_IOERR_FSYNC:
     case SQLITE_IOERR_DIR_FSYNC:
       return Fault::sync_failed;
+    case SQLITE_IOERR_READ:
+    case SQLITE_IOERR_SHORT_READ:
+    case SQLITE_IOERR_DATA:
+    case SQLITE_IOERR_CORRUPTFS:
+      return Fault::unreadable;
     default:
       break;
   }
@@ -141,6 +146,15 @@ bool Connection::is_full(int code) const {
   const std::string folder = std::filesystem::path(path_).parent_path().string();
   return statvfs(folder.empty() ? "." : folder.c_str(), &disk) == 0 &&
          disk.f_bavail * disk.f_frsize < limits::disk_full_bytes;
+}
+
+bool Connection::answers() const {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(database_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return false;
+  if (file == nullptr || file->pMethods == nullptr) return false;
+  char head[16];
+  const int rc = file->pMethods->xRead(file, head, sizeof head, 0);
+  return rc == SQLITE_OK || rc == SQLITE_IOERR_SHORT_READ;  // short: all of it is still in the log
 }
 
 Error Connection::error(int code, const char* doing) const {

@@ -17,6 +17,7 @@ namespace pawl::store::sqlite {
 enum class Fault : std::uint8_t {
   passing,  // full disk, busy file, no memory: nothing is wrong with the operation; try again later
   poison,   // this operation cannot be applied; the others of its group can
+  unreadable,  // the disk did not give back a page: poison, if that stays so while the rest of the disk answers
   sync_failed,  // written bytes may be lost whatever we do: the process must end
 };
 Fault fault_of(int code);
@@ -52,6 +53,8 @@ class Connection {
 
   // Whether it failed for lack of room on the disk, whatever SQLite calls it.
   bool is_full(int code) const;
+  // Whether the disk gives back the head of the file now, past every cache of SQLite's.
+  bool answers() const;
   // retry_later for what may pass, corrupt for a damaged file; names the file and what to do.
   Error error(int code, const char* doing) const;
 

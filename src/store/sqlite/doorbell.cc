@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "base/format.h"
 #include "base/random.h"
@@ -79,7 +80,14 @@ Result<std::unique_ptr<Doorbell>> Doorbell::listen(Setup setup) {
     return Error{ErrorCode::retry_later,
                  format("cannot listen beside {}: {}", setup.database_path, std::strerror(errno))};
   const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  return std::unique_ptr<Doorbell>(new Doorbell(events, wake, std::move(setup)));
+  std::unique_ptr<Doorbell> bell(new Doorbell(events, wake, std::move(setup)));
+  try {
+    bell->thread_ = std::thread([raw = bell.get()] { raw->serve(); });
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::retry_later, format("cannot listen beside {}: no thread can be made: {}",
+                                                bell->setup_.database_path, error.code().message())};
+  }
+  return bell;
 }
 
 Doorbell::Doorbell(int events, int wake, Setup setup)
@@ -89,13 +97,12 @@ Doorbell::Doorbell(int events, int wake, Setup setup)
     closes_ = inotify_add_watch(events_, setup_.database_path.c_str(), IN_CLOSE);
   }
   hang();  // here, not by the thread: a ring that comes after listen() is heard
-  thread_ = std::thread([this] { serve(); });
 }
 
 Doorbell::~Doorbell() {
   stopped_ = true;
   eventfd_write(wake_, 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   take_down();
   if (events_ >= 0) close(events_);
   close(wake_);

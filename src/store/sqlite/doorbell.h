@@ -38,7 +38,7 @@ class Doorbell {
     std::function<std::optional<std::int64_t>()> last_commit;  // of the file; none: not readable now
   };
   // REQUIRES: this process holds the owner lock; a socket left by a dead owner is replaced. A
-  // socket that cannot be made now is made later.
+  // socket that cannot be made now is made later. Without a thread or a descriptor: retry_later.
   static Result<std::unique_ptr<Doorbell>> listen(Setup setup);
   Doorbell(const Doorbell&) = delete;
   Doorbell& operator=(const Doorbell&) = delete;

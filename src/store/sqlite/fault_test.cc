@@ -1,7 +1,10 @@
 // Faults below the store: what fails, what is said, and what the file holds afterwards.
+#include <fcntl.h>
+
 #include <atomic>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "store/sqlite/child_process_test.h"
@@ -155,6 +158,124 @@ TEST_F(FaultTest, at_any_read_of_a_commit_or_a_look_gives_an_error_or_the_truth)
   }
   EXPECT_GT(failed, 5);
   EXPECT_TRUE(sqlite().verify());
+}
+
+// Sectors of the file at home that cannot be read, and what of it is read meanwhile.
+class BadSectorTest : public FaultTest {
+ protected:
+  using Places = std::set<sqlite3_int64>;
+  // No page is in memory.
+  void open_cold() {
+    store_.reset();
+    store_ = make(options());
+    ASSERT_NE(store_, nullptr);
+  }
+  void break_at(std::function<bool(sqlite3_int64)> is_bad) {
+    test::set_fault_plan([this, is_bad = std::move(is_bad), self = std::this_thread::get_id()](
+                             test::Call call, std::string_view file) {
+      if (call != test::Call::read || file != path() || std::this_thread::get_id() != self) return SQLITE_OK;
+      const sqlite3_int64 at = test::fault_plan_holder().at;
+      read_.insert(at);
+      return is_bad(at) ? SQLITE_IOERR_READ : SQLITE_OK;
+    });
+  }
+  // What a commit of these reads of the file.
+  Places read_by(const std::vector<Operation>& group) {
+    open_cold();
+    read_.clear();
+    break_at([](sqlite3_int64) { return false; });
+    EXPECT_TRUE(store_->commit(group));
+    heal();
+    return read_;
+  }
+
+  Places read_;
+};
+
+TEST_F(BadSectorTest, stops_the_operation_that_needs_it_and_no_other) {
+  // Claim: a page that the disk does not give back refuses the operations that need it, with what
+  // was seen; the rest of the group is committed. Checked with every page that one job's bundle
+  // reads and a submit does not.
+  const Payload input(std::string(3000, 'x'));
+  std::vector<RunId> runs;
+  for (int i = 0; i < 300; ++i) runs.push_back(submit("job-" + std::to_string(i)));
+  const Operation bundle = bundle_with(runs[7], {core::PutActivity{std::nullopt, activity(0)}});
+  Places only_its;
+  {
+    const Places others = read_by({a_submit(lane_, "other-1", input)});
+    for (const sqlite3_int64 at : read_by({bundle}))
+      if (at != 0 && !others.contains(at)) only_its.insert(at);
+  }
+  ASSERT_FALSE(only_its.empty());
+  int refused = 0, number = 0;
+  std::uint32_t next = 1;  // of its activities
+  for (const sqlite3_int64 bad : only_its) {
+    open_cold();
+    const std::string id = "new-" + std::to_string(++number);
+    const Operation again = bundle_with(runs[7], {core::PutActivity{std::nullopt, activity(next)}});
+    break_at([&](sqlite3_int64 at) { return at == bad; });
+    const auto outcomes = store_->commit(std::vector<Operation>{a_submit(lane_, id), again, a_submit(lane_, id + "-too")});
+    heal();
+    ASSERT_TRUE(outcomes) << to_string(outcomes.error());
+    EXPECT_EQ((*outcomes)[0].kind, OutcomeKind::committed);
+    EXPECT_EQ((*outcomes)[2].kind, OutcomeKind::committed);
+    EXPECT_TRUE(exists(id) && exists(id + "-too"));
+    if ((*outcomes)[1].done()) ++next;
+    if ((*outcomes)[1].kind != OutcomeKind::rejected) continue;
+    ++refused;
+    EXPECT_NE((*outcomes)[1].reason.find("disk I/O error"), std::string::npos) << (*outcomes)[1].reason;
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_TRUE(sqlite().verify());
+}
+
+TEST_F(BadSectorTest, a_disk_that_gives_nothing_back_delays_the_whole_group) {
+  std::vector<RunId> runs;
+  for (int i = 0; i < 300; ++i) runs.push_back(submit("job-" + std::to_string(i)));
+  const std::vector<Operation> group{a_submit(lane_, "new"),
+                                     bundle_with(runs[7], {core::PutActivity{std::nullopt, activity(0)}})};
+  // From the nth page on: what is read before that is cached, the rest of the disk is gone.
+  int delayed = 0;
+  for (std::size_t good = 0; good < 50; ++good) {
+    open_cold();
+    read_.clear();
+    break_at([&](sqlite3_int64) { return read_.size() > good; });
+    const auto outcomes = store_->commit(group);
+    const bool broken = read_.size() > good;
+    heal();
+    if (!broken) {
+      ASSERT_TRUE(outcomes) << "nothing was broken any more";
+      for (const Outcome& outcome : *outcomes) EXPECT_EQ(outcome.kind, OutcomeKind::committed);
+      break;
+    }
+    ASSERT_FALSE(outcomes) << good << " pages could be read";
+    EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later);
+    EXPECT_FALSE(exists("new"));
+    ++delayed;
+  }
+  EXPECT_GT(delayed, 3);
+  EXPECT_TRUE(exists("new"));
+}
+
+TEST_F(BadSectorTest, a_read_that_fails_twice_refuses_nobody) {
+  // Claim: what passes within a few tries is not heard of. What is read to begin concerns everybody:
+  // there the group waits.
+  for (int i = 0; i < 300; ++i) submit("job-" + std::to_string(i));
+  int committed = 0, number = 0;
+  for (const sqlite3_int64 bad : read_by({a_submit(lane_, "other")})) {
+    open_cold();
+    int left = 2;
+    break_at([&](sqlite3_int64 at) { return at == bad && left-- > 0; });
+    const auto outcomes = store_->commit(std::vector<Operation>{a_submit(lane_, "new-" + std::to_string(++number))});
+    heal();
+    if (!outcomes) {
+      EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later);
+      continue;
+    }
+    EXPECT_EQ(outcomes->front().kind, OutcomeKind::committed) << outcomes->front().reason;
+    if (left < 0) ++committed;
+  }
+  EXPECT_GT(committed, 0);
 }
 
 TEST_F(FaultTest, at_any_sync_ends_the_process_and_the_next_one_finds_what_was_acknowledged) {
@@ -312,6 +433,53 @@ TEST_F(LogTest, is_bounded_beside_a_reader_and_shrinks_when_it_is_gone) {
   while (!later && std::chrono::steady_clock::now() < until) later = commit_one();
   EXPECT_TRUE(later);
   EXPECT_TRUE(sqlite().verify());
+}
+
+TEST_F(LogTest, that_grows_beside_a_reader_nobody_can_name_is_reported_all_the_same) {
+  // Claim: a reader that the kernel does not list (its process is in another container) is reported
+  // without a name. Checked with locks that have no process: those of an open file description.
+  { ASSERT_TRUE(Store::open(path(), {})); }
+  Child reader([&](int out) {
+    sqlite3* database = nullptr;
+    while (!std::filesystem::exists(path() + "-read")) usleep(500);
+    if (sqlite3_open(path().c_str(), &database) != SQLITE_OK) _exit(7);
+    if (sqlite3_exec(database, "BEGIN; SELECT count(*) FROM jobs", nullptr, nullptr, nullptr) != SQLITE_OK) _exit(8);
+    struct flock marks {};
+    marks.l_type = F_RDLCK;
+    marks.l_whence = SEEK_SET;
+    marks.l_start = 124;  // the readers' bytes of the index, but for the one that reads no log
+    marks.l_len = 4;
+    if (fcntl(open((path() + "-shm").c_str(), O_RDWR), F_OFD_SETLK, &marks) != 0) _exit(9);
+    if (sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) _exit(10);
+    send(out, 1);
+    while (true) pause();
+  });
+  Options options;
+  options.checkpoint_pages = 50;
+  open_bench(options);
+  std::mutex mutex;
+  std::vector<std::string> problems;
+  sqlite().on_problem([&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    problems.push_back(text);
+  });
+  const auto said = [&] {
+    const std::lock_guard lock(mutex);
+    return problems.size();
+  };
+  submit("first");
+  std::ofstream(path() + "-read").close();
+  ASSERT_TRUE(reader.read());
+  const Payload input(std::string(20'000, 'x'));
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(kind_of(a_submit(lane_, "job-" + std::to_string(i), input)), OutcomeKind::committed);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (said() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // some more rounds
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("not to be seen from here"), std::string::npos) << problems[0];
+  EXPECT_NE(problems[0].find("keeps a transaction open"), std::string::npos) << problems[0];
 }
 
 TEST_F(LogTest, stats_count_row_writes) {

@@ -19,7 +19,8 @@ enum class Call : std::uint8_t { open, read, write, truncate, sync };
 using FaultPlan = std::function<int(Call, std::string_view file)>;
 struct FaultPlanHolder {
   std::mutex mutex;
-  FaultPlan plan;  // guarded by mutex
+  FaultPlan plan;        // guarded by mutex, as is
+  sqlite3_int64 at = 0;  // where in its file the read is that the plan is asked about
 };
 inline FaultPlanHolder& fault_plan_holder() {
   static FaultPlanHolder holder;
@@ -55,8 +56,9 @@ class FaultVfs {
 
   static File& self(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
   static sqlite3_file* real(sqlite3_file* file) { return self(file).real; }
-  static int ask(Call call, sqlite3_file* file) {
+  static int ask(Call call, sqlite3_file* file, sqlite3_int64 at = 0) {
     const std::lock_guard lock(fault_plan_holder().mutex);
+    fault_plan_holder().at = at;
     const FaultPlan& plan = fault_plan_holder().plan;
     return plan ? plan(call, self(file).name != nullptr ? self(file).name : "") : SQLITE_OK;
   }
@@ -88,7 +90,7 @@ class FaultVfs {
     m.iVersion = 3;
     m.xClose = [](sqlite3_file* f) { return real(f)->pMethods->xClose(real(f)); };
     m.xRead = [](sqlite3_file* f, void* b, int n, sqlite3_int64 at) {
-      const int rc = ask(Call::read, f);
+      const int rc = ask(Call::read, f, at);
       return rc != SQLITE_OK ? rc : real(f)->pMethods->xRead(real(f), b, n, at);
     };
     m.xWrite = write;

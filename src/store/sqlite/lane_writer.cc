@@ -41,7 +41,7 @@ LaneWriter::Found LaneWriter::find(core::LaneId id) {
       lane.next_run_stored = lane.next_run;
       if (rows.malformed()) return {nullptr, SQLITE_CORRUPT};
     }
-    if (rows.failed()) return {nullptr, rows.rc()};
+    if (rows.failed()) return {nullptr, for_whole_group(rows.rc())};
   }
   Lane& kept = lanes_.emplace(id, std::move(lane)).first->second;
   return {kept.exists ? &kept : nullptr};

@@ -41,4 +41,30 @@ TEST_F(OutboxTest, rows_that_wait_are_there_when_the_file_is_opened_again_to_sen
   EXPECT_EQ(raw("SELECT source || target || last_seq || dropped FROM outbox_routes"), "1222");
 }
 
+TEST_F(OutboxTest, a_damaged_row_is_named_and_holds_up_its_own_route_only) {
+  const std::pair<const char*, const char*> damages[] = {
+      {"UPDATE outbox SET envelope = x'ff' WHERE target = 2 AND seq = 2", "row 2 from lane 1 to lane 2 is malformed"},
+      {"UPDATE outbox SET envelope = 'text' WHERE target = 2 AND seq = 2", "row 2 from lane 1 to lane 2 is malformed"},
+      {"DELETE FROM outbox WHERE target = 2 AND seq = 2", "row 2 from lane 1 to lane 2 is missing"},
+  };
+  open_bench({.sends_directly = false});
+  const RunId from = submit("from");
+  const RunId here = submit("here");
+  const RunId there = submit_to(other_lane_, "there");
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    EXPECT_EQ(kind_of(bundle_with(from, {send_to(there, i), send_to(here, 10 + i)})), OutcomeKind::committed);
+  raw("CREATE TABLE kept AS SELECT * FROM outbox");
+  for (const auto& [sql, says] : damages) {
+    raw("DELETE FROM outbox; INSERT INTO outbox SELECT * FROM kept");
+    ASSERT_EQ(store_->read_outbox(lane_, 10)->size(), 6u);
+    raw(sql);
+    const auto page = store_->read_outbox(lane_, 10);
+    ASSERT_TRUE(page) << to_string(page.error());
+    EXPECT_EQ(page->size(), 4u) << "one before it, three beside it";
+    ASSERT_EQ(page->damaged.size(), 1u);
+    EXPECT_EQ(page->damaged[0].what, says);
+  }
+  raw("DROP TABLE kept");
+}
+
 }  // namespace pawl::store::sqlite

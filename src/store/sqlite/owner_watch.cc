@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "base/format.h"
 #include "store/sqlite/limits.h"
@@ -36,15 +37,22 @@ Result<std::unique_ptr<OwnerWatch>> OwnerWatch::start(Setup setup) {
     if (stop >= 0) close(stop);
     return error;
   }
-  return std::unique_ptr<OwnerWatch>(new OwnerWatch(events, stop, std::move(setup)));
+  std::unique_ptr<OwnerWatch> watch(new OwnerWatch(events, stop, std::move(setup)));
+  try {
+    watch->thread_ = std::thread([raw = watch.get()] { raw->serve(); });
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::retry_later, format("cannot watch {}: no thread can be made: {}",
+                                                watch->setup_.lock_path, error.code().message())};
+  }
+  return watch;
 }
 
 OwnerWatch::OwnerWatch(int events, int stop, Setup setup)
-    : events_(events), stop_(stop), setup_(std::move(setup)), thread_([this] { serve(); }) {}
+    : events_(events), stop_(stop), setup_(std::move(setup)) {}
 
 OwnerWatch::~OwnerWatch() {
   eventfd_write(stop_, 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(events_);
   close(stop_);
 }

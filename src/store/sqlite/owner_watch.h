@@ -24,6 +24,7 @@ class OwnerWatch {
     std::function<Result<bool>()> try_own;
     std::function<void()> on_owned;  // called once, from the watch's thread
   };
+  // Without a thread or a descriptor: retry_later.
   static Result<std::unique_ptr<OwnerWatch>> start(Setup setup);
   OwnerWatch(const OwnerWatch&) = delete;
   OwnerWatch& operator=(const OwnerWatch&) = delete;

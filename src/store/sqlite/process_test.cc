@@ -1,5 +1,8 @@
 // Several processes on one file: who owns the lanes, who may put messages in, and what a kill
 // leaves.
+#include <pthread.h>
+
+#include <atomic>
 #include <fstream>
 #include <set>
 
@@ -186,6 +189,95 @@ TEST_F(ProcessTest, a_doorbell_that_was_deleted_beside_an_idle_owner_rings_again
   }
   ASSERT_EQ(kind_of(a_submit(lane, "another")), OutcomeKind::committed);
   EXPECT_TRUE(heard(run));
+}
+
+// Until it goes no thread can be made: each would need more memory than there are addresses.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_attr_t huge;
+    pthread_getattr_default_np(&before_);
+    pthread_getattr_default_np(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 62);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+void await_file(const std::string& path) {
+  while (!std::filesystem::exists(path)) usleep(1000);
+}
+
+TEST_F(ProcessTest, an_owner_without_a_thread_for_its_bell_goes_on_and_hears_when_there_is_one) {
+  // Claim: no thread left is no end of the process. It is said once, nothing leaks, and what others
+  // commit meanwhile is heard when a thread can be made, although the owner itself is idle.
+  Child owner([&](int out) {
+    const auto store = must_open(path());
+    std::atomic<std::uint64_t> said{0};
+    store->on_problem([&](const std::string& text) {
+      if (text.find("no thread can be made") != std::string::npos) ++said;
+    });
+    store->on_doorbell([&](const Change&) { send(out, 42); });
+    must_commit(*store, {OpenPool{Pool("graphs"), 1}});
+    {
+      const NoThreads none;
+      must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
+      const std::size_t before = open_descriptors();
+      for (int i = 0; i < 20; ++i) must_commit(*store, {a_submit(lane, "own" + std::to_string(i))});
+      send(out, said);
+      const std::size_t after = open_descriptors();
+      send(out, after > before ? after - before : 0);
+      await_file(path() + "-go");
+    }
+    while (true) pause();
+  });
+  EXPECT_EQ(owner.read(), 1u) << "times it was said";
+  EXPECT_EQ(owner.read(), 0u) << "descriptors that leaked";
+  auto second = Store::open(path(), {});
+  ASSERT_TRUE(second) << to_string(second.error());
+  store_ = std::move(*second);
+  ASSERT_EQ(kind_of(a_submit(lane, "unheard")), OutcomeKind::committed);
+  std::ofstream(path() + "-go").close();
+  EXPECT_EQ(owner.read(), 42u);
+  ASSERT_EQ(kind_of(a_submit(lane, "heard")), OutcomeKind::committed);
+  EXPECT_EQ(owner.read(), 42u);
+}
+
+TEST_F(ProcessTest, a_guest_without_a_thread_for_its_watch_goes_on_and_takes_over_when_there_is_one) {
+  Child owner([&](int out) { own(path(), out); });
+  ASSERT_TRUE(owner.read());
+  Child guest([&](int out) {
+    const auto store = must_open(path());
+    std::atomic<std::uint64_t> said{0};
+    store->on_problem([&](const std::string&) { ++said; });
+    store->on_owner_gone([&] { send(out, 42); });
+    {
+      const NoThreads none;
+      for (int i = 0; i < 20; ++i) must_commit(*store, {a_submit(lane, "guest" + std::to_string(i))});
+      send(out, said);
+      await_file(path() + "-go");
+    }
+    while (true) pause();
+  });
+  EXPECT_EQ(guest.read(), 1u) << "times it was said";
+  owner.kill_now();
+  std::ofstream(path() + "-go").close();
+  EXPECT_EQ(guest.read(), 42u);
 }
 
 TEST_F(ProcessTest, a_forked_child_does_not_keep_what_its_parent_owned) {

@@ -42,6 +42,39 @@ Result<std::optional<DuplexView>> Reader::view_duplex(RunId run, const Place& pl
   return std::optional<DuplexView>(std::move(view));
 }
 
+Status Reader::read_stream(RunId run, std::vector<ClaimedMessage>& out) {
+  Rows rows = duplex_.stream.query(run);
+  while (rows.next()) {
+    auto message = claimed_message(rows);
+    if (!message) return message.error();
+    out.push_back(std::move(*message));
+  }
+  if (rows.failed()) return error(rows);
+  return {};
+}
+
+Result<std::optional<DuplexJob>> Reader::read_duplex_under_way(RunId run) {
+  const Snapshot snapshot(begin_, end_);
+  if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
+  auto job = read_duplex_row(run);
+  if (!job) return job.error();
+  if (!*job) return std::optional<DuplexJob>();
+  DuplexJob out;
+  out.job = std::move(**job);
+  out.job.result = Payload();
+  if (const auto read = read_stream(run, out.stream); !read) return read.error();
+  for (const Place& place : places_of(out.stream)) {
+    Rows rows = duplex_.cell.query(run, place.node, place.at.text());
+    if (rows.next()) {
+      auto cell = duplex_cell(rows);
+      if (!cell) return cell.error();
+      out.cells.push_back(std::move(*cell));
+    }
+    if (rows.failed()) return error(rows);
+  }
+  return std::optional<DuplexJob>(std::move(out));
+}
+
 Result<std::optional<DuplexJob>> Reader::read_duplex(RunId run) {
   const Snapshot snapshot(begin_, end_);
   if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
@@ -70,13 +103,7 @@ Result<std::optional<DuplexJob>> Reader::read_duplex(RunId run) {
     if (rows.failed()) return error(rows);
     std::sort(out.open.begin(), out.open.end());
   }
-  Rows rows = duplex_.stream.query(run);
-  while (rows.next()) {
-    auto message = claimed_message(rows);
-    if (!message) return message.error();
-    out.stream.push_back(std::move(*message));
-  }
-  if (rows.failed()) return error(rows);
+  if (const auto read = read_stream(run, out.stream); !read) return read.error();
   return std::optional<DuplexJob>(std::move(out));
 }
 

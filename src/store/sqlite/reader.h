@@ -65,13 +65,14 @@ class Reader {
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
   // read_outbox.cc
-  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
+  Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
   // read_app.cc
   Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                               const std::string& version);
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space);
   // read_duplex.cc
   Result<std::optional<DuplexJob>> read_duplex(RunId run);
+  Result<std::optional<DuplexJob>> read_duplex_under_way(RunId run);
   Result<std::optional<DuplexView>> view_duplex(RunId run, const Place& place);
 
  private:
@@ -101,6 +102,7 @@ class Reader {
   Status prepare_due();
   // read_duplex.cc
   Result<std::optional<core::JobRow>> read_duplex_row(RunId run);
+  Status read_stream(RunId run, std::vector<ClaimedMessage>& out);
 
   Result<std::optional<RunId>> read_run(Rows rows);
   Error error(const Rows& rows) const { return connection_->error(rows.rc(), "read"); }

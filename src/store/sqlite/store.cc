@@ -77,11 +77,13 @@ class Store::Parts {
     };
     copies.on_sync_failed = [self](int code) { self->die_of_sync(code); };
     copies.on_problem = [self](const std::string& text) { self->report(text); };
+    copies.make_helpers = [self] { return self->make_helpers(); };
     parts->checkpointer_ = std::make_unique<Checkpointer>(std::move(*copier), std::move(copies));
     return parts;
   }
 
   ~Parts() {
+    if (checkpointer_) checkpointer_->stop();  // it may be making the next ones
     owner_watch_.reset();
     checkpointer_.reset();
     doorbell_.reset();
@@ -183,23 +185,44 @@ class Store::Parts {
     return read ? std::optional(*read) : std::nullopt;
   }
 
-  // `commit`: the last one that this process knows of, mostly its own.
-  void listen(std::int64_t commit) {
+  // `commit`: the last one that this process knows of, mostly its own. False: there is no bell yet.
+  bool listen(std::int64_t commit) {
     const std::lock_guard lock(doorbell_mutex_);
     if (doorbell_) doorbell_->committed(commit);
-    if (!ring_ || doorbell_) return;
+    if (!ring_ || doorbell_) return true;
     auto bell = Doorbell::listen({path_, commit, ring_, [this] { return last_commit(); }});
-    // Without a bell this process still owns the lanes; what others put in waits for its next look.
-    if (bell) doorbell_ = std::move(*bell);
+    if (!bell) {
+      make_later(bell.error(), bell_missing_, "other processes are not heard");
+      return false;
+    }
+    doorbell_ = std::move(*bell);
+    if (std::exchange(bell_missing_, false)) ring_(Change::everything());  // what was not heard meanwhile
+    return true;
   }
 
-  // Called by the committing thread only.
-  void watch_owner() {
-    if (!gone_ || owner_watch_) return;
+  // False: the owner's end would not be heard yet.
+  bool watch_owner() {
+    const std::lock_guard lock(watch_mutex_);
+    if (!gone_ || owner_watch_) return true;
     auto watch = OwnerWatch::start({lock_.path(), [this] { return try_own(); }, gone_});
-    // Tried again at the next commit.
-    if (watch) owner_watch_ = std::move(*watch);
+    if (!watch) {
+      make_later(watch.error(), watch_missing_, "the end of the process that owns the lanes is not heard");
+      return false;
+    }
+    owner_watch_ = std::move(*watch);
+    watch_missing_ = false;
+    return true;
   }
+
+  // For want of a thread or a descriptor. Commits try again, and while there are none the checkpointer's thread.
+  void make_later(const Error& error, bool& missing, const char* meanwhile) {
+    if (!std::exchange(missing, true))
+      report(format("{}; {} until then: raise the system's limit on threads, descriptors and memory",
+                    error.detail, meanwhile));
+    checkpointer_->keep_trying();
+  }
+
+  bool make_helpers() { return lock_.owned() ? listen(last_commit().value_or(0)) : watch_owner(); }
 
   // Nothing is begun on a file that is not in its place, or whose log must not grow.
   Status ready_to_write() {
@@ -286,11 +309,14 @@ class Store::Parts {
   std::function<void(const std::string&)> report_;  // guarded by report_mutex_
 
   std::mutex doorbell_mutex_;
-  std::unique_ptr<Doorbell> doorbell_;  // guarded by doorbell_mutex_
+  std::unique_ptr<Doorbell> doorbell_;  // guarded by doorbell_mutex_, as is
+  bool bell_missing_ = false;           // it could not be made, and that was said
+  std::mutex watch_mutex_;
 
   std::atomic<std::uint64_t> commits_{0}, operations_{0}, row_writes_{0}, log_bytes_{0};
   std::atomic<std::size_t> turn_{0};
   std::unique_ptr<Checkpointer> checkpointer_;  // its thread uses the writer's mutex
+  bool watch_missing_ = false;  // guarded by watch_mutex_, as is the next one
   std::unique_ptr<OwnerWatch> owner_watch_;     // last: its thread uses the lock and the doorbell
 };
 
@@ -303,6 +329,9 @@ class Store::Duplex final : public DuplexStore {
   Instant now() const override { return parts_.clock().now(); }
   Result<std::optional<DuplexJob>> read(RunId run) override {
     return parts_.with_reader([&](Reader& reader) { return reader.read_duplex(run); });
+  }
+  Result<std::optional<DuplexJob>> read_under_way(RunId run) override {
+    return parts_.with_reader([&](Reader& reader) { return reader.read_duplex_under_way(run); });
   }
   Result<std::optional<DuplexView>> view(RunId run, const Place& place) override {
     return parts_.with_reader([&](Reader& reader) { return reader.view_duplex(run, place); });
@@ -404,7 +433,7 @@ Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_apps(name_space); });
 }
 
-Result<std::vector<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
+Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_max) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_outbox(lane, rows_max); });
 }
 

@@ -83,7 +83,7 @@ class Store final : public pawl::store::Store {
                                            std::size_t rows_max) override;
   Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
                                          std::size_t rows_max) override;
-  Result<std::vector<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
+  Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
   Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
                              std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;

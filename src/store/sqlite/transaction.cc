@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "base/format.h"
 #include "base/random.h"
+#include "store/sqlite/limits.h"
 #include "store/sqlite/prepared.h"
 
 namespace pawl::store::sqlite {
@@ -80,6 +82,27 @@ Status Transaction::finish_commit(std::int64_t changes_before) {
   if (commit_.run() == Statement::failed) return failed_commit(commit_.code());
   row_writes_ += sqlite3_total_changes64(connection_->handle()) - changes_before;
   return {};
+}
+
+bool Transaction::try_again(Reads& reads, int code, std::size_t index) {
+  if (fault_of(code) != Fault::unreadable || connection_->is_full(code)) return false;
+  const Error error = connection_->error(code, "read");
+  if (roll_back() != SQLITE_OK) return false;
+  if (reads.tries < limits::read_tries) {  // it may pass
+    std::this_thread::sleep_for(limits::read_retry_min * (1 << (reads.tries - 1)));
+    ++reads.tries;
+    return true;
+  }
+  if (reads.refused.size() == limits::unreadable_per_group_max || !connection_->answers()) return false;
+  reads.refused.push_back({index, error.detail});
+  reads.tries = 1;
+  return true;
+}
+
+const std::string* Transaction::refusal_of(std::size_t index) const {
+  for (const Unreadable& one : reads_.refused)
+    if (one.index == index) return &one.reason;
+  return nullptr;
 }
 
 // Before COMMIT nothing can have become durable, whatever failed.

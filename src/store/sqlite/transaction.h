@@ -3,12 +3,16 @@
 // 1. A group is first applied without savepoints, for most groups hold nothing that is refused after its first write.
 //    When one is, the transaction is rolled back and the group applied again with a savepoint around each operation: a
 //    refused one is undone alone, at a cost that is linear in the group.
-// 2. Commits are numbered without a gap, over all processes.
+// 2. An operation whose page the disk does not give back is refused alone as well, if that stays so and the disk answers
+//    otherwise. SQLite ends the transaction at such an error, savepoints or not: so the group is applied again without it.
+//    That the others are written and synced says that the disk lives; if not, the group waits, nobody is refused.
+// 3. Commits are numbered without a gap, over all processes.
 // One thread at a time (Store::commit's rule).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -51,8 +55,23 @@ class Transaction {
   struct Attempt {
     int code = SQLITE_OK;
     bool again = false;  // something was refused after its first write: apply each by itself
+    std::optional<std::size_t> failed_at{};  // the operation that could not be applied
     std::vector<Answer> outcomes;
   };
+
+  // An operation of the group that is refused without being applied.
+  struct Unreadable {
+    std::size_t index = 0;
+    std::string reason;
+  };
+  // Of one group: how often a page could not be read, and what was refused for it.
+  struct Reads {
+    int tries = 1;
+    std::vector<Unreadable> refused;
+  };
+  // Whether the group may be applied again after this failure, perhaps without the operation at `index`.
+  bool try_again(Reads& reads, int code, std::size_t index);
+  const std::string* refusal_of(std::size_t index) const;
 
   // Leaves the transaction open for COMMIT, unless it has to be tried again or failed.
   template <class Answer, class Any, class Apply, class Finish>
@@ -77,6 +96,7 @@ class Transaction {
   std::int64_t number_ = 0;
   std::int64_t positions_used_ = 0;
   bool in_doubt_ = false;
+  Reads reads_;
 
   std::int64_t row_writes_ = 0;
   int sync_failure_ = SQLITE_OK;
@@ -88,12 +108,16 @@ Result<std::vector<Answer>> Transaction::commit(std::span<const Any> group, cons
                                                 const Finish& finish) {
   if (const auto may = may_write(); !may) return may.error();
   const std::int64_t changes_before = sqlite3_total_changes64(connection_->handle());
-  forget();
-  Attempt<Answer> attempt = apply_group<Answer>(group, Undo::whole_group, apply, finish);
-  if (attempt.again) {
+  reads_ = {};
+  Attempt<Answer> attempt;
+  do {
     forget();
-    attempt = apply_group<Answer>(group, Undo::each, apply, finish);
-  }
+    attempt = apply_group<Answer>(group, Undo::whole_group, apply, finish);
+    if (attempt.again) {
+      forget();
+      attempt = apply_group<Answer>(group, Undo::each, apply, finish);
+    }
+  } while (attempt.failed_at && try_again(reads_, attempt.code, *attempt.failed_at));
   if (attempt.code != SQLITE_OK) return abandon(attempt.code);
   if (const auto made = finish_commit(changes_before); !made) return made.error();
   return std::move(attempt.outcomes);
@@ -107,11 +131,18 @@ Transaction::Attempt<Answer> Transaction::apply_group(std::span<const Any> group
   attempt.code = begin();
   if (attempt.code != SQLITE_OK) return attempt;
   attempt.outcomes.reserve(group.size());
-  for (const Any& operation : group) {
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (const std::string* why = refusal_of(i)) {
+      Answer& answer = attempt.outcomes.emplace_back();
+      answer.kind = OutcomeKind::rejected;
+      answer.reason = *why;
+      continue;
+    }
     AppliedAs<Answer> applied =
-        undo == Undo::each ? apply_in_savepoint<Answer>(operation, apply) : apply(operation);
+        undo == Undo::each ? apply_in_savepoint<Answer>(group[i], apply) : apply(group[i]);
     if (applied.code != SQLITE_OK && fault_of(applied.code) != Fault::poison) {
       attempt.code = applied.code;
+      attempt.failed_at = i;
       return attempt;
     }
     const bool must_undo = applied.code != SQLITE_OK || (applied.wrote && !applied.outcome.done());

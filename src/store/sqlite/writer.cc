@@ -33,7 +33,11 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
 }
 
 Result<std::vector<DuplexOutcome>> Writer::commit(std::span<const DuplexOperation> group) {
-  return commit_group<DuplexOutcome>(group, [this](const DuplexOperation& operation) { return duplex_.apply(operation); });
+  return commit_group<DuplexOutcome>(group, [this](const DuplexOperation& operation) {
+    // A dequeue is of a stream, not of a job.
+    return run_of(operation) || std::holds_alternative<StartDuplex>(operation) ? duplex_.apply(operation)
+                                                                               : for_whole_group(duplex_.apply(operation));
+  });
 }
 
 Applied Writer::apply(const Operation& operation) {
@@ -50,10 +54,10 @@ Applied Writer::apply(const Operation& operation) {
                         [this](const ExtendWork& one) { return work_.apply(one); },
                         [this](const ReleaseWork& one) { return work_.apply(one); },
                         [this](const PauseTopic& one) { return work_.apply(one); },
-                        [this](const OpenPool& one) { return lanes_.apply(one); },
-                        [this](const AcquireLane& one) { return lanes_.apply(one); },
-                        [this](const RenewLane& one) { return lanes_.apply(one); },
-                        [this](const ReleaseLane& one) { return lanes_.apply(one); },
+                        [this](const OpenPool& one) { return for_whole_group(lanes_.apply(one)); },
+                        [this](const AcquireLane& one) { return for_whole_group(lanes_.apply(one)); },
+                        [this](const RenewLane& one) { return for_whole_group(lanes_.apply(one)); },
+                        [this](const ReleaseLane& one) { return for_whole_group(lanes_.apply(one)); },
                         [this](const RemoveJob& one) { return removal_.apply(one); },
                         [this](const DropKeys& one) { return removal_.apply(one); },
                         [this](const PutApp& one) { return apps_.apply(one); },

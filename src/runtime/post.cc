@@ -202,10 +202,11 @@ bool Post::signal_goes_first(const core::JobState& state, const core::Message& t
   const core::Activity* hook = time == nullptr ? nullptr : state.find(time->activity);
   if (hook == nullptr || hook->status != core::ActivityStatus::open || hook->state.empty()) return false;
   const auto kind = core::decode_kind_state(hook->state.view());
-  if (!kind || !kind->mailbox) return false;
-  const auto mailbox = parts_.store.find_mailbox(*kind->mailbox);
+  const auto* waits = kind ? std::get_if<core::HookState>(&*kind) : nullptr;
+  if (waits == nullptr || !waits->mailbox) return false;
+  const auto mailbox = parts_.store.find_mailbox(*waits->mailbox);
   if (!mailbox || !*mailbox) return false;
-  const auto registration = parts_.store.read_message(**mailbox, kind->registration());
+  const auto registration = parts_.store.read_message(**mailbox, waits->registration());
   OwnedLane* lane = registration && *registration ? parts_.lanes.mine(**mailbox) : nullptr;
   if (lane != nullptr && ++timers_held_[timer.guid] <= limits::timer_holds_max) {
     serve_mailbox(*lane, **mailbox);

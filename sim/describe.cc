@@ -77,7 +77,11 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
           [](const store::PutApp& o) { return format("put app {} {}", o.app, o.version); },
           [](const store::ActivateApp& o) { return format("activate app {} {}", o.app, o.version); },
           [](const store::DropKeys&) { return std::string("drop keys"); },
-          [](const auto&) { return std::string("other"); },
+          [](const store::DropOutbox& o) {
+            return format("drop outbox of {} for {} up to {}", o.lane.raw(), o.target.raw(), o.up_to);
+          },
+          [](const store::OpenPool& o) { return format("open pool {}", o.pool.raw()); },
+          [](const store::ReleaseLane& o) { return format("release {}", o.lane.raw()); },
       },
       operation);
   text += format(" -> {}", store::name_of(outcome.kind));

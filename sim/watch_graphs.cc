@@ -18,8 +18,10 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
   if (!state) return fail(job, "marks", format("the state of activity {} cannot be read", after.seq.raw()));
   if (kind_of(job, activity) != Kind::join) return;
   activity.opened_by_arrival = activity.opened_by_arrival || !after.state.empty();
-  activity.owes = activity.owes || state->owes;
-  if (state->closer) activity.closer = state->closer;
+  const auto* join = std::get_if<core::JoinState>(&*state);
+  if (join == nullptr) return;
+  activity.owes = activity.owes || join->owes;
+  if (join->closer) activity.closer = join->closer;
 }
 
 // What waited for a word from outside is concluded by one.

@@ -2,6 +2,9 @@
 // Never for user input and never for what a store returned (that is ErrorCode::corrupt).
 #pragma once
 
+#include <concepts>
+#include <utility>
+
 namespace pawl {
 
 [[noreturn]] void invariant_failed(const char* why, const char* file, int line);
@@ -18,5 +21,21 @@ struct Overloaded : Ts... {
 };
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// In such a visitor: one answer for these kinds and for no other one. Never `const auto&`: a kind that is new must be
+// named by whoever visits, or it does not compile.
+template <class F, class... Kinds>
+struct EachOf {
+  F answer;
+  template <class Kind>
+    requires(std::same_as<Kind, Kinds> || ...)
+  auto operator()(const Kind&) const {
+    return answer();
+  }
+};
+template <class... Kinds, class F>
+EachOf<F, Kinds...> each_of(F answer) {
+  return {std::move(answer)};
+}
 
 }  // namespace pawl

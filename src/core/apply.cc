@@ -85,10 +85,9 @@ Status check(const JobState& state, const Bundle& bundle) {
                 return Status{corrupt(format("work for activity {}, which does not exist", w.activity.raw()))};
               return Status{};
             },
-            [](const PutEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
-            [](const DropEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
-            [](const OfferEntry&) { return Status{corrupt("a mailbox write in a job's bundle")}; },
-            [](const auto&) { return Status{}; },
+            each_of<PutEntry, DropEntry, OfferEntry>([] { return Status{corrupt("a mailbox write in a job's bundle")}; }),
+            each_of<PutMessage, CountRedelivery, Consume, DropWork, Sweep, Send, HoldWork, PutLabel, DropLabel, AddMeasure,
+                    Announce>([] { return Status{}; }),
         },
         write);
     if (!checked) return checked;
@@ -128,11 +127,9 @@ Status check(const MailboxState& state, const Bundle& bundle) {
                 return Status{corrupt(format("entry {} is not the signal that is offered", w.seq))};
               return Status{};
             },
-            [](const PutMessage&) { return Status{}; },
-            [](const CountRedelivery&) { return Status{}; },
-            [](const Consume&) { return Status{}; },
-            [](const Send&) { return Status{}; },
-            [](const auto&) { return Status{corrupt("a job's write in a mailbox bundle")}; },
+            each_of<PutMessage, CountRedelivery, Consume, Send>([] { return Status{}; }),
+            each_of<PutActivity, PutRecord, PutWork, DropWork, Sweep, ChangeWork, HoldWork, PutLabel, DropLabel, AddMeasure,
+                    Announce>([] { return Status{corrupt("a job's write in a mailbox bundle")}; }),
         },
         write);
     if (!checked) return checked;
@@ -190,17 +187,9 @@ void apply(JobState& state, const Bundle& bundle) {
                      }
                    },
                    [&](const HoldWork& w) { state.hold_work(w.held); },
-                   [](const PutMessage&) {},
-                   [](const CountRedelivery&) {},
-                   [](const Consume&) {},
-                   [](const Send&) {},
-                   [](const PutLabel&) {},
-                   [](const DropLabel&) {},
-                   [](const AddMeasure&) {},
-                   [](const Announce&) {},
-                   [](const PutEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
-                   [](const DropEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
-                   [](const OfferEntry&) { invariant(false, "a mailbox write in a job's bundle"); },
+                   each_of<PutMessage, CountRedelivery, Consume, Send, PutLabel, DropLabel, AddMeasure, Announce>([] {}),
+                   each_of<PutEntry, DropEntry, OfferEntry>(
+                       [] { invariant(false, "a mailbox write in a job's bundle"); }),
                },
                write);
   }
@@ -211,13 +200,15 @@ void apply(MailboxState& state, const Bundle& bundle) {
   state.bundle = bundle.id;
   state.next_entry = std::get<MailboxHead>(bundle.head).next_entry;
   for (const Write& write : bundle.writes) {
-    if (const auto* put = std::get_if<PutEntry>(&write)) {
-      state.entries.push_back(put->entry);
-    } else if (const auto* drop = std::get_if<DropEntry>(&write)) {
-      state.entries.erase(find_entry(state.entries, drop->seq));
-    } else if (const auto* offer = std::get_if<OfferEntry>(&write)) {
-      find_entry(state.entries, offer->seq)->offered_to = offer->to;
-    }
+    std::visit(Overloaded{
+                   [&](const PutEntry& w) { state.entries.push_back(w.entry); },
+                   [&](const DropEntry& w) { state.entries.erase(find_entry(state.entries, w.seq)); },
+                   [&](const OfferEntry& w) { find_entry(state.entries, w.seq)->offered_to = w.to; },
+                   each_of<PutMessage, CountRedelivery, Consume, Send>([] {}),
+                   each_of<PutActivity, PutRecord, PutWork, DropWork, Sweep, ChangeWork, HoldWork, PutLabel, DropLabel,
+                           AddMeasure, Announce>([] { invariant(false, "a job's write in a mailbox bundle"); }),
+               },
+               write);
   }
 }
 

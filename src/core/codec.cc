@@ -253,10 +253,13 @@ std::string encode(const Body& body) { return encode_any(body); }
 std::string encode(const Envelope& envelope) { return encode_any(envelope); }
 std::string encode(const WorkLife& life) { return encode_any(life); }
 
-Payload encode(const KindState& state) { return Payload(encode_any(state)); }
+Payload encode(const KindState& state) {
+  return std::holds_alternative<std::monostate>(state) ? Payload() : Payload(encode_any(stored(state)));
+}
 Result<KindState> decode_kind_state(std::string_view bytes) {
   if (bytes.empty()) return KindState{};
-  return decode_any(bytes, KindState{}, "activity's state");
+  auto row = decode_any(bytes, StoredKindState{}, "activity's state");
+  return row ? read(std::move(*row)) : Result<KindState>(row.error());
 }
 
 Result<Bundle> decode_bundle(std::string_view bytes) { return decode_any(bytes, Bundle{}, "bundle"); }

@@ -29,13 +29,15 @@ Progress take(Context& context) {
                         [&](const Expand& message) { return kinds::expand(context, message); },
                         [&](const Unlabel& message) { return kinds::unlabel(context, message); },
                         [&](const EndJob& message) { return end_job(context, message); },
-                        [&](const auto&) { return acknowledge(context); },  // a mailbox's, or no job's any more
                         [&](const NoAnswer& message) { return no_answer(context, message); },
                         [&](const Verdict& verdict) { return settle(context, verdict); },
                         [&](const Interrupt& message) { return interrupt(context, message); },
                         [&](const Pause& message) { return pause(context, message); },
                         [&](const Proceed&) { return proceed(context); },
                         [&](const Redrive&) { return redrive(context); },
+                        // A mailbox's, or what made the job, or what only people read: no job's any more.
+                        each_of<Register, Signal, Withdraw, Taken, Expire, StartChild, Refused>(
+                            [&] { return acknowledge(context); }),
                     },
                     context.delivery.message.body);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/bundle.h"
-#include "core/kind_state.h"
+#include "core/stored_kind_state.h"
 
 namespace pawl::core {
 
@@ -57,9 +57,9 @@ PAWL_FIELDS(WorkLife, v.queue_timeout, v.attempt_timeout, v.heartbeat_timeout, v
             v.queue_by, v.attempt_by, v.heartbeat_by, v.failures, v.failure_code, v.failure, v.progress)
 PAWL_FIELDS(WorkItem, v.run, v.activity, v.topic, v.request, v.token, v.worker, v.epoch, v.lease_until, v.runs, v.input,
             v.priority, v.visible_at, v.held, v.plain_key, v.life)
-PAWL_FIELDS(KindState::Tries, v.failed, v.again_at)
+PAWL_FIELDS(AwaitState::Tries, v.failed, v.again_at)
 template <class Codec>
-void fields_of(Codec& codec, KindState& v) {
+void fields_of(Codec& codec, StoredKindState& v) {
   codec(v.request, v.wakes_at, v.times_out_at, v.mailbox, v.child, v.arrived, v.skipped, v.owes, v.closer, v.items,
         v.parallel, v.begun, v.done);
   codec.at_the_end(v.tries);

@@ -225,19 +225,47 @@ std::vector<Pinned> pinned() {
 
 // An await that was never tried again is stored as before there were tries, and what was stored then is read.
 TEST(golden, tries_of_an_await_are_added_at_the_end) {
-  KindState state;
+  AwaitState state;
   state.request = Guid{1, 2};
   state.times_out_at = Instant::from_micros(5);
   state.child = "c";
   const std::string before("\x01\x02\x00\x0a\x00\x01" "c" "\x00\x00\x00\x00\x00\x01\x00\x00", 15);
   EXPECT_EQ(hex(encode(state).view()), hex(before));
-  EXPECT_EQ(*decode_kind_state(before), state);
-  state.tries = KindState::Tries{3, Instant::from_micros(7)};
+  EXPECT_EQ(*decode_kind_state(before), KindState(state));
+  state.tries = AwaitState::Tries{3, Instant::from_micros(7)};
   EXPECT_EQ(hex(encode(state).view()), hex(before + std::string("\x03\x0e", 2)));
-  EXPECT_EQ(*decode_kind_state(encode(state).view()), state);
+  EXPECT_EQ(*decode_kind_state(encode(state).view()), KindState(state));
   EXPECT_FALSE(decode_kind_state(before + "\x03")) << "half of them";
   EXPECT_FALSE(decode_kind_state(before + std::string("\x03\x0e\x00", 3))) << "more than them";
   EXPECT_EQ(hex(encode(Body(TimeUp{ActivitySeq(1), TimeUp::What::retry}))), "0c0102");
+}
+
+// What is stored is one row for all kinds; which kind it is, is read from what it holds.
+TEST(golden, the_state_of_each_kind) {
+  const WaitState wait{Guid{1, 2}, Instant::from_micros(5)};
+  const std::pair<KindState, const char*> all[] = {
+      {wait, "0102000a00000000000000010000"},
+      {HookState{wait, Instant::from_micros(3), MailboxKey{Namespace("n"), Topic("t"), "k"}},
+       "0102060a01016e0174016b000000000000010000"},
+      {JoinState{wait, {4, 1}, {2}, true, Guid{8, 9}}, "0102000a000002040101020101080900010000"},
+      {MapState{wait, 9, 3, 5, 2}, "0102000a00000000000009030502"},
+  };
+  for (const auto& [state, bytes] : all) {
+    EXPECT_EQ(hex(encode(state).view()), bytes);
+    EXPECT_EQ(*decode_kind_state(encode(state).view()), state);
+  }
+  EXPECT_TRUE(encode(KindState()).empty());
+  EXPECT_EQ(*decode_kind_state(""), KindState());
+}
+
+TEST(golden, a_state_belongs_to_one_kind) {
+  const std::string hook_and_child("\x01\x02\x06\x0a\x00\x01" "c" "\x00\x00\x00\x00\x00\x01\x00\x00", 15);
+  EXPECT_FALSE(decode_kind_state(hook_and_child));
+  const Payload join = encode(JoinState{{Guid{1, 2}, Instant()}, {1}, {}, true, {}});
+  EXPECT_TRUE(decode_state<JoinState>(join.view()));
+  EXPECT_FALSE(decode_state<MapState>(join.view()));
+  EXPECT_EQ(*decode_state<MapState>(""), MapState());
+  EXPECT_EQ(decode_state<MapState>(encode(WaitState{Guid{1, 2}, Instant()}).view())->request, (Guid{1, 2}));
 }
 
 // The words of children that replace each other are told apart by their names alone.

@@ -32,8 +32,8 @@ bool is_its_own_answer(const Context& context, const Activity& activity) {
   const Kind kind = context.node(activity).kind;
   if (kind == Kind::worker || kind == Kind::cycle || kind == Kind::trigger) return false;
   if (kind != Kind::await || activity.state.empty()) return activity.state.empty();
-  const auto state = decode_kind_state(activity.state.view());
-  return state && state->request == Guid{};
+  const auto state = decode_state<AwaitState>(activity.state.view());
+  return state && !state->is_awaited();
 }
 
 Progress answer_itself(Context& context, const Activity& activity, const Payload& data) {

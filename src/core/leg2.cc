@@ -71,9 +71,10 @@ Status persist(Context& context) {
 Payload what_stays(const Payload& state) {
   if (state.empty()) return {};
   const auto before = decode_kind_state(state.view());
-  if (!before || before->child.empty()) return {};
-  KindState kept;
-  kept.child = before->child;
+  const auto* await = before ? std::get_if<AwaitState>(&*before) : nullptr;
+  if (await == nullptr || await->child.empty()) return {};
+  AwaitState kept;
+  kept.child = await->child;
   return encode(kept);
 }
 

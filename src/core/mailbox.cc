@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
 
@@ -35,12 +36,19 @@ class MailboxDraft {
 
   // False: it needs what the page left out.
   bool take(const Message& message) {
-    bool done = true;
-    if (const auto* signal = std::get_if<Signal>(&message.body)) done = take(message.guid, *signal);
-    if (const auto* registration = std::get_if<Register>(&message.body)) done = take(message.guid, *registration);
-    if (const auto* withdraw = std::get_if<Withdraw>(&message.body)) done = take(*withdraw);
-    if (const auto* taken = std::get_if<Taken>(&message.body)) done = take(*taken);
-    if (done) consumed_.insert(message.guid);  // what does not concern a mailbox is acknowledged without effect
+    const bool done = std::visit(
+        Overloaded{
+            [&](const Signal& signal) { return take(message.guid, signal); },
+            [&](const Register& registration) { return take(message.guid, registration); },
+            [&](const Withdraw& withdraw) { return take(withdraw); },
+            [&](const Taken& taken) { return take(taken); },
+            [](const Expire&) { return true; },  // it only woke the mailbox: the entry says when it goes
+            // What does not concern a mailbox is acknowledged without effect.
+            each_of<Start, Transition, Response, Resume, NoAnswer, Interrupt, Pause, Proceed, Redrive, Verdict, TimeUp,
+                    Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>([] { return true; }),
+        },
+        message.body);
+    if (done) consumed_.insert(message.guid);
     return done;
   }
 

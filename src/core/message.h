@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/invariant.h"
 #include "core/guid.h"
 #include "core/ids.h"
 #include "core/labels.h"
@@ -256,9 +257,13 @@ using Body = std::variant<Start, Transition, Response, Register, Signal, Resume,
 
 // What is asked of a job as a whole, also of one that is stopped.
 inline bool is_control(const Body& body) {
-  return std::holds_alternative<Interrupt>(body) || std::holds_alternative<Pause>(body) ||
-         std::holds_alternative<Proceed>(body) || std::holds_alternative<Redrive>(body) ||
-         std::holds_alternative<EndJob>(body);
+  return std::visit(
+      Overloaded{
+          each_of<Interrupt, Pause, Proceed, Redrive, EndJob>([] { return true; }),
+          each_of<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Verdict, TimeUp, Reenter, Arrive, Item,
+                  StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused>([] { return false; }),
+      },
+      body);
 }
 
 struct Message {

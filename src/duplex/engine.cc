@@ -340,18 +340,25 @@ void Engine::refuse(StepId id, const Error& error) {
 
 // Who will want to look where, and what the driver must hear.
 void Engine::note(const Operation& operation) {
-  if (const auto* put = std::get_if<store::Enqueue>(&operation)) {
-    look_at(core::lane_of(put->message.run), store::stream_of(put->message.body), clock_.monotonic());
-  } else if (const auto* back = std::get_if<store::GiveBack>(&operation)) {
-    // Which of its streams it went back to is not worth remembering.
-    for (Stream& stream : streams_)
-      if (stream.lane == core::lane_of(back->run)) look_at(stream.lane, stream.topic, clock_.monotonic() + back->delay);
-  } else if (const auto* end = std::get_if<store::EndDuplex>(&operation)) {
-    events_.ended(end->run);
-  } else if (const auto* parked = std::get_if<store::ParkDuplex>(&operation)) {
-    events_.problem(format("run {} is parked: {}", parked->run.raw(), parked->reason));
-    events_.ended(parked->run);
-  }
+  std::visit(Overloaded{
+                 [&](const store::Enqueue& put) {
+                   look_at(core::lane_of(put.message.run), store::stream_of(put.message.body), clock_.monotonic());
+                 },
+                 [&](const store::GiveBack& back) {
+                   // Which of its streams it went back to is not worth remembering.
+                   for (Stream& stream : streams_)
+                     if (stream.lane == core::lane_of(back.run))
+                       look_at(stream.lane, stream.topic, clock_.monotonic() + back.delay);
+                 },
+                 [&](const store::EndDuplex& end) { events_.ended(end.run); },
+                 [&](const store::ParkDuplex& parked) {
+                   events_.problem(format("run {} is parked: {}", parked.run.raw(), parked.reason));
+                   events_.ended(parked.run);
+                 },
+                 each_of<store::StartDuplex, store::SetCell, store::AddToCell, store::NameCloser, store::OpenAddress,
+                         store::CloseAddress, store::Dequeue, store::Ack>([] {}),
+             },
+             operation);
 }
 
 // The job is over or stopped, or the message is with somebody else: nothing of this sequence is wanted any more. What

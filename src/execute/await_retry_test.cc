@@ -9,7 +9,7 @@ namespace {
 
 using core::ChildDone;
 using core::Guid;
-using core::KindState;
+using core::AwaitState;
 using core::Message;
 using core::ReplyStatus;
 using core::StartChild;
@@ -57,8 +57,8 @@ class AwaitRetry : public testing::TestWithParam<core::Fusion> {
     return {core::word_of(child.start.parent.request, Guid{5, 6}),
             ChildDone{child.start.parent.activity, ReplyStatus::pending, 202, Payload("{}")}};
   }
-  KindState state() const {
-    return *core::decode_kind_state(job.state.find(core::ActivitySeq(1))->state.view());
+  AwaitState state() const {
+    return *core::decode_state<AwaitState>(job.state.find(core::ActivitySeq(1))->state.view());
   }
   // The timer that was set, taken from the queue: time has not come.
   Message hold_timer() {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/invariant.h"
 #include "base/seeded_bug.h"
 #include "runtime/bytes.h"
 #include "runtime/parts.h"
@@ -181,51 +182,57 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
   Parts& p = *parts_;
   p.reads.touched(work_of(operation));
   const bool refused_signal = outcome.done() && !outcome.reason.empty();
-  if (auto* bundle = std::get_if<core::Bundle>(&operation)) {
-    if (refused_signal) p.events.problem(outcome.reason);
-    if (std::holds_alternative<core::MailboxHead>(bundle->head)) p.post.settle_mailbox(*bundle, outcome);
-    else p.jobs.settle(*bundle, outcome);
-  } else if (const auto* submit = std::get_if<store::Submit>(&operation)) {
-    p.jobs.settle_submit(*submit, outcome, ticket);
-  } else if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) {
-    p.workshop.settle_claim(*claim, std::move(outcome));
-  } else if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) {
-    settle_acquired(acquire->lane, outcome, asked_at);
-  } else if (const auto* renew = std::get_if<store::RenewLane>(&operation)) {
-    settle_renewed(renew->lane, outcome, asked_at);
-  } else if (const auto* drop = std::get_if<store::DropOutbox>(&operation)) {
-    p.post.settle_outbox(*drop, outcome);
-  } else {
+  const auto asked = [&] {
     if (refused_signal && std::holds_alternative<store::Deliver>(operation)) p.events.problem(outcome.reason);
     settle_asked(operation, outcome);
     if (ticket != 0) p.events.answered(ticket, std::move(outcome));
-  }
+  };
+  std::visit(Overloaded{
+                 [&](core::Bundle& bundle) {
+                   if (refused_signal) p.events.problem(outcome.reason);
+                   if (std::holds_alternative<core::MailboxHead>(bundle.head)) p.post.settle_mailbox(bundle, outcome);
+                   else p.jobs.settle(bundle, outcome);
+                 },
+                 [&](const store::Submit& submit) { p.jobs.settle_submit(submit, outcome, ticket); },
+                 [&](const store::ClaimItem& claim) { p.workshop.settle_claim(claim, std::move(outcome)); },
+                 [&](const store::AcquireLane& acquire) { settle_acquired(acquire.lane, outcome, asked_at); },
+                 [&](const store::RenewLane& renew) { settle_renewed(renew.lane, outcome, asked_at); },
+                 [&](const store::DropOutbox& drop) { p.post.settle_outbox(drop, outcome); },
+                 each_of<store::Deliver, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
+                         store::OpenPool, store::ReleaseLane, store::RemoveJob, store::DropKeys, store::PauseTopic,
+                         store::PutApp, store::ActivateApp>(asked),
+             },
+             operation);
 }
 
 // What a caller or a worker asked for.
 void Engine::settle_asked(const store::Operation& operation, const store::Outcome& outcome) {
   Parts& p = *parts_;
   const bool unknown = outcome.kind == OutcomeKind::outcome_unknown;
-  if (const auto* extend = std::get_if<store::ExtendWork>(&operation)) {
-    p.workshop.settle_extend(*extend, outcome);
-  } else if (const auto* release = std::get_if<store::ReleaseWork>(&operation)) {
-    p.workshop.settle_release(*release, outcome);
-  } else if (const auto* deliver = std::get_if<store::Deliver>(&operation)) {
-    if (deliver->source) p.post.settle_delivery(*deliver, outcome);
-    p.post.arrived(deliver->envelope.to, outcome.run, deliver->envelope.message, outcome.kind);
-  } else if (const auto* respond = std::get_if<store::Respond>(&operation)) {
-    p.post.hand_over(respond->run, respond->message, outcome.kind);
-  } else if (const auto* remove = std::get_if<store::RemoveJob>(&operation)) {
-    OwnedLane* lane = p.lanes.mine(remove->run);
-    if (lane == nullptr) return;  // its next owner reads what is due
-    if (unknown) p.alarms.arm(*lane, store::Due{p.clock.now(), remove->run, store::Due::Kind::removal});
-    else if (outcome.done() && remove->key_until != Instant())
-      p.alarms.arm(*lane, store::Due{remove->key_until, remove->run, store::Due::Kind::key});
-  } else if (const auto* drop = std::get_if<store::DropKeys>(&operation)) {
-    if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop->rows_max, drop->lane});
-  } else if (std::holds_alternative<store::PauseTopic>(operation)) {
-    p.workshop.topics_changed();
-  }
+  std::visit(Overloaded{
+                 [&](const store::ExtendWork& extend) { p.workshop.settle_extend(extend, outcome); },
+                 [&](const store::ReleaseWork& release) { p.workshop.settle_release(release, outcome); },
+                 [&](const store::Deliver& deliver) {
+                   if (deliver.source) p.post.settle_delivery(deliver, outcome);
+                   p.post.arrived(deliver.envelope.to, outcome.run, deliver.envelope.message, outcome.kind);
+                 },
+                 [&](const store::Respond& respond) { p.post.hand_over(respond.run, respond.message, outcome.kind); },
+                 [&](const store::RemoveJob& remove) {
+                   OwnedLane* lane = p.lanes.mine(remove.run);
+                   if (lane == nullptr) return;  // its next owner reads what is due
+                   if (unknown) p.alarms.arm(*lane, store::Due{p.clock.now(), remove.run, store::Due::Kind::removal});
+                   else if (outcome.done() && remove.key_until != Instant())
+                     p.alarms.arm(*lane, store::Due{remove.key_until, remove.run, store::Due::Kind::key});
+                 },
+                 [&](const store::DropKeys& drop) {
+                   if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop.rows_max, drop.lane});
+                 },
+                 [&](const store::PauseTopic&) { p.workshop.topics_changed(); },
+                 each_of<store::ClaimWork, store::OpenPool, store::ReleaseLane, store::PutApp, store::ActivateApp>([] {}),
+                 each_of<core::Bundle, store::Submit, store::ClaimItem, store::AcquireLane, store::RenewLane,
+                         store::DropOutbox>([] { invariant(false, "settled by who made it"); }),
+             },
+             operation);
 }
 
 // From now on this engine acts for the lane: what waits there is looked for.

@@ -38,8 +38,9 @@ std::optional<Family::Child> Family::taken_by(const core::JobState& parent, cons
 
 std::optional<Family::Child> Family::child_of(const core::JobState& state, const core::Activity& activity,
                                               const Graph& graph) const {
-  if (const auto kind = core::decode_kind_state(activity.state.view()); kind && !kind->child.empty())
-    return taken_by(state, activity, kind->child);
+  const auto kind = core::decode_kind_state(activity.state.view());
+  const auto* await = kind ? std::get_if<core::AwaitState>(&*kind) : nullptr;
+  if (await != nullptr && !await->child.empty()) return taken_by(state, activity, await->child);
   if (auto named = taken_by(state, activity, core::child_name(state.job.id, graph.nodes()[activity.node].name, activity.at)))
     return named;
   return taken_by(state, activity, id_in(activity.output));

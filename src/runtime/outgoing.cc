@@ -22,11 +22,19 @@ bool is_bundle(const store::Operation& operation) { return std::holds_alternativ
 
 // The lane without which the operation means nothing: its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
-  if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return core::lane_of(bundle->entity);
-  if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) return core::lane_of(claim->run);
-  if (const auto* deliver = std::get_if<store::Deliver>(&operation); deliver != nullptr && deliver->source)
-    return deliver->source->lane;  // its next owner delivers it
-  return std::nullopt;
+  using Lane = std::optional<core::LaneId>;
+  return std::visit(Overloaded{
+                        [](const core::Bundle& bundle) { return Lane(core::lane_of(bundle.entity)); },
+                        [](const store::ClaimItem& claim) { return Lane(core::lane_of(claim.run)); },
+                        [](const store::Deliver& deliver) {  // its next owner delivers it
+                          return deliver.source ? Lane(deliver.source->lane) : Lane();
+                        },
+                        each_of<store::Submit, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
+                                store::DropOutbox, store::OpenPool, store::AcquireLane, store::RenewLane,
+                                store::ReleaseLane, store::RemoveJob, store::DropKeys, store::PauseTopic, store::PutApp,
+                                store::ActivateApp>([] { return Lane(); }),
+                    },
+                    operation);
 }
 
 }  // namespace

@@ -238,13 +238,14 @@ void Post::settle_mailbox(const core::Bundle& bundle, const store::Outcome& outc
 namespace {
 
 // The state of the hook that the timer belongs to, if that waits for a signal too.
-std::optional<core::KindState> hook_of(const core::JobState& state, const core::Message& timer) {
+std::optional<core::HookState> hook_of(const core::JobState& state, const core::Message& timer) {
   const auto* time = std::get_if<core::TimeUp>(&timer.body);
   const core::Activity* hook = time == nullptr ? nullptr : state.find(time->activity);
   if (hook == nullptr || hook->status != core::ActivityStatus::open || hook->state.empty()) return std::nullopt;
-  auto kind = core::decode_kind_state(hook->state.view());
-  if (!kind || !kind->mailbox) return std::nullopt;
-  return std::move(*kind);
+  const auto kind = core::decode_kind_state(hook->state.view());
+  const auto* waits = kind ? std::get_if<core::HookState>(&*kind) : nullptr;
+  if (waits == nullptr || !waits->mailbox) return std::nullopt;
+  return *waits;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runtime/waits.h"
 
+#include "base/invariant.h"
 #include "core/kind_state.h"
 
 namespace pawl::runtime {
@@ -12,14 +13,31 @@ std::string values_of(const std::string& mailbox_key) {
   return colon == std::string::npos ? mailbox_key : mailbox_key.substr(colon + 1);
 }
 
-void count(WaitView& view, const core::KindState& state, const Graph::Node& node) {
-  if (node.kind == Graph::Kind::map) {
-    view.done = state.done;
-    view.of = state.items;
-  } else if (node.kind == Graph::Kind::join) {
-    view.done = static_cast<std::uint32_t>(state.arrived.size());
-    view.of = node.need != 0 ? node.need : node.edges_in - static_cast<std::uint32_t>(state.skipped.size());
-  }
+// What it waits for, beside its timeout.
+void fill(WaitView& view, const core::KindState& state, const Graph::Node* node) {
+  std::visit(Overloaded{
+                 [&](const core::HookState& hook) {
+                   view.wakes_at = hook.wakes_at;
+                   if (!hook.mailbox) return;
+                   view.topic = hook.mailbox->topic.raw();
+                   view.key = values_of(hook.mailbox->key);
+                 },
+                 [&](const core::AwaitState& await) {
+                   if (await.waits_to_try()) view.wakes_at = await.tries->again_at;
+                   else view.child = await.child;  // the one that failed is not waited for
+                 },
+                 [&](const core::JoinState& join) {
+                   if (node == nullptr) return;
+                   view.done = static_cast<std::uint32_t>(join.arrived.size());
+                   view.of = node->need != 0 ? node->need : node->edges_in - static_cast<std::uint32_t>(join.skipped.size());
+                 },
+                 [&](const core::MapState& map) {
+                   view.done = map.done;
+                   view.of = map.items;
+                 },
+                 each_of<std::monostate, core::WaitState>([] {}),
+             },
+             state);
 }
 
 }  // namespace
@@ -31,14 +49,9 @@ std::optional<WaitView> wait_of(const core::JobState& state, const core::Activit
   if (item != nullptr) view.topic = item->topic.raw();
   const auto kind = core::decode_kind_state(activity.state.view());
   if (activity.state.empty() || !kind) return item != nullptr ? std::optional(std::move(view)) : std::nullopt;
-  if (kind->mailbox) {
-    view.topic = kind->mailbox->topic.raw();
-    view.key = values_of(kind->mailbox->key);
-  }
-  view.wakes_at = kind->waits_to_try() ? kind->tries->again_at : kind->wakes_at;
-  view.times_out_at = kind->times_out_at;
-  if (!kind->waits_to_try()) view.child = kind->child;  // the one that failed is not waited for
-  if (graph != nullptr && activity.node < graph->nodes().size()) count(view, *kind, graph->nodes()[activity.node]);
+  if (const core::WaitState* wait = core::wait_of(*kind)) view.times_out_at = wait->times_out_at;
+  const bool known = graph != nullptr && activity.node < graph->nodes().size();
+  fill(view, *kind, known ? &graph->nodes()[activity.node] : nullptr);
   return view;
 }
 

@@ -174,20 +174,25 @@ Status check_app(const std::string& app, const std::string& version) {
 }  // namespace
 
 Status check_limits(const Operation& operation) {
-  if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return check_bundle(*bundle);
-  if (const auto* submit = std::get_if<Submit>(&operation)) return check_submit(*submit);
-  if (const auto* deliver = std::get_if<Deliver>(&operation))
-    return check_body(deliver->envelope.message.body);
-  if (const auto* respond = std::get_if<Respond>(&operation))
-    return check_body(respond->message.body);
-  if (const auto* extend = std::get_if<ExtendWork>(&operation))
-    return extend->progress ? check_payload("the progress", *extend->progress) : Status{};
-  if (const auto* put = std::get_if<PutApp>(&operation)) {
-    auto checked = check_app(put->app, put->version);
-    return checked ? check_size("the app", put->body.size(), limits::app_bytes_max) : checked;
-  }
-  if (const auto* activate = std::get_if<ActivateApp>(&operation)) return check_app(activate->app, activate->version);
-  return {};  // the others carry no payload
+  return std::visit(
+      Overloaded{
+          [](const core::Bundle& bundle) { return check_bundle(bundle); },
+          [](const Submit& submit) { return check_submit(submit); },
+          [](const Deliver& deliver) { return check_body(deliver.envelope.message.body); },
+          [](const Respond& respond) { return check_body(respond.message.body); },
+          [](const ExtendWork& extend) {
+            return extend.progress ? check_payload("the progress", *extend.progress) : Status{};
+          },
+          [](const PutApp& put) {
+            auto checked = check_app(put.app, put.version);
+            return checked ? check_size("the app", put.body.size(), limits::app_bytes_max) : checked;
+          },
+          [](const ActivateApp& activate) { return check_app(activate.app, activate.version); },
+          // They carry no payload.
+          each_of<ClaimWork, ClaimItem, ReleaseWork, DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob,
+                  DropKeys, PauseTopic>([] { return Status{}; }),
+      },
+      operation);
 }
 
 // Named one by one: what is new is thought of here.

@@ -33,12 +33,8 @@ Domain domain_of(const Operation& operation) {
           [](const RemoveJob& o) { return of_run(o.run); },
           [](const DropKeys& o) { return in_one_or_all(o.lane); },
           [](const PauseTopic& o) { return in_one_or_all(o.lane); },
-          [](const StartDuplex& o) { return in_lane(o.lane); },
-          [](const Enqueue& o) { return of_run(o.message.run); },
-          [](const Dequeue& o) { return in_lane(o.lane); },
           [](const PutApp&) { return Domain{}; },
           [](const ActivateApp&) { return Domain{}; },
-          [](const auto& duplex) { return of_run(duplex.run); },
       },
       operation);
 }

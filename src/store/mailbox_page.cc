@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace pawl::store {
 
 namespace {
@@ -62,16 +64,22 @@ class PageReader {
     Budget budget(size_);
     const auto done = rows_.read_messages(size_.messages, [&](core::InboxMessage message) {
       std::size_t bytes = 0;
-      if (const auto* signal = std::get_if<core::Signal>(&message.message.body)) {
-        ++wanted_.signals;
-        bytes = signal->data.size();
-      } else if (std::holds_alternative<core::Register>(message.message.body)) {
-        ++wanted_.registers;
-      } else if (const auto* withdraw = std::get_if<core::Withdraw>(&message.message.body)) {
-        wanted_.withdrawn.push_back(withdraw->registration);
-      } else if (const auto* taken = std::get_if<core::Taken>(&message.message.body)) {
-        wanted_.taken.push_back(*taken);
-      }
+      std::visit(Overloaded{
+                     [&](const core::Signal& signal) {
+                       ++wanted_.signals;
+                       bytes = signal.data.size();
+                     },
+                     [&](const core::Register&) { ++wanted_.registers; },
+                     [&](const core::Withdraw& withdraw) { wanted_.withdrawn.push_back(withdraw.registration); },
+                     [&](const core::Taken& taken) { wanted_.taken.push_back(taken); },
+                     [](const core::Expire&) {},  // what is over is read anyway
+                     // No mailbox's: it needs nothing of it.
+                     each_of<core::Start, core::Transition, core::Response, core::Resume, core::NoAnswer, core::Interrupt,
+                             core::Pause, core::Proceed, core::Redrive, core::Verdict, core::TimeUp, core::Reenter,
+                             core::Arrive, core::Item, core::StartChild, core::ChildDone, core::EndJob, core::Expand,
+                             core::Unlabel, core::Refused>([] {}),
+                 },
+                 message.message.body);
       page_.inbox.push_back(std::move(message));
       return budget.goes_on(bytes);
     });

@@ -15,7 +15,7 @@ namespace {
 // The first child has the id that its graph gives it, or one that follows from the parent's. That job stays where it
 // is, so those that replace it add their number.
 JobId name_of_child(const Context& context, const Activity& activity, const Program::Child& child,
-                    const KindState& state) {
+                    const AwaitState& state) {
   std::string name = child.id ? child.id->raw()
                               : child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
   if (state.failed() > 0) name += format("/try.{}", state.failed() + 1);
@@ -25,7 +25,7 @@ JobId name_of_child(const Context& context, const Activity& activity, const Prog
 }
 
 // Whoever was replaced is heard no more.
-bool speaks_for(const KindState& state, const Guid& word) {
+bool speaks_for(const AwaitState& state, const Guid& word) {
   if (!state.tries) return true;
   return !state.waits_to_try() && is_word_of(state.child_request(), word);
 }
@@ -34,7 +34,7 @@ struct Started {
   JobId id;
   bool awaits;
 };
-Result<Started> start_child(Context& context, const Activity& activity, const KindState& state) {
+Result<Started> start_child(Context& context, const Activity& activity, const AwaitState& state) {
   const Program& program = *context.graph.program();
   const Sight sight = sight_of(context, activity);
   auto input = program.input(sight);
@@ -54,7 +54,7 @@ Result<Started> start_child(Context& context, const Activity& activity, const Ki
 }
 
 // None: the error is the answer.
-std::optional<Instant> next_child_at(const Context& context, const Activity& activity, const KindState& state,
+std::optional<Instant> next_child_at(const Context& context, const Activity& activity, const AwaitState& state,
                                      const Answer& answer) {
   const Policy& policy = context.node(activity).policy;
   if (!is_retryable(policy, answer.status, answer.code)) return std::nullopt;
@@ -68,13 +68,13 @@ std::optional<Progress> hear(Context& context, const Answer& answer) {
   const Activity* known = draft.find(answer.activity);
   const bool waits = draft.active() && known != nullptr && known->status == ActivityStatus::open;
   if (!waits) return std::nullopt;
-  auto state = decode_kind_state(known->state.view());
+  auto state = decode_state<AwaitState>(known->state.view());
   if (!state) return park(context, state.error());
   if (!speaks_for(*state, context.guid())) return acknowledge(context);
   if (!is_error(answer.status)) return std::nullopt;
   const auto at = next_child_at(context, *known, *state, answer);
   if (!at) return std::nullopt;
-  state->tries = KindState::Tries{state->failed() + 1, *at};
+  state->tries = AwaitState::Tries{state->failed() + 1, *at};
   Activity activity = *known;
   activity.state = encode(*state);
   draft.put_message(Message{state->retry_timer(), TimeUp{activity.seq, TimeUp::What::retry}}, *at);
@@ -85,7 +85,7 @@ std::optional<Progress> hear(Context& context, const Answer& answer) {
 }  // namespace
 
 Result<Begun> begin_await(Context& context, Activity& activity, const Transition&) {
-  KindState state;
+  AwaitState state;
   state.request = context.guid();
   auto started = start_child(context, activity, state);
   if (!started) return started.error();
@@ -95,7 +95,7 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
   return started->awaits ? Begun{} : Begun{Begun::Then::answers, unawaited(state)};
 }
 
-Payload unawaited(const KindState& state) { return Payload("{\"job_id\":" + json_quoted(state.child) + "}"); }
+Payload unawaited(const AwaitState& state) { return Payload("{\"job_id\":" + json_quoted(state.child) + "}"); }
 
 Progress child_done(Context& context, const ChildDone& message) {
   if (context.must_count()) return count_reentry(context);
@@ -110,7 +110,7 @@ Progress start_again(Context& context, ActivitySeq await) {
   const Activity* known = draft.find(await);
   const bool waits = draft.active() && known != nullptr && known->status == ActivityStatus::open;
   if (!waits) return acknowledge(context);
-  auto state = decode_kind_state(known->state.view());
+  auto state = decode_state<AwaitState>(known->state.view());
   if (!state) return park(context, state.error());
   if (!state->waits_to_try() || state->retry_timer() != context.guid()) return acknowledge(context);
   Activity activity = *known;

@@ -30,11 +30,13 @@ Status set_timeout(Context& context, Activity& activity) {
   if (!*timeout) return {};
   auto state = decode_kind_state(activity.state.view());
   if (!state) return state.error();
-  state->request = context.guid();
-  state->times_out_at = context.options.now + **timeout;
+  if (std::holds_alternative<std::monostate>(*state)) *state = WaitState{};
+  WaitState& wait = *wait_of(*state);
+  wait.request = context.guid();
+  wait.times_out_at = context.options.now + **timeout;
   activity.state = encode(*state);
-  context.draft.put_message(Message{state->timeout_timer(), TimeUp{activity.seq, TimeUp::What::timeout}},
-                            state->times_out_at);
+  context.draft.put_message(Message{wait.timeout_timer(), TimeUp{activity.seq, TimeUp::What::timeout}},
+                            wait.times_out_at);
   return {};
 }
 
@@ -50,7 +52,7 @@ Result<Begun> begin(Context& context, Activity& activity, const Transition& tran
 
 Result<Payload> begin_again(Context& context, const Activity& activity) {
   if (context.node(activity).kind == Graph::Kind::await) {
-    const auto state = decode_kind_state(activity.state.view());
+    const auto state = decode_state<AwaitState>(activity.state.view());
     if (!state) return state.error();
     return state->child.empty() ? Payload("{}") : unawaited(*state);
   }
@@ -70,17 +72,25 @@ void call_off(Context& context, const Activity& activity, bool cancel_child, boo
   const auto drop_timer = [&](const Guid& timer) {
     if (timer != context.guid() && !seeded(SeededBug::timer_outlives_signal)) draft.consume(timer);
   };
-  if (state->wakes_at != Instant()) drop_timer(state->sleep_timer());
-  if (state->times_out_at != Instant()) drop_timer(state->timeout_timer());
-  if (state->waits_to_try()) drop_timer(state->retry_timer());
-  if (state->mailbox && registered && !seeded(SeededBug::withdraw_not_sent))
-    draft.send(Envelope{*state->mailbox, Message{state->request.derive(Guid::Purpose::asked, 0),
-                                                 Withdraw{state->registration()}}});
-  const bool awaited = !state->child.empty() && state->request != Guid{} && !state->waits_to_try();
-  if (cancel_child && awaited)
-    draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(state->child)},
-                        Message{end_of_child(state->child_request()),
-                                EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
+  const WaitState* wait = wait_of(*state);
+  if (wait != nullptr && wait->times_out_at != Instant()) drop_timer(wait->timeout_timer());
+  std::visit(Overloaded{
+                 [&](const HookState& hook) {
+                   if (hook.wakes_at != Instant()) drop_timer(hook.sleep_timer());
+                   if (hook.mailbox && registered && !seeded(SeededBug::withdraw_not_sent))
+                     draft.send(Envelope{*hook.mailbox, Message{hook.request.derive(Guid::Purpose::asked, 0),
+                                                                Withdraw{hook.registration()}}});
+                 },
+                 [&](const AwaitState& await) {
+                   if (await.waits_to_try()) return drop_timer(await.retry_timer());
+                   if (cancel_child && await.is_awaited() && !await.child.empty())
+                     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(await.child)},
+                                         Message{end_of_child(await.child_request()),
+                                                 EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
+                 },
+                 each_of<std::monostate, WaitState, JoinState, MapState>([] {}),
+             },
+             *state);
 }
 
 }  // namespace pawl::core::kinds

@@ -18,7 +18,7 @@ Result<Begun> begin_hook(Context& context, Activity& activity, const Transition&
   if (!wait) return wait.error();
   if (!wait->sleep && !wait->mailbox) return Begun{Begun::Then::answers, Payload("{}")};
   Draft& draft = context.draft;
-  KindState state;
+  HookState state;
   state.request = context.guid();
   if (wait->mailbox) {
     state.mailbox = wait->mailbox;
@@ -40,7 +40,7 @@ Progress resume(Context& context, const Resume& message) {
 }
 
 void tell_taken(Context& context, const Activity& hook) {
-  const auto state = decode_kind_state(hook.state.view());
+  const auto state = decode_state<HookState>(hook.state.view());
   if (!state || !state->mailbox || seeded(SeededBug::taken_not_told)) return;
   context.draft.send(Envelope{*state->mailbox, Message{context.guid().derive(Guid::Purpose::taken, 0),
                                                        Taken{state->registration(), context.guid()}}});

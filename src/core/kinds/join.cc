@@ -53,14 +53,14 @@ class Skipper {
 
 enum class Standing : std::uint8_t { waits, satisfied, skipped };
 
-Standing standing_of(const Graph::Node& node, const KindState& state) {
+Standing standing_of(const Graph::Node& node, const JoinState& state) {
   if (node.need != 0 && state.arrived.size() >= node.need) return Standing::satisfied;
   if (state.arrived.size() + state.skipped.size() < node.edges_in) return Standing::waits;
   return state.arrived.empty() ? Standing::skipped : Standing::satisfied;
 }
 
 // The end of one item: what it leaves is collected, and its map goes on.
-Status end_item(Context& context, Activity& activity, const KindState& state) {
+Status end_item(Context& context, Activity& activity, const JoinState& state) {
   Draft& draft = context.draft;
   auto collected = context.graph.program()->collect(sight_of(context, activity));
   if (!collected) return collected.error();
@@ -138,7 +138,7 @@ Progress arrive(Context& context, const Arrive& message) {
                                  : open_instance(context, message.node, message.at, message.parent);
   if (!opened) return park(context, opened.error());
   Activity activity = std::move(*opened);
-  auto state = decode_kind_state(activity.state.view());
+  auto state = decode_state<JoinState>(activity.state.view());
   if (!state) return park(context, state.error());
   if (state->closer == context.guid()) return leg2(context, Answer{activity.seq, ReplyStatus::success, 200, nothing});
   const bool over = activity.ledger.has(Mark::work_done) || activity.status == ActivityStatus::skipped || state->closer;

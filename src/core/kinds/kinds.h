@@ -33,7 +33,7 @@ Result<Begun> begin_join(Context& context, Activity& activity);
 Result<Begun> begin_map(Context& context, Activity& activity);
 
 // What an await says that does not wait for its child.
-Payload unawaited(const KindState& state);  // await.cc
+Payload unawaited(const AwaitState& state);  // await.cc
 
 // Messages.
 Progress child_done(Context& context, const ChildDone& message);  // await.cc

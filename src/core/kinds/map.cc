@@ -8,7 +8,7 @@ namespace {
 
 using Step = ledger::MessageLedger::Step;
 
-void begin_items(Context& context, const Activity& activity, KindState& state) {
+void begin_items(Context& context, const Activity& activity, MapState& state) {
   while (state.begun < state.items && state.begun - state.done < state.parallel) {
     context.pass_on(Message{state.request.derive(Guid::Purpose::item, state.begun), Item{activity.seq, state.begun}});
     ++state.begun;
@@ -34,7 +34,7 @@ Status keep_list(Context& context, Activity& activity, Payload list) {
 Result<Begun> begin_map(Context& context, Activity& activity) {
   auto items = context.graph.program()->items(sight_of(context, activity));
   if (!items) return items.error();
-  KindState state;
+  MapState state;
   state.request = context.guid();
   state.items = items->count;
   state.parallel = std::max<std::uint32_t>(items->parallel, 1);
@@ -64,7 +64,7 @@ Progress take_item(Context& context, const Item& message) {
     return leg2(context, Answer{message.map, ReplyStatus::success, 200, *item, Answer::Role::item});
   }
   if (!goes_on) {
-    auto state = decode_kind_state(map->state.view());
+    auto state = decode_state<MapState>(map->state.view());
     if (!state) return park(context, state.error());
     if (map->state.empty()) return acknowledge(context);  // it was answered by its timeout
     Activity activity = *map;

@@ -39,9 +39,7 @@ Result<Begun> begin_signal(Context& context, Activity& activity) {
     send_to(context, *telling, context.guid());
     return Begun{Begun::Then::answers, Payload("{}")};
   }
-  KindState state;
-  state.request = context.guid();
-  activity.state = encode(state);
+  activity.state = encode(WaitState{context.guid(), Instant()});
   Expand first;
   first.activity = activity.seq;
   first.graph = std::move(telling->all->graph);
@@ -75,7 +73,7 @@ Progress expand(Context& context, const Expand& message) {
       if (!again) next.after = page->jobs.back().first;
       next.page += 1;
       next.told = told;
-      const Guid request = decode_kind_state(activity->state.view())->request;
+      const Guid request = decode_state<WaitState>(activity->state.view())->request;
       draft.put_message(Message{request.derive(Guid::Purpose::page, next.page), std::move(next)});
       return acknowledge(context);
     }

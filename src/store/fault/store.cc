@@ -20,12 +20,10 @@ Error refused() { return Error{ErrorCode::retry_later, "injected: the store refu
 
 bool guarded_by_epoch(const Operation& operation) {
   return std::visit(Overloaded{
-                        [](const core::Bundle&) { return true; },
-                        [](const ClaimItem&) { return true; },
-                        [](const DropOutbox&) { return true; },
-                        [](const RenewLane&) { return true; },
-                        [](const ReleaseLane&) { return true; },
-                        [](const auto&) { return false; },
+                        each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return true; }),
+                        [](const ReleaseWork& release) { return release.epoch != core::Epoch(0); },
+                        each_of<Submit, Deliver, Respond, ClaimWork, ExtendWork, OpenPool, AcquireLane, RemoveJob, DropKeys,
+                                PauseTopic, PutApp, ActivateApp>([] { return false; }),
                     },
                     operation);
 }

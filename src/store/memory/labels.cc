@@ -41,28 +41,28 @@ std::uint64_t Store::next_announcement(core::LaneId lane) {
   return find_lane(lane)->next_announcement++ << lane_bits | lane.raw();
 }
 
-void Store::apply_labels(Job& job, const core::Bundle& bundle) {
-  const core::JobRow& row = job.state.job;
-  for (const core::Write& write : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutLabel>(&write)) {
-      job.labels.insert(put->label);
-      labels_.places.insert(place_of(row, put->label));
-    } else if (const auto* drop = std::get_if<core::DropLabel>(&write)) {
-      job.labels.erase(drop->label);
-      labels_.places.erase(place_of(row, drop->label));
-    } else if (const auto* add = std::get_if<core::AddMeasure>(&write)) {
-      const core::Measure& one = add->measure;
-      LabelTables::Sum& sum = labels_.measures[{row.name_space, row.graph.name, one.key, one.slice, one.target, one.value,
-                                                core::lane_of(row.run)}];
-      sum.least = sum.count == 0 ? one.number : std::min(sum.least, one.number);
-      sum.most = sum.count == 0 ? one.number : std::max(sum.most, one.number);
-      sum.count += 1;
-      sum.sum += one.number;
-    } else if (const auto* said = std::get_if<core::Announce>(&write)) {
-      const std::uint64_t seq = next_announcement(core::lane_of(row.run));
-      labels_.announcements.emplace(seq, AnnouncementRow{seq, row.name_space, row.id, row.run, *said});
-    }
-  }
+void Store::put_label(Job& job, const core::Label& label) {
+  job.labels.insert(label);
+  labels_.places.insert(place_of(job.state.job, label));
+}
+
+void Store::drop_label(Job& job, const core::Label& label) {
+  job.labels.erase(label);
+  labels_.places.erase(place_of(job.state.job, label));
+}
+
+void Store::add_measure(const core::JobRow& row, const core::Measure& one) {
+  LabelTables::Sum& sum = labels_.measures[{row.name_space, row.graph.name, one.key, one.slice, one.target, one.value,
+                                            core::lane_of(row.run)}];
+  sum.least = sum.count == 0 ? one.number : std::min(sum.least, one.number);
+  sum.most = sum.count == 0 ? one.number : std::max(sum.most, one.number);
+  sum.count += 1;
+  sum.sum += one.number;
+}
+
+void Store::announce(const core::JobRow& row, const core::Announce& said) {
+  const std::uint64_t seq = next_announcement(core::lane_of(row.run));
+  labels_.announcements.emplace(seq, AnnouncementRow{seq, row.name_space, row.id, row.run, said});
 }
 
 void Store::drop_labels(const Job& job) {

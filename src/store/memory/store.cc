@@ -155,7 +155,9 @@ bool step_semaphore_and_snapshot(core::JobState& state, const core::Bundle& bund
 Outcome Store::run(const core::Bundle& bundle) {
   if (!owns(core::lane_of(bundle.entity), bundle.epoch)) {
     Job* refused = seeded(SeededBug::marker_outside_commit) ? find_job(bundle.entity) : nullptr;
-    if (refused != nullptr) apply_inbox(bundle.entity, refused->inbox, bundle);
+    if (refused != nullptr)
+      for (const core::Write& write : bundle.writes)
+        if (const auto* one = std::get_if<core::Consume>(&write)) consume(bundle.entity, refused->inbox, one->guid);
     return fenced();
   }
   if (Job* job = find_job(bundle.entity)) return run_on(*job, bundle);
@@ -203,10 +205,8 @@ Outcome Store::run_on(Job& job, const core::Bundle& bundle) {
   const bool hit = step_semaphore_and_snapshot(job.state, bundle, *snapshot);
   invariant(hit == (step && step->hit), "core::check() refuses a hit that is none");
   due_.put(due_removal(job.state.job));
-  apply_queue(job.state, bundle);
-  apply_labels(job, bundle);
-  apply_inbox(bundle.entity, job.inbox, bundle);
-  apply_outbox(bundle);
+  for (const core::Write& write : bundle.writes) apply_write(job, write);
+  note_waiting(bundle.entity, job.inbox);
   return committed();
 }
 
@@ -219,8 +219,8 @@ Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
   if (const auto lost = check_sends(bundle)) return *lost;
 
   mailbox.apply(bundle);
-  apply_inbox(bundle.entity, mailbox.inbox, bundle);
-  apply_outbox(bundle);
+  for (const core::Write& write : bundle.writes) apply_write(mailbox, write);
+  note_waiting(bundle.entity, mailbox.inbox);
   if (mailbox.is_empty()) {
     mailbox_keys_.erase(core::MailboxKey(mailbox.state().key));
     mailboxes_.erase(bundle.entity);
@@ -228,22 +228,62 @@ Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
   return committed();
 }
 
-void Store::apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle) {
-  for (const core::Write& write : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutMessage>(&write))
-      put_timer(run, inbox, put->message, put->due);
-    else if (const auto* count = std::get_if<core::CountRedelivery>(&write))
-      inbox.count_redelivery(count->guid);
-    else if (const auto* consume = std::get_if<core::Consume>(&write)) {
-      const core::InboxMessage* known = inbox.find(consume->guid);
-      if (known != nullptr) due_.drop(due_message(known->due, run, consume->guid));
-      inbox.drop(consume->guid);
-    } else if (const auto* sweep = std::get_if<core::Sweep>(&write)) {
-      drop_timers(run, inbox, sweep->keep);
-      inbox.drop_all_but(sweep->keep);
-    }
-  }
-  note_waiting(run, inbox);
+// What is kept beside the job's own state, which core::apply() moved on already.
+void Store::apply_write(Job& job, const core::Write& write) {
+  const RunId run = job.state.job.run;
+  std::visit(Overloaded{
+                 [&](const core::PutActivity& one) {
+                   // As core::apply does: what is answered is no longer work.
+                   if (one.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) queue_.drop({run, one.after.seq});
+                 },
+                 [](const core::PutRecord&) {},
+                 [&](const core::PutWork& one) { queue_.put(one.item); },
+                 [&](const core::DropWork& one) { queue_.drop({run, one.activity}); },
+                 [&](const core::ChangeWork& one) {
+                   if (const core::WorkItem* item = job.state.find_work(one.activity)) queue_.put(*item);
+                 },
+                 [&](const core::HoldWork&) {
+                   for (const auto& [seq, item] : job.state.work()) queue_.put(item);
+                 },
+                 [&](const core::Sweep& one) {
+                   if (!seeded(SeededBug::sweep_forgets_work)) queue_.drop_all_of(run);  // also what this very bundle put before
+                   drop_timers(run, job.inbox, one.keep);
+                   job.inbox.drop_all_but(one.keep);
+                 },
+                 [&](const core::PutMessage& one) { put_timer(run, job.inbox, one.message, one.due); },
+                 [&](const core::CountRedelivery& one) { job.inbox.count_redelivery(one.guid); },
+                 [&](const core::Consume& one) { consume(run, job.inbox, one.guid); },
+                 [&](const core::Send& one) { send(run, one); },
+                 [&](const core::PutLabel& one) { put_label(job, one.label); },
+                 [&](const core::DropLabel& one) { drop_label(job, one.label); },
+                 [&](const core::AddMeasure& one) { add_measure(job.state.job, one.measure); },
+                 [&](const core::Announce& one) { announce(job.state.job, one); },
+                 each_of<core::PutEntry, core::DropEntry, core::OfferEntry>(
+                     [] { invariant(false, "a mailbox write in a job's bundle"); }),
+             },
+             write);
+}
+
+// Its entries are Mailbox::apply's.
+void Store::apply_write(Mailbox& mailbox, const core::Write& write) {
+  const RunId run = mailbox.state().run;
+  std::visit(Overloaded{
+                 [&](const core::PutMessage& one) { put_timer(run, mailbox.inbox, one.message, one.due); },
+                 [&](const core::CountRedelivery& one) { mailbox.inbox.count_redelivery(one.guid); },
+                 [&](const core::Consume& one) { consume(run, mailbox.inbox, one.guid); },
+                 [&](const core::Send& one) { send(run, one); },
+                 each_of<core::PutEntry, core::DropEntry, core::OfferEntry>([] {}),
+                 each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::ChangeWork, core::HoldWork,
+                         core::Sweep, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
+                     [] { invariant(false, "a job's write in a mailbox bundle"); }),
+             },
+             write);
+}
+
+void Store::consume(RunId run, Inbox& inbox, const core::Guid& guid) {
+  const core::InboxMessage* known = inbox.find(guid);
+  if (known != nullptr) due_.drop(due_message(known->due, run, guid));
+  inbox.drop(guid);
 }
 
 // A timer, or, due at once, an ordinary message.
@@ -257,10 +297,8 @@ void Store::drop_timers(RunId run, const Inbox& inbox, const std::optional<core:
     if (timer.message.guid != keep) due_.drop(due_message(timer.due, run, timer.message.guid));
 }
 
-void Store::apply_outbox(const core::Bundle& bundle) {
-  for (const core::Write& write : bundle.writes)
-    if (const auto* send = std::get_if<core::Send>(&write))
-      put_into_outbox(core::lane_of(bundle.entity), send->envelope, core::lane_of(send->envelope.to, send->lane));
+void Store::send(RunId from, const core::Send& one) {
+  put_into_outbox(core::lane_of(from), one.envelope, core::lane_of(one.envelope.to, one.lane));
 }
 
 void Store::put_into_outbox(core::LaneId from, const core::Envelope& envelope, core::LaneId to) {
@@ -269,27 +307,6 @@ void Store::put_into_outbox(core::LaneId from, const core::Envelope& envelope, c
   Outbox& outbox = lane.outboxes[to];
   std::uint64_t& next = seeded(SeededBug::outbox_numbers_shared) ? lane.outboxes[core::LaneId(0)].next : outbox.next;
   outbox.rows.push_back(OutboxRow{next++, envelope, to});
-}
-
-// `state` is the one after the bundle.
-void Store::apply_queue(const core::JobState& state, const core::Bundle& bundle) {
-  for (const core::Write& write : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutWork>(&write)) {
-      queue_.put(put->item);
-    } else if (const auto* activity = std::get_if<core::PutActivity>(&write)) {
-      // As core::apply does: what is answered is no longer work.
-      if (activity->after.ledger.has(ledger::ActivityLedger::Mark::work_done))
-        queue_.drop({bundle.entity, activity->after.seq});
-    } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
-      queue_.drop({bundle.entity, drop->activity});
-    } else if (std::holds_alternative<core::Sweep>(write) && !seeded(SeededBug::sweep_forgets_work)) {
-      queue_.drop_all_of(bundle.entity);  // also what this very bundle put before
-    } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
-      if (const core::WorkItem* item = state.find_work(change->activity)) queue_.put(*item);
-    } else if (std::holds_alternative<core::HoldWork>(write)) {
-      for (const auto& [seq, item] : state.work()) queue_.put(item);
-    }
-  }
 }
 
 }  // namespace pawl::store::memory

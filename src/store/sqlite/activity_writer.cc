@@ -23,12 +23,19 @@ bool is_answered(const core::PutActivity& write) { return write.after.ledger.has
 }  // namespace
 
 std::optional<std::uint32_t> row_of(const core::Write& write) {
-  if (const auto* put = std::get_if<core::PutActivity>(&write)) return put->after.seq.raw();
-  if (const auto* put = std::get_if<core::PutRecord>(&write)) return put->after.activity.raw();
-  if (const auto* put = std::get_if<core::PutWork>(&write)) return put->item.activity.raw();
-  if (const auto* drop = std::get_if<core::DropWork>(&write)) return drop->activity.raw();
-  if (const auto* change = std::get_if<core::ChangeWork>(&write)) return change->activity.raw();
-  return std::nullopt;
+  using Row = std::optional<std::uint32_t>;
+  return std::visit(
+      Overloaded{
+          [](const core::PutActivity& one) { return Row(one.after.seq.raw()); },
+          [](const core::PutRecord& one) { return Row(one.after.activity.raw()); },
+          [](const core::PutWork& one) { return Row(one.item.activity.raw()); },
+          [](const core::DropWork& one) { return Row(one.activity.raw()); },
+          [](const core::ChangeWork& one) { return Row(one.activity.raw()); },
+          each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Sweep, core::Send, core::PutEntry,
+                  core::DropEntry, core::OfferEntry, core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure,
+                  core::Announce>([] { return Row(); }),
+      },
+      write);
 }
 
 Status ActivityWriter::prepare(Connection& connection) {

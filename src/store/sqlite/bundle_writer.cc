@@ -17,16 +17,15 @@ Applied after_write(Applied applied) {
 }
 
 enum class Of : std::uint8_t { job, mailbox, both };
-constexpr Of write_of(const core::PutEntry&) { return Of::mailbox; }
-constexpr Of write_of(const core::DropEntry&) { return Of::mailbox; }
-constexpr Of write_of(const core::OfferEntry&) { return Of::mailbox; }
-constexpr Of write_of(const core::PutMessage&) { return Of::both; }
-constexpr Of write_of(const core::CountRedelivery&) { return Of::both; }
-constexpr Of write_of(const core::Consume&) { return Of::both; }
-constexpr Of write_of(const core::Send&) { return Of::both; }
-template <class Write>
-constexpr Of write_of(const Write&) {
-  return Of::job;
+Of owner_of(const core::Write& write) {
+  return std::visit(
+      Overloaded{
+          each_of<core::PutEntry, core::DropEntry, core::OfferEntry>([] { return Of::mailbox; }),
+          each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Send>([] { return Of::both; }),
+          each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::ChangeWork, core::Sweep,
+                  core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>([] { return Of::job; }),
+      },
+      write);
 }
 
 // Neither refused nor done before.
@@ -105,7 +104,7 @@ Applied BundleWriter::apply_writes(AtHand& at, Applied head) {
   const core::Bundle& bundle = at.bundle;
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
   for (const core::Write& write : bundle.writes)
-    if (std::visit([&](const auto& one) { return write_of(one) == foreign; }, write))
+    if (owner_of(write) == foreign)
       return after_write(contradicts(foreign == Of::job ? "a job's write in a mailbox bundle"
                                                         : "a mailbox write in a job's bundle"));
   // Tokens are guards on what stood before the bundle: a sweep must not take an item from under them, and a
@@ -144,17 +143,12 @@ Applied BundleWriter::apply_in_order(const AtHand& at, Outcome& outcome) {
 
 // All but the rows of activities.
 Applied BundleWriter::apply_write(const AtHand& at, const core::Write& write) {
-  const auto of_a_row = []() -> Applied {
-    invariant(false, "the row of an activity is written as a whole");
-    return {};
-  };
   return std::visit(
       Overloaded{
-          [&](const core::PutActivity&) { return of_a_row(); },
-          [&](const core::PutRecord&) { return of_a_row(); },
-          [&](const core::PutWork&) { return of_a_row(); },
-          [&](const core::DropWork&) { return of_a_row(); },
-          [&](const core::ChangeWork&) { return of_a_row(); },
+          each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::ChangeWork>([]() -> Applied {
+            invariant(false, "the row of an activity is written as a whole");
+            return {};
+          }),
           [&](const core::PutMessage& one) { return parts_.inbox.apply(at.run(), one); },
           [&](const core::CountRedelivery& one) { return parts_.inbox.apply(at.run(), one); },
           [&](const core::Consume& one) { return parts_.inbox.apply(at.run(), one); },

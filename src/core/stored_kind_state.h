@@ -1,0 +1,36 @@
+// A KindState as it is stored: the fields of all kinds in one row, blank but for those of one kind. These bytes are older
+// than the types of kind_state.h, and stay.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kind_state.h"
+
+namespace pawl::core {
+
+struct StoredKindState {
+  Guid request;
+  Instant wakes_at;
+  Instant times_out_at;
+  std::optional<MailboxKey> mailbox;
+  std::string child;
+  std::vector<std::uint32_t> arrived;
+  std::vector<std::uint32_t> skipped;
+  bool owes = false;
+  std::optional<Guid> closer;
+  std::uint32_t items = 0;
+  std::uint32_t parallel = 1;
+  std::uint32_t begun = 0;
+  std::uint32_t done = 0;
+  std::optional<AwaitState::Tries> tries;  // stored last, and only if there: older states are still read
+};
+
+// REQUIRES: it is not the monostate, which is stored as nothing.
+StoredKindState stored(const KindState& state);
+// An error when several kinds have a part in it.
+Result<KindState> read(StoredKindState state);
+
+}  // namespace pawl::core

@@ -75,12 +75,7 @@ void Engine::ownership_changed() {
 
 void Engine::tick() {
   Parts& p = *parts_;
-  // A stopping engine keeps what it has until its workers are done, and takes nothing new.
-  const auto wants = p.stopping ? LaneTable::Wants::renewals : LaneTable::Wants::everything;
-  for (store::Operation& operation : p.lanes.table().due(p.options.name, p.clock.monotonic(), wants)) {
-    if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) p.lane_lost(acquire->lane);
-    p.outgoing.push(std::move(operation));
-  }
+  p.shares.tick();
   p.workshop.tick();
   p.alarms.tick();
   p.loader.tick();
@@ -90,10 +85,12 @@ void Engine::tick() {
 void Engine::stop() {
   parts_->stopping = true;
   parts_->jobs.stop();
+  parts_->shares.stop();
 }
 
 void Engine::release_lanes() {
   for (const OwnedLane* lane : parts_->lanes.all_mine()) parts_->outgoing.push(store::ReleaseLane{lane->id, lane->epoch});
+  parts_->shares.leave();
 }
 
 void Engine::pump() {
@@ -133,7 +130,7 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
 std::optional<Duration> Engine::next_wake() const {
   const Parts& p = *parts_;
   const Duration now = p.clock.monotonic();
-  std::optional<Duration> wake = p.lanes.table().next_due();
+  std::optional<Duration> wake = p.shares.next_wake();
   const auto sooner = [&](std::optional<Duration> at) {
     if (at && (!wake || *at < *wake)) wake = at;
   };
@@ -172,6 +169,10 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
     settle_acquired(acquire->lane, outcome, asked_at);
   } else if (const auto* renew = std::get_if<store::RenewLane>(&operation)) {
     settle_renewed(renew->lane, outcome, asked_at);
+  } else if (const auto* release = std::get_if<store::ReleaseLane>(&operation)) {
+    p.shares.settle_release(*release, outcome);
+  } else if (const auto* beat = std::get_if<store::BeatEngine>(&operation)) {
+    p.shares.settle_beat(*beat, outcome);
   } else if (const auto* drop = std::get_if<store::DropOutbox>(&operation)) {
     p.post.settle_outbox(*drop, outcome);
   } else {
@@ -218,6 +219,7 @@ void Engine::begin_lane(core::LaneId lane, core::Epoch epoch) {
 void Engine::settle_acquired(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {
   if (!outcome.done()) return lane_refused(lane, outcome.kind);
   parts_->lanes.table().acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+  parts_->shares.tell_soon();
   parts_->workshop.read_paused_topics();
   begin_lane(lane, outcome.epoch);
 }

@@ -42,6 +42,7 @@ struct OwnedLane {
 
   const core::LaneId id;
   const core::Epoch epoch;
+  bool giving = false;  // it is to be given back: what is on its way is finished, and nothing begins (Shares)
 
   // Loader
   std::deque<Scan> scans;

@@ -16,6 +16,7 @@ Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& i
       graphs(catalog),
       events(listener),
       lanes(pool, options.lease, clock),
+      shares(*this),
       outgoing(options, clock, events),
       jobs(*this, options),
       loader(*this),
@@ -41,6 +42,7 @@ void Parts::lane_lost(core::LaneId lane) {
 void Parts::lane_taken(core::LaneId lane) {
   lane_lost(lane);
   lanes.table().lost(lane, clock.monotonic());
+  shares.tell_soon();
   workshop.cancel_runs(lane);  // its new owner hands the work out again, and takes no answer from here
 }
 

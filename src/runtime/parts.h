@@ -14,6 +14,7 @@
 #include "runtime/loader.h"
 #include "runtime/outgoing.h"
 #include "runtime/post.h"
+#include "runtime/shares.h"
 #include "runtime/workshop.h"
 
 namespace pawl::runtime {
@@ -33,6 +34,7 @@ struct Parts {
   bool stopping = false;  // nothing new is taken; what runs is finished
 
   Lanes lanes;        // which lanes are ours
+  Shares shares;      // and which should be
   Outgoing outgoing;  // what is on its way to the store
   Jobs jobs;          // what is decided, and what becomes of it
   Loader loader;      // what is read

@@ -21,7 +21,7 @@ constexpr std::uint64_t seeds_first = 200;
 constexpr std::uint64_t seeds_max = 3'000;
 constexpr std::uint64_t island_stride = 8;
 
-enum class Where : std::uint8_t { usual, islands };  // islands: only lanes that are islands show it
+enum class Where : std::uint8_t { usual, islands, comings };  // only where lanes are islands, or engines come and go
 
 std::optional<Catch> caught(const char* by, const std::optional<Failure>& failure) {
   if (!failure) return std::nullopt;
@@ -87,9 +87,20 @@ Catch hunt() {
   return {};
 }
 
+Catch hunt_comings(const Scenario& scenario) {
+  for (const Ends ends : {Ends::none, Ends::some})
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      const WorldReport report = run_world(scenario, draw_comings(seed, ends));
+      if (report.violation)
+        return {scenario.name + " while engines come and go, " + report.violation->oracle, report.violation->detail};
+    }
+  return {};
+}
+
 // A bug in one part of a job's life shows in the scenario that lives through it: first in different orders, then with
 // a fault at every commit.
 Catch hunt_in(const Scenario& scenario, Where where = Where::usual) {
+  if (where == Where::comings) return hunt_comings(scenario);
   const std::vector<Setting>& settings = where == Where::islands ? island_settings() : settings_for(scenario);
   for (const Setting& setting : settings)
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -179,6 +190,9 @@ constexpr Named all_bugs[] = {
     {SeededBug::outbox_dropped_early, "outbox_dropped_early", "await_success", Where::islands},
     {SeededBug::refusal_lost, "refusal_lost", "await_id_taken"},
     {SeededBug::lane_crossed, "lane_crossed", "await_id_taken", Where::islands},
+    {SeededBug::share_not_given_back, "share_not_given_back", "mixed", Where::comings},
+    {SeededBug::dead_share_left, "dead_share_left", "mixed", Where::comings},
+    {SeededBug::lane_cut_off, "lane_cut_off", "mixed", Where::comings},
     {SeededBug::mailbox_left_behind, "mailbox_left_behind", "hook_then_signal"},
     {SeededBug::registration_lost, "registration_lost", "hook_then_signal"},
     {SeededBug::early_signal_lost, "early_signal_lost", "signal_then_hook"},

@@ -72,6 +72,15 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
           [&](const store::ReleaseWork& o) { return of("release", o.run, o.activity); },
           [](const store::AcquireLane& o) { return format("acquire {} by {}", o.lane.raw(), o.owner); },
           [](const store::RenewLane& o) { return format("renew {}", o.lane.raw()); },
+          [](const store::ReleaseLane& o) { return format("give back {}", o.lane.raw()); },
+          [](const store::BeatEngine& o) {
+            std::string text = format("beat of {}{}, holds", o.name, o.leaving ? " leaving" : "");
+            if (!o.holds) text += " as before";
+            else
+              for (const core::LaneId lane : *o.holds) text += format(" {}", lane.raw());
+            return text;
+          },
+          [](const store::LeaveEngine& o) { return format("{} leaves", o.name); },
           [](const store::RemoveJob& o) { return format("remove {}", o.run.raw() & 0xffff); },
           [](const store::PauseTopic& o) { return format("{} {}", o.paused ? "pause" : "resume", o.topic.raw()); },
           [](const store::PutApp& o) { return format("put app {} {}", o.app, o.version); },
@@ -81,7 +90,6 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
             return format("drop outbox of {} for {} up to {}", o.lane.raw(), o.target.raw(), o.up_to);
           },
           [](const store::OpenPool& o) { return format("open pool {}", o.pool.raw()); },
-          [](const store::ReleaseLane& o) { return format("release {}", o.lane.raw()); },
       },
       operation);
   text += format(" -> {}", store::name_of(outcome.kind));

@@ -236,7 +236,8 @@ int run_swarm(const Arguments& arguments) {
   std::printf(
       "swarm: %llu seeds from %llu (%llu run twice, same trace), %llu jobs, %llu runs of "
       "activities, %llu commits, "
-      "%llu broken, %llu crashes, %llu reads failed, %llu with islands (%llu letters disturbed), %.1f simulated hours, no "
+      "%llu broken, %llu crashes, %llu reads failed, %llu with islands (%llu letters disturbed), %llu engines came or "
+      "went (%llu moves of lanes), %.1f simulated hours, no "
       "violation, %.1f s\n",
       static_cast<unsigned long long>(tally.seeds),
       static_cast<unsigned long long>(arguments.first_seed),
@@ -244,7 +245,8 @@ int run_swarm(const Arguments& arguments) {
       static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.commits),
       static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
       static_cast<unsigned long long>(tally.reads_failed), static_cast<unsigned long long>(tally.islands),
-      static_cast<unsigned long long>(tally.letters_disturbed),
+      static_cast<unsigned long long>(tally.letters_disturbed), static_cast<unsigned long long>(tally.comings),
+      static_cast<unsigned long long>(tally.lane_moves),
       static_cast<double>(tally.simulated.count()) / 3.6e9, seconds_since(start));
   return 0;
 }

@@ -8,7 +8,8 @@
 namespace pawl::sim {
 
 bool World::is_calm() const {
-  return report_.fired == 0 && report_.bells_lost == 0 && random_faults_ == 0 && report_.reads_failed == 0 && report_.crashes == 0;
+  return report_.fired == 0 && report_.bells_lost == 0 && random_faults_ == 0 && report_.reads_failed == 0 && report_.crashes == 0 &&
+         report_.stops == 0;
 }
 
 // The input tells the jobs of one id apart.

@@ -114,6 +114,39 @@ TEST(WorldTest, letters_between_islands_may_all_go_astray) {
   EXPECT_GT(letters, 100u);
 }
 
+// One to five engines, four to sixteen lanes: no lane is without an owner for long, and in the end each has its share.
+TEST(SharesTest, lanes_are_shared_while_engines_come_and_go) {
+  const Scenario& scenario = *find_scenario("mixed");
+  std::uint64_t comings = 0, moves = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const WorldOptions options = draw_comings(seed, Ends::some);
+    const WorldReport report = run_world(scenario, options);
+    ASSERT_FALSE(report.violation) << "seed " << seed << ": " << report.violation->oracle << ": " << report.violation->detail;
+    comings += report.comings;
+    moves += report.lane_moves;
+    Duration last{0};
+    for (const Coming& coming : options.comings) last = std::max(last, coming.at);
+    // Work that is under way is finished first, and a dead engine is missed when its lease is over.
+    EXPECT_LE(report.lanes_settled, last + 2 * options.lease + 8 * options.work_max) << "seed " << seed;
+  }
+  EXPECT_GT(comings, 300u);
+  EXPECT_GT(moves, comings);
+}
+
+// A lane changes hands between two pieces of work, not in the midst of one: without a fault each runs once.
+TEST(SharesTest, who_joins_interrupts_no_work) {
+  std::uint64_t moves = 0;
+  for (const char* name : {"mixed", "deep_chain", "fan_out_then_chain", "once_calm", "await_success"})
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      const Scenario& scenario = *find_scenario(name);
+      const WorldReport report = run_world(scenario, draw_comings(seed, Ends::none));
+      ASSERT_FALSE(report.violation) << name << ", seed " << seed << ": " << report.violation->oracle << ": "
+                                     << report.violation->detail;
+      moves += report.lane_moves;
+    }
+  EXPECT_GT(moves, 500u);
+}
+
 // A renewal whose reply came after the lease made the engine forget what its lane had still to send.
 TEST(WorldTest, what_waits_to_be_sent_is_not_forgotten_when_a_renewal_is_answered_late) {
   const Scenario& scenario = *find_scenario("signal_then_hook");

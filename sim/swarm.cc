@@ -12,6 +12,7 @@ namespace {
 using core::ReplyStatus;
 constexpr std::uint64_t islands_percent = 30;
 constexpr std::uint64_t reads_later_percent = 30;  // of the others
+constexpr std::uint64_t comings_percent = 30;
 
 class Drawer {
  public:
@@ -181,6 +182,22 @@ void draw_islands(WorldOptions& options, Random& random) {
   options.rates.letters_max = static_cast<std::uint32_t>(random.below(100));
 }
 
+// Engines that come late, leave and die for good, all of them before `until`; the first one stays.
+void draw_comings(WorldOptions& options, Random& random, Duration until, Ends ends) {
+  options.lanes = 4 + static_cast<std::uint32_t>(random.below(13));
+  const auto moment = [&](Duration after) {
+    return after + Duration(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>((until - after).count()))));
+  };
+  for (std::uint32_t engine = 1; engine < options.engines; ++engine) {
+    Duration at{0};
+    if (ends == Ends::none || random.below(2) == 0)
+      options.comings.push_back({Coming::Kind::joins, engine, at = moment(Duration{0})});
+    const std::uint64_t end = ends == Ends::none ? 2 : random.below(3);
+    if (end == 0) options.comings.push_back({Coming::Kind::leaves, engine, moment(at)});
+    if (end == 1) options.comings.push_back({Coming::Kind::dies, engine, moment(at)});
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
@@ -189,8 +206,24 @@ std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
   const bool islands = islands_only || random.below(100) < islands_percent;
   Drawer(*drawn, seed).draw(islands && random.below(2) == 0);
   if (islands) draw_islands(drawn->options, random);
-  else drawn->options.reads_later = random.below(100) < reads_later_percent;
+  WorldOptions& options = drawn->options;
+  if (!islands) options.reads_later = random.below(100) < reads_later_percent;
+  const bool comings = options.renewals && options.engines > 1 && random.below(100) < comings_percent;
+  if (comings) draw_comings(options, random, options.heal_at, Ends::some);
   return drawn;
+}
+
+WorldOptions draw_comings(std::uint64_t seed, Ends ends) {
+  Random random(Random::mix(seed) ^ 0xc0'3e5ULL);
+  WorldOptions options;
+  options.seed = seed;
+  options.engines = 1 + static_cast<std::uint32_t>(seed % 5);
+  options.new_name_at_restart = true;
+  options.lease = std::chrono::milliseconds(60);
+  options.work_max = std::chrono::milliseconds(20);
+  options.heal_at = std::chrono::milliseconds(400);
+  draw_comings(options, random, std::chrono::milliseconds(300), ends);
+  return options;
 }
 
 void run_seed(std::uint64_t seed, SwarmTally& tally) {
@@ -205,6 +238,8 @@ void run_seed(std::uint64_t seed, SwarmTally& tally) {
   tally.reads_failed += report.reads_failed;
   tally.runs += report.runs;
   tally.islands += drawn->options.islands ? 1 : 0;
+  tally.comings += report.comings;
+  tally.lane_moves += report.lane_moves;
   tally.letters_disturbed += report.letters_disturbed;
   tally.simulated += report.took;
   if (!report.violation && seed % repeat_one_in == 0) {

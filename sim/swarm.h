@@ -20,11 +20,18 @@ struct SwarmCase {
 // Some worlds have lanes that are islands; or all.
 std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only = false);
 
+// A calm world of one to five engines and four to sixteen lanes, by its seed. All but one engine join while there is work;
+// with `ends`, some leave or die for good.
+enum class Ends : std::uint8_t { none, some };
+WorldOptions draw_comings(std::uint64_t seed, Ends ends);
+
 struct SwarmTally {
   bool prints = false;  // every operation
   bool islands_only = false;
   std::uint64_t islands = 0;  // worlds whose lanes are
   std::uint64_t letters_disturbed = 0;
+  std::uint64_t comings = 0;     // engines that came late, left or died for good
+  std::uint64_t lane_moves = 0;  // from one engine to another
   std::uint64_t seeds = 0;
   std::uint64_t repeated = 0;  // run twice, to compare their traces
   std::uint64_t jobs = 0;

@@ -205,6 +205,7 @@ void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& o
     verdict_.fail("lease", format("lane {} went from epoch {} to {}", acquire.lane.raw(),
                                   lane.epoch, outcome.epoch.raw()));
   lane = {outcome.epoch.raw(), acquire.owner, now_in(acquire.lane) + acquire.lease};
+  if (on_owner_) on_owner_(acquire.lane, acquire.owner);
 }
 
 void WatchStore::note(const store::RenewLane& renew, const store::Outcome& outcome) {
@@ -218,6 +219,7 @@ void WatchStore::note(const store::ReleaseLane& release, const store::Outcome& o
   check_owner(release.lane, release.epoch, "a lane was given back");
   lanes_[release.lane].owner.clear();
   lanes_[release.lane].lease_until.reset();
+  if (on_owner_) on_owner_(release.lane, "");
 }
 
 }  // namespace pawl::sim

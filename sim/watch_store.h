@@ -90,6 +90,8 @@ class WatchStore final : public store::ForwardStore {
   void print_operations() { prints_ = true; }
   // How far a lane's clock is ahead of the store's.
   void set_lane_clocks(std::function<Duration(core::LaneId)> error) { lane_error_ = std::move(error); }
+  // Who has a lane, as it is said by the store: empty, when it is given back.
+  void on_owner(std::function<void(core::LaneId, const std::string&)> told) { on_owner_ = std::move(told); }
   // Folds every byte of every bundle into the trace: dear, and only of use to whoever compares traces.
   void trace_bundles() { traces_bundles_ = true; }
   // What people see of a job.
@@ -221,6 +223,8 @@ class WatchStore final : public store::ForwardStore {
   void note(const store::PauseTopic& pause, const store::Outcome& outcome);
   void note(const store::DropOutbox& drop, const store::Outcome& outcome);
   void note(const store::OpenPool&, const store::Outcome&) {}
+  void note(const store::BeatEngine&, const store::Outcome&) {}
+  void note(const store::LeaveEngine&, const store::Outcome&) {}
   void note(const store::PutApp&, const store::Outcome&) {}
   void note(const store::ActivateApp&, const store::Outcome&) {}
 
@@ -306,6 +310,7 @@ class WatchStore final : public store::ForwardStore {
   const Duration clock_error_;
   const std::int64_t drift_ppm_;  // of an engine's monotonic clock, at the most
   std::function<Duration(core::LaneId)> lane_error_;
+  std::function<void(core::LaneId, const std::string&)> on_owner_;
   bool prints_ = false;
   bool traces_bundles_ = false;
   std::map<core::LaneId, ShadowLane> lanes_;

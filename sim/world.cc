@@ -30,6 +30,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       seeded_(memory_),
       watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs,
              options_.clock_error_max + options_.lane_clock_error_max + leap_of(scenario_), options_.drift_ppm_max),
+      lanes_(verdict_, {options_.lease, options_.lease / 2 + 20 * options_.latency_max + options_.lane_clock_error_max +
+                                            std::chrono::milliseconds(10)}),
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed,
@@ -37,6 +39,8 @@ World::World(const Scenario& scenario, WorldOptions options)
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   invariant(!options_.islands || options_.renewals, "lanes that are islands are not in a file");
+  if (options_.renewals)
+    watch_.on_owner([this](core::LaneId lane, const std::string& owner) { lanes_.owned(lane, owner, clock_.monotonic()); });
   watch_.set_lane_clocks([this](core::LaneId lane) { return lane_error(lane); });
   for (const WantedJob& wanted : scenario_.jobs)
     remote_lanes_.insert(options_.islands ? runtime::lane_for(**memory_.read_pool(Pool("graphs")),
@@ -76,6 +80,8 @@ World::World(const Scenario& scenario, WorldOptions options)
     if (options_.clock_error_max.count() > 0) error.wall_offset = drawn(options_.clock_error_max);
     nodes_.push_back(std::make_unique<Node>(*this, i, error));
   }
+  const store::PoolInfo pool = **memory_.read_pool(Pool("graphs"));
+  for (std::uint32_t i = 0; i < pool.lanes; ++i) lanes_.add_lane(core::LaneId(pool.first.raw() + i));
   if (options_.homes) give_homes();
 }
 
@@ -101,6 +107,7 @@ std::optional<FaultKind> World::draw_fault() {
     if (report_.calls >= planned.first && report_.calls < planned.first + planned.calls) {
       ++report_.fired;
       if (planned.kind != FaultKind::stopped) in_order_ = false;
+      lanes_.disturbed(clock_.monotonic() + 2 * options_.lease);
       return planned.kind;
     }
   if (healed() || random_faults_ >= options_.rates.budget) return std::nullopt;
@@ -110,6 +117,7 @@ std::optional<FaultKind> World::draw_fault() {
       ++random_faults_;
       ++report_.fired;
       if (all_fault_kinds[i] != FaultKind::stopped) in_order_ = false;
+      lanes_.disturbed(clock_.monotonic() + 2 * options_.lease);
       return all_fault_kinds[i];
     }
     draw -= options_.rates.per_thousand[i];
@@ -149,7 +157,10 @@ void World::run_until(const std::function<bool()>& done, Duration deadline) {
 }
 
 WorldReport World::run() {
-  for (auto& node : nodes_) boot(*node);
+  for (auto& node : nodes_)
+    if (!joins_late(*node)) boot(*node);
+  for (const Coming& coming : options_.comings) post(coming.at, [this, coming] { come_and_go(coming); });
+  if (options_.renewals) watch_shares();
   for (const WantedJob& wanted : scenario_.jobs)
     for (std::uint32_t i = 0; i < wanted.submits; ++i) {
       clients_.push_back(Client{&wanted});
@@ -170,7 +181,7 @@ WorldReport World::run() {
   report_.took = clock_.monotonic();
   report_.calls_to_end = report_.calls;
   const bool calm = report_.fired == 0 && report_.crashes == 0 && random_faults_ == 0 && store_.reads_failed() == 0 &&
-                    report_.letters_disturbed == 0;
+                    report_.letters_disturbed == 0 && report_.comings == 0;
   if (verdict_.ok() && calm && scenario_.took_max.count() > 0 && report_.took > scenario_.took_max)
     verdict_.fail("late", format("it took {} ms, and nothing was in the way", report_.took.count() / 1000));
   if (verdict_.ok() && !all_done())
@@ -185,6 +196,9 @@ WorldReport World::run() {
   if (!options_.renewals) rest = std::max(rest, 2 * ring_late);  // a lost ring of the last moment is noticed by then
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();
+  if (verdict_.ok() && options_.renewals) lanes_.check_shares(clock_.monotonic());
+  report_.lane_moves = lanes_.moves();
+  report_.lanes_settled = lanes_.changed_at();
   report_.violation = verdict_.violation();
   report_.trace = trace_.value();
   report_.runs = journal_.begins();

@@ -26,6 +26,7 @@
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/journal.h"
+#include "sim/lane_watch.h"
 #include "sim/model.h"
 #include "sim/scenario.h"
 #include "sim/seeded_store.h"
@@ -38,6 +39,14 @@
 namespace pawl::sim {
 
 inline constexpr Duration ring_late = std::chrono::seconds(1);  // until it is noticed that a ring is missing
+
+// An engine that is not there from the beginning to the end.
+struct Coming {
+  enum class Kind : std::uint8_t { joins, leaves, dies };  // for good: it does not come back
+  Kind kind = Kind::joins;
+  std::uint32_t engine = 0;
+  Duration at{0};
+};
 
 struct WorldOptions {
   std::uint64_t seed = 1;
@@ -59,6 +68,7 @@ struct WorldOptions {
   std::string damaged;  // a job of the default namespace, which cannot be read from damage_at on
   Duration damage_at{0};
   bool homes = false;  // every engine had its share of the lanes in an earlier life, and comes back to them
+  std::vector<Coming> comings;  // REQUIRES: renewals, and one engine that stays
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
   std::int64_t drift_ppm_max = 0;
   Duration clock_error_max{0};  // how far an engine's time of day is ahead of the store's
@@ -92,6 +102,9 @@ struct WorldReport {
   std::uint64_t sent_across = 0;  // messages between entities of different lanes
   std::uint64_t stops = 0;
   std::uint64_t letters_disturbed = 0;  // between islands
+  std::uint64_t comings = 0;
+  std::uint64_t lane_moves = 0;     // from one engine to another
+  Duration lanes_settled{0};        // when a lane last changed hands
   Duration took{0};                              // virtual
   std::map<std::string, std::string> canonical;  // per job
 };
@@ -154,6 +167,8 @@ class World {
   // world_engines.cc
   std::string name_of(const Node& node, std::uint32_t boot) const;
   void give_homes();
+  void come_and_go(const Coming& coming);
+  void watch_shares();
   void boot(Node& node);
   void crash(Node& node);
   void stop(Node& node);
@@ -239,6 +254,7 @@ class World {
   void check_runs();
   void check_leftovers(const store::memory::Dump& dump);
   bool is_calm() const;
+  bool joins_late(const Node& node) const;
 
   const Scenario& scenario_;
   const WorldOptions options_;
@@ -251,6 +267,7 @@ class World {
   store::memory::Store memory_;
   SeededStore seeded_;
   WatchStore watch_;
+  LaneWatch lanes_;
   store::fault::Fault current_fault_;
   store::fault::Store store_;
   EventQueue events_;
@@ -302,6 +319,7 @@ struct World::Node final : runtime::EngineEvents {
   std::deque<core::WorkItem> queue;                        // handed out, and no thread has begun it
   std::map<core::WorkToken, std::shared_ptr<Run>> active;  // each on a thread
   bool stopping = false;
+  bool gone = false;  // for good
 };
 
 struct World::Run {

@@ -20,14 +20,43 @@ std::string World::name_of(const Node& node, std::uint32_t boot) const {
 // As if every engine had been here before: only it takes its own lanes back at once.
 void World::give_homes() {
   const store::PoolInfo pool = **memory_.read_pool(Pool("graphs"));
+  std::vector<store::Operation> homes;
+  std::vector<std::vector<core::LaneId>> held(nodes_.size());
   for (std::uint32_t i = 0; i < pool.lanes; ++i) {
-    const store::Operation take = store::AcquireLane{core::LaneId(pool.first.raw() + i),
-                                                     name_of(*nodes_[i % nodes_.size()], 1), options_.lease};
-    invariant(watch_.commit({&take, 1}).ok(), "a new store's lanes are free");
+    const core::LaneId lane(pool.first.raw() + i);
+    homes.push_back(store::AcquireLane{lane, name_of(*nodes_[i % nodes_.size()], 1), options_.lease});
+    held[i % nodes_.size()].push_back(lane);
   }
+  for (const auto& node : nodes_)
+    if (options_.renewals)
+      homes.push_back(store::BeatEngine{pool.pool, name_of(*node, 1), options_.lease, held[node->index], {}, false});
+  invariant(watch_.commit(homes).ok(), "a new store's lanes are free");
+}
+
+bool World::joins_late(const Node& node) const {
+  return std::any_of(options_.comings.begin(), options_.comings.end(), [&](const Coming& coming) {
+    return coming.kind == Coming::Kind::joins && coming.engine == node.index;
+  });
+}
+
+void World::come_and_go(const Coming& coming) {
+  Node& node = *nodes_[coming.engine];
+  ++report_.comings;
+  if (coming.kind == Coming::Kind::joins) return boot(node);
+  node.gone = true;
+  if (node.engine == nullptr) return;
+  if (coming.kind == Coming::Kind::dies) return crash(node);
+  stop(node);
+  step(node);
+}
+
+void World::watch_shares() {
+  lanes_.look(clock_.monotonic());
+  post(options_.lease / 4, [this] { watch_shares(); });
 }
 
 void World::boot(Node& node) {
+  if (node.gone) return;
   ++node.life;
   ++node.boots;
   runtime::EngineOptions options;
@@ -61,6 +90,7 @@ void World::boot(Node& node) {
         if (!behaviour.remote && !behaviour.unserved) node.engine->serve(activity.topic);
         if (activity.policy.when_unknown == WhenUnknown::ask_probe) node.engine->offer_probe(activity.topic);
       }
+  lanes_.lives(options.name, clock_.monotonic());
   node.engine->add_slots(slots());
   node.engine->set_threads(threads());
   if (!options_.renewals) watch_lanes(node);
@@ -75,6 +105,7 @@ void World::crash(Node& node) {
   in_order_ = false;
   ++node.life;
   node.engine.reset();
+  lanes_.is_gone(name_of(node, node.boots), clock_.monotonic());
   trace_.add(0xdead + node.index);
   post(drawn(restart_max), [this, &node] { boot(node); });
 }
@@ -105,6 +136,7 @@ void World::end_stop(Node& node) {
   }
   ++node.life;
   node.engine.reset();
+  lanes_.is_gone(name_of(node, node.boots), clock_.monotonic());
   post(drawn(restart_max), [this, &node] { boot(node); });
 }
 
@@ -130,6 +162,7 @@ void World::step(Node& node) {
       ++random_faults_;
       in_order_ = false;
       node.paused_until = clock_.monotonic() + drawn(options_.lease * 2);
+      lanes_.disturbed(node.paused_until);
     }
   }
   node.engine->pump();

@@ -22,6 +22,7 @@ inline constexpr std::chrono::hours duration_max{24 * 365 * 100};
 inline constexpr std::size_t paused_topics_max = 4096;
 inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;  // entries of a message, however often its job is redriven
 inline constexpr std::uint32_t lanes_per_pool_max = 4096;
+inline constexpr std::size_t engine_topics_max = 1024;         // that an engine says it serves
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;
 inline constexpr std::size_t messages_per_bundle_max = 16'384;

@@ -81,6 +81,9 @@ enum class SeededBug : std::uint8_t {
   attempt_clock_at_claim,   // the time of a run begins before the run
   attempt_clock_not_begun,  // and here it never does
   stop_counts_as_crash,     // what a stopping engine did not begin is not given back
+  share_not_given_back,     // an engine does not hear of the others
+  dead_share_left,          // an engine that is dead is said to live
+  lane_cut_off,             // a lane is given back while its workers work
   once_claimed_ahead,       // work that may act at most once is claimed though no thread can begin it
   duplex_preset_after_enqueue,   // a child can be entered before it is set
   duplex_counter_not_set,        // open obligations are counted, not kept by address

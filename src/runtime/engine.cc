@@ -78,12 +78,7 @@ void Engine::ownership_changed() {
 
 void Engine::tick() {
   Parts& p = *parts_;
-  // A stopping engine keeps what it has until its workers are done, and takes nothing new.
-  const auto wants = p.stopping ? LaneTable::Wants::renewals : LaneTable::Wants::everything;
-  for (store::Operation& operation : p.lanes.table().due(p.options.name, p.clock.monotonic(), wants)) {
-    if (const auto* acquire = std::get_if<store::AcquireLane>(&operation)) p.lane_lost(acquire->lane);
-    p.outgoing.push(std::move(operation));
-  }
+  p.shares.tick();
   p.workshop.tick();
   p.alarms.tick();
   p.loader.tick();
@@ -93,10 +88,12 @@ void Engine::tick() {
 void Engine::stop() {
   parts_->stopping = true;
   parts_->jobs.stop();
+  parts_->shares.stop();
 }
 
 void Engine::release_lanes() {
   for (const OwnedLane* lane : parts_->lanes.all_mine()) parts_->outgoing.push(store::ReleaseLane{lane->id, lane->epoch});
+  parts_->shares.leave();
 }
 
 void Engine::pump() {
@@ -140,7 +137,7 @@ void Engine::answered(ReadBatch batch, std::vector<store::ReadAnswer> answers) {
 std::optional<Duration> Engine::next_wake() const {
   const Parts& p = *parts_;
   const Duration now = p.clock.monotonic();
-  std::optional<Duration> wake = p.lanes.table().next_due();
+  std::optional<Duration> wake = p.shares.next_wake();
   const auto sooner = [&](std::optional<Duration> at) {
     if (at && (!wake || *at < *wake)) wake = at;
   };
@@ -197,9 +194,11 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
                  [&](const store::ClaimItem& claim) { p.workshop.settle_claim(claim, std::move(outcome)); },
                  [&](const store::AcquireLane& acquire) { settle_acquired(acquire.lane, outcome, asked_at); },
                  [&](const store::RenewLane& renew) { settle_renewed(renew.lane, outcome, asked_at); },
+                 [&](const store::ReleaseLane& release) { p.shares.settle_release(release, outcome); },
+                 [&](const store::BeatEngine& beat) { p.shares.settle_beat(beat, outcome); },
                  [&](const store::DropOutbox& drop) { p.post.settle_outbox(drop, outcome); },
                  each_of<store::Deliver, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
-                         store::OpenPool, store::ReleaseLane, store::RemoveJob, store::DropKeys, store::PauseTopic,
+                         store::OpenPool, store::LeaveEngine, store::RemoveJob, store::DropKeys, store::PauseTopic,
                          store::PutApp, store::ActivateApp>(asked),
              },
              operation);
@@ -228,9 +227,11 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
                    if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop.rows_max, drop.lane});
                  },
                  [&](const store::PauseTopic&) { p.workshop.topics_changed(); },
-                 each_of<store::ClaimWork, store::OpenPool, store::ReleaseLane, store::PutApp, store::ActivateApp>([] {}),
+                 each_of<store::ClaimWork, store::OpenPool, store::LeaveEngine, store::PutApp, store::ActivateApp>([] {}),
                  each_of<core::Bundle, store::Submit, store::ClaimItem, store::AcquireLane, store::RenewLane,
-                         store::DropOutbox>([] { invariant(false, "settled by who made it"); }),
+                         store::ReleaseLane, store::BeatEngine, store::DropOutbox>([] {
+                   invariant(false, "settled by who made it");
+                 }),
              },
              operation);
 }
@@ -246,6 +247,7 @@ void Engine::begin_lane(core::LaneId lane, core::Epoch epoch) {
 void Engine::settle_acquired(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {
   if (!outcome.done()) return lane_refused(lane, outcome.kind);
   parts_->lanes.table().acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+  parts_->shares.tell_soon();
   parts_->workshop.topics_changed();
   begin_lane(lane, outcome.epoch);
 }

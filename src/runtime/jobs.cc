@@ -30,13 +30,16 @@ void Jobs::make_ready(HotJob& job) { turns_.stand(job, parts_.clock.monotonic())
 
 namespace {
 
+bool has_unstored(const HotJob& job) {
+  return std::any_of(job.queue.begin(), job.queue.end(), [](const core::Delivery& delivery) {
+    return delivery.origin == core::Origin::unstored;
+  });
+}
+
 // A stopping engine finishes what it alone has, answers of local workers, and a few turns of what follows from them.
 // The rest is stored and waits for the next start: a job that never pauses would keep it from ending.
 bool may_decide_last(HotJob& job) {
-  const bool unstored = std::any_of(job.queue.begin(), job.queue.end(), [](const core::Delivery& delivery) {
-    return delivery.origin == core::Origin::unstored;
-  });
-  return unstored || job.last_turns++ < limits::last_turns_max;
+  return has_unstored(job) || job.last_turns++ < limits::last_turns_max;
 }
 
 // A signal to all jobs with a label is decided over a page of them.
@@ -60,6 +63,7 @@ void Jobs::decide(HotJob& job) {
   const RunId run = job.state.job.run;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return forget(run);
+  if (lane->giving && !has_unstored(job)) return forget(run);  // its next owner decides it
   if (const core::Delivery* signal = without_page(job)) return parts_.loader.read_labelled(*lane, job, *signal);
   core::DecideOptions options = parts_.decide_options(*lane);
   options.steps_max = turns_.steps_for(job, parts_.clock.monotonic());
@@ -73,7 +77,7 @@ void Jobs::decide(HotJob& job) {
   }
   core::Bundle bundle = std::move(*job.decision.bundle);
   job.decision.bundle.reset();
-  parts_.workshop.claim_for_local_workers(bundle);
+  if (!lane->giving) parts_.workshop.claim_for_local_workers(bundle);
   launch(job, std::move(bundle));
 }
 
@@ -153,6 +157,16 @@ void Jobs::forget(RunId run) {
 
 void Jobs::forget_lane(core::LaneId lane) {
   for (const RunId run : hot_.of_lane(lane)) forget(run);
+}
+
+bool Jobs::put_away(core::LaneId lane) {
+  bool all = true;
+  for (const RunId run : hot_.of_lane(lane)) {
+    const HotJob& job = *hot_.find(run);
+    if (job.in_flight || has_unstored(job)) all = false;
+    else forget(run);
+  }
+  return all;
 }
 
 std::vector<core::Delivery> Jobs::take_unstored(HotJob& job) {

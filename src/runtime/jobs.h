@@ -51,6 +51,8 @@ class Jobs {
   void set_aside(HotJob& job);
   void forget(RunId run);
   void forget_lane(core::LaneId lane);
+  // Forgets those of the lane that are stored as they are. True: that was all of them.
+  bool put_away(core::LaneId lane);
   // Stops it and says why.
   void park(OwnedLane& lane, HotJob& job, std::string reason);
   // The deliveries that have no row: they live only here.

@@ -9,7 +9,21 @@
 namespace pawl::runtime {
 
 LaneTable::LaneTable(store::PoolInfo pool, Duration lease) : pool_(pool), lease_(lease) {
-  for (std::uint32_t i = 0; i < pool.lanes; ++i) lanes_.emplace(core::LaneId(pool.first.raw() + i), Lane{});
+  for (std::uint32_t i = 0; i < pool.lanes; ++i)
+    lanes_[core::LaneId(pool.first.raw() + i)].wanted = lease.count() == 0;
+}
+
+void LaneTable::want(const std::vector<core::LaneId>& lanes) {
+  for (auto& [lane, state] : lanes_) {
+    const bool wanted = std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
+    if (wanted && !state.wanted) state.ask_at = Duration{0};
+    state.wanted = wanted || state.owned;
+  }
+}
+
+void LaneTable::renew_early(Duration monotonic) {
+  for (auto& [lane, state] : lanes_)
+    if (state.owned && state.expires && state.ask_at <= monotonic + lease_ / 6) state.ask_at = monotonic;
 }
 
 core::LaneId lane_for(const store::PoolInfo& pool, const Namespace& name_space, std::string_view id) {
@@ -47,6 +61,13 @@ std::vector<core::LaneId> LaneTable::owned(Duration monotonic) const {
   return result;
 }
 
+std::vector<core::LaneId> LaneTable::owned_or_asked(Duration monotonic) const {
+  std::vector<core::LaneId> result;
+  for (const auto& [lane, state] : lanes_)
+    if (owns(lane, monotonic) || (state.asked && !state.gives)) result.push_back(lane);
+  return result;
+}
+
 std::vector<core::LaneId> LaneTable::all() const {
   std::vector<core::LaneId> result;
   for (const auto& [lane, state] : lanes_) result.push_back(lane);
@@ -56,7 +77,7 @@ std::vector<core::LaneId> LaneTable::all() const {
 std::vector<store::Operation> LaneTable::due(const std::string& owner, Duration monotonic, Wants wants) {
   std::vector<store::Operation> operations;
   for (auto& [lane, state] : lanes_) {
-    if (state.asked || state.waits || monotonic < state.ask_at) continue;
+    if (!state.wanted || state.asked || state.waits || monotonic < state.ask_at) continue;
     if (state.owned && state.expires && monotonic < state.usable_until) {
       operations.emplace_back(store::RenewLane{lane, state.epoch, lease_});
     } else if (wants == Wants::renewals) {
@@ -76,7 +97,7 @@ std::vector<store::Operation> LaneTable::due(const std::string& owner, Duration 
 std::optional<Duration> LaneTable::next_due() const {
   std::optional<Duration> next;
   for (const auto& [lane, state] : lanes_) {
-    if (state.asked || state.waits || (state.owned && !state.expires)) continue;
+    if (!state.wanted || state.asked || state.waits || (state.owned && !state.expires)) continue;
     if (!next || state.ask_at < *next) next = state.ask_at;
   }
   return next;
@@ -85,7 +106,7 @@ std::optional<Duration> LaneTable::next_due() const {
 void LaneTable::acquired(core::LaneId lane, core::Epoch epoch, Duration asked_at, bool expires) {
   Lane& state = lanes_.at(lane);
   state.epoch = epoch;
-  state.owned = true;
+  state.owned = state.wanted = true;
   state.expires = expires;
   state.again = false;
   renewed(lane, asked_at);
@@ -100,9 +121,10 @@ void LaneTable::renewed(core::LaneId lane, Duration asked_at) {
 
 void LaneTable::refused(core::LaneId lane, Duration monotonic) {
   Lane& state = lanes_.at(lane);
+  if (state.gives) return;
   state.asked = false;
   state.owned = false;
-  state.ask_at = monotonic + lease_ / 3;
+  state.ask_at = monotonic + lease_ / 10;
   state.waits = lease_.count() == 0;
   if (std::exchange(state.again, false)) ask_again(lane);
 }
@@ -118,9 +140,21 @@ void LaneTable::ask_again(core::LaneId lane) {
   state.ask_at = Duration{0};
 }
 
+// Of one that is shared another engine may have it now: the next beat says whether it is still wanted.
 void LaneTable::lost(core::LaneId lane, Duration monotonic) {
   lanes_.at(lane).owned = false;
   refused(lane, monotonic);
+}
+
+void LaneTable::giving_back(core::LaneId lane) {
+  Lane& state = lanes_.at(lane);
+  state.owned = state.wanted = false;
+  state.asked = state.gives = true;
+}
+
+void LaneTable::given_back(core::LaneId lane) {
+  Lane& state = lanes_.at(lane);
+  state.asked = state.gives = state.again = false;
 }
 
 }  // namespace pawl::runtime

@@ -1,4 +1,4 @@
-// LaneTable: which lanes this engine owns, under which epoch, and until when it may act on that.
+// LaneTable: which lanes this engine owns, under which epoch, and until when it may act on that; and which it wants.
 // An owner stops at (monotonic time before it asked) + lease - margin, whatever it hears later: the store's
 // clock and ours may run apart, the guard in the store decides in the end. Not thread-safe: the engine owns it.
 #pragma once
@@ -19,7 +19,7 @@ core::LaneId lane_for(const store::PoolInfo& pool, const core::Target& target);
 
 class LaneTable {
  public:
-  // lease 0: held without renewal for as long as the process lives.
+  // lease 0: held without renewal for as long as the process lives, and all of them are wanted. Else none is, at first.
   LaneTable(store::PoolInfo pool, Duration lease);
 
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const {
@@ -29,7 +29,15 @@ class LaneTable {
   bool owns(core::LaneId lane, Duration monotonic) const;
   core::Epoch epoch(core::LaneId lane) const;  // REQUIRES: it was acquired
   std::vector<core::LaneId> owned(Duration monotonic) const;
+  std::vector<core::LaneId> owned_or_asked(Duration monotonic) const;
+  bool is_asked(core::LaneId lane) const { return lanes_.at(lane).asked; }  // an operation of it is under way
   std::vector<core::LaneId> all() const;
+  const store::PoolInfo& pool() const { return pool_; }
+
+  // The lanes that are tried for until another word comes, beside those that are owned.
+  void want(const std::vector<core::LaneId>& lanes);
+  // Renews what is due soon as well: a commit is under way anyhow.
+  void renew_early(Duration monotonic);
 
   enum class Wants : std::uint8_t { everything, renewals };
   // What to ask of the store now: lanes to renew or to try to take.
@@ -39,14 +47,19 @@ class LaneTable {
 
   void acquired(core::LaneId lane, core::Epoch epoch, Duration asked_at, bool expires);
   void renewed(core::LaneId lane, Duration asked_at);
-  void refused(core::LaneId lane, Duration monotonic);  // somebody else has it: ask again after a lease
+  void refused(core::LaneId lane, Duration monotonic);  // somebody else has it, for a while
   void ask_again(core::LaneId lane);                    // at once, or when the answer that is on its way is a refusal
   void lost(core::LaneId lane, Duration monotonic);
+  void giving_back(core::LaneId lane);  // not owned from now on; nothing is asked until the answer is there
+  bool is_giving_back(core::LaneId lane) const { return lanes_.at(lane).gives; }
+  void given_back(core::LaneId lane);
 
  private:
   struct Lane {
     core::Epoch epoch{0};
     bool owned = false;
+    bool wanted = false;
+    bool gives = false;                // its release is under way
     bool asked = false;                // an operation is under way
     bool again = false;                // should it be refused, the reason may be gone by now
     bool expires = false;

@@ -31,8 +31,8 @@ std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
                         },
                         each_of<store::Submit, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
                                 store::DropOutbox, store::OpenPool, store::AcquireLane, store::RenewLane,
-                                store::ReleaseLane, store::RemoveJob, store::DropKeys, store::PauseTopic, store::PutApp,
-                                store::ActivateApp>([] { return Lane(); }),
+                                store::ReleaseLane, store::BeatEngine, store::LeaveEngine, store::RemoveJob, store::DropKeys,
+                                store::PauseTopic, store::PutApp, store::ActivateApp>([] { return Lane(); }),
                     },
                     operation);
 }

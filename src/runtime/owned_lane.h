@@ -55,6 +55,7 @@ struct OwnedLane {
   const core::LaneId id;
   const core::Epoch epoch;
   const std::uint64_t number;  // which of the times that this engine had it
+  bool giving = false;  // it is to be given back: what is on its way is finished, and nothing begins (Shares)
 
   // Loader
   std::deque<Scan> scans;

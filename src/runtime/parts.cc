@@ -16,6 +16,7 @@ Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& i
       graphs(catalog),
       events(listener),
       lanes(pool, options.lease, clock),
+      shares(*this),
       outgoing(store.spans_lanes() ? Outgoing::Groups::over_all_lanes : Outgoing::Groups::by_lane, options, clock, events),
       reads(options.reads_later ? Reads::Way::later : Reads::Way::at_once, store, lanes),
       jobs(*this, options),
@@ -44,6 +45,7 @@ void Parts::lane_lost(core::LaneId lane) {
 void Parts::lane_taken(core::LaneId lane) {
   lane_lost(lane);
   lanes.table().lost(lane, clock.monotonic());
+  shares.tell_soon();
   workshop.cancel_runs(lane);  // its new owner hands the work out again, and takes no answer from here
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/outgoing.h"
 #include "runtime/post.h"
 #include "runtime/reads.h"
+#include "runtime/shares.h"
 #include "runtime/workshop.h"
 
 namespace pawl::runtime {
@@ -34,6 +35,7 @@ struct Parts {
   bool stopping = false;  // nothing new is taken; what runs is finished
 
   Lanes lanes;        // which lanes are ours
+  Shares shares;      // and which should be
   Outgoing outgoing;  // what is on its way to the store
   Reads reads;        // what is asked of it
   Jobs jobs;          // what is decided, and what becomes of it

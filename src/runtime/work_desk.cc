@@ -88,6 +88,21 @@ std::vector<WorkRun> WorkDesk::runs_in(core::LaneId lane) const {
   return runs;
 }
 
+bool WorkDesk::is_busy(core::LaneId lane) const {
+  const auto is_there = [&](const WorkRef& ref) { return core::lane_of(ref.run) == lane; };
+  return std::any_of(claiming_.begin(), claiming_.end(), [&](const auto& one) { return is_there(one.first); }) ||
+         std::any_of(running_.begin(), running_.end(), [&](const auto& one) {
+           return one.second.counts && one.second.has_slot && is_there(one.first.ref);
+         });
+}
+
+std::vector<Topic> WorkDesk::topics(std::size_t count_max) const {
+  std::vector<std::string> names(topics_.begin(), topics_.end());
+  std::sort(names.begin(), names.end());
+  names.resize(std::min(names.size(), count_max));
+  return {names.begin(), names.end()};
+}
+
 WorkNeed WorkDesk::claim_failed(const WorkRef& ref) {
   if (suspect_out_ == ref) suspect_out_.reset();
   const auto claimed = claiming_.find(ref);

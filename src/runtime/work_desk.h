@@ -71,6 +71,7 @@ class WorkDesk {
 
   void serve(const Topic& topic) { topics_.insert(topic.raw()); }
   bool serves(const Topic& topic) const { return topics_.contains(topic.raw()); }
+  std::vector<Topic> topics(std::size_t count_max) const;  // the first ones by name
 
   void add_slots(std::size_t count) { free_ += count; }
   // How many runs can begin at the same time; not said: as many as there are slots.
@@ -95,6 +96,7 @@ class WorkDesk {
   bool is_in_hand(const WorkRef& ref, core::WorkToken token) const;  // likewise, and it is not written off
   std::size_t running() const { return in_hand_; }  // of those that are not written off
   std::vector<WorkRun> runs_in(core::LaneId lane) const;  // whose answers still count
+  bool is_busy(core::LaneId lane) const;  // something of it is in hand, and counts, or is being claimed
 
   // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps
   // the worker's code killed those processes. Suspects begin one at a time, so that only the guilty one is

@@ -100,7 +100,14 @@ void Workshop::go_on_with_claim(OwnedLane& lane, const core::WorkItem& item) {
   release(lane, item, core::Began::no);
 }
 
+bool Workshop::is_busy(core::LaneId lane) const {
+  const auto is_there = [&](const WorkRef& ref) { return core::lane_of(ref.run) == lane; };
+  return desk_.is_busy(lane) || std::any_of(detaching_.begin(), detaching_.end(), is_there) ||
+         std::any_of(releasing_.begin(), releasing_.end(), is_there);
+}
+
 void Workshop::release(const OwnedLane& lane, const core::WorkItem& item, core::Began began) {
+  releasing_.insert(WorkRef{item.run, item.activity});
   parts_.outgoing.push(store::ReleaseWork{item.run, item.activity, item.token, lane.epoch, began});
 }
 
@@ -224,7 +231,7 @@ void Workshop::claim_waiting() {
   if (parts_.stopping || !parts_.has_room()) return;
   while (const auto work = desk_.next_waiting(parts_.clock.monotonic())) {
     const OwnedLane* lane = parts_.lanes.mine(work->ref.run);
-    if (lane == nullptr) desk_.claim_failed(work->ref);
+    if (lane == nullptr || lane->giving) desk_.claim_failed(work->ref);  // its next owner finds it
     else
       parts_.outgoing.push(store::ClaimItem{work->ref.run, work->ref.activity, work->before, parts_.options.name, lane->epoch});
   }
@@ -298,6 +305,7 @@ void Workshop::settle_release(const store::ReleaseWork& release, const store::Ou
   OwnedLane* lane = parts_.lanes.mine(release.run);
   const bool owned = lane != nullptr && release.epoch == lane->epoch;
   if (outcome.kind == store::OutcomeKind::outcome_unknown && owned) return parts_.outgoing.push(release);  // it may be said twice
+  releasing_.erase(WorkRef{release.run, release.activity});
   if (outcome.kind == store::OutcomeKind::fenced && owned) return parts_.lane_taken(lane->id);
   if (owned && !parts_.stopping) parts_.alarms.fire_work(*lane, WorkRef{release.run, release.activity});
 }

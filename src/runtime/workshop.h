@@ -32,6 +32,8 @@ class Workshop {
   std::size_t free_slots() const { return desk_.free(); }
   std::size_t bytes() const { return desk_.bytes(); }
   std::size_t running() const { return desk_.running(); }
+  std::vector<Topic> topics(std::size_t count_max) const { return desk_.topics(count_max); }  // by name
+  bool is_busy(core::LaneId lane) const;  // a worker has work of it, or a word of one is on its way to the store
 
   // --- what workers say
   void answer(WorkAnswer answer);
@@ -108,6 +110,7 @@ class Workshop {
   std::vector<WorkRun> runs_in_doubt_;
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
   std::unordered_set<WorkRef, WorkRefHash> detaching_;  // nobody works on it here, but it is not lost
+  std::unordered_set<WorkRef, WorkRefHash> releasing_;  // likewise, since it is given back
 };
 
 }  // namespace pawl::runtime

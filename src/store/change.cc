@@ -63,6 +63,8 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  [](const AcquireLane&) {},
                  [](const RenewLane&) {},
                  [](const ReleaseLane&) {},
+                 [](const BeatEngine&) {},
+                 [](const LeaveEngine&) {},
                  [](const DropKeys&) {},
                  [](const ActivateApp&) {},
              },

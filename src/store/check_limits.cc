@@ -171,6 +171,27 @@ Status check_app(const std::string& app, const std::string& version) {
   return checked ? check_size("the app's version", version.size(), limits::name_bytes_max) : checked;
 }
 
+Status check_engine(const std::string& name) {
+  if (name.empty()) return Error{ErrorCode::invalid, "an engine needs a name"};
+  return check_size("the engine's name", name.size(), limits::name_bytes_max);
+}
+
+Status check_beat(const BeatEngine& beat) {
+  auto checked = check_engine(beat.name);
+  if (!checked) return checked;
+  if (beat.lease <= Duration(0) || beat.lease > limits::duration_max)
+    return Error{ErrorCode::over_limit, "an engine's lease is longer than 0, and at most 100 years"};
+  if (beat.holds && beat.holds->size() > limits::lanes_per_pool_max)
+    return Error{ErrorCode::over_limit, format("an engine holds at most {} lanes of a pool", limits::lanes_per_pool_max)};
+  if (beat.serves.size() > limits::engine_topics_max)
+    return Error{ErrorCode::over_limit, format("an engine names at most {} topics", limits::engine_topics_max)};
+  for (const Topic& topic : beat.serves) {
+    checked = check_size("a topic", topic.raw().size(), limits::name_bytes_max);
+    if (!checked) return checked;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_limits(const Operation& operation) {
@@ -188,6 +209,8 @@ Status check_limits(const Operation& operation) {
             return checked ? check_size("the app", put.body.size(), limits::app_bytes_max) : checked;
           },
           [](const ActivateApp& activate) { return check_app(activate.app, activate.version); },
+          [](const BeatEngine& beat) { return check_beat(beat); },
+          [](const LeaveEngine& leave) { return check_engine(leave.name); },
           // They carry no payload.
           each_of<ClaimWork, ClaimItem, ReleaseWork, DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob,
                   DropKeys, PauseTopic>([] { return Status{}; }),

@@ -30,6 +30,8 @@ Domain domain_of(const Operation& operation) {
           [](const AcquireLane& o) { return in_lane(o.lane); },
           [](const RenewLane& o) { return in_lane(o.lane); },
           [](const ReleaseLane& o) { return in_lane(o.lane); },
+          [](const BeatEngine&) { return Domain{}; },
+          [](const LeaveEngine&) { return Domain{}; },
           [](const RemoveJob& o) { return of_run(o.run); },
           [](const DropKeys& o) { return in_one_or_all(o.lane); },
           [](const PauseTopic& o) { return in_one_or_all(o.lane); },

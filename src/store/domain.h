@@ -8,7 +8,7 @@
 namespace pawl::store {
 
 struct Domain {
-  enum class Kind : std::uint8_t { lane, all_lanes, catalogue };  // the catalogue: pools and apps
+  enum class Kind : std::uint8_t { lane, all_lanes, catalogue };  // the catalogue: pools, engines and apps
   Kind kind = Kind::catalogue;
   core::LaneId lane{0};  // of one
   friend auto operator<=>(const Domain&, const Domain&) = default;

@@ -42,6 +42,7 @@ struct MailboxPageSize {
 struct PoolInfo {
   core::LaneId first{0};  // its lanes are first, first + 1, ... first + lanes - 1
   std::uint32_t lanes = 0;
+  Pool pool{""};
 };
 struct LaneInfo {
   core::LaneId lane{0};

@@ -3,6 +3,8 @@
 
 namespace pawl::store {
 
+std::string missing_pool(const Pool& pool) { return format("there is no pool {}", pool.raw()); }
+
 std::string other_app(const PutApp& put) {
   return format("version {} of app {} was deployed with other graphs; deploy them under another version", put.version,
                 put.app);

@@ -43,6 +43,32 @@ struct ReleaseLane {  // fenced when the epoch moved
   core::Epoch epoch{0};
 };
 
+// An engine says that it lives, for as long as `lease`, and learns who else does: `engines`. By that they share the lanes
+// of their pool (runtime/lane_share.h); whoever holds a lane is decided by the lane alone. The row is the catalogue's, so
+// `holds` is what the engine says of itself, and may be behind what is true.
+struct BeatEngine {
+  Pool pool{""};
+  std::string name;
+  Duration lease{0};
+  std::optional<std::vector<core::LaneId>> holds;  // none: it has just started, and what its last life said stays
+  std::vector<Topic> serves;                       // what its workers can run
+  bool leaving = false;                            // it stops: it keeps what it has for a while, and takes nothing
+};
+// It is gone, and says so itself. already_done: nobody knew it.
+struct LeaveEngine {
+  Pool pool{""};
+  std::string name;
+};
+// An engine whose lease runs, as it said last.
+struct EngineInfo {
+  std::string name;
+  Instant until;
+  std::vector<core::LaneId> holds;
+  std::vector<Topic> serves;
+  bool leaving = false;
+  friend bool operator==(const EngineInfo&, const EngineInfo&) = default;
+};
+
 // What a taken id means to whoever wants it again. A start key whose time is over is not taken.
 enum class Reuse : std::uint8_t {
   never,        // `exists`, with the run that holds the id
@@ -189,12 +215,13 @@ struct ActivateApp {
   std::string app;
   std::string version;
 };
+std::string missing_pool(const Pool& pool);
 std::string other_app(const PutApp& put);
 std::string missing_app(const ActivateApp& activate);
 
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
-                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys,
-                               PauseTopic, PutApp, ActivateApp>;
+                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, BeatEngine,
+                               LeaveEngine, RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>;
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
@@ -206,6 +233,7 @@ struct Outcome {
   std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
   std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem; ExtendWork: as it is now
   std::uint64_t taken = 0;             // Deliver, a conflict: the last row that the target has
+  std::vector<EngineInfo> engines;     // BeatEngine: all that live, by name
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 

@@ -43,6 +43,7 @@ class History {
   core::WorkLife draw_life();
   Deliver draw_delivery();
   Operation draw_app();
+  Operation draw_engine();
   std::string read_apps();
   std::string read_labels();
   static Duration seconds(std::uint64_t count) { return std::chrono::seconds(count); }

@@ -109,6 +109,19 @@ Operation History::draw_app() {
   return PutApp{name_space, app, version, random_.one_in(4) ? "other graphs" : "graphs"};
 }
 
+// Three engines that come and go; in the pool of the first lane.
+Operation History::draw_engine() {
+  const std::string name = format("engine-{}", random_.below(3));
+  if (random_.one_in(4)) return LeaveEngine{Pool("graphs"), name};
+  BeatEngine beat{Pool("graphs"), name, seconds(1 + random_.below(8)), std::nullopt, {}, random_.one_in(4)};
+  if (random_.one_in(3)) beat.serves = {Topic("red"), Topic("blue")};
+  if (random_.one_in(3)) return beat;
+  beat.holds.emplace();
+  for (std::uint32_t i = 0; i < 2; ++i)
+    if (random_.one_in(2)) beat.holds->emplace_back(i + 1);
+  return beat;
+}
+
 core::Write History::draw_label_write() {
   const core::Label label{random_.one_in(2) ? "york" : "bath", "side", random_.one_in(2) ? "north" : "south"};
   switch (random_.below(4)) {
@@ -299,7 +312,7 @@ Operation History::draw() {
     return submit;
   }
   const std::uint64_t what = random_.below(25);
-  if (what == 24) return draw_app();
+  if (what == 24) return random_.one_in(2) ? draw_app() : draw_engine();
   if (what >= 22) return RemoveJob{runs_[random_.below(runs_.size())], random_.one_in(2) ? Instant() : later()};
   if (what >= 20) {
     if (random_.one_in(3)) return DropKeys{clock_.now(), random_.below(3)};
@@ -372,6 +385,11 @@ std::string History::describe(const Outcome& outcome) const {
   std::string text = format("{} {} {} {}", pawl::store::name_of(outcome.kind), name_of_run(outcome.run),
                             name_of_run(outcome.replaced), outcome.epoch.raw());
   for (const core::WorkItem& item : outcome.items) text += "; " + describe(item);
+  for (const EngineInfo& engine : outcome.engines) {
+    text += format("; {} until {}{}", engine.name, engine.until.micros(), engine.leaving ? " leaving" : "");
+    for (const core::LaneId lane : engine.holds) text += format(" {}", lane.raw());
+    for (const Topic& topic : engine.serves) text += format(" {}", topic.raw());
+  }
   return text;
 }
 

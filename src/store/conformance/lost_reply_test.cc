@@ -18,6 +18,7 @@ class LostReplies : public StoreCaseTest<Repeated> {
   using Bench::answer_to;
   using Bench::bundle_for_mailbox;
   using Bench::bundle_with;
+  using Bench::commit;
   using Bench::start_message;
   using Bench::guid;
   using Bench::to_job;
@@ -179,6 +180,17 @@ const std::vector<Repeated> repeated = {
     {"ActivateApp",
      [](LostReplies&) -> Operation {
        return ActivateApp{Namespace("default"), "shop", "1"};
+     },
+     OutcomeKind::already_done},
+    {"BeatEngine",
+     [](LostReplies& at) -> Operation {
+       return BeatEngine{Pool("graphs"), "engine-b", at.lease_time(), std::nullopt, {}, false};
+     },
+     OutcomeKind::committed},
+    {"LeaveEngine",
+     [](LostReplies& at) -> Operation {
+       at.commit(BeatEngine{Pool("graphs"), "engine-b", at.lease_time(), std::nullopt, {}, false});
+       return LeaveEngine{Pool("graphs"), "engine-b"};
      },
      OutcomeKind::already_done},
     {"ChangeWorkBundle",

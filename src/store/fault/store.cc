@@ -22,8 +22,8 @@ bool guarded_by_epoch(const Operation& operation) {
   return std::visit(Overloaded{
                         each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return true; }),
                         [](const ReleaseWork& release) { return release.epoch != core::Epoch(0); },
-                        each_of<Submit, Deliver, Respond, ClaimWork, ExtendWork, OpenPool, AcquireLane, RemoveJob, DropKeys,
-                                PauseTopic, PutApp, ActivateApp>([] { return false; }),
+                        each_of<Submit, Deliver, Respond, ClaimWork, ExtendWork, OpenPool, AcquireLane, BeatEngine, LeaveEngine,
+                                RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>([] { return false; }),
                     },
                     operation);
 }

@@ -1,4 +1,4 @@
-// Pools and lanes: who may commit, and since when.
+// Pools, lanes and engines: who may commit, since when, and who else is there.
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
@@ -20,7 +20,7 @@ Outcome Store::run(const OpenPool& open) {
   if (lanes_.size() + open.lanes > limits::lanes_max)
     return rejected(format("all pools together have at most {} lanes", limits::lanes_max));
   const core::LaneId first(static_cast<std::uint32_t>(lanes_.size()) + 1);
-  pools_.emplace(open.pool, PoolInfo{first, open.lanes});
+  pools_.emplace(open.pool, PoolInfo{first, open.lanes, open.pool});
   lanes_.resize(lanes_.size() + open.lanes);
   return committed();
 }
@@ -59,6 +59,27 @@ Outcome Store::run(const ReleaseLane& release) {
   lane->owner.clear();
   lane->lease_until.reset();
   return committed();
+}
+
+Outcome Store::run(const BeatEngine& beat) {
+  if (!pools_.contains(beat.pool)) return rejected(missing_pool(beat.pool));
+  const Instant now = clock_.now();
+  // Its own row first: what its last life held counts, however long that is over.
+  EngineInfo& own = engines_[{beat.pool, beat.name}];
+  own.name = beat.name;
+  own.until = now + beat.lease;
+  if (beat.holds) own.holds = *beat.holds;
+  own.serves = beat.serves;
+  own.leaving = beat.leaving;
+  std::erase_if(engines_, [&](const auto& row) { return row.first.first == beat.pool && row.second.until <= now; });
+  Outcome outcome = committed();
+  for (const auto& [key, engine] : engines_)
+    if (key.first == beat.pool) outcome.engines.push_back(engine);
+  return outcome;
+}
+
+Outcome Store::run(const LeaveEngine& leave) {
+  return engines_.erase({leave.pool, leave.name}) == 0 ? already_done() : committed();
 }
 
 }  // namespace pawl::store::memory

@@ -18,6 +18,7 @@ Store::Store(const Store& other)
     : pawl::store::Store(), clock_(other.clock_), id_(other.id_), mode_(other.mode_), error_(other.error_) {
   const std::lock_guard lock(other.mutex_);
   pools_ = other.pools_;
+  engines_ = other.engines_;
   lanes_ = other.lanes_;
   jobs_ = other.jobs_;
   mailboxes_ = other.mailboxes_;

@@ -141,6 +141,8 @@ class Store final : public pawl::store::Store, private SharedJobs {
   Outcome run(const AcquireLane& acquire);
   Outcome run(const RenewLane& renew);
   Outcome run(const ReleaseLane& release);
+  Outcome run(const BeatEngine& beat);
+  Outcome run(const LeaveEngine& leave);
   Outcome run(const RemoveJob& remove);
   Outcome run(const DropKeys& drop);
   Outcome run(const PauseTopic& pause);
@@ -197,6 +199,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
 
   mutable std::mutex mutex_;  // guards everything below
   std::map<Pool, PoolInfo> pools_;
+  std::map<std::pair<Pool, std::string>, EngineInfo> engines_;  // by pool and name
   std::deque<Lane> lanes_;  // lane n stands at n - 1
   std::map<RunId, Job> jobs_;
   std::map<RunId, Mailbox> mailboxes_;

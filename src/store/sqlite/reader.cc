@@ -152,7 +152,7 @@ Result<std::optional<PoolInfo>> Reader::read_pool(const Pool& pool) {
     if (rows.failed()) return error(rows);
     return std::optional<PoolInfo>();
   }
-  const PoolInfo info{core::LaneId(rows.small(0)), rows.small(1)};
+  const PoolInfo info{core::LaneId(rows.small(0)), rows.small(1), pool};
   if (rows.malformed())
     return Error{ErrorCode::corrupt, format("the row of pool {} is malformed", pool.raw())};
   return std::optional<PoolInfo>(info);

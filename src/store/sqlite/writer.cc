@@ -18,7 +18,7 @@ Status Writer::prepare() {
   const auto prepare_also = [&](auto&... parts) {
     ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
   };
-  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_, removal_, apps_, duplex_);
+  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_, removal_, apps_, engines_, duplex_);
   return prepared;
 }
 
@@ -58,6 +58,8 @@ Applied Writer::apply(const Operation& operation) {
                         [this](const AcquireLane& one) { return for_whole_group(lanes_.apply(one)); },
                         [this](const RenewLane& one) { return for_whole_group(lanes_.apply(one)); },
                         [this](const ReleaseLane& one) { return for_whole_group(lanes_.apply(one)); },
+                        [this](const BeatEngine& one) { return for_whole_group(engines_.apply(one)); },
+                        [this](const LeaveEngine& one) { return for_whole_group(engines_.apply(one)); },
                         [this](const RemoveJob& one) { return removal_.apply(one); },
                         [this](const DropKeys& one) { return removal_.apply(one); },
                         [this](const PutApp& one) { return apps_.apply(one); },

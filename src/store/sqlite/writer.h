@@ -7,7 +7,7 @@
 //   InboxWriter     messages that wait, and timers       OutboxWriter   what is sent to other lanes, and taken from them
 //   MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
 //   RemovalWriter   the end of jobs                      AppWriter      deployed apps
-//   DuplexWriter    all that collation duplex writes
+//   DuplexWriter    all that collation duplex writes     EngineWriter   engines that share a pool
 //
 // What is read of a row is good for one transaction and forgotten with it. One thread at a time (Store::commit's rule).
 #pragma once
@@ -26,6 +26,7 @@
 #include "store/sqlite/bundle_writer.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/duplex_writer.h"
+#include "store/sqlite/engine_writer.h"
 #include "store/sqlite/inbox_writer.h"
 #include "store/sqlite/job_writer.h"
 #include "store/sqlite/label_writer.h"
@@ -85,6 +86,7 @@ class Writer {
   BundleWriter bundles_{{transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_}};
   RemovalWriter removal_{inbox_};
   AppWriter apps_{clock_};
+  EngineWriter engines_{clock_};
   DuplexWriter duplex_{clock_, jobs_};
 };
 

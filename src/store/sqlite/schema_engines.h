@@ -1,0 +1,19 @@
+// A step of the layout: engines that share the lanes of a pool say here that they live. Published: never edited. Why it is
+// so: docs/decisions/029-shares-of-lanes.md.
+#pragma once
+
+namespace pawl::store::sqlite {
+
+// Empty while one process has all lanes of the file by a lock: then there is nobody to share them with.
+inline constexpr const char* engines_schema = R"sql(
+CREATE TABLE engines (
+  pool TEXT NOT NULL,
+  name TEXT NOT NULL,
+  until INTEGER NOT NULL,                   -- then it is dead, unless it says again that it lives
+  leaving INTEGER NOT NULL,                 -- 1: it stops
+  holds TEXT NOT NULL,                      -- the lanes that it says it has, as "1,2,"
+  serves TEXT NOT NULL,                     -- the topics of its workers, each ended by a newline
+  PRIMARY KEY (pool, name)) WITHOUT ROWID;
+)sql";
+
+}  // namespace pawl::store::sqlite

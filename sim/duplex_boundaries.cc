@@ -21,6 +21,8 @@ DuplexReport run_one(const DuplexScenario& scenario, const DuplexWorldOptions& o
   tally.fired += report.fired;
   tally.crashes += report.crashes;
   tally.figures += report.figures;
+  if (!report.violation && report.broken == 0 && report.figures.reruns + report.figures.verified > 0)
+    report.violation = Violation{"stop", "something was entered again, although nothing but a stop happened"};
   // The second fault of a pair may find a shorter run than the one without faults.
   if (!report.violation && !options.planned.empty() && report.fired == 0)
     report.violation = Violation{"unstruck", "a planned fault met no operation"};

@@ -38,6 +38,7 @@ std::string_view name_of(DuplexFault fault) {
     case DuplexFault::request_lost: return "request_lost";
     case DuplexFault::stalled_before: return "stalled_before";
     case DuplexFault::stalled_after: return "stalled_after";
+    case DuplexFault::stopped: return "stopped";
   }
   return "?";
 }
@@ -76,6 +77,7 @@ struct DuplexWorld::Node final : duplex::Events {
   std::uint64_t life = 0;
   std::unique_ptr<duplex::Engine> engine;
   bool stalled = false;
+  bool stopping = false;
   std::optional<duplex::Engine::StepId> stalled_step;
   std::optional<Result<store::DuplexOutcome>> late_reply;  // none: the operation has not arrived yet
 };
@@ -123,10 +125,39 @@ void DuplexWorld::crash(Node& node) {
   std::erase_if(works_, [&](const Work& work) {
     return !work.deferred && !work.left && work.node == node.index && work.life == node.life;
   });
+  come_back(node);
+}
+
+void DuplexWorld::come_back(Node& node) {
   node.engine.reset();
+  node.stopping = false;
   epoch_ = core::next(epoch_);
   node.epoch = epoch_;
   boot(node);
+}
+
+void DuplexWorld::stop(Node& node) {
+  node.stopping = true;
+  node.engine->stop();
+}
+
+// Of a process that was told to stop: work that no worker began goes back; when all else is done, it ends.
+bool DuplexWorld::end_stops() {
+  for (auto& node : nodes_) {
+    if (!node->stopping || node->stalled) continue;
+    const auto waits = std::find_if(works_.begin(), works_.end(), [&](const Work& work) {
+      return !work.deferred && !work.left && work.replies == 0 && work.node == node->index && work.life == node->life;
+    });
+    if (waits != works_.end()) {
+      node->engine->give_back(waits->request.hand.guid);
+      works_.erase(waits);
+      return true;
+    }
+    if (!node->engine->drained()) continue;
+    come_back(*node);
+    return true;
+  }
+  return false;
 }
 
 std::optional<DuplexFault> DuplexWorld::draw_fault() {
@@ -134,11 +165,14 @@ std::optional<DuplexFault> DuplexWorld::draw_fault() {
   for (const PlannedDuplexFault& planned : options_.planned)
     if (report_.calls >= planned.first && report_.calls < planned.first + planned.calls) {
       ++report_.fired;
+      if (planned.kind != DuplexFault::stopped) ++report_.broken;
       return planned.kind;
     }
   if (report_.fired >= options_.budget || random_.below(1000) >= options_.faults_per_thousand) return std::nullopt;
   ++report_.fired;
-  return all_duplex_faults[random_.below(std::size(all_duplex_faults))];
+  const DuplexFault drawn = all_duplex_faults[random_.below(std::size(all_duplex_faults))];
+  if (drawn != DuplexFault::stopped) ++report_.broken;
+  return drawn;
 }
 
 Result<store::DuplexOutcome> DuplexWorld::apply(const store::DuplexOperation& operation) {
@@ -174,6 +208,9 @@ void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
       node.stalled_step = step;
       add_node(node.epoch);
       return;
+    case DuplexFault::stopped:
+      node.engine->settle(step, apply(operation));
+      return stop(node);
   }
 }
 
@@ -278,7 +315,8 @@ bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
       duplex::completion_of(**job, *request, behaviour.status, behaviour.code,
                             duplex_reply(topic, work.request.body.data.view(), std::nullopt));
   for (const store::DuplexOperation& operation : operations) {
-    const auto fault = draw_fault();
+    auto fault = draw_fault();
+    if (fault == DuplexFault::stopped) fault.reset();  // no process of ours asks: nobody stops
     if (fault == DuplexFault::crash_before) return true;                                           // it died
     if (fault == DuplexFault::request_lost || fault == DuplexFault::stalled_before) return false;  // asked again
     const auto outcome = apply(operation);
@@ -342,7 +380,7 @@ DuplexReport DuplexWorld::run() {
       break;
     }
     // Workers answer between any two operations, unless the order is the plain one.
-    if (interrupt()) continue;
+    if (interrupt() || end_stops()) continue;
     const bool work_first = options_.seed != 0 && random_.one_in(3);
     if (work_first && work()) continue;
     if (step() || work() || wait() || thaw()) continue;
@@ -396,7 +434,7 @@ void DuplexWorld::check_job(const store::DuplexJob& job, const std::string& id) 
     const bool trigger = cell.place.node == scenario_.graph->trigger();
     if (state->entries() > watch_.deliveries(job.job.run, cell.place) + (trigger ? 1 : 0))
       fail("entries", format("{} has more entries than deliveries: {}", key, state->digits()));
-    const bool calm = report_.fired == 0 && state->closed();
+    const bool calm = report_.broken == 0 && state->closed();  // a stop leaves no trace
     if (calm && state->entries() != state->exits())
       fail("entries", format("{}: an entry without an exit and without a fault: {}", key, state->digits()));
     if (calm && state->leg1_entries() != 1) fail("entries", format("{} was entered again: {}", key, state->digits()));

@@ -3,7 +3,8 @@
 //
 // Each node is one process. A node that crashed comes back under the next epoch and takes over at once. A node that
 // stalled stands still in the middle of an operation while another process of the same epoch waits for its leases,
-// does all that is left, and only then does the first one go on: a zombie.
+// does all that is left, and only then does the first one go on: a zombie. A node that is stopped takes nothing new, gives
+// back what no worker began, finishes the rest and comes back under the next epoch.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,12 @@ enum class DuplexFault : std::uint8_t {
   request_lost,   // not applied, and the process cannot know
   stalled_before,  // the process stands still until a second one has done everything; then the operation arrives
   stalled_after,   // likewise, with the operation applied and its reply late
+  stopped,         // no fault at all: the process is told to stop, ends in good order, and comes back
 };
 inline constexpr DuplexFault all_duplex_faults[] = {
     DuplexFault::crash_before, DuplexFault::crash_after,    DuplexFault::reply_lost,
     DuplexFault::request_lost, DuplexFault::stalled_before, DuplexFault::stalled_after,
+    DuplexFault::stopped,
 };
 std::string_view name_of(DuplexFault fault);
 
@@ -56,6 +59,7 @@ struct DuplexReport {
   std::optional<Violation> violation;
   std::uint64_t calls = 0;  // operations committed by engines
   std::uint64_t fired = 0;  // of these, struck by a fault
+  std::uint64_t broken = 0;  // of these, by one that is more than a stop
   std::uint64_t crashes = 0;
   std::uint64_t runs = 0;   // of workers
   DuplexFigures figures;
@@ -88,6 +92,9 @@ class DuplexWorld {
 
   void boot(Node& node);
   void crash(Node& node);
+  void come_back(Node& node);
+  void stop(Node& node);
+  bool end_stops();
   bool step();
   bool work();
   bool can_work(const Work& work);

@@ -170,7 +170,8 @@ std::optional<WaitingWork> WorkDesk::next_waiting(Duration now) {
   const bool taken = take_slot(work.need);
   invariant(taken, "there is room for what was chosen");
   waiting_refs_.erase(work.ref);
-  claiming_.emplace(work.ref, work.need);
+  const bool is_only = claiming_.emplace(work.ref, work.need).second;
+  invariant(is_only, "an item is claimed once at a time: its slot comes back once");
   return work;
 }
 

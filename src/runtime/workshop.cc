@@ -72,7 +72,8 @@ void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
 bool Workshop::may_begin(const core::WorkItem& item) const {
   const WorkRef ref{item.run, item.activity};
   const bool claiming = desk_.is_claiming(ref) && !seeded(SeededBug::run_begun_twice);
-  return desk_.serves(item.topic) && !claiming && !desk_.is_in_hand(ref, item.token) && !detaching_.contains(ref);
+  return desk_.serves(item.topic) && !claiming && !looked_at_.contains(ref) && !desk_.is_in_hand(ref, item.token) &&
+         !detaching_.contains(ref);
 }
 
 void Workshop::adopt(OwnedLane& lane, const core::WorkItem& item) {
@@ -275,19 +276,29 @@ void Workshop::claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core
         if (!stored || (*stored && (*stored)->token == item.token)) claimed(its_lane, item);
         else desk_.claim_failed(ref);
       },
-      [this, ref] { desk_.claim_failed(ref); });
+      [this, ref] {
+        desk_.claim_failed(ref);
+        if (OwnedLane* again = parts_.lanes.mine(ref.run)) parts_.loader.scan(*again, true);  // it was left alone there
+      });
 }
 
 // A claim did not go as expected: the stored item says who has it.
 void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken before, const WorkNeed& need) {
   topics_changed();
-  parts_.reads.ask(lane, store::ReadItem{ref.run, ref.activity},
-                   [this, ref, before, need](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& read) {
-    // Not readable now: claimed once more as before, which says no more and no less than it did.
-    if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
-    else if (!read) parts_.loader.damaged(ref.run, read.error().detail);
-    else if (*read) found(its_lane, **read, before);
-  });
+  looked_at_.insert(ref);
+  parts_.reads.ask(
+      lane, store::ReadItem{ref.run, ref.activity},
+      [this, ref, before, need](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& read) {
+        looked_at_.erase(ref);
+        // Not readable now: claimed once more as before, which says no more and no less than it did.
+        if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
+        else if (!read) parts_.loader.damaged(ref.run, read.error().detail);
+        else if (*read) found(its_lane, **read, before);
+      },
+      [this, ref] {
+        looked_at_.erase(ref);
+        if (OwnedLane* again = parts_.lanes.mine(ref.run)) parts_.loader.scan(*again, true);  // it was left alone there
+      });
 }
 
 void Workshop::found(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before) {

@@ -109,6 +109,7 @@ class Workshop {
   std::deque<core::WorkItem> overrun_;            // handed out too often: their jobs are parked
   std::vector<WorkRun> runs_in_doubt_;
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
+  std::unordered_set<WorkRef, WorkRefHash> looked_at_;  // a claim of it did not go as expected: the store is asked who has it
   std::unordered_set<WorkRef, WorkRefHash> detaching_;  // nobody works on it here, but it is not lost
   std::unordered_set<WorkRef, WorkRefHash> releasing_;  // likewise, since it is given back
 };

@@ -74,11 +74,11 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
           [](const store::RenewLane& o) { return format("renew {}", o.lane.raw()); },
           [](const store::ReleaseLane& o) { return format("give back {}", o.lane.raw()); },
           [](const store::BeatEngine& o) {
-            std::string text = format("beat of {}{}, holds", o.name, o.leaving ? " leaving" : "");
-            if (!o.holds) text += " as before";
+            std::string said = format("beat of {}{}, holds", o.name, o.leaving ? " leaving" : "");
+            if (!o.holds) said += " as before";
             else
-              for (const core::LaneId lane : *o.holds) text += format(" {}", lane.raw());
-            return text;
+              for (const core::LaneId lane : *o.holds) said += format(" {}", lane.raw());
+            return said;
           },
           [](const store::LeaveEngine& o) { return format("{} leaves", o.name); },
           [](const store::RemoveJob& o) { return format("remove {}", o.run.raw() & 0xffff); },

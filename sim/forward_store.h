@@ -22,6 +22,10 @@ class ForwardStore : public store::Store {
   Instant now() const override { return inner_.now(); }
   bool sends_directly() const override { return inner_.sends_directly(); }
   bool spans_lanes() const override { return inner_.spans_lanes(); }
+  void listen(store::Listener& listener) override { inner_.listen(listener); }
+  void stop_listening(store::Listener& listener) override { inner_.stop_listening(listener); }
+  void ring(core::LaneId lane, const store::Change& change) override { inner_.ring(lane, change); }
+  Duration ring_late_max() const override { return inner_.ring_late_max(); }
   Result<std::optional<store::PoolInfo>> read_pool(const Pool& pool) override {
     return inner_.read_pool(pool);
   }

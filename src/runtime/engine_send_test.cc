@@ -3,6 +3,7 @@
 
 #include "core/mailbox.h"
 #include "runtime/engine_bench.h"
+#include "runtime/lane_table.h"
 #include "runtime/requests.h"
 
 namespace pawl::runtime {
@@ -138,7 +139,7 @@ TEST(RequestsTest, a_topic_is_paused_in_one_lane_after_the_other_where_lanes_are
     if (left-- == 0) return Error{ErrorCode::retry_later, "the node of this lane is away"};
     return (*store.commit({&operation, 1}))[0];
   };
-  Requests requests(store, **store.read_pool(Pool("graphs")), graphs, 1, commit);
+  Requests requests(store, **store.read_pool(Pool("graphs")), graphs, 1, commit, {});
   EXPECT_FALSE(requests.pause_topic("t", true)) << "one of three lanes could not be reached";
   EXPECT_EQ(store.dump().paused.size(), 2u);
   left = 100;

@@ -180,13 +180,13 @@ bool Workshop::read_paused_topics() {
   std::unordered_set<std::string> before;
   for (const Topic& topic : *topics) before.insert(topic.raw());
   std::swap(before, paused_topics_);
-  return std::any_of(before.begin(), before.end(),
-                     [this](const std::string& topic) { return !paused_topics_.contains(topic); });
+  const bool resumed = std::any_of(before.begin(), before.end(),
+                                   [this](const std::string& topic) { return !paused_topics_.contains(topic); });
+  if (resumed) parts_.loader.scan_all(true);  // whoever asked, work of every lane may have waited for it
+  return resumed;
 }
 
-void Workshop::topics_changed() {
-  if (read_paused_topics()) parts_.loader.scan_all(true);
-}
+void Workshop::topics_changed() { read_paused_topics(); }
 
 void Workshop::tick() {
   if (topics_unread_) topics_changed();

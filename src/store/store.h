@@ -3,10 +3,11 @@
 
 #include "store/catalogue.h"
 #include "store/job_store.h"
+#include "store/notification.h"
 #include "store/queries.h"
 
 namespace pawl::store {
 
-class Store : public JobStore, public Catalogue, public Queries {};
+class Store : public JobStore, public Catalogue, public Queries, public Notification {};
 
 }  // namespace pawl::store

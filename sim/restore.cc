@@ -163,6 +163,7 @@ class RestoreWorld final : public runtime::EngineEvents {
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow&) override {}
   void problem(const std::string& text) override { verdict_.fail("problem", text); }
+  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
 
   const Scenario& scenario_;
   const core::Fusion fusion_;

@@ -339,6 +339,7 @@ class Soak final : public runtime::EngineEvents {
     if (known != jobs_.end() && known->second.run) end(number);
   }
   void problem(const std::string&) override {}
+  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
 
   const SoakOptions options_;
   Random random_;

@@ -13,6 +13,7 @@ using core::ReplyStatus;
 constexpr std::uint64_t islands_percent = 30;
 constexpr std::uint64_t reads_later_percent = 30;  // of the others
 constexpr std::uint64_t comings_percent = 30;
+constexpr Duration speaks_late = std::chrono::seconds(10);
 
 class Drawer {
  public:
@@ -210,6 +211,9 @@ std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
   if (!islands) options.reads_later = random.below(100) < reads_later_percent;
   const bool comings = options.renewals && options.engines > 1 && random.below(100) < comings_percent;
   if (comings) draw_comings(options, random, options.heal_at, Ends::some);
+  // Who comes late speaks to those that are there: whatever broke, they have begun by then.
+  for (WantedJob& job : drawn->scenario.jobs)
+    if (job.at >= speaks_late) job.at = std::max(job.at, options.heal_at + 4 * options.lease);
   return drawn;
 }
 

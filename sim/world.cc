@@ -35,7 +35,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed,
-                         [this](RunId run) { return is_damaged(run); }}) {
+                         [this](RunId run) { return is_damaged(run); },
+                         [this](store::Listener& ear) { return loses_ring(static_cast<Node&>(ear)); }, ring_late}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   invariant(!options_.islands || options_.renewals, "lanes that are islands are not in a file");
@@ -79,6 +80,7 @@ World::World(const Scenario& scenario, WorldOptions options)
     }
     if (options_.clock_error_max.count() > 0) error.wall_offset = drawn(options_.clock_error_max);
     nodes_.push_back(std::make_unique<Node>(*this, i, error));
+    store_.listen(*nodes_.back());
   }
   const store::PoolInfo pool = **memory_.read_pool(Pool("graphs"));
   for (std::uint32_t i = 0; i < pool.lanes; ++i) lanes_.add_lane(core::LaneId(pool.first.raw() + i));

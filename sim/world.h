@@ -38,7 +38,7 @@
 
 namespace pawl::sim {
 
-inline constexpr Duration ring_late = std::chrono::seconds(1);  // until it is noticed that a ring is missing
+inline constexpr Duration ring_late = std::chrono::seconds(1);  // that the store promises (Notification::ring_late_max)
 
 // An engine that is not there from the beginning to the end.
 struct Coming {
@@ -236,8 +236,9 @@ class World {
   void remote_go_on(std::shared_ptr<Run> run);
   void remote_answer(std::shared_ptr<Run> run);
   void answer_later(std::shared_ptr<Run> run);
-  void ring_doorbells(const store::Change& change = store::Change::everything());
-  void ring_doorbells(const store::Operation& operation, const store::Outcome& outcome);
+  void ring(const store::Operation& operation, const store::Outcome& outcome);  // whoever committed it tells
+  bool loses_ring(Node& node);
+  void hear(Node& node, const store::Change& change, Duration after);
   void miss_bell();  // whoever committed died before it rang
 
   // oracle.cc
@@ -291,7 +292,7 @@ class World {
 
 // The node is an EngineEvents of its own: what its engine tells it, it turns into events of the
 // world.
-struct World::Node final : runtime::EngineEvents {
+struct World::Node final : runtime::EngineEvents, store::Listener {
   Node(World& w, std::size_t i, EngineClock::Error error)
       : world(w), index(i), clock(w.clock_, error) {}
   void dispatch(const core::WorkItem& item) override;
@@ -303,7 +304,9 @@ struct World::Node final : runtime::EngineEvents {
   void committed(const core::JobState& after, const core::Bundle&) override { world.check_row(after.job); }
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override;
-  void ring(core::LaneId) override { world.ring_doorbells(); }
+  void ring(core::LaneId lane, const store::Change& change) override { world.store_.ring(lane, change); }
+  void rung(const store::Change& change) override { world.hear(*this, change, world.drawn(world.options_.latency_max)); }
+  void owner_gone() override {}
 
   World& world;
   const std::size_t index;

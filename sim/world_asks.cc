@@ -119,7 +119,7 @@ void World::ask(std::size_t index) {
     const store::Operation operation = *asked.operation;
     const auto result = commit({&operation, 1}, {});
     if (fault == FaultKind::crash_after) return miss_bell();
-    ring_doorbells(operation, (*result)[0]);
+    ring(operation, (*result)[0]);
     if (!fault) answered(index, (*result)[0]);
     return;
   }
@@ -136,7 +136,6 @@ void World::ask(std::size_t index) {
 // What one engine committed may concern another.
 void World::Node::answered(runtime::Ticket ticket, Result<store::Outcome> outcome) {
   const Request& request = world.requests_.at(static_cast<std::size_t>(ticket - 1));
-  if (outcome) world.ring_doorbells(request.operation, *outcome);
   world.answered(request.asked, outcome);
 }
 

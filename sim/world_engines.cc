@@ -90,7 +90,7 @@ void World::boot(Node& node) {
         if (!behaviour.remote && !behaviour.unserved) node.engine->serve(activity.topic);
         if (activity.policy.when_unknown == WhenUnknown::ask_probe) node.engine->offer_probe(activity.topic);
       }
-  lanes_.lives(options.name, clock_.monotonic());
+  if (options_.renewals) lanes_.lives(options.name, clock_.monotonic());
   node.engine->add_slots(slots());
   node.engine->set_threads(threads());
   if (!options_.renewals) watch_lanes(node);
@@ -314,7 +314,7 @@ void World::submit_as_guest(std::size_t client) {
   const auto result = commit({&operation, 1}, {});
   const store::Outcome& outcome = (*result)[0];
   if (fault == FaultKind::crash_after) return miss_bell();
-  ring_doorbells(operation, outcome);
+  ring(operation, outcome);
   if (fault) return;  // it does not know, and asks again
   acknowledged(client, runtime::Submitted{outcome.run, outcome.kind == store::OutcomeKind::committed});
 }
@@ -359,10 +359,6 @@ void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item)
 
 void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) {
   if (ticket == 0) return;
-  // Its lane may be another engine's.
-  store::Change change;
-  if (result && result->created) change.add(result->run);
-  if (!change.empty()) world.ring_doorbells(change);
   world.acknowledged(static_cast<std::size_t>(ticket - 1), result);
 }
 

@@ -1,6 +1,7 @@
 // World: workers that claim from the queue, and answers that come by token through the store.
 #include "base/format.h"
 #include "sim/world.h"
+#include "store/domain.h"
 
 namespace pawl::sim {
 
@@ -31,7 +32,7 @@ void World::remote_claim(core::LaneId lane) {
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
   if (fault) return miss_bell();  // the items are ours, and nobody knows: their lease must run out
-  if (!(*result)[0].items.empty()) ring_doorbells(operation, (*result)[0]);  // their times begin to run
+  if (!(*result)[0].items.empty()) ring(operation, (*result)[0]);  // their times begin to run
   for (const core::WorkItem& item : (*result)[0].items) {
     begin(item);
     auto run = std::make_shared<Run>(Run{item});
@@ -52,7 +53,7 @@ void World::remote_go_on(std::shared_ptr<Run> run) {
         store::ExtendWork{item.run, item.activity, item.token, options_.lease,
                           Payload(format("\"run {} beat {}\"", item.runs, run->beats))};
     const auto result = commit({&beat, 1}, {});
-    ring_doorbells(beat, (*result)[0]);
+    ring(beat, (*result)[0]);
     return;
   }
   if (!is_silent(behaviour, item.life.failures, item.runs)) remote_answer(run);
@@ -76,7 +77,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const store::Operation operation =
       store::Respond{item.run, item.activity, item.token, core::Message{said.guid, response}};
   const auto result = commit({&operation, 1}, {});
-  ring_doorbells(operation, (*result)[0]);
+  ring(operation, (*result)[0]);
   if (fault == FaultKind::crash_after) return;
   if (fault) return again(remote_backoff);  // the reply was lost: the same answer once more
   if (!(*result)[0].done()) return;         // no longer ours
@@ -86,7 +87,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
     // A careless worker: the final answer once more, as if it were new. Not repeated after that.
     post(drawn(options_.work_max), [this, operation] {
       const auto repeated = commit({&operation, 1}, {});
-      ring_doorbells(operation, (*repeated)[0]);
+      ring(operation, (*repeated)[0]);
     });
 }
 
@@ -104,34 +105,32 @@ void World::answer_later(std::shared_ptr<Run> run) {
   ask(asks_.size() - 1);
 }
 
-// A ring that is lost leaves a gap in the numbers of the commits: the owner notices, and looks everywhere.
-void World::ring_doorbells(const store::Change& change) {
-  for (auto& node : nodes_) {
-    if (node->engine == nullptr) continue;
-    const std::uint32_t rate = healed() ? 0 : options_.rates.bells_lost_per_thousand;
-    const bool lost = rate > 0 && random_.below(1000) < rate;
-    if (lost) ++report_.bells_lost;
-    post_to(*node, lost ? ring_late : drawn(options_.latency_max),
-            [this, &n = *node, heard = lost ? store::Change::everything() : change] {
-              n.engine->changed(heard);
-              step(n);
-            });
-  }
+void World::ring(const store::Operation& operation, const store::Outcome& outcome) {
+  const store::Change change = store::changed_by({&operation, 1}, {&outcome, 1});
+  if (!change.empty()) store_.ring(store::domain_of(operation).lane, change);
 }
 
-void World::ring_doorbells(const store::Operation& operation, const store::Outcome& outcome) {
-  ring_doorbells(store::changed_by({&operation, 1}, {&outcome, 1}));
+// A ring that is lost leaves a gap in the numbers of the commits: the owner notices, and looks everywhere.
+bool World::loses_ring(Node& node) {
+  const std::uint32_t rate = healed() ? 0 : options_.rates.bells_lost_per_thousand;
+  if (node.engine == nullptr || rate == 0 || random_.below(1000) >= rate) return false;
+  ++report_.bells_lost;
+  hear(node, store::Change::everything(), store_.ring_late_max());
+  return true;
+}
+
+void World::hear(Node& node, const store::Change& change, Duration after) {
+  if (node.engine == nullptr) return;
+  post_to(node, after, [this, &node, change] {
+    node.engine->changed(change);
+    step(node);
+  });
 }
 
 // Where lanes are renewed, everything is looked at with each renewal.
 void World::miss_bell() {
   if (options_.renewals) return;
-  for (auto& node : nodes_)
-    if (node->engine != nullptr)
-      post_to(*node, ring_late, [this, &n = *node] {
-        n.engine->inbox_changed();
-        step(n);
-      });
+  for (auto& node : nodes_) hear(*node, store::Change::everything(), store_.ring_late_max());
 }
 
 }  // namespace pawl::sim

@@ -26,8 +26,6 @@ class CompleteTest : public ::testing::TestWithParam<Collation> {
     opened.duplex = &counting->wrap(memory_.duplex());
     opened.store = std::move(counting);
     opened.lease = std::chrono::hours(24);
-    opened.on_doorbell = [](const auto&) {};
-    opened.on_owner_gone = [](const auto&) {};
     opened.on_problem = [](const auto&) {};
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;

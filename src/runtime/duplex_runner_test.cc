@@ -22,8 +22,6 @@ std::unique_ptr<LocalRuntime> open_over_memory(bool with_duplex) {
   EXPECT_TRUE(opened.store->commit({&pool, 1}));
   const auto info = opened.store->read_pool(Pool("graphs"));
   opened.lease = std::chrono::hours(24);
-  opened.on_doorbell = [](const auto&) {};
-  opened.on_owner_gone = [](const auto&) {};
   opened.stats = [] { return RuntimeStats{}; };
   return std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info);
 }

@@ -8,6 +8,7 @@
 #include "base/seeded_bug.h"
 #include "runtime/bytes.h"
 #include "runtime/parts.h"
+#include "store/domain.h"
 
 namespace pawl::runtime {
 
@@ -62,6 +63,7 @@ void Engine::request(store::Operation operation, Ticket ticket) {
 }
 
 void Engine::changed(const store::Change& change) {
+  if (change.lanes) parts_->shares.hear();
   if (change.graphs) graphs_changed();
   if (change.topics) parts_->workshop.topics_changed();
   if (change.times) parts_->alarms.look_again();
@@ -124,6 +126,7 @@ void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   // What is not known may have put times that nobody here knows: when a job is removed, when an accepted one starts.
   const auto is_unknown = [](const store::Outcome& one) { return one.kind == OutcomeKind::outcome_unknown; };
   if (std::any_of(outcomes->begin(), outcomes->end(), is_unknown)) p.alarms.look_again();
+  for (std::size_t i = 0; i < group.operations.size(); ++i) tell(group.operations[i], (*outcomes)[i]);
   for (std::size_t i = 0; i < group.operations.size(); ++i)
     settle(group.operations[i], std::move((*outcomes)[i]), group.tickets[i], group.asked_at);
 }
@@ -132,6 +135,18 @@ std::optional<ReadBatch> Engine::take_reads() { return parts_->reads.take(); }
 
 void Engine::answered(ReadBatch batch, std::vector<store::ReadAnswer> answers) {
   parts_->reads.answered(std::move(batch), std::move(answers));
+}
+
+// Whoever owns the lane of an operation hears of what it did; what this engine owns it sees to by itself.
+void Engine::tell(const store::Operation& operation, const store::Outcome& outcome) {
+  const store::Domain domain = store::domain_of(operation);
+  // That it gives a lane back, or that a topic goes on in the last lane, concerns others too.
+  const bool of_all = std::holds_alternative<store::ReleaseLane>(operation) || std::holds_alternative<store::PauseTopic>(operation);
+  const bool is_mine = domain.kind == store::Domain::Kind::lane && parts_->lanes.mine(domain.lane) != nullptr;
+  if (is_mine && !of_all) return;
+  store::Change change = store::changed_by({&operation, 1}, {&outcome, 1});
+  change.inboxes = change.inboxes || outcome.kind == OutcomeKind::outcome_unknown;
+  if (!change.empty()) parts_->events.ring(domain.lane, change);
 }
 
 std::optional<Duration> Engine::next_wake() const {

@@ -91,6 +91,7 @@ class Engine {
   core::LaneId lane_for(const Namespace& name_space, std::string_view id) const;
 
  private:
+  void tell(const store::Operation& operation, const store::Outcome& outcome);
   void settle(store::Operation& operation, store::Outcome outcome, Ticket ticket, Duration asked_at);
   void settle_asked(const store::Operation& operation, const store::Outcome& outcome);
   void settle_acquired(core::LaneId lane, const store::Outcome& outcome, Duration asked_at);

@@ -34,6 +34,7 @@ struct Recorder final : EngineEvents {
   void committed(const core::JobState&, const core::Bundle& bundle) override { bundles.push_back(bundle); }
   void closed(const core::JobRow& job) override { ended.push_back(job); }
   void problem(const std::string& text) override { problems.push_back(text); }
+  void ring(core::LaneId lane, const store::Change& change) override { rings.emplace_back(lane, change); }
   std::deque<core::WorkItem> work;
   std::vector<WorkRun> cancelled;
   std::vector<WorkRun> withdrawn;
@@ -43,6 +44,7 @@ struct Recorder final : EngineEvents {
   std::vector<core::Bundle> bundles;
   std::vector<core::JobRow> ended;
   std::vector<std::string> problems;
+  std::vector<std::pair<core::LaneId, store::Change>> rings;
 };
 
 using Script = std::function<WorkAnswer(const core::WorkItem&)>;
@@ -53,7 +55,11 @@ inline WorkAnswer reply(const core::WorkItem& item, core::ReplyStatus status = c
 }
 
 struct Bench {
-  explicit Bench(core::Fusion fusion, std::string name = "e1", std::uint64_t seed = 1) : store(clock) { boot(fusion, name, seed); }
+  explicit Bench(core::Fusion fusion, std::string name = "e1", std::uint64_t seed = 1,
+                 Duration its_lease = std::chrono::seconds(10))
+      : lease(its_lease), store(clock) {
+    boot(fusion, name, seed);
+  }
 
   void boot(core::Fusion fusion, std::string name, std::uint64_t seed) {
     const store::Operation open = store::OpenPool{Pool("graphs"), 2};
@@ -62,7 +68,7 @@ struct Bench {
     options.name = std::move(name);
     options.fusion = fusion;
     options.seed = seed;
-    options.lease = std::chrono::seconds(10);
+    options.lease = lease;
     engine = std::make_unique<Engine>(options, **store.read_pool(Pool("graphs")), store, clock, graphs, events);
     engine->serve(Topic("work"));
     engine->add_slots(100);
@@ -138,6 +144,7 @@ struct Bench {
     return (*store.read_job(**run))->state;
   }
 
+  const Duration lease;
   ManualClock clock;
   GraphCatalog graphs;
   Recorder events;

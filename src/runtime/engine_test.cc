@@ -45,7 +45,7 @@ TEST_P(EngineTest, an_uncaught_error_fails_the_job_once_and_drops_what_was_open)
 
 // A lane that is taken twice has another epoch: what was decided between would be fenced, by its own engine.
 TEST_P(EngineTest, a_lane_is_asked_for_again_only_if_it_was_refused) {
-  Bench bench(GetParam());
+  Bench bench(GetParam(), "e1", 1, Duration{0});  // as over a store whose lanes are held until they are given back
   const auto rings_meanwhile = [&] {
     auto group = bench.engine->take_group();
     ASSERT_TRUE(group);
@@ -62,7 +62,6 @@ TEST_P(EngineTest, a_lane_is_asked_for_again_only_if_it_was_refused) {
   Recorder events;
   EngineOptions options;
   options.name = "e2";
-  options.lease = std::chrono::seconds(10);
   Engine second(options, **bench.store.read_pool(Pool("graphs")), bench.store, bench.clock, bench.graphs, events);
   second.tick();
   auto refused = second.take_group();
@@ -273,6 +272,7 @@ INSTANTIATE_TEST_SUITE_P(fusion, EngineTest, ::testing::Values(core::Fusion::on,
 TEST(EngineFusionTest, a_fused_worker_activity_is_one_commit_and_at_most_seven_rows) {
   Bench bench(core::Fusion::on);
   bench.deploy(chain());
+  bench.settle();  // the lanes are its own
   bench.submit("j1", "chain");
   bench.run([](const core::WorkItem& item) { return reply(item); });
   ASSERT_EQ(bench.events.bundles.size(), 3u);  // start, a, b

@@ -11,6 +11,7 @@
 #include "core/job_state.h"
 #include "core/secret.h"
 #include "runtime/work_desk.h"
+#include "store/change.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -77,8 +78,8 @@ class EngineEvents {
   virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
   virtual void closed(const core::JobRow& job) = 0;
   virtual void problem(const std::string& text) = 0;
-  // Something was sent to a lane that this engine does not own.
-  virtual void ring(core::LaneId) {}
+  // It committed something in a lane that it does not own: whoever does should hear of it.
+  virtual void ring(core::LaneId lane, const store::Change& change) = 0;
 };
 
 // What an engine may hold in memory (bytes.h). Each lets one more in, however large that is.

@@ -67,8 +67,6 @@ class FarStoreTest : public ::testing::TestWithParam<store::memory::Lanes> {
     store_ = far.get();
     opened.store = std::move(far);
     opened.lease = 10s;
-    opened.on_doorbell = [](const auto&) {};
-    opened.on_owner_gone = [](const auto&) {};
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;
     options.worker_threads = 2;

@@ -101,7 +101,7 @@ TEST(LaneShare, no_more_moves_than_must_whatever_was_held) {
     ASSERT_EQ(give, fewest_moves(drawn)) << "seed " << seed;
     moved += give;
   }
-  EXPECT_GT(moved, pools_drawn / 2);
+  EXPECT_GT(moved, pools_drawn / 5);
 }
 
 TEST(LaneShare, two_rounds_without_leavers_end_in_shares_that_differ_by_one_and_rest_there) {

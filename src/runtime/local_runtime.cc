@@ -80,7 +80,10 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
   graphs_.admit_if([this](const Graph& graph) { return duplex_.admits(graph); });
 }
 
-LocalRuntime::~LocalRuntime() { stop(); }
+LocalRuntime::~LocalRuntime() {
+  stop();
+  store_.store->stop_listening(*this);
+}
 
 // Changes that the engine has not looked at yet are one command, however many they are.
 void LocalRuntime::rung(const store::Change& change) {
@@ -141,8 +144,7 @@ Status LocalRuntime::start_threads() {
                                  [door = door_](WorkerWord word) { door->tell(std::move(word)); }});
   if (!pool) return pool.error();
   try {
-    store_.on_doorbell([this](const store::Change& change) { rung(change); });
-    store_.on_owner_gone([this] { commands_.push(Signal::owner_gone); });
+    store_.store->listen(*this);
     store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
     clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
     const std::size_t connections = store_.store->connections();

@@ -36,7 +36,7 @@
 
 namespace pawl::runtime {
 
-class LocalRuntime final : public Runtime, private EngineEvents {
+class LocalRuntime final : public Runtime, private EngineEvents, private store::Listener {
  public:
   // `clock` must outlive it, and is the store's as well.
   LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool, const SteadyClock& clock = process_clock());
@@ -134,6 +134,11 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void committed(const core::JobState& after, const core::Bundle& bundle) override;
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override;
+  void ring(core::LaneId lane, const store::Change& change) override { store_.store->ring(lane, change); }
+
+  // store::Listener, on any thread.
+  void rung(const store::Change& change) override;
+  void owner_gone() override { commands_.push(Signal::owner_gone); }
 
   Status start_threads();
   void run_engine();
@@ -142,7 +147,6 @@ class LocalRuntime final : public Runtime, private EngineEvents {
   void hear(WorkerWord& word);
   void begin_stop();
   void say_if_set_back();
-  void rung(const store::Change& change);  // any thread
   void look_at_graphs();
   void give_back(const core::WorkItem& item, core::Began began);
   void tell_workers();        // what the engine wants of them

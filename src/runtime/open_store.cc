@@ -12,8 +12,6 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
     opened.duplex = &memory->duplex();
     opened.store = std::move(memory);
     opened.lease = std::chrono::hours(24);
-    opened.on_doorbell = [](const auto&) {};    // no other process can reach it
-    opened.on_owner_gone = [](const auto&) {};
     opened.on_problem = [](const auto&) {};
     opened.stats = [] { return RuntimeStats{}; };
     return opened;
@@ -24,8 +22,6 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
   auto sqlite = store::sqlite::Store::open(runtime.store, options);
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
-  opened.on_doorbell = [raw](auto ring) { raw->on_doorbell(std::move(ring)); };
-  opened.on_owner_gone = [raw](std::function<void()> gone) { raw->on_owner_gone(std::move(gone)); };
   opened.on_problem = [raw](auto report) { raw->on_problem(std::move(report)); };
   opened.stats = [raw] {
     const auto stats = raw->stats();

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "pawl/result.h"
 #include "pawl/runtime.h"
-#include "store/change.h"
 #include "store/duplex_store.h"
 #include "store/store.h"
 
@@ -18,8 +17,6 @@ struct OpenedStore {
   std::unique_ptr<store::Store> store;
   store::DuplexStore* duplex = nullptr;                       // its half for collation duplex; null: it has none
   Duration lease{0};                                          // for the engine's lanes
-  std::function<void(std::function<void(const store::Change&)>)> on_doorbell;  // another process committed this
-  std::function<void(std::function<void()>)> on_owner_gone;   // another process gave up the lanes
   // What a person should see to.
   std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;

@@ -36,7 +36,7 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
     if (parts_.store.sends_directly()) look_for_refusal(start->parent);
     else if (lane != nullptr && (run == start->parent.run || kind != OutcomeKind::committed)) lane->outbox = true;
   }
-  if (lane == nullptr) return parts_.events.ring(id);
+  if (lane == nullptr) return;  // its owner is told (Engine::tell)
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
     return parts_.reads.ask(*lane, store::FindRun{*job}, [this](OwnedLane& its_lane, const store::AnswerTo<store::FindRun>& found) {

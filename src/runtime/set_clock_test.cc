@@ -41,8 +41,6 @@ class SetClockTest : public testing::Test {
     EXPECT_TRUE(opened.store->commit({&pool, 1}));
     const auto info = opened.store->read_pool(Pool("graphs"));
     opened.lease = std::chrono::hours(24 * 365);
-    opened.on_doorbell = [](const auto&) {};
-    opened.on_owner_gone = [](const auto&) {};
     opened.stats = [] { return RuntimeStats{}; };
     runtime_ = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info, clock_);
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();

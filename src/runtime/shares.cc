@@ -169,7 +169,9 @@ void Shares::tell_soon() {
   if (is_shared()) beat_at_ = std::min(beat_at_, parts_.clock.monotonic() + parts_.options.lease / news_per_lease);
 }
 
-void Shares::hear() { beat_at_ = parts_.clock.monotonic(); }
+void Shares::hear() {
+  if (is_shared()) beat_at_ = parts_.clock.monotonic();
+}
 
 std::optional<Duration> Shares::next_wake() const {
   std::optional<Duration> wake = parts_.lanes.table().next_due();

@@ -106,8 +106,6 @@ class WaitTest : public testing::Test {
     reads_ = counting.get();
     opened.store = std::move(counting);
     opened.lease = std::chrono::hours(24);
-    opened.on_doorbell = [](const auto&) {};
-    opened.on_owner_gone = [](const auto&) {};
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;
     options.worker_threads = 1;
@@ -154,8 +152,6 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   OpenedStore opened;
   opened.store = std::make_unique<store::fault::Store>(memory_, store::fault::Options{});
   opened.lease = std::chrono::hours(24);
-  opened.on_doorbell = [](const auto&) {};
-  opened.on_owner_gone = [](const auto&) {};
   opened.stats = [] { return RuntimeStats{}; };
   LocalRuntime other({}, std::move(opened), **memory_.read_pool(Pool("graphs")));
   auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();

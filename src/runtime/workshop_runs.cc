@@ -192,7 +192,7 @@ void Workshop::topics_read(const store::AnswerTo<store::ReadPausedTopics>& topic
   std::swap(before, paused_topics_);
   const bool resumed = std::any_of(before.begin(), before.end(),
                                    [this](const std::string& topic) { return !paused_topics_.contains(topic); });
-  if (resumed) parts_.loader.scan_all(true);
+  if (resumed) parts_.loader.scan_all(true);  // whoever asked, work of every lane may have waited for it
 }
 
 void Workshop::tick() {

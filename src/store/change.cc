@@ -12,7 +12,9 @@ namespace {
 
 constexpr bool Change::*flags[] = {&Change::inboxes, &Change::work,   &Change::times,
                                    &Change::topics,  &Change::graphs, &Change::duplex,
-                                   &Change::outboxes};
+                                   &Change::outboxes, &Change::lanes};
+
+constexpr std::size_t flag_bytes = 2;
 
 // Whose inbox a message was for, if it has a number.
 RunId run_of(const Deliver& deliver, const Outcome& outcome) {
@@ -62,7 +64,7 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  [](const OpenPool&) {},
                  [](const AcquireLane&) {},
                  [](const RenewLane&) {},
-                 [](const ReleaseLane&) {},
+                 [&](const ReleaseLane&) { change.lanes = true; },
                  [](const BeatEngine&) {},
                  [](const LeaveEngine&) {},
                  [](const DropKeys&) {},
@@ -116,20 +118,20 @@ Change changed_by(std::span<const DuplexOutcome> outcomes) {
 }
 
 std::string encode(const Change& change) {
-  std::string bytes(1, '\0');
+  std::string bytes(flag_bytes, '\0');
   for (std::size_t i = 0; i < std::size(flags); ++i)
-    if (change.*flags[i]) bytes[0] = static_cast<char>(bytes[0] | 1 << i);
+    if (change.*flags[i]) bytes[i / 8] = static_cast<char>(bytes[i / 8] | 1 << i % 8);
   for (const RunId run : change.runs) put_word(bytes, run.raw());
   return bytes;
 }
 
 std::optional<Change> decode_change(std::string_view bytes) {
-  if (bytes.empty() || (bytes.size() - 1) % 8 != 0) return std::nullopt;
-  const auto set = static_cast<unsigned char>(bytes[0]);
+  if (bytes.size() < flag_bytes || (bytes.size() - flag_bytes) % 8 != 0) return std::nullopt;
+  const unsigned set = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned>(static_cast<unsigned char>(bytes[1])) << 8;
   if (set >> std::size(flags) != 0) return std::nullopt;
   Change change;
   for (std::size_t i = 0; i < std::size(flags); ++i) change.*flags[i] = (set >> i & 1) != 0;
-  for (std::size_t at = 1; at < bytes.size(); at += 8) {
+  for (std::size_t at = flag_bytes; at < bytes.size(); at += 8) {
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < 8; ++i) word |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
     change.add(RunId(word));

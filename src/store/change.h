@@ -23,6 +23,7 @@ struct Change {
   bool graphs = false;      // deployed
   bool duplex = false;      // jobs under collation duplex
   bool outboxes = false;    // something was put there that no job of theirs sent
+  bool lanes = false;       // given back: they can be asked for
 
   static Change everything();
   bool empty() const;

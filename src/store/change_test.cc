@@ -34,7 +34,9 @@ TEST(Change, says_what_has_no_run) {
   EXPECT_TRUE(changed_by(std::vector<DuplexOutcome>(1)).duplex);
   EXPECT_TRUE(changed_by(std::vector<Operation>{RemoveJob{}}, done).times);
   EXPECT_TRUE(changed_by(std::vector<Operation>{ReleaseWork{}}, done).work);
+  EXPECT_TRUE(changed_by(std::vector<Operation>{ReleaseLane{}}, done).lanes);
   EXPECT_TRUE(changed_by(std::vector<Operation>{AcquireLane{}}, done).empty());
+  EXPECT_TRUE(changed_by(std::vector<Operation>{BeatEngine{}}, done).empty());
 }
 
 TEST(Change, of_too_many_runs_names_none_and_says_so) {
@@ -59,7 +61,8 @@ TEST(Change, comes_back_from_its_bytes) {
     EXPECT_EQ(*back, one);
   }
   EXPECT_FALSE(decode_change(""));
-  EXPECT_FALSE(decode_change("\x80"));
+  EXPECT_FALSE(decode_change("\x80")) << "of an older program";
+  EXPECT_FALSE(decode_change(std::string("\x00\x80", 2))) << "of a newer one";
   EXPECT_FALSE(decode_change(encode(change) + "x"));
 }
 

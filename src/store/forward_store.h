@@ -23,6 +23,10 @@ class ForwardStore : public Store {
   bool sends_directly() const override { return inner_.sends_directly(); }
   bool spans_lanes() const override { return inner_.spans_lanes(); }
   std::size_t connections() const override { return inner_.connections(); }
+  void listen(Listener& listener) override { inner_.listen(listener); }
+  void stop_listening(Listener& listener) override { inner_.stop_listening(listener); }
+  void ring(core::LaneId lane, const Change& change) override { inner_.ring(lane, change); }
+  Duration ring_late_max() const override { return inner_.ring_late_max(); }
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override {
     return inner_.read_pool(pool);
   }

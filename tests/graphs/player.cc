@@ -113,6 +113,7 @@ class Player final : public runtime::EngineEvents {
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow&) override {}
   void problem(const std::string& text) override { problems_.push_back(text); }
+  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
 
  private:
   bool deploy() {

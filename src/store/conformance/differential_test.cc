@@ -50,7 +50,7 @@ TEST_P(Histories, have_every_outcome_and_every_operation_in_them) {
   std::set<std::string> applied;
   std::string read;
   const bool by_clock = store_->read_lane(lane_)->lease_until.has_value();
-  for (std::uint64_t part = 0; part < 8; ++part) {
+  for (std::uint64_t part = 0; part < 12; ++part) {
     ManualClock clock;
     memory::Store store(clock);
     const std::vector<Operation> start = {OpenPool{Pool("graphs"), 2},

@@ -60,6 +60,7 @@ Plan from_call(std::uint64_t number, Fault fault) {
 void Store::heal() {
   options_.plan = nullptr;
   options_.read_faults_per_thousand = 0;
+  options_.loses_ring = nullptr;
 }
 
 Fault Store::next_fault(std::span<const Operation> group, std::span<const DuplexOperation> duplex) {
@@ -140,12 +141,42 @@ class Store::Duplex final : public pawl::store::DuplexStore {
   pawl::store::DuplexStore& inner_;
 };
 
+// What a listener hears of the inner store.
+class Store::Ear final : public Listener {
+ public:
+  Ear(Store& store, Listener& listener) : store_(store), listener_(listener) {}
+  void rung(const Change& change) override {
+    if (!store_.options_.loses_ring || !store_.options_.loses_ring(listener_)) return listener_.rung(change);
+    ++store_.rings_lost_;
+  }
+  void owner_gone() override { listener_.owner_gone(); }
+
+ private:
+  Store& store_;
+  Listener& listener_;
+};
+
+void Store::listen(Listener& listener) {
+  const std::lock_guard lock(ears_mutex_);
+  auto& ear = ears_[&listener];
+  if (ear == nullptr) ear = std::make_unique<Ear>(*this, listener);
+  inner_.listen(*ear);
+}
+
+void Store::stop_listening(Listener& listener) {
+  const std::lock_guard lock(ears_mutex_);
+  const auto ear = ears_.extract(&listener);
+  if (!ear.empty()) inner_.stop_listening(*ear.mapped());
+}
+
 Store::Store(pawl::store::Store& inner, Options options)
     : inner_(inner), options_(std::move(options)) {}
 Store::Store(std::unique_ptr<pawl::store::Store> inner, Options options)
     : owned_(std::move(inner)), inner_(*owned_), options_(std::move(options)) {}
 
-Store::~Store() = default;
+Store::~Store() {
+  for (const auto& [listener, ear] : ears_) inner_.stop_listening(*ear);
+}
 
 pawl::store::DuplexStore& Store::wrap(pawl::store::DuplexStore& inner) {
   duplex_ = std::make_unique<Duplex>(*this, inner);

@@ -28,14 +28,20 @@
 // rows. What belongs to a damaged run cannot be read at all (`corrupt`), but its row in a list of
 // jobs; it can still be written.
 //
+// Rings are lost when `loses_ring` says so, for one listener at a time; whoever says so sees to it that the listener
+// hears of everything within `ring_late_max`, as a store does that notices it.
+//
 // An error of the inner store is passed on as it is. Threads: as for the inner store; the counters
 // may be read from anywhere.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "store/duplex_store.h"
@@ -80,6 +86,8 @@ struct Options {
   std::function<bool(RunId)> is_damaged;  // none: none is
   ErrorCode damaged_as = ErrorCode::corrupt;  // what its reads answer; retry_later: a disk that does not give it back
   std::function<bool(const OutboxRow&)> is_damaged_row{};  // of an outbox: those behind it are left out
+  std::function<bool(Listener&)> loses_ring{};  // none: none is
+  Duration ring_late_max{0};                    // of the rings that are lost
 };
 
 class Store final : public pawl::store::Store {
@@ -128,12 +136,19 @@ class Store final : public pawl::store::Store {
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
 
+  void listen(Listener& listener) override;
+  void stop_listening(Listener& listener) override;
+  void ring(core::LaneId lane, const Change& change) override { inner_.ring(lane, change); }
+  Duration ring_late_max() const override { return std::max(options_.ring_late_max, inner_.ring_late_max()); }
+  std::uint64_t rings_lost() const { return rings_lost_; }
+
   // Breaks the other half of the inner store too: by the same plan, with the same numbers. It must outlive this store.
   pawl::store::DuplexStore& wrap(pawl::store::DuplexStore& inner);
   pawl::store::DuplexStore* duplex();  // null: nothing was wrapped
 
  private:
   class Duplex;
+  class Ear;
   Fault next_fault(std::span<const Operation> group, std::span<const DuplexOperation> duplex);
   // What becomes of a group, by `commit` to the inner store.
   template <class Answer, class Any>
@@ -153,6 +168,9 @@ class Store final : public pawl::store::Store {
   std::atomic<std::uint64_t> reads_ = 0;
   std::atomic<std::uint64_t> jobs_read_ = 0;
   std::atomic<std::uint64_t> reads_failed_ = 0;
+  std::atomic<std::uint64_t> rings_lost_ = 0;
+  std::mutex ears_mutex_;  // guards what is below
+  std::map<Listener*, std::unique_ptr<Ear>> ears_;
 };
 
 }  // namespace pawl::store::fault

@@ -1,4 +1,6 @@
 // Pools, lanes and engines: who may commit, since when, and who else is there.
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/seeded_bug.h"
@@ -59,6 +61,21 @@ Outcome Store::run(const ReleaseLane& release) {
   lane->owner.clear();
   lane->lease_until.reset();
   return committed();
+}
+
+void Store::listen(Listener& listener) {
+  const std::lock_guard lock(listeners_mutex_);
+  if (std::find(listeners_.begin(), listeners_.end(), &listener) == listeners_.end()) listeners_.push_back(&listener);
+}
+
+void Store::stop_listening(Listener& listener) {
+  const std::lock_guard lock(listeners_mutex_);
+  std::erase(listeners_, &listener);
+}
+
+void Store::ring(core::LaneId, const Change& change) {
+  const std::lock_guard lock(listeners_mutex_);
+  for (Listener* listener : listeners_) listener->rung(change);
 }
 
 Outcome Store::run(const BeatEngine& beat) {

@@ -93,6 +93,12 @@ class Store final : public pawl::store::Store, private SharedJobs {
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
 
+  // Whoever rings calls them all, in its own thread: no ring is lost.
+  void listen(Listener& listener) override;
+  void stop_listening(Listener& listener) override;
+  void ring(core::LaneId lane, const Change& change) override;
+  Duration ring_late_max() const override { return Duration{0}; }
+
   DuplexStore& duplex() { return duplex_; }
 
   Dump dump() const;
@@ -216,6 +222,9 @@ class Store final : public pawl::store::Store, private SharedJobs {
   LabelTables labels_;
   std::optional<core::LaneId> at_;  // of islands: where the operation at hand belongs
   std::optional<std::string> violation_;
+
+  std::mutex listeners_mutex_;  // guards what is below
+  std::vector<Listener*> listeners_;
 };
 
 }  // namespace pawl::store::memory

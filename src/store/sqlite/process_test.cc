@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "store/sqlite/child_process_test.h"
@@ -13,16 +14,27 @@ namespace pawl::store::sqlite {
 
 class ProcessTest : public FileTest {
  protected:
+  class Hears final : public Listener {
+   public:
+    explicit Hears(std::function<void(const Change&)> then) : then_(std::move(then)) {}
+    void rung(const Change& change) override { then_(change); }
+    void owner_gone() override {}
+
+   private:
+    std::function<void(const Change&)> then_;
+  };
+
   static constexpr core::LaneId lane{1};
 
   // Opens the pool, owns its lane, reports the epoch, and then every ring of the doorbell.
   static void own(const std::string& path, int out) {
     const auto store = must_open(path);
     must_commit(*store, {OpenPool{Pool("graphs"), 1}});
-    store->on_doorbell([&](const Change&) {
+    Hears hears([&](const Change&) {
       const auto found = store->find_run(Namespace("default"), JobId("from-the-second"));
       send(out, found && *found ? (*found)->raw() : 0);
     });
+    store->listen(hears);
     const auto outcomes = must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
     send(out, outcomes[0].epoch.raw());
     while (true) pause();
@@ -232,7 +244,8 @@ TEST_F(ProcessTest, an_owner_without_a_thread_for_its_bell_goes_on_and_hears_whe
     store->on_problem([&](const std::string& text) {
       if (text.find("no thread can be made") != std::string::npos) ++said;
     });
-    store->on_doorbell([&](const Change&) { send(out, 42); });
+    Hears hears([&](const Change&) { send(out, 42); });
+    store->listen(hears);
     must_commit(*store, {OpenPool{Pool("graphs"), 1}});
     {
       const NoThreads none;
@@ -265,7 +278,8 @@ TEST_F(ProcessTest, a_guest_without_a_thread_for_its_watch_goes_on_and_takes_ove
     const auto store = must_open(path());
     std::atomic<std::uint64_t> said{0};
     store->on_problem([&](const std::string&) { ++said; });
-    store->on_owner_gone([&] { send(out, 42); });
+    Hears hears([](const Change&) {}, [&] { send(out, 42); });
+    store->listen(hears);
     {
       const NoThreads none;
       for (int i = 0; i < 20; ++i) must_commit(*store, {a_submit(lane, "guest" + std::to_string(i))});
@@ -345,10 +359,11 @@ TEST_F(ProcessTest, a_ring_names_what_its_commit_touched) {
   Child owner([&](int out) {
     const auto store = must_open(path());
     must_commit(*store, {OpenPool{Pool("graphs"), 1}});
-    store->on_doorbell([&](const Change& change) {
+    Hears hears([&](const Change& change) {
       const bool elsewhere = change.inboxes || change.work || change.times || change.graphs || change.duplex;
       send(out, elsewhere ? 1 : change.topics ? 2 : change.runs.size() == 1 ? change.runs[0].raw() : 3);
     });
+    store->listen(hears);
     must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
     send(out, 0);
     while (true) pause();

@@ -129,8 +129,11 @@ class Store::Parts {
     return owned;
   }
 
-  void on_doorbell(std::function<void(const Change&)> ring) { ring_ = std::move(ring); }
-  void on_owner_gone(std::function<void()> gone) { gone_ = std::move(gone); }
+  void listen_for(Listener* listener) {
+    const std::lock_guard lock(listener_mutex_);
+    listener_ = listener;
+    listens_ = listens_ || listener != nullptr;
+  }
   void on_problem(std::function<void(const std::string&)> report) {
     const std::lock_guard lock(report_mutex_);
     report_ = std::move(report);
@@ -189,22 +192,32 @@ class Store::Parts {
   bool listen(std::int64_t commit) {
     const std::lock_guard lock(doorbell_mutex_);
     if (doorbell_) doorbell_->committed(commit);
-    if (!ring_ || doorbell_) return true;
-    auto bell = Doorbell::listen({path_, commit, ring_, [this] { return last_commit(); }});
+    if (!listens_ || doorbell_) return true;
+    auto bell = Doorbell::listen({path_, commit, [this](const Change& change) { tell_rung(change); },
+                                  [this] { return last_commit(); }});
     if (!bell) {
       make_later(bell.error(), bell_missing_, "other processes are not heard");
       return false;
     }
     doorbell_ = std::move(*bell);
-    if (std::exchange(bell_missing_, false)) ring_(Change::everything());  // what was not heard meanwhile
+    if (std::exchange(bell_missing_, false)) tell_rung(Change::everything());  // what was not heard meanwhile
     return true;
+  }
+
+  void tell_rung(const Change& change) {
+    const std::lock_guard lock(listener_mutex_);
+    if (listener_ != nullptr) listener_->rung(change);
+  }
+  void tell_gone() {
+    const std::lock_guard lock(listener_mutex_);
+    if (listener_ != nullptr) listener_->owner_gone();
   }
 
   // False: the owner's end would not be heard yet.
   bool watch_owner() {
     const std::lock_guard lock(watch_mutex_);
-    if (!gone_ || owner_watch_) return true;
-    auto watch = OwnerWatch::start({lock_.path(), [this] { return try_own(); }, gone_});
+    if (!listens_ || owner_watch_) return true;
+    auto watch = OwnerWatch::start({lock_.path(), [this] { return try_own(); }, [this] { tell_gone(); }});
     if (!watch) {
       make_later(watch.error(), watch_missing_, "the end of the process that owns the lanes is not heard");
       return false;
@@ -293,8 +306,9 @@ class Store::Parts {
   const std::string path_;
   std::uint64_t frame_bytes_ = 0;
   core::Guid id_;
-  std::function<void(const Change&)> ring_;
-  std::function<void()> gone_;
+  std::mutex listener_mutex_;
+  Listener* listener_ = nullptr;       // guarded by listener_mutex_
+  std::atomic<bool> listens_{false};   // somebody does, or did
   FileHold hold_;  // before the connections: it ends after them
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
@@ -358,8 +372,8 @@ core::Guid Store::id() const { return parts_->id(); }
 bool Store::sends_directly() const { return parts_->sends_directly(); }
 Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
-void Store::on_doorbell(std::function<void(const Change&)> ring) { parts_->on_doorbell(std::move(ring)); }
-void Store::on_owner_gone(std::function<void()> gone) { parts_->on_owner_gone(std::move(gone)); }
+void Store::listen(Listener& listener) { parts_->listen_for(&listener); }
+void Store::stop_listening(Listener&) { parts_->listen_for(nullptr); }
 void Store::on_problem(std::function<void(const std::string&)> report) {
   parts_->on_problem(std::move(report));
 }

@@ -101,12 +101,14 @@ class Store final : public pawl::store::Store {
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
   // until this store is closed. AcquireLane does the same by itself.
   Result<bool> try_own();
-  // Calls `ring` from a thread of the store whenever another process committed something, with what
-  // it touched. Set it once, before the first AcquireLane or try_own().
-  void on_doorbell(std::function<void(const Change&)> ring);
-  // Calls `gone` from a thread of the store, once, when this process has become the owner because
-  // the other one is gone: AcquireLane will succeed now. Set it before the first AcquireLane.
-  void on_owner_gone(std::function<void()> gone);
+  // One listener, from before the first AcquireLane or try_own(). A thread of the store tells it when another process
+  // committed something, and, once, when this process has become the owner because the other one is gone: AcquireLane
+  // will succeed now.
+  void listen(Listener& listener) override;
+  void stop_listening(Listener& listener) override;
+  // A process that does not own the lanes has rung with its commit.
+  void ring(core::LaneId, const Change&) override {}
+  Duration ring_late_max() const override { return limits::ring_late_max; }
 
   // Calls `report` from any thread with what a person should see to: who keeps the log from
   // shrinking, for one.

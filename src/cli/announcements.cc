@@ -7,7 +7,6 @@
 #include <memory>
 #include <thread>
 
-#include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
@@ -29,16 +28,9 @@ struct Options {
   bool follow = false;
 };
 
-std::string json_of(const Announcement& one) {
-  return fmt::format(R"({{"number":{},"topic":{},"namespace":{},"job":{},"run":{},"end":{},"error":{},"code":{},"at":{},"data":{}}})",
-                     one.number, json_quoted(one.topic), json_quoted(one.name_space.raw()), json_quoted(one.job.raw()),
-                     one.run.raw(), one.end, one.error, one.code, json_quoted(time_text(one.at)),
-                     payload_json(one.data));
-}
-
 void print(const Announcement& one, const Options& options, const Paint& paint) {
   if (options.store.json) {
-    fmt::print("{}\n", json_of(one));
+    fmt::print("{}\n", announcement_json(one));
   } else {
     const Ink ink = one.error ? Ink::red : one.end ? Ink::green : Ink::cyan;
     fmt::print("{:>6}  {}  {}  {}  {}  {}\n", one.number, paint(Ink::dim, time_text(one.at)), one.topic, one.job.raw(),

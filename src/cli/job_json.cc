@@ -29,7 +29,7 @@ json::value time_of(Instant at) {
 json::object object_of(const JobView& job) {
   return {{"namespace", job.name_space.raw()},
           {"id", job.id.raw()},
-          {"run", job.run.raw()},
+          {"run", run_text(job.run)},
           {"graph", job.graph.raw()},
           {"version", job.version},
           {"status", json::string(name_of(job.status))},
@@ -148,6 +148,8 @@ std::string time_text(Instant at) {
                      at.micros() % 1'000'000 / 1000);
 }
 
+std::string run_text(RunId run) { return std::to_string(run.raw()); }
+
 std::string job_json(const JobView& job) { return text_of(object_of(job)); }
 
 std::string jobs_json(const std::vector<JobView>& jobs) {
@@ -163,5 +165,20 @@ std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
 }
 
 std::string payload_json(const Payload& payload) { return text_of(value_of(payload)); }
+
+std::string announcement_json(const Announcement& said) {
+  return text_of(json::object{{"number", std::to_string(said.number)},
+                              {"topic", said.topic},
+                              {"namespace", said.name_space.raw()},
+                              {"job", said.job.raw()},
+                              {"run", run_text(said.run)},
+                              {"end", said.end},
+                              {"error", said.error},
+                              {"code", said.code},
+                              {"at", time_of(said.at)},
+                              {"data", value_of(said.data)}});
+}
+
+std::string done_json(RunId run) { return text_of(json::object{{"ok", true}, {"run", run_text(run)}}); }
 
 }  // namespace pawl::cli

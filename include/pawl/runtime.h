@@ -93,6 +93,10 @@ struct SignalOptions {
   std::string name_space = "default";
   bool pending = false;     // its taker waits on for the next one
   std::int32_t code = 0;    // 0: 200, or 202 of a pending one
+  // Names this signal, 1 to 200 bytes as other names. Told again under the same id, to the same hook or key, it counts
+  // once, for a day: repeat it freely when an answer was lost. Empty: one is made, and the error of a signal whose
+  // outcome is not known says which.
+  std::string id{};
 };
 
 // What a person found out about an effect that was unknown.

@@ -200,7 +200,8 @@ Dump Store::dump() const {
                    lane.owner,
                    lane.lease_until,
                    {lane.accepted.begin(), lane.accepted.end()},
-                   {}};
+                   {},
+                   lane.signal_ids.in_order()};
     for (const auto& [target, outbox] : lane.outboxes)
       for (const OutboxRow& row : outbox.rows) out.outbox.push_back({row.seq, row.envelope, row.lane});
     all.lanes.push_back(std::move(out));

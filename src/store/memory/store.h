@@ -38,6 +38,7 @@
 #include "store/memory/inbox.h"
 #include "store/memory/labels.h"
 #include "store/memory/mailbox.h"
+#include "store/memory/signal_ids.h"
 #include "store/memory/work_queue.h"
 #include "store/store.h"
 
@@ -125,6 +126,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
     std::map<core::LaneId, Outbox> outboxes;          // by target
     std::map<core::LaneId, std::uint64_t> accepted;   // the last row, by source
     std::set<Topic> paused;
+    SignalIds signal_ids;
   };
 
   // One per operation; each answers for its own and touches nothing unless it commits.
@@ -166,6 +168,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
   void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
   Outcome insert(Job& job, const core::Message& message);
   Outcome deliver(const core::Envelope& envelope, core::LaneId lane);
+  Outcome deliver_once(const Deliver& deliver, core::LaneId lane);
   Outcome deliver_to(Mailbox& mailbox, const core::Message& message);
   Outcome start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
   Outcome refuse_child(const core::Envelope& refusal, core::LaneId lane);

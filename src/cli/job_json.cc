@@ -27,7 +27,7 @@ json::value time_of(Instant at) {
 }
 
 json::object object_of(const JobView& job) {
-  return {{"namespace", job.name_space.raw()},
+  json::object object = {{"namespace", job.name_space.raw()},
           {"id", job.id.raw()},
           {"run", run_text(job.run)},
           {"graph", job.graph.raw()},
@@ -44,6 +44,8 @@ json::object object_of(const JobView& job) {
           {"reason", job.reason},
           {"data", value_of(job.data)},
           {"result", value_of(job.result)}};
+  if (!job.cursor.empty()) object["cursor"] = job.cursor;
+  return object;
 }
 
 json::object object_of(const WorkView& work) {
@@ -167,7 +169,7 @@ std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
 std::string payload_json(const Payload& payload) { return text_of(value_of(payload)); }
 
 std::string announcement_json(const Announcement& said) {
-  return text_of(json::object{{"number", std::to_string(said.number)},
+  return text_of(json::object{{"cursor", said.cursor},
                               {"topic", said.topic},
                               {"namespace", said.name_space.raw()},
                               {"job", said.job.raw()},

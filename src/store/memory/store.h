@@ -87,6 +87,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
                              std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
+  Result<std::vector<LaneEnd>> read_lane_ends() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
@@ -159,7 +160,6 @@ class Store final : public pawl::store::Store, private SharedJobs {
   Outcome run_on(Mailbox& mailbox, const core::Bundle& bundle);
   void apply_labels(Job& job, const core::Bundle& bundle);
   void drop_labels(const Job& job);
-  std::uint64_t next_announcement(core::LaneId lane);
   void apply_inbox(RunId run, Inbox& inbox, const core::Bundle& bundle);
   void apply_outbox(const core::Bundle& bundle);
   void put_into_outbox(core::LaneId from, const core::Envelope& envelope, core::LaneId to);

@@ -25,7 +25,7 @@ Status Writer::prepare() {
 template <class Answer, class Any, class Apply>
 Result<std::vector<Answer>> Writer::commit_group(std::span<const Any> group, const Apply& apply) {
   return transaction_.commit<Answer>(
-      group, [this] { lanes_.forget(); }, apply, [this] { return lanes_.store_next_runs(); });
+      group, [this] { lanes_.forget(); }, apply, [this] { return lanes_.store_next_numbers(); });
 }
 
 Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {

@@ -83,7 +83,7 @@ class Writer {
   MailboxWriter mailboxes_{lanes_, inbox_};
   SignalIdWriter signal_ids_{clock_};
   OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_, signal_ids_};
-  LabelWriter labels_;
+  LabelWriter labels_{lanes_};
   BundleWriter bundles_{{transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_}};
   RemovalWriter removal_{inbox_};
   AppWriter apps_{clock_};

@@ -203,6 +203,7 @@ constexpr Named all_bugs[] = {
     {SeededBug::signal_not_given_back, "signal_not_given_back", "signal_between_two_hooks"},
     {SeededBug::taken_not_told, "taken_not_told", "hook_then_signal"},
     {SeededBug::taken_signal_given_back, "taken_signal_given_back", "hook_then_signal"},
+    {SeededBug::signal_id_forgotten, "signal_id_forgotten", "hook_then_signal"},
     {SeededBug::timer_outlives_signal, "timer_outlives_signal", "signal_wakes_sleeper"},
     {SeededBug::child_takes_id, "child_takes_id", "await_id_taken"},
     {SeededBug::child_end_not_told, "child_end_not_told", "await_success"},

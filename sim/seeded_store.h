@@ -17,7 +17,8 @@ class SeededStore final : public store::ForwardStore {
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
     const bool breaks = seeded(SeededBug::removal_leaves_rows) || seeded(SeededBug::paused_topic_handed_out) ||
-                        seeded(SeededBug::share_not_given_back) || seeded(SeededBug::dead_share_left);
+                        seeded(SeededBug::share_not_given_back) || seeded(SeededBug::dead_share_left) ||
+                        seeded(SeededBug::signal_id_forgotten);
     if (!breaks) return inner_.commit(group);
     std::vector<store::Outcome> outcomes;
     for (const store::Operation& operation : group) {
@@ -32,13 +33,22 @@ class SeededStore final : public store::ForwardStore {
   Result<store::Outcome> commit_one(const store::Operation& operation) {
     if (seeded(SeededBug::removal_leaves_rows) && std::holds_alternative<store::RemoveJob>(operation))
       return store::Outcome{store::OutcomeKind::committed};
+    if (const auto* deliver = std::get_if<store::Deliver>(&operation); deliver != nullptr && deliver->remembered) {
+      store::Deliver forgotten = *deliver;
+      forgotten.remembered = !seeded(SeededBug::signal_id_forgotten);
+      return commit_inside(forgotten);
+    }
     const bool blind =
         seeded(SeededBug::paused_topic_handed_out) && std::holds_alternative<store::ClaimWork>(operation);
     std::vector<Topic> paused;
     if (blind) paused = *inner_.read_paused_topics();
     for (const Topic& topic : paused) pause(topic, false);
-    auto result = inner_.commit({&operation, 1});
+    auto result = commit_inside(operation);
     for (const Topic& topic : paused) pause(topic, true);
+    return result;
+  }
+  Result<store::Outcome> commit_inside(const store::Operation& operation) {
+    auto result = inner_.commit({&operation, 1});
     if (!result) return result.error();
     if (const auto* beat = std::get_if<store::BeatEngine>(&operation)) spoil(*beat, result->front());
     return std::move(result->front());

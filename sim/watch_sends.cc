@@ -102,6 +102,11 @@ void WatchStore::note(const store::DropOutbox& drop, const store::Outcome& outco
 void WatchStore::note(const store::Deliver& deliver, const store::Outcome& outcome) {
   if (!outcome.done()) return;
   const core::LaneId lane = core::lane_of(deliver.envelope.to, deliver.lane);
+  if (deliver.remembered && told_.contains(deliver.envelope.message.guid)) {
+    if (outcome.kind == OutcomeKind::committed)
+      verdict_.fail("signals", "a signal that was told again under its id counts twice");
+    return;
+  }
   if (!deliver.source) return accept(deliver.envelope, lane, outcome);
   ShadowOutbox& outbox = outbox_of(deliver.source->lane, lane);
   const std::uint64_t seq = deliver.source->seq;

@@ -105,8 +105,6 @@ class WatchStore final : public store::ForwardStore {
   std::string input_of(RunId run) const;
   // Messages that were sent and not accepted, or wait at a mailbox.
   std::size_t in_transit() const;
-  // Whether a mailbox ever accepted this signal.
-  bool was_told(const core::Guid& signal) const { return told_.contains(signal); }
   // When nothing moves any more.
   void check_sends_at_end();
 

@@ -35,7 +35,7 @@ World::World(const Scenario& scenario, WorldOptions options)
       store_(watch_, store::fault::Options{
                          [this](const store::fault::Call&) { return current_fault_; }, nullptr,
                          options_.rates.read_failures_per_thousand, options_.seed,
-                         [this](RunId run) { return is_damaged(run); },
+                         [this](RunId run) { return is_damaged(run); }, ErrorCode::corrupt, nullptr,
                          [this](store::Listener& ear) { return loses_ring(static_cast<Node&>(ear)); }, ring_late}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");

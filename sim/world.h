@@ -129,6 +129,7 @@ class World {
     std::uint64_t attempt = 0;
     std::uint64_t number = 0;  // of the request: its guid
     std::uint32_t lane = 0;    // of islands: where a topic is paused next, from 0
+    std::uint32_t repeats = 0;  // of a signal that was answered
     bool waits = false;        // for an answer
     bool done = false;         // asked once, and answered
     Duration again_at{0};      // nobody asks the same again before this: an answer takes its time to act
@@ -204,6 +205,7 @@ class World {
   void look_for_asks();
   std::optional<store::Operation> operation_for(const Asked& asked);
   store::Operation signal_for(const Asked& asked);
+  void repeat_signal(std::size_t index);
   void ask(std::size_t index);
   void answered(std::size_t index, const Result<store::Outcome>& outcome);
   void probe(Node& node, const core::WorkItem& item);

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "core/signal_id.h"
 #include "execute/program.h"
 #include "sim/world.h"
 
@@ -14,7 +15,9 @@ namespace {
 using Kind = Ask::Kind;
 constexpr Duration ask_timeout = std::chrono::milliseconds(200);
 constexpr std::uint64_t straight_one_in = 3;
-constexpr int signal_leases = 6;
+// A signal has an id: it may be told again at any time, and counts once. Some do so although they heard the answer.
+constexpr std::uint32_t signal_repeats_max = 3;
+constexpr Duration signal_repeat_within = std::chrono::seconds(3);
 
 bool is_asked_once(Kind kind) {
   return kind == Kind::interrupt || kind == Kind::pause || kind == Kind::pause_topic || kind == Kind::remove ||
@@ -43,8 +46,9 @@ store::Operation World::signal_for(const Asked& asked) {
   invariant(keys.ok() && keys->size() == 1, "a signal from outside goes to one mailbox");
   const core::MailboxKey to{Namespace(asked.ask->name_space), Topic(asked.ask->of), keys->front()};
   store::Deliver deliver;
-  const auto number = static_cast<std::uint64_t>(asked.ask - scenario_.asks.data());
-  deliver.envelope = {to, {core::Guid{0x7369'676e'616cULL, number}, core::Signal{data}}};
+  const std::string id = format("ask-{}", asked.ask - scenario_.asks.data());
+  deliver.envelope = {to, {core::signal_guid(to, id), core::Signal{data}}};
+  deliver.remembered = true;
   deliver.lane = runtime::lane_for(**memory_.read_pool(Pool("graphs")), to);
   return deliver;
 }
@@ -101,16 +105,8 @@ std::optional<store::Operation> World::operation_for(const Asked& asked) {
 void World::ask(std::size_t index) {
   Asked& asked = asks_[index];
   if (!asked.waits) return;  // an earlier try was answered meanwhile
-  const bool signals = asked.ask != nullptr && asked.ask->kind == Kind::signal;
-  if (signals && watch_.was_told(std::get<store::Deliver>(*asked.operation).envelope.message.guid)) {
-    asked.waits = false;  // nobody knew, but whoever looks can see it
-    asked.done = true;
-    return;
-  }
   const std::uint64_t attempt = ++asked.attempt;
-  // A signal that is told twice counts twice: it is told again only when the first can no longer arrive.
-  const Duration timeout = signals ? options_.lease * signal_leases : ask_timeout;
-  post(timeout + drawn(ask_timeout), [this, index, attempt] {
+  post(ask_timeout + drawn(ask_timeout), [this, index, attempt] {
     if (asks_[index].waits && asks_[index].attempt == attempt) ask(index);
   });
   if (random_.below(straight_one_in) == 0) {
@@ -150,11 +146,19 @@ void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
   if (of_topic && options_.islands && ++asked.lane % options_.lanes != 0) return look_for_asks();
   if (asked.ask == nullptr || is_asked_once(asked.ask->kind)) {
     asked.done = true;
+    if (kind == Kind::signal) repeat_signal(index);
     return;
   }
   // Perhaps it did not help, and there is something to ask again.
   asked.again_at = clock_.monotonic() + ask_timeout;
   post(ask_timeout, [this] { look_for_asks(); });
+}
+
+void World::repeat_signal(std::size_t index) {
+  if (asks_[index].repeats == signal_repeats_max || random_.below(2) == 0) return;
+  ++asks_[index].repeats;
+  asks_[index].waits = true;
+  post(drawn(signal_repeat_within), [this, index] { ask(index); });
 }
 
 // Somebody who can find out what became of a lost run is asked.

@@ -198,6 +198,25 @@ TEST_F(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
   EXPECT_EQ(result(new_job), R"({"version":2,"word":"both"})");
 }
 
+// Claim: whoever did not hear the answer tells it again, also after a restart, and no other hook gets it.
+TEST_F(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
+  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  const RunId first = start("a");
+  const auto tell = [&](const char* id, const char* word) {
+    return runtime_->signal("told", Payload(std::string(R"({"id":"a","word":")") + word + "\"}"), {.id = id});
+  };
+  ASSERT_TRUE(tell("s-1", "one").ok());
+  EXPECT_EQ(result(first), R"({"version":1,"word":"one"})");
+  ASSERT_TRUE(runtime_->remove(first).ok());
+  const RunId second = start("a");  // waits at the same mailbox
+  reopen();
+  ASSERT_TRUE(tell("s-1", "one").ok());
+  EXPECT_EQ(runtime_->wait(second, 300ms).error().code, ErrorCode::retry_later);
+  ASSERT_TRUE(tell("s-2", "two").ok());
+  EXPECT_EQ(result(second), R"({"version":1,"word":"two"})");
+  EXPECT_TRUE(fails_with(tell("no name!", "x"), ErrorCode::invalid, {"signal id"}));
+}
+
 TEST_F(Apps, a_version_is_active_when_it_is_told_to_be) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(2)), false).ok());

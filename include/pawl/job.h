@@ -35,6 +35,7 @@ struct JobView {
   std::uint32_t redrives = 0;
   Payload data;                // what its activities share so far, of a graph in the graph language
   std::int32_t code = 0;       // of the error that ends it; 0: none
+  std::string cursor{};        // of Runtime::list: the place behind it, for JobFilter::after
   bool closed() const {
     return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
   }

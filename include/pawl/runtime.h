@@ -93,6 +93,10 @@ struct SignalOptions {
   std::string name_space = "default";
   bool pending = false;     // its taker waits on for the next one
   std::int32_t code = 0;    // 0: 200, or 202 of a pending one
+  // Names this signal, 1 to 200 bytes as other names. Told again under the same id, to the same hook or key, it counts
+  // once, for a day: repeat it freely when an answer was lost. Empty: one is made, and the error of a signal whose
+  // outcome is not known says which.
+  std::string id{};
 };
 
 // What a person found out about an effect that was unknown.
@@ -118,11 +122,16 @@ struct Submission {
   bool created = false;  // false: the id was taken; `run` is the job that has it
 };
 
-// Which jobs to list, in the order they were made; page on with the last run id seen.
+enum class JobOrder : std::uint8_t { oldest_first, newest_first };
+
+// Which jobs to list, by when they were made. Page on with the cursor of the last one that was seen: nothing is missed
+// and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists what was there when its first page
+// was read, `oldest_first` also what came since.
 struct JobFilter {
   std::optional<JobStatus> status;
   std::string name_space;  // empty: all
-  RunId after{0};
+  JobOrder order = JobOrder::oldest_first;
+  std::string after{};     // JobView::cursor; empty: from the beginning
   std::uint32_t rows_max = 100;
   // Only jobs of this graph whose activities stand as `where` says: names with the digit or the word of the
   // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
@@ -156,17 +165,18 @@ struct MeasureView {
   std::vector<std::pair<std::string, std::uint64_t>> values{};  // of a `count` with a target: jobs by value
 };
 
-// What jobs announced on the topic that their graph publishes, in the order it became durable. It is kept as long as
-// the job is, so a reader that remembers the last number it saw misses nothing.
+// What jobs announced on the topic that their graph publishes: of each lane in the order it became durable, of several
+// lanes merged by time. It is kept as long as the job is, so a reader that goes on behind the last one it saw misses
+// nothing and hears nothing twice, however many processes commit meanwhile.
 struct AnnouncementFilter {
   std::string topic{};       // empty: all
   std::string name_space{};  // empty: all
   RunId run{0};              // 0: all
-  std::uint64_t after = 0;
+  std::string after{};       // Announcement::cursor; empty: from the first one
   std::uint32_t rows_max = 100;
 };
 struct Announcement {
-  std::uint64_t number = 0;
+  std::string cursor;        // the place behind it: a text of the store's own, some bytes for each lane
   std::string topic;
   Namespace name_space{""};
   JobId job{""};

@@ -52,6 +52,8 @@ inline constexpr std::size_t pending_bytes_max = 16u << 20;    // and what they 
 inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;       // that no hook has taken yet
 inline constexpr std::size_t early_signal_bytes_per_mailbox_max = 1u << 30;  // of these, with a few bytes beside their data
 inline constexpr std::chrono::hours early_signal_keep{24};     // a signal that no hook has taken goes then
+inline constexpr std::chrono::hours signal_id_keep{24};        // a signal that is told again within it counts once,
+inline constexpr std::uint64_t signal_ids_per_lane_max = 1'000'000;  // unless so many others came to its lane meanwhile
 inline constexpr int timer_holds_max = 5;                      // a hook's time waits so often for its unserved registration
 inline constexpr std::size_t mailbox_page_messages = 256;      // served in one commit of a mailbox
 inline constexpr std::size_t mailbox_page_bytes = 8u << 20;     // and read for it, beyond the first one

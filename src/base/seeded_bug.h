@@ -67,6 +67,7 @@ enum class SeededBug : std::uint8_t {
   signal_not_given_back,    // a signal that its hook did not take is dropped
   taken_not_told,           // a hook does not say that it took its signal
   taken_signal_given_back,  // a signal that its hook took goes to the next one
+  signal_id_forgotten,      // a signal that is told again after its mailbox served it counts twice
   timer_outlives_signal,    // the timer of a hook that its signal concluded stays
   child_takes_id,           // a child whose id is taken replaces who has it
   child_end_not_told,       // the parent never hears of the end

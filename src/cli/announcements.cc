@@ -7,7 +7,6 @@
 #include <memory>
 #include <thread>
 
-#include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/interruption.h"
@@ -29,19 +28,12 @@ struct Options {
   bool follow = false;
 };
 
-std::string json_of(const Announcement& one) {
-  return fmt::format(R"({{"number":{},"topic":{},"namespace":{},"job":{},"run":{},"end":{},"error":{},"code":{},"at":{},"data":{}}})",
-                     one.number, json_quoted(one.topic), json_quoted(one.name_space.raw()), json_quoted(one.job.raw()),
-                     one.run.raw(), one.end, one.error, one.code, json_quoted(time_text(one.at)),
-                     payload_json(one.data));
-}
-
 void print(const Announcement& one, const Options& options, const Paint& paint) {
   if (options.store.json) {
-    fmt::print("{}\n", json_of(one));
+    fmt::print("{}\n", announcement_json(one));
   } else {
     const Ink ink = one.error ? Ink::red : one.end ? Ink::green : Ink::cyan;
-    fmt::print("{:>6}  {}  {}  {}  {}  {}\n", one.number, paint(Ink::dim, time_text(one.at)), one.topic, one.job.raw(),
+    fmt::print("{}  {}  {}  {}  {}\n", paint(Ink::dim, time_text(one.at)), one.topic, one.job.raw(),
                paint(ink, fmt::format("{} {}", one.end ? "end" : "progress", one.code)), printable(one.data.view()));
   }
   std::fflush(stdout);
@@ -63,10 +55,13 @@ int run(Options& options) {
     if (!page) return fail("announcements", page.error());
     for (const Announcement& one : *page) {
       print(one, options, paint);
-      options.filter.after = one.number;
+      options.filter.after = one.cursor;
       any = true;
     }
-    if (page->size() == options.filter.rows_max && options.follow) continue;
+    const bool more = page->size() == options.filter.rows_max;
+    if (more && options.follow) continue;
+    if (more && !options.store.json)
+      fmt::print("{}\n", paint(Ink::dim, fmt::format("there may be more: --after {}", options.filter.after)));
     if (!options.follow) break;
     std::this_thread::sleep_for(look_every);
   }
@@ -84,7 +79,7 @@ void add_announcements(CLI::App& app, int& exit_code) {
   command->add_option("--topic", options->filter.topic, "Only this topic (default: all)");
   command->add_option("--job", options->job, "Only this job");
   command->add_option("--namespace", options->filter.name_space, "Only this namespace (default: all)");
-  command->add_option("--after", options->filter.after, "Go on behind this number");
+  command->add_option("--after", options->filter.after, "Go on behind this cursor, that of an earlier line (--json)");
   command->add_option("--rows", options->filter.rows_max, "Rows at the most, or at once with --follow")
       ->capture_default_str()->check(CLI::Range(1, 10'000));
   command->add_flag("--follow", options->follow, "Wait for more, until Ctrl-C");

@@ -27,9 +27,9 @@ json::value time_of(Instant at) {
 }
 
 json::object object_of(const JobView& job) {
-  return {{"namespace", job.name_space.raw()},
+  json::object object = {{"namespace", job.name_space.raw()},
           {"id", job.id.raw()},
-          {"run", job.run.raw()},
+          {"run", run_text(job.run)},
           {"graph", job.graph.raw()},
           {"version", job.version},
           {"status", json::string(name_of(job.status))},
@@ -44,6 +44,8 @@ json::object object_of(const JobView& job) {
           {"reason", job.reason},
           {"data", value_of(job.data)},
           {"result", value_of(job.result)}};
+  if (!job.cursor.empty()) object["cursor"] = job.cursor;
+  return object;
 }
 
 json::object object_of(const WorkView& work) {
@@ -148,6 +150,8 @@ std::string time_text(Instant at) {
                      at.micros() % 1'000'000 / 1000);
 }
 
+std::string run_text(RunId run) { return std::to_string(run.raw()); }
+
 std::string job_json(const JobView& job) { return text_of(object_of(job)); }
 
 std::string jobs_json(const std::vector<JobView>& jobs) {
@@ -163,5 +167,20 @@ std::string export_json(const JobDetail& detail, const ReadChild& read_child) {
 }
 
 std::string payload_json(const Payload& payload) { return text_of(value_of(payload)); }
+
+std::string announcement_json(const Announcement& said) {
+  return text_of(json::object{{"cursor", said.cursor},
+                              {"topic", said.topic},
+                              {"namespace", said.name_space.raw()},
+                              {"job", said.job.raw()},
+                              {"run", run_text(said.run)},
+                              {"end", said.end},
+                              {"error", said.error},
+                              {"code", said.code},
+                              {"at", time_of(said.at)},
+                              {"data", value_of(said.data)}});
+}
+
+std::string done_json(RunId run) { return text_of(json::object{{"ok", true}, {"run", run_text(run)}}); }
 
 }  // namespace pawl::cli

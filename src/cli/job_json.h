@@ -1,4 +1,7 @@
 // A job as JSON, for scripts. Payloads that are JSON stay JSON; others become strings.
+//
+// Run ids are texts: they have up to 63 bits, and a reader that keeps numbers as doubles, as most do, loses what is
+// beyond 2^53.
 #pragma once
 
 #include <functional>
@@ -7,6 +10,7 @@
 #include <vector>
 
 #include "pawl/job.h"
+#include "pawl/runtime.h"
 
 namespace pawl::cli {
 
@@ -21,6 +25,11 @@ std::string export_json(const JobDetail& detail, const ReadChild& read_child);
 
 // On one line; null for none.
 std::string payload_json(const Payload& payload);
+
+std::string announcement_json(const Announcement& said);
+// That something was done to this run: {"ok":true,"run":"140737488355329"}
+std::string done_json(RunId run);
+std::string run_text(RunId run);
 
 // 2026-11-16T00:31:12.250Z, or empty for no time at all.
 std::string time_text(Instant at);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/utf8.h"
+#include "cli/job_json.h"
 
 namespace pawl::cli {
 
@@ -53,7 +54,7 @@ int act_on_job(const std::string& command, const StoreOptions& options, const Jo
   if (!run) return fail(command, run.error());
   const auto acted = act(**runtime, *run);
   if (!acted) return fail(command, acted.error());
-  if (options.json) fmt::print("{{\"ok\":true,\"run\":{}}}\n", run->raw());
+  if (options.json) fmt::print("{}\n", done_json(*run));
   else fmt::print("job {}: {}\n", target.id, done);
   return 0;
 }

@@ -19,7 +19,8 @@ struct Options {
   StoreOptions store;
   std::string status;
   std::string name_space;
-  std::uint64_t after = 0;
+  std::string after;
+  bool newest = false;
   std::uint32_t rows = 100;
   std::string graph;
   std::vector<std::string> where;
@@ -35,7 +36,8 @@ Result<JobFilter> filter_of(const Options& options) {
   for (const JobStatus status : all_statuses)
     if (name_of(status) == options.status) filter.status = status;
   filter.name_space = options.name_space;
-  filter.after = RunId(options.after);
+  filter.after = options.after;
+  if (options.newest) filter.order = JobOrder::newest_first;
   filter.rows_max = options.rows;
   filter.graph = options.graph;
   for (const std::string& one : options.where) {
@@ -75,7 +77,7 @@ int run(const Options& options) {
                paint(ink_of(job.status), fmt::format("{:<11}", name_of(job.status))), job.graph.raw(),
                time_text(job.created_at), printable(job.reason));
   if (jobs->size() == options.rows)
-    fmt::print("{}\n", paint(Ink::dim, fmt::format("there may be more: --after {}", jobs->back().run.raw())));
+    fmt::print("{}\n", paint(Ink::dim, fmt::format("there may be more: --after {}", jobs->back().cursor)));
   else if (jobs->empty())
     fmt::print("{}\n", paint(Ink::dim, "no job matches"));
   return 0;
@@ -96,7 +98,9 @@ void add_jobs(CLI::App& app, int& exit_code) {
   command->add_option("--label", options->label, "Only jobs that the graph's stats index so: NAME=VALUE, e.g. shop=north")
       ->needs("--graph");
   command->add_option("--key", options->key, "Only jobs with this stats.key")->needs("--graph");
-  command->add_option("--after", options->after, "Go on behind this run number");
+  CLI::Option* newest = command->add_flag("--newest", options->newest, "The newest first, of those that are there now");
+  command->add_flag("--oldest", "The oldest first (default)")->excludes(newest);
+  command->add_option("--after", options->after, "Go on behind this cursor, that of a job of an earlier page in the same order");
   command->add_option("--rows", options->rows, "Rows at the most")->capture_default_str()->check(CLI::Range(1, 10'000));
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -145,18 +145,19 @@ class Session {
     return std::nullopt;
   }
 
-  // The newest job of the graph that has not ended.
+  // The newest job of the graph that has not ended, by when it was made: run numbers of two lanes say nothing of that.
   Result<std::optional<JobView>> find_open() {
     std::optional<JobView> newest;
     for (const JobStatus status : {JobStatus::running, JobStatus::paused, JobStatus::parked}) {
       JobFilter filter;
       filter.status = status;
       filter.graph = plan_.graph_name();
-      filter.rows_max = 1000;
+      filter.order = JobOrder::newest_first;
+      filter.rows_max = 1;
       const auto jobs = runtime_.list(filter);
       if (!jobs) return jobs.error();
       for (const JobView& job : *jobs)
-        if (!newest || newest->run.raw() < job.run.raw()) newest = job;
+        if (!newest || newest->created_at < job.created_at) newest = job;
     }
     return newest;
   }

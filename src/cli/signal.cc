@@ -41,6 +41,7 @@ void add_signal(CLI::App& app, int& exit_code) {
   command->add_flag("--pending", options->signal.pending, "The hook waits on for the next one");
   command->add_option("--code", options->signal.code, "The code that the hook answers with (default: 200, or 202 if pending)")
       ->check(CLI::Range(100, 999));
+  command->add_option("--id", options->signal.id, "Names the signal: told again under the same id, it counts once");
   command->add_option("--namespace", options->signal.name_space, "The namespace of the waiting job")->capture_default_str();
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

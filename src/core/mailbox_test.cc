@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/limits.h"
 #include "core/apply.h"
+#include "core/signal_id.h"
 
 namespace pawl::core {
 
@@ -207,6 +209,17 @@ TEST(mailbox, other_messages_are_acknowledged_without_effect) {
   EXPECT_EQ(box.take({{{Guid{1, 1}, Start{"x"}}, Origin::memory, 0, false}, withdraw(4), taken(5, 6)}), 3u);
   EXPECT_EQ(box.consumed, 3u);
   EXPECT_TRUE(box.state.entries.empty());
+}
+
+// Stored identity: these values are in files.
+TEST(mailbox, the_name_of_a_signal_from_outside_follows_from_its_id_and_its_mailbox) {
+  const MailboxKey to{Namespace("default"), Topic("told"), R"(["a"])"};
+  EXPECT_EQ(signal_guid(to, "s-1").text(), "53454347d64219fa39b5307aeff3650d");
+  std::set<Guid> all = {signal_guid(to, "s-1"), signal_guid(to, "s-2")};
+  all.insert(signal_guid({Namespace("other"), Topic("told"), R"(["a"])"}, "s-1"));
+  all.insert(signal_guid({Namespace("default"), Topic("tol"), R"(d["a"])"}, "s-1"));
+  all.insert(signal_guid({Namespace("default"), Topic("told"), R"(["a"]s)"}, "-1"));
+  EXPECT_EQ(all.size(), 5u);
 }
 
 TEST(mailbox, without_deliveries_nothing_is_decided) {

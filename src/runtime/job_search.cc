@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/limits.h"
 #include "ledger/collation_pattern.h"
 #include "runtime/collate.h"
 #include "runtime/views.h"
+#include "store/lists.h"
 
 namespace pawl::runtime {
 
@@ -110,32 +110,29 @@ class Search {
 Result<std::vector<JobView>> list_jobs(store::Store& store, const GraphCatalog& graphs, const JobFilter& filter) {
   auto conditions = parse_conditions(filter, graphs);
   if (!conditions) return conditions.error();
-  const bool all_match = filter.graph.empty();
   Search search(store, graphs, GraphName(filter.graph), std::move(*conditions));
   store::ListQuery query;
   if (!filter.name_space.empty()) query.name_space = Namespace(filter.name_space);
   if (filter.status) query.status = core_status(*filter.status);
-  query.after = filter.after;
   if (filter.label) {
     if (filter.graph.empty()) return Error{ErrorCode::invalid, "a search by label needs the name of the graph (graph)"};
     if (!query.name_space) query.name_space = default_namespace();
     query.label = store::ListQuery::Labelled{GraphName(filter.graph), filter.label->name, filter.label->value,
                                              filter.label->key};
   }
+  const auto order = filter.order == JobOrder::newest_first ? store::ListOrder::newest_first : store::ListOrder::oldest_first;
+  auto list = store::JobList::begin(store, std::move(query), order, filter.after, filter.rows_max);
+  if (!list) return list.error();
   std::vector<JobView> views;
   while (views.size() < filter.rows_max) {
-    const std::size_t missing = filter.rows_max - views.size();
-    query.rows_max = all_match ? missing : limits::recovery_page_rows;
-    const auto rows = store.list_jobs(query);
-    if (!rows) return rows.error();
-    for (const core::JobRow& row : *rows) {
-      query.after = row.run;
-      const auto matches = search.matches(row);
-      if (!matches) return matches.error();
-      if (*matches) views.push_back(view_of(row));
-      if (views.size() == filter.rows_max) break;
-    }
-    if (rows->size() < query.rows_max) break;
+    const auto row = list->next();
+    if (!row) return row.error();
+    if (!*row) break;
+    const auto matches = search.matches(**row);
+    if (!matches) return matches.error();
+    if (!*matches) continue;
+    views.push_back(view_of(**row));
+    views.back().cursor = list->cursor().text();
   }
   return views;
 }

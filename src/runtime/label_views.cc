@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "store/lists.h"
 
 namespace pawl::runtime {
 
@@ -89,15 +90,18 @@ Result<std::vector<Announcement>> read_announcements(store::Store& store, const 
   if (!filter.topic.empty()) query.topic = Topic(filter.topic);
   if (!filter.name_space.empty()) query.name_space = Namespace(filter.name_space);
   if (filter.run != RunId(0)) query.run = filter.run;
-  query.after = filter.after;
-  query.rows_max = filter.rows_max;
-  auto rows = store.read_announcements(query);
-  if (!rows) return rows.error();
+  auto list = store::AnnouncementList::begin(store, std::move(query), filter.after, filter.rows_max);
+  if (!list) return list.error();
   std::vector<Announcement> made;
-  for (store::AnnouncementRow& row : *rows)
-    made.push_back({row.seq, row.said.topic.raw(), row.name_space, row.job, row.run,
-                    row.said.what == core::Announce::What::end, core::is_error(row.said.status), row.said.code,
-                    row.said.at, std::move(row.said.data)});
+  while (made.size() < filter.rows_max) {
+    auto row = list->next();
+    if (!row) return row.error();
+    if (!*row) break;
+    core::Announce& said = (*row)->said;
+    made.push_back({list->cursor().text(), said.topic.raw(), (*row)->name_space, (*row)->job, (*row)->run,
+                    said.what == core::Announce::What::end, core::is_error(said.status), said.code, said.at,
+                    std::move(said.data)});
+  }
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "core/signal_id.h"
 #include "duplex/later.h"
 #include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
@@ -66,6 +67,13 @@ Error stale(std::string_view why) {
   return {ErrorCode::conflict, format("the token is no longer good: {}", why)};
 }
 
+
+// Of a signal that may have been told, perhaps to some of those it is for.
+Status worth_repeating(Status failed, const std::string& id) {
+  const ErrorCode code = failed.error().code;
+  if (code != ErrorCode::outcome_unknown && code != ErrorCode::retry_later) return failed;
+  return Error{code, format("{}; signal again with the id {}: it counts once", failed.error().detail, id)};
+}
 
 core::Verdict verdict_of(core::ActivitySeq activity, const Finding& finding) {
   const auto kind = finding.kind() == Finding::Kind::done     ? core::Verdict::Kind::done
@@ -237,22 +245,28 @@ Status Requests::pause_topic(const std::string& topic, bool paused) {
   return {};
 }
 
+std::string Requests::fresh_signal_id() {
+  return core::Guid{seed_, Random::mix(seed_ + count_.fetch_add(1))}.derive(core::Guid::Purpose::asked, 0).text();
+}
+
 Status Requests::signal(const Apps& apps, const std::string& topic, const Payload& data, const SignalOptions& options) {
   for (const Status& checked : {check_name("topic", topic), check_name("name space", options.name_space),
                                 check_payload("the signal's data", data)})
     if (!checked) return checked;
+  if (!options.id.empty())
+    if (const auto named = check_name("signal id", options.id); !named) return named;
   const auto keys = apps.mailboxes_for(topic, data);
   if (!keys) return keys.error();
   const auto status = options.pending ? core::ReplyStatus::pending : core::ReplyStatus::success;
   const std::int32_t code = options.code != 0 ? options.code : options.pending ? 202 : 200;
-  const std::uint64_t number = Random::mix(seed_ + count_.fetch_add(1));
-  for (std::size_t i = 0; i < keys->size(); ++i) {
+  const std::string id = options.id.empty() ? fresh_signal_id() : options.id;
+  for (const std::string& key : *keys) {
     store::Deliver deliver;
-    const core::MailboxKey to{Namespace(options.name_space), Topic(topic), (*keys)[i]};
-    deliver.envelope = core::Envelope{to, core::Message{core::Guid{seed_, number}.derive(core::Guid::Purpose::asked, i),
-                                                        core::Signal{data, status, code}}};
+    const core::MailboxKey to{Namespace(options.name_space), Topic(topic), key};
+    deliver.envelope = core::Envelope{to, core::Message{core::signal_guid(to, id), core::Signal{data, status, code}}};
     deliver.lane = lane_for(pool_, to);
-    if (const auto sent = status_of(commit_(std::move(deliver))); !sent) return sent;
+    deliver.remembered = true;
+    if (auto sent = status_of(commit_(std::move(deliver))); !sent) return worth_repeating(std::move(sent), id);
   }
   return {};
 }

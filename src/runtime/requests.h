@@ -53,6 +53,7 @@ class Requests {
   Status complete_without_item(const WorkRun& named, const Reply& reply);
   Status complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply);
   Status deliver(RunId run, core::Body body);
+  std::string fresh_signal_id();
 
   store::Store& store_;
   const store::PoolInfo pool_;

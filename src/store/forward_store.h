@@ -74,6 +74,7 @@ class ForwardStore : public Store {
     return inner_.read_message(run, guid);
   }
   Result<std::vector<Topic>> read_paused_topics() override { return inner_.read_paused_topics(); }
+  Result<std::vector<LaneEnd>> read_lane_ends() override { return inner_.read_lane_ends(); }
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override {
     return inner_.list_jobs(query);
   }

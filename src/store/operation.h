@@ -140,6 +140,10 @@ struct Deliver {  // (a timer of the target is put by the target's own bundle, n
   core::Envelope envelope;
   core::LaneId lane{0};
   std::optional<Source> source;
+  // Of a signal that comes from outside (without a source): the key's lane remembers its guid for limits::signal_id_keep,
+  // the last signal_ids_per_lane_max of them. So it is already_done once more, also when its mailbox has served it: whoever
+  // did not hear the answer tells it again. One that was refused is not remembered.
+  bool remembered = false;
 };
 // By the lane's owner, once it knows that the target took these rows: the store of this lane does not. Rejected when
 // there never was such a row.

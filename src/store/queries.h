@@ -19,10 +19,14 @@ struct StoredMailbox {
   std::vector<core::InboxMessage> inbox;
   std::vector<core::InboxMessage> timers;
 };
+enum class Direction : std::uint8_t { up, down };
+// Jobs in the order of their runs: that of the commits within a lane, and one lane after the other. So a reader that goes
+// through it once sees every job that is there from before it begins until after it ends, once; lists for people are
+// made of it (lists.h).
 struct ListQuery {
   std::optional<Namespace> name_space;
   std::optional<core::JobStatus> status;
-  RunId after{0};
+  RunId after{0};  // upwards: beyond it; downwards: below it
   std::size_t rows_max = 100;
   // Only jobs of this graph, of any version, that have the label. Needs a namespace.
   struct Labelled {
@@ -34,7 +38,16 @@ struct ListQuery {
     bool names_only = false;         // the rows come without data and result, which may be large
   };
   std::optional<Labelled> label{};
+  core::LaneId lane{0};              // 0: all lanes
+  Direction direction = Direction::up;
 };
+// A lane, and the run that will be the next one there.
+struct LaneEnd {
+  core::LaneId lane{0};
+  RunId next_run{0};
+  friend bool operator==(const LaneEnd&, const LaneEnd&) = default;
+};
+enum class ListOrder : std::uint8_t { oldest_first, newest_first };
 // What was measured of a graph's jobs, by key, slice, target and value.
 struct MeasureQuery {
   Namespace name_space{""};
@@ -50,8 +63,9 @@ struct MeasureRow {
   double sum = 0, least = 0, most = 0;
   friend bool operator==(const MeasureRow&, const MeasureRow&) = default;
 };
-// What jobs announced, in the order of their commits.
+// What jobs of one lane announced, in the order of their commits.
 struct AnnouncementQuery {
+  core::LaneId lane{0};
   std::optional<Namespace> name_space;
   std::optional<Topic> topic;
   std::optional<RunId> run;
@@ -59,7 +73,7 @@ struct AnnouncementQuery {
   std::size_t rows_max = 100;
 };
 struct AnnouncementRow {
-  std::uint64_t seq = 0;  // grows, with gaps
+  std::uint64_t seq = 0;  // of its lane: grows, with gaps, and is never used twice
   Namespace name_space{""};
   JobId job{""};
   RunId run{0};
@@ -72,6 +86,7 @@ class Queries {
  public:
   virtual ~Queries() = default;
 
+  virtual Result<std::vector<LaneEnd>> read_lane_ends() = 0;  // of all pools, by lane
   virtual Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) = 0;
   virtual Result<std::optional<StoredMailbox>> read_mailbox(RunId run) = 0;  // whole, for whoever looks at it
   virtual Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) = 0;

@@ -45,6 +45,13 @@ inline bool made_by(const core::StartChild& start, const std::optional<core::Par
 // bundle must not be good or bad by what another one did meanwhile.
 inline bool is_by_key(const core::Envelope& envelope) { return !std::holds_alternative<RunId>(envelope.to); }
 
+// Whether the lane remembers that this was delivered.
+inline bool is_remembered(const Deliver& deliver) {
+  return deliver.remembered && !deliver.source && std::holds_alternative<core::MailboxKey>(deliver.envelope.to) &&
+         std::holds_alternative<core::Signal>(deliver.envelope.message.body);
+}
+inline constexpr std::size_t signal_ids_per_drop = 2;  // with each new one: they go faster than they come
+
 inline std::string no_row(const DropOutbox& drop) {
   return format("lane {} never sent a row {} to lane {}", drop.lane.raw(), drop.up_to, drop.target.raw());
 }

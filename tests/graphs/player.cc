@@ -438,6 +438,7 @@ class Player final : public runtime::EngineEvents {
         job.activities.push_back({graph->nodes()[one.node].name.raw(), std::string(one.at.text()), one.ledger.digits(),
                                   std::string(core::name_of(one.status)), one.code, one.output.str()});
       store::AnnouncementQuery said;
+      said.lane = core::lane_of(row.run);
       said.run = row.run;
       const auto announced = inner_->read_announcements(said);
       for (const store::AnnouncementRow& one : *announced)

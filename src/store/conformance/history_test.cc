@@ -488,11 +488,14 @@ std::string History::read_labels() {
       text += format(" measured {} {} {} {} {} {} {}", row.key, row.target, row.value.value_or("-"), row.count, row.sum,
                      row.least, row.most);
   }
-  AnnouncementQuery query;
-  query.name_space = name_space;
-  query.rows_max = 1000;
-  const auto said = store_.read_announcements(query);
-  for (const AnnouncementRow& row : *said) text += format(" announced {} {}", name_of_run(row.run), row.said.at.micros());
+  for (const Lane& lane : lanes_) {
+    AnnouncementQuery query;
+    query.lane = lane.id;
+    query.name_space = name_space;
+    query.rows_max = 1000;
+    const auto said = store_.read_announcements(query);
+    for (const AnnouncementRow& row : *said) text += format(" announced {} {}", name_of_run(row.run), row.said.at.micros());
+  }
   return text;
 }
 

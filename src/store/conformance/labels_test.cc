@@ -33,7 +33,8 @@ class Labels : public StoreTest {
                                    std::string to = "") {
     return *store_->read_measures({Namespace("default"), graph_, std::move(key), std::move(from), std::move(to), 100});
   }
-  std::vector<AnnouncementRow> announcements(const AnnouncementQuery& query = {}) {
+  std::vector<AnnouncementRow> announcements(AnnouncementQuery query = {}) {
+    query.lane = lane_;
     return *store_->read_announcements(query);
   }
   core::Announce said(const std::string& topic, Payload data) const {

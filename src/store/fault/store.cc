@@ -308,6 +308,10 @@ Result<std::vector<Topic>> Store::read_paused_topics() {
   if (read_fails()) return refused();
   return inner_.read_paused_topics();
 }
+Result<std::vector<LaneEnd>> Store::read_lane_ends() {
+  if (read_fails()) return refused();
+  return inner_.read_lane_ends();
+}
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   if (read_fails()) return refused();
   return inner_.list_jobs(query);

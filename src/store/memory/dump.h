@@ -54,6 +54,7 @@ struct DumpedLane {
   std::optional<Instant> lease_until;
   std::vector<std::pair<core::LaneId, std::uint64_t>> accepted;  // by source: the last outbox row
   std::vector<DumpedOutboxRow> outbox;  // by target and seq
+  std::vector<core::Guid> signal_ids;   // that it remembers, by arrival
   friend bool operator==(const DumpedLane&, const DumpedLane&) = default;
 };
 struct DumpedLabel {

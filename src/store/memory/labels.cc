@@ -1,15 +1,11 @@
 // Labels, measures and announcements.
 #include <algorithm>
 
-#include "base/limits.h"
 #include "store/memory/store.h"
 
 namespace pawl::store::memory {
 
 namespace {
-
-constexpr int lane_bits = 16;
-static_assert(limits::lanes_max < 1u << lane_bits);
 
 LabelTables::Place place_of(const core::JobRow& job, const core::Label& label) {
   return {job.name_space, job.graph.name, label.name, label.value, label.key, job.run};
@@ -35,12 +31,6 @@ std::vector<std::pair<LabelTables::Slot, MeasureRow>> LabelTables::added_up() co
   return rows;
 }
 
-// Of islands each lane counts for itself: a cursor over all of them would have to know where it is in each.
-std::uint64_t Store::next_announcement(core::LaneId lane) {
-  if (mode_ == Lanes::one_domain) return labels_.next_announcement++;
-  return find_lane(lane)->next_announcement++ << lane_bits | lane.raw();
-}
-
 void Store::put_label(Job& job, const core::Label& label) {
   job.labels.insert(label);
   labels_.places.insert(place_of(job.state.job, label));
@@ -61,8 +51,9 @@ void Store::add_measure(const core::JobRow& row, const core::Measure& one) {
 }
 
 void Store::announce(const core::JobRow& row, const core::Announce& said) {
-  const std::uint64_t seq = next_announcement(core::lane_of(row.run));
-  labels_.announcements.emplace(seq, AnnouncementRow{seq, row.name_space, row.id, row.run, said});
+  const core::LaneId lane = core::lane_of(row.run);
+  const std::uint64_t seq = find_lane(lane)->next_announcement++;
+  labels_.announcements.emplace(std::pair(lane, seq), AnnouncementRow{seq, row.name_space, row.id, row.run, said});
 }
 
 void Store::drop_labels(const Job& job) {
@@ -86,8 +77,8 @@ Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) 
 Result<std::vector<AnnouncementRow>> Store::read_announcements(const AnnouncementQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<AnnouncementRow> rows;
-  for (auto one = labels_.announcements.upper_bound(query.after); one != labels_.announcements.end(); ++one) {
-    if (rows.size() == query.rows_max) break;
+  for (auto one = labels_.announcements.upper_bound({query.lane, query.after}); one != labels_.announcements.end(); ++one) {
+    if (rows.size() == query.rows_max || one->first.first != query.lane) break;
     const AnnouncementRow& row = one->second;
     if (query.name_space && *query.name_space != row.name_space) continue;
     if (query.topic && *query.topic != row.said.topic) continue;

@@ -41,8 +41,7 @@ struct LabelTables {
 
   std::set<Place> places;
   std::map<Slot, Sum> measures;
-  std::map<std::uint64_t, AnnouncementRow> announcements;
-  std::uint64_t next_announcement = 1;
+  std::map<std::pair<core::LaneId, std::uint64_t>, AnnouncementRow> announcements;
 };
 
 }  // namespace pawl::store::memory

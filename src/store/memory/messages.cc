@@ -45,10 +45,27 @@ Outcome Store::run(const Deliver& deliver) {
     }
   }
   const bool lost = seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(deliver.envelope.message.body);
-  Outcome outcome = lost ? committed() : this->deliver(deliver.envelope, lane);
+  Outcome outcome = lost                     ? committed()
+                    : is_remembered(deliver) ? deliver_once(deliver, lane)
+                                             : this->deliver(deliver.envelope, lane);
   if (accepted != nullptr) pass_over(outcome);
   if (accepted != nullptr && outcome.done()) *accepted = deliver.source->seq;
   return outcome;
+}
+
+Outcome Store::deliver_once(const Deliver& deliver, core::LaneId lane) {
+  if (!has_lane(lane)) return this->deliver(deliver.envelope, lane);
+  SignalIds& known = find_lane(lane)->signal_ids;
+  const core::Guid& guid = deliver.envelope.message.guid;
+  if (!known.has(guid, now_in(lane))) {
+    Outcome outcome = this->deliver(deliver.envelope, lane);
+    if (outcome.kind == OutcomeKind::committed) known.add(guid, now_in(lane));
+    return outcome;
+  }
+  Outcome before = already_done();
+  const auto mailbox = mailbox_keys_.find(std::get<core::MailboxKey>(deliver.envelope.to));
+  if (mailbox != mailbox_keys_.end()) before.run = mailbox->second;
+  return before;
 }
 
 Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {

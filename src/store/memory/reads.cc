@@ -138,6 +138,15 @@ Result<std::vector<Topic>> Store::read_paused_topics() {
   return std::vector<Topic>(all.begin(), all.end());
 }
 
+namespace {
+
+bool is_in_reach(RunId run, const ListQuery& query) {
+  if (query.lane != core::LaneId(0) && core::lane_of(run) != query.lane) return false;
+  return query.direction == Direction::up ? run > query.after : run < query.after;
+}
+
+}  // namespace
+
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<core::JobRow> rows;
@@ -146,7 +155,7 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
     const auto& label = *query.label;
     for (const LabelTables::Place& place : labels_.places) {
       if (place.name_space != query.name_space || place.graph != label.graph || place.name != label.name ||
-          place.value != label.value || (label.key && *label.key != place.key) || place.run <= query.after)
+          place.value != label.value || (label.key && *label.key != place.key) || !is_in_reach(place.run, query))
         continue;
       const core::JobRow& row = find_job(place.run)->state.job;
       if (query.status && *query.status != row.status) continue;
@@ -155,17 +164,36 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
       if (label.names_only) rows.back().data = rows.back().result = Payload();
     }
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
+    if (query.direction == Direction::down) std::reverse(rows.begin(), rows.end());
     if (rows.size() > query.rows_max) rows.resize(query.rows_max);
     return rows;
   }
-  for (auto job = jobs_.upper_bound(query.after); job != jobs_.end(); ++job) {
-    if (rows.size() == query.rows_max) break;
-    const core::JobRow& row = job->second.state.job;
-    if (query.name_space && *query.name_space != row.name_space) continue;
-    if (query.status && *query.status != row.status) continue;
-    rows.push_back(row);
+  // True: that is enough.
+  const auto see = [&](const core::JobRow& row) {
+    if (rows.size() == query.rows_max || !is_in_reach(row.run, query)) return true;
+    const bool matches = (!query.name_space || *query.name_space == row.name_space) && (!query.status || *query.status == row.status);
+    if (matches) rows.push_back(row);
+    return false;
+  };
+  if (query.direction == Direction::up) {
+    const RunId from = std::max(query.after, core::make_run(query.lane, 0));
+    for (auto job = jobs_.upper_bound(from); job != jobs_.end(); ++job)
+      if (see(job->second.state.job)) break;
+    return rows;
   }
+  for (auto job = jobs_.lower_bound(query.after); job != jobs_.begin();)
+    if (see((--job)->second.state.job)) break;
   return rows;
+}
+
+Result<std::vector<LaneEnd>> Store::read_lane_ends() {
+  const std::lock_guard lock(mutex_);
+  std::vector<LaneEnd> ends;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const core::LaneId lane(static_cast<std::uint32_t>(i) + 1);
+    ends.push_back({lane, core::make_run(lane, lanes_[i].next_run)});
+  }
+  return ends;
 }
 
 namespace {
@@ -200,7 +228,8 @@ Dump Store::dump() const {
                    lane.owner,
                    lane.lease_until,
                    {lane.accepted.begin(), lane.accepted.end()},
-                   {}};
+                   {},
+                   lane.signal_ids.in_order()};
     for (const auto& [target, outbox] : lane.outboxes)
       for (const OutboxRow& row : outbox.rows) out.outbox.push_back({row.seq, row.envelope, row.lane});
     all.lanes.push_back(std::move(out));

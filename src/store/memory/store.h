@@ -38,6 +38,7 @@
 #include "store/memory/inbox.h"
 #include "store/memory/labels.h"
 #include "store/memory/mailbox.h"
+#include "store/memory/signal_ids.h"
 #include "store/memory/work_queue.h"
 #include "store/store.h"
 
@@ -86,6 +87,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
                              std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
+  Result<std::vector<LaneEnd>> read_lane_ends() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;
@@ -131,6 +133,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
     std::map<core::LaneId, Outbox> outboxes;          // by target
     std::map<core::LaneId, std::uint64_t> accepted;   // the last row, by source
     std::set<Topic> paused;
+    SignalIds signal_ids;
   };
 
   // One per operation; each answers for its own and touches nothing unless it commits.
@@ -168,7 +171,6 @@ class Store final : public pawl::store::Store, private SharedJobs {
   void add_measure(const core::JobRow& row, const core::Measure& measure);
   void announce(const core::JobRow& row, const core::Announce& said);
   void drop_labels(const Job& job);
-  std::uint64_t next_announcement(core::LaneId lane);
   void apply_write(Job& job, const core::Write& write);
   void apply_write(Mailbox& mailbox, const core::Write& write);
   void consume(RunId run, Inbox& inbox, const core::Guid& guid);
@@ -178,6 +180,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
   void drop_timers(RunId run, const Inbox& inbox, const std::optional<core::Guid>& keep);
   Outcome insert(Job& job, const core::Message& message);
   Outcome deliver(const core::Envelope& envelope, core::LaneId lane);
+  Outcome deliver_once(const Deliver& deliver, core::LaneId lane);
   Outcome deliver_to(Mailbox& mailbox, const core::Message& message);
   Outcome start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
   Outcome refuse_child(const core::Envelope& refusal, core::LaneId lane);

@@ -20,7 +20,8 @@ Status LabelWriter::prepare(Connection& connection) {
            " ON CONFLICT DO UPDATE SET count = count + 1, sum = sum + excluded.sum,"
            " least = min(least, excluded.least), most = max(most, excluded.most)"},
           {&announce_,
-           "INSERT INTO announcements (run, topic, what, status, code, at, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+           "INSERT INTO announcements (id, run, topic, what, status, code, at, data)"
+           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
       });
 }
 
@@ -45,7 +46,9 @@ Applied LabelWriter::apply(RunId run, const core::AddMeasure& write) {
 }
 
 Applied LabelWriter::apply(RunId run, const core::Announce& write) {
-  if (announce_.run(run, write.topic, write.what, write.status, write.code, write.at, write.data) == Statement::failed)
+  const core::LaneId lane = core::lane_of(run);
+  const RunId id = core::make_run(lane, lanes_.next_announcement(lane));  // numbered as runs are
+  if (announce_.run(id, run, write.topic, write.what, write.status, write.code, write.at, write.data) == Statement::failed)
     return failed(announce_);
   return {};
 }

@@ -16,8 +16,8 @@ Status LaneWriter::prepare(Connection& connection) {
   return prepare_each(
       connection,
       {
-          {&read_lane_, "SELECT epoch, owner, next_run FROM lanes WHERE lane = ?1"},
-          {&put_next_run_, "UPDATE lanes SET next_run = ?2 WHERE lane = ?1"},
+          {&read_lane_, "SELECT epoch, owner, next_run, next_announcement FROM lanes WHERE lane = ?1"},
+          {&put_next_, "UPDATE lanes SET next_run = ?2, next_announcement = ?3 WHERE lane = ?1"},
           {&take_lane_, "UPDATE lanes SET epoch = ?2, owner = ?3 WHERE lane = ?1"},
           {&free_lane_, "UPDATE lanes SET owner = '' WHERE lane = ?1"},
           {&read_pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
@@ -37,8 +37,8 @@ LaneWriter::Found LaneWriter::find(core::LaneId id) {
       lane.exists = true;
       lane.epoch = core::Epoch(rows.word(0));
       lane.owner = std::string(rows.text(1));
-      lane.next_run = rows.word(2);
-      lane.next_run_stored = lane.next_run;
+      lane.next = {rows.word(2), rows.word(3)};
+      lane.next_stored = lane.next;
       if (rows.malformed()) return {nullptr, SQLITE_CORRUPT};
     }
     if (rows.failed()) return {nullptr, for_whole_group(rows.rc())};
@@ -47,10 +47,10 @@ LaneWriter::Found LaneWriter::find(core::LaneId id) {
   return {kept.exists ? &kept : nullptr};
 }
 
-int LaneWriter::store_next_runs() {
+int LaneWriter::store_next_numbers() {
   for (auto& [id, lane] : lanes_) {
-    if (lane.next_run == lane.next_run_stored) continue;
-    if (put_next_run_.run(id, lane.next_run) == Statement::failed) return put_next_run_.code();
+    if (lane.next == lane.next_stored) continue;
+    if (put_next_.run(id, lane.next.run, lane.next.announcement) == Statement::failed) return put_next_.code();
   }
   return SQLITE_OK;
 }
@@ -64,7 +64,13 @@ Checked LaneWriter::exists(core::LaneId id) {
 RunId LaneWriter::next_run(core::LaneId id) {
   const Found found = find(id);
   invariant(found.lane != nullptr, "a run is numbered in a lane that exists");
-  return core::make_run(id, found.lane->next_run++);
+  return core::make_run(id, found.lane->next.run++);
+}
+
+std::uint64_t LaneWriter::next_announcement(core::LaneId id) {
+  const Found found = find(id);
+  invariant(found.lane != nullptr, "an announcement is numbered in a lane that exists");
+  return found.lane->next.announcement++;
 }
 
 Applied LaneWriter::guard(core::LaneId id, core::Epoch epoch) {

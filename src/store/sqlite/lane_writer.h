@@ -29,12 +29,14 @@ class LaneWriter {
   Status prepare(Connection& connection);
 
   void forget() { lanes_.clear(); }
-  int store_next_runs();  // the last write of a transaction: a result code of SQLite
+  int store_next_numbers();  // the last write of a transaction: a result code of SQLite
 
   // A refusal, `fenced`, unless the lane has an owner and this is its epoch.
   Applied guard(core::LaneId lane, core::Epoch epoch);
   Checked exists(core::LaneId lane);
-  RunId next_run(core::LaneId lane);  // REQUIRES: exists(lane), in this transaction
+  // REQUIRES, of both: exists(lane), in this transaction.
+  RunId next_run(core::LaneId lane);
+  std::uint64_t next_announcement(core::LaneId lane);
 
   Applied apply(const OpenPool& open);
   Applied apply(const AcquireLane& acquire);
@@ -42,12 +44,17 @@ class LaneWriter {
   Applied apply(const ReleaseLane& release);
 
  private:
+  struct Next {
+    std::uint64_t run = 0;
+    std::uint64_t announcement = 0;
+    friend bool operator==(const Next&, const Next&) = default;
+  };
   struct Lane {
     bool exists = false;
     core::Epoch epoch{0};
     std::string owner;
-    std::uint64_t next_run = 0;
-    std::uint64_t next_run_stored = 0;
+    Next next;
+    Next next_stored;
   };
   struct Found {
     Lane* lane = nullptr;  // null: there is none
@@ -57,7 +64,7 @@ class LaneWriter {
 
   Ownership& ownership_;
   std::string path_;  // of the file, for people
-  Statement read_lane_, put_next_run_, take_lane_, free_lane_, read_pool_, last_lane_, put_pool_, put_lane_;
+  Statement read_lane_, put_next_, take_lane_, free_lane_, read_pool_, last_lane_, put_pool_, put_lane_;
   std::unordered_map<core::LaneId, Lane> lanes_;        // of the open transaction
   std::unordered_map<core::LaneId, core::Epoch> held_;  // that this process took
 };

@@ -108,6 +108,14 @@ Applied MailboxWriter::deliver(const core::MailboxKey& key, const core::Message&
   return applied;
 }
 
+Applied MailboxWriter::told_before(const core::MailboxKey& key) {
+  Applied applied = refused(OutcomeKind::already_done, "");
+  Rows rows = find_mailbox_.query(key.name_space, key.topic, key.key);
+  if (rows.next()) applied.outcome.run = RunId(rows.word(0));
+  if (rows.failed()) return failed(rows);
+  return applied;
+}
+
 Applied MailboxWriter::find_or_make(const core::MailboxKey& key, core::LaneId lane, Load& load) {
   Applied applied;
   {

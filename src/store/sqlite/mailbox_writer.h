@@ -23,6 +23,9 @@ class MailboxWriter {
   // Makes the mailbox if this is its first message.
   Applied deliver(const core::MailboxKey& key, const core::Message& message, core::LaneId lane);
 
+  // already_done, with the mailbox if it is still there.
+  Applied told_before(const core::MailboxKey& key);
+
   EntityRow read_row(RunId run);
   // The first write of a bundle. REQUIRES: `row` is the mailbox's, and check_rev() found it as expected.
   Applied step(const core::Bundle& bundle, const core::MailboxHead& head, const EntityRow& row);

@@ -1,5 +1,6 @@
 // What the layout of mailboxes promises: files of version 5 keep their signals, a page does not read what it does not
 // need, and what a mailbox holds is counted to the byte.
+#include "base/limits.h"
 #include "core/mailbox.h"
 #include "store/sqlite/file_test.h"
 #include "store/sqlite/open.h"
@@ -50,6 +51,26 @@ TEST_F(MailboxesTest, a_file_of_version_5_keeps_its_signals_and_its_hooks) {
   EXPECT_EQ(hook, (core::MailboxEntry{0, guid(4), core::Register{RunId(5), core::ActivitySeq(1)}}));
   EXPECT_EQ(raw("SELECT group_concat(kind) FROM mailbox_view WHERE topic = 't'"), "signal,signal,registration");
   EXPECT_TRUE(sqlite().verify());
+}
+
+// What is remembered of signals is bounded in time and number, and forgotten a little at a time.
+TEST_F(MailboxesTest, remembered_signals_go_when_their_time_is_over_or_there_are_too_many) {
+  open_bench();
+  const auto tell = [&](std::uint64_t number) {
+    Deliver deliver = to_mailbox({Namespace("default"), Topic("t"), "k"}, {guid(number), core::Signal{"s"}}, lane_);
+    deliver.remembered = true;
+    EXPECT_EQ(kind_of(deliver), OutcomeKind::committed);
+  };
+  const auto kept = [&] { return raw("SELECT count(*) FROM signal_ids"); };
+  for (std::uint64_t i = 1; i <= 5; ++i) tell(i);
+  EXPECT_EQ(kept(), "5");
+  clock_.advance(pawl::limits::signal_id_keep);
+  tell(6);
+  EXPECT_EQ(kept(), "4") << "two of the five are over and gone";
+  raw("UPDATE signal_ids SET seq = seq + 999997 WHERE seq = 6; UPDATE signal_ids SET until = until * 1000");
+  tell(7);
+  EXPECT_EQ(raw("SELECT group_concat(seq) FROM signal_ids"), "5,1000003,1000004")
+      << "3 and 4 were more than a million signals ago";
 }
 
 TEST_F(MailboxesTest, what_a_mailbox_holds_is_counted_as_it_comes_and_goes) {

@@ -70,7 +70,7 @@ Applied OutboxWriter::apply(const Deliver& deliver) {
     if (const auto missing = refuse_unless_there(lane)) return *missing;
   if (deliver.source)
     if (const auto refusal = refuse_unless_next(*deliver.source, lane)) return *refusal;
-  Applied applied = send(deliver.envelope, lane);
+  Applied applied = is_remembered(deliver) ? send_once(deliver.envelope, lane) : send(deliver.envelope, lane);
   if (deliver.source) pass_over(applied.outcome);
   if (!is_done(applied) || !deliver.source) return applied;
   if (put_taken_.run(lane, deliver.source->lane, deliver.source->seq) == Statement::failed) return failed(put_taken_);
@@ -118,6 +118,16 @@ Applied OutboxWriter::send(const core::Envelope& envelope, core::LaneId lane) {
     return start != nullptr ? start_child(*key, *start, lane) : jobs_.deliver(*key, envelope.message);
   }
   return jobs_.deliver(std::get<RunId>(envelope.to), envelope.message);
+}
+
+Applied OutboxWriter::send_once(const core::Envelope& signal, core::LaneId lane) {
+  const Checked known = signal_ids_.has(lane, signal.message.guid);
+  if (known.failed) return *known.failed;
+  if (known.yes) return mailboxes_.told_before(std::get<core::MailboxKey>(signal.to));
+  Applied sent = send(signal, lane);
+  if (!is_done(sent) || sent.outcome.kind != OutcomeKind::committed) return sent;
+  const Applied kept = signal_ids_.add(lane, signal.message.guid);
+  return is_done(kept) ? sent : kept;
 }
 
 Applied OutboxWriter::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {

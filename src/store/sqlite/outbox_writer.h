@@ -16,14 +16,16 @@
 #include "store/sqlite/job_writer.h"
 #include "store/sqlite/lane_writer.h"
 #include "store/sqlite/mailbox_writer.h"
+#include "store/sqlite/signal_id_writer.h"
 
 namespace pawl::store::sqlite {
 
 class OutboxWriter {
  public:
   // The references must outlive it.
-  OutboxWriter(const Clock& clock, LaneWriter& lanes, JobWriter& jobs, MailboxWriter& mailboxes)
-      : clock_(clock), lanes_(lanes), jobs_(jobs), mailboxes_(mailboxes) {}
+  OutboxWriter(const Clock& clock, LaneWriter& lanes, JobWriter& jobs, MailboxWriter& mailboxes,
+               SignalIdWriter& signal_ids)
+      : clock_(clock), lanes_(lanes), jobs_(jobs), mailboxes_(mailboxes), signal_ids_(signal_ids) {}
   Status prepare(Connection& connection);
   void send_by_outbox() { sends_directly_ = false; }
   bool sends_directly() const { return sends_directly_; }
@@ -43,6 +45,7 @@ class OutboxWriter {
   std::optional<Applied> refuse_unless_next(const Deliver::Source& source, core::LaneId target);
   Applied put_row(core::LaneId from, const core::Envelope& envelope, core::LaneId to);
   Applied send(const core::Envelope& envelope, core::LaneId lane);
+  Applied send_once(const core::Envelope& signal, core::LaneId lane);
   Applied start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane);
   Applied refuse_child(const core::Envelope& refusal, core::LaneId lane);
 
@@ -50,6 +53,7 @@ class OutboxWriter {
   LaneWriter& lanes_;
   JobWriter& jobs_;
   MailboxWriter& mailboxes_;
+  SignalIdWriter& signal_ids_;
   bool sends_directly_ = true;
   Statement read_taken_, put_taken_, read_route_, count_row_, put_row_, find_row_, drop_rows_, note_dropped_;
 };

@@ -16,12 +16,14 @@ class ProcessTest : public FileTest {
  protected:
   class Hears final : public Listener {
    public:
-    explicit Hears(std::function<void(const Change&)> then) : then_(std::move(then)) {}
+    explicit Hears(std::function<void(const Change&)> then, std::function<void()> gone = [] {})
+        : then_(std::move(then)), gone_(std::move(gone)) {}
     void rung(const Change& change) override { then_(change); }
-    void owner_gone() override {}
+    void owner_gone() override { gone_(); }
 
    private:
     std::function<void(const Change&)> then_;
+    std::function<void()> gone_;
   };
 
   static constexpr core::LaneId lane{1};

@@ -1,6 +1,7 @@
 // What was measured of jobs, and what they announced.
 #include "base/format.h"
 #include "store/sqlite/reader.h"
+#include "store/sqlite/run_range.h"
 
 namespace pawl::store::sqlite {
 
@@ -11,17 +12,19 @@ Status Reader::prepare_labels() {
       " WHERE namespace = ?1 AND graph = ?2 AND (?3 IS NULL OR key = ?3) AND slice >= ?4 AND (?5 = '' OR slice <= ?5)"
       " ORDER BY key, slice, target, counted, value LIMIT ?6");
   // Of a topic by its index: whoever follows a rare one must not read all the others again and again.
-  const auto announcements = [](const char* of_topic) {
+  const auto announcements = [](const char* of) {
     return format(
-        "SELECT a.seq, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data"
-        " FROM announcements a CROSS JOIN jobs j ON j.run = a.run WHERE a.seq > ?1 AND (?2 IS NULL OR j.namespace = ?2)"
-        " AND {} AND (?4 IS NULL OR a.run = ?4) ORDER BY a.seq LIMIT ?5",
-        of_topic);
+        "SELECT a.id, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data"
+        " FROM announcements a CROSS JOIN jobs j ON j.run = a.run WHERE a.id > ?1 AND a.id <= ?2"
+        " AND (?3 IS NULL OR j.namespace = ?3) AND {} ORDER BY a.id LIMIT ?6",
+        of);
   };
   if (rc == SQLITE_OK)
-    rc = announcements_.prepare(connection_->handle(), announcements("?3 IS NULL").c_str());
+    rc = announcements_.prepare(connection_->handle(), announcements("?4 IS NULL AND ?5 IS NULL").c_str());
   if (rc == SQLITE_OK)
-    rc = announcements_of_topic_.prepare(connection_->handle(), announcements("a.topic = ?3").c_str());
+    rc = announcements_of_topic_.prepare(connection_->handle(), announcements("a.topic = ?4 AND ?5 IS NULL").c_str());
+  if (rc == SQLITE_OK)
+    rc = announcements_of_run_.prepare(connection_->handle(), announcements("a.run = ?5 AND (?4 IS NULL OR +a.topic = ?4)").c_str());
   if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   return {};
 }
@@ -48,10 +51,12 @@ Result<std::vector<MeasureRow>> Reader::read_measures(const MeasureQuery& query)
 
 Result<std::vector<AnnouncementRow>> Reader::read_announcements(const AnnouncementQuery& query) {
   std::vector<AnnouncementRow> found;
-  Rows rows = (query.topic ? announcements_of_topic_ : announcements_).query(query.after, query.name_space, query.topic, query.run, query.rows_max);
+  const RunId from = core::make_run(query.lane, query.after);
+  Statement& statement = query.run ? announcements_of_run_ : query.topic ? announcements_of_topic_ : announcements_;
+  Rows rows = statement.query(from, runs_of(query.lane).last, query.name_space, query.topic, query.run, query.rows_max);
   while (rows.next()) {
     AnnouncementRow row;
-    row.seq = rows.word(0);
+    row.seq = rows.word(0) - core::make_run(query.lane, 0).raw();
     row.name_space = Namespace(std::string(rows.text(1)));
     row.job = JobId(std::string(rows.text(2)));
     row.run = RunId(rows.word(3));

@@ -34,20 +34,6 @@ Result<std::unique_ptr<Reader>> Reader::open(std::unique_ptr<Connection> connect
 Status Reader::prepare() {
   const std::string jobs = format("SELECT {} FROM jobs ", job_columns);
   const std::string job = jobs + "WHERE run = ?1";
-  const std::string list = jobs + "WHERE run > ?1 ORDER BY run LIMIT ?2";
-  const std::string list_namespace =
-      jobs + "WHERE run > ?1 AND namespace = ?3 ORDER BY run LIMIT ?2";
-  const std::string list_status = jobs + "WHERE run > ?1 AND status = ?3 ORDER BY run LIMIT ?2";
-  const std::string list_both =
-      jobs + "WHERE run > ?1 AND namespace = ?3 AND status = ?4 ORDER BY run LIMIT ?2";
-  // With the key, the labels come in the order of their runs: a page costs its own rows.
-  const auto labelled = [](const char* of_key, const std::string& columns) {
-    return format("SELECT {} FROM (SELECT run AS labelled FROM labels WHERE namespace = ?3 AND graph = ?4"
-                  " AND name = ?5 AND value = ?6 {} AND run > ?1) CROSS JOIN jobs ON run = labelled"
-                  " WHERE (?8 IS NULL OR status = ?8) AND (NOT ?9 OR status NOT BETWEEN 1 AND 3)"
-                  " ORDER BY labelled LIMIT ?2",
-                  columns, of_key);
-  };
   std::string names = job_columns;
   for (const char* large : {" result,", " data,"}) names.replace(names.find(large), std::strlen(large), " NULL,");
   // The row of a job that runs, without what may be large.
@@ -57,9 +43,6 @@ Status Reader::prepare() {
                   format(" CASE WHEN status = {} THEN NULL ELSE{} END,", static_cast<int>(core::JobStatus::running),
                          std::string(large, std::strlen(large) - 1)));
   const std::string job_row = format("SELECT {} FROM jobs WHERE run = ?1", ended);
-  const std::string list_labelled = labelled("AND ?7 IS NULL", job_columns);
-  const std::string list_labelled_key = labelled("AND key = ?7", job_columns);
-  const std::string list_labelled_names = labelled("AND key = ?7", names);
   const struct {
     Statement* statement;
     const char* sql;
@@ -105,18 +88,13 @@ Status Reader::prepare() {
        "SELECT a.app, a.version, n.version IS NOT NULL, a.deployed_at FROM apps a LEFT JOIN active_apps n"
        " ON n.namespace = a.namespace AND n.app = a.app AND n.version = a.version"
        " WHERE a.namespace = ?1 ORDER BY a.app, a.version"},
-      {&list_, list.c_str()},
-      {&list_namespace_, list_namespace.c_str()},
-      {&list_status_, list_status.c_str()},
-      {&list_both_, list_both.c_str()},
-      {&list_labelled_, list_labelled.c_str()},
-      {&list_labelled_key_, list_labelled_key.c_str()},
-      {&list_labelled_names_, list_labelled_names.c_str()},
   };
   for (const auto& entry : entries) {
     const int rc = entry.statement->prepare(connection_->handle(), entry.sql);
     if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   }
+  const auto lists = prepare_lists(job_columns, names);
+  if (!lists) return lists;
   const auto mailbox = prepare_mailbox();
   if (!mailbox) return mailbox;
   const auto due = prepare_due();
@@ -237,40 +215,6 @@ Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor aft
   }
   if (rows.failed()) return error(rows);
   return items;
-}
-
-Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
-  std::vector<core::JobRow> found;
-  const auto& space = query.name_space;
-  const auto& status = query.status;
-  const auto& label = query.label;
-  if (label && !space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
-  const bool names_only = label && label->key && label->names_only;
-  Statement& by_label = names_only ? list_labelled_names_ : label && label->key ? list_labelled_key_ : list_labelled_;
-  Rows rows = label ? by_label.query(query.after, query.rows_max, *space, label->graph, label->name,
-                                           label->value, label->key, status, label->open_only)
-              : space && status ? list_both_.query(query.after, query.rows_max, *space, *status)
-              : space         ? list_namespace_.query(query.after, query.rows_max, *space)
-              : status        ? list_status_.query(query.after, query.rows_max, *status)
-                              : list_.query(query.after, query.rows_max);
-  while (rows.next()) {
-    auto row = job_row(rows);
-    if (row) {
-      found.push_back(std::move(*row));
-      continue;
-    }
-    // A damaged job must not hide the others, nor itself: it is listed as one that a person must
-    // see to.
-    core::JobRow damaged;
-    damaged.run = RunId(rows.word(0));
-    damaged.name_space = Namespace(std::string(rows.text(1)));
-    damaged.id = JobId(std::string(rows.text(2)));
-    damaged.status = core::JobStatus::parked;
-    damaged.reason = to_string(row.error());
-    found.push_back(std::move(damaged));
-  }
-  if (rows.failed()) return error(rows);
-  return found;
 }
 
 }  // namespace pawl::store::sqlite

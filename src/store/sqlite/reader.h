@@ -5,9 +5,11 @@
 // engine.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/limits.h"
@@ -60,6 +62,8 @@ class Reader {
   Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max);
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);
   Result<std::vector<Topic>> read_paused_topics();
+  // read_list.cc
+  Result<std::vector<LaneEnd>> read_lane_ends();
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
   // read_label.cc
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
@@ -94,6 +98,8 @@ class Reader {
   Result<std::optional<core::MailboxState>> read_mailbox_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
+  // read_list.cc: the columns of a job's row, and the same without what may be large.
+  Status prepare_lists(const std::string& columns, const std::string& names);
   // read_label.cc
   Status prepare_labels();
   // read_outbox.cc
@@ -118,8 +124,12 @@ class Reader {
   Statement page_inbox_, page_registrations_, page_heads_, page_signals_, page_offers_, page_registration_, page_offer_;
   Statement app_, apps_;
   Statement outbox_;
-  Statement list_, list_namespace_, list_status_, list_both_, list_labelled_, list_labelled_key_, list_labelled_names_;
-  Statement measures_, announcements_, announcements_of_topic_;
+  struct Lists {
+    Statement all, of_namespace, of_status, of_both, labelled, labelled_key, labelled_names;
+  };
+  std::array<Lists, 2> lists_;  // by direction
+  Statement lane_ends_;
+  Statement measures_, announcements_, announcements_of_topic_, announcements_of_run_;
   DuplexReads duplex_;
 };
 

@@ -1,6 +1,7 @@
 #include "store/sqlite/schema.h"
 
 #include "base/format.h"
+#include "store/sqlite/schema_cursors.h"
 #include "store/sqlite/schema_engines.h"
 #include "store/sqlite/schema_graphs.h"
 #include "store/sqlite/schema_labels.h"
@@ -8,6 +9,7 @@
 #include "store/sqlite/schema_mailboxes.h"
 #include "store/sqlite/schema_outbox.h"
 #include "store/sqlite/schema_secret.h"
+#include "store/sqlite/schema_signal_ids.h"
 #include "store/sqlite/schema_streams.h"
 
 namespace pawl::store::sqlite {
@@ -234,7 +236,7 @@ CREATE VIEW duplex_view AS
 
 constexpr const char* all_steps[] = {first_schema,  life_schema,   duplex_schema, graphs_schema,
                                      labels_schema, secret_schema, mailboxes_schema, streams_schema,
-                                     outbox_schema, engines_schema};
+                                     outbox_schema, engines_schema, signal_ids_schema, cursors_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
   const auto current = connection.read_number("PRAGMA user_version");

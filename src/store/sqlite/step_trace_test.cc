@@ -72,7 +72,7 @@ TEST_F(StepTrace, a_closing_step_2_decides_the_hit_with_the_delta_and_adds_the_d
       "BEGIN IMMEDIATE",
       "SELECT commits, writer FROM store_state WHERE id = 1",
       "PRAGMA user_version",
-      "SELECT epoch, owner, next_run FROM lanes WHERE lane =",
+      "SELECT epoch, owner, next_run, next_announcement FROM lanes WHERE lane",
       "UPDATE jobs SET",  // the semaphore, and the hit
       "SELECT ledger FROM message_ledgers WHERE run = ?1 AND",
       "UPDATE activities SET",  // the marks of both ledgers, and the snapshot

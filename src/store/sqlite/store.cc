@@ -429,6 +429,9 @@ Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const c
 Result<std::vector<Topic>> Store::read_paused_topics() {
   return parts_->with_reader([&](Reader& reader) { return reader.read_paused_topics(); });
 }
+Result<std::vector<LaneEnd>> Store::read_lane_ends() {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_lane_ends(); });
+}
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   return parts_->with_reader([&](Reader& reader) { return reader.list_jobs(query); });
 }

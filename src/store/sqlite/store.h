@@ -88,6 +88,7 @@ class Store final : public pawl::store::Store {
                              std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
+  Result<std::vector<LaneEnd>> read_lane_ends() override;
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query) override;
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query) override;
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query) override;

@@ -18,14 +18,15 @@ Status Writer::prepare() {
   const auto prepare_also = [&](auto&... parts) {
     ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
   };
-  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_, removal_, apps_, engines_, duplex_);
+  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_, removal_, apps_, engines_,
+               duplex_);
   return prepared;
 }
 
 template <class Answer, class Any, class Apply>
 Result<std::vector<Answer>> Writer::commit_group(std::span<const Any> group, const Apply& apply) {
   return transaction_.commit<Answer>(
-      group, [this] { lanes_.forget(); }, apply, [this] { return lanes_.store_next_runs(); });
+      group, [this] { lanes_.forget(); }, apply, [this] { return lanes_.store_next_numbers(); });
 }
 
 Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {

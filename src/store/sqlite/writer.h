@@ -7,7 +7,8 @@
 //   InboxWriter     messages that wait, and timers       OutboxWriter   what is sent to other lanes, and taken from them
 //   MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
 //   RemovalWriter   the end of jobs                      AppWriter      deployed apps
-//   DuplexWriter    all that collation duplex writes     EngineWriter   engines that share a pool
+//   SignalIdWriter  signals that are remembered          DuplexWriter   all that collation duplex writes
+//   EngineWriter    engines that share a pool
 //
 // What is read of a row is good for one transaction and forgotten with it. One thread at a time (Store::commit's rule).
 #pragma once
@@ -34,6 +35,7 @@
 #include "store/sqlite/mailbox_writer.h"
 #include "store/sqlite/outbox_writer.h"
 #include "store/sqlite/removal_writer.h"
+#include "store/sqlite/signal_id_writer.h"
 #include "store/sqlite/transaction.h"
 #include "store/sqlite/work_writer.h"
 
@@ -81,8 +83,9 @@ class Writer {
   WorkWriter work_{clock_, transaction_, lanes_, inbox_, jobs_};
   ActivityWriter activities_{transaction_, work_};
   MailboxWriter mailboxes_{lanes_, inbox_};
-  OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_};
-  LabelWriter labels_;
+  SignalIdWriter signal_ids_{clock_};
+  OutboxWriter outbox_{clock_, lanes_, jobs_, mailboxes_, signal_ids_};
+  LabelWriter labels_{lanes_};
   BundleWriter bundles_{{transaction_, lanes_, inbox_, jobs_, work_, activities_, mailboxes_, outbox_, labels_}};
   RemovalWriter removal_{inbox_};
   AppWriter apps_{clock_};

@@ -1,0 +1,133 @@
+// Jobs in the order of their runs, up or down, of one lane or of all.
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "base/format.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/run_range.h"
+
+namespace pawl::store::sqlite {
+
+namespace {
+
+// ?1, ?2: the first and the last run that are meant; ?3: how many.
+constexpr const char* in_reach = "run BETWEEN ?1 AND ?2";
+
+// The index has the status before the run, so each status is a list of its own. What no store wrote as a status is
+// listed too: its job is damaged, and somebody must see it.
+std::string of_namespace(const std::string& columns, const char* order) {
+  std::string runs;
+  for (const char* status : {"= 0", "= 1", "= 2", "= 3", "= 4", "= 5", "< 0", "> 5"})
+    runs += format("{}SELECT run FROM (SELECT run FROM jobs INDEXED BY jobs_by_namespace WHERE namespace = ?4"
+                   " AND status {} AND {} ORDER BY run {} LIMIT ?3)",
+                   runs.empty() ? "" : " UNION ALL ", status, in_reach, order);
+  return format("SELECT {0} FROM jobs WHERE run IN (SELECT run FROM ({1}) ORDER BY run {2} LIMIT ?3) ORDER BY run {2}",
+                columns, runs, order);
+}
+
+// With or without the key, the labels come in the order of their runs: a page costs its own rows, and those that the
+// status leaves out.
+std::string labelled(const std::string& columns, const char* order, const char* index, const char* of_key) {
+  return format("SELECT {} FROM (SELECT run AS labelled FROM labels {} WHERE namespace = ?4 AND graph = ?5 AND name = ?6"
+                " AND value = ?7 AND {} AND {}) CROSS JOIN jobs ON run = labelled"
+                " WHERE (?9 IS NULL OR status = ?9) AND (NOT ?10 OR status NOT BETWEEN 1 AND 3)"
+                " ORDER BY labelled {} LIMIT ?3",
+                columns, index, of_key, in_reach, order);
+}
+
+struct Reach {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// The runs that a query is about. Their numbers are below 2^63, whatever a caller says.
+Reach reach_of(const ListQuery& query) {
+  const RunRange lane = runs_of(query.lane);
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const auto bound = static_cast<std::int64_t>(std::min(query.after.raw(), most));
+  if (query.direction == Direction::up && query.after.raw() >= most) return {1, 0};
+  if (query.direction == Direction::up) return {std::max(lane.first, bound + 1), lane.last};
+  return {lane.first, std::min(lane.last, bound - 1)};
+}
+
+}  // namespace
+
+Status Reader::prepare_lists(const std::string& columns, const std::string& names) {
+  for (const Direction direction : {Direction::up, Direction::down}) {
+    Lists& lists = lists_[static_cast<std::size_t>(direction)];
+    const char* order = direction == Direction::up ? "ASC" : "DESC";
+    const std::string all = format("SELECT {} FROM jobs WHERE {}", columns, in_reach);
+    const std::string rest = format(" ORDER BY run {} LIMIT ?3", order);
+    const struct {
+      Statement* statement;
+      std::string sql;
+    } entries[] = {
+        {&lists.all, all + rest},
+        {&lists.of_namespace, of_namespace(columns, order)},
+        {&lists.of_status, all + " AND status = ?4" + rest},
+        {&lists.of_both, all + " AND namespace = ?4 AND status = ?5" + rest},
+        {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?8 IS NULL")},
+        {&lists.labelled_key, labelled(columns, order, "", "key = ?8")},
+        {&lists.labelled_names, labelled(names, order, "", "key = ?8")},
+    };
+    for (const auto& entry : entries) {
+      const int rc = entry.statement->prepare(connection_->handle(), entry.sql.c_str());
+      if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
+    }
+  }
+  const int rc = lane_ends_.prepare(connection_->handle(), "SELECT lane, next_run FROM lanes ORDER BY lane");
+  if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
+  return {};
+}
+
+Result<std::vector<LaneEnd>> Reader::read_lane_ends() {
+  std::vector<LaneEnd> ends;
+  Rows rows = lane_ends_.query();
+  while (rows.next()) {
+    const core::LaneId lane(rows.small(0));
+    ends.push_back({lane, core::make_run(lane, rows.word(1))});
+    if (rows.malformed()) return Error{ErrorCode::corrupt, "the row of a lane is malformed"};
+  }
+  if (rows.failed()) return error(rows);
+  return ends;
+}
+
+Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
+  std::vector<core::JobRow> found;
+  const auto& space = query.name_space;
+  const auto& status = query.status;
+  const auto& label = query.label;
+  if (label && !space) return Error{ErrorCode::invalid, "a search by label needs a namespace"};
+  Lists& lists = lists_[static_cast<std::size_t>(query.direction)];
+  const Reach reach = reach_of(query);
+  const std::size_t most = query.rows_max;
+  Statement& by_label = !label || !label->key ? lists.labelled : label->names_only ? lists.labelled_names : lists.labelled_key;
+  Rows rows = label ? by_label.query(reach.first, reach.last, most, *space, label->graph, label->name, label->value,
+                                     label->key, status, label->open_only)
+              : space && status ? lists.of_both.query(reach.first, reach.last, most, *space, *status)
+              : space           ? lists.of_namespace.query(reach.first, reach.last, most, *space)
+              : status          ? lists.of_status.query(reach.first, reach.last, most, *status)
+                                : lists.all.query(reach.first, reach.last, most);
+  while (rows.next()) {
+    auto row = job_row(rows);
+    if (row) {
+      found.push_back(std::move(*row));
+      continue;
+    }
+    // A damaged job must not hide the others, nor itself: it is listed as one that a person must
+    // see to.
+    core::JobRow damaged;
+    damaged.run = RunId(rows.word(0));
+    damaged.name_space = Namespace(std::string(rows.text(1)));
+    damaged.id = JobId(std::string(rows.text(2)));
+    damaged.created_at = Instant::from_micros(rows.number(6));  // or lists would not know where it belongs
+    damaged.status = core::JobStatus::parked;
+    damaged.reason = to_string(row.error());
+    found.push_back(std::move(damaged));
+  }
+  if (rows.failed()) return error(rows);
+  return found;
+}
+
+}  // namespace pawl::store::sqlite

@@ -1,6 +1,7 @@
 // Hunts a seeded bug in a child process: a bug may end the process (an invariant) or hang it.
 #pragma once
 
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 
 namespace pawl::sim {
 
-inline constexpr unsigned seconds_max = 120;
+inline constexpr unsigned seconds_max = 120;  // of processor time: how busy the machine is says nothing about the bug
 
 struct Catch {
   std::string by;  // empty: nothing was found
@@ -26,7 +27,8 @@ inline Catch hunt_in_child(SeededBug bug, const std::function<Catch()>& hunt) {
   if (pipe(ends) != 0) return {"no pipe", ""};
   const pid_t child = fork();
   if (child == 0) {
-    alarm(seconds_max);
+    const itimerval limit{{}, {seconds_max, 0}};
+    if (setitimer(ITIMER_PROF, &limit, nullptr) != 0) _exit(3);
     active_seeded_bug = bug;
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(3);
     const Catch found = hunt();
@@ -45,7 +47,7 @@ inline Catch hunt_in_child(SeededBug bug, const std::function<Catch()>& hunt) {
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) {
     if (WTERMSIG(status) == SIGABRT) return {"invariant", "the process stopped itself"};
-    if (WTERMSIG(status) == SIGALRM) return {"watchdog", "the run did not end"};
+    if (WTERMSIG(status) == SIGPROF) return {"watchdog", "the run did not end"};
     return {format("signal {}", WTERMSIG(status)), ""};
   }
   const auto line = text.find('\n');

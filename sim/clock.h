@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/seeded_bug.h"
 
 namespace pawl::sim {
 
@@ -29,7 +30,7 @@ class EngineClock final : public Clock {
   EngineClock(const VirtualClock& base, Error error) : base_(base), error_(error), wall_(base, error.wall_offset) { boot(); }
 
   // As the engine sees it: a SteadyClock over the machine's, from the start of the process on.
-  Instant now() const override { return steady_->now(); }
+  Instant now() const override { return seeded(SeededBug::clock_followed_back) ? wall_.now() : steady_->now(); }
   Duration monotonic() const override {
     const std::int64_t at = base_.monotonic().count();
     return Duration(at + at * error_.drift_ppm / 1'000'000) + error_.monotonic_offset;

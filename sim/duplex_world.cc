@@ -104,7 +104,7 @@ void DuplexWorld::boot(Node& node) {
   options.lease = lease;
   options.work_lease = lease * 4;
   const auto find = [this](const core::GraphRef&) { return scenario_.graph; };
-  node.engine = std::make_unique<duplex::Engine>(options, memory_.duplex(), clock_, find, node);
+  node.engine = std::make_unique<duplex::Engine>(options, duplex_, clock_, find, node);
   node.engine->own({{lane, node.epoch}});
   for (const Graph::Node& activity : scenario_.graph->nodes())
     if (!activity.topic.raw().empty()) node.engine->serve(activity.topic);
@@ -175,8 +175,9 @@ std::optional<DuplexFault> DuplexWorld::draw_fault() {
   return drawn;
 }
 
-Result<store::DuplexOutcome> DuplexWorld::apply(const store::DuplexOperation& operation) {
-  auto outcome = memory_.duplex().commit_one(operation);
+Result<store::DuplexOutcome> DuplexWorld::apply(const store::DuplexOperation& asked) {
+  const store::DuplexOperation& operation = mistaken(asked, duplex_);
+  auto outcome = duplex_.commit_one(operation);
   invariant(outcome.ok(), "the memory store takes everything");
   watch_.note(operation, *outcome);
   report_.trace.push_back(static_cast<char>('A' + operation.index()));
@@ -231,7 +232,7 @@ bool DuplexWorld::step() {
 bool DuplexWorld::can_work(const Work& work) {
   const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
   if (work.left) {
-    const auto job = memory_.duplex().read(work.request.hand.run);
+    const auto job = duplex_.read(work.request.hand.run);
     const auto request = duplex::find_request(**job, work.token);
     return !request || duplex::is_settled(**job, *request);
   }
@@ -243,7 +244,7 @@ bool DuplexWorld::can_work(const Work& work) {
 // One reply of one worker.
 bool DuplexWorld::work() {
   for (std::size_t i = 0; i < late_.size(); ++i) {
-    const auto view = memory_.duplex().view(late_[i].hand.run, late_[i].body.place);
+    const auto view = duplex_.view(late_[i].hand.run, late_[i].body.place);
     const auto state = ledger::DuplexState::decode((*view)->cell->value);
     if (!state || state->open()) continue;
     const duplex::HeldRequest request = late_[i];
@@ -307,7 +308,7 @@ bool DuplexWorld::work() {
 
 // Whoever has the token answers, in two operations, until the answer is known to be durable or is refused.
 bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
-  const auto job = memory_.duplex().read(work.request.hand.run);
+  const auto job = duplex_.read(work.request.hand.run);
   const auto request = duplex::find_request(**job, work.token);
   if (!request || (*job)->job.status != core::JobStatus::running) return true;
   const std::string topic = work.request.body.topic.raw();
@@ -397,7 +398,7 @@ void DuplexWorld::check_end() {
     const auto run = memory_.find_run(Namespace("default"), JobId(id));
     if (!*run) return verdict_.fail("accepted", format("{} was never accepted", id));
     if (!acknowledged) verdict_.fail("accepted", format("{} was never acknowledged", id));
-    check_job(**memory_.duplex().read(**run), id);
+    check_job(**duplex_.read(**run), id);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "sim/clock.h"
 #include "sim/duplex_scenario.h"
 #include "sim/duplex_watch.h"
+#include "sim/seeded_duplex.h"
 #include "sim/verdict.h"
 #include "store/memory/store.h"
 
@@ -104,7 +105,7 @@ class DuplexWorld {
   bool thaw();
   void commit(Node& node, duplex::Engine::StepId step);
   std::optional<DuplexFault> draw_fault();
-  Result<store::DuplexOutcome> apply(const store::DuplexOperation& operation);
+  Result<store::DuplexOutcome> apply(const store::DuplexOperation& asked);
   void put_from_outside(const store::StreamMessage& message);
   std::size_t add_node(core::Epoch epoch);
   void check_end();
@@ -116,6 +117,7 @@ class DuplexWorld {
   VirtualClock clock_;
   Verdict verdict_;
   store::memory::Store memory_;
+  SeededDuplexStore duplex_{memory_.duplex()};
   DuplexWatch watch_;
   core::Epoch epoch_{1};
   std::vector<std::unique_ptr<Node>> nodes_;

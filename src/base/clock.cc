@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/seeded_bug.h"
-
 namespace pawl {
 
 namespace {
@@ -26,7 +24,6 @@ std::int64_t SteadyClock::look() const {
 }
 
 Instant SteadyClock::now() const {
-  if (seeded(SeededBug::clock_followed_back)) return source_.now();
   const std::int64_t seen = look();
   std::int64_t offset = offset_.load(std::memory_order_relaxed);
   while (seen > offset && !offset_.compare_exchange_weak(offset, seen, std::memory_order_relaxed)) {

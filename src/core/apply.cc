@@ -2,7 +2,6 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
-#include "base/seeded_bug.h"
 
 namespace pawl::core {
 
@@ -141,7 +140,7 @@ void apply_change(WorkItem& item, const ChangeWork& change) {
   Payload progress = std::move(item.life.progress);  // the workers' word: it may be newer than the job's view of it
   item.visible_at = change.visible_at;
   item.life = change.life;
-  if (!seeded(SeededBug::progress_overwritten)) item.life.progress = std::move(progress);
+  item.life.progress = std::move(progress);
   if (!change.release) return;
   item.token = WorkToken(0);
   item.worker.clear();
@@ -176,9 +175,7 @@ void apply(JobState& state, const Bundle& bundle) {
                    [&](const PutRecord& w) { state.put(w.after); },
                    [&](const PutWork& w) { state.put(w.item); },
                    [&](const DropWork& w) { state.drop_work(w.activity); },
-                   [&](const Sweep&) {
-                     if (!seeded(SeededBug::sweep_forgets_work)) state.drop_all_work();
-                   },
+                   [&](const Sweep&) { state.drop_all_work(); },
                    [&](const ChangeWork& w) {
                      if (const WorkItem* known = state.find_work(w.activity)) {
                        WorkItem item = *known;

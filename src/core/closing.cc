@@ -3,7 +3,6 @@
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/quote.h"
-#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core {
@@ -98,10 +97,10 @@ void announce_end(Context& context) {
   const auto& parent = draft.base().job.parent;
   const Program* program = context.graph.program();
   const bool published = program != nullptr && !program->publishes().raw().empty();
-  const bool awaited = parent && parent->awaits && !seeded(SeededBug::child_end_not_told);
+  const bool awaited = parent && parent->awaits;
   if (!published && !awaited) return;
   End end = end_of(draft);
-  if (published && !seeded(SeededBug::end_not_announced))
+  if (published)
     draft.announce(Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now,
                             end.data});
   if (awaited)

@@ -1,7 +1,6 @@
 // What a person, a program or a deadline asks of a job: interrupt, pause, proceed, redrive. Each is one bundle,
 // with fusion or without, so there is nothing between its steps to recover. They are not counted as re-entries:
 // they run no user's code, and a parked job must be able to hear them.
-#include "base/seeded_bug.h"
 #include "core/child_name.h"
 #include "core/step.h"
 
@@ -10,7 +9,6 @@ namespace pawl::core {
 Progress interrupt(Context& context, const Interrupt& message) {
   Draft& draft = context.draft;
   if (is_closed(draft.status())) return acknowledge(context);
-  if (seeded(SeededBug::replaced_runs_on) && message.reason.starts_with("replaced")) return acknowledge(context);
   draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
   draft.fail_with(message.code);
   const auto closed = close_through_trigger(context, JobStatus::interrupted, true);
@@ -26,8 +24,7 @@ Progress end_job(Context& context, const EndJob& message) {
   if (message.throws) draft.fail_with(message.code);
   if (message.throws) draft.fail_reason(message.reason.empty() ? "interrupted" : message.reason);
   if (message.keep) draft.keep_instead(*message.keep);
-  const auto closed = close_through_trigger(context, JobStatus::interrupted,
-                                            message.descend && !seeded(SeededBug::end_does_not_descend));
+  const auto closed = close_through_trigger(context, JobStatus::interrupted, message.descend);
   return closed ? acknowledge(context) : park(context, closed.error());
 }
 

@@ -6,7 +6,6 @@
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/limits.h"
-#include "base/seeded_bug.h"
 #include "core/draft.h"
 #include "core/kinds/kinds.h"
 
@@ -161,7 +160,7 @@ class Pass {
   }
 
   bool may_go_on() {
-    if (steps_ >= options_.steps_max && !seeded(SeededBug::never_pauses)) {
+    if (steps_ >= options_.steps_max) {
       decision_.goes_on = true;
       return false;
     }
@@ -198,7 +197,7 @@ class Sitting {
 }  // namespace
 
 Progress acknowledge(Context& context) {
-  if (context.stored() && !seeded(SeededBug::consume_forgotten)) context.draft.consume(context.delivery.message.guid);
+  if (context.stored()) context.draft.consume(context.delivery.message.guid);
   return Progress::finished;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
-#include "base/seeded_bug.h"
 #include "base/utf8.h"
 #include "core/apply.h"
 
@@ -127,7 +126,7 @@ void Draft::change_work(const WorkItem& before, ChangeWork change) {
 
 void Draft::hold_work(bool held) {
   touched_ = true;
-  writes_.emplace_back(HoldWork{held && !seeded(SeededBug::held_work_handed_out)});
+  writes_.emplace_back(HoldWork{held});
 }
 
 void Draft::drop_work(const WorkItem& item) {
@@ -201,7 +200,7 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   const bool something_left = semaphore_ != 0;
   semaphore_ = 0;
   if (something_left) writes_.emplace_back(Sweep{keep});
-  else if (base_.job.deadline != Instant() && !seeded(SeededBug::deadline_left_behind)) consume(deadline_guid(base_.job.run));
+  else if (base_.job.deadline != Instant()) consume(deadline_guid(base_.job.run));
   if (keep_ && head_.remove_at == Instant()) head_.remove_at = now + *keep_;
 }
 

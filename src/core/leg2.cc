@@ -2,7 +2,6 @@
 // first: it alone says which steps are done (rule C), so a crash between any two steps resumes at the
 // next one.
 #include "base/format.h"
-#include "base/seeded_bug.h"
 #include "core/children.h"
 #include "core/kinds/kinds.h"
 
@@ -94,10 +93,7 @@ Status work(Context& context, const Answer& answer) {
     output = std::move(worked->output);
     if (worked->data) context.draft.share(std::move(*worked->data));
     for (Label& label : worked->labels) context.draft.put_label(std::move(label));
-    for (Measure& measure : worked->measures) {
-      if (seeded(SeededBug::measured_twice)) context.draft.add_measure(measure);
-      context.draft.add_measure(std::move(measure));
-    }
+    for (Measure& measure : worked->measures) context.draft.add_measure(std::move(measure));
     if (worked->emits) emit(context, record);
     if (worked->persists) {
       const auto persisted = persist(context);
@@ -128,7 +124,7 @@ Status snapshot(Context& context) {
   MessageRecord record = *context.draft.find_message(context.guid());
   const auto closed = record.ledger.with_job_closed();
   if (!closed) return closed.error();
-  if (!seeded(SeededBug::snapshot_missing)) record.ledger = *closed;
+  record.ledger = *closed;
   context.draft.put(std::move(record));
   return {};
 }
@@ -222,8 +218,7 @@ Status spawn(Context& context, const Answer& answer) {
   const Guid guid = context.guid();
   const Activity activity = *draft.find(answer.activity);
   const MessageRecord record = *draft.find_message(guid);
-  const std::uint32_t shift = seeded(SeededBug::plane_from_redeliveries) ? context.delivery.redeliveries : 0;
-  const std::uint32_t plane = record.ledger.plane() + shift;
+  const std::uint32_t plane = record.ledger.plane();
   const bool error = is_error(answer.status);
   const bool decides_edges = context.node(activity).kind != Graph::Kind::map || answer.role == Role::item;
   std::vector<std::uint32_t> fired;
@@ -240,9 +235,7 @@ Status spawn(Context& context, const Answer& answer) {
     if (draft.code() == 0) draft.fail_with(answer.code);
   }
 
-  const auto count = static_cast<std::int64_t>(made.size()) +
-                     (seeded(SeededBug::semaphore_off_by_one) && made.size() > 1 ? 1 : 0);
-  const std::int64_t delta = delta_of(answer, count);
+  const std::int64_t delta = delta_of(answer, static_cast<std::int64_t>(made.size()));
   const auto semaphore = ledger::Semaphore::decode(draft.semaphore());
   if (!semaphore) return semaphore.error();
   const auto stepped = semaphore->step(delta, draft.base().job.threshold);
@@ -251,10 +244,8 @@ Status spawn(Context& context, const Answer& answer) {
   if (!marked) return marked;
 
   draft.step_semaphore(delta, *stepped);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (seeded(SeededBug::lost_child) && i + 1 == made.size() && i > 0) continue;
+  for (std::size_t i = 0; i < made.size(); ++i)
     context.pass_on(Message{guid.derive(Guid::Purpose::transition, i), made[i]});
-  }
   const auto enough = leaves_few_enough(context, answer, activity, plane);
   if (!enough) return enough.error();
   if (stepped->threshold_hit || *enough) {
@@ -304,7 +295,6 @@ bool is_wanted(const Draft& draft, const Answer& answer) {
 Progress leg2(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   const Guid guid = context.guid();
-  if (seeded(SeededBug::completion_refused) && !draft.active()) return acknowledge(context);
   if (draft.find_message(guid) == nullptr) {
     if (!is_wanted(draft, answer)) return acknowledge(context);
     const auto entered = enter(context, answer, *draft.find(answer.activity));
@@ -329,8 +319,7 @@ Progress leg2(Context& context, const Answer& answer) {
     if (context.alone()) return Progress::commit_first;
   }
   const ledger::MessageLedger message = draft.find_message(guid)->ledger;
-  const bool skipped = seeded(SeededBug::step3_skipped) && context.alone();
-  if (message.job_closed() && !message.done(Step::finish) && !skipped) {
+  if (message.job_closed() && !message.done(Step::finish)) {
     const auto finished = finish(context, answer);
     if (!finished) return park(context, finished.error());
     if (context.alone()) return Progress::commit_first;

@@ -8,7 +8,6 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
-#include "base/seeded_bug.h"
 
 namespace pawl::core {
 
@@ -87,7 +86,6 @@ class MailboxDraft {
 
   bool take(const Guid& guid, const Signal& signal) {
     if (registrations_.empty() && cut_.registrations) return false;
-    if (registrations_.empty() && seeded(SeededBug::early_signal_lost)) return true;
     Row& row = add(guid, signal);
     row.entry.expires_at = now_ + limits::early_signal_keep;
     place(row);
@@ -102,14 +100,12 @@ class MailboxDraft {
       if (concludes(std::get<Signal>(row.entry.what))) return true;
     }
     if (cut_.signals) return false;
-    if (seeded(SeededBug::registration_lost)) return true;
     const Row& row = add(guid, registration);
     if (!cut_.registrations) registrations_.insert(row.entry.seq);
     return true;
   }
 
   bool take(const Withdraw& withdraw) {
-    if (seeded(SeededBug::withdraw_ignored)) return true;
     const auto waiting = by_guid_.find(withdraw.registration);
     if (waiting != by_guid_.end()) forget(rows_.at(waiting->second));
     return give_back(withdraw.registration);
@@ -125,14 +121,13 @@ class MailboxDraft {
       if (cut && !row.stored) break;  // those that the page left out are older
       out.erase(out.begin());
       row.entry.offered_to.reset();
-      if (row.entry.expires_at <= now_ || seeded(SeededBug::signal_not_given_back)) forget(row);
+      if (row.entry.expires_at <= now_) forget(row);
       else place(row);
     }
     return !cut;
   }
 
   bool take(const Taken& taken) {
-    if (seeded(SeededBug::taken_signal_given_back)) return give_back(taken.registration);
     for (const std::uint64_t seq : offers_[taken.registration]) {
       Row& row = rows_.at(seq);
       if (meeting_of(row.entry.guid, taken.registration) != taken.resume) continue;
@@ -151,8 +146,7 @@ class MailboxDraft {
     }
     Row& taker = rows_.at(*registrations_.begin());
     offer(row, taker.entry.guid, std::get<Register>(taker.entry.what));
-    const bool stays = !concludes(std::get<Signal>(row.entry.what)) || seeded(SeededBug::mailbox_resumes_twice);
-    if (!stays) forget(taker);
+    if (concludes(std::get<Signal>(row.entry.what))) forget(taker);
   }
 
   void offer(Row& row, const Guid& to, const Register& registration) {
@@ -163,7 +157,6 @@ class MailboxDraft {
     sends_.push_back(Send{Envelope{registration.reply_to,
                                    Message{meeting_of(row.entry.guid, to),
                                            Resume{registration.activity, to, signal.data, signal.status, signal.code}}}});
-    if (seeded(SeededBug::offer_forgotten)) forget(row);
   }
 
   Row& add(const Guid& guid, std::variant<Register, Signal> what) {

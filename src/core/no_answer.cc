@@ -1,7 +1,6 @@
 // Work that failed or was not answered: tried again, in doubt, or over.
 #include "base/format.h"
 #include "base/limits.h"
-#include "base/seeded_bug.h"
 #include "base/utf8.h"
 #include "core/children.h"
 #include "core/retry.h"
@@ -23,7 +22,7 @@ WorkLife after_failure(const WorkItem& item, const Answer& answer) {
   life.unknown = false;
   life.attempt_by = Instant();
   life.heartbeat_by = Instant();
-  life.failures += seeded(SeededBug::try_not_counted) ? 0 : seeded(SeededBug::try_counted_twice) ? 2 : 1;
+  life.failures += 1;
   life.failure_code = answer.code;
   life.failure = kept_text(answer.data.view(), limits::failure_bytes_max);
   return life;

@@ -1,6 +1,5 @@
 // A worker's answer. Alone (no fusion) the answer is stored and its work item given back before any step
 // runs, so that a crash between the steps finds the answer again; fused, one commit holds it all.
-#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core {
@@ -11,7 +10,7 @@ bool is_final(const Response& response) { return response.status != ReplyStatus:
 
 // A stale worker's answer: somebody else was given the item since.
 bool is_stale(const WorkItem& item, const Response& response) {
-  return item.token != response.token && !seeded(SeededBug::stale_try_counted);
+  return item.token != response.token;
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ Progress keep_answer(Context& context) {
   if (response == nullptr) return Progress::finished;  // the engine says it again when the job goes on
   const WorkItem* item = context.draft.find_work(response->activity);
   if (item == nullptr || is_stale(*item, *response)) return Progress::finished;
-  if (!seeded(SeededBug::paused_answer_dropped)) context.draft.put_message(context.delivery.message);
+  context.draft.put_message(context.delivery.message);
   if (is_final(*response) && !is_error(response->status)) context.draft.drop_work(*item);
   return Progress::finished;
 }

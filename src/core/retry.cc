@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "base/seeded_bug.h"
 
 namespace pawl::core {
 
@@ -26,8 +25,7 @@ bool is_retryable(const Policy& policy, ReplyStatus status, std::int32_t code) {
 std::optional<Instant> next_try(const Retry& rule, const Tried& tried, std::uint32_t redrives, Instant now) {
   // One attempt means never again: a redrive gives as many tries once more, and that is none.
   if (rule.attempts() == 1 && rule.when_exhausted() == WhenExhausted::fail) return std::nullopt;
-  const std::uint32_t rounds = seeded(SeededBug::redrive_keeps_limits) ? 1 : redrives + 1;
-  if (tried.failures >= std::uint64_t{rule.attempts()} * rounds) return std::nullopt;
+  if (tried.failures >= std::uint64_t{rule.attempts()} * (redrives + 1)) return std::nullopt;
   // Each round of tries begins with the first delay again.
   const Instant at = now + delay_after(rule, (tried.failures - 1) % rule.attempts() + 1, tried.request.low);
   if (rule.within().count() != 0 && redrives == 0 && at > tried.opened_at + rule.within()) return std::nullopt;

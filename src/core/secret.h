@@ -4,7 +4,6 @@
 // no job the names of one that ran in between (docs/decisions/018).
 #pragma once
 
-#include "base/seeded_bug.h"
 #include "base/siphash.h"
 #include "core/guid.h"
 #include "core/ids.h"
@@ -27,7 +26,7 @@ constexpr bool is_set(const JobSecret& secret) { return secret.raw() != Guid{}; 
 // The name of the work that the message `cause` asks for. The same job and message give the same name, also in a store
 // that was put back to an older copy: it is the same work.
 inline Guid work_request(const JobSecret& secret, const Guid& cause) {
-  if (!is_set(secret) || seeded(SeededBug::key_from_run_number)) return cause.derive(Guid::Purpose::request, 0);
+  if (!is_set(secret)) return cause.derive(Guid::Purpose::request, 0);
   return keyed(secret.raw(), SecretUse::request, cause);
 }
 

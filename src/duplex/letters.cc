@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/seeded_bug.h"
 
 namespace pawl::duplex {
 
@@ -21,8 +20,7 @@ core::Guid mark_of(const Hand& hand, Step step) {
     case Step::conclude:
     case Step::fail: break;
   }
-  const bool each = seeded(SeededBug::duplex_every_closer_closes);
-  return guid.derive(Purpose::duplex_closing, each ? hand.claim.raw() : 0);
+  return guid.derive(Purpose::duplex_closing, 0);
 }
 
 }  // namespace
@@ -57,7 +55,6 @@ std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::
     presets.emplace_back(store::SetCell{cause.run, place, ledger::DuplexState::preset().encode(), at});
     messages.push_back(enqueue({cause.run, cause.guid.derive(Purpose::transition, i), stream::Transition{place, data}}));
   }
-  if (seeded(SeededBug::duplex_preset_after_enqueue)) std::swap(presets, messages);
   std::vector<Operation> all = std::move(obligations);
   for (auto* part : {&presets, &messages})
     for (Operation& operation : *part) all.push_back(std::move(operation));

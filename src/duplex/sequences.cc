@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "base/limits.h"
-#include "base/seeded_bug.h"
 #include "base/utf8.h"
 
 namespace pawl::duplex {
@@ -177,10 +176,8 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
     co_await Ask(park(hand.run, state.error().detail));
     co_return;
   }
-  const std::uint32_t plane =
-      seeded(SeededBug::duplex_plane_by_arrival) ? state->entries() - 1 : message.number;
-  const auto children =
-      core::children_of(*scene->graph, message.place.node, message.place.at, plane, message.status, message.code);
+  const auto children = core::children_of(*scene->graph, message.place.node, message.place.at, message.number,
+                                          message.status, message.code);
   const bool uncaught = children.empty() && message.status == core::ReplyStatus::error;
   using Verdict = DuplexState::Leg2Verdict;
   Verdict verdict = state->leg2_verdict(uncaught ? DuplexState::Arrival::uncaught_error : DuplexState::Arrival::response);
@@ -194,16 +191,15 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
   if (is_final(message) && verdict != Verdict::too_early) {
     const LastWord said{message.status, message.code, message.data};
     const Outcome named = co_await Ask(name_closer(hand, message.place, said, store_.now()));
-    closer = named.kind != OutcomeKind::exists || seeded(SeededBug::duplex_every_closer_closes);
+    closer = named.kind != OutcomeKind::exists;
     if (verdict == Verdict::proceed && !closer) verdict = Verdict::too_late;
   }
-  if (verdict != Verdict::proceed && !seeded(SeededBug::duplex_undo_forgotten))
+  if (verdict != Verdict::proceed)
     co_await Ask(add(hand, message.place, Step::undo_leg2_entry));
   if (verdict == Verdict::too_early) {
     co_await Ask(give_back(hand, early_delay(hand)));
     co_return;
   }
-  if (verdict == Verdict::too_late && seeded(SeededBug::duplex_cleanup_lost)) closer = false;
 
   if (closer && uncaught) {
     if (verdict == Verdict::proceed) {
@@ -214,11 +210,6 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
         cleanup_of(hand.run, stream::Cleanup::Failure{message.code, describe(*scene->graph, message)});
     co_await Ask(enqueue(tasks));  // r
   } else if (closer || (verdict == Verdict::proceed && !is_final(message))) {
-    bool last = false;
-    if (seeded(SeededBug::duplex_remove_before_add) && is_final(message)) {
-      const Outcome left = co_await Ask(close_address(hand.run, message.place));
-      last = left.none_left();
-    }
     if (verdict == Verdict::proceed) {
       const auto spawned = spawn(hand, message.data, children, store_.now());
       for (const Operation& operation : spawned) {  // q, then n
@@ -234,7 +225,7 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
     if (is_final(message)) {
       const Outcome gone = co_await Ask(close_address(hand.run, message.place));
       const StreamMessage tasks = cleanup_of(hand.run, std::nullopt);
-      if (gone.none_left() || last) co_await Ask(enqueue(tasks));  // r
+      if (gone.none_left()) co_await Ask(enqueue(tasks));  // r
     }
   }
   co_await Ask(acknowledge(hand));  // s

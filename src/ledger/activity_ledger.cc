@@ -1,7 +1,6 @@
 #include "ledger/activity_ledger.h"
 
 #include "base/format.h"
-#include "base/seeded_bug.h"
 
 namespace pawl::ledger {
 
@@ -44,7 +43,6 @@ Result<ActivityLedger> ActivityLedger::with_leg1_attempt() const {
     return Error{ErrorCode::over_limit,
                  format("leg 1 was entered {} times, the most its ledger can count: {}",
                         leg1_attempts_max, digits())};
-  if (seeded(SeededBug::attempts_wrap) && leg1_attempts() == 9) return ActivityLedger(value_ - 9 * attempts_field.unit);
   return ActivityLedger(value_ + attempts_field.unit);
 }
 

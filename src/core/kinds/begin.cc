@@ -1,5 +1,4 @@
 // Which kind begins how, and what all that wait have in common: a timeout, and calling it off.
-#include "base/seeded_bug.h"
 #include "core/child_name.h"
 #include "core/kinds/kinds.h"
 
@@ -70,14 +69,14 @@ void call_off(Context& context, const Activity& activity, bool cancel_child, boo
   Draft& draft = context.draft;
   // The message at hand may be one of them: it stays until its last step is done.
   const auto drop_timer = [&](const Guid& timer) {
-    if (timer != context.guid() && !seeded(SeededBug::timer_outlives_signal)) draft.consume(timer);
+    if (timer != context.guid()) draft.consume(timer);
   };
   const WaitState* wait = wait_of(*state);
   if (wait != nullptr && wait->times_out_at != Instant()) drop_timer(wait->timeout_timer());
   std::visit(Overloaded{
                  [&](const HookState& hook) {
                    if (hook.wakes_at != Instant()) drop_timer(hook.sleep_timer());
-                   if (hook.mailbox && registered && !seeded(SeededBug::withdraw_not_sent))
+                   if (hook.mailbox && registered)
                      draft.send(Envelope{*hook.mailbox, Message{hook.request.derive(Guid::Purpose::asked, 0),
                                                                 Withdraw{hook.registration()}}});
                  },

@@ -2,7 +2,6 @@
 // wins; the other finds it concluded and changes nothing (DESIGN 3.1 h). A signal that came second is not lost: its
 // mailbox has it until the hook's word comes, taken or withdrawn (mailbox_state.h).
 #include "base/quote.h"
-#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -41,7 +40,7 @@ Progress resume(Context& context, const Resume& message) {
 
 void tell_taken(Context& context, const Activity& hook) {
   const auto state = decode_state<HookState>(hook.state.view());
-  if (!state || !state->mailbox || seeded(SeededBug::taken_not_told)) return;
+  if (!state || !state->mailbox) return;
   context.draft.send(Envelope{*state->mailbox, Message{context.guid().derive(Guid::Purpose::taken, 0),
                                                        Taken{state->registration(), context.guid()}}});
 }

@@ -2,7 +2,6 @@
 // page by page, a commit each: the message that asks for the next page is the cursor, so no job is told twice and none
 // is left out, whatever crashes. A job that begins or ends meanwhile may be told or not.
 #include "base/format.h"
-#include "base/seeded_bug.h"
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -69,8 +68,7 @@ Progress expand(Context& context, const Expand& message) {
     told += page->jobs.size();
     if (!page->last) {
       Expand next = message;
-      const bool again = seeded(SeededBug::page_told_again) && message.page == 0;
-      if (!again) next.after = page->jobs.back().first;
+      next.after = page->jobs.back().first;
       next.page += 1;
       next.told = told;
       const Guid request = decode_state<WaitState>(activity->state.view())->request;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "base/seeded_bug.h"
 #include "store/check_limits.h"
 
 namespace pawl::store::memory {
@@ -135,10 +134,9 @@ DuplexOutcome DuplexStore::run(const NameCloser& name) {
 
 DuplexOutcome DuplexStore::run(const OpenAddress& open) {
   if (const auto refused = refuse(open.run)) return *refused;
-  const bool counts = seeded(SeededBug::duplex_counter_not_set);
   const bool added = jobs_.at(open.run).open.emplace(open.place, true).second;
   std::int64_t& count = shared_.find_row(open.run)->semaphore;
-  if (added || counts) ++count;
+  if (added) ++count;
   return duplex_answer(added, Obligations{count == 0});
 }
 
@@ -149,9 +147,8 @@ DuplexOutcome DuplexStore::run(const CloseAddress& close) {
   if (known == open.end())
     return duplex_rejected(format("activity {} at {} was never opened", close.place.node, close.place.at.text()));
   std::int64_t& count = shared_.find_row(close.run)->semaphore;
-  const bool counts = seeded(SeededBug::duplex_counter_not_set) && count > 0;
   const bool closed = std::exchange(known->second, false);
-  if (closed || counts) --count;
+  if (closed) --count;
   return duplex_answer(closed, Obligations{count == 0});
 }
 

@@ -1,6 +1,5 @@
 // Jobs as a whole: how they begin, and how they go.
 #include "base/format.h"
-#include "base/seeded_bug.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 #include "store/rules.h"
@@ -8,7 +7,7 @@
 namespace pawl::store::memory {
 
 Store::JobName Store::key_of(const Namespace& name_space, const JobId& id) {
-  return {seeded(SeededBug::tenant_filter_missing) ? Namespace("") : name_space, id};
+  return {name_space, id};
 }
 
 Outcome Store::run(const Submit& submit) {

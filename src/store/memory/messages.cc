@@ -1,6 +1,5 @@
 // Inboxes, mailboxes and the outbox.
 #include "base/format.h"
-#include "base/seeded_bug.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 #include "store/rules.h"
@@ -35,19 +34,14 @@ Outcome Store::run(const Deliver& deliver) {
     for (const core::LaneId id : {deliver.source->lane, lane})
       if (!has_lane(id)) return rejected(format("there is no lane {}", id.raw()));
     accepted = &find_lane(lane)->accepted[deliver.source->lane];
-    const bool known = deliver.source->seq <= *accepted;
-    if (known && seeded(SeededBug::outbox_row_taken_twice)) return this->deliver(deliver.envelope, lane);
-    if (known) return already_done();
-    if (deliver.source->seq != *accepted + 1 && !seeded(SeededBug::outbox_gap_taken)) {
+    if (deliver.source->seq <= *accepted) return already_done();
+    if (deliver.source->seq != *accepted + 1) {
       Outcome early = conflict(format("row {} came before row {}", deliver.source->seq, *accepted + 1));
       early.taken = *accepted;
       return early;
     }
   }
-  const bool lost = seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(deliver.envelope.message.body);
-  Outcome outcome = lost                     ? committed()
-                    : is_remembered(deliver) ? deliver_once(deliver, lane)
-                                             : this->deliver(deliver.envelope, lane);
+  Outcome outcome = is_remembered(deliver) ? deliver_once(deliver, lane) : this->deliver(deliver.envelope, lane);
   if (accepted != nullptr) pass_over(outcome);
   if (accepted != nullptr && outcome.done()) *accepted = deliver.source->seq;
   return outcome;
@@ -105,9 +99,7 @@ Outcome Store::deliver_to(Mailbox& mailbox, const core::Message& message) {
 }
 
 Outcome Store::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
-  Submit submit = submit_of(start, key, lane, now_in(lane));
-  if (seeded(SeededBug::child_takes_id)) submit.reuse = Reuse::replace;
-  Outcome begun = run(submit);
+  Outcome begun = run(submit_of(start, key, lane, now_in(lane)));
   Job* job = find_job(begun.run);
   if (begun.kind == OutcomeKind::committed) job->state.job.parent = start.parent;
   if (begun.kind != OutcomeKind::exists) return begun;
@@ -123,8 +115,6 @@ Outcome Store::start_child(const core::JobKey& key, const core::StartChild& star
 // As if a job of this lane had sent it: the parent may be far away.
 Outcome Store::refuse_child(const core::Envelope& refusal, core::LaneId lane) {
   const RunId parent = std::get<RunId>(refusal.to);
-  if (seeded(SeededBug::refusal_lost)) return committed();
-  if (Job* job = seeded(SeededBug::lane_crossed) ? find_job(parent) : nullptr) return insert(*job, refusal.message);
   for (const OutboxRow& row : find_lane(lane)->outboxes[core::lane_of(parent)].rows)
     if (row.envelope == refusal) return already_done();
   put_into_outbox(lane, refusal, core::lane_of(parent));
@@ -134,7 +124,7 @@ Outcome Store::refuse_child(const core::Envelope& refusal, core::LaneId lane) {
 Outcome Store::run(const DropOutbox& drop) {
   if (!owns(drop.lane, drop.epoch)) return fenced();
   Outbox& outbox = find_lane(drop.lane)->outboxes[drop.target];
-  if (drop.up_to >= outbox.next && !seeded(SeededBug::outbox_numbers_shared)) return rejected(no_row(drop));
+  if (drop.up_to >= outbox.next) return rejected(no_row(drop));
   while (!outbox.rows.empty() && outbox.rows.front().seq <= drop.up_to) outbox.rows.pop_front();
   return committed();
 }

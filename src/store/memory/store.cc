@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
-#include "base/seeded_bug.h"
 #include "core/apply.h"
 #include "store/check_limits.h"
 #include "store/domain.h"
@@ -79,7 +78,6 @@ Store::Lane* Store::find_lane(core::LaneId lane) {
 
 bool Store::owns(core::LaneId lane, core::Epoch epoch) {
   const Lane* found = find_lane(lane);
-  if (found != nullptr && seeded(SeededBug::epoch_unchecked)) return true;
   return found != nullptr && !found->owner.empty() && found->epoch == epoch;
 }
 
@@ -104,7 +102,7 @@ namespace {
 
 // Guard 2 of a bundle. None: the rev is the expected one.
 std::optional<Outcome> check_rev(core::Rev rev, core::BundleId last, const core::Bundle& bundle) {
-  if (rev == bundle.rev_before || seeded(SeededBug::marker_without_guard)) return std::nullopt;
+  if (rev == bundle.rev_before) return std::nullopt;
   if (rev == core::next(bundle.rev_before) && last == bundle.id) return already_done();
   return conflict(format("rev is {}, expected {}", rev.raw(), bundle.rev_before.raw()));
 }
@@ -154,13 +152,7 @@ bool step_semaphore_and_snapshot(core::JobState& state, const core::Bundle& bund
 }  // namespace
 
 Outcome Store::run(const core::Bundle& bundle) {
-  if (!owns(core::lane_of(bundle.entity), bundle.epoch)) {
-    Job* refused = seeded(SeededBug::marker_outside_commit) ? find_job(bundle.entity) : nullptr;
-    if (refused != nullptr)
-      for (const core::Write& write : bundle.writes)
-        if (const auto* one = std::get_if<core::Consume>(&write)) consume(bundle.entity, refused->inbox, one->guid);
-    return fenced();
-  }
+  if (!owns(core::lane_of(bundle.entity), bundle.epoch)) return fenced();
   if (Job* job = find_job(bundle.entity)) return run_on(*job, bundle);
   const auto mailbox = mailboxes_.find(bundle.entity);
   if (mailbox != mailboxes_.end()) return run_on(mailbox->second, bundle);
@@ -247,7 +239,7 @@ void Store::apply_write(Job& job, const core::Write& write) {
                    for (const auto& [seq, item] : job.state.work()) queue_.put(item);
                  },
                  [&](const core::Sweep& one) {
-                   if (!seeded(SeededBug::sweep_forgets_work)) queue_.drop_all_of(run);  // also what this very bundle put before
+                   queue_.drop_all_of(run);  // also what this very bundle put before
                    drop_timers(run, job.inbox, one.keep);
                    job.inbox.drop_all_but(one.keep);
                  },
@@ -304,10 +296,8 @@ void Store::send(RunId from, const core::Send& one) {
 
 void Store::put_into_outbox(core::LaneId from, const core::Envelope& envelope, core::LaneId to) {
   if (!has_lane(to)) return;  // nobody has such a run
-  Lane& lane = *find_lane(from);
-  Outbox& outbox = lane.outboxes[to];
-  std::uint64_t& next = seeded(SeededBug::outbox_numbers_shared) ? lane.outboxes[core::LaneId(0)].next : outbox.next;
-  outbox.rows.push_back(OutboxRow{next++, envelope, to});
+  Outbox& outbox = find_lane(from)->outboxes[to];
+  outbox.rows.push_back(OutboxRow{outbox.next++, envelope, to});
 }
 
 }  // namespace pawl::store::memory

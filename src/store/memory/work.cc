@@ -1,6 +1,5 @@
 // The work queue: conditional writes on one work item, never on its job's row.
 #include "base/limits.h"
-#include "base/seeded_bug.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 #include "store/rules.h"
@@ -10,7 +9,6 @@ namespace pawl::store::memory {
 namespace {
 
 bool held_by(const core::WorkItem* item, core::WorkToken token) {
-  if (item != nullptr && seeded(SeededBug::stale_worker_accepted)) return true;
   return item != nullptr && token != core::WorkToken(0) && item->token == token;
 }
 

@@ -20,6 +20,7 @@ class SeededDuplexStore final : public store::DuplexStore {
   Result<std::vector<store::DuplexOutcome>> commit(std::span<const store::DuplexOperation> operations) override;
   Instant now() const override { return inner_.now(); }
   Result<std::optional<store::DuplexJob>> read(RunId run) override { return inner_.read(run); }
+  Result<std::optional<store::DuplexJob>> read_under_way(RunId run) override { return inner_.read_under_way(run); }
   Result<std::optional<store::DuplexView>> view(RunId run, const store::Place& place) override {
     return inner_.view(run, place);
   }

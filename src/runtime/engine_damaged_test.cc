@@ -54,7 +54,8 @@ class EngineDamaged : public ::testing::Test {
   }
   std::size_t rows_to(std::uint32_t lane) {
     std::size_t count = 0;
-    for (const store::OutboxRow& row : *memory_.read_outbox(core::LaneId(1), 100)) count += row.lane == core::LaneId(lane);
+    const auto page = memory_.read_outbox(core::LaneId(1), 100);
+    for (const store::OutboxRow& row : *page) count += row.lane == core::LaneId(lane);
     return count;
   }
   long said(const std::string& what) const {

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(lanes, FarStoreTest, ::testing::Values(store::memory::L
 TEST_P(FarStoreTest, jobs_of_all_lanes_go_on_while_commits_travel) {
   ASSERT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
   ASSERT_TRUE(runtime_->start().ok());
-  constexpr int jobs = 400;
+  constexpr int jobs = 2000;
   std::vector<RunId> runs(jobs, RunId(0));
   std::atomic<int> made{0};
   for (int i = 0; i < jobs; ++i)

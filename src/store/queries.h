@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/bundle.h"
 #include "core/job_state.h"
 #include "core/mailbox_state.h"
 #include "pawl/ids.h"

@@ -11,7 +11,7 @@ namespace pawl::store::sqlite {
 
 class ListsTest : public FileTest {
  protected:
-  static constexpr std::size_t steps_before = 10;
+  static constexpr std::size_t steps_before = 11;
 
   // As many jobs of each of two lanes: one in two has another namespace, one in ten failed, all have a label.
   void fill(int from, int to) {

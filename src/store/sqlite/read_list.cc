@@ -1,5 +1,6 @@
 // Jobs in the order of their runs, up or down, of one lane or of all.
-#include <cstring>
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -14,16 +15,9 @@ namespace {
 // ?1, ?2: the first and the last run that are meant; ?3: how many.
 constexpr const char* in_reach = "run BETWEEN ?1 AND ?2";
 
-// The index has the status before the run, so each status is a list of its own. What no store wrote as a status is
-// listed too: its job is damaged, and somebody must see it.
-std::string of_namespace(const std::string& columns, const char* order) {
-  std::string runs;
-  for (const char* status : {"= 0", "= 1", "= 2", "= 3", "= 4", "= 5", "< 0", "> 5"})
-    runs += format("{}SELECT run FROM (SELECT run FROM jobs INDEXED BY jobs_by_namespace WHERE namespace = ?4"
-                   " AND status {} AND {} ORDER BY run {} LIMIT ?3)",
-                   runs.empty() ? "" : " UNION ALL ", status, in_reach, order);
-  return format("SELECT {0} FROM jobs WHERE run IN (SELECT run FROM ({1}) ORDER BY run {2} LIMIT ?3) ORDER BY run {2}",
-                columns, runs, order);
+// Each of these indexes ends with the run, which is the table's rowid: a page is a range of it.
+std::string matching(const std::string& columns, const char* order, const char* index, const char* condition) {
+  return format("SELECT {} FROM jobs {} WHERE {} {} ORDER BY run {} LIMIT ?3", columns, index, condition, in_reach, order);
 }
 
 // With or without the key, the labels come in the order of their runs: a page costs its own rows, and those that the
@@ -57,16 +51,14 @@ Status Reader::prepare_lists(const std::string& columns, const std::string& name
   for (const Direction direction : {Direction::up, Direction::down}) {
     Lists& lists = lists_[static_cast<std::size_t>(direction)];
     const char* order = direction == Direction::up ? "ASC" : "DESC";
-    const std::string all = format("SELECT {} FROM jobs WHERE {}", columns, in_reach);
-    const std::string rest = format(" ORDER BY run {} LIMIT ?3", order);
     const struct {
       Statement* statement;
       std::string sql;
     } entries[] = {
-        {&lists.all, all + rest},
-        {&lists.of_namespace, of_namespace(columns, order)},
-        {&lists.of_status, all + " AND status = ?4" + rest},
-        {&lists.of_both, all + " AND namespace = ?4 AND status = ?5" + rest},
+        {&lists.all, matching(columns, order, "", "")},
+        {&lists.of_namespace, matching(columns, order, "INDEXED BY jobs_by_namespace", "namespace = ?4 AND")},
+        {&lists.of_status, matching(columns, order, "INDEXED BY jobs_by_status", "status = ?4 AND")},
+        {&lists.of_both, matching(columns, order, "INDEXED BY jobs_by_namespace_and_status", "namespace = ?4 AND status = ?5 AND")},
         {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?8 IS NULL")},
         {&lists.labelled_key, labelled(columns, order, "", "key = ?8")},
         {&lists.labelled_names, labelled(names, order, "", "key = ?8")},

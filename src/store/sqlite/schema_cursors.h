@@ -31,7 +31,8 @@ CREATE VIEW announcement_view AS
     a.status, a.code, strftime('%Y-%m-%d %H:%M:%f', a.at / 1e6, 'unixepoch') AS at, CAST(a.data AS TEXT) AS data
   FROM announcements a LEFT JOIN jobs j ON j.run = a.run;
 
-CREATE INDEX jobs_by_namespace ON jobs (namespace, status);
+CREATE INDEX jobs_by_namespace ON jobs (namespace);
+CREATE INDEX jobs_by_namespace_and_status ON jobs (namespace, status);
 CREATE INDEX labels_by_value ON labels (namespace, graph, name, value, run);
 )sql";
 

@@ -119,11 +119,13 @@ void DuplexWorld::boot(Node& node) {
   }
 }
 
-// The workers of a process die with it; what was deferred is outside.
+// The workers of a process die with it; what was deferred is outside. Whoever answers by token waits for the worker's last
+// word to be stored: until then the worker may be asked again, and what it said before that is said again.
 void DuplexWorld::crash(Node& node) {
   ++report_.crashes;
   std::erase_if(works_, [&](const Work& work) {
-    return !work.deferred && !work.left && work.node == node.index && work.life == node.life;
+    const bool outside = work.deferred || (work.left && !node.engine->has(work.request.hand.guid));
+    return !outside && work.node == node.index && work.life == node.life;
   });
   come_back(node);
 }
@@ -232,6 +234,9 @@ bool DuplexWorld::step() {
 bool DuplexWorld::can_work(const Work& work) {
   const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
   if (work.left) {
+    // A stop of somebody else who had it gives it back, which looks the same in the store.
+    const Node& home = *nodes_[work.node];
+    if (home.life == work.life && home.engine->has(work.request.hand.guid)) return false;
     const auto job = duplex_.read(work.request.hand.run);
     const auto request = duplex::find_request(**job, work.token);
     return !request || duplex::is_settled(**job, *request);

@@ -89,6 +89,7 @@ class Engine : private Events {
 
   std::optional<Duration> next_wake() const;  // when ready() has something to say; none: not before the next input
   bool drained() const { return steps_.empty() && running_.empty(); }
+  bool has(const core::Guid& request) const { return running_.contains(request); }  // not all its worker said is stored
   void leave_runs() { running_.clear(); }  // whose worker is not to be waited for
   bool store_refuses() const { return refusals_ > 0; }
   std::size_t bytes() const { return bytes_; }  // under way: messages that are served, answers, what was submitted

@@ -64,9 +64,9 @@ void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
   }
   // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
   if (lane == nullptr) return desk_.give_slot(need_of(item));
-  parts_.alarms.arm(*lane, item);
   if (may_begin(item)) hand_out(item);
   else desk_.give_slot(need_of(item));
+  parts_.alarms.arm_changed(*lane, item);  // its commit may have taken longer than it has time
 }
 
 bool Workshop::may_begin(const core::WorkItem& item) const {

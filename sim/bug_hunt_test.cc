@@ -41,12 +41,12 @@ std::optional<Catch> hunt_seeds(std::uint64_t first, std::uint64_t last) {
 // A message that is entered again and again: its attempts need more than one digit.
 std::optional<Catch> hunt_long_crash_loop() {
   constexpr std::uint64_t lives = 14;
-  for (std::uint64_t first = 4; first <= 14; ++first) {
+  for (std::uint64_t first = 4; first <= 16; ++first) {
     WorldOptions options = options_for({core::Fusion::off, 1});
     options.reentries_max = 500;
-    // Each life takes the lane, enters the message, and dies of it.
+    // Each life says that it is there, takes the lane, enters the message, and dies of it.
     for (std::uint64_t life = 0; life < lives; ++life)
-      options.planned.push_back({FaultKind::crash_after, first + 2 * life, 1});
+      options.planned.push_back({FaultKind::crash_after, first + 3 * life, 1});
     const WorldReport report = run_world(*find_scenario("chain"), options);
     if (report.violation)
       return Catch{"crash loop, " + report.violation->oracle, report.violation->detail};

@@ -16,6 +16,7 @@ using store::Outcome;
 using store::OutcomeKind;
 
 constexpr core::Epoch only_epoch{1};
+constexpr std::uint64_t bundles_per_refusal = 5;
 constexpr std::uint64_t nobodys_sequence = 1'000'000'000;
 
 // Where an operation names the epoch that its lane must have; null: nowhere.
@@ -94,8 +95,10 @@ Outcome SeededStore::run(core::Bundle bundle) {
     if (const auto mailbox = inner_.read_mailbox(bundle.entity); *mailbox) bundle.rev_before = (*mailbox)->state.rev;
   }
   if (seeded(SeededBug::progress_overwritten)) overwrite_progress(bundle);
-  Outcome outcome = put(bundle);
-  if (seeded(SeededBug::marker_outside_commit) && outcome.kind == OutcomeKind::fenced)
+  // Some bundles are refused, as if another one had come first, and what they consumed is gone all the same.
+  const bool refused = seeded(SeededBug::marker_outside_commit) && ++bundles_ % bundles_per_refusal == 0;
+  Outcome outcome = refused ? Outcome{OutcomeKind::conflict, "seeded: another bundle was first"} : put(bundle);
+  if (seeded(SeededBug::marker_outside_commit) && !outcome.done())
     for (const core::Write& write : bundle.writes)
       if (const auto* consume = std::get_if<core::Consume>(&write)) acknowledged_.insert(consume->guid);
   return outcome;

@@ -262,7 +262,9 @@ void World::send_reads(Node& node) {
     post(drawn(options_.latency_max), [this, &node, life, shared] {
       if (node.life != life) return;
       auto answers = std::make_shared<std::vector<store::ReadAnswer>>(store_.read(shared->reads));
-      if (random_.below(8) == 0) answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(1 + random_.below(answers->size())), answers->end());
+      const bool in_part = random_.below(8) == 0;
+      const std::size_t left = in_part ? 1 + random_.below(answers->size()) : answers->size();
+      answers->erase(answers->begin() + static_cast<std::ptrdiff_t>(left), answers->end());
       post_to(node, drawn(options_.latency_max), [this, &node, shared, answers] {
         node.engine->answered(std::move(*shared), std::move(*answers));
         step(node);

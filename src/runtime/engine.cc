@@ -180,12 +180,18 @@ namespace {
 
 // Whose work it gives to somebody, or takes away.
 RunId work_of(const store::Operation& operation) {
-  if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) return claim->run;
-  if (const auto* extend = std::get_if<store::ExtendWork>(&operation)) return extend->run;
-  if (const auto* release = std::get_if<store::ReleaseWork>(&operation)) return release->run;
-  if (const auto* respond = std::get_if<store::Respond>(&operation)) return respond->run;
-  if (const auto* bundle = std::get_if<core::Bundle>(&operation)) return bundle->entity;
-  return RunId(0);
+  return std::visit(Overloaded{
+                        [](const core::Bundle& bundle) { return bundle.entity; },
+                        [](const store::ClaimItem& claim) { return claim.run; },
+                        [](const store::ExtendWork& extend) { return extend.run; },
+                        [](const store::ReleaseWork& release) { return release.run; },
+                        [](const store::Respond& respond) { return respond.run; },
+                        each_of<store::Submit, store::Deliver, store::ClaimWork, store::DropOutbox, store::OpenPool,
+                                store::AcquireLane, store::RenewLane, store::ReleaseLane, store::BeatEngine,
+                                store::LeaveEngine, store::RemoveJob, store::DropKeys, store::PauseTopic, store::PutApp,
+                                store::ActivateApp>([] { return RunId(0); }),
+                    },
+                    operation);
 }
 
 }  // namespace

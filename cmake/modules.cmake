@@ -41,16 +41,21 @@ function(pawl_test_precompiled target)
   endif()
 endfunction()
 
-# pawl_module(name [DEPENDS module...] [LIBRARIES target...] [SOURCES_TOGETHER] [TESTS_TOGETHER] [ALONE file...])
+# pawl_module(name [DEPENDS module...] [LIBRARIES target...] [SOURCES_TOGETHER] [TESTS_TOGETHER] [ALONE file...]
+#   [TESTS_APART folder...])
 # Collects every .cc of the current folder (and below) that is not a test. SOURCES_TOGETHER and TESTS_TOGETHER compile
 # several files at once: most of a compilation goes into the same headers and templates again, so this takes a third of
-# the time. ALONE: files whose helpers have the same names as another one's.
+# the time. ALONE: files whose helpers have the same names as another one's. TESTS_APART: folders whose tests are in another
+# program.
 function(pawl_module name)
-  cmake_parse_arguments(ARG "SOURCES_TOGETHER;TESTS_TOGETHER" "" "DEPENDS;LIBRARIES;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "SOURCES_TOGETHER;TESTS_TOGETHER" "" "DEPENDS;LIBRARIES;ALONE;TESTS_APART" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS *.cc)
   set(tests ${all})
   list(FILTER all EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  foreach(folder ${ARG_TESTS_APART})
+    list(FILTER tests EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   set(deps)
   foreach(dep ${ARG_DEPENDS})
     list(APPEND deps pawl_${dep})

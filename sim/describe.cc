@@ -94,7 +94,7 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
       operation);
   text += format(" -> {}", store::name_of(outcome.kind));
   if (!outcome.reason.empty()) text += ": " + outcome.reason;
-  for (const core::WorkItem& item : outcome.items)
+  for (const core::WorkItem& item : outcome.items())
     text += format(" ({} run {} failures {})", item.topic.raw(), item.runs, item.life.failures);
   return text;
 }

@@ -55,7 +55,7 @@ ExplorerState::ExplorerState(ExplorerWorld& world)
   submit.lane = the_lane;
   submit.graph = runtime::ref_of(*world.graph);
   submit.input = input_of(wanted);
-  world.run = commit(submit).run;
+  world.run = commit(submit).run();
   refresh();
 }
 
@@ -170,7 +170,7 @@ void ExplorerState::take(const Action& action) {
     case Kind::acquire: {
       time_ += 2 * lease.count();  // nobody alive holds it: its lease has run out
       const auto outcome = commit(store::AcquireLane{the_lane, owner_name(action.engine), lease});
-      if (outcome.kind == store::OutcomeKind::committed) hand.epoch = outcome.epoch.raw();
+      if (outcome.kind == store::OutcomeKind::committed) hand.epoch = outcome.epoch().raw();
       return;
     }
     case Kind::expire: {
@@ -182,7 +182,7 @@ void ExplorerState::take(const Action& action) {
       const auto outcome = commit(store::AcquireLane{the_lane, owner_name(taker), lease});
       if (outcome.kind != store::OutcomeKind::committed) return;
       lose_lane(hands_[taker]);
-      hands_[taker].epoch = outcome.epoch.raw();
+      hands_[taker].epoch = outcome.epoch().raw();
       return;
     }
     case Kind::load: {
@@ -284,9 +284,9 @@ void ExplorerState::take(const Action& action) {
       if (hand.job) {
         std::erase_if(hand.running,
                       [&](const WorkerRun& run) { return run.item.activity == item.activity; });
-        hand.job->put(outcome.items.front());
+        hand.job->put(outcome.items().front());
       }
-      hand.running.push_back({outcome.items.front()});
+      hand.running.push_back({outcome.items().front()});
       return;
     }
   }

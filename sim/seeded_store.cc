@@ -123,11 +123,11 @@ Outcome SeededStore::run(const store::Submit& submit) {
   const auto anyones = ids_.find(submit.id);
   if (!*own && anyones != ids_.end()) {
     Outcome taken{OutcomeKind::exists};
-    taken.run = anyones->second;
+    taken.answer = store::answer::Run{anyones->second};
     return taken;
   }
   Outcome outcome = put(submit);
-  if (outcome.kind == OutcomeKind::committed) ids_.insert_or_assign(submit.id, outcome.run);
+  if (outcome.kind == OutcomeKind::committed) ids_.insert_or_assign(submit.id, outcome.run());
   return outcome;
 }
 
@@ -179,7 +179,7 @@ Outcome SeededStore::mistake_child(const store::Deliver& deliver, const core::Jo
   if (seeded(SeededBug::lane_crossed) && *parent)  // by its name, as if it were of this lane
     put(store::Deliver{{core::JobKey{(*parent)->name_space, (*parent)->id}, core::refused_child(start, key.id).message},
                        deliver.lane, {}});
-  outcome.run = start.parent.run;
+  outcome.answer = store::answer::Run{start.parent.run};
   return outcome;
 }
 
@@ -209,21 +209,23 @@ Outcome SeededStore::run(const store::AcquireLane& acquire) {
     if (over) put(store::ReleaseLane{acquire.lane, lane.epoch});
     if (over) outcome = put(acquire);
   }
-  if (seeded(SeededBug::epoch_not_raised) && outcome.done()) outcome.epoch = only_epoch;
+  if (seeded(SeededBug::epoch_not_raised) && outcome.done()) outcome.answer = store::answer::Lane{only_epoch, outcome.lease_until()};
   return outcome;
 }
 
 Outcome SeededStore::run(const store::BeatEngine& beat) {
   Outcome outcome = put(beat);
-  std::vector<store::EngineInfo>& alive = outcome.engines;
+  std::vector<store::EngineInfo> alive = outcome.engines();
   if (seeded(SeededBug::share_not_given_back)) std::erase_if(alive, [&](const auto& one) { return one.name != beat.name; });
-  if (!seeded(SeededBug::dead_share_left)) return outcome;
-  for (const store::EngineInfo& engine : alive) ever_alive_.insert_or_assign(engine.name, engine);
-  alive.clear();
-  for (auto& [name, engine] : ever_alive_) {
-    engine.until = std::max(engine.until, inner_.now() + beat.lease);
-    alive.push_back(engine);
+  if (seeded(SeededBug::dead_share_left)) {
+    for (const store::EngineInfo& engine : alive) ever_alive_.insert_or_assign(engine.name, engine);
+    alive.clear();
+    for (auto& [name, engine] : ever_alive_) {
+      engine.until = std::max(engine.until, inner_.now() + beat.lease);
+      alive.push_back(engine);
+    }
   }
+  if (outcome.done()) outcome.answer = store::answer::Engines{std::move(alive)};
   return outcome;
 }
 

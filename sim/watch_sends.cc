@@ -132,15 +132,15 @@ void WatchStore::accept(const core::Envelope& envelope, core::LaneId lane, const
     if (const auto* start = std::get_if<core::StartChild>(&message.body))
       return accept_child(*name, lane, *start, outcome);
     const auto holder = keys_.find({name->name_space.raw(), name->id.raw()});
-    if (outcome.run != (holder == keys_.end() ? RunId(0) : holder->second.run))
+    if (outcome.run() != (holder == keys_.end() ? RunId(0) : holder->second.run))
       return verdict_.fail("sends", format("what was sent to {} went to another run", name->id.raw()));
-    return accept(find(outcome.run), message, outcome);
+    return accept(find(outcome.run()), message, outcome);
   }
   const auto& key = std::get<core::MailboxKey>(envelope.to);
-  const auto [known, fresh] = mailbox_runs_.emplace(key, outcome.run);
-  if (known->second != outcome.run || jobs_.contains(outcome.run))
+  const auto [known, fresh] = mailbox_runs_.emplace(key, outcome.run());
+  if (known->second != outcome.run() || jobs_.contains(outcome.run()))
     return verdict_.fail("mailbox", format("{} has two mailboxes", key.key));
-  ShadowMailbox& box = mailboxes_[outcome.run];
+  ShadowMailbox& box = mailboxes_[outcome.run()];
   box.key = key;
   const bool waits = std::any_of(box.inbox.begin(), box.inbox.end(), [&](const auto& one) { return one.guid == message.guid; });
   if (waits == (outcome.kind == OutcomeKind::committed)) return fail(box, "a message was taken twice, or not at all");
@@ -186,25 +186,25 @@ void WatchStore::accept_child(const core::JobKey& key, core::LaneId lane, const 
   const bool expired = expires_at != Instant() && expires_at <= now_in(lane);
   if (holder != keys_.end() && !expired) {
     child->refused = true;
-    if (outcome.run != start.parent.run)
+    if (outcome.run() != start.parent.run)
       return verdict_.fail("children", format("{} was started although its id is taken", id));
     outbox_of(lane, core::lane_of(start.parent.run)).rows.push_back(core::refused_child(start, key.id));
     return;
   }
-  if (outcome.kind != OutcomeKind::committed || jobs_.contains(outcome.run) || removed_.contains(outcome.run))
+  if (outcome.kind != OutcomeKind::committed || jobs_.contains(outcome.run()) || removed_.contains(outcome.run()))
     return verdict_.fail("children", format("{} was started and has no run of its own", id));
-  child->run = outcome.run;
-  keys_[{key.name_space.raw(), id}] = {outcome.run, Instant()};
-  ShadowJob& job = jobs_[outcome.run];
-  job.run = outcome.run;
+  child->run = outcome.run();
+  keys_[{key.name_space.raw(), id}] = {outcome.run(), Instant()};
+  ShadowJob& job = jobs_[outcome.run()];
+  job.run = outcome.run();
   job.name_space = key.name_space.raw();
   job.id = id;
   job.input = start.input.str();
   job.graph = start.graph;
   job.shape = shape_of(start.graph);
   job.parent = start.parent;
-  put_message(job, core::start_message(outcome.run, start.input));
-  const auto stored = inner_.read_job(outcome.run);
+  put_message(job, core::start_message(outcome.run(), start.input));
+  const auto stored = inner_.read_job(outcome.run());
   if (!stored || !*stored || (*stored)->state.job.parent != job.parent || (*stored)->inbox.empty())
     fail(job, "children", "it was started and is not there, or not its parent's");
   count(job);

@@ -105,28 +105,28 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   const bool taken = known != keys_.end() && ((submit.reuse == Reuse::never && !expired) ||
                                               (submit.reuse == Reuse::after_close && open));
   if (outcome.kind == OutcomeKind::exists) {
-    if (!taken || known->second.run != outcome.run)
+    if (!taken || known->second.run != outcome.run())
       verdict_.fail("identity", format("{}/{} is said to be run {}, which is another job",
-                                       key.first, key.second, outcome.run.raw()));
+                                       key.first, key.second, outcome.run().raw()));
     return;
   }
   if (outcome.kind != OutcomeKind::committed) return;
-  if (taken || jobs_.contains(outcome.run) || removed_.contains(outcome.run))
+  if (taken || jobs_.contains(outcome.run()) || removed_.contains(outcome.run()))
     return verdict_.fail("identity", format("{}/{} was accepted twice", key.first, key.second));
-  if (outcome.replaced != (open ? old->run : RunId(0)))
+  if (outcome.replaced() != (open ? old->run : RunId(0)))
     return verdict_.fail("identity", format("{}/{} replaced run {}", key.first, key.second,
-                                            outcome.replaced.raw()));
+                                            outcome.replaced().raw()));
   if (open) {
-    const core::Message replaced = store::replaced_message(outcome.run);
+    const core::Message replaced = store::replaced_message(outcome.run());
     old->heard.insert(replaced.guid);
     put_message(*old, replaced);
     const auto stored = inner_.read_message(old->run, replaced.guid);
     if (!stored || !*stored) fail(*old, "identity", "its id was taken, and nobody told it");
   }
   if (known != keys_.end() && known->second.expires_at != Instant()) --keys_expiring_;
-  keys_[key] = {outcome.run, Instant()};
-  ShadowJob& job = jobs_[outcome.run];
-  job.run = outcome.run;
+  keys_[key] = {outcome.run(), Instant()};
+  ShadowJob& job = jobs_[outcome.run()];
+  job.run = outcome.run();
   job.name_space = key.first;
   job.id = key.second;
   job.input = submit.input.str();
@@ -134,10 +134,10 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   job.shape = shape_of(submit.graph);
   job.keep = submit.keep;
   if (submit.start_at == Instant()) job.submitted_after = figures_.bundles;
-  put_message(job, core::start_message(outcome.run, submit.input), submit.start_at);
+  put_message(job, core::start_message(outcome.run(), submit.input), submit.start_at);
   if (submit.deadline != Instant()) {
-    put_message(job, core::deadline_message(outcome.run), submit.deadline);
-    job.heard.insert(core::deadline_guid(outcome.run));
+    put_message(job, core::deadline_message(outcome.run()), submit.deadline);
+    job.heard.insert(core::deadline_guid(outcome.run()));
   }
   count(job);
 }
@@ -201,10 +201,10 @@ void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& o
   if (held && lane.lease_until > now_in(acquire.lane))
     verdict_.fail("lease", format("lane {} was taken from {} before its lease ran out",
                                   acquire.lane.raw(), lane.owner));
-  if (outcome.epoch.raw() != lane.epoch + 1)
+  if (outcome.epoch().raw() != lane.epoch + 1)
     verdict_.fail("lease", format("lane {} went from epoch {} to {}", acquire.lane.raw(),
-                                  lane.epoch, outcome.epoch.raw()));
-  lane = {outcome.epoch.raw(), acquire.owner, now_in(acquire.lane) + acquire.lease};
+                                  lane.epoch, outcome.epoch().raw()));
+  lane = {outcome.epoch().raw(), acquire.owner, now_in(acquire.lane) + acquire.lease};
   if (on_owner_) on_owner_(acquire.lane, acquire.owner);
 }
 

@@ -49,7 +49,7 @@ void WatchStore::note(const store::Respond& respond, const store::Outcome& outco
 
 void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outcome) {
   std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
-  for (const core::WorkItem& item : outcome.items) {
+  for (const core::WorkItem& item : outcome.items()) {
     ShadowJob* job = find(item.run);
     if (job == nullptr || !job->work.contains(item.activity.raw()))
       return verdict_.fail("invented",
@@ -63,7 +63,7 @@ void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outco
     handed_out_.insert({item.request, item.token});
     lowest = std::min(lowest, item.priority);
   }
-  if (outcome.items.size() < claim.items_max) return;
+  if (outcome.items().size() < claim.items_max) return;
   for (const auto& [run, job] : jobs_)
     for (const auto& [seq, item] : job.work)
       if (item.token == core::WorkToken(0) && !item.held && item.visible_at == Instant() &&
@@ -77,10 +77,10 @@ void WatchStore::note(const store::ClaimItem& claim, const store::Outcome& outco
   if (outcome.kind != OutcomeKind::committed) return;
   check_owner(core::lane_of(claim.run), claim.epoch, "an item was claimed");
   ShadowJob* job = find(claim.run);
-  if (job == nullptr || outcome.items.size() != 1 || !job->work.contains(claim.activity.raw()))
+  if (job == nullptr || outcome.items().size() != 1 || !job->work.contains(claim.activity.raw()))
     return verdict_.fail("invented", "an item that does not exist was claimed");
   core::WorkItem& work = job->work[claim.activity.raw()];
-  const core::WorkItem& item = outcome.items.front();
+  const core::WorkItem& item = outcome.items().front();
   if (work.token != claim.before)
     fail(*job, "token", "an item changed hands under another token");
   check_hand_out(*job, work, item);
@@ -92,7 +92,7 @@ void WatchStore::note(const store::ExtendWork& extend, const store::Outcome& out
   if (outcome.kind != OutcomeKind::committed) return;
   ShadowJob* job = find(extend.run);
   if (job == nullptr || !job->work.contains(extend.activity.raw()) ||
-      job->work[extend.activity.raw()].token != extend.token || outcome.items.size() != 1)
+      job->work[extend.activity.raw()].token != extend.token || outcome.items().size() != 1)
     return verdict_.fail("token", "an item's lease was extended by somebody else");
   core::WorkItem& work = job->work[extend.activity.raw()];
   const Instant now = now_in(core::lane_of(extend.run));

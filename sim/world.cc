@@ -134,7 +134,8 @@ Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operati
   current_fault_ = {};
   if (const auto violation = memory_.violation()) verdict_.fail("islands", *violation);
   if (!options_.renewals && result)
-    for (store::Outcome& outcome : *result) outcome.lease_until.reset();  // held until the process is gone
+    for (store::Outcome& outcome : *result)
+      if (auto* lane = std::get_if<store::answer::Lane>(&outcome.answer)) lane->lease_until.reset();  // held until the process is gone
   look_for_asks();
   return result;
 }

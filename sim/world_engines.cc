@@ -318,7 +318,7 @@ void World::submit_as_guest(std::size_t client) {
   if (fault == FaultKind::crash_after) return miss_bell();
   ring(operation, outcome);
   if (fault) return;  // it does not know, and asks again
-  acknowledged(client, runtime::Submitted{outcome.run, outcome.kind == store::OutcomeKind::committed});
+  acknowledged(client, runtime::Submitted{outcome.run(), outcome.kind == store::OutcomeKind::committed});
 }
 
 bool World::is_damaged(RunId run) const {

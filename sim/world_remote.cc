@@ -32,8 +32,8 @@ void World::remote_claim(core::LaneId lane) {
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
   if (fault) return miss_bell();  // the items are ours, and nobody knows: their lease must run out
-  if (!(*result)[0].items.empty()) ring(operation, (*result)[0]);  // their times begin to run
-  for (const core::WorkItem& item : (*result)[0].items) {
+  if (!(*result)[0].items().empty()) ring(operation, (*result)[0]);  // their times begin to run
+  for (const core::WorkItem& item : (*result)[0].items()) {
     begin(item);
     auto run = std::make_shared<Run>(Run{item});
     post(time_of(scenario_.behaviour(item.topic.raw())), [this, run] { remote_go_on(run); });

@@ -167,6 +167,19 @@ TEST(BadOptions, numbers_out_of_range_are_refused_with_their_range) {
                          ErrorCode::invalid, {"worker_queue is 0"}));
   EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid,
                          {"pool: byte 2"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}), ErrorCode::invalid,
+                         {"lease is 99000 microseconds", "between 100000 and"}));
+  EXPECT_TRUE(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(100)}).ok());
+}
+
+// What a store can read as its address reaches it: nobody is there, which is another error than an unknown store.
+TEST(BadOptions, every_address_of_a_server_is_known) {
+  for (const char* address : {"redis+unix:///nowhere/socket", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis-cluster://127.0.0.1:1",
+                              "rediss-cluster://127.0.0.1:1", "postgres:///postgres?host=/nowhere", "postgresql:///postgres?host=/nowhere"}) {
+    const auto opened = Runtime::open({.store = address});
+    ASSERT_FALSE(opened.ok()) << address;
+    EXPECT_NE(opened.error().code, ErrorCode::invalid) << address << ": " << to_string(opened.error());
+  }
 }
 
 }  // namespace

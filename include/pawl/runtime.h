@@ -39,9 +39,14 @@ struct MemoryOptions {
 };
 
 struct RuntimeOptions {
-  std::string store = "pawl.db";      // the path of a SQLite file; ":memory:" keeps nothing
+  // The path of a SQLite file, which one process at a time works on; or a server that many share: postgres://..., redis://...,
+  // rediss://..., redis-cluster://... (docs/POSTGRES.md, docs/REDIS.md). ":memory:" keeps nothing.
+  std::string store = "pawl.db";
+  bool accept_weaker_store = false;   // of a server whose settings keep less than docs/GUARANTEES.md says; else it is refused
   std::string pool = "graphs";        // which jobs this process runs
-  std::uint32_t lanes = 1;            // fixed when the store is made
+  std::uint32_t lanes = 0;            // fixed when the pool is made; 0: 1 in a file, 16 on a server, for its processes share them
+  // On a server: how long what a process had stays its own when nothing is heard of it; then others go on with it. 0: 10 s.
+  Duration lease{0};
   std::uint32_t worker_threads = 4;
   std::uint32_t worker_queue = 4096;  // requests claimed for those threads at the most
   std::uint64_t log_bytes_max = 1u << 30;  // of the file's log, while another program keeps a transaction open on

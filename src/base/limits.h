@@ -22,6 +22,9 @@ inline constexpr std::chrono::hours duration_max{24 * 365 * 100};
 inline constexpr std::size_t paused_topics_max = 4096;
 inline constexpr std::uint32_t redeliveries_ceiling = 99'999'999;  // entries of a message, however often its job is redriven
 inline constexpr std::uint32_t lanes_per_pool_max = 4096;
+// On a server that many processes share: how long a lane is one's own without a word, and how many there are to be shared.
+inline constexpr std::chrono::seconds server_lease{10};
+inline constexpr std::uint32_t server_lanes = 16;
 inline constexpr std::size_t engine_topics_max = 1024;         // that an engine says it serves
 inline constexpr std::uint32_t lanes_max = 65'535;             // the lane part of a run id has 16 bits
 inline constexpr std::size_t bundles_per_group_max = 1024;

@@ -36,7 +36,7 @@ json::object object_of(const AppVersion& version) {
 }
 
 int deploy(const Options& options) {
-  auto runtime = Runtime::open({.store = options.store.store});
+  auto runtime = Runtime::open({.store = options.store.store, .accept_weaker_store = options.store.accept_weaker});
   if (!runtime) return fail("deploy", runtime.error());
   const auto deployed = (*runtime)->deploy_app(options.file, !options.no_activate);
   if (!deployed) return fail("deploy", deployed.error());

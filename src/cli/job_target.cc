@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 
 #include "base/utf8.h"
 #include "cli/job_json.h"
@@ -12,9 +13,29 @@
 namespace pawl::cli {
 
 void add_store_options(CLI::App& command, StoreOptions& options) {
-  command.add_option("--store", options.store, "The SQLite file of the jobs")->envname("PAWL_STORE")->capture_default_str();
+  command.add_option("--store", options.store, "Where the jobs are: a SQLite file, postgres://..., redis://...")
+      ->envname("PAWL_STORE")
+      ->capture_default_str();
+  command.add_flag("--accept-weaker-store", options.accept_weaker,
+                   "Use a server whose settings may lose what it acknowledged (fsync, appendfsync and the like)");
   command.add_flag("--json", options.json, "Machine-readable output");
   command.add_flag("--no-color", options.no_color, "No colours");
+}
+
+std::string StoreOptions::shown() const {
+  std::string text = store;
+  const std::size_t scheme = text.find("://");
+  if (scheme == std::string::npos) return text;
+  const std::size_t begin = scheme + 3;
+  const std::size_t at = text.rfind('@', text.find_first_of("?#", begin));  // a password may hold a slash, by mistake
+  const std::size_t colon = text.find(':', begin);
+  if (at != std::string::npos && at > begin && colon < at) text.erase(colon, at - colon);
+  static constexpr std::string_view word = "password=";  // sslpassword= too
+  for (std::size_t found = text.find(word); found != std::string::npos; found = text.find(word, found + word.size())) {
+    const std::size_t value = found + word.size();
+    text.replace(value, text.find_first_of("&#", value) - value, "...");
+  }
+  return text;
 }
 
 void add_job_target(CLI::App& command, JobTarget& target) {
@@ -25,10 +46,10 @@ void add_job_target(CLI::App& command, JobTarget& target) {
 
 Result<std::unique_ptr<Runtime>> open_existing(const StoreOptions& options) {
   std::error_code ignored;
-  if (!std::filesystem::exists(options.store, ignored))
+  if (!options.is_server() && !std::filesystem::exists(options.store, ignored))
     return Error{ErrorCode::not_found,
                  fmt::format("there is no store {}; name the file with --store or in PAWL_STORE", options.store)};
-  return Runtime::open({.store = options.store});
+  return Runtime::open({.store = options.store, .accept_weaker_store = options.accept_weaker});
 }
 
 Result<RunId> find_job(Runtime& runtime, const JobTarget& target) {

@@ -18,6 +18,10 @@ struct StoreOptions {
   std::string store = "pawl.db";
   bool json = false;
   bool no_color = false;
+  bool accept_weaker = false;
+
+  std::string shown() const;  // the store, without a password
+  bool is_server() const { return store.find("://") != std::string::npos; }
 };
 void add_store_options(CLI::App& command, StoreOptions& options);
 

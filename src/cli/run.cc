@@ -165,7 +165,7 @@ class Session {
   void adopt(const JobView& job) {
     follow(job.id.raw(), job.run);
     progress_.say(fmt::format("{} is open in {} ({}): going on with it; --new starts another",
-                              progress_.paint()(Ink::bold, job_), options_.store.store, name_of(job.status)));
+                              progress_.paint()(Ink::bold, job_), options_.store.shown(), name_of(job.status)));
     if (options_.input.empty()) return;
     const auto detail = runtime_.inspect(job.run);
     if (!detail || detail->input.empty()) return;
@@ -185,11 +185,11 @@ class Session {
     if (!submitted) return submitted.error();
     follow(job_name(runtime_, submitted->run).value_or(std::to_string(submitted->run.raw())), submitted->run);
     if (submitted->created)
-      progress_.say(fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.store));
+      progress_.say(fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.shown()));
     else if (options_.fresh)
       return Error{ErrorCode::already_exists, fmt::format("job {} is open; interrupt it first, or give the new one another id with --job", job_)};
     else
-      progress_.say(fmt::format("{} exists in {}: going on with it", progress_.paint()(Ink::bold, job_), options_.store.store));
+      progress_.say(fmt::format("{} exists in {}: going on with it", progress_.paint()(Ink::bold, job_), options_.store.shown()));
     return {};
   }
 
@@ -204,7 +204,7 @@ class Session {
     if (said_who_owns_ || runtime_.owns()) said_who_owns_ = true;
     if (said_who_owns_ || std::chrono::steady_clock::now() - started_ < owner_within) return;
     said_who_owns_ = true;
-    progress_.warn(fmt::format("pawl run: another process runs {}: its workers serve the job until it ends", options_.store.store));
+    progress_.warn(fmt::format("pawl run: another process runs {}: its workers serve the job until it ends", options_.store.shown()));
   }
 
   const Options& options_;
@@ -250,7 +250,10 @@ int run(const Options& options) {
   warn_about_topics(*plan, progress);
   std::optional<Keeper> keeper;  // made before there are threads, gone after them
   if (!plan->workers.empty()) keeper.emplace();
-  auto runtime = Runtime::open({.store = options.store.store, .worker_threads = options.threads, .stop_within = milliseconds(0)});
+  auto runtime = Runtime::open({.store = options.store.store,
+                                .accept_weaker_store = options.store.accept_weaker,
+                                .worker_threads = options.threads,
+                                .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
   Session session(options, *plan, progress, **runtime);
   if (const auto started = session.start(); !started) {
@@ -262,7 +265,7 @@ int run(const Options& options) {
   if (!end) return fail("run", end.error());
   if (*end) return report(options, *plan, **end, progress);
   progress.warn(fmt::format("pawl run: stopped; job {} is left as it is in {}, the same command goes on with it",
-                            session.job(), options.store.store));
+                            session.job(), options.store.shown()));
   return exit_code_interrupted;
 }
 

@@ -108,11 +108,11 @@ void Alarms::fire_message(OwnedLane& lane, const store::Due& due) {
 // A signal that came before the hook goes before the hook's time.
 void Alarms::message_read(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
   const HotJob* job = parts_.jobs.find(due.run);
-  if (job == nullptr || !parts_.post.may_have_signal(job->state, message.message))
+  if (job == nullptr || !parts_.mailboxes.may_have_signal(job->state, message.message))
     return take_timer(lane, due, launches, std::move(message));
   const core::JobState& state = job->state;
   const core::Message timer = message.message;
-  parts_.post.look_for_signal(lane, state, timer,
+  parts_.mailboxes.look_for_signal(lane, state, timer,
                               [this, due, launches, message = std::move(message)](OwnedLane& its_lane, bool goes_first) mutable {
     if (!goes_first) return take_timer(its_lane, due, launches, std::move(message));
     its_lane.due_again.push_back(due);
@@ -167,7 +167,7 @@ void Alarms::tick() {
     for (const store::Due& due : std::exchange(lane->due_again, {})) fire(*lane, due);
     served = served && lane->due_again.empty();
   }
-  if (served) parts_.post.hold_none();  // whoever is put off waits in one of these lists
+  if (served) parts_.mailboxes.hold_none();  // whoever is put off waits in one of these lists
 }
 
 void Alarms::look_again() {

@@ -8,7 +8,7 @@
 
 namespace pawl::runtime {
 
-DuplexRunner::DuplexRunner(const Setup& setup, store::Store& store, const Clock& clock, const GraphCatalog& graphs,
+DuplexRunner::DuplexRunner(const Setup& setup, store::JobStore& store, const Clock& clock, const GraphCatalog& graphs,
                            EngineEvents& events, const std::function<void(const Event&)>& observer)
     : duplex_(setup.store), store_(store), clock_(clock), graphs_(graphs), events_(events), observer_(observer) {
   if (duplex_ == nullptr) return;

@@ -18,7 +18,7 @@
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "store/duplex_store.h"
-#include "store/store.h"
+#include "store/job_store.h"
 
 namespace pawl::runtime {
 
@@ -31,7 +31,7 @@ class DuplexRunner final : private duplex::Events {
     store::DuplexStore* store = nullptr;  // none: there are no such jobs here
     MemoryOptions memory;
   };
-  DuplexRunner(const Setup& setup, store::Store& store, const Clock& clock, const GraphCatalog& graphs,
+  DuplexRunner(const Setup& setup, store::JobStore& store, const Clock& clock, const GraphCatalog& graphs,
                EngineEvents& events, const std::function<void(const Event&)>& observer);
 
   Status admits(const Graph& graph) const;  // what the store keeps nothing of is refused, and says what to do
@@ -73,7 +73,7 @@ class DuplexRunner final : private duplex::Events {
   std::shared_ptr<const Graph> graph_of(const SubmitRequest& request) const;
 
   store::DuplexStore* const duplex_;
-  store::Store& store_;  // has the rows of all jobs
+  store::JobStore& store_;  // has the rows of all jobs
   const Clock& clock_;
   const GraphCatalog& graphs_;
   EngineEvents& events_;

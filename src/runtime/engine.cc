@@ -58,7 +58,7 @@ void Engine::request(store::Operation operation, Ticket ticket) {
                                            "the store takes no writes at the moment, try again: " + *why});
   if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
     return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
-  if (p.post.may_be_damaged(operation)) p.post.push_if_readable(std::move(operation), ticket);
+  if (p.mailboxes.may_be_damaged(operation)) p.mailboxes.push_if_readable(std::move(operation), ticket);
   else p.outgoing.push(std::move(operation), ticket);
 }
 
@@ -106,7 +106,7 @@ void Engine::pump() {
   p.workshop.look_at_runs();
   p.alarms.fire_due();
   p.post.deliver_outboxes();
-  p.post.decide_mailboxes();
+  p.mailboxes.read_waiting();
   p.workshop.park_overrun();
   p.jobs.decide_ready();
   p.workshop.claim_waiting();
@@ -161,7 +161,8 @@ std::optional<Duration> Engine::next_wake() const {
   sooner(p.workshop.next_wake());
   if (!p.stopping && p.may_find_more() && p.loader.waits_for_more()) sooner(now);
   // Reads that failed, and scans that could not go on, are tried again.
-  bool again = p.loader.must_try_again() || p.alarms.must_try_again() || p.workshop.must_try_again() || p.post.must_try_again();
+  bool again = p.loader.must_try_again() || p.alarms.must_try_again() || p.workshop.must_try_again() || p.post.must_try_again() ||
+               p.mailboxes.must_try_again();
   // Without room nothing is looked at: the commit that makes some wakes us.
   if (!p.stopping && p.has_room()) {
     again = again || p.alarms.wants_page();
@@ -208,8 +209,7 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
   std::visit(Overloaded{
                  [&](core::Bundle& bundle) {
                    if (refused_signal) p.events.problem(outcome.reason);
-                   if (std::holds_alternative<core::MailboxHead>(bundle.head)) p.post.settle_mailbox(bundle, outcome);
-                   else p.jobs.settle(bundle, outcome);
+                   p.bundles.settle(bundle, outcome);
                  },
                  [&](const store::Submit& submit) { p.jobs.settle_submit(submit, outcome, ticket); },
                  [&](const store::ClaimItem& claim) { p.workshop.settle_claim(claim, std::move(outcome)); },
@@ -234,7 +234,7 @@ void Engine::settle_asked(const store::Operation& operation, const store::Outcom
                  [&](const store::ReleaseWork& release) { p.workshop.settle_release(release, outcome); },
                  [&](const store::Deliver& deliver) {
                    if (deliver.source) p.post.settle_delivery(deliver, outcome);
-                   p.post.arrived(deliver.envelope.to, outcome.run, deliver.envelope.message, outcome.kind);
+                   p.post.arrived(deliver.envelope.to, outcome.run(), deliver.envelope.message, outcome.kind);
                  },
                  [&](const store::Respond& respond) { p.post.hand_over(respond.run, respond.message, outcome.kind); },
                  [&](const store::RemoveJob& remove) {
@@ -267,10 +267,10 @@ void Engine::begin_lane(core::LaneId lane, core::Epoch epoch) {
 
 void Engine::settle_acquired(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {
   if (!outcome.done()) return lane_refused(lane, outcome.kind);
-  parts_->lanes.table().acquired(lane, outcome.epoch, asked_at, outcome.lease_until.has_value());
+  parts_->lanes.table().acquired(lane, outcome.epoch(), asked_at, outcome.lease_until().has_value());
   parts_->shares.tell_soon();
   parts_->workshop.topics_changed();
-  begin_lane(lane, outcome.epoch);
+  begin_lane(lane, outcome.epoch());
 }
 
 void Engine::settle_renewed(core::LaneId lane, const store::Outcome& outcome, Duration asked_at) {

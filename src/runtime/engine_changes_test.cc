@@ -80,7 +80,7 @@ struct Changes : ::testing::Test {
 TEST_F(Changes, one_submit_of_another_process_costs_a_few_reads_beside_many_open_jobs) {
   fill(open_jobs, "idle");
   const std::uint64_t before = store.reads();
-  const RunId run = by_guest(guest_submit("g", "one")).run;
+  const RunId run = by_guest(guest_submit("g", "one")).run();
   turns();
   ASSERT_EQ(events.work.size(), 1u);
   EXPECT_EQ(events.work.front().run, run);

@@ -17,6 +17,7 @@ class Guest : public testing::Test {
     bench_.deploy(GraphBuilder("g").trigger("t").worker("a", "work").after("t").build());
     bench_.settle();
     EXPECT_FALSE(bench_.engine->owns_anything());
+    bench_.events.rings.clear();  // that it came
   }
   RunId submit() {
     bench_.submit("j", "g");
@@ -50,18 +51,31 @@ TEST_F(Guest, what_concerns_all_lanes_rings_everywhere) {
   EXPECT_TRUE(bench_.events.rings[0].second.topics);
 }
 
+TEST(Owner, says_once_that_it_came) {
+  Bench bench(core::Fusion::on);
+  bench.settle();
+  for (int beats = 0; beats < 5; ++beats) {
+    bench.clock.advance(bench.lease / 3);
+    bench.engine->tick();
+    bench.settle();
+  }
+  ASSERT_EQ(bench.events.rings.size(), 1u);
+  EXPECT_TRUE(bench.events.rings[0].second.lanes);
+}
+
 TEST(Owner, does_not_ring_for_its_own_lanes_until_it_gives_them_back) {
   Bench bench(core::Fusion::on);
   bench.deploy(GraphBuilder("g").trigger("t").worker("a", "work").after("t").build());
   bench.settle();
+  bench.events.rings.clear();
   bench.submit("j", "g");
   bench.run([](const core::WorkItem& item) { return reply(item); });
   EXPECT_TRUE(bench.events.rings.empty());
   bench.engine->stop();
   bench.engine->release_lanes();
   bench.settle();
-  ASSERT_EQ(bench.events.rings.size(), 2u);
-  EXPECT_TRUE(bench.events.rings[0].second.lanes);
+  ASSERT_EQ(bench.events.rings.size(), 3u) << "two lanes, and that it is gone";
+  for (const auto& [lane, change] : bench.events.rings) EXPECT_TRUE(change.lanes);
 }
 
 TEST(Owner, hears_that_lanes_are_free_and_asks_who_lives) {

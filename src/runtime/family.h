@@ -11,14 +11,14 @@
 #include "pawl/graph.h"
 #include "pawl/job.h"
 #include "runtime/graph_catalog.h"
-#include "store/store.h"
+#include "store/job_store.h"
 
 namespace pawl::runtime {
 
 class Family {
  public:
   // The references must outlive it.
-  Family(store::Store& store, const GraphCatalog& graphs) : store_(store), graphs_(graphs) {}
+  Family(store::JobStore& store, const GraphCatalog& graphs) : store_(store), graphs_(graphs) {}
 
   // Fills in the children of awaits that have ended, and the key composed across awaited jobs. What cannot be read
   // is left out. REQUIRES: `state` is pinned to `graph`.
@@ -34,7 +34,7 @@ class Family {
   std::optional<ledger::CollationKey> key_of(RunId run, std::uint32_t depth) const;
   Result<ledger::CollationKey> key_of(const core::JobState& state, const Graph& graph, std::uint32_t depth) const;
 
-  store::Store& store_;
+  store::JobStore& store_;
   const GraphCatalog& graphs_;
 };
 

@@ -87,19 +87,23 @@ TEST_P(FarStoreTest, jobs_of_all_lanes_go_on_while_commits_travel) {
   ASSERT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
   ASSERT_TRUE(runtime_->start().ok());
   constexpr int jobs = 2000;
-  std::vector<RunId> runs(jobs, RunId(0));
-  std::atomic<int> made{0};
-  for (int i = 0; i < jobs; ++i)
-    runtime_->submit({.graph = "pair", .id = "job-" + std::to_string(i), .input = "{}"}, [&, i](Result<Submission> result) {
-      ASSERT_TRUE(result.ok()) << result.error().detail;
-      runs[static_cast<std::size_t>(i)] = result->run;
-      ++made;
-    });
-  while (made < jobs) std::this_thread::sleep_for(1ms);
-  for (const RunId run : runs) {
-    const auto end = runtime_->wait(run, 30s);
-    ASSERT_TRUE(end.ok()) << end.error().detail;
-    EXPECT_EQ(end->status, JobStatus::completed);
+  constexpr int rounds_max = 5;  // on a busy machine the engine may be late each time that a commit is under way
+  for (int round = 0; round < rounds_max && store_->most_at_once() <= 1; ++round) {
+    std::vector<RunId> runs(jobs, RunId(0));
+    std::atomic<int> made{0};
+    for (int i = 0; i < jobs; ++i)
+      runtime_->submit({.graph = "pair", .id = std::to_string(round) + "-" + std::to_string(i), .input = "{}"},
+                       [&, i](Result<Submission> result) {
+                         ASSERT_TRUE(result.ok()) << result.error().detail;
+                         runs[static_cast<std::size_t>(i)] = result->run;
+                         ++made;
+                       });
+    while (made < jobs) std::this_thread::sleep_for(1ms);
+    for (const RunId run : runs) {
+      const auto end = runtime_->wait(run, 30s);
+      ASSERT_TRUE(end.ok()) << end.error().detail;
+      EXPECT_EQ(end->status, JobStatus::completed);
+    }
   }
   EXPECT_GT(store_->most_at_once(), 1) << "one commit waited for the other";
   runtime_->stop();

@@ -76,7 +76,7 @@ Patterns patterns_for(const Graph& graph, const Conditions& conditions) {
 
 class Search {
  public:
-  Search(store::Store& store, const GraphCatalog& graphs, GraphName graph, Conditions conditions)
+  Search(store::JobStore& store, const GraphCatalog& graphs, GraphName graph, Conditions conditions)
       : store_(store), graphs_(graphs), graph_(std::move(graph)), conditions_(std::move(conditions)) {}
 
   Result<bool> matches(const core::JobRow& row) {
@@ -98,7 +98,7 @@ class Search {
   }
 
  private:
-  store::Store& store_;
+  store::JobStore& store_;
   const GraphCatalog& graphs_;
   const GraphName graph_;
   const Conditions conditions_;

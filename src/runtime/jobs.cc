@@ -115,8 +115,7 @@ void Jobs::launch(HotJob& job, core::Bundle bundle) {
   job.in_flight = true;
   job.bundle = bundle.id;
   ++job.launches;
-  parts_.post.address(bundle);
-  parts_.outgoing.push(std::move(bundle));
+  parts_.bundles.launch(std::move(bundle));
 }
 
 void Jobs::park(OwnedLane& lane, HotJob& job, std::string reason) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/bundles.h"
 #include "runtime/engine_types.h"
 #include "runtime/hot_jobs.h"
 #include "runtime/outgoing.h"
@@ -24,7 +25,7 @@ namespace pawl::runtime {
 
 struct Parts;
 
-class Jobs {
+class Jobs final : public Decider {
  public:
   Jobs(Parts& parts, const EngineOptions& options)
       : parts_(parts), hot_(options.hot_jobs_max, options.bytes_max.hot_jobs) {}
@@ -62,8 +63,13 @@ class Jobs {
   // A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
   // committed, not when it was decided; what is kept of it is kept from then on.
   void stamp_ends(Group& group);
-  void settle(core::Bundle& bundle, const store::Outcome& outcome);
   void settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket);
+  bool came_back(const core::Bundle& bundle) override;
+  void absorb(const core::Bundle& bundle) override;
+  void withdraw(const core::Bundle& bundle) override;
+  void read_again(core::Bundle bundle) override;
+  void refused(const core::Bundle& bundle, const std::string& reason) override;
+
   void committed_in(Duration took) { turns_.committed_in(took); }
   void stop() { turns_.never_rest(); }
 
@@ -76,9 +82,7 @@ class Jobs {
  private:
   void decide(HotJob& job);
   void launch(HotJob& job, core::Bundle bundle);
-  void absorb(HotJob& job, const core::Bundle& bundle);
   void hand_on(HotJob& job, const core::Bundle& bundle);
-  void reject(HotJob& job, const std::string& reason);
   void park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored);
   void suspect_served(RunId run);
   void begin(OwnedLane& lane, const store::Submit& submit, RunId run);

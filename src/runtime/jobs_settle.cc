@@ -1,4 +1,4 @@
-// Jobs: what becomes of a bundle or of a submit. Each outcome has one reaction.
+// Jobs: what becomes of a bundle or of a submit.
 #include <algorithm>
 #include <utility>
 
@@ -19,8 +19,8 @@ void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outc
     case OutcomeKind::already_done:
     case OutcomeKind::exists:
       // Perhaps by an earlier try of ours whose reply was lost: then its start message has no taker yet.
-      if (lane != nullptr && hot_.find(outcome.run) == nullptr) parts_.loader.load(*lane, outcome.run, {});
-      return parts_.events.submitted(ticket, Submitted{outcome.run, false});
+      if (lane != nullptr && hot_.find(outcome.run()) == nullptr) parts_.loader.load(*lane, outcome.run(), {});
+      return parts_.events.submitted(ticket, Submitted{outcome.run(), false});
     case OutcomeKind::outcome_unknown:
       // If it was accepted, its start message waits in the store and nobody will hand it over.
       if (lane != nullptr && !seeded(SeededBug::no_safety_net)) parts_.loader.scan(*lane, false);
@@ -31,10 +31,10 @@ void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outc
     case OutcomeKind::over_limit:
     case OutcomeKind::rejected: return parts_.events.submitted(ticket, Error{ErrorCode::invalid, outcome.reason});
   }
-  parts_.events.submitted(ticket, Submitted{outcome.run, true});
+  parts_.events.submitted(ticket, Submitted{outcome.run(), true});
   if (lane == nullptr) return;
-  if (outcome.replaced != RunId(0)) parts_.loader.look(*lane, outcome.replaced);
-  begin(*lane, submit, outcome.run);
+  if (outcome.replaced() != RunId(0)) parts_.loader.look(*lane, outcome.replaced());
+  begin(*lane, submit, outcome.run());
 }
 
 // A job that was just accepted: it is known without reading it.
@@ -64,39 +64,23 @@ void Jobs::begin(OwnedLane& lane, const store::Submit& submit, RunId run) {
   make_ready(job);
 }
 
-void Jobs::settle(core::Bundle& bundle, const store::Outcome& outcome) {
+bool Jobs::came_back(const core::Bundle& bundle) {
   HotJob* job = hot_.find(bundle.entity);
-  // Forgotten meanwhile with its lane, or read again: whoever owns it now delivers what was committed.
-  if (job == nullptr || !job->in_flight || job->bundle != bundle.id) return parts_.workshop.give_back_slots(bundle);
+  if (job == nullptr || !job->in_flight || job->bundle != bundle.id) return false;
   job->in_flight = false;
-  if (!job->damaged.empty() && outcome.kind != OutcomeKind::fenced && !outcome.done()) {
-    parts_.workshop.give_back_slots(bundle);
-    return forget(bundle.entity);
-  }
-  if (outcome.kind == OutcomeKind::fenced && seeded(SeededBug::fenced_ignored)) return absorb(*job, bundle);
-  if (outcome.kind == OutcomeKind::outcome_unknown && seeded(SeededBug::unknown_is_committed)) return absorb(*job, bundle);
-  switch (outcome.kind) {
-    case OutcomeKind::committed:
-    case OutcomeKind::already_done: return absorb(*job, bundle);
-    case OutcomeKind::exists:
-    case OutcomeKind::conflict:
-    case OutcomeKind::outcome_unknown:
-      parts_.workshop.give_back_slots(bundle);
-      parts_.workshop.topics_changed();  // it may have claimed work of a topic that was paused since
-      parts_.post.sent(bundle, OutcomeKind::outcome_unknown);
-      return parts_.loader.reload(std::move(bundle));
-    case OutcomeKind::fenced:
-      parts_.events.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
-      parts_.workshop.give_back_slots(bundle);
-      return parts_.lane_taken(core::lane_of(bundle.entity));
-    case OutcomeKind::over_limit:
-    case OutcomeKind::rejected:
-      parts_.workshop.give_back_slots(bundle);
-      return reject(*job, outcome.reason);
-  }
+  return true;
 }
 
-void Jobs::absorb(HotJob& job, const core::Bundle& bundle) {
+void Jobs::withdraw(const core::Bundle& bundle) { parts_.workshop.give_back_slots(bundle); }
+
+void Jobs::read_again(core::Bundle bundle) {
+  if (!hot_.find(bundle.entity)->damaged.empty()) return forget(bundle.entity);  // it cannot be read
+  parts_.workshop.topics_changed();  // it may have claimed work of a topic that was paused since
+  parts_.loader.reload(std::move(bundle));
+}
+
+void Jobs::absorb(const core::Bundle& bundle) {
+  HotJob& job = *hot_.find(bundle.entity);
   const core::JobStatus status_before = job.state.job.status;
   const std::uint32_t completions_before = job.state.job.completions;
   const std::vector<WorkRun> unwanted = parts_.workshop.runs_ended_by(job.state, bundle);
@@ -181,8 +165,10 @@ void Jobs::suspect_served(RunId run) {
 
 // The store will never take this bundle: the job stops and says so. If even that is refused, it stays out
 // of memory and the operator reads why.
-void Jobs::reject(HotJob& job, const std::string& reason) {
-  const RunId run = job.state.job.run;
+void Jobs::refused(const core::Bundle& bundle, const std::string& reason) {
+  const RunId run = bundle.entity;
+  HotJob& job = *hot_.find(run);
+  if (!job.damaged.empty()) return forget(run);
   parts_.events.problem(format("job {}: the store rejected its bundle: {}", job.state.job.id.raw(), reason));
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return forget(run);

@@ -45,7 +45,7 @@ std::optional<double> median_of(const std::vector<std::pair<std::string, std::ui
 
 }  // namespace
 
-Result<std::vector<MeasureView>> read_measures(store::Store& store, const GraphName& graph, const MeasureFilter& filter) {
+Result<std::vector<MeasureView>> read_measures(store::Queries& store, const GraphName& graph, const MeasureFilter& filter) {
   store::MeasureQuery query{Namespace(filter.name_space), graph, filter.key, filter.from, filter.to,
                             std::size_t{filter.rows_max} + 1};
   auto rows = store.read_measures(query);
@@ -85,7 +85,7 @@ Result<std::vector<MeasureView>> read_measures(store::Store& store, const GraphN
   return views;
 }
 
-Result<std::vector<Announcement>> read_announcements(store::Store& store, const AnnouncementFilter& filter) {
+Result<std::vector<Announcement>> read_announcements(store::Queries& store, const AnnouncementFilter& filter) {
   store::AnnouncementQuery query;
   if (!filter.topic.empty()) query.topic = Topic(filter.topic);
   if (!filter.name_space.empty()) query.name_space = Namespace(filter.name_space);

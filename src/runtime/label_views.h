@@ -5,11 +5,11 @@
 
 #include "pawl/result.h"
 #include "pawl/runtime.h"
-#include "store/store.h"
+#include "store/queries.h"
 
 namespace pawl::runtime {
 
-Result<std::vector<MeasureView>> read_measures(store::Store& store, const GraphName& graph, const MeasureFilter& filter);
-Result<std::vector<Announcement>> read_announcements(store::Store& store, const AnnouncementFilter& filter);
+Result<std::vector<MeasureView>> read_measures(store::Queries& store, const GraphName& graph, const MeasureFilter& filter);
+Result<std::vector<Announcement>> read_announcements(store::Queries& store, const AnnouncementFilter& filter);
 
 }  // namespace pawl::runtime

@@ -68,6 +68,13 @@ std::vector<core::LaneId> LaneTable::owned_or_asked(Duration monotonic) const {
   return result;
 }
 
+std::vector<core::LaneId> LaneTable::given_up() const {
+  std::vector<core::LaneId> result;
+  for (const auto& [lane, state] : lanes_)
+    if (!state.owned && !state.asked && !state.wanted) result.push_back(lane);
+  return result;
+}
+
 std::vector<core::LaneId> LaneTable::all() const {
   std::vector<core::LaneId> result;
   for (const auto& [lane, state] : lanes_) result.push_back(lane);

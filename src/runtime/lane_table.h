@@ -30,6 +30,7 @@ class LaneTable {
   core::Epoch epoch(core::LaneId lane) const;  // REQUIRES: it was acquired
   std::vector<core::LaneId> owned(Duration monotonic) const;
   std::vector<core::LaneId> owned_or_asked(Duration monotonic) const;
+  std::vector<core::LaneId> given_up() const;  // neither owned nor wanted, and nothing of them is under way
   bool is_asked(core::LaneId lane) const { return lanes_.at(lane).asked; }  // an operation of it is under way
   std::vector<core::LaneId> all() const;
   const store::PoolInfo& pool() const { return pool_; }

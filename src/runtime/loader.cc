@@ -35,31 +35,54 @@ void Loader::load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstor
   else read(lane, run);
 }
 
+void Loader::load_mailbox(OwnedLane& lane, RunId run) {
+  Unread& unread = lane.unread[run];
+  unread.kind = store::EntityKind::mailbox;
+  if (unread.asked) unread.look = true;
+  else read(lane, run);
+}
+
 void Loader::read(OwnedLane& lane, RunId run) {
   Unread& unread = lane.unread[run];
   unread.asked = true;
   unread.look = false;
-  parts_.reads.ask(lane, store::ReadJob{run}, [this, run](OwnedLane& its_lane, store::AnswerTo<store::ReadJob> stored) {
-    loaded(its_lane, run, std::move(stored));
-  });
+  const auto take = [this, run](OwnedLane& its_lane, auto stored) { loaded(its_lane, run, std::move(stored)); };
+  if (unread.kind == store::EntityKind::job) parts_.reads.ask(lane, store::ReadJob{run}, take);
+  else parts_.reads.ask(lane, store::ReadMailboxPage{run, parts_.options.mailbox_page, parts_.clock.now()}, take);
 }
 
-void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> stored) {
+// What waited for this answer, if that can be used. Otherwise tick() asks again, or the row is damaged.
+template <class Stored>
+std::optional<Unread> Loader::take_unread(OwnedLane& lane, RunId run, const Stored& stored) {
   const auto place = lane.unread.find(run);
-  if (place == lane.unread.end()) return;
-  if (!stored && stored.error().code != ErrorCode::corrupt) {
-    place->second.asked = false;  // tick() asks again
-    return;
-  }
+  if (place == lane.unread.end()) return std::nullopt;
+  const bool fails = !stored && stored.error().code != ErrorCode::corrupt;
   // Many were asked for at once, and there is no room for all of them: read again when there is.
-  if (parts_.options.reads_later && !parts_.has_room() && place->second.may_wait()) {
+  const bool too_many = parts_.options.reads_later && !parts_.has_room() && place->second.may_wait();
+  if (fails || too_many) {
     place->second.asked = false;
-    return;
+    return std::nullopt;
   }
   Unread unread = std::move(place->second);
   lane.unread.erase(place);
-  if (!stored) return damaged(run, stored.error().detail);
-  if (!*stored) return parts_.post.serve_mailbox(lane, run);  // if it is one
+  if (stored) return unread;
+  if (unread.kind == store::EntityKind::mailbox) parts_.mailboxes.damaged(run);
+  damaged(run, stored.error().detail);
+  return std::nullopt;
+}
+
+void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page) {
+  const auto unread = take_unread(lane, run, page);
+  if (!unread) return;
+  if (unread->look) parts_.mailboxes.serve(lane, run);
+  if (*page) parts_.mailboxes.decide(lane, std::move(**page));
+}
+
+void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> stored) {
+  auto waited = take_unread(lane, run, stored);
+  if (!waited) return;
+  Unread& unread = *waited;
+  if (!*stored) return parts_.mailboxes.serve(lane, run);  // if it is one
   const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
   const bool timer_is_due = std::any_of((*stored)->timers.begin(), (*stored)->timers.end(),
@@ -94,7 +117,7 @@ void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<con
   for (core::InboxMessage& timer : stored.timers) {
     const store::Due due{timer.due, run, store::Due::Kind::message, timer.message.guid};
     if (timer.due > now && !seeded(SeededBug::timer_early)) parts_.alarms.arm(lane, due);  // perhaps put by others
-    else if (job.state.job.status == core::JobStatus::running && parts_.post.may_have_signal(job.state, timer.message))
+    else if (job.state.job.status == core::JobStatus::running && parts_.mailboxes.may_have_signal(job.state, timer.message))
       hooks.push_back(due);
     else
       parts_.jobs.queue(job, {std::move(timer.message), parts_.alarms.origin_of_timer(lane, timer.due), timer.redeliveries});
@@ -175,7 +198,7 @@ void Loader::merged(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
     for (core::InboxMessage& timer : (*stored)->timers) {
       if (timer.due > now)
         parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
-      else if (!parts_.post.holds(timer.message.guid))
+      else if (!parts_.mailboxes.holds(timer.message.guid))
         merge(timer, parts_.alarms.origin_of_timer(lane, timer.due));
     }
     for (const auto& [seq, item] : (*stored)->state.work()) job->state.put(item);

@@ -1,5 +1,5 @@
-// Loader: what is read from the store: cold jobs, jobs whose outcome is not known, what others wrote, a lane that was
-// taken over. What cannot be read now is tried again by tick(); what no store can have written stops its own job and
+// Loader: what is read from the store: cold jobs, jobs whose outcome is not known, mailboxes, what others wrote, a lane that
+// was taken over. What cannot be read now is tried again by tick(); what no store can have written stops its own job and
 // nothing else.
 #pragma once
 
@@ -28,6 +28,8 @@ class Loader {
   // Brings a job into memory, with deliveries that have no row. `uncertain`: a bundle of it whose outcome is not known.
   void load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstored,
             std::shared_ptr<const core::Bundle> uncertain = nullptr);
+  // The same for a page of a mailbox, which is decided at once.
+  void load_mailbox(OwnedLane& lane, RunId run);
   void load_if_cold(OwnedLane& lane, RunId run);
   // The bundle's outcome is not known: only the store knows where the job stands.
   void reload(core::Bundle uncertain);
@@ -60,7 +62,10 @@ class Loader {
 
  private:
   void read(OwnedLane& lane, RunId run);
+  template <class Stored>
+  std::optional<Unread> take_unread(OwnedLane& lane, RunId run, const Stored& stored);
   void loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> stored);
+  void loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page);
   void enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<const Graph> graph, Unread unread);
   void merged(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> stored);
   void adopt_work(OwnedLane& lane, HotJob& job, const core::Bundle* uncertain);

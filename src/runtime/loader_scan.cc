@@ -66,7 +66,7 @@ void Loader::scanned(OwnedLane& lane, const std::vector<store::Waiting>& page) {
     scan.after_run = waiting.run;
     if (rows_left_ > 0) --rows_left_;
     if (waiting.kind == store::EntityKind::job) look(lane, waiting.run);
-    else if (!seeded(SeededBug::mailbox_left_behind)) parts_.post.serve_mailbox(lane, waiting.run);
+    else if (!seeded(SeededBug::mailbox_left_behind)) parts_.mailboxes.serve(lane, waiting.run);
   }
   if (!page.empty()) return;
   scan.inboxes = false;
@@ -151,7 +151,9 @@ bool Loader::must_try_again() const {
 
 bool Loader::empty() const {
   const auto mine = parts_.lanes.all_mine();
-  return std::all_of(mine.begin(), mine.end(), [](const OwnedLane* lane) { return lane->unread.empty(); });
+  const auto waits = [](const auto& one) { return !one.second.may_wait(); };
+  return std::all_of(mine.begin(), mine.end(),
+                     [&](const OwnedLane* lane) { return std::none_of(lane->unread.begin(), lane->unread.end(), waits); });
 }
 
 }  // namespace pawl::runtime

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <future>
 #include <system_error>
 
@@ -50,10 +51,16 @@ Error taken(const std::string& id, RunId run) {
   return {ErrorCode::already_exists, format("job id {} is taken by run {}", id, run.raw())};
 }
 
+// Processes of several machines share a server: people want to know which of them has a lane.
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("somewhere");
+}
+
 EngineOptions engine_options(const RuntimeOptions& options, const OpenedStore& store, const Clock& clock) {
   EngineOptions result;
   result.seed = unique_seed(clock);
-  result.name = format("{}-{:x}", getpid(), result.seed & 0xffffff);
+  result.name = format("{}-{}-{:x}", host_name(), getpid(), result.seed & 0xffffff);
   result.lease = store.lease;
   result.reads_later = store.store->connections() > 0;
   result.fusion = options.fusion ? core::Fusion::on : core::Fusion::off;
@@ -71,12 +78,13 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       clock_(clock),
       door_(std::make_shared<Door>(options_.memory.waiting)),
       store_(std::move(store)),
+      store_clock_(*store_.store, clock_),
       apps_(*store_.store, graphs_, [this](store::Operation operation) { return commit_request(std::move(operation)); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
                 {store_.duplex, [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
-      engine_(engine_options(options_, store_, clock_), pool, *store_.store, clock_, graphs_, *this),
-      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, *store_.store, clock_, graphs_, *this, observer_) {
+      engine_(engine_options(options_, store_, clock_), pool, *store_.store, store_clock_, graphs_, *this),
+      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, *store_.store, store_clock_, graphs_, *this, observer_) {
   graphs_.admit_if([this](const Graph& graph) { return duplex_.admits(graph); });
 }
 

@@ -29,6 +29,7 @@
 #include "runtime/open_store.h"
 #include "runtime/problem_filter.h"
 #include "runtime/requests.h"
+#include "runtime/store_clock.h"
 #include "runtime/store_threads.h"
 #include "runtime/waiters.h"
 #include "runtime/worker_pool.h"
@@ -182,6 +183,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   std::mutex rung_mutex_;
   store::Change rung_;  // guarded by rung_mutex_; not empty: a command says so
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
+  StoreClock store_clock_;                                  // what time it is for the engine
   GraphCatalog graphs_;
   Apps apps_;
   Waiters waiters_;

@@ -1,4 +1,5 @@
 // Runtime::open: from options to a runtime over an opened store.
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace pawl {
 
 namespace {
 
+constexpr Duration lease_min = std::chrono::milliseconds(100);  // a shorter one is lost to any hiccup
+
 Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
   const auto named = check_name("pool", options.pool);
   if (!named) return named.error();
@@ -22,12 +25,15 @@ Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
   };
   for (const Status& checked : {within("worker_threads", options.worker_threads, limits::worker_threads_max),
                                 within("worker_queue", options.worker_queue, limits::worker_queue_max),
-                                within("lanes", options.lanes, limits::lanes_per_pool_max),
+                                within("lanes", std::max(options.lanes, 1u), limits::lanes_per_pool_max),
                                 within("log_bytes_max", options.log_bytes_max, limits::log_bytes_ceiling)})
     if (!checked) return checked.error();
   for (const auto& [what, time] : {std::pair("worker_grace", options.worker_grace), std::pair("stop_within", options.stop_within)})
     if (time < Duration{0} || time > limits::duration_max)
       return Error{ErrorCode::invalid, format("{} is {} microseconds; it must be between 0 and 100 years", what, time.count())};
+  if (options.lease != Duration{0} && (options.lease < lease_min || options.lease > limits::duration_max))
+    return Error{ErrorCode::invalid, format("lease is {} microseconds; it must be 0, or between {} and 100 years", options.lease.count(),
+                                            lease_min.count())};
 
   auto opened = runtime::open_store(options, process_clock());
   if (!opened) return opened.error();
@@ -35,7 +41,7 @@ Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
   auto info = opened->store->read_pool(pool);
   if (!info) return info.error();
   if (!*info) {
-    const store::Operation open_pool = store::OpenPool{pool, options.lanes};
+    const store::Operation open_pool = store::OpenPool{pool, options.lanes == 0 ? opened->lanes : options.lanes};
     const auto made = opened->store->commit({&open_pool, 1});
     if (!made) return made.error();
     info = opened->store->read_pool(pool);

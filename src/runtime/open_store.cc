@@ -1,27 +1,43 @@
 #include "runtime/open_store.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/limits.h"
 #include "store/memory/store.h"
+#include "store/postgres/store.h"
+#include "store/redis/store.h"
 #include "store/sqlite/store.h"
 
 namespace pawl::runtime {
 
-Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
+namespace {
+
+template <std::size_t Count>
+bool begins_with(const std::string& text, const std::array<std::string_view, Count>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view one) { return text.starts_with(one); });
+}
+
+Result<OpenedStore> open_memory(const Clock& clock) {
   OpenedStore opened;
-  if (runtime.store == ":memory:") {
-    auto memory = std::make_unique<store::memory::Store>(clock);
-    opened.duplex = &memory->duplex();
-    opened.store = std::move(memory);
-    opened.lease = std::chrono::hours(24);
-    opened.on_problem = [](const auto&) {};
-    opened.stats = [] { return RuntimeStats{}; };
-    return opened;
-  }
+  auto memory = std::make_unique<store::memory::Store>(clock);
+  opened.duplex = &memory->duplex();
+  opened.store = std::move(memory);
+  opened.lease = std::chrono::hours(24);
+  opened.stats = [] { return RuntimeStats{}; };
+  return opened;
+}
+
+Result<OpenedStore> open_sqlite(const RuntimeOptions& runtime, const Clock& clock) {
   store::sqlite::Options options;
   options.clock = &clock;
   options.log_bytes_max = runtime.log_bytes_max;
   auto sqlite = store::sqlite::Store::open(runtime.store, options);
   if (!sqlite) return sqlite.error();
   store::sqlite::Store* raw = sqlite->get();
+  OpenedStore opened;
   opened.on_problem = [raw](auto report) { raw->on_problem(std::move(report)); };
   opened.stats = [raw] {
     const auto stats = raw->stats();
@@ -30,6 +46,61 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
   opened.duplex = &raw->duplex();
   opened.store = std::move(*sqlite);
   return opened;
+}
+
+Duration lease_of(const RuntimeOptions& runtime) { return runtime.lease == Duration{0} ? Duration(limits::server_lease) : runtime.lease; }
+
+Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
+  store::postgres::Options options;
+  if (runtime.accept_weaker_store) options.durability = store::postgres::Durability::as_configured;
+  auto postgres = store::postgres::Store::open(runtime.store, options);
+  if (!postgres) return postgres.error();
+  store::postgres::Store* raw = postgres->get();
+  OpenedStore opened;
+  opened.stats = [raw] {
+    const auto stats = raw->stats();
+    return RuntimeStats{stats.commits, stats.operations};
+  };
+  opened.duplex = &raw->duplex();
+  opened.store = std::move(*postgres);
+  opened.lease = lease_of(runtime);
+  opened.lanes = limits::server_lanes;
+  return opened;
+}
+
+Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
+  store::redis::Options options;
+  options.accept_weaker = runtime.accept_weaker_store;
+  auto redis = store::redis::Store::open(runtime.store, options);
+  if (!redis) return redis.error();
+  store::redis::Store* raw = redis->get();
+  OpenedStore opened;
+  opened.on_problem = [raw](const auto& report) {
+    for (const auto& weakness : raw->weaknesses()) report(weakness.what);
+  };
+  opened.stats = [] { return RuntimeStats{}; };
+  opened.duplex = &raw->duplex();
+  opened.store = std::move(*redis);
+  opened.lease = lease_of(runtime);
+  opened.lanes = limits::server_lanes;
+  return opened;
+}
+
+constexpr std::array<std::string_view, 2> postgres_addresses{"postgres://", "postgresql://"};
+constexpr std::array<std::string_view, 5> redis_addresses{"redis://", "rediss://", "redis-cluster://", "rediss-cluster://",
+                                                            "redis+unix://"};
+
+}  // namespace
+
+Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
+  if (runtime.store == ":memory:") return open_memory(clock);
+  if (begins_with(runtime.store, postgres_addresses)) return open_postgres(runtime);
+  if (begins_with(runtime.store, redis_addresses)) return open_redis(runtime);
+  if (const auto scheme = runtime.store.find("://"); scheme != std::string::npos && scheme > 0)
+    return Error{ErrorCode::invalid, "there is no store " + runtime.store.substr(0, scheme) +
+                                         "://; a store is the path of a SQLite file, postgres://..., redis://..., rediss://... or "
+                                         "redis-cluster://..."};
+  return open_sqlite(runtime, clock);
 }
 
 }  // namespace pawl::runtime

@@ -1,6 +1,7 @@
 // From the `store` option to a Store: the only place that knows which stores exist.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ struct OpenedStore {
   std::unique_ptr<store::Store> store;
   store::DuplexStore* duplex = nullptr;                       // its half for collation duplex; null: it has none
   Duration lease{0};                                          // for the engine's lanes
+  std::uint32_t lanes = 1;                                    // of a new pool, unless the caller says how many
   // What a person should see to.
   std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;

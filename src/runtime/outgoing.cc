@@ -74,10 +74,6 @@ bool Outgoing::is_ready(const Stream& stream) const {
   return stream.retry ? clock_.monotonic() >= stream.retry_at : !stream.pending.operations.empty();
 }
 
-bool Outgoing::has_group() const {
-  return std::any_of(streams_.begin(), streams_.end(), [this](const auto& one) { return is_ready(one.second); });
-}
-
 // Lanes have their turn one after the other: a busy one does not keep the rest waiting.
 std::optional<Group> Outgoing::take() {
   auto place = streams_.upper_bound(last_taken_);

@@ -56,7 +56,6 @@ class Outgoing {
   const std::string* refusal_of(const store::Operation& operation) const;
   std::optional<Duration> next_wake() const;
   bool empty() const;
-  bool has_group() const;  // take() has something
   std::size_t waiting() const { return waiting_; }  // operations
   std::size_t bytes() const { return bytes_; }
 

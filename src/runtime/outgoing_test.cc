@@ -126,7 +126,6 @@ TEST_F(OutgoingByLane, each_lane_has_one_group_under_way) {
   EXPECT_NE(one->domain, other->domain);
   lanes_.push(bundle_of(first_));
   EXPECT_FALSE(lanes_.take()) << "its lane has one on its way";
-  EXPECT_FALSE(lanes_.has_group());
   ASSERT_TRUE(lanes_.finished(*one, std::vector<store::Outcome>(1)));
   const auto next = lanes_.take();
   ASSERT_TRUE(next);

@@ -29,8 +29,10 @@ struct Scan {
   bool asked = false;  // its next page is being read
 };
 
-// A job that is being read, or that could not be: then it is tried again by tick(). Meanwhile it is not in memory.
+// A job or a mailbox that is being read, or that could not be: then it is tried again by tick(). Meanwhile it is not in
+// memory.
 struct Unread {
+  store::EntityKind kind = store::EntityKind::job;
   std::vector<core::Delivery> deliveries;          // for it, without a row: they live only here
   std::shared_ptr<const core::Bundle> uncertain;   // a bundle of it whose outcome is not known
   bool asked = false;
@@ -70,8 +72,9 @@ struct OwnedLane {
   bool outbox_asked = false;                                // and it is being read
   std::map<core::LaneId, Route> routes;                     // by the lane that is sent to
   std::set<std::string> outbox_damaged;                     // what was said of it; one row for each of these lanes
+  // Mailboxes
   std::set<RunId> mailboxes;                                // something waits in their inboxes
-  std::unordered_set<RunId> mailboxes_out;                  // they are being read, or a bundle of theirs is on its way
+  std::unordered_set<RunId> mailboxes_out;                  // a bundle of theirs is on its way
   // Workshop
   std::map<WorkRef, core::WorkToken> probed;                // runs in doubt that were asked about already
 };

@@ -18,9 +18,11 @@ Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& i
       lanes(pool, options.lease, clock),
       shares(*this),
       outgoing(store.spans_lanes() ? Outgoing::Groups::over_all_lanes : Outgoing::Groups::by_lane, options, clock, events),
-      reads(options.reads_later ? Reads::Way::later : Reads::Way::at_once, store, lanes),
-      jobs(*this, options),
+      reads(options.reads_later ? Reads::Way::later : Reads::Way::at_once, its_store, lanes),
       loader(*this),
+      jobs(*this, options),
+      mailboxes(*this),
+      bundles(*this),
       workshop(*this, options),
       post(*this),
       alarms(*this) {}

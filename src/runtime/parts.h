@@ -7,11 +7,13 @@
 
 #include "base/clock.h"
 #include "runtime/alarms.h"
+#include "runtime/bundles.h"
 #include "runtime/engine_types.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/jobs.h"
 #include "runtime/lanes.h"
 #include "runtime/loader.h"
+#include "runtime/mailboxes.h"
 #include "runtime/outgoing.h"
 #include "runtime/post.h"
 #include "runtime/reads.h"
@@ -28,21 +30,23 @@ struct Parts {
   Parts& operator=(const Parts&) = delete;
 
   const EngineOptions options;
-  store::Store& store;
+  store::JobStore& store;
   const Clock& clock;
   const GraphCatalog& graphs;
   EngineEvents& events;
   bool stopping = false;  // nothing new is taken; what runs is finished
 
-  Lanes lanes;        // which lanes are ours
-  Shares shares;      // and which should be
-  Outgoing outgoing;  // what is on its way to the store
-  Reads reads;        // what is asked of it
-  Jobs jobs;          // what is decided, and what becomes of it
-  Loader loader;      // what is read
-  Workshop workshop;  // what is handed to local workers
-  Post post;          // what jobs send each other
-  Alarms alarms;      // what the clock sets going
+  Lanes lanes;          // which lanes are ours
+  Shares shares;        // and which should be
+  Outgoing outgoing;    // what is on its way to the store
+  Reads reads;          // what is asked of it
+  Loader loader;        // what is read
+  Jobs jobs;            // what is decided for jobs, and what becomes of it
+  Mailboxes mailboxes;  // the same for mailboxes
+  Bundles bundles;      // decisions on their way to the store and back
+  Workshop workshop;    // what is handed to local workers
+  Post post;            // what jobs send each other
+  Alarms alarms;        // what the clock sets going
 
   std::size_t waiting_bytes() const { return outgoing.bytes() + jobs.busy_bytes(); }
   bool has_room() const { return waiting_bytes() < options.bytes_max.waiting; }

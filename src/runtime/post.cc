@@ -6,8 +6,6 @@
 
 #include "base/format.h"
 #include "base/seeded_bug.h"
-#include "core/kind_state.h"
-#include "core/mailbox.h"
 #include "runtime/parts.h"
 
 namespace pawl::runtime {
@@ -44,11 +42,11 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
       else if (*found) parts_.loader.look(its_lane, **found);
     });
   }
-  if (run != RunId(0)) return serve_mailbox(*lane, run);
+  if (run != RunId(0)) return parts_.mailboxes.serve(*lane, run);
   parts_.reads.ask(*lane, store::FindMailbox{std::get<core::MailboxKey>(to)},
                    [this](OwnedLane& its_lane, const store::AnswerTo<store::FindMailbox>& found) {
     if (!found) its_lane.rescan = true;
-    else if (*found) serve_mailbox(its_lane, **found);
+    else if (*found) parts_.mailboxes.serve(its_lane, **found);
   });
 }
 
@@ -152,7 +150,7 @@ void Post::settle_delivery(const store::Deliver& deliver, const store::Outcome& 
   if (found == lane->routes.end() || found->second.out == 0) return;  // sent before the lane was lost and taken again
   Route& route = found->second;
   if (outcome.done()) route.taken = std::max(route.taken, deliver.source->seq);
-  if (outcome.kind == OutcomeKind::conflict) route.taken = std::max(route.taken, outcome.taken);
+  if (outcome.kind == OutcomeKind::conflict) route.taken = std::max(route.taken, outcome.taken());
   if (outcome.kind == OutcomeKind::rejected) {
     route.refused = true;
     parts_.events.problem(format("row {} from lane {} to lane {} cannot be delivered, and those behind it wait: {}",
@@ -174,138 +172,9 @@ void Post::settle_outbox(const store::DropOutbox& drop, const store::Outcome& ou
   if (outcome.done()) lane->outbox = true;  // what stood behind these rows comes onto the page
 }
 
-void Post::decide_mailboxes() {
-  for (OwnedLane* lane : parts_.lanes.all_mine()) {
-    for (const RunId run : std::exchange(lane->mailboxes, {})) {
-      if (lane->mailboxes_out.contains(run)) lane->mailboxes.insert(run);
-      else read_mailbox(*lane, run);
-    }
-  }
-}
-
-void Post::read_mailbox(OwnedLane& lane, RunId run) {
-  lane.mailboxes_out.insert(run);
-  parts_.reads.ask(lane, store::ReadMailboxPage{run, parts_.options.mailbox_page, parts_.clock.now()},
-                   [this, run](OwnedLane& its_lane, store::AnswerTo<store::ReadMailboxPage> page) {
-    its_lane.mailboxes_out.erase(run);
-    decide_mailbox(its_lane, run, std::move(page));
-  });
-}
-
-// Of one that holds much only a page is read.
-void Post::decide_mailbox(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadMailboxPage> page) {
-  if (!page && page.error().code != ErrorCode::corrupt) lane.mailboxes.insert(run);
-  if (!page && page.error().code == ErrorCode::corrupt) {
-    damaged_.add(run);
-    parts_.loader.damaged(run, page.error().detail);
-  }
-  if (!page || !*page) return;
-  std::vector<core::Delivery> deliveries;
-  for (core::InboxMessage& message : (*page)->inbox) deliveries.push_back({std::move(message.message)});
-  core::Decision decision = core::decide((*page)->state, deliveries, parts_.decide_options(lane), (*page)->cut);
-  if (!decision.bundle) return;
-  if ((*page)->more || decision.done.size() < deliveries.size()) lane.mailboxes.insert(run);  // once this is committed
-  address(*decision.bundle);
-  lane.mailboxes_out.insert(run);
-  parts_.outgoing.push(std::move(*decision.bundle));
-}
-
-void Post::settle_mailbox(const core::Bundle& bundle, const store::Outcome& outcome) {
-  OwnedLane* lane = parts_.lanes.memory_of(core::lane_of(bundle.entity));
-  // Its lane was lost meanwhile, and perhaps taken again.
-  if (lane == nullptr || bundle.epoch != lane->epoch || lane->mailboxes_out.erase(bundle.entity) == 0) return;
-  switch (outcome.kind) {
-    case OutcomeKind::fenced: return parts_.lane_taken(lane->id);
-    case OutcomeKind::over_limit:
-    case OutcomeKind::rejected:
-      return parts_.events.problem(
-          format("mailbox {}: the store rejected its bundle: {}", bundle.entity.raw(), outcome.reason));
-    case OutcomeKind::committed:
-    case OutcomeKind::already_done:
-      for (const core::Write& write : bundle.writes)
-        if (const auto* put = std::get_if<core::PutMessage>(&write))
-          parts_.alarms.arm(*lane, store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
-      return sent(bundle, OutcomeKind::committed);
-    case OutcomeKind::exists:
-    case OutcomeKind::conflict:
-    case OutcomeKind::outcome_unknown: break;
-  }
-  // Only the store knows: what was not served is still there.
-  sent(bundle, OutcomeKind::outcome_unknown);
-  serve_mailbox(*lane, bundle.entity);
-}
-
-namespace {
-
-// The state of the hook that the timer belongs to, if that waits for a signal too.
-std::optional<core::HookState> hook_of(const core::JobState& state, const core::Message& timer) {
-  const auto* time = std::get_if<core::TimeUp>(&timer.body);
-  const core::Activity* hook = time == nullptr ? nullptr : state.find(time->activity);
-  if (hook == nullptr || hook->status != core::ActivityStatus::open || hook->state.empty()) return std::nullopt;
-  const auto kind = core::decode_kind_state(hook->state.view());
-  const auto* waits = kind ? std::get_if<core::HookState>(&*kind) : nullptr;
-  if (waits == nullptr || !waits->mailbox) return std::nullopt;
-  return *waits;
-}
-
-}  // namespace
-
-bool Post::may_have_signal(const core::JobState& state, const core::Message& timer) const {
-  return hook_of(state, timer).has_value();
-}
-
-void Post::look_for_signal(OwnedLane& lane, const core::JobState& state, const core::Message& timer,
-                           std::function<void(OwnedLane&, bool goes_first)> then) {
-  const auto hook = hook_of(state, timer);
-  if (!hook) return then(lane, false);
-  parts_.reads.ask(lane, store::FindMailbox{*hook->mailbox},
-                   [this, registration = hook->registration(), guid = timer.guid, then = std::move(then)](
-                       OwnedLane& its_lane, const store::AnswerTo<store::FindMailbox>& mailbox) {
-    if (!mailbox || !*mailbox) return then(its_lane, false);
-    parts_.reads.ask(its_lane, store::ReadMessage{**mailbox, registration},
-                     [this, run = **mailbox, guid, then](OwnedLane& last_lane, const store::AnswerTo<store::ReadMessage>& found) {
-      then(last_lane, goes_first(run, guid, found && *found));
-    });
-  });
-}
-
-bool Post::goes_first(RunId mailbox, const core::Guid& timer, bool registered) {
-  OwnedLane* lane = registered ? parts_.lanes.mine(mailbox) : nullptr;
-  if (lane != nullptr && ++timers_held_[timer] <= limits::timer_holds_max) {
-    serve_mailbox(*lane, mailbox);
-    return true;
-  }
-  timers_held_.erase(timer);
-  return false;
-}
-
-bool Post::may_be_damaged(const store::Operation& operation) const {
-  const auto* deliver = std::get_if<store::Deliver>(&operation);
-  return !damaged_.empty() && deliver != nullptr && std::holds_alternative<core::MailboxKey>(deliver->envelope.to);
-}
-
-void Post::push_if_readable(store::Operation operation, Ticket ticket) {
-  const core::MailboxKey key = std::get<core::MailboxKey>(std::get<store::Deliver>(operation).envelope.to);
-  parts_.reads.ask(store::FindMailbox{key}, [this, operation = std::move(operation), ticket](
-                                                const store::AnswerTo<store::FindMailbox>& found) mutable {
-    if (!found || !*found || !damaged_.contains(**found)) return parts_.outgoing.push(std::move(operation), ticket);
-    parts_.reads.ask(store::ReadMailboxPage{**found, parts_.options.mailbox_page, parts_.clock.now()},
-                     [this, run = **found, operation = std::move(operation), ticket](
-                         const store::AnswerTo<store::ReadMailboxPage>& page) mutable {
-      if (page) damaged_.mended(run);
-      if (page || page.error().code != ErrorCode::corrupt) return parts_.outgoing.push(std::move(operation), ticket);
-      parts_.events.answered(ticket, Error{ErrorCode::corrupt, format("nobody would read this signal: {}; mend that row, or remove it",
-                                                                      page.error().detail)});
-    });
-  });
-}
-
 bool Post::must_try_again() const {
   const auto mine = parts_.lanes.all_mine();
-  return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) {
-    const auto waits = [lane](RunId run) { return !lane->mailboxes_out.contains(run); };
-    return (lane->outbox && !lane->outbox_asked) || std::any_of(lane->mailboxes.begin(), lane->mailboxes.end(), waits);
-  });
+  return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) { return lane->outbox && !lane->outbox_asked; });
 }
 
 }  // namespace pawl::runtime

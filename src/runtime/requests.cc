@@ -106,7 +106,7 @@ core::JobStatus status_to_come(const store::StoredJob& job) {
   return status;
 }
 
-Requests::Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed,
+Requests::Requests(store::JobStore& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed,
                    Commit commit, Duplex duplex)
     : store_(store),
       pool_(pool),

@@ -13,7 +13,7 @@
 #include "runtime/graph_catalog.h"
 #include "runtime/work_desk.h"
 #include "store/duplex_store.h"
-#include "store/store.h"
+#include "store/job_store.h"
 
 namespace pawl::runtime {
 
@@ -30,7 +30,7 @@ class Requests {
     CommitDuplex commit;
   };
   // The references must outlive it. `seed` tells this process's requests from all others.
-  Requests(store::Store& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed, Commit commit,
+  Requests(store::JobStore& store, store::PoolInfo pool, const GraphCatalog& graphs, std::uint64_t seed, Commit commit,
            Duplex duplex);
 
   Status interrupt(RunId run, const std::string& reason);
@@ -55,7 +55,7 @@ class Requests {
   Status deliver(RunId run, core::Body body);
   std::string fresh_signal_id();
 
-  store::Store& store_;
+  store::JobStore& store_;
   const store::PoolInfo pool_;
   const GraphCatalog& graphs_;
   const std::uint64_t seed_;

@@ -66,7 +66,7 @@ void Shares::settle_beat(const store::BeatEngine& beat, const store::Outcome& ou
 }
 
 void Shares::plan(const store::BeatEngine& beat, const store::Outcome& outcome, Duration now) {
-  std::vector<store::EngineInfo> alive = outcome.engines;
+  std::vector<store::EngineInfo> alive = outcome.engines();
   const auto own = std::find_if(alive.begin(), alive.end(), [&](const auto& one) { return one.name == parts_.options.name; });
   if (own == alive.end()) return;
   LaneTable& table = parts_.lanes.table();
@@ -83,6 +83,8 @@ void Shares::plan(const store::BeatEngine& beat, const store::Outcome& outcome, 
   }
   wanted.insert(wanted.end(), share.take.begin(), share.take.end());
   table.want(wanted);
+  // Of a lane that was lost and shall not be ours again no outcome says that somebody else has it.
+  for (const core::LaneId lane : table.given_up()) parts_.workshop.cancel_runs(lane);
   give(beat.holds ? share.give : 0, now);
 }
 
@@ -114,12 +116,13 @@ void Shares::give(std::size_t count, Duration now) {
 
 void Shares::look_at_given(Duration now) {
   look_at_ = now + std::max(parts_.options.lease / looks_at_given_per_lease, look_at_given_min);
+  std::vector<store::ReleaseLane> releases;
   for (const auto& [id, since] : std::map(giving_)) {
     OwnedLane* lane = parts_.lanes.mine(id);
     if (lane == nullptr || !lane->giving) {  // lost, and perhaps taken again
       giving_.erase(id);
     } else if (is_quiet(*lane)) {
-      parts_.outgoing.push(store::ReleaseLane{id, lane->epoch});
+      releases.push_back(store::ReleaseLane{id, lane->epoch});
       parts_.lane_lost(id);
       parts_.lanes.table().giving_back(id);
       giving_.erase(id);
@@ -131,6 +134,9 @@ void Shares::look_at_given(Duration now) {
       tell_soon();  // the answer names another one
     }
   }
+  // Whoever hears that they are free must not read that this engine has them.
+  if (!releases.empty() && !beat_out_) beat(now);
+  for (const store::ReleaseLane& release : releases) parts_.outgoing.push(release);
 }
 
 // Nothing of it is on its way, with a worker, or only here.
@@ -169,8 +175,9 @@ void Shares::tell_soon() {
   if (is_shared()) beat_at_ = std::min(beat_at_, parts_.clock.monotonic() + parts_.options.lease / news_per_lease);
 }
 
+// A stopping engine takes nothing. It would only answer its own beats, where a ring also reaches who rang.
 void Shares::hear() {
-  if (is_shared()) beat_at_ = parts_.clock.monotonic();
+  if (is_shared() && !parts_.stopping) beat_at_ = parts_.clock.monotonic();
 }
 
 std::optional<Duration> Shares::next_wake() const {

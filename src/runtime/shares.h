@@ -28,7 +28,7 @@ class Shares {
   void stop();  // takes nothing more, and says so
   void leave();  // nobody need wait until it is missed
   void tell_soon();  // what it holds has changed
-  void hear();       // somebody says that lanes are free
+  void hear();       // somebody came or went, or gave lanes back
   void settle_beat(const store::BeatEngine& beat, const store::Outcome& outcome);
   void settle_release(const store::ReleaseLane& release, const store::Outcome& outcome);
   std::optional<Duration> next_wake() const;

@@ -241,8 +241,8 @@ void Workshop::claim_waiting() {
 void Workshop::settle_claim(const store::ClaimItem& claim, store::Outcome outcome) {
   const WorkRef ref{claim.run, claim.activity};
   OwnedLane* lane = parts_.lanes.mine(claim.run);
-  if (outcome.kind == store::OutcomeKind::committed && outcome.items.size() == 1 && lane != nullptr) {
-    const core::WorkItem& item = outcome.items.front();
+  if (outcome.kind == store::OutcomeKind::committed && outcome.items().size() == 1 && lane != nullptr) {
+    const core::WorkItem& item = outcome.items().front();
     // A bundle that was committed after the claim may have been heard of before it: then nobody wants the item.
     if (parts_.outgoing.overtaken()) return claim_if_wanted(*lane, item, claim.before);
     return claimed(*lane, item);

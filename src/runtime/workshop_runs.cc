@@ -82,8 +82,8 @@ void Workshop::settle_extend(const store::ExtendWork& extend, const store::Outco
     next = std::move(beat->second);
     beats_.erase(beat);
   }
-  if (outcome.done() && !outcome.items.empty()) {
-    const core::WorkItem& item = outcome.items.front();
+  if (outcome.done() && !outcome.items().empty()) {
+    const core::WorkItem& item = outcome.items().front();
     HotJob* job = parts_.jobs.find(extend.run);
     const core::WorkItem* own = job == nullptr ? nullptr : job->state.find_work(extend.activity);
     if (own != nullptr && own->token == extend.token) job->state.put(item);  // not if it has ended meanwhile

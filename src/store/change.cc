@@ -19,7 +19,7 @@ constexpr std::size_t flag_bytes = 2;
 // Whose inbox a message was for, if it has a number.
 RunId run_of(const Deliver& deliver, const Outcome& outcome) {
   if (const auto* run = std::get_if<RunId>(&deliver.envelope.to)) return *run;
-  return outcome.run;
+  return outcome.run();
 }
 
 void add(Change& change, const Operation& operation, const Outcome& outcome) {
@@ -30,14 +30,14 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
   std::visit(Overloaded{
                  [&](const core::Bundle& bundle) {
                    name(bundle.entity);
-                   for (const RunId reached : outcome.reached) name(reached);
+                   for (const RunId reached : outcome.reached()) name(reached);
                    for (const core::Write& write : bundle.writes)
                      if (const auto* send = std::get_if<core::Send>(&write))
                        if (const auto* run = std::get_if<RunId>(&send->envelope.to)) name(*run);
                  },
                  [&](const Submit&) {
-                   name(outcome.run);
-                   name(outcome.replaced);
+                   name(outcome.run());
+                   name(outcome.replaced());
                  },
                  [&](const Deliver& deliver) {
                    name(run_of(deliver, outcome));
@@ -45,11 +45,11 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                    const auto* start = std::get_if<core::StartChild>(&deliver.envelope.message.body);
                    if (start == nullptr) return;
                    name(start->parent.run);
-                   change.outboxes = change.outboxes || outcome.run == start->parent.run;
+                   change.outboxes = change.outboxes || outcome.run() == start->parent.run;
                  },
                  [&](const Respond& respond) { name(respond.run); },
                  [&](const ClaimWork&) {
-                   for (const core::WorkItem& item : outcome.items) name(item.run);
+                   for (const core::WorkItem& item : outcome.items()) name(item.run);
                  },
                  [&](const ClaimItem& claim) { name(claim.run); },
                  [&](const ExtendWork& extend) { name(extend.run); },
@@ -65,8 +65,10 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  [](const AcquireLane&) {},
                  [](const RenewLane&) {},
                  [&](const ReleaseLane&) { change.lanes = true; },
-                 [](const BeatEngine&) {},
-                 [](const LeaveEngine&) {},
+                 // Whoever comes or goes changes the shares of the others. That it lives on tells them nothing: they would
+                 // answer with a beat of their own, and be answered.
+                 [&](const BeatEngine& beat) { change.lanes = change.lanes || !beat.holds; },
+                 [&](const LeaveEngine&) { change.lanes = true; },
                  [](const DropKeys&) {},
                  [](const ActivateApp&) {},
              },

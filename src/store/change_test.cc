@@ -9,7 +9,7 @@ namespace {
 
 Outcome of_run(std::uint64_t run) {
   Outcome outcome;
-  outcome.run = RunId(run);
+  outcome.answer = answer::Run{RunId(run)};
   return outcome;
 }
 
@@ -36,7 +36,13 @@ TEST(Change, says_what_has_no_run) {
   EXPECT_TRUE(changed_by(std::vector<Operation>{ReleaseWork{}}, done).work);
   EXPECT_TRUE(changed_by(std::vector<Operation>{ReleaseLane{}}, done).lanes);
   EXPECT_TRUE(changed_by(std::vector<Operation>{AcquireLane{}}, done).empty());
-  EXPECT_TRUE(changed_by(std::vector<Operation>{BeatEngine{}}, done).empty());
+  BeatEngine alive;
+  EXPECT_TRUE(changed_by(std::vector<Operation>{alive}, done).lanes) << "it has just come";
+  alive.holds.emplace();
+  EXPECT_TRUE(changed_by(std::vector<Operation>{alive}, done).empty());
+  alive.leaving = true;
+  EXPECT_TRUE(changed_by(std::vector<Operation>{alive}, done).empty()) << "two that leave would never be done";
+  EXPECT_TRUE(changed_by(std::vector<Operation>{LeaveEngine{}}, done).lanes);
 }
 
 TEST(Change, of_too_many_runs_names_none_and_says_so) {

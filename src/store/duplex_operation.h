@@ -83,6 +83,9 @@ struct StreamMessage {
 
 // The stream a message waits in; empty: that of the engine.
 Topic stream_of(const stream::Body& body);
+// As it was stored: its index, and what its kind has of these. None: there is no such kind.
+std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status, std::int32_t code,
+                                    std::uint32_t number, Payload data);
 // Its payload, whatever it is called; null: it has none.
 const Payload* payload_of(const stream::Body& body);
 const Place* place_of(const stream::Body& body);  // of its activity; null: it is about the job

@@ -227,18 +227,57 @@ using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork
                                DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, BeatEngine,
                                LeaveEngine, RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>;
 
+// What an operation answers beyond its outcome. One that was refused answers nothing, but where it says so.
+namespace answer {
+struct Run {  // Submit, also `exists`; Deliver to a MailboxKey or a JobKey: whose inbox it was for
+  RunId run{0};
+  RunId replaced{0};  // Submit: the run that was interrupted for it
+};
+struct Reached {  // Bundle, where sends are direct: whose inbox it was for, for each of its sends by a key
+  std::vector<RunId> runs;
+};
+struct Taken {  // Deliver, a conflict: the last row that the target has
+  std::uint64_t seq = 0;
+};
+struct Lane {  // AcquireLane, RenewLane
+  core::Epoch epoch{0};
+  std::optional<Instant> lease_until;  // none: held until given back
+};
+struct Items {  // ClaimWork, ClaimItem; ExtendWork: as it is now
+  std::vector<core::WorkItem> items;
+};
+struct Engines {  // BeatEngine: all that live, by name
+  std::vector<EngineInfo> engines;
+};
+}  // namespace answer
+
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
-  std::string reason;                  // with `committed`: what was sent and refused, because its mailbox is full
-  RunId run{0};                        // Submit; Deliver to a MailboxKey or a JobKey: whose inbox it was for
-  RunId replaced{0};                   // Submit: the run that was interrupted for it
-  std::vector<RunId> reached;          // Bundle, where sends are direct: likewise, for each of its sends by a key
-  core::Epoch epoch{0};                // AcquireLane
-  std::optional<Instant> lease_until;  // AcquireLane, RenewLane; none: held until given back
-  std::vector<core::WorkItem> items;   // ClaimWork, ClaimItem; ExtendWork: as it is now
-  std::uint64_t taken = 0;             // Deliver, a conflict: the last row that the target has
-  std::vector<EngineInfo> engines;     // BeatEngine: all that live, by name
+  std::string reason;  // with `committed`: what was sent and refused, because its mailbox is full
+  std::variant<std::monostate, answer::Run, answer::Reached, answer::Taken, answer::Lane, answer::Items, answer::Engines>
+      answer;
+
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
+  // What it answers, nothing if it answers something else.
+  RunId run() const { return said<answer::Run>().run; }
+  RunId replaced() const { return said<answer::Run>().replaced; }
+  const std::vector<RunId>& reached() const& { return said<answer::Reached>().runs; }
+  std::vector<RunId> reached() && { return said<answer::Reached>().runs; }  // it outlives the outcome
+  std::uint64_t taken() const { return said<answer::Taken>().seq; }
+  core::Epoch epoch() const { return said<answer::Lane>().epoch; }
+  std::optional<Instant> lease_until() const { return said<answer::Lane>().lease_until; }
+  const std::vector<core::WorkItem>& items() const& { return said<answer::Items>().items; }
+  std::vector<core::WorkItem> items() && { return said<answer::Items>().items; }  // it outlives the outcome
+  const std::vector<EngineInfo>& engines() const& { return said<answer::Engines>().engines; }
+  std::vector<EngineInfo> engines() && { return said<answer::Engines>().engines; }  // it outlives the outcome
+
+ private:
+  template <class Said>
+  const Said& said() const {
+    static const Said nothing{};
+    const auto* answered = std::get_if<Said>(&answer);
+    return answered == nullptr ? nothing : *answered;
+  }
 };
 
 }  // namespace pawl::store

@@ -95,18 +95,18 @@ using Read = AllReads::Read;
 using ReadAnswer = AllReads::Answer;
 
 // One read, on the caller's thread.
-AnswerTo<ReadJob> answer_to(Store& store, const ReadJob& read);
-AnswerTo<ReadMessage> answer_to(Store& store, const ReadMessage& read);
-AnswerTo<ReadItem> answer_to(Store& store, const ReadItem& read);
-AnswerTo<ReadMailboxPage> answer_to(Store& store, const ReadMailboxPage& read);
-AnswerTo<FindRun> answer_to(Store& store, const FindRun& read);
-AnswerTo<FindMailbox> answer_to(Store& store, const FindMailbox& read);
-AnswerTo<ReadWaiting> answer_to(Store& store, const ReadWaiting& read);
-AnswerTo<ReadWorkPlaces> answer_to(Store& store, const ReadWorkPlaces& read);
-AnswerTo<ReadDue> answer_to(Store& store, const ReadDue& read);
-AnswerTo<ReadOutbox> answer_to(Store& store, const ReadOutbox& read);
-AnswerTo<ReadPausedTopics> answer_to(Store& store, const ReadPausedTopics& read);
-AnswerTo<ListJobs> answer_to(Store& store, const ListJobs& read);
+AnswerTo<ReadJob> answer_to(JobStore& store, const ReadJob& read);
+AnswerTo<ReadMessage> answer_to(JobStore& store, const ReadMessage& read);
+AnswerTo<ReadItem> answer_to(JobStore& store, const ReadItem& read);
+AnswerTo<ReadMailboxPage> answer_to(JobStore& store, const ReadMailboxPage& read);
+AnswerTo<FindRun> answer_to(JobStore& store, const FindRun& read);
+AnswerTo<FindMailbox> answer_to(JobStore& store, const FindMailbox& read);
+AnswerTo<ReadWaiting> answer_to(JobStore& store, const ReadWaiting& read);
+AnswerTo<ReadWorkPlaces> answer_to(JobStore& store, const ReadWorkPlaces& read);
+AnswerTo<ReadDue> answer_to(JobStore& store, const ReadDue& read);
+AnswerTo<ReadOutbox> answer_to(JobStore& store, const ReadOutbox& read);
+AnswerTo<ReadPausedTopics> answer_to(JobStore& store, const ReadPausedTopics& read);
+AnswerTo<ListJobs> answer_to(Queries& store, const ListJobs& read);
 
 // One after the other: for stores that gain nothing from more.
 std::vector<ReadAnswer> answer_each(Store& store, std::span<const Read> reads);

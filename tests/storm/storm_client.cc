@@ -1,5 +1,6 @@
 #include "storm_client.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -12,7 +13,7 @@ namespace pawl::storm {
 namespace {
 
 constexpr auto look_again = std::chrono::milliseconds(100);
-constexpr auto retry_pause = std::chrono::milliseconds(5);
+constexpr std::chrono::milliseconds retry_pause_first{5}, retry_pause_max{320};  // twice as long each time
 constexpr std::uint64_t repeat_every = 16;  // submits whose id is used a second time, on purpose
 
 std::string one_line(std::string text) {
@@ -88,10 +89,10 @@ void Client::serve() {
 
 void Client::follow(const Known& job) {
   std::optional<RunId> run;
-  while (!run) {
+  for (auto pause = retry_pause_first; !run; pause = std::min(2 * pause, retry_pause_max)) {
     if (stopping_) return;
     run = submit(job);
-    if (!run) std::this_thread::sleep_for(retry_pause);
+    if (!run) std::this_thread::sleep_for(pause);
   }
   const auto number = std::hash<std::string>{}(job.id);
   if (number % repeat_every == 0 && !stopping_) submit(job);

@@ -1,7 +1,7 @@
-// A node of the storm: the engine over SQLite in one process, with workers that keep a journal and
+// A node of the storm: the engine in one process, over a SQLite file or a server, with workers that keep a journal and
 // clients that keep a log. It is made to be killed; what it leaves behind is the evidence.
 //
-//   storm_node DIR SLOT INCARNATION [--no-fusion] [--drain] [--app]
+//   storm_node DIR SLOT INCARNATION --store ADDRESS [--lease-ms N] [--clients N] [--no-fusion] [--drain] [--app]
 //
 // Says `ready` when it runs and `owns` when the lanes are its own. SIGTERM: a graceful stop. With
 // --drain it submits nothing new, follows every job that any log names to its end, and stops.
@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -26,11 +27,13 @@ namespace pawl::storm {
 
 namespace {
 
-constexpr int client_threads = 6;
 constexpr auto drain_time_max = std::chrono::seconds(120);
 
 struct Options {
   std::string dir, slot, incarnation;
+  std::string store;
+  std::chrono::milliseconds lease{0};  // on a server
+  int clients = 6;  // threads
   bool fusion = true;
   bool drain = false;
   bool app = false;
@@ -94,8 +97,7 @@ bool wait_for_end(const Options& options, Runtime& runtime, Client& client, cons
 }
 
 int run(const Options& options, const sigset_t& term) {
-  auto opened = Runtime::open(
-      {.store = options.dir + "/store.db", .worker_queue = 12, .fusion = options.fusion});
+  auto opened = Runtime::open({.store = options.store, .lease = options.lease, .worker_queue = 12, .fusion = options.fusion});
   if (!opened) return fail(opened.error());
   Runtime& runtime = **opened;
   const std::string name = options.slot + "-" + options.incarnation;
@@ -125,7 +127,7 @@ int run(const Options& options, const sigset_t& term) {
   setup.of_app = options.app;
   Client client(runtime, std::move(setup));
   std::vector<std::thread> clients;
-  for (int i = 0; i < client_threads; ++i) clients.emplace_back([&] { client.serve(); });
+  for (int i = 0; i < options.clients; ++i) clients.emplace_back([&] { client.serve(); });
   say("ready");
   const bool ended = wait_for_end(options, runtime, client, term);
   client.stop();
@@ -139,8 +141,8 @@ int run(const Options& options, const sigset_t& term) {
 }  // namespace pawl::storm
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::cerr << "usage: storm_node DIR SLOT INCARNATION [--no-fusion] [--drain] [--app]\n";
+  if (argc < 6) {
+    std::cerr << "usage: storm_node DIR SLOT INCARNATION --store ADDRESS [--lease-ms N] [--clients N] [--no-fusion] [--drain] [--app]\n";
     return 2;
   }
   pawl::storm::Options options{argv[1], argv[2], argv[3]};
@@ -148,6 +150,10 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--no-fusion") == 0) options.fusion = false;
     if (std::strcmp(argv[i], "--drain") == 0) options.drain = true;
     if (std::strcmp(argv[i], "--app") == 0) options.app = true;
+    if (i + 1 == argc) continue;
+    if (std::strcmp(argv[i], "--store") == 0) options.store = argv[i + 1];
+    if (std::strcmp(argv[i], "--clients") == 0) options.clients = std::atoi(argv[i + 1]);
+    if (std::strcmp(argv[i], "--lease-ms") == 0) options.lease = std::chrono::milliseconds(std::atoi(argv[i + 1]));
   }
   // Blocked before any thread exists: only sigtimedwait() takes it.
   sigset_t term;

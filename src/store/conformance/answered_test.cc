@@ -16,7 +16,7 @@ TEST_P(AnsweredTest, an_answered_activity_leaves_the_work_queue) {
   ASSERT_EQ(waiting->size(), 1u);
   EXPECT_EQ(waiting->front().activity, core::ActivitySeq(1));
   EXPECT_EQ(job(run).state.find_work(core::ActivitySeq(0)), nullptr);
-  EXPECT_EQ(commit(ClaimWork{{Topic("topic")}, 10, "worker", lease}).items.size(), 1u);
+  EXPECT_EQ(commit(ClaimWork{{Topic("topic")}, 10, "worker", lease}).items().size(), 1u);
 }
 
 TEST_P(AnsweredTest, the_other_items_of_the_bundle_are_dropped_by_their_own_answers) {

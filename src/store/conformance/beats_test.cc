@@ -22,7 +22,7 @@ class Beats : public StoreTest {
   // Who lives, as `name` hears it.
   std::vector<std::string> heard_by(const std::string& name) {
     std::vector<std::string> names;
-    for (const EngineInfo& engine : commit(beat_of(name)).engines) names.push_back(engine.name);
+    for (const EngineInfo& engine : commit(beat_of(name)).engines()) names.push_back(engine.name);
     return names;
   }
   using Names = std::vector<std::string>;
@@ -40,10 +40,10 @@ TEST_P(Beats, what_an_engine_says_of_itself_is_what_others_hear) {
   said.leaving = true;
   EXPECT_EQ(kind_of(said), OutcomeKind::committed);
   const Outcome heard = commit(beat_of("b", {}));
-  ASSERT_EQ(heard.engines.size(), 2u);
+  ASSERT_EQ(heard.engines().size(), 2u);
   const EngineInfo expected{"a", clock_.now() + lease, {lane_, other_lane_}, {Topic("pay"), Topic("ship")}, true};
-  EXPECT_EQ(heard.engines[0], expected);
-  EXPECT_EQ(heard.engines[1], (EngineInfo{"b", clock_.now() + lease, {}, {}, false}));
+  EXPECT_EQ(heard.engines()[0], expected);
+  EXPECT_EQ(heard.engines()[1], (EngineInfo{"b", clock_.now() + lease, {}, {}, false}));
 }
 
 TEST_P(Beats, an_engine_is_dead_exactly_when_its_lease_is_over) {
@@ -65,9 +65,9 @@ TEST_P(Beats, a_beat_counts_from_now) {
 TEST_P(Beats, an_engine_that_comes_back_finds_what_it_held) {
   EXPECT_EQ(kind_of(beat_of("a", {other_lane_})), OutcomeKind::committed);
   const Outcome back = commit(beat_of("a"));
-  ASSERT_EQ(back.engines.size(), 1u);
-  EXPECT_EQ(back.engines[0].holds, std::vector<core::LaneId>{other_lane_});
-  EXPECT_TRUE(commit(beat_of("a", {})).engines[0].holds.empty());
+  ASSERT_EQ(back.engines().size(), 1u);
+  EXPECT_EQ(back.engines()[0].holds, std::vector<core::LaneId>{other_lane_});
+  EXPECT_TRUE(commit(beat_of("a", {})).engines()[0].holds.empty());
 }
 
 TEST_P(Beats, an_engine_that_leaves_is_gone_at_once) {
@@ -83,10 +83,10 @@ TEST_P(Beats, engines_of_another_pool_are_not_heard) {
   BeatEngine other = beat_of("b");
   other.pool = Pool("flows");
   const Outcome heard = commit(other);
-  ASSERT_EQ(heard.engines.size(), 1u);
-  EXPECT_EQ(heard.engines[0].name, "b");
+  ASSERT_EQ(heard.engines().size(), 1u);
+  EXPECT_EQ(heard.engines()[0].name, "b");
   clock_.advance(lease);
-  EXPECT_EQ(commit(other).engines.size(), 1u);
+  EXPECT_EQ(commit(other).engines().size(), 1u);
 }
 
 TEST_P(Beats, a_beat_says_nothing_about_who_has_a_lane) {

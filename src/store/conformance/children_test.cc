@@ -49,11 +49,11 @@ TEST_P(Children, a_start_makes_the_job_as_a_submit_would) {
   clock_.advance(lease / 2);
   const Outcome outcome = commit(starting("child"));
   ASSERT_EQ(outcome.kind, OutcomeKind::committed) << outcome.reason;
-  EXPECT_EQ(holder("child"), outcome.run);
-  EXPECT_EQ(core::lane_of(outcome.run), other_lane_);
-  const StoredJob made = job(outcome.run);
+  EXPECT_EQ(holder("child"), outcome.run());
+  EXPECT_EQ(core::lane_of(outcome.run()), other_lane_);
+  const StoredJob made = job(outcome.run());
   core::JobRow expected;
-  expected.run = outcome.run;
+  expected.run = outcome.run();
   expected.name_space = Namespace("default");
   expected.id = JobId("child");
   expected.graph = start().graph;
@@ -63,7 +63,7 @@ TEST_P(Children, a_start_makes_the_job_as_a_submit_would) {
   expected.secret = start().secret;
   EXPECT_EQ(made.state.job, expected);
   ASSERT_EQ(made.inbox.size(), 1u);
-  EXPECT_EQ(made.inbox[0].message, core::start_message(outcome.run, "in"));
+  EXPECT_EQ(made.inbox[0].message, core::start_message(outcome.run(), "in"));
   EXPECT_TRUE(made.timers.empty());
   EXPECT_TRUE(heard(parent_).empty());
   EXPECT_EQ(store_->read_waiting(other_lane_, RunId(0), 10)->size(), 1u);
@@ -72,16 +72,16 @@ TEST_P(Children, a_start_makes_the_job_as_a_submit_would) {
 TEST_P(Children, a_child_that_nobody_awaits_says_so) {
   core::StartChild alone = start();
   alone.parent.awaits = false;
-  const RunId run = commit(to_job(key("child"), {guid(1), alone}, other_lane_)).run;
+  const RunId run = commit(to_job(key("child"), {guid(1), alone}, other_lane_)).run();
   EXPECT_EQ(job(run).state.job.parent, alone.parent);
   EXPECT_EQ(store_->list_jobs({})->back().parent, alone.parent);
 }
 
 TEST_P(Children, the_same_start_twice_makes_one_child_and_refuses_none) {
-  const RunId run = commit(starting("child")).run;
+  const RunId run = commit(starting("child")).run();
   const Outcome again = commit(starting("child"));
   EXPECT_EQ(again.kind, OutcomeKind::already_done);
-  EXPECT_EQ(again.run, run);
+  EXPECT_EQ(again.run(), run);
   EXPECT_TRUE(heard(parent_).empty());
   EXPECT_EQ(job(run).inbox.size(), 1u);
   ASSERT_EQ(kind_of(bundle_with(run, {core::Consume{job(run).inbox[0].message.guid}})), OutcomeKind::committed);
@@ -96,9 +96,9 @@ TEST_P(Children, both_in_one_group_make_one_child) {
   const auto outcomes = commit_all({starting("child"), starting("child"), starting("child", 2)});
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::already_done);
-  EXPECT_EQ(outcomes[1].run, outcomes[0].run);
+  EXPECT_EQ(outcomes[1].run(), outcomes[0].run());
   EXPECT_EQ(outcomes[2].kind, OutcomeKind::committed);
-  EXPECT_EQ(outcomes[2].run, parent_);
+  EXPECT_EQ(outcomes[2].run(), parent_);
   EXPECT_EQ(heard(parent_), refusal("child", 2));
 }
 
@@ -107,7 +107,7 @@ TEST_P(Children, a_taken_id_makes_nothing_and_the_parent_hears_of_it) {
   const std::size_t jobs = store_->list_jobs({})->size();
   const Outcome outcome = commit(starting("child"));
   EXPECT_EQ(outcome.kind, OutcomeKind::committed);
-  EXPECT_EQ(outcome.run, parent_) << "it will have something to do";
+  EXPECT_EQ(outcome.run(), parent_) << "it will have something to do";
   EXPECT_EQ(holder("child"), other);
   EXPECT_EQ(store_->list_jobs({})->size(), jobs);
   EXPECT_EQ(job(other).inbox.size(), 1u);
@@ -118,8 +118,8 @@ TEST_P(Children, a_taken_id_makes_nothing_and_the_parent_hears_of_it) {
 }
 
 TEST_P(Children, a_parent_may_have_two_children_but_not_of_one_id) {
-  const RunId one = commit(starting("one", 1)).run;
-  const RunId two = commit(starting("two", 2)).run;
+  const RunId one = commit(starting("one", 1)).run();
+  const RunId two = commit(starting("two", 2)).run();
   EXPECT_NE(one, two);
   EXPECT_EQ(kind_of(starting("one", 3)), OutcomeKind::committed);
   EXPECT_EQ(heard(parent_), refusal("one", 3));
@@ -128,15 +128,15 @@ TEST_P(Children, a_parent_may_have_two_children_but_not_of_one_id) {
 TEST_P(Children, the_id_of_a_closed_or_removed_run_is_taken_until_its_key_expires) {
   const RunId other = submit_to(other_lane_, "child");
   end(other);
-  EXPECT_EQ(commit(starting("child", 1)).run, parent_);
+  EXPECT_EQ(commit(starting("child", 1)).run(), parent_);
   ASSERT_EQ(kind_of(RemoveJob{other, clock_.now() + lease}), OutcomeKind::committed);
-  EXPECT_EQ(commit(starting("child", 2)).run, parent_);
+  EXPECT_EQ(commit(starting("child", 2)).run(), parent_);
   EXPECT_EQ(heard(parent_).size(), 2u);
   clock_.advance(lease);
   const Outcome made = commit(starting("child", 3));
   EXPECT_EQ(made.kind, OutcomeKind::committed);
-  EXPECT_EQ(holder("child"), made.run);
-  EXPECT_NE(made.run, other);
+  EXPECT_EQ(holder("child"), made.run());
+  EXPECT_NE(made.run(), other);
   EXPECT_EQ(heard(parent_).size(), 2u);
   EXPECT_TRUE(store_->read_due(other_lane_, std::nullopt, 10)->empty()) << "the key does not expire any more";
 }
@@ -159,7 +159,7 @@ TEST_P(Children, a_parent_that_is_closed_or_gone_takes_no_refusal) {
 TEST_P(Children, a_child_of_a_removed_parent_is_made_and_knows_it) {
   end(parent_);
   ASSERT_EQ(kind_of(RemoveJob{parent_, Instant()}), OutcomeKind::committed);
-  const RunId run = commit(starting("child")).run;
+  const RunId run = commit(starting("child")).run();
   EXPECT_EQ(job(run).state.job.parent, start().parent);
 }
 
@@ -189,27 +189,27 @@ TEST_P(Children, namespaces_keep_their_ids_apart) {
   submit_to(lane_, "child", "other");
   EXPECT_EQ(kind_of(starting("child")), OutcomeKind::committed);
   EXPECT_TRUE(heard(parent_).empty());
-  EXPECT_EQ(commit(to_job(key("child", "other"), {guid(2), start(2)}, lane_)).run, parent_);
+  EXPECT_EQ(commit(to_job(key("child", "other"), {guid(2), start(2)}, lane_)).run(), parent_);
 }
 
 TEST_P(Children, any_other_message_goes_to_the_run_that_has_the_id_now) {
   const core::Message end_it{guid(5), core::EndJob{parent_, 410, "why", true, false, std::nullopt}};
-  EXPECT_EQ(commit(to_job(key("child"), end_it, other_lane_)).run, RunId(0)) << "nobody has it yet";
-  const RunId run = commit(starting("child")).run;
+  EXPECT_EQ(commit(to_job(key("child"), end_it, other_lane_)).run(), RunId(0)) << "nobody has it yet";
+  const RunId run = commit(starting("child")).run();
   const Outcome sent = commit(to_job(key("child"), end_it, other_lane_));
   EXPECT_EQ(sent.kind, OutcomeKind::committed);
-  EXPECT_EQ(sent.run, run);
+  EXPECT_EQ(sent.run(), run);
   EXPECT_EQ(kind_of(to_job(key("child"), end_it, other_lane_)), OutcomeKind::already_done);
   EXPECT_EQ(heard(run), std::vector<core::Message>{end_it});
   Submit again{Namespace("default"), JobId("child"), other_lane_, {GraphName("g"), 1, 1}, "", clock_.now()};
   again.reuse = Reuse::replace;
-  const RunId next = commit(again).run;
-  EXPECT_EQ(commit(to_job(key("child"), end_it, other_lane_)).run, next);
+  const RunId next = commit(again).run();
+  EXPECT_EQ(commit(to_job(key("child"), end_it, other_lane_)).run(), next);
   EXPECT_EQ(heard(next), std::vector<core::Message>{end_it});
 }
 
 TEST_P(Children, a_message_for_a_run_that_is_closed_or_gone_has_no_effect) {
-  const RunId run = commit(starting("child")).run;
+  const RunId run = commit(starting("child")).run();
   end(run);
   EXPECT_EQ(kind_of(to_job(key("child"), start_message(5), other_lane_)), OutcomeKind::committed);
   EXPECT_TRUE(job(run).inbox.empty());
@@ -250,7 +250,7 @@ class SentByKey : public Children {
   core::Send signalling(core::LaneId lane) { return core::Send{{box(), {guid(9), core::Signal{"s"}}}, lane}; }
   // Whom it reached: by the commit itself, or by what the lane's owner does after it.
   std::vector<RunId> deliver_outbox(const Outcome& sent) {
-    std::vector<RunId> reached = sent.reached;
+    std::vector<RunId> reached = sent.reached();
     for (const RunId run : deliver_outboxes()) reached.push_back(run);
     return reached;
   }
@@ -341,7 +341,7 @@ TEST_P(SentByKey, what_is_sent_to_a_key_must_have_a_lane_whether_or_not_somebody
 }
 
 TEST_P(SentByKey, a_mailbox_sends_by_key_too) {
-  const RunId from = commit(to_mailbox(box(), {guid(1), core::Signal{}}, lane_)).run;
+  const RunId from = commit(to_mailbox(box(), {guid(1), core::Signal{}}, lane_)).run();
   core::Bundle bundle = bundle_for_mailbox(from);
   bundle.writes = {core::Send{{key("parent"), start_message(5)}, lane_}};
   const Outcome sent = commit(bundle);

@@ -1,5 +1,5 @@
 // The contract of store.h, executed. Every test here runs for every store in all_stores(): a store
-// joins with one line in fixture_test.cc and is done when the suite is green.
+// joins with one line in stores_test.cc and is done when the suite is green.
 //
 // Tests know a store only through its interface: lanes come from read_pool, runs from outcomes, and
 // time from the clock that the store was made with.
@@ -96,7 +96,7 @@ class Bench : public testing::Test {
   void end(RunId run, core::JobStatus status = core::JobStatus::completed, Instant remove_at = {});
   core::WorkItem stored_item(RunId run, std::uint32_t activity);
   std::vector<core::WorkItem> claim(std::size_t items_max, const std::string& topic = "topic") {
-    return commit(ClaimWork{{Topic(topic)}, items_max, "w", lease}).items;
+    return commit(ClaimWork{{Topic(topic)}, items_max, "w", lease}).items();
   }
 
   // Made out of line: g++ 12 sees uninitialized strings in an inlined Deliver and is wrong.

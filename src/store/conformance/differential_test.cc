@@ -123,8 +123,8 @@ TEST_P(Tenants, with_the_same_ids_never_see_each_other) {
       const Outcome made = commit(
           Submit{Namespace("two"), JobId(id), lane, {GraphName("g"), 1, 1}, "two", clock_.now()});
       EXPECT_TRUE(made.kind == OutcomeKind::committed || made.kind == OutcomeKind::exists);
-      EXPECT_EQ(job(made.run).state.job.name_space, Namespace("two"));
-      if (made.kind == OutcomeKind::committed) other_runs.push_back(made.run);
+      EXPECT_EQ(job(made.run()).state.job.name_space, Namespace("two"));
+      if (made.kind == OutcomeKind::committed) other_runs.push_back(made.run());
       commit(to_run(other_runs[random.below(other_runs.size())],
                     {guid(random.below(12)), core::Start{"two"}}));
     }

@@ -106,7 +106,7 @@ TEST_P(Engines, two_workers_that_claim_in_turns_never_hold_one_item) {
   std::set<core::ActivitySeq> held;
   for (int round = 0; round < 40; ++round) {
     const auto items =
-        commit(ClaimWork{{Topic("topic")}, 1, round % 2 == 0 ? "one" : "two", lease}).items;
+        commit(ClaimWork{{Topic("topic")}, 1, round % 2 == 0 ? "one" : "two", lease}).items();
     ASSERT_EQ(items.size(), 1u);
     EXPECT_TRUE(held.insert(items.front().activity).second);
   }

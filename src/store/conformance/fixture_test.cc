@@ -4,69 +4,8 @@
 
 #include "core/guid.h"
 #include "store/conformance/conformance.h"
-#include "store/fault/store.h"
-#include "store/memory/store.h"
-#include "store/sqlite/store.h"
 
 namespace pawl::store {
-
-namespace {
-
-std::unique_ptr<Store> open_sqlite(const Clock& clock, const std::filesystem::path& folder, bool sends_directly) {
-  sqlite::Options options;
-  options.clock = &clock;
-  options.sends_directly = sends_directly;
-  auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
-  if (opened) return std::move(*opened);
-  ADD_FAILURE() << to_string(opened.error());
-  return nullptr;
-}
-std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::path& folder) {
-  return open_sqlite(clock, folder, true);
-}
-
-}  // namespace
-
-const std::vector<StoreFactory>& outbox_stores() {
-  static const std::vector<StoreFactory> stores = {
-      {"sqlite", [](const Clock& clock, const std::filesystem::path& folder) {
-         return open_sqlite(clock, folder, false);
-       }}};
-  return stores;
-}
-
-const std::vector<StoreFactory>& all_stores() {
-  using Folder = std::filesystem::path;
-  static const std::vector<StoreFactory> stores = {
-      {"memory",
-       [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); },
-       [](Store& made) { return &dynamic_cast<memory::Store&>(made).duplex(); }},
-      // Without a plan it must be as good as what it wraps.
-      {"fault",
-       [](const Clock& clock, const Folder&) {
-         auto inner = std::make_unique<memory::Store>(clock);
-         DuplexStore& duplex = inner->duplex();
-         auto store = std::make_unique<fault::Store>(std::move(inner), fault::Options{});
-         store->wrap(duplex);
-         return store;
-       },
-       [](Store& made) { return dynamic_cast<fault::Store&>(made).duplex(); }},
-      {"sqlite", make_sqlite, [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
-  };
-  return stores;
-}
-
-const std::vector<StoreFactory>& island_stores() {
-  static const std::vector<StoreFactory> stores = {
-      {"memory",
-       [](const Clock& clock, const std::filesystem::path&) {
-         return std::make_unique<memory::Store>(clock, memory::Lanes::islands);
-       },
-       {},
-       [](const Store& store) { return dynamic_cast<const memory::Store&>(store).violation(); }},
-  };
-  return stores;
-}
 
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "pawl-test-XXXXXX").string();
@@ -113,7 +52,7 @@ RunId Bench::submit_to(core::LaneId lane, const std::string& id, const std::stri
   const Outcome outcome =
       commit(Submit{Namespace(name_space), JobId(id), lane, graph, "{}", clock_.now()});
   EXPECT_EQ(outcome.kind, OutcomeKind::committed) << id << ": " << outcome.reason;
-  return outcome.run;
+  return outcome.run();
 }
 
 StoredJob Bench::job(RunId run) {
@@ -133,7 +72,7 @@ StoredMailbox Bench::mailbox(RunId run) {
 core::Epoch Bench::acquire(core::LaneId lane, const std::string& owner) {
   const Outcome outcome = commit(AcquireLane{lane, owner, lease});
   EXPECT_EQ(outcome.kind, OutcomeKind::committed) << outcome.reason;
-  return outcome.epoch;
+  return outcome.epoch();
 }
 
 core::Epoch Bench::take_over(core::LaneId lane, const std::string& owner) {
@@ -249,7 +188,7 @@ std::vector<RunId> Bench::deliver_outboxes() {
         deliver.source = Deliver::Source{lane, row.seq};
         const Outcome outcome = commit(deliver);
         EXPECT_TRUE(outcome.done()) << outcome.reason;
-        if (outcome.run != RunId(0)) reached.push_back(outcome.run);
+        if (outcome.run() != RunId(0)) reached.push_back(outcome.run());
         EXPECT_EQ(kind_of(deliver), OutcomeKind::already_done);
         const core::Epoch epoch = lane == lane_ ? epoch_ : other_epoch_;
         EXPECT_EQ(kind_of(DropOutbox{lane, epoch, row.lane, row.seq}), OutcomeKind::committed);

@@ -16,8 +16,8 @@ TEST_P(Groups, later_operations_see_what_earlier_ones_did) {
   const auto outcomes = commit_all({submit_a, submit_a, AcquireLane{lane_, "engine-a", lease}});
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::exists);
-  EXPECT_EQ(outcomes[1].run, outcomes[0].run);
-  EXPECT_EQ(outcomes[2].epoch, core::next(epoch_));
+  EXPECT_EQ(outcomes[1].run(), outcomes[0].run());
+  EXPECT_EQ(outcomes[2].epoch(), core::next(epoch_));
 }
 
 TEST_P(Groups, a_lane_taken_in_the_group_fences_the_bundles_after_it) {
@@ -69,10 +69,10 @@ TEST_P(Groups, the_largest_group_is_applied_whole) {
   const auto made = commit_all(submits);
   std::vector<Operation> bundles;
   for (const Outcome& outcome : made)
-    bundles.emplace_back(bundle_with(outcome.run, {core::PutActivity{std::nullopt, activity(0)}}));
+    bundles.emplace_back(bundle_with(outcome.run(), {core::PutActivity{std::nullopt, activity(0)}}));
   const auto outcomes = commit_all(bundles);
   for (const Outcome& outcome : outcomes) ASSERT_EQ(outcome.kind, OutcomeKind::committed);
-  for (const Outcome& outcome : made) ASSERT_EQ(job(outcome.run).state.job.rev, core::Rev(1));
+  for (const Outcome& outcome : made) ASSERT_EQ(job(outcome.run()).state.job.rev, core::Rev(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, Groups, testing::ValuesIn(all_stores()), store_name);

@@ -382,10 +382,10 @@ std::string History::describe(const core::WorkItem& item) const {
 }
 
 std::string History::describe(const Outcome& outcome) const {
-  std::string text = format("{} {} {} {}", pawl::store::name_of(outcome.kind), name_of_run(outcome.run),
-                            name_of_run(outcome.replaced), outcome.epoch.raw());
-  for (const core::WorkItem& item : outcome.items) text += "; " + describe(item);
-  for (const EngineInfo& engine : outcome.engines) {
+  std::string text = format("{} {} {} {}", pawl::store::name_of(outcome.kind), name_of_run(outcome.run()),
+                            name_of_run(outcome.replaced()), outcome.epoch().raw());
+  for (const core::WorkItem& item : outcome.items()) text += "; " + describe(item);
+  for (const EngineInfo& engine : outcome.engines()) {
     text += format("; {} until {}{}", engine.name, engine.until.micros(), engine.leaving ? " leaving" : "");
     for (const core::LaneId lane : engine.holds) text += format(" {}", lane.raw());
     for (const Topic& topic : engine.serves) text += format(" {}", topic.raw());
@@ -401,20 +401,20 @@ std::string History::step() {
   const Outcome& outcome = outcomes->front();
   const auto* submit = std::get_if<Submit>(&operation);
   if (submit != nullptr && outcome.kind == OutcomeKind::committed) {
-    runs_.push_back(outcome.run);
+    runs_.push_back(outcome.run());
     ids_.push_back(submit->id.raw());
   }
   const auto* sent = std::get_if<Deliver>(&operation);
   const auto* key = sent == nullptr ? nullptr : std::get_if<core::JobKey>(&sent->envelope.to);
-  if (key != nullptr && outcome.run != RunId(0) && std::find(runs_.begin(), runs_.end(), outcome.run) == runs_.end()) {
-    runs_.push_back(outcome.run);
+  if (key != nullptr && outcome.run() != RunId(0) && std::find(runs_.begin(), runs_.end(), outcome.run()) == runs_.end()) {
+    runs_.push_back(outcome.run());
     ids_.push_back(key->id.raw());
   }
-  for (const core::WorkItem& item : outcome.items) claimed_.push_back(item);
+  for (const core::WorkItem& item : outcome.items()) claimed_.push_back(item);
   if (claimed_.size() > 10) claimed_.erase(claimed_.begin());
   if (is_acquire(operation) && outcome.kind == OutcomeKind::committed)
     for (Lane& lane : lanes_)
-      if (lane.id == std::get<AcquireLane>(operation).lane) lane.epoch = outcome.epoch;
+      if (lane.id == std::get<AcquireLane>(operation).lane) lane.epoch = outcome.epoch();
   const auto* deliver = std::get_if<Deliver>(&operation);
   if (deliver != nullptr && deliver->source && outcome.kind != OutcomeKind::conflict) {
     std::uint64_t& last = last_source_[core::lane_of(deliver->envelope.to, deliver->lane)];
@@ -423,7 +423,7 @@ std::string History::step() {
   deliver_outboxes();
   // Whether the word is there already only the parent's lane knows.
   const auto* start = deliver == nullptr ? nullptr : std::get_if<core::StartChild>(&deliver->envelope.message.body);
-  if (start != nullptr && outcome.done() && outcome.run == start->parent.run) return "op 2 -> committed refused";
+  if (start != nullptr && outcome.done() && outcome.run() == start->parent.run) return "op 2 -> committed refused";
   return format("op {} -> {}", operation.index(), describe(outcome));
 }
 

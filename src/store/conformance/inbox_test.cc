@@ -208,7 +208,7 @@ TEST_P(Inboxes, a_sweep_without_a_cause_empties_the_inbox_and_the_work) {
   EXPECT_TRUE(job(run).inbox.empty());
   EXPECT_TRUE(job(run).state.work().empty());
   EXPECT_TRUE(store_->read_work(lane_, {}, 10)->empty());
-  EXPECT_TRUE(commit(ClaimWork{{Topic("topic")}, 10, "w", lease}).items.empty());
+  EXPECT_TRUE(commit(ClaimWork{{Topic("topic")}, 10, "w", lease}).items().empty());
 }
 
 TEST_P(Inboxes, a_sweep_also_takes_what_its_own_bundle_put_before_it) {
@@ -220,7 +220,7 @@ TEST_P(Inboxes, a_sweep_also_takes_what_its_own_bundle_put_before_it) {
                 core::PutMessage{start_message(1)}, core::Sweep{std::nullopt}})),
       OutcomeKind::committed);
   EXPECT_TRUE(job(run).inbox.empty());
-  EXPECT_TRUE(commit(ClaimWork{{Topic("topic")}, 10, "w", lease}).items.empty());
+  EXPECT_TRUE(commit(ClaimWork{{Topic("topic")}, 10, "w", lease}).items().empty());
 }
 
 TEST_P(Inboxes, a_sweep_leaves_other_jobs_alone) {

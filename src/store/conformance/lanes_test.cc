@@ -105,8 +105,8 @@ TEST_P(Lanes, a_lane_changes_hands_exactly_when_its_lease_has_run_out) {
   clock_.advance(Duration(1));
   const Outcome stolen = commit(AcquireLane{lane_, "engine-b", lease});
   EXPECT_EQ(stolen.kind, OutcomeKind::committed);
-  EXPECT_EQ(stolen.epoch, core::next(epoch_));
-  EXPECT_EQ(stolen.lease_until, clock_.now() + lease);
+  EXPECT_EQ(stolen.epoch(), core::next(epoch_));
+  EXPECT_EQ(stolen.lease_until(), clock_.now() + lease);
 }
 
 TEST_P(Lanes, an_expired_lease_that_nobody_took_still_commits_and_can_be_renewed) {
@@ -122,10 +122,10 @@ TEST_P(Lanes, a_lane_without_a_lease_is_held_until_it_is_given_back) {
   ASSERT_EQ(kind_of(ReleaseLane{lane_, epoch_}), OutcomeKind::committed);
   const Outcome taken = commit(AcquireLane{lane_, "engine-a", Duration{0}});
   ASSERT_EQ(taken.kind, OutcomeKind::committed);
-  EXPECT_FALSE(taken.lease_until);
+  EXPECT_FALSE(taken.lease_until());
   clock_.advance(lease * 100);
   EXPECT_EQ(kind_of(AcquireLane{lane_, "engine-b", Duration{0}}), OutcomeKind::conflict);
-  EXPECT_EQ(kind_of(ReleaseLane{lane_, taken.epoch}), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(ReleaseLane{lane_, taken.epoch()}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(AcquireLane{lane_, "engine-b", Duration{0}}), OutcomeKind::committed);
 }
 
@@ -133,7 +133,7 @@ TEST_P(Lanes, a_renewal_counts_from_now) {
   clock_.advance(lease - Duration(1));
   const Outcome renewed = commit(RenewLane{lane_, epoch_, lease});
   EXPECT_EQ(renewed.kind, OutcomeKind::committed);
-  EXPECT_EQ(renewed.lease_until.value_or(clock_.now() + lease), clock_.now() + lease);
+  EXPECT_EQ(renewed.lease_until().value_or(clock_.now() + lease), clock_.now() + lease);
   clock_.advance(lease - Duration(1));
   EXPECT_EQ(kind_of(AcquireLane{lane_, "engine-b", lease}), OutcomeKind::conflict);
 }

@@ -29,8 +29,8 @@ class LostReplies : public StoreCaseTest<Repeated> {
     StoreCaseTest<Repeated>::SetUp();
     run = submit("a");
     enqueue(run, 2);
-    item = commit(ClaimWork{{Topic("topic")}, 1, "w", lease}).items.front();
-    box = commit(to_mailbox(key(), start_message(1), lane_)).run;
+    item = commit(ClaimWork{{Topic("topic")}, 1, "w", lease}).items().front();
+    box = commit(to_mailbox(key(), start_message(1), lane_)).run();
     ended = submit("ended");
     end(ended, core::JobStatus::failed, later());
     const RunId gone = submit("gone");
@@ -389,8 +389,8 @@ TEST_P(LostReplacements, leave_one_run_and_tell_every_other_to_stop) {
   runs.push_back(**store_->find_run(Namespace("default"), JobId("a")));
   const auto repeated_once = faulty.commit(group);
   ASSERT_TRUE(repeated_once);
-  EXPECT_EQ(repeated_once->front().replaced, runs.back());
-  runs.push_back(repeated_once->front().run);
+  EXPECT_EQ(repeated_once->front().replaced(), runs.back());
+  runs.push_back(repeated_once->front().run());
   EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), runs.back());
   for (const RunId run : runs) {
     std::size_t interrupts = 0;

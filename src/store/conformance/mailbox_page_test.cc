@@ -21,7 +21,7 @@ class MailboxPages : public StoreTest {
   RunId tell(const core::Message& message, const core::MailboxKey& to = key()) {
     const Outcome told = commit(to_mailbox(to, message, lane_));
     EXPECT_EQ(told.kind, OutcomeKind::committed) << told.reason;
-    return told.run;
+    return told.run();
   }
   MailboxPage page(RunId run, const MailboxPageSize& size = {}) {
     auto read = store_->read_mailbox_page(run, size, clock_.now());

@@ -12,16 +12,16 @@ class Mailboxes : public StoreTest {
   }
   core::Message signal(std::uint64_t number) { return {guid(number), core::Signal{"data"}}; }
   RunId first_message(const core::MailboxKey& to) {
-    return commit(to_mailbox(to, signal(1), lane_)).run;
+    return commit(to_mailbox(to, signal(1), lane_)).run();
   }
 };
 
 TEST_P(Mailboxes, the_first_message_makes_it_in_the_lane_named) {
   const Outcome outcome = commit(to_mailbox(key(), signal(1), other_lane_));
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
-  EXPECT_EQ(core::lane_of(outcome.run), other_lane_);
-  const StoredMailbox made = mailbox(outcome.run);
-  EXPECT_EQ(made.state.run, outcome.run);
+  EXPECT_EQ(core::lane_of(outcome.run()), other_lane_);
+  const StoredMailbox made = mailbox(outcome.run());
+  EXPECT_EQ(made.state.run, outcome.run());
   EXPECT_EQ(made.state.key, key());
   EXPECT_EQ(made.state.rev, core::Rev(0));
   EXPECT_EQ(made.state.next_entry, 0u);
@@ -35,20 +35,20 @@ TEST_P(Mailboxes, two_first_messages_meet_in_one_mailbox) {
       commit_all({to_mailbox(key(), signal(1), lane_), to_mailbox(key(), signal(2), lane_)});
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::committed);
-  EXPECT_EQ(outcomes[0].run, outcomes[1].run);
-  EXPECT_EQ(mailbox(outcomes[0].run).inbox.size(), 2u);
+  EXPECT_EQ(outcomes[0].run(), outcomes[1].run());
+  EXPECT_EQ(mailbox(outcomes[0].run()).inbox.size(), 2u);
 }
 
 TEST_P(Mailboxes, a_second_first_message_that_names_another_lane_finds_the_first_ones) {
   const RunId run = first_message(key());
-  EXPECT_EQ(commit(to_mailbox(key(), signal(2), other_lane_)).run, run);
+  EXPECT_EQ(commit(to_mailbox(key(), signal(2), other_lane_)).run(), run);
 }
 
 TEST_P(Mailboxes, a_message_of_a_guid_that_waits_is_already_done_and_names_the_mailbox) {
   const RunId run = first_message(key());
   const Outcome again = commit(to_mailbox(key(), signal(1), lane_));
   EXPECT_EQ(again.kind, OutcomeKind::already_done);
-  EXPECT_EQ(again.run, run);
+  EXPECT_EQ(again.run(), run);
   EXPECT_EQ(mailbox(run).inbox.size(), 1u);
 }
 

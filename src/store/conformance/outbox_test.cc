@@ -38,10 +38,10 @@ TEST_P(Sources, a_gap_is_a_conflict_and_changes_nothing) {
   const RunId run = submit("a");
   EXPECT_EQ(deliver(run, 2, lane_, 2), OutcomeKind::conflict);
   EXPECT_EQ(waiting(run), 0u);
-  EXPECT_EQ(commit(to_run(run, start_message(2), Source{lane_, 2})).taken, 0u) << "what it has";
+  EXPECT_EQ(commit(to_run(run, start_message(2), Source{lane_, 2})).taken(), 0u) << "what it has";
   EXPECT_EQ(deliver(run, 1, lane_, 1), OutcomeKind::committed);
   EXPECT_EQ(deliver(run, 3, lane_, 3), OutcomeKind::conflict);
-  EXPECT_EQ(commit(to_run(run, start_message(9), Source{lane_, 9})).taken, 1u);
+  EXPECT_EQ(commit(to_run(run, start_message(9), Source{lane_, 9})).taken(), 1u);
   EXPECT_EQ(deliver(run, 2, lane_, 2), OutcomeKind::committed);
   EXPECT_EQ(waiting(run), 2u);
 }

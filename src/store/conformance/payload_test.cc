@@ -30,8 +30,8 @@ class Payloads : public StoreCaseTest<Place> {
     StoreCaseTest<Place>::SetUp();
     run = submit("a");
     enqueue(run, 1);
-    claimed = commit(ClaimWork{{Topic("topic")}, 1, "w", lease}).items.front();
-    box = commit(to_mailbox(key(), {guid(1), core::Signal{}}, lane_)).run;
+    claimed = commit(ClaimWork{{Topic("topic")}, 1, "w", lease}).items().front();
+    box = commit(to_mailbox(key(), {guid(1), core::Signal{}}, lane_)).run();
   }
   static core::MailboxKey key() { return {Namespace("default"), Topic("t"), "k"}; }
   core::LaneId lane() const { return lane_; }

@@ -30,7 +30,7 @@ class Pages : public StoreCaseTest<Page> {
       }
     }
     const core::MailboxKey key{Namespace("one"), Topic("t"), "k"};
-    box_ = commit(to_mailbox(key, {guid(1), core::Signal{}}, lane_)).run;
+    box_ = commit(to_mailbox(key, {guid(1), core::Signal{}}, lane_)).run();
     waiting_.insert(box_);
   }
 

@@ -17,7 +17,7 @@ class Removals : public StoreTest {
   RunId full(const std::string& id) {
     Submit submit = order(id);
     submit.deadline = in(100);
-    const RunId run = commit(submit).run;
+    const RunId run = commit(submit).run();
     enqueue(run, 2);
     commit(bundle_with(run, {core::PutRecord{std::nullopt, {guid(1), core::ActivitySeq(0), message_ledger(1)}},
                              core::PutMessage{start_message(2), in(5)}}));
@@ -77,7 +77,7 @@ TEST_P(Removals, a_job_that_is_not_over_is_a_conflict_and_stays) {
 
 TEST_P(Removals, a_job_that_does_not_exist_is_already_done) {
   EXPECT_EQ(kind_of(RemoveJob{core::make_run(lane_, 4711), Instant()}), OutcomeKind::already_done);
-  const RunId box = commit(to_mailbox({Namespace("n"), Topic("t"), "k"}, start_message(1), lane_)).run;
+  const RunId box = commit(to_mailbox({Namespace("n"), Topic("t"), "k"}, start_message(1), lane_)).run();
   EXPECT_EQ(kind_of(RemoveJob{box, Instant()}), OutcomeKind::already_done) << "a mailbox is no job";
   EXPECT_EQ(mailbox(box).inbox.size(), 1u);
 }
@@ -89,7 +89,7 @@ TEST_P(Removals, the_start_key_stays_for_its_time_and_answers_with_the_old_run) 
   EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), run);
   const Outcome again = commit(order("a"));
   EXPECT_EQ(again.kind, OutcomeKind::exists);
-  EXPECT_EQ(again.run, run);
+  EXPECT_EQ(again.run(), run);
 }
 
 TEST_P(Removals, a_removal_leaves_a_key_that_a_later_run_has) {
@@ -97,12 +97,12 @@ TEST_P(Removals, a_removal_leaves_a_key_that_a_later_run_has) {
   end(old);
   Submit next = order("a");
   next.reuse = Reuse::after_close;
-  const RunId run = commit(next).run;
+  const RunId run = commit(next).run();
   for (const Instant key_until : {Instant(), in(5)}) {
     EXPECT_EQ(kind_of(RemoveJob{old, key_until}), key_until == Instant() ? OutcomeKind::committed
                                                                          : OutcomeKind::already_done);
     EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), run);
-    EXPECT_EQ(commit(order("a")).run, run);
+    EXPECT_EQ(commit(order("a")).run(), run);
   }
   clock_.advance(seconds(100));
   EXPECT_EQ(kind_of(order("a")), OutcomeKind::exists);
@@ -132,17 +132,17 @@ TEST_P(Removals, a_removed_run_is_never_given_again) {
   const RunId run = full("a");
   end(run);
   ASSERT_EQ(kind_of(RemoveJob{run, Instant()}), OutcomeKind::committed);
-  EXPECT_NE(commit(order("a")).run, run);
+  EXPECT_NE(commit(order("a")).run(), run);
 }
 
 TEST_P(Removals, keys_are_dropped_oldest_first_as_many_as_asked_for) {
   std::vector<RunId> runs;
   for (int i = 0; i < 5; ++i) {
-    runs.push_back(commit(order(format("job-{}", i))).run);
+    runs.push_back(commit(order(format("job-{}", i))).run());
     end(runs.back());
     ASSERT_EQ(kind_of(RemoveJob{runs.back(), in(10 - i)}), OutcomeKind::committed);
   }
-  const RunId alive = commit(order("alive")).run;
+  const RunId alive = commit(order("alive")).run();
   const auto left = [&] {
     std::vector<int> ids;
     for (int i = 0; i < 5; ++i)
@@ -163,7 +163,7 @@ TEST_P(Removals, keys_are_dropped_oldest_first_as_many_as_asked_for) {
 }
 
 TEST_P(Removals, keys_of_one_lane_are_dropped_alone) {
-  const RunId here = commit(order("here")).run;
+  const RunId here = commit(order("here")).run();
   const RunId there = submit_to(other_lane_, "there");
   for (const RunId run : {here, there}) {
     end(run);

@@ -86,18 +86,18 @@ TEST_P(Reuses, of_an_id_follow_the_policy_and_the_state_of_its_last_run) {
   const auto after = store_->read_job(old);
   if (scenario().answer == New::exists) {
     EXPECT_EQ(outcome.kind, OutcomeKind::exists);
-    EXPECT_EQ(outcome.run, old);
-    EXPECT_EQ(outcome.replaced, RunId(0));
+    EXPECT_EQ(outcome.run(), old);
+    EXPECT_EQ(outcome.replaced(), RunId(0));
     EXPECT_EQ(store_->list_jobs({})->size(), *before ? 1u : 0u);
     return;
   }
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
-  EXPECT_NE(outcome.run, old);
-  EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), outcome.run);
-  EXPECT_EQ(job(outcome.run).inbox.size(), 1u);
-  EXPECT_EQ(job(outcome.run).state.job.rev, core::Rev(0));
+  EXPECT_NE(outcome.run(), old);
+  EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), outcome.run());
+  EXPECT_EQ(job(outcome.run()).inbox.size(), 1u);
+  EXPECT_EQ(job(outcome.run()).state.job.rev, core::Rev(0));
   if (scenario().answer == New::begins) {
-    EXPECT_EQ(outcome.replaced, RunId(0));
+    EXPECT_EQ(outcome.replaced(), RunId(0));
     EXPECT_EQ(after->has_value(), before->has_value());
     if (*after) {
       EXPECT_EQ((*after)->state, (*before)->state);
@@ -105,11 +105,11 @@ TEST_P(Reuses, of_an_id_follow_the_policy_and_the_state_of_its_last_run) {
     }
     return;
   }
-  EXPECT_EQ(outcome.replaced, old);
+  EXPECT_EQ(outcome.replaced(), old);
   EXPECT_EQ((*after)->state, (*before)->state) << "the run itself decides about its end";
   ASSERT_EQ((*after)->inbox.size(), (*before)->inbox.size() + 1);
   const core::Message told = (*after)->inbox.back().message;
-  EXPECT_EQ(told.guid, core::Guid::of_run(outcome.run).derive(core::Guid::Purpose::replaced, 0));
+  EXPECT_EQ(told.guid, core::Guid::of_run(outcome.run()).derive(core::Guid::Purpose::replaced, 0));
   EXPECT_EQ(told.body, core::Body(core::Interrupt{410, "replaced by a new run of the same id"}));
   const auto waiting = store_->read_waiting(lane_, RunId(0), 10);
   EXPECT_EQ(waiting->size(), 2u);
@@ -151,15 +151,15 @@ TEST_P(ReusedIds, a_replacement_in_a_group_with_a_refused_operation_happens_whol
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::conflict);
   EXPECT_EQ(job(old).inbox.size(), 2u);
-  EXPECT_EQ(job(outcomes[0].run).inbox.size(), 1u);
+  EXPECT_EQ(job(outcomes[0].run()).inbox.size(), 1u);
 }
 
 TEST_P(ReusedIds, runs_that_replace_each_other_each_tell_the_one_before) {
   std::vector<RunId> runs = {submit("a")};
   for (int i = 0; i < 5; ++i) {
     const Outcome outcome = commit(order(Reuse::replace));
-    EXPECT_EQ(outcome.replaced, runs.back());
-    runs.push_back(outcome.run);
+    EXPECT_EQ(outcome.replaced(), runs.back());
+    runs.push_back(outcome.run());
   }
   for (std::size_t i = 0; i + 1 < runs.size(); ++i) EXPECT_EQ(job(runs[i]).inbox.size(), 2u);
   EXPECT_EQ(job(runs.back()).inbox.size(), 1u);
@@ -168,8 +168,8 @@ TEST_P(ReusedIds, runs_that_replace_each_other_each_tell_the_one_before) {
 TEST_P(ReusedIds, a_replacement_of_a_job_that_has_not_started_leaves_its_timers) {
   Submit later = order(Reuse::never);
   later.start_at = clock_.now() + std::chrono::seconds(60);
-  const RunId old = commit(later).run;
-  EXPECT_EQ(commit(order(Reuse::replace)).replaced, old);
+  const RunId old = commit(later).run();
+  EXPECT_EQ(commit(order(Reuse::replace)).replaced(), old);
   EXPECT_EQ(job(old).timers.size(), 1u);
   EXPECT_EQ(job(old).inbox.size(), 1u);
 }
@@ -179,7 +179,7 @@ TEST_P(ReusedIds, a_key_is_over_at_its_very_time) {
   end(old);
   ASSERT_EQ(kind_of(RemoveJob{old, clock_.now() + std::chrono::seconds(5)}), OutcomeKind::committed);
   clock_.advance(std::chrono::seconds(5) - Duration(1));
-  EXPECT_EQ(commit(order(Reuse::never)).run, old);
+  EXPECT_EQ(commit(order(Reuse::never)).run(), old);
   clock_.advance(Duration(1));
   EXPECT_EQ(kind_of(order(Reuse::never)), OutcomeKind::committed);
 }

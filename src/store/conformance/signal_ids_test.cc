@@ -27,16 +27,16 @@ TEST_P(SignalIds, a_signal_that_waits_is_already_done_and_names_its_mailbox) {
   ASSERT_EQ(first.kind, OutcomeKind::committed);
   const Outcome again = commit(told(1));
   EXPECT_EQ(again.kind, OutcomeKind::already_done);
-  EXPECT_EQ(again.run, first.run);
-  EXPECT_EQ(mailbox(first.run).inbox.size(), 1u);
+  EXPECT_EQ(again.run(), first.run());
+  EXPECT_EQ(mailbox(first.run()).inbox.size(), 1u);
 }
 
 TEST_P(SignalIds, so_is_one_that_its_mailbox_has_served) {
-  const RunId run = commit(told(1)).run;
+  const RunId run = commit(told(1)).run();
   serve(run, 1);
   const Outcome again = commit(told(1));
   EXPECT_EQ(again.kind, OutcomeKind::already_done);
-  EXPECT_EQ(again.run, RunId(0)) << "there is no mailbox any more";
+  EXPECT_EQ(again.run(), RunId(0)) << "there is no mailbox any more";
   EXPECT_FALSE(store_->find_mailbox(key())->has_value()) << "and none is made for it";
 }
 
@@ -50,7 +50,7 @@ TEST_P(SignalIds, in_one_group_the_second_is_already_done_too) {
 TEST_P(SignalIds, what_a_job_sends_is_not_remembered) {
   Deliver plain = told(1);
   plain.remembered = false;
-  serve(commit(plain).run, 1);
+  serve(commit(plain).run(), 1);
   EXPECT_EQ(kind_of(plain), OutcomeKind::committed);
 }
 
@@ -60,13 +60,13 @@ TEST_P(SignalIds, each_lane_remembers_its_own) {
 }
 
 TEST_P(SignalIds, when_its_time_is_over_it_is_a_new_one) {
-  serve(commit(told(1)).run, 1);
+  serve(commit(told(1)).run(), 1);
   clock_.advance(limits::signal_id_keep - std::chrono::seconds(1));
   EXPECT_EQ(kind_of(told(1)), OutcomeKind::already_done);
   clock_.advance(std::chrono::seconds(1));
   const Outcome later = commit(told(1));
   EXPECT_EQ(later.kind, OutcomeKind::committed);
-  serve(later.run, 1);
+  serve(later.run(), 1);
   EXPECT_EQ(kind_of(told(1)), OutcomeKind::already_done) << "and is remembered again";
 }
 
@@ -74,7 +74,7 @@ TEST_P(SignalIds, when_its_time_is_over_it_is_a_new_one) {
 TEST_P(SignalIds, one_that_was_refused_is_not_remembered) {
   std::vector<Operation> group;
   for (std::uint64_t i = 0; i < limits::early_signals_per_mailbox_max; ++i) group.emplace_back(told(100 + i));
-  const RunId run = commit_all(group).front().run;
+  const RunId run = commit_all(group).front().run();
   EXPECT_EQ(kind_of(told(1)), OutcomeKind::over_limit);
   core::Bundle bundle = bundle_for_mailbox(run);
   std::get<core::MailboxHead>(bundle.head).next_entry = 1;

@@ -21,8 +21,8 @@ class Submits : public StoreTest {
 TEST_P(Submits, a_new_id_makes_a_running_job_with_one_open_obligation) {
   const Outcome outcome = commit(order("a"));
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
-  const core::JobRow row = job(outcome.run).state.job;
-  EXPECT_EQ(row.run, outcome.run);
+  const core::JobRow row = job(outcome.run()).state.job;
+  EXPECT_EQ(row.run, outcome.run());
   EXPECT_EQ(row.name_space, Namespace("default"));
   EXPECT_EQ(row.id, JobId("a"));
   EXPECT_EQ(row.graph, order("a").graph);
@@ -33,13 +33,13 @@ TEST_P(Submits, a_new_id_makes_a_running_job_with_one_open_obligation) {
   EXPECT_EQ(row.completions, 0u);
   EXPECT_EQ(row.next_activity, 0u);
   EXPECT_EQ(row.created_at, Instant::from_micros(42));
-  EXPECT_TRUE(job(outcome.run).state.activities().empty());
+  EXPECT_TRUE(job(outcome.run()).state.activities().empty());
 }
 
 TEST_P(Submits, the_secret_of_a_job_is_the_one_that_was_drawn_for_the_submit_that_made_it) {
   Submit first = order("a");
   first.secret = core::JobSecret(core::Guid{~std::uint64_t{0}, 7});
-  const RunId run = commit(first).run;
+  const RunId run = commit(first).run();
   Submit again = order("a");
   again.secret = core::JobSecret(core::Guid{8, 9});
   EXPECT_EQ(commit(again).kind, OutcomeKind::exists);
@@ -48,7 +48,7 @@ TEST_P(Submits, the_secret_of_a_job_is_the_one_that_was_drawn_for_the_submit_tha
 }
 
 TEST_P(Submits, the_start_message_waits_under_the_guid_of_its_run) {
-  const RunId run = commit(order("a")).run;
+  const RunId run = commit(order("a")).run();
   const auto inbox = job(run).inbox;
   ASSERT_EQ(inbox.size(), 1u);
   EXPECT_EQ(inbox[0].message.guid, core::Guid::of_run(run).derive(core::Guid::Purpose::start, 0));
@@ -57,26 +57,26 @@ TEST_P(Submits, the_start_message_waits_under_the_guid_of_its_run) {
 }
 
 TEST_P(Submits, a_taken_id_answers_with_the_run_that_holds_it) {
-  const RunId run = commit(order("a")).run;
+  const RunId run = commit(order("a")).run();
   Submit again = order("a");
   again.input = "something else";
   again.lane = other_lane_;
   const Outcome outcome = commit(again);
   EXPECT_EQ(outcome.kind, OutcomeKind::exists);
-  EXPECT_EQ(outcome.run, run);
+  EXPECT_EQ(outcome.run(), run);
   EXPECT_EQ(job(run).inbox.size(), 1u);
 }
 
 TEST_P(Submits, the_id_of_a_closed_job_stays_taken) {
-  const RunId run = commit(order("a")).run;
+  const RunId run = commit(order("a")).run();
   close(run, core::JobStatus::completed);
   const Outcome outcome = commit(order("a"));
   EXPECT_EQ(outcome.kind, OutcomeKind::exists);
-  EXPECT_EQ(outcome.run, run);
+  EXPECT_EQ(outcome.run(), run);
 }
 
 TEST_P(Submits, an_id_is_found_by_its_name) {
-  const RunId run = commit(order("a")).run;
+  const RunId run = commit(order("a")).run();
   EXPECT_EQ(*store_->find_run(Namespace("default"), JobId("a")), run);
   EXPECT_FALSE(store_->find_run(Namespace("default"), JobId("b"))->has_value());
   EXPECT_FALSE(store_->find_run(Namespace("other"), JobId("a"))->has_value());
@@ -131,7 +131,7 @@ TEST_P(Submits, every_byte_that_a_name_may_have_is_kept) {
   Submit submit = order(all);
   submit.name_space = Namespace(all);
   submit.graph.name = GraphName(all);
-  const RunId run = commit(submit).run;
+  const RunId run = commit(submit).run();
   EXPECT_EQ(*store_->find_run(Namespace(all), JobId(all)), run);
   EXPECT_EQ(job(run).state.job.id, JobId(all));
   EXPECT_EQ(job(run).state.job.graph.name, GraphName(all));
@@ -152,8 +152,8 @@ TEST_P(Submits, a_time_before_1970_and_one_in_the_year_9999_are_kept) {
   early.at = Instant::from_micros(-1);
   Submit late = order("late");
   late.at = Instant::from_micros(253'402'300'799'999'999);
-  EXPECT_EQ(job(commit(early).run).state.job.created_at, early.at);
-  EXPECT_EQ(job(commit(late).run).state.job.created_at, late.at);
+  EXPECT_EQ(job(commit(early).run()).state.job.created_at, early.at);
+  EXPECT_EQ(job(commit(late).run()).state.job.created_at, late.at);
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, Submits, testing::ValuesIn(all_stores()), store_name);

@@ -137,14 +137,14 @@ TEST_P(Timers, a_message_is_read_by_its_guid_wherever_it_waits) {
 
 TEST_P(Timers, a_message_of_a_mailbox_is_read_by_its_guid) {
   const core::MailboxKey key{Namespace("default"), Topic("t"), "k"};
-  const RunId box = commit(to_mailbox(key, start_message(1), lane_)).run;
+  const RunId box = commit(to_mailbox(key, start_message(1), lane_)).run();
   EXPECT_EQ((*store_->read_message(box, guid(1)))->message, start_message(1));
 }
 
 TEST_P(Timers, a_job_that_starts_later_has_its_start_as_a_timer) {
   Submit later{Namespace("default"), JobId("a"), lane_, {GraphName("g"), 1, 1}, "in", clock_.now()};
   later.start_at = in(second * 60);
-  const RunId run = commit(later).run;
+  const RunId run = commit(later).run();
   EXPECT_TRUE(job(run).inbox.empty());
   EXPECT_TRUE(waiting(lane_).empty());
   ASSERT_EQ(job(run).timers.size(), 1u);
@@ -155,7 +155,7 @@ TEST_P(Timers, a_job_that_starts_later_has_its_start_as_a_timer) {
 TEST_P(Timers, a_job_with_a_deadline_has_it_on_its_row_and_as_a_timer) {
   Submit limited{Namespace("default"), JobId("a"), lane_, {GraphName("g"), 1, 1}, "in", clock_.now()};
   limited.deadline = in(second * 60);
-  const RunId run = commit(limited).run;
+  const RunId run = commit(limited).run();
   EXPECT_EQ(job(run).state.job.deadline, limited.deadline);
   EXPECT_EQ(job(run).inbox.size(), 1u) << "it starts at once";
   ASSERT_EQ(job(run).timers.size(), 1u);
@@ -167,14 +167,14 @@ TEST_P(Timers, a_job_keeps_what_its_submit_said_of_it) {
   Submit order{Namespace("default"), JobId("a"), lane_, {GraphName("g"), 1, 1}, "in", clock_.now()};
   order.keep = second * 7;
   order.priority = -3;
-  const core::JobRow row = job(commit(order).run).state.job;
+  const core::JobRow row = job(commit(order).run()).state.job;
   EXPECT_EQ(row.keep, second * 7);
   EXPECT_EQ(row.priority, -3);
   EXPECT_EQ(row.remove_at, Instant());
   EXPECT_EQ(row.redrives, 0u);
   order.id = JobId("b");
   order.keep = Duration(0);
-  EXPECT_EQ(job(commit(order).run).state.job.keep, Duration(0)) << "not at all is not for ever";
+  EXPECT_EQ(job(commit(order).run()).state.job.keep, Duration(0)) << "not at all is not for ever";
   const auto listed = store_->list_jobs({});
   ASSERT_EQ(listed->size(), 2u);
   EXPECT_EQ((*listed)[0], row);

@@ -27,7 +27,7 @@ class WorkLives : public StoreTest {
   core::WorkItem local_claim(RunId run, std::uint32_t activity) {
     const Outcome outcome = commit(ClaimItem{run, core::ActivitySeq(activity), core::WorkToken(0), "local", epoch_});
     EXPECT_EQ(outcome.kind, OutcomeKind::committed);
-    return outcome.items.at(0);
+    return outcome.items().at(0);
   }
   OutcomeKind respond(const core::WorkItem& item, core::ReplyStatus status) {
     return kind_of(Respond{item.run, item.activity, item.token, answer_to(item, status)});
@@ -101,8 +101,8 @@ TEST_P(WorkLives, a_heartbeat_moves_the_lease_and_its_own_limit_and_answers_with
   clock_.advance(seconds(3));
   const Outcome outcome = commit(ExtendWork{run, item.activity, item.token, lease, Payload("half"), false});
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
-  ASSERT_EQ(outcome.items.size(), 1u);
-  const core::WorkItem& now = outcome.items[0];
+  ASSERT_EQ(outcome.items().size(), 1u);
+  const core::WorkItem& now = outcome.items()[0];
   EXPECT_EQ(now.lease_until, clock_.now() + lease);
   EXPECT_EQ(now.life.heartbeat_by, in(5));
   EXPECT_EQ(now.life.attempt_by, item.life.attempt_by) << "the run is no longer for it";
@@ -135,7 +135,7 @@ TEST_P(WorkLives, a_heartbeat_of_a_local_worker_gives_it_no_lease) {
   enqueue_item(run, timed());
   const core::WorkItem item = local_claim(run, 0);
   clock_.advance(seconds(2));
-  const core::WorkItem now = commit(ExtendWork{run, item.activity, item.token, lease}).items.at(0);
+  const core::WorkItem now = commit(ExtendWork{run, item.activity, item.token, lease}).items().at(0);
   EXPECT_EQ(now.lease_until, Instant());
   EXPECT_EQ(now.epoch, epoch_);
   EXPECT_EQ(now.life.heartbeat_by, Instant()) << "its process keeps the clock";
@@ -148,7 +148,7 @@ TEST_P(WorkLives, a_detached_item_belongs_to_its_token_under_a_lease) {
   enqueue(run, 1);
   const core::WorkItem item = local_claim(run, 0);
   const core::WorkItem now =
-      commit(ExtendWork{run, item.activity, item.token, lease, std::nullopt, true}).items.at(0);
+      commit(ExtendWork{run, item.activity, item.token, lease, std::nullopt, true}).items().at(0);
   EXPECT_EQ(now.epoch, core::Epoch(0));
   EXPECT_EQ(now.lease_until, clock_.now() + lease);
   EXPECT_EQ(now.token, item.token);
@@ -207,7 +207,7 @@ TEST_P(WorkLives, a_detached_run_has_what_is_left_of_its_attempt) {
   ExtendWork detach{run, item.activity, item.token, lease};
   detach.detach = true;
   detach.attempt_left = seconds(7);
-  const core::WorkItem now = commit(detach).items.at(0);
+  const core::WorkItem now = commit(detach).items().at(0);
   EXPECT_EQ(now.life.attempt_by, in(7));
   EXPECT_EQ(now.life.heartbeat_by, in(5));
 }

@@ -36,7 +36,7 @@ TEST_P(WorkOrder, a_claim_of_a_few_takes_the_first_of_all_topics) {
   put(run, 1, {}, "red");
   put(run, 3, {}, "blue");
   put(run, 2, {}, "red");
-  const auto items = commit(ClaimWork{{Topic("red"), Topic("blue")}, 2, "w", lease}).items;
+  const auto items = commit(ClaimWork{{Topic("red"), Topic("blue")}, 2, "w", lease}).items();
   ASSERT_EQ(items.size(), 2u);
   EXPECT_EQ(items[0].activity.raw(), 1u);
   EXPECT_EQ(items[1].activity.raw(), 2u);
@@ -147,7 +147,7 @@ TEST_P(WorkOrder, a_paused_topic_hands_out_nothing_and_the_others_do) {
   put(run, 0, {}, "blue");
   EXPECT_EQ(kind_of(PauseTopic{Topic("red"), true}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(PauseTopic{Topic("red"), true}), OutcomeKind::already_done);
-  const auto items = commit(ClaimWork{{Topic("red"), Topic("blue")}, 10, "w", lease}).items;
+  const auto items = commit(ClaimWork{{Topic("red"), Topic("blue")}, 10, "w", lease}).items();
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(items[0].topic, Topic("blue"));
   EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_}),

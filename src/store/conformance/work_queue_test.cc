@@ -10,7 +10,7 @@ class WorkItems : public StoreTest {
  protected:
   std::vector<core::WorkItem> claim(std::size_t items_max, const std::string& worker = "w",
                                     const std::string& topic = "topic") {
-    return commit(ClaimWork{{Topic(topic)}, items_max, worker, lease}).items;
+    return commit(ClaimWork{{Topic(topic)}, items_max, worker, lease}).items();
   }
   core::WorkItem claim_one(const std::string& worker = "w") {
     const auto items = claim(1, worker);
@@ -73,18 +73,18 @@ TEST_P(WorkItems, a_claim_takes_only_its_topics) {
   enqueue(two, 2, "green");
   enqueue(three, 2, "blue");
   EXPECT_TRUE(claim(10, "w", "yellow").empty());
-  EXPECT_EQ(commit(ClaimWork{{Topic("red"), Topic("blue")}, 10, "w", lease}).items.size(), 4u);
+  EXPECT_EQ(commit(ClaimWork{{Topic("red"), Topic("blue")}, 10, "w", lease}).items().size(), 4u);
   EXPECT_EQ(claim(10, "w", "green").size(), 2u);
 }
 
 TEST_P(WorkItems, a_topic_named_twice_gives_each_item_once) {
   enqueue(submit("a"), 3);
-  EXPECT_EQ(commit(ClaimWork{{Topic("topic"), Topic("topic")}, 10, "w", lease}).items.size(), 3u);
+  EXPECT_EQ(commit(ClaimWork{{Topic("topic"), Topic("topic")}, 10, "w", lease}).items().size(), 3u);
 }
 
 TEST_P(WorkItems, a_claim_of_no_topic_or_no_item_is_empty) {
   enqueue(submit("a"), 1);
-  EXPECT_TRUE(commit(ClaimWork{{}, 10, "w", lease}).items.empty());
+  EXPECT_TRUE(commit(ClaimWork{{}, 10, "w", lease}).items().empty());
   EXPECT_TRUE(claim(0).empty());
   EXPECT_EQ(claim(1).size(), 1u);
 }
@@ -95,7 +95,7 @@ TEST_P(WorkItems, items_of_several_topics_and_lanes_come_oldest_first) {
     runs.push_back(submit_to(i % 2 == 0 ? other_lane_ : lane_, format("job-{}", 9 - i)));
     enqueue(runs.back(), 1, i % 3 == 0 ? "red" : "blue");
   }
-  const auto items = commit(ClaimWork{{Topic("blue"), Topic("red")}, 5, "w", lease}).items;
+  const auto items = commit(ClaimWork{{Topic("blue"), Topic("red")}, 5, "w", lease}).items();
   ASSERT_EQ(items.size(), 5u);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(items[i].run, runs[i]);
 }
@@ -264,8 +264,8 @@ TEST_P(WorkItems, the_lanes_owner_claims_a_known_item_for_a_local_worker) {
   const Outcome outcome =
       commit(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_});
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
-  ASSERT_EQ(outcome.items.size(), 1u);
-  const core::WorkItem item = outcome.items.front();
+  ASSERT_EQ(outcome.items().size(), 1u);
+  const core::WorkItem item = outcome.items().front();
   EXPECT_EQ(item.token, core::token_of(item.request, 1, epoch_));
   EXPECT_EQ(item.runs, 1u);
   EXPECT_EQ(item.worker, "local");
@@ -343,7 +343,7 @@ TEST_P(WorkItems, a_claim_of_one_lane_takes_nothing_of_another) {
   enqueue(there, 2);
   enqueue(here, 2);
   const auto claim_in = [&](core::LaneId lane) {
-    return commit(ClaimWork{{Topic("topic")}, 10, "w", lease, lane}).items;
+    return commit(ClaimWork{{Topic("topic")}, 10, "w", lease, lane}).items();
   };
   const auto first = claim_in(lane_);
   ASSERT_EQ(first.size(), 2u);

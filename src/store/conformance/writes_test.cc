@@ -152,7 +152,7 @@ class Writes : public StoreCaseTest<WriteKind> {
                                               core::PutWork{work_item(scene.job, 0)}})),
               OutcomeKind::committed);
     const core::MailboxKey key{Namespace("default"), Topic("t"), "k"};
-    scene.mailbox = commit(to_mailbox(key, {waiting_guid, core::Signal{"s"}}, lane_)).run;
+    scene.mailbox = commit(to_mailbox(key, {waiting_guid, core::Signal{"s"}}, lane_)).run();
     Bundle bundle = bundle_for_mailbox(scene.mailbox);
     std::get<core::MailboxHead>(bundle.head).next_entry = 1;
     bundle.writes = {core::PutEntry{entry(0)}};

@@ -17,10 +17,10 @@ class Faults : public testing::Test {
         OpenPool{Pool("graphs"), 1},
         AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)}, submit("a")};
     const auto outcomes = inner_.commit(start);
-    run_ = outcomes->back().run;
+    run_ = outcomes->back().run();
     core::Bundle bundle;
     bundle.entity = run_;
-    bundle.epoch = (*outcomes)[1].epoch;
+    bundle.epoch = (*outcomes)[1].epoch();
     bundle.id = core::BundleId(9);
     bundle.head = core::JobHead{};
     group_ = {submit("b"), bundle, submit("c")};
@@ -95,7 +95,7 @@ TEST_F(Faults, a_fence_stops_what_an_epoch_guards_and_nothing_else) {
   ASSERT_EQ(outcomes->size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ((*outcomes)[i].kind, expected[i]) << i;
-  EXPECT_NE((*outcomes)[2].run, RunId(0)) << "outcomes must stay with their operations";
+  EXPECT_NE((*outcomes)[2].run(), RunId(0)) << "outcomes must stay with their operations";
   EXPECT_FALSE(bundle_applied());
   EXPECT_EQ(inner_.read_lane(core::LaneId(1))->owner, "engine-a");
 }

@@ -9,19 +9,19 @@
 
 namespace pawl::store::memory {
 
-inline Outcome answer(OutcomeKind kind, std::string reason = {}) {
+inline Outcome outcome_of(OutcomeKind kind, std::string reason = {}) {
   Outcome outcome;
   outcome.kind = kind;
   outcome.reason = std::move(reason);
   return outcome;
 }
-inline Outcome committed() { return answer(OutcomeKind::committed); }
-inline Outcome already_done() { return answer(OutcomeKind::already_done); }
-inline Outcome conflict(std::string why) { return answer(OutcomeKind::conflict, std::move(why)); }
-inline Outcome fenced() { return answer(OutcomeKind::fenced, "the lane has another owner"); }
+inline Outcome committed() { return outcome_of(OutcomeKind::committed); }
+inline Outcome already_done() { return outcome_of(OutcomeKind::already_done); }
+inline Outcome conflict(std::string why) { return outcome_of(OutcomeKind::conflict, std::move(why)); }
+inline Outcome fenced() { return outcome_of(OutcomeKind::fenced, "the lane has another owner"); }
 inline Outcome stale_item(core::ActivitySeq activity) {
   return conflict(format("work item {} is no longer held by this token", activity.raw()));
 }
-inline Outcome rejected(std::string why) { return answer(OutcomeKind::rejected, std::move(why)); }
+inline Outcome rejected(std::string why) { return outcome_of(OutcomeKind::rejected, std::move(why)); }
 
 }  // namespace pawl::store::memory

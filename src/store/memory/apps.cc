@@ -8,7 +8,7 @@ Outcome Store::run(const PutApp& put) {
   const auto [known, fresh] =
       apps_.try_emplace({put.name_space, put.app, put.version}, App{put.body, clock_.now()});
   if (fresh) return committed();
-  return known->second.body == put.body ? already_done() : answer(OutcomeKind::exists, other_app(put));
+  return known->second.body == put.body ? already_done() : outcome_of(OutcomeKind::exists, other_app(put));
 }
 
 Outcome Store::run(const ActivateApp& activate) {

@@ -88,10 +88,10 @@ void DuplexStore::move(Entry& entry, Shelf to) {
 DuplexOutcome DuplexStore::run(const StartDuplex& start) {
   const Outcome begun = shared_.begin_duplex(start);
   DuplexOutcome outcome{begun.kind, begun.reason, {}};
-  if (begun.kind == OutcomeKind::committed || begun.kind == OutcomeKind::exists) outcome.answer = Started{begun.run};
+  if (begun.kind == OutcomeKind::committed || begun.kind == OutcomeKind::exists) outcome.answer = Started{begun.run()};
   if (begun.kind != OutcomeKind::committed) return outcome;
-  jobs_[begun.run];
-  put(duplex_start(begun.run, start.input));
+  jobs_[begun.run()];
+  put(duplex_start(begun.run(), start.input));
   return outcome;
 }
 

@@ -13,11 +13,11 @@ Store::JobName Store::key_of(const Namespace& name_space, const JobId& id) {
 Outcome Store::run(const Submit& submit) {
   Outcome outcome = begin_job(submit);
   if (outcome.kind != OutcomeKind::committed) return outcome;
-  Job& job = *find_job(outcome.run);
-  put_timer(outcome.run, job.inbox, core::start_message(outcome.run, submit.input), submit.start_at);
+  Job& job = *find_job(outcome.run());
+  put_timer(outcome.run(), job.inbox, core::start_message(outcome.run(), submit.input), submit.start_at);
   if (submit.deadline != Instant())
-    put_timer(outcome.run, job.inbox, core::deadline_message(outcome.run), submit.deadline);
-  note_waiting(outcome.run, job.inbox);
+    put_timer(outcome.run(), job.inbox, core::deadline_message(outcome.run()), submit.deadline);
+  note_waiting(outcome.run(), job.inbox);
   return outcome;
 }
 
@@ -31,23 +31,21 @@ Outcome Store::begin_job(const Submit& submit) {
     if (job != nullptr && !core::is_closed(job->state.job.status)) open = job;
     const bool over = key.expires_at != Instant() && key.expires_at <= now_in(submit.lane);
     if (is_taken(submit.reuse, {open != nullptr, over})) {
-      Outcome outcome = answer(OutcomeKind::exists);
-      outcome.run = key.run;
+      Outcome outcome = outcome_of(OutcomeKind::exists);
+      outcome.answer = answer::Run{key.run};
       return outcome;
     }
   }
   if (!has_lane(submit.lane))
     return rejected(format("there is no lane {}", submit.lane.raw()));
   Outcome outcome = committed();
-  outcome.run = make_job(submit);
-  if (open != nullptr) {
-    outcome.replaced = open->state.job.run;
-    insert(*open, replaced_message(outcome.run));
-  }
+  const RunId run = make_job(submit);
+  outcome.answer = answer::Run{run, open == nullptr ? RunId(0) : open->state.job.run};
+  if (open != nullptr) insert(*open, replaced_message(run));
   StartKey& key = start_keys_[key_of(submit.name_space, submit.id)];
   due_.drop(due_key(key.expires_at, key.run));
   expiring_.erase({key.expires_at, key.run});
-  key = StartKey{outcome.run, Instant()};
+  key = StartKey{run, Instant()};
   return outcome;
 }
 
@@ -70,7 +68,7 @@ Outcome Store::begin_duplex(const StartDuplex& start) {
   Submit submit{start.name_space, start.id, start.lane, start.graph, {}, start.at};
   submit.secret = start.secret;
   const Outcome outcome = begin_job(submit);
-  if (outcome.kind == OutcomeKind::committed) find_job(outcome.run)->state.job.semaphore = 0;  // counts open addresses
+  if (outcome.kind == OutcomeKind::committed) find_job(outcome.run())->state.job.semaphore = 0;  // counts open addresses
   return outcome;
 }
 

@@ -38,8 +38,7 @@ Outcome Store::run(const AcquireLane& acquire) {
   lane->lease_until.reset();  // without a lease: held until it is given back
   if (acquire.lease.count() != 0) lane->lease_until = now + acquire.lease;
   Outcome outcome = committed();
-  outcome.epoch = lane->epoch;
-  outcome.lease_until = lane->lease_until;
+  outcome.answer = answer::Lane{lane->epoch, lane->lease_until};
   return outcome;
 }
 
@@ -48,7 +47,7 @@ Outcome Store::run(const RenewLane& renew) {
   Lane& lane = *find_lane(renew.lane);
   lane.lease_until = now_in(renew.lane) + renew.lease;
   Outcome outcome = committed();
-  outcome.lease_until = lane.lease_until;
+  outcome.answer = answer::Lane{lane.epoch, lane.lease_until};
   return outcome;
 }
 
@@ -87,9 +86,11 @@ Outcome Store::run(const BeatEngine& beat) {
   own.serves = beat.serves;
   own.leaving = beat.leaving;
   std::erase_if(engines_, [&](const auto& row) { return row.first.first == beat.pool && row.second.until <= now; });
-  Outcome outcome = committed();
+  answer::Engines alive;
   for (const auto& [key, engine] : engines_)
-    if (key.first == beat.pool) outcome.engines.push_back(engine);
+    if (key.first == beat.pool) alive.engines.push_back(engine);
+  Outcome outcome = committed();
+  outcome.answer = std::move(alive);
   return outcome;
 }
 

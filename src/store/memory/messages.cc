@@ -37,7 +37,7 @@ Outcome Store::run(const Deliver& deliver) {
     if (deliver.source->seq <= *accepted) return already_done();
     if (deliver.source->seq != *accepted + 1) {
       Outcome early = conflict(format("row {} came before row {}", deliver.source->seq, *accepted + 1));
-      early.taken = *accepted;
+      early.answer = answer::Taken{*accepted};
       return early;
     }
   }
@@ -58,7 +58,7 @@ Outcome Store::deliver_once(const Deliver& deliver, core::LaneId lane) {
   }
   Outcome before = already_done();
   const auto mailbox = mailbox_keys_.find(std::get<core::MailboxKey>(deliver.envelope.to));
-  if (mailbox != mailbox_keys_.end()) before.run = mailbox->second;
+  if (mailbox != mailbox_keys_.end()) before.answer = answer::Run{mailbox->second};
   return before;
 }
 
@@ -68,7 +68,7 @@ Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
   if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to)) {
     const RunId run = mailbox_for(*key, lane);
     Outcome outcome = deliver_to(mailboxes_.at(run), message);
-    outcome.run = run;
+    outcome.answer = answer::Run{run};
     return outcome;
   }
   if (const auto* key = std::get_if<core::JobKey>(&envelope.to)) {
@@ -77,7 +77,7 @@ Outcome Store::deliver(const core::Envelope& envelope, core::LaneId lane) {
     if (holder == start_keys_.end()) return committed();
     Job* job = find_job(holder->second.run);
     Outcome outcome = job == nullptr ? committed() : insert(*job, message);
-    outcome.run = holder->second.run;
+    outcome.answer = answer::Run{holder->second.run};
     return outcome;
   }
   Job* job = find_job(std::get<RunId>(envelope.to));
@@ -100,7 +100,7 @@ Outcome Store::deliver_to(Mailbox& mailbox, const core::Message& message) {
 
 Outcome Store::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
   Outcome begun = run(submit_of(start, key, lane, now_in(lane)));
-  Job* job = find_job(begun.run);
+  Job* job = find_job(begun.run());
   if (begun.kind == OutcomeKind::committed) job->state.job.parent = start.parent;
   if (begun.kind != OutcomeKind::exists) return begun;
   if (job != nullptr && made_by(start, job->state.job.parent)) {
@@ -108,7 +108,7 @@ Outcome Store::start_child(const core::JobKey& key, const core::StartChild& star
     return begun;
   }
   Outcome told = refuse_child(core::refused_child(start, key.id), lane);
-  told.run = start.parent.run;
+  told.answer = answer::Run{start.parent.run};
   return told;
 }
 

@@ -80,7 +80,7 @@ class Islands : public testing::Test {
     EXPECT_TRUE(store_.commit(start()));
     for (const char* id : {"a", "b"}) {
       const core::LaneId lane(id[0] == 'a' ? 1 : 2);
-      runs_.push_back(commit(Submit{Namespace("n"), JobId(id), lane, {GraphName("g"), 1, 1}, "", clock_.now()}).run);
+      runs_.push_back(commit(Submit{Namespace("n"), JobId(id), lane, {GraphName("g"), 1, 1}, "", clock_.now()}).run());
     }
   }
   Outcome commit(const Operation& operation) { return (*store_.commit({&operation, 1}))[0]; }
@@ -108,8 +108,8 @@ TEST_F(Islands, an_operation_on_all_lanes_is_rejected) {
 }
 
 TEST_F(Islands, each_lane_has_its_own_clock) {
-  const Instant first = *commit(AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)}).lease_until;
-  const Instant second = *commit(AcquireLane{core::LaneId(2), "engine-a", std::chrono::seconds(30)}).lease_until;
+  const Instant first = *commit(AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)}).lease_until();
+  const Instant second = *commit(AcquireLane{core::LaneId(2), "engine-a", std::chrono::seconds(30)}).lease_until();
   EXPECT_EQ(second - first, Duration(std::chrono::seconds(20)));
 }
 

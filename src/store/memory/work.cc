@@ -26,13 +26,15 @@ Outcome Store::run(const ClaimWork& claim) {
     const core::LaneId lane = core::lane_of(run);
     return (claim.lane == core::LaneId(0) || lane == claim.lane) && !is_paused(topic, lane);
   };
-  Outcome outcome = committed();
+  answer::Items claimed;
   for (const WorkKey& key : queue_.claimable(claim.topics, claim.items_max, now, may_claim)) {
     core::WorkItem item = *find_job(key.run)->state.find_work(key.activity);
     core::begin_run(item, claim.worker, core::Epoch(0), now + claim.lease, now);
-    outcome.items.push_back(item);
+    claimed.items.push_back(item);
     put_work(std::move(item));
   }
+  Outcome outcome = committed();
+  outcome.answer = std::move(claimed);
   return outcome;
 }
 
@@ -47,7 +49,7 @@ Outcome Store::run(const ClaimItem& claim) {
   core::WorkItem item = *known;
   core::begin_run(item, claim.worker, claim.epoch, Instant(), now_in(core::lane_of(claim.run)));
   Outcome outcome = committed();
-  outcome.items.push_back(item);
+  outcome.answer = answer::Items{{item}};
   put_work(std::move(item));
   return outcome;
 }
@@ -59,7 +61,7 @@ Outcome Store::run(const ExtendWork& extend) {
   core::WorkItem item = *known;
   store::extend(item, extend, now_in(core::lane_of(extend.run)));
   Outcome outcome = committed();
-  outcome.items.push_back(item);
+  outcome.answer = answer::Items{{item}};
   put_work(std::move(item));
   return outcome;
 }

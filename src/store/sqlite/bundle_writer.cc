@@ -125,6 +125,7 @@ Applied BundleWriter::apply_writes(AtHand& at, Applied head) {
 // what concerns all items so far.
 Applied BundleWriter::apply_in_order(const AtHand& at, Outcome& outcome) {
   const std::vector<core::Write>& writes = at.bundle.writes;
+  answer::Reached reached;
   for (std::size_t first = 0; first < writes.size();) {
     std::size_t end = first;
     while (end < writes.size() && !is_for_all(writes[end])) ++end;
@@ -134,10 +135,11 @@ Applied BundleWriter::apply_in_order(const AtHand& at, Outcome& outcome) {
       if (row_of(writes[first])) continue;
       Applied applied = apply_write(at, writes[first]);
       if (!is_done(applied)) return applied;
-      if (applied.outcome.run != RunId(0)) outcome.reached.push_back(applied.outcome.run);
+      if (applied.outcome.run() != RunId(0)) reached.runs.push_back(applied.outcome.run());
       if (!applied.outcome.reason.empty()) outcome.reason = std::move(applied.outcome.reason);
     }
   }
+  if (!reached.runs.empty()) outcome.answer = std::move(reached);
   return is_mailbox(at.bundle) ? parts_.mailboxes.drop_if_empty(at.run()) : Applied{};
 }
 

@@ -84,7 +84,7 @@ TEST_F(PoisonTest, one_operation_that_sqlite_refuses_does_not_stop_its_group) {
   const auto absent = store_->find_run(Namespace("default"), JobId("b"));
   ASSERT_TRUE(absent);
   EXPECT_FALSE(*absent);
-  EXPECT_EQ(job(outcomes[2].run).inbox.size(), 1u);
+  EXPECT_EQ(job(outcomes[2].run()).inbox.size(), 1u);
 }
 
 TEST_F(PoisonTest, what_a_refused_bundle_wrote_is_undone_and_nothing_else) {

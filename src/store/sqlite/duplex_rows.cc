@@ -107,27 +107,6 @@ Status DuplexReads::prepare(Connection& connection) {
       });
 }
 
-namespace {
-
-// The kinds by their stored numbers, which are the indices of the variant.
-std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status,
-                                    std::int32_t code, std::uint32_t number, Payload data) {
-  static_assert(std::variant_size_v<stream::Body> == 5, "a new kind is read here");
-  switch (kind) {
-    case 0: return stream::Start{std::move(data)};
-    case 1: return stream::Transition{std::move(place), std::move(data)};
-    case 2: return stream::Request{std::move(place), std::move(topic), std::move(data)};
-    case 3: return stream::Response{std::move(place), status, code, number, std::move(data)};
-    case 4: break;
-    default: return std::nullopt;
-  }
-  stream::Cleanup cleanup;
-  if (status == core::ReplyStatus::error) cleanup.failure = stream::Cleanup::Failure{code, std::move(data)};
-  return cleanup;
-}
-
-}  // namespace
-
 Result<ClaimedMessage> claimed_message(Rows& rows) {
   ClaimedMessage out;
   out.message.run = RunId(rows.word(0));

@@ -95,7 +95,7 @@ DuplexApplied DuplexWriter::run(const StartDuplex& start) {
   const Applied taken = jobs_.take_id(start.name_space, start.id, start.lane);
   DuplexApplied applied{taken.code, taken.wrote, {taken.outcome.kind, taken.outcome.reason, {}}};
   if (taken.code != SQLITE_OK) return applied;
-  const RunId run = taken.outcome.run;
+  const RunId run = taken.outcome.run();
   if (run != RunId(0)) applied.outcome.answer = Started{run};
   if (!taken.outcome.done()) return applied;
   if (sql_.new_job.run(run, start.name_space, start.id, start.graph.name, start.graph.version, start.graph.fingerprint,

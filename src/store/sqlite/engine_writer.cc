@@ -85,7 +85,7 @@ Applied EngineWriter::apply(const BeatEngine& beat) {
       Statement::failed)
     return failed(put_engine_);
   if (drop_dead_.run(beat.pool, now) == Statement::failed) return failed(drop_dead_);
-  Applied applied{SQLITE_OK, true, {}};
+  answer::Engines alive;
   Rows rows = read_engines_.query(beat.pool);
   while (rows.next()) {
     EngineInfo engine;
@@ -94,9 +94,11 @@ Applied EngineWriter::apply(const BeatEngine& beat) {
     engine.leaving = rows.number(2) != 0;
     if (!read_lanes(rows.text(3), engine.holds) || !read_topics(rows.text(4), engine.serves) || rows.malformed())
       return damaged_row("the row of engine " + engine.name + " is malformed");
-    applied.outcome.engines.push_back(std::move(engine));
+    alive.engines.push_back(std::move(engine));
   }
   if (rows.failed()) return failed(rows);
+  Applied applied{SQLITE_OK, true, {}};
+  applied.outcome.answer = std::move(alive);
   return applied;
 }
 

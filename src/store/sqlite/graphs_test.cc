@@ -95,7 +95,7 @@ TEST_F(GraphsTest, a_file_of_version_3_takes_everything_that_is_new) {
 TEST_F(GraphsTest, everything_survives_a_reopening) {
   open_bench();
   const RunId run = submit("parent");
-  const RunId child = commit(to_job({Namespace("default"), JobId("child")}, {guid(1), start(run)}, lane_)).run;
+  const RunId child = commit(to_job({Namespace("default"), JobId("child")}, {guid(1), start(run)}, lane_)).run();
   core::Activity skipped = activity(0);
   skipped.status = core::ActivityStatus::skipped;
   skipped.state = "state";
@@ -183,7 +183,7 @@ TEST_F(GraphsTest, the_views_show_what_is_new) {
 TEST_F(GraphsTest, a_parent_that_is_half_there_is_corrupt) {
   open_bench();
   const RunId run = submit("parent");
-  const RunId child = commit(to_job({Namespace("default"), JobId("child")}, {guid(1), start(run)}, lane_)).run;
+  const RunId child = commit(to_job({Namespace("default"), JobId("child")}, {guid(1), start(run)}, lane_)).run();
   raw("UPDATE jobs SET parent_request = NULL WHERE job_id = 'child'");
   const auto read = store_->read_job(child);
   ASSERT_FALSE(read);

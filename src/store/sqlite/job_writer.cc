@@ -98,22 +98,22 @@ Applied JobWriter::begin(const Submit& submit, const std::optional<core::ParentL
     }
     if (is_taken(submit.reuse, key)) {
       Applied taken = refused(OutcomeKind::exists, "");
-      taken.outcome.run = holder;
+      taken.outcome.answer = answer::Run{holder};
       return taken;
     }
   }
   if (!lane.yes) return no_lane(submit.lane);
   Applied applied = make(submit, parent, lanes_.next_run(submit.lane));
   if (!is_done(applied) || !key.open) return applied;
-  applied.outcome.replaced = holder;
-  const Applied told = inbox_.put(holder, replaced_message(applied.outcome.run));
+  applied.outcome.answer = answer::Run{applied.outcome.run(), holder};
+  const Applied told = inbox_.put(holder, replaced_message(applied.outcome.run()));
   return told.code == SQLITE_OK ? applied : told;
 }
 
 Applied JobWriter::make(const Submit& submit, const std::optional<core::ParentLink>& parent, RunId run) {
   Applied applied;
   applied.wrote = true;
-  applied.outcome.run = run;
+  applied.outcome.answer = answer::Run{run};
   if (put_start_key_.run(submit.name_space, submit.id, run) == Statement::failed) return failed(put_start_key_);
   std::optional<RunId> parent_run;
   std::optional<core::ActivitySeq> parent_activity;
@@ -146,15 +146,16 @@ Applied JobWriter::take_id(const Namespace& name_space, const JobId& id, core::L
     Rows rows = find_start_key_.query(name_space, id);
     if (rows.next()) {
       Applied taken = refused(OutcomeKind::exists, "");
-      taken.outcome.run = RunId(rows.word(0));
+      taken.outcome.answer = answer::Run{RunId(rows.word(0))};
       return taken;
     }
     if (rows.failed()) return failed(rows);
   }
   if (!lane.yes) return no_lane(lane_id);
   Applied applied{SQLITE_OK, true, {}};
-  applied.outcome.run = lanes_.next_run(lane_id);
-  if (put_start_key_.run(name_space, id, applied.outcome.run) == Statement::failed) return failed(put_start_key_);
+  const RunId run = lanes_.next_run(lane_id);
+  applied.outcome.answer = answer::Run{run};
+  if (put_start_key_.run(name_space, id, run) == Statement::failed) return failed(put_start_key_);
   return applied;
 }
 
@@ -188,7 +189,7 @@ Applied JobWriter::deliver(const core::JobKey& key, const core::Message& message
     holder = RunId(rows.word(0));
   }
   Applied applied = deliver(holder, message);
-  applied.outcome.run = holder;
+  applied.outcome.answer = answer::Run{holder};
   return applied;
 }
 

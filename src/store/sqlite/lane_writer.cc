@@ -135,8 +135,15 @@ Applied LaneWriter::apply(const AcquireLane& acquire) {
   lane->owner = acquire.owner;
   held_.insert_or_assign(acquire.lane, epoch);
   Applied applied{SQLITE_OK, true, {}};
-  applied.outcome.epoch = epoch;
+  applied.outcome.answer = answer::Lane{epoch, std::nullopt};
   return applied;
+}
+
+// Nothing expires here: the lane is held until its process is gone.
+Applied LaneWriter::apply(const RenewLane& renew) {
+  Applied guarded = guard(renew.lane, renew.epoch);
+  if (is_done(guarded)) guarded.outcome.answer = answer::Lane{renew.epoch, std::nullopt};
+  return guarded;
 }
 
 Applied LaneWriter::apply(const ReleaseLane& release) {

@@ -40,7 +40,7 @@ class LaneWriter {
 
   Applied apply(const OpenPool& open);
   Applied apply(const AcquireLane& acquire);
-  Applied apply(const RenewLane& renew) { return guard(renew.lane, renew.epoch); }
+  Applied apply(const RenewLane& renew);
   Applied apply(const ReleaseLane& release);
 
  private:

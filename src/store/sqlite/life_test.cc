@@ -118,7 +118,7 @@ TEST_F(LifeTest, a_version_1_file_takes_everything_that_is_new) {
   EXPECT_EQ(kind_of(RemoveJob{old_done, clock_.now() + lease}), OutcomeKind::committed);
   Submit again = a_submit(lane_, "open");
   again.reuse = Reuse::replace;
-  EXPECT_EQ(commit(again).replaced, old_run);
+  EXPECT_EQ(commit(again).replaced(), old_run);
   EXPECT_TRUE(sqlite().verify());
 }
 
@@ -127,7 +127,7 @@ TEST_F(LifeTest, a_removed_job_leaves_no_row_in_any_table_but_its_start_key) {
   Submit order = a_submit(lane_, "a");
   order.deadline = clock_.now() + lease;
   order.keep = lease;
-  const RunId run = commit(order).run;
+  const RunId run = commit(order).run();
   enqueue(run, 3);
   commit(bundle_with(run, {core::PutRecord{std::nullopt, {guid(1), core::ActivitySeq(0), message_ledger(1)}},
                            core::PutMessage{start_message(2), clock_.now() + lease}}));
@@ -251,7 +251,7 @@ TEST_F(LifeTest, the_views_show_timers_tries_and_times) {
   Submit order = a_submit(lane_, "a");
   order.start_at = Instant::from_micros(1'700'000'000'000'000);
   order.deadline = Instant::from_micros(1'800'000'000'000'000);
-  const RunId run = commit(order).run;
+  const RunId run = commit(order).run();
   EXPECT_EQ(raw("SELECT due FROM timer_view WHERE job_id = 'a' AND kind = 'start'"), "2023-11-14 22:13:20.000");
   EXPECT_EQ(raw("SELECT due FROM timer_view WHERE job_id = 'a' AND kind = 'interrupt'"), "2027-01-15 08:00:00.000");
   core::WorkItem item;

@@ -89,7 +89,7 @@ Applied MailboxWriter::deliver(const core::MailboxKey& key, const core::Message&
   Load load;
   Applied mailbox = find_or_make(key, lane, load);
   if (!is_done(mailbox)) return mailbox;
-  const RunId run = mailbox.outcome.run;
+  const RunId run = mailbox.outcome.run();
   Applied applied;
   if (const auto* signal = std::get_if<core::Signal>(&message.body)) {
     const std::size_t bytes = signal->data.size();
@@ -97,21 +97,21 @@ Applied MailboxWriter::deliver(const core::MailboxKey& key, const core::Message&
       const Checked waits = inbox_.waits(run, message.guid);
       if (waits.failed) return *waits.failed;
       applied = waits.yes ? refused(OutcomeKind::already_done, "") : refused(OutcomeKind::over_limit, *full);
-      applied.outcome.run = run;
+      applied.outcome.answer = answer::Run{run};
       return applied;
     }
   }
   applied = inbox_.put(run, message);
   const bool counts = std::holds_alternative<core::Signal>(message.body) && applied.wrote;
   if (counts && add_signal_.run(run, GuidBytes(message.guid)) == Statement::failed) return failed(add_signal_);
-  applied.outcome.run = run;
+  applied.outcome.answer = answer::Run{run};
   return applied;
 }
 
 Applied MailboxWriter::told_before(const core::MailboxKey& key) {
   Applied applied = refused(OutcomeKind::already_done, "");
   Rows rows = find_mailbox_.query(key.name_space, key.topic, key.key);
-  if (rows.next()) applied.outcome.run = RunId(rows.word(0));
+  if (rows.next()) applied.outcome.answer = answer::Run{RunId(rows.word(0))};
   if (rows.failed()) return failed(rows);
   return applied;
 }
@@ -121,7 +121,7 @@ Applied MailboxWriter::find_or_make(const core::MailboxKey& key, core::LaneId la
   {
     Rows rows = find_mailbox_.query(key.name_space, key.topic, key.key);
     if (rows.next()) {
-      applied.outcome.run = RunId(rows.word(0));
+      applied.outcome.answer = answer::Run{RunId(rows.word(0))};
       load = Load{rows.word(1), rows.word(2)};
       return applied;
     }
@@ -130,8 +130,9 @@ Applied MailboxWriter::find_or_make(const core::MailboxKey& key, core::LaneId la
   const Checked found = lanes_.exists(lane);
   if (found.failed) return *found.failed;
   if (!found.yes) return no_lane(lane);
-  applied.outcome.run = lanes_.next_run(lane);
-  if (new_mailbox_.run(applied.outcome.run, key.name_space, key.topic, key.key) == Statement::failed)
+  const RunId run = lanes_.next_run(lane);
+  applied.outcome.answer = answer::Run{run};
+  if (new_mailbox_.run(run, key.name_space, key.topic, key.key) == Statement::failed)
     return failed(new_mailbox_);
   return applied;
 }

@@ -77,7 +77,7 @@ TEST_F(MailboxesTest, what_a_mailbox_holds_is_counted_as_it_comes_and_goes) {
   open_bench();
   const core::MailboxKey key{Namespace("default"), Topic("t"), "k"};
   const auto held = [&] { return raw("SELECT signals || ' ' || signal_bytes FROM mailboxes"); };
-  const RunId run = commit(to_mailbox(key, {guid(1), core::Signal{std::string(1000, 'x')}}, lane_)).run;
+  const RunId run = commit(to_mailbox(key, {guid(1), core::Signal{std::string(1000, 'x')}}, lane_)).run();
   EXPECT_EQ(held(), "1 1006");
   commit(to_mailbox(key, {guid(1), core::Signal{std::string(1000, 'x')}}, lane_));
   EXPECT_EQ(held(), "1 1006") << "the same one";

@@ -60,7 +60,7 @@ std::optional<Applied> OutboxWriter::refuse_unless_next(const Deliver::Source& s
   if (source.seq <= last.seq) return refused(OutcomeKind::already_done, "");
   if (source.seq == last.seq + 1) return std::nullopt;
   Applied early = refused(OutcomeKind::conflict, format("row {} came before row {}", source.seq, last.seq + 1));
-  early.outcome.taken = last.seq;
+  early.outcome.answer = answer::Taken{last.seq};
   return early;
 }
 
@@ -133,14 +133,14 @@ Applied OutboxWriter::send_once(const core::Envelope& signal, core::LaneId lane)
 Applied OutboxWriter::start_child(const core::JobKey& key, const core::StartChild& start, core::LaneId lane) {
   Applied begun = jobs_.begin(submit_of(start, key, lane, clock_.now()), start.parent);
   if (begun.code != SQLITE_OK || begun.outcome.kind != OutcomeKind::exists) return begun;
-  const Checked made = jobs_.made_by(begun.outcome.run, start);
+  const Checked made = jobs_.made_by(begun.outcome.run(), start);
   if (made.failed) return *made.failed;
   if (made.yes) {
     begun.outcome.kind = OutcomeKind::already_done;
     return begun;
   }
   Applied told = refuse_child(core::refused_child(start, key.id), lane);
-  told.outcome.run = start.parent.run;
+  told.outcome.answer = answer::Run{start.parent.run};
   return told;
 }
 

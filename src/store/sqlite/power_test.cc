@@ -68,6 +68,11 @@ class PowerTest : public FileTest {
     disk.before_change = nullptr;
     ASSERT_EQ(losses_.size(), images);
   }
+  void clear() {
+    losses_.clear();
+    for (const auto& left : std::filesystem::directory_iterator(folder_.path()))
+      std::filesystem::remove_all(left.path());
+  }
   std::string record_now() const {
     std::ifstream in(owner_path(path()), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -117,9 +122,7 @@ TEST_F(PowerTest, nothing_acknowledged_is_lost_whatever_the_disk_kept_of_unsynce
   const std::uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
   std::size_t done = 0, with_jobs = 0;
   for (std::uint64_t round = 0; done < images; ++round) {
-    losses_.clear();
-    for (const auto& left : std::filesystem::directory_iterator(folder_.path()))
-      std::filesystem::remove_all(left.path());
+    clear();
     run(Durability::full, first + round, std::min(images - done, images_per_round));
     for (const Loss& loss : losses_) {
       EXPECT_EQ(check(loss), "") << "PAWL_POWER_SEED=" << first + round << ' ' << loss.folder;
@@ -134,16 +137,22 @@ TEST_F(PowerTest, nothing_acknowledged_is_lost_whatever_the_disk_kept_of_unsynce
 TEST_F(PowerTest, every_change_of_the_files_is_a_crash_point) {
   // Claim: what the store writes beside the commits of its callers (the mark at home, copies of the
   // log, the owner's record) can be cut off at any write, sync or truncation. Each of them in turn
-  // loses the power, over some twenty commits and several copies home.
-  run(Durability::full, 7, 250, Moments::every);
-  std::size_t marked = 0;
-  for (const Loss& loss : losses_) {
-    marked += is_marked_at_home(loss) ? 1 : 0;
-    EXPECT_EQ(check(loss), "") << loss.folder;
+  // loses the power, over some twenty commits and several copies home. When the log is copied home is the
+  // checkpointer's own affair: on a busy machine some rounds end before it was.
+  constexpr std::uint64_t rounds_max = 8;
+  std::size_t marked = 0, seen = 0;
+  for (std::uint64_t round = 0; round < rounds_max && marked == 0; ++round) {
+    clear();
+    run(Durability::full, 7 + round, 250, Moments::every);
+    for (const Loss& loss : losses_) {
+      marked += is_marked_at_home(loss) ? 1 : 0;
+      EXPECT_EQ(check(loss), "") << loss.folder;
+    }
+    seen += losses_.size();
   }
   EXPECT_GT(marked, 0u);
-  EXPECT_LT(marked, losses_.size());
-  std::printf("%zu changes, the file at home marked in %zu of them\n", losses_.size(), marked);
+  EXPECT_LT(marked, seen);
+  std::printf("%zu changes, the file at home marked in %zu of them\n", seen, marked);
 }
 
 TEST_F(PowerTest, the_disk_does_lose_what_was_not_synced) {

@@ -38,7 +38,7 @@ class ProcessTest : public FileTest {
     });
     store->listen(hears);
     const auto outcomes = must_commit(*store, {AcquireLane{lane, "first", Duration(0)}});
-    send(out, outcomes[0].epoch.raw());
+    send(out, outcomes[0].epoch().raw());
     while (true) pause();
   }
 
@@ -50,7 +50,7 @@ class ProcessTest : public FileTest {
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto outcomes = must_commit(*store, {a_submit(lane, name + std::to_string(i))});
       if (outcomes[0].kind != OutcomeKind::committed) _exit(6);
-      const auto read = store->read_job(outcomes[0].run);
+      const auto read = store->read_job(outcomes[0].run());
       if (!read || !*read) _exit(7);
       send(out, i);
     }
@@ -72,7 +72,7 @@ TEST_F(ProcessTest, a_second_one_submits_while_the_owner_lives_and_takes_over_wh
   // The owner hears of it by the doorbell and finds it in the file.
   bool heard = false;
   while (const auto ring = owner.read())
-    if (*ring == submitted.run.raw()) {
+    if (*ring == submitted.run().raw()) {
       heard = true;
       break;
     }
@@ -81,14 +81,14 @@ TEST_F(ProcessTest, a_second_one_submits_while_the_owner_lives_and_takes_over_wh
   owner.kill_now();
   const Outcome taken = commit(AcquireLane{lane, "second", Duration(0)});
   ASSERT_EQ(taken.kind, OutcomeKind::committed) << taken.reason;
-  EXPECT_GT(taken.epoch.raw(), *epoch);
-  EXPECT_FALSE(taken.lease_until);
+  EXPECT_GT(taken.epoch().raw(), *epoch);
+  EXPECT_FALSE(taken.lease_until());
   // Whatever the dead owner still had on its way is fenced.
   lane_ = lane;
   epoch_ = core::Epoch(*epoch);
-  EXPECT_EQ(kind_of(bundle_for(submitted.run)), OutcomeKind::fenced);
-  epoch_ = taken.epoch;
-  EXPECT_EQ(kind_of(bundle_for(submitted.run)), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_for(submitted.run())), OutcomeKind::fenced);
+  epoch_ = taken.epoch();
+  EXPECT_EQ(kind_of(bundle_for(submitted.run())), OutcomeKind::committed);
 }
 
 TEST_F(ProcessTest, two_that_hammer_one_file_lose_nothing_and_damage_nothing) {
@@ -191,7 +191,7 @@ TEST_F(ProcessTest, a_doorbell_that_was_deleted_beside_an_idle_owner_rings_again
   };
   stop_at_rest(owner, path());  // it must find things as they are left here
   ASSERT_TRUE(std::filesystem::remove(bell));
-  const RunId run = commit(a_submit(lane, "from-the-second")).run;
+  const RunId run = commit(a_submit(lane, "from-the-second")).run();
   owner.signal(SIGCONT);
   EXPECT_TRUE(heard(run));
   while (!std::filesystem::exists(bell)) usleep(1000);
@@ -374,7 +374,7 @@ TEST_F(ProcessTest, a_ring_names_what_its_commit_touched) {
   auto second = Store::open(path(), {});
   ASSERT_TRUE(second) << to_string(second.error());
   store_ = std::move(*second);
-  const RunId run = commit(a_submit(lane, "named")).run;
+  const RunId run = commit(a_submit(lane, "named")).run();
   EXPECT_EQ(owner.read(), run.raw());
   ASSERT_EQ(kind_of(PauseTopic{Topic("work"), true}), OutcomeKind::committed);
   EXPECT_EQ(owner.read(), 2u);
@@ -393,7 +393,7 @@ TEST_F(ProcessTest, a_process_that_dies_before_it_rings_is_missed) {
     auto store = Store::open(path(), silent);
     if (!store) _exit(5);
     const auto outcomes = must_commit(**store, {a_submit(lane, "from-the-second")});
-    send(out, outcomes[0].run.raw());
+    send(out, outcomes[0].run().raw());
     while (true) pause();
   });
   const auto run = guest.read();

@@ -52,7 +52,7 @@ TEST_F(SecretTest, a_secret_outlives_the_process_and_stands_in_no_view) {
   open_bench();
   Submit submit = a_submit(lane_, "a");
   submit.secret = core::JobSecret(core::Guid{0x0102030405060708, 0x090a0b0c0d0e0f10});
-  const RunId made = commit(submit).run;
+  const RunId made = commit(submit).run();
   store_.reset();
   store_ = make({.clock = &clock_});
   ASSERT_NE(store_, nullptr);

@@ -105,6 +105,7 @@ Applied WorkWriter::apply(const ClaimWork& claim) {
   if (first.size() > claim.items_max)
     first.erase(first.begin() + static_cast<std::ptrdiff_t>(claim.items_max), first.end());
   Applied applied;
+  answer::Items claimed;
   for (const Candidate& one : first) {
     auto [item, unread] = read_item(one.run, one.activity);
     if (unread && unread->code != SQLITE_CORRUPT) return *unread;
@@ -113,8 +114,9 @@ Applied WorkWriter::apply(const ClaimWork& claim) {
     Applied moved = move_item(*item);
     if (!is_done(moved)) return moved;
     applied.wrote = true;
-    applied.outcome.items.push_back(std::move(*item));
+    claimed.items.push_back(std::move(*item));
   }
+  applied.outcome.answer = std::move(claimed);
   return applied;
 }
 
@@ -131,7 +133,7 @@ Applied WorkWriter::apply(const ClaimItem& claim) {
   if (paused.yes) return refused(OutcomeKind::conflict, format("topic {} is paused", found.topic.raw()));
   core::begin_run(found, claim.worker, claim.epoch, Instant(), clock_.now());
   Applied applied = move_item(found);
-  applied.outcome.items.push_back(std::move(found));
+  applied.outcome.answer = answer::Items{{std::move(found)}};
   return applied;
 }
 
@@ -159,7 +161,7 @@ Applied WorkWriter::apply(const ExtendWork& extend) {
     return stale_item(extend.activity);
   store::extend(*item, extend, clock_.now());
   Applied applied = move_item(*item);
-  applied.outcome.items.push_back(std::move(*item));
+  applied.outcome.answer = answer::Items{{std::move(*item)}};
   return applied;
 }
 

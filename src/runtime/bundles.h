@@ -1,0 +1,47 @@
+// Bundles: the one way of a decision to the store and back, whether it was made for a job or for a mailbox.
+//
+// loaded (Loader) -> decided (Jobs, Mailboxes) -> launch() -> Store::commit -> settle() -> absorbed, read again or refused
+#pragma once
+
+#include <string>
+
+#include "core/bundle.h"
+#include "store/operation.h"
+
+namespace pawl::runtime {
+
+struct Parts;
+
+// Whoever decides for entities of a kind. It has at most one bundle of an entity on its way.
+class Decider {
+ public:
+  // A bundle of its own came back. False: its entity was forgotten meanwhile, or read again.
+  virtual bool came_back(const core::Bundle& bundle) = 0;
+  // It is committed: now, and not before, what follows from it may be handed on.
+  virtual void absorb(const core::Bundle& bundle) = 0;
+  // It is not, or nobody here can tell: what it had reserved is free again.
+  virtual void withdraw(const core::Bundle& bundle) = 0;
+  // Only the store knows where the entity stands: it is read before anything else is decided for it.
+  virtual void read_again(core::Bundle bundle) = 0;
+  // The store will never take it.
+  virtual void refused(const core::Bundle& bundle, const std::string& reason) = 0;
+
+ protected:
+  ~Decider() = default;
+};
+
+class Bundles {
+ public:
+  explicit Bundles(Parts& parts) : parts_(parts) {}
+
+  void launch(core::Bundle bundle);
+  // Each outcome has one reaction.
+  void settle(core::Bundle& bundle, const store::Outcome& outcome);
+
+ private:
+  Decider& decider_of(const core::Bundle& bundle);
+
+  Parts& parts_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,67 @@
+// The stores that need nothing but this process. Those of a server are in a program of their own (postgres/stores_test.cc).
+#include "store/conformance/conformance.h"
+#include "store/fault/store.h"
+#include "store/memory/store.h"
+#include "store/sqlite/store.h"
+
+namespace pawl::store {
+
+namespace {
+
+std::unique_ptr<Store> open_sqlite(const Clock& clock, const std::filesystem::path& folder, bool sends_directly) {
+  sqlite::Options options;
+  options.clock = &clock;
+  options.sends_directly = sends_directly;
+  auto opened = sqlite::Store::open((folder / "pawl.db").string(), options);
+  if (opened) return std::move(*opened);
+  ADD_FAILURE() << to_string(opened.error());
+  return nullptr;
+}
+std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::path& folder) {
+  return open_sqlite(clock, folder, true);
+}
+
+}  // namespace
+
+const std::vector<StoreFactory>& outbox_stores() {
+  static const std::vector<StoreFactory> stores = {
+      {"sqlite", [](const Clock& clock, const std::filesystem::path& folder) {
+         return open_sqlite(clock, folder, false);
+       }}};
+  return stores;
+}
+
+const std::vector<StoreFactory>& all_stores() {
+  using Folder = std::filesystem::path;
+  static const std::vector<StoreFactory> stores = {
+      {"memory",
+       [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); },
+       [](Store& made) { return &dynamic_cast<memory::Store&>(made).duplex(); }},
+      // Without a plan it must be as good as what it wraps.
+      {"fault",
+       [](const Clock& clock, const Folder&) {
+         auto inner = std::make_unique<memory::Store>(clock);
+         DuplexStore& duplex = inner->duplex();
+         auto store = std::make_unique<fault::Store>(std::move(inner), fault::Options{});
+         store->wrap(duplex);
+         return store;
+       },
+       [](Store& made) { return dynamic_cast<fault::Store&>(made).duplex(); }},
+      {"sqlite", make_sqlite, [](Store& made) { return &dynamic_cast<sqlite::Store&>(made).duplex(); }},
+  };
+  return stores;
+}
+
+const std::vector<StoreFactory>& island_stores() {
+  static const std::vector<StoreFactory> stores = {
+      {"memory",
+       [](const Clock& clock, const std::filesystem::path&) {
+         return std::make_unique<memory::Store>(clock, memory::Lanes::islands);
+       },
+       {},
+       [](const Store& store) { return dynamic_cast<const memory::Store&>(store).violation(); }},
+  };
+  return stores;
+}
+
+}  // namespace pawl::store

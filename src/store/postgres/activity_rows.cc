@@ -1,0 +1,177 @@
+#include "store/postgres/activity_rows.h"
+
+#include "store/postgres/expected.h"
+
+namespace pawl::store::postgres {
+
+namespace {
+
+using Mark = ledger::ActivityLedger::Mark;
+
+const Statement read_activities{
+    "read_activity_guards",
+    "SELECT a.run, a.seq, a.ledger, a.closing_guid, a.closing_ledger FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
+    " JOIN activities a ON a.run = u.run AND a.seq = u.seq"};
+const Statement read_records{
+    "read_ledgers",
+    "SELECT m.run, m.guid, m.ledger FROM unnest($1::bigint[], $2::bytea[]) AS u(run, guid)"
+    " JOIN message_ledgers m ON m.run = u.run AND m.guid = u.guid"};
+const Statement new_activities{
+    "new_activities",
+    "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at, closed_at, output, state,"
+    " closing_guid, closing_ledger) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[],"
+    " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[],"
+    " $14::bigint[])"};
+const Statement put_activities{
+    "put_activities",
+    "WITH put AS (UPDATE activities a SET node = u.node, place = u.place, parent = u.parent, ledger = u.ledger,"
+    " status = u.status, code = u.code, opened_at = u.opened_at, closed_at = u.closed_at, output = u.output, state = u.state,"
+    " closing_guid = u.closing_guid, closing_ledger = CASE WHEN u.is_snapshot THEN a.closing_ledger ELSE u.closing_ledger END"
+    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[],"
+    " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[],"
+    " $14::bigint[], $15::bigint[], $16::bytea[], $17::boolean[]) AS u(run, seq, node, place, parent, ledger, status, code,"
+    " opened_at, closed_at, output, state, closing_guid, closing_ledger, ledger_before, closing_before, is_snapshot)"
+    " WHERE a.run = u.run AND a.seq = u.seq AND a.ledger = u.ledger_before"
+    " AND a.closing_guid IS NOT DISTINCT FROM u.closing_before AND (u.closing_guid IS NOT DISTINCT FROM u.closing_before"
+    " OR NOT EXISTS (SELECT 1 FROM message_ledgers m WHERE m.run = u.run AND m.guid = u.closing_guid)) RETURNING 1)"
+    " SELECT " PAWL_EXPECT("count(*) = $18::bigint") " FROM put"};
+const Statement put_closing{
+    "put_closing",
+    "UPDATE activities a SET closing_guid = u.closing_guid, closing_ledger = u.closing_ledger"
+    " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]) AS u(run, seq, closing_guid, closing_ledger)"
+    " WHERE a.run = u.run AND a.seq = u.seq"};
+const Statement new_records{
+    "new_ledgers",
+    "INSERT INTO message_ledgers (run, guid, activity, ledger, output)"
+    " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[])"};
+const Statement put_records{
+    "put_ledgers",
+    "UPDATE message_ledgers m SET activity = u.activity, ledger = u.ledger, output = u.output"
+    " FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS u(run, guid, activity, ledger, output)"
+    " WHERE m.run = u.run AND m.guid = u.guid"};
+
+}  // namespace
+
+void ActivityRows::ask(Script& script) {
+  at_.reset();
+  records_at_.reset();
+  Batch activities;
+  for (const auto& [run, seq] : wanted_) activities.row(run, seq);
+  if (!activities.empty()) at_ = script.add(read_activities, Params::of_rows(activities));
+  Batch records;
+  for (const auto& [run, guid] : wanted_records_) records.row(run, guid);
+  if (!records.empty()) records_at_ = script.add(read_records, Params::of_rows(records));
+}
+
+Status ActivityRows::take(Done& answers) {
+  if (at_) {
+    Rows& rows = answers[*at_];
+    while (rows.next()) {
+      Slot& slot = slots_[{RunId(rows.word(0)), core::ActivitySeq(rows.small(1))}];
+      slot.stored = true;
+      slot.ledger = slot.ledger_before = rows.number(2);
+      if (rows.is_null(3)) continue;
+      slot.closing = slot.closing_before = rows.guid(3);
+      slot.closing_ledger = rows.number(4);
+    }
+    if (rows.malformed()) return Error{ErrorCode::corrupt, "the row of an activity is malformed"};
+  }
+  if (!records_at_) return {};
+  Rows& rows = answers[*records_at_];
+  while (rows.next()) records_[{RunId(rows.word(0)), rows.guid(1)}] = Record{true, rows.number(2), nullptr};
+  return rows.malformed() ? Status{Error{ErrorCode::corrupt, "the row of a message ledger is malformed"}} : Status{};
+}
+
+std::optional<std::int64_t> ActivityRows::ledger_of(RunId run, core::ActivitySeq seq) const {
+  const auto found = slots_.find({run, seq});
+  return found == slots_.end() ? std::nullopt : std::optional(found->second.ledger);
+}
+
+std::optional<std::int64_t> ActivityRows::record_of(RunId run, const core::MessageRecord& record) const {
+  if (const auto own = records_.find({run, record.guid}); own != records_.end()) return own->second.ledger;
+  const auto activity = slots_.find({run, record.activity});
+  if (activity == slots_.end() || activity->second.closing != record.guid) return std::nullopt;
+  return activity->second.closing_ledger;
+}
+
+void ActivityRows::assume(RunId run, const core::PutActivity& write) {
+  if (!write.before) return;
+  Slot& slot = slots_[{run, write.after.seq}];
+  slot.stored = true;
+  slot.ledger = slot.ledger_before = static_cast<std::int64_t>(write.before->encode());
+}
+
+void ActivityRows::put(RunId run, const core::PutActivity& write) {
+  Slot& slot = slots_[{run, write.after.seq}];
+  slot.ledger = static_cast<std::int64_t>(write.after.ledger.encode());
+  slot.after = &write.after;
+  slot.changed = true;
+}
+
+// It concluded the activity, so it is the last that entered. What enters an activity that is concluded already (an
+// interrupt, through the trigger) leaves the place to whoever has it, and what has an output of its own has no room there.
+bool ActivityRows::takes_closing(const Slot& slot, const core::PutRecord& write, const core::PutActivity* of) const {
+  if (of == nullptr || slot.closing || !write.after.output.empty()) return false;
+  if (!of->after.ledger.has(Mark::work_done) || write.after.ledger.ordinal() != of->after.ledger.entries()) return false;
+  return !(of->before && of->before->has(Mark::work_done));
+}
+
+ActivityRows::Place ActivityRows::put(RunId run, const core::PutRecord& write, const core::PutActivity* of,
+                                      std::int64_t digits, Is is) {
+  const core::MessageRecord& to = write.after;
+  const auto own = records_.find({run, to.guid});
+  if (own == records_.end()) {
+    const auto found = slots_.find({run, to.activity});
+    Slot* slot = found == slots_.end() ? nullptr : &found->second;
+    const bool is_there = slot != nullptr && slot->closing == to.guid;
+    if (is_there && !to.output.empty()) {  // it moves to a row of its own
+      slot->closing.reset();
+      slot->closing_ledger = 0;
+      slot->changed = true;
+    } else if (slot != nullptr && (is_there || takes_closing(*slot, write, of))) {
+      slot->closing = to.guid;
+      slot->closing_ledger = digits;
+      slot->is_snapshot = is == Is::snapshot;
+      slot->changed = true;
+      return {to.activity, slot->stored};
+    }
+  }
+  Record& record = records_[{run, to.guid}];
+  record.ledger = digits;
+  record.after = &to;
+  return {};
+}
+
+void ActivityRows::write(Script& script) const {
+  Batch added;
+  Batch put;
+  Batch closing;
+  for (const auto& [key, slot] : slots_) {
+    if (!slot.changed) continue;
+    std::optional<std::int64_t> digits;
+    if (slot.closing) digits = slot.closing_ledger;
+    if (slot.after == nullptr) {
+      closing.row(key.first, key.second, slot.closing, digits);
+      continue;
+    }
+    const core::Activity& to = *slot.after;
+    if (slot.stored)
+      put.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code, to.opened_at,
+              to.closed_at, to.output, to.state, slot.closing, digits, slot.ledger_before, slot.closing_before, slot.is_snapshot);
+    else
+      added.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code, to.opened_at,
+                to.closed_at, to.output, to.state, slot.closing, digits);
+  }
+  if (!added.empty()) script.add(new_activities, Params::of_rows(added));
+  if (!put.empty()) script.add(put_activities, Params::of_rows(put, put.rows()));
+  if (!closing.empty()) script.add(put_closing, Params::of_rows(closing));
+  Batch new_rows;
+  Batch put_rows;
+  for (const auto& [key, record] : records_)
+    if (record.after != nullptr)
+      (record.stored ? put_rows : new_rows).row(key.first, key.second, record.after->activity, record.ledger, record.after->output);
+  if (!new_rows.empty()) script.add(new_records, Params::of_rows(new_rows));
+  if (!put_rows.empty()) script.add(put_records, Params::of_rows(put_rows));
+}
+
+}  // namespace pawl::store::postgres

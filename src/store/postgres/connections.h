@@ -1,0 +1,55 @@
+// Connections: those of one address, each with one user at a time. They are made when they are first needed; one that was lost
+// is not given out again.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "pawl/result.h"
+#include "store/postgres/connection.h"
+
+namespace pawl::store::postgres {
+
+class Connections {
+ public:
+  Connections(Address address, std::size_t size) : address_(std::move(address)), size_(size) {}
+
+  class Lease {
+   public:
+    Lease(Connections& from, std::unique_ptr<Connection> connection) : from_(&from), connection_(std::move(connection)) {}
+    Lease(Lease&& other) = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (connection_) from_->give_back(std::move(connection_));
+    }
+    Connection& operator*() { return *connection_; }
+    Connection* operator->() { return connection_.get(); }
+
+   private:
+    Connections* from_;
+    std::unique_ptr<Connection> connection_;
+  };
+
+  // Waits while all of them are in use.
+  Result<Lease> take();
+  // One that is there already.
+  void add(std::unique_ptr<Connection> connection);
+  // Of all connections that were given back.
+  Tally tally() const;
+
+ private:
+  void give_back(std::unique_ptr<Connection> connection);
+
+  const Address address_;
+  const std::size_t size_;
+  mutable std::mutex mutex_;  // guards what is below
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<Connection>> idle_;
+  std::size_t out_ = 0;
+  Tally gone_;  // of those that were lost
+};
+
+}  // namespace pawl::store::postgres

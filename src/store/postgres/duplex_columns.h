@@ -1,0 +1,17 @@
+// The rows of collation duplex, read in one order by the writer and the readers.
+#pragma once
+
+#include "pawl/result.h"
+#include "store/duplex_operation.h"
+#include "store/postgres/rows.h"
+
+namespace pawl::store::postgres {
+
+#define PAWL_STREAM_COLUMNS \
+  "run, guid, kind, node, place, topic, status, code, number, data, claim, claims, given_back"
+Result<ClaimedMessage> claimed_message(Rows& rows);
+
+#define PAWL_CELL_COLUMNS "node, place, state, opened_at, closer, status, code, closed_at, output"
+Result<DuplexCell> duplex_cell(Rows& rows);
+
+}  // namespace pawl::store::postgres

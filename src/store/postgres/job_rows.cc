@@ -1,0 +1,201 @@
+#include "store/postgres/job_rows.h"
+
+#include "base/invariant.h"
+#include "base/utf8.h"
+#include "store/postgres/expected.h"
+#include "store/snapshot.h"
+
+namespace pawl::store::postgres {
+
+namespace {
+
+const Statement lock_jobs{
+    "lock_jobs",
+    "SELECT run, rev, bundle, status, semaphore, completions, next_activity, namespace, job_id, graph, parent_request"
+    " FROM jobs WHERE run = ANY($1::bigint[]) ORDER BY run FOR NO KEY UPDATE"};
+const Statement new_jobs{
+    "new_jobs",
+    "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, keep, deadline,"
+    " secret, parent_run, parent_activity, parent_request, parent_awaits)"
+    " SELECT run, namespace, job_id, graph, version, fingerprint, created_at, 1, priority, keep, deadline, secret,"
+    " parent_run, parent_activity, parent_request, parent_awaits FROM unnest($1::bigint[], $2::text[], $3::text[],"
+    " $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[],"
+    " $12::bigint[], $13::bigint[], $14::bytea[], $15::boolean[]) AS u(run, namespace, job_id, graph, version, fingerprint,"
+    " created_at, priority, keep, deadline, secret, parent_run, parent_activity, parent_request, parent_awaits)"};
+
+static_assert(snapshot_weight == 100'000'000'000);
+// setStatusAndCollateGuid, for one job or many. `hit` is decided from what is stored: the row that changes has the value
+// that the step was made from. A closed job owes nothing, whatever the step left. The ledger of the message that closed
+// the job gets hit * weight. A hit that the bundle does not know of undoes all of it.
+const Statement step_jobs{
+    "step_semaphore_and_snapshot",
+    "/* step_semaphore_and_snapshot */"
+    " WITH stepped AS (UPDATE jobs j SET rev = j.rev + 1, bundle = u.bundle,"
+    " semaphore = CASE WHEN u.status BETWEEN 1 AND 3 THEN 0 ELSE j.semaphore + u.delta END,"
+    " completions = u.completions, next_activity = u.next_activity, status = u.status, closed_at = u.closed_at,"
+    " remove_at = u.remove_at, redrives = u.redrives, code = u.code, reason = coalesce(u.reason, j.reason),"
+    " result = CASE WHEN u.has_result THEN u.result ELSE j.result END,"
+    " data = CASE WHEN u.has_data THEN u.data ELSE j.data END"
+    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[], $6::bigint[], $7::bigint[],"
+    " $8::boolean[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],"
+    " $16::text[], $17::boolean[], $18::bytea[], $19::boolean[], $20::bytea[], $21::bigint[], $22::bytea[], $23::bigint[],"
+    " $24::bigint[], $25::bigint[], $26::bigint[])"
+    " AS u(run, rev, bundle, steps, before, delta, threshold, expected, completions, next_activity, status, closed_at,"
+    " remove_at, redrives, code, reason, has_result, result, has_data, data, message_activity, message, ledger,"
+    " status_before, completions_before, next_before)"
+    " WHERE j.run = u.run AND j.rev = u.rev AND j.status = u.status_before AND j.completions = u.completions_before"
+    " AND j.next_activity = u.next_before AND (NOT u.steps OR j.semaphore = u.before)"
+    " RETURNING j.run, u.steps AND u.before + u.delta = u.threshold AS hit, u.expected, u.message_activity, u.message, u.ledger),"
+    " concluding AS (UPDATE activities a SET closing_ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
+    " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NOT NULL"
+    " AND a.run = t.run AND a.seq = t.message_activity),"
+    " others AS (UPDATE message_ledgers m SET ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
+    " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NULL AND m.run = t.run AND m.guid = t.message)"
+    " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT("count(*) = $27::bigint AND bool_and(hit = expected)")
+    " FROM stepped"};
+
+// Everything of jobs that go but their start keys.
+#define PAWL_OF_REMOVED " WHERE run = ANY($1::bigint[])"
+const Statement remove_rows[] = {
+    {"remove_activities", "DELETE FROM activities" PAWL_OF_REMOVED},
+    {"remove_ledgers", "DELETE FROM message_ledgers" PAWL_OF_REMOVED},
+    {"remove_inbox", "DELETE FROM inbox" PAWL_OF_REMOVED},
+    {"remove_timers", "DELETE FROM timers" PAWL_OF_REMOVED},
+    {"remove_work", "DELETE FROM work" PAWL_OF_REMOVED},
+    {"remove_labels", "DELETE FROM labels" PAWL_OF_REMOVED},
+    {"remove_announcements", "DELETE FROM announcements" PAWL_OF_REMOVED},
+    {"remove_cells", "DELETE FROM duplex_cells" PAWL_OF_REMOVED},
+    {"remove_marks", "DELETE FROM duplex_marks" PAWL_OF_REMOVED},
+    {"remove_addresses", "DELETE FROM duplex_addresses" PAWL_OF_REMOVED},
+    {"remove_stream", "DELETE FROM duplex_stream" PAWL_OF_REMOVED},
+    {"remove_duplex", "DELETE FROM duplex_jobs" PAWL_OF_REMOVED},
+    {"remove_jobs", "DELETE FROM jobs" PAWL_OF_REMOVED},
+};
+#undef PAWL_OF_REMOVED
+
+}  // namespace
+
+std::string stored_text(std::string_view text) {
+  std::string stored = valid_utf8(text);
+  for (char& c : stored)
+    if (c == '\0') c = ' ';
+  return stored;
+}
+
+void JobRows::ask(Script& script) {
+  at_.reset();
+  if (!wanted_.empty()) at_ = script.add(lock_jobs, Params::of(std::vector(wanted_.begin(), wanted_.end())));
+}
+
+Status JobRows::take(Done& answers) {
+  if (!at_) return {};
+  Rows& rows = answers[*at_];
+  while (rows.next()) {
+    JobGuard& job = rows_[RunId(rows.word(0))];
+    job.rev = core::Rev(rows.word(1));
+    job.bundle = core::BundleId(rows.word(2));
+    job.status = static_cast<core::JobStatus>(rows.number(3));
+    job.semaphore = rows.number(4);
+    job.completions = rows.small(5);
+    job.next_activity = rows.small(6);
+    job.name_space = Namespace(std::string(rows.text(7)));
+    job.id = JobId(std::string(rows.text(8)));
+    job.graph = GraphName(std::string(rows.text(9)));
+    if (!rows.is_null(10)) job.parent_request = rows.guid(10);
+  }
+  return rows.malformed() ? Status{Error{ErrorCode::corrupt, "the row of a job is malformed"}} : Status{};
+}
+
+const JobGuard* JobRows::find(RunId run) const {
+  const auto found = rows_.find(run);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+void JobRows::make(RunId run, const Submit& submit, const std::optional<core::ParentLink>& parent) {
+  JobGuard& job = rows_[run];
+  job.name_space = submit.name_space;
+  job.id = submit.id;
+  job.graph = submit.graph.name;
+  if (parent) job.parent_request = parent->request;
+  made_.emplace(run, Made{submit, parent});
+}
+
+void JobRows::assume(const core::Bundle& bundle, const core::JobHead& head) {
+  JobGuard& job = rows_[bundle.entity];
+  job.rev = bundle.rev_before;
+  if (head.semaphore) job.semaphore = head.semaphore->before;
+  job.completions = head.completions_before;
+  job.next_activity = head.next_activity;
+  for (const core::Write& write : bundle.writes)
+    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before && job.next_activity > 0)
+      --job.next_activity;
+}
+
+void JobRows::step(const core::Bundle& bundle, const core::JobHead& head) {
+  JobGuard& job = rows_.at(bundle.entity);
+  const JobGuard before = job;
+  job.rev = core::next(bundle.rev_before);
+  job.bundle = bundle.id;
+  job.status = head.status;
+  if (head.semaphore) job.semaphore = head.semaphore->before + head.semaphore->delta;
+  if (core::is_closed(head.status)) job.semaphore = 0;
+  job.completions = head.completions;
+  job.next_activity = head.next_activity;
+  steps_.emplace(bundle.entity, Step{&bundle, &head, before, std::nullopt, std::nullopt, 0});
+}
+
+void JobRows::snapshot(RunId run, std::optional<core::ActivitySeq> activity, const core::Guid& guid, std::int64_t ledger) {
+  Step& step = steps_.at(run);
+  step.activity = activity;
+  step.guid = guid;
+  step.ledger = ledger;
+}
+
+void JobRows::remove(RunId run) {
+  rows_.erase(run);
+  removed_.push_back(run);
+}
+
+void JobRows::write_new(Script& script) const {
+  Batch made;
+  for (const auto& [run, one] : made_) {
+    const Submit& submit = one.submit;
+    std::optional<RunId> parent;
+    std::optional<core::ActivitySeq> activity;
+    std::optional<core::Guid> request;
+    std::optional<bool> awaits;
+    if (one.parent) {
+      parent = one.parent->run;
+      activity = one.parent->activity;
+      request = one.parent->request;
+      awaits = one.parent->awaits;
+    }
+    made.row(run, submit.name_space, submit.id, submit.graph.name, submit.graph.version, submit.graph.fingerprint, submit.at,
+             submit.priority, submit.keep, submit.deadline, submit.secret, parent, activity, request, awaits);
+  }
+  if (!made.empty()) script.add(new_jobs, Params::of_rows(made));
+}
+
+void JobRows::write_steps(Script& script) const {
+  Batch steps;
+  const Payload none;
+  for (const auto& [run, one] : steps_) {
+    const core::JobHead& head = *one.head;
+    const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
+    std::optional<std::string> reason;
+    if (head.reason) reason = stored_text(*head.reason);
+    steps.row(run, one.bundle->rev_before, one.bundle->id, head.semaphore.has_value(), step.before, step.delta, step.threshold,
+              step.hit, head.completions, head.next_activity, head.status, head.closed_at, head.remove_at, head.redrives,
+              head.code, reason, head.result.has_value(), head.result ? *head.result : none, head.data.has_value(),
+              head.data ? *head.data : none, one.activity, one.guid, one.ledger, one.before.status, one.before.completions,
+              one.before.next_activity);
+  }
+  if (!steps.empty()) script.add(step_jobs, Params::of_rows(steps, steps.rows()));
+}
+
+void JobRows::write_removed(Script& script) const {
+  if (removed_.empty()) return;
+  for (const Statement& statement : remove_rows) script.add(statement, Params::of(removed_));
+}
+
+}  // namespace pawl::store::postgres

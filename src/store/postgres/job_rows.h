@@ -1,0 +1,84 @@
+// JobRows: the jobs that a group names, locked in the order of their runs until the commit. Whoever holds a job's row may
+// change what belongs to the job: its activities, ledgers, messages and work.
+//
+// The step of a job is one statement with the snapshot of the message that closed it: step_semaphore_and_snapshot
+// (store/snapshot.h), for all jobs of the group at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/bundle.h"
+#include "core/job_state.h"
+#include "store/operation.h"
+#include "store/postgres/connection.h"
+
+namespace pawl::store::postgres {
+
+// What guards a job, and what others are told of it.
+struct JobGuard {
+  core::Rev rev{0};
+  core::BundleId bundle{0};
+  core::JobStatus status = core::JobStatus::running;
+  std::int64_t semaphore = 1;
+  std::uint32_t completions = 0;
+  std::uint32_t next_activity = 0;
+  Namespace name_space{""};
+  JobId id{""};
+  GraphName graph{""};
+  std::optional<core::Guid> parent_request;
+};
+
+class JobRows {
+ public:
+  void want(RunId run) { wanted_.insert(run); }
+
+  void ask(Script& script);
+  Status take(Done& answers);
+  void write_new(Script& script) const;
+  // Of jobs that are locked behind all ledgers: it adds to them. Of jobs that are not, before anything else of theirs: it
+  // locks them, in their order.
+  void write_steps(Script& script) const;
+  void write_removed(Script& script) const;  // behind everything else
+  void forget() { *this = JobRows(); }
+
+  const JobGuard* find(RunId run) const;
+  // As if it had been read: the job as the bundle expects it. The step says so when it is written.
+  void assume(const core::Bundle& bundle, const core::JobHead& head);
+  void make(RunId run, const Submit& submit, const std::optional<core::ParentLink>& parent);
+  bool has_stepped(RunId run) const { return steps_.contains(run); }
+  // REQUIRES: it was found, and its guards hold. The references live until the commit.
+  void step(const core::Bundle& bundle, const core::JobHead& head);
+  // Whose ledger gets the digit if the step hits. `activity` none: it has a row of its own.
+  void snapshot(RunId run, std::optional<core::ActivitySeq> activity, const core::Guid& guid, std::int64_t ledger);
+  void remove(RunId run);
+
+ private:
+  struct Step {
+    const core::Bundle* bundle;
+    const core::JobHead* head;
+    JobGuard before;
+    std::optional<core::ActivitySeq> activity;
+    std::optional<core::Guid> guid;
+    std::int64_t ledger = 0;
+  };
+  struct Made {
+    const Submit submit;
+    std::optional<core::ParentLink> parent;
+  };
+  std::set<RunId> wanted_;
+  std::optional<std::size_t> at_;
+  std::map<RunId, JobGuard> rows_;
+  std::map<RunId, Step> steps_;
+  std::map<RunId, Made> made_;
+  std::vector<RunId> removed_;
+};
+
+// A text that came from outside, as a text column takes it.
+std::string stored_text(std::string_view text);
+
+}  // namespace pawl::store::postgres

@@ -1,0 +1,114 @@
+// A schema for each test, on a server that all tests of the process share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "store/postgres/connection.h"
+#include "store/postgres/server_test.h"
+#include "store/postgres/store.h"
+
+namespace pawl::store::postgres {
+
+// The server of this run, or one of the process's own.
+class SharedServer {
+ public:
+  static SharedServer& get() {
+    static SharedServer one;
+    return one;
+  }
+  std::string address() const { return server_ ? server_->address() : std::string(); }
+  const std::optional<TestServer>& server() const { return server_; }
+
+  // A session of its own, for what a test does beside the store.
+  std::unique_ptr<Connection> connect(const std::string& schema = "public") const {
+    auto opened = Connection::open(Address{address(), schema});
+    if (opened) return std::move(*opened);
+    ADD_FAILURE() << to_string(opened.error());
+    return nullptr;
+  }
+
+  // A schema that holds nothing. One that was used before is wiped: that is quicker than making one.
+  std::string take_schema() {
+    if (free_.empty()) return format("t{}_{}", getpid(), ++made_);
+    std::string schema = std::move(free_.back());
+    free_.pop_back();
+    return schema;
+  }
+  void give_back(const std::string& schema) {
+    if (wipe(schema)) free_.push_back(schema);
+  }
+
+ private:
+  SharedServer() {
+    if (const char* file = getenv("PAWL_TEST_POSTGRES")) {
+      std::string folder;
+      std::ifstream(file) >> folder;
+      if (!folder.empty()) server_ = TestServer::at(folder);
+    }
+    if (server_) return;
+    server_ = TestServer::start();
+    is_own_ = true;
+    if (!server_) ADD_FAILURE() << "no PostgreSQL server could be started; scripts/setup installs one";
+  }
+  ~SharedServer() {
+    if (is_own_ && server_) server_->remove();
+    if (is_own_) return;
+    for (const std::string& schema : free_) {
+      if (const auto dropped = run("DROP SCHEMA " + quoted_name(schema) + " CASCADE"); !dropped)
+        fprintf(stderr, "%s\n", to_string(dropped.error()).c_str());
+    }
+  }
+
+  Status run(const std::string& sql) {
+    if (!admin_ || admin_->is_lost()) {
+      auto opened = Connection::open(Address{address(), "public"});
+      if (!opened) return opened.error();
+      admin_ = std::move(*opened);
+    }
+    return admin_->execute(sql);
+  }
+  bool wipe(const std::string& schema) {
+    const auto wiped = run(format(
+        "DO $$ DECLARE one text; BEGIN FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = '{0}' AND tablename NOT IN"
+        " ('schema_version', 'store_state') LOOP EXECUTE 'DELETE FROM {0}.' || quote_ident(one); END LOOP;"
+        " UPDATE {0}.store_state SET store_id = uuid_send(gen_random_uuid()); END $$", schema));
+    EXPECT_TRUE(wiped) << to_string(wiped.error());
+    return wiped.ok();
+  }
+
+  std::optional<TestServer> server_;
+  bool is_own_ = false;
+  std::unique_ptr<Connection> admin_;
+  std::vector<std::string> free_;
+  int made_ = 0;
+};
+
+// A store in a schema of its own, which is given back with it.
+class TestSchema {
+ public:
+  TestSchema() : name_(SharedServer::get().take_schema()) {}
+  ~TestSchema() { SharedServer::get().give_back(name_); }
+  TestSchema(const TestSchema&) = delete;
+  TestSchema& operator=(const TestSchema&) = delete;
+  const std::string& name() const { return name_; }
+
+  // `parameters`: more of the address, such as "&options=-c%20log_statement%3Dall".
+  std::unique_ptr<Store> open(Options options, const std::string& parameters = {}) const {
+    options.schema = name_;
+    auto opened = Store::open(SharedServer::get().address() + parameters, options);
+    if (opened) return std::move(*opened);
+    ADD_FAILURE() << to_string(opened.error());
+    return nullptr;
+  }
+
+ private:
+  const std::string name_;
+};
+
+}  // namespace pawl::store::postgres

@@ -1,0 +1,34 @@
+#include "store/postgres/server_clock.h"
+
+namespace pawl::store::postgres {
+
+namespace {
+
+const Statement read_clock{"read_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"};
+
+}  // namespace
+
+Instant ServerClock::now() const {
+  if (given_ != nullptr) return given_->now();
+  return Instant::from_micros(offset_.load() + elapsed().count());
+}
+
+std::optional<std::size_t> ServerClock::ask(Script& script) const {
+  if (given_ != nullptr) return std::nullopt;
+  return script.add(read_clock);
+}
+
+// It was that time at the latest now: a difference that is too small makes a clock that is behind, which every later answer may
+// put right. Taken from the time of the question it would be ahead by a round trip.
+Instant ServerClock::take(Done& answers, std::optional<std::size_t> at) {
+  if (!at) return now();
+  Rows& rows = answers[*at];
+  rows.next();
+  const Instant said = rows.instant(0);
+  const std::int64_t offset = said.micros() - elapsed().count();
+  std::int64_t known = offset_.load();
+  while (known < offset && !offset_.compare_exchange_weak(known, offset)) {}
+  return said;
+}
+
+}  // namespace pawl::store::postgres

@@ -1,0 +1,117 @@
+// A PostgreSQL server for tests: one of its own in a temporary folder, on a socket there, with fsync on; never the system's.
+// It runs as an unprivileged user, for PostgreSQL refuses to be root.
+#pragma once
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::store::postgres {
+
+class TestServer {
+ public:
+  // Where the programs of the newest version are that is installed; empty: nowhere.
+  static std::filesystem::path programs() {
+    if (const char* said = getenv("PAWL_POSTGRES_BIN")) return said;
+    std::filesystem::path newest;
+    std::error_code none;
+    int most = 0;
+    for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", none)) {
+      const int number = atoi(version.path().filename().c_str());
+      if (number <= most || !std::filesystem::exists(version.path() / "bin" / "postgres")) continue;
+      most = number;
+      newest = version.path() / "bin";
+    }
+    return newest;
+  }
+
+  // Makes and starts one. None: it said why on standard error.
+  static std::optional<TestServer> start(const std::vector<std::string>& settings = {}) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-pg-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) return std::nullopt;
+    TestServer server{std::filesystem::path(pattern)};
+    const passwd* user = unprivileged();
+    if (user != nullptr && chown(pattern.c_str(), user->pw_uid, user->pw_gid) != 0) return std::nullopt;
+    if (server.run("initdb", {"-D", server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"}) != 0 ||
+        !server.run_server(settings))
+      return std::nullopt;
+    return server;
+  }
+  // One that somebody else started.
+  static TestServer at(const std::filesystem::path& folder) { return TestServer{folder}; }
+
+  // Stops it as a crash would, unless it is stopped, and takes its folder away.
+  void remove() {
+    stop("immediate");
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  bool stop(const std::string& mode) const { return run("pg_ctl", {"-D", data(), "-m", mode, "-w", "stop"}) == 0; }
+  bool run_server(const std::vector<std::string>& settings = {}) const {
+    std::string options = "-c listen_addresses='' -c unix_socket_directories=" + folder_.string() +
+                          " -c fsync=on -c max_connections=200 -c shared_buffers=64MB -c logging_collector=off"
+                          " -c autovacuum_naptime=10s";
+    for (const std::string& setting : settings) options += " -c " + setting;
+    return run("pg_ctl", {"-D", data(), "-l", log().string(), "-o", options, "-w", "-t", "60", "start"}) == 0;
+  }
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path log() const { return folder_ / "log"; }
+  std::string address() const { return "postgres:///postgres?user=postgres&host=" + folder_.string(); }
+
+ private:
+  explicit TestServer(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::string data() const { return (folder_ / "data").string(); }
+
+  // Null: this process is not root, and needs nobody else.
+  static const passwd* unprivileged() {
+    if (geteuid() != 0) return nullptr;
+    const passwd* user = getpwnam("postgres");
+    return user != nullptr ? user : getpwnam("nobody");
+  }
+
+  // Its exit code.
+  int run(const std::string& program, std::vector<std::string> arguments) const {
+    const std::string path = (programs() / program).string();
+    const std::string output = (folder_ / (program + ".out")).string();
+    const passwd* user = unprivileged();
+    std::vector<char*> argv = {const_cast<char*>(path.c_str())};
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (user != nullptr && (setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)) _exit(126);
+      const int to = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (to < 0 || chdir(folder_.c_str()) != 0) _exit(126);
+      dup2(to, STDOUT_FILENO);
+      dup2(to, STDERR_FILENO);
+      execv(path.c_str(), argv.data());
+      _exit(127);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0) return -1;
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code != 0 && program != "pg_ctl") {
+      std::ifstream said(output);
+      fprintf(stderr, "%s: exit code %d\n%s\n", path.c_str(), code,
+              std::string(std::istreambuf_iterator<char>(said), {}).c_str());
+    }
+    return code;
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace pawl::store::postgres

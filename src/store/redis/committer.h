@@ -1,0 +1,68 @@
+// Committer: applies groups of operations: one script call for each lane that they are of, and one for the catalogue.
+//
+// Threads: any.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "core/guid.h"
+#include "store/operation.h"
+#include "store/redis/encoder.h"
+#include "store/redis/keys.h"
+#include "store/redis/server_clock.h"
+#include "store/redis/servers.h"
+
+namespace pawl::store::redis {
+
+class Committer {
+ public:
+  // The references must outlive it. One of the clocks is null: a test's, or the server's as this process knows it. `sender` names
+  // this store among those that ring.
+  Committer(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, ServerClock* server_clock, std::string sender)
+      : servers_(servers), keys_(keys), store_(store), clock_(clock), server_clock_(server_clock), sender_(std::move(sender)) {}
+
+  Result<std::vector<Outcome>> commit(std::span<const Operation> group);
+
+  // How many lanes there are; asked of the catalogue only for one that is not known.
+  Result<bool> has_lane(core::LaneId lane);
+  Result<std::uint32_t> lanes();
+
+  const std::string& sender() const { return sender_; }
+  std::string now_text() const { return clock_ == nullptr ? std::string() : format("{}", clock_->now().micros()); }
+  // The last run that was made there, as far as is known.
+  RunId last_run(core::LaneId lane);
+  void saw_run(RunId run);
+  // Such lanes are this store's: it acquired them, and was not told otherwise.
+  bool holds(core::LaneId lane);
+
+ private:
+  using Indices = std::vector<std::size_t>;  // of operations in their group
+  struct LaneMemory {
+    RunId last_run{0};
+    std::uint64_t commits = 0;  // the highest that was seen: a store that has less is an older one
+    bool held = false;
+    std::unordered_map<std::string, RunId> runs;  // by name, as it was: a hint that saves a round trip
+  };
+  Status commit_lane(core::LaneId lane, std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
+  Status commit_catalogue(std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
+  void note(const Operation& operation, const std::string& name, const Outcome& outcome);
+
+  Servers& servers_;
+  const Keys& keys_;
+  const core::Guid store_;
+  const Clock* const clock_;
+  ServerClock* const server_clock_;
+  const std::string sender_;
+
+  std::mutex mutex_;  // guards what is below
+  std::uint32_t lanes_ = 0;
+  std::map<core::LaneId, LaneMemory> memory_;
+};
+
+}  // namespace pawl::store::redis

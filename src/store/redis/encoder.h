@@ -1,0 +1,71 @@
+// OperationEncoder: an operation as the arguments of the lane's script (scripts/*.lua). What can be decided without the stored
+// state is decided here, and answered at once or told to the script as the reason why it must refuse.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "store/operation.h"
+#include "store/redis/keys.h"
+#include "store/redis/records.h"
+
+namespace pawl::store::redis {
+
+struct Encoded {
+  Words arguments;
+  std::vector<RunId> runs;  // whose keys it needs for sure
+  std::size_t makes = 0;    // how many runs it may make
+  std::string name;         // of a job ("j") or a mailbox ("m") that it looks up: its run may be known from before
+};
+
+class OperationEncoder {
+ public:
+  using HasLane = std::function<bool(core::LaneId)>;
+  OperationEncoder(const Keys& keys, core::LaneId lane, HasLane has_lane)
+      : keys_(keys), lane_(lane), has_lane_(std::move(has_lane)) {}
+
+  // REQUIRES: it is an operation of this lane. An outcome: nobody needs to be asked.
+  std::variant<Encoded, Outcome> encode(const Operation& operation);
+
+  // Streams of other lanes' messages that the operations named so far may write to: keys, in their order.
+  const Words& outboxes() const { return outboxes_; }
+
+ private:
+  using Answer = std::variant<Encoded, Outcome>;
+  // Of a lane that does not exist.
+  Outcome of_no_lane(const Operation& operation) const;
+
+  Answer run(const core::Bundle& bundle);
+  Answer run(const Submit& submit);
+  Answer run(const Deliver& deliver);
+  Answer run(const Respond& respond);
+  Answer run(const ClaimWork& claim);
+  Answer run(const ClaimItem& claim);
+  Answer run(const ExtendWork& extend);
+  Answer run(const ReleaseWork& release);
+  Answer run(const DropOutbox& drop);
+  Answer run(const AcquireLane& acquire);
+  Answer run(const RenewLane& renew);
+  Answer run(const ReleaseLane& release);
+  Answer run(const RemoveJob& remove);
+  Answer run(const DropKeys& drop);
+  Answer run(const PauseTopic& pause);
+
+  void put_new_job(Words& words, const Submit& submit, const std::optional<core::ParentLink>& parent);
+  void put_child(Words& words, const core::JobKey& key, const core::StartChild& start);
+  void put_head(Words& words, const core::Bundle& bundle, const core::JobHead& head);
+  // Why the bundle is refused whatever is stored; empty: it is not.
+  std::string wrong_with(const core::Bundle& bundle) const;
+  void put_writes(Words& words, const core::Bundle& bundle);
+  std::string outbox_index(core::LaneId target);
+
+  const Keys& keys_;
+  const core::LaneId lane_;
+  const HasLane has_lane_;
+  Words outboxes_;
+};
+
+}  // namespace pawl::store::redis

@@ -1,0 +1,90 @@
+// Work items as words: the order is that of scripts/work.lua.
+#include <algorithm>
+
+#include "base/format.h"
+#include "core/secret.h"
+#include "store/redis/keys.h"
+#include "store/redis/records.h"
+
+namespace pawl::store::redis {
+
+std::string life_words(const core::WorkLife& life) {
+  return format("{} {} {} {} {} {} {} {} {} {} {} {}", life.queue_timeout.count(), life.attempt_timeout.count(),
+                life.heartbeat_timeout.count(), life.deadline.micros(), life.at_most_once ? 1 : 0, life.unknown ? 1 : 0,
+                life.queue_by.micros(), life.attempt_by.micros(), life.heartbeat_by.micros(), life.failures,
+                life.failure_code, escape(life.failure));
+}
+
+namespace {
+
+// When somebody may claim it, if nothing happens to it; "-": nobody may.
+std::string unlocks_at(const core::WorkItem& item) {
+  if (item.held) return "-";
+  if (item.token == core::WorkToken(0)) return format("{}", item.visible_at.micros());
+  const bool leased = item.epoch == core::Epoch(0) && !item.life.at_most_once;
+  return leased ? format("{}", std::max(item.lease_until, item.visible_at).micros()) : "-";
+}
+
+constexpr std::int64_t largest_priority = std::int64_t{1} << 31;
+
+}  // namespace
+
+ItemWords item_words(const core::WorkItem& item) {
+  const std::uint32_t next_run = item.runs + 1;
+  ItemWords words;
+  words.order = format("{:010}", largest_priority - item.priority);  // what goes first is smaller
+  words.unlocks = unlocks_at(item);
+  words.wake = format("{}", core::wake_of(item).micros());
+  words.topic = escape(item.topic.raw());
+  words.rest = format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", words.order, words.unlocks, words.wake, words.topic,
+                      item.token.raw(), item.request.text(), next_run, core::token_of(item.request, next_run).raw(),
+                      item.epoch.raw(), item.lease_until.micros(), item.runs, item.priority, item.visible_at.micros(),
+                      item.held ? 1 : 0, item.plain_key ? 1 : 0, escape(item.worker), life_words(item.life));
+  return words;
+}
+
+Result<core::WorkItem> read_item(std::string_view place, std::string_view words, std::string input, std::string progress) {
+  const auto places = words_of(place, '.');
+  const auto run = places.empty() ? std::nullopt : number_in<std::uint64_t>(places[0]);
+  const auto activity = places.size() < 2 ? std::nullopt : number_in<std::uint32_t>(places[1]);
+  if (!run || !activity) return malformed("the place of a work item");
+  WordReader reader(words);
+  core::WorkItem item;
+  item.run = RunId(*run);
+  item.activity = core::ActivitySeq(*activity);
+  for (int i = 0; i < 4; ++i) reader.word();  // where it stands
+  item.topic = Topic(reader.text());
+  item.token = core::WorkToken(reader.number<std::uint64_t>());
+  item.request = reader.guid();
+  reader.word();  // of its next run
+  reader.word();
+  item.epoch = core::Epoch(reader.number<std::uint64_t>());
+  item.lease_until = reader.instant();
+  item.runs = reader.number<std::uint32_t>();
+  item.priority = reader.number<std::int32_t>();
+  item.visible_at = reader.instant();
+  item.held = reader.flag();
+  item.plain_key = reader.flag();
+  item.worker = reader.text();
+  core::WorkLife& life = item.life;
+  life.queue_timeout = reader.duration();
+  life.attempt_timeout = reader.duration();
+  life.heartbeat_timeout = reader.duration();
+  life.deadline = reader.instant();
+  life.at_most_once = reader.flag();
+  life.unknown = reader.flag();
+  life.queue_by = reader.instant();
+  life.attempt_by = reader.instant();
+  life.heartbeat_by = reader.instant();
+  life.failures = reader.number<std::uint32_t>();
+  life.failure_code = reader.number<std::int32_t>();
+  life.failure = reader.text();
+  item.input = Payload(std::move(input));
+  life.progress = Payload(std::move(progress));
+  if (reader.malformed() || !reader.at_end()) return malformed(format("work item {}", item.activity.raw()));
+  return item;
+}
+
+Result<core::WorkItem> read_item(const Reply& row) { return read_item(row[0].text, row[1].text, row[2].text, row[3].text); }
+
+}  // namespace pawl::store::redis

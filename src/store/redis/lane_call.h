@@ -1,0 +1,51 @@
+// LaneCall: a group of one lane on its way through the script. The script stops where it needs to know more (another run's keys,
+// a token); the rest is sent again with that.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/redis/encoder.h"
+#include "store/redis/keys.h"
+#include "store/redis/reply.h"
+
+namespace pawl::store::redis {
+
+struct LaneCallHeader {
+  std::string now;
+  std::string store;
+  std::uint64_t seen_commits = 0;
+  std::string sender;
+  std::string bell;
+};
+
+class LaneCall {
+ public:
+  LaneCall(const Keys& keys, core::LaneId lane, std::vector<Encoded> operations, Words outboxes, RunId last_run);
+
+  bool is_done() const { return next_ == operations_.size(); }
+  std::size_t next() const { return next_; }  // the operation that is asked for next
+  Words keys() const;
+  Words arguments(const LaneCallHeader& header) const;
+
+  // So many were answered, and the script wants this. False: it is not known what it wants.
+  bool advance(std::size_t answered, const Reply& wanted);
+  RunId last_run() const { return last_run_; }
+
+ private:
+  std::vector<RunId> fresh_runs() const;
+
+  const Keys& key_names_;
+  const core::LaneId lane_;
+  const std::vector<Encoded> operations_;
+  const Words outboxes_;
+  RunId last_run_;
+  std::size_t next_ = 0;
+  std::size_t spare_;  // runs that are declared beyond those that are needed
+  std::set<RunId> extra_runs_;
+  std::map<std::string, std::string> tokens_;
+};
+
+}  // namespace pawl::store::redis

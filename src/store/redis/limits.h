@@ -1,0 +1,26 @@
+// What the Redis store allows itself.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace pawl::store::redis::limits {
+
+inline constexpr std::size_t connections = 8;                      // calls under way at once
+inline constexpr std::size_t connections_idle_max = 16;            // kept open for each node
+inline constexpr std::chrono::milliseconds connect_timeout{3000};
+inline constexpr std::chrono::milliseconds reply_timeout{30'000};  // then it is not known what happened
+inline constexpr std::chrono::milliseconds redirect_pause{20};     // before a slot that moves is asked for again
+inline constexpr int redirects_max = 100;                          // then the call fails: retry_later
+inline constexpr std::chrono::seconds bell_ping{2};                // a silent bell is asked whether it lives,
+inline constexpr std::chrono::seconds bell_late_max{5};            // and what was missed is noticed within this time
+inline constexpr std::chrono::milliseconds bell_retry{200};        // between two tries to listen again
+inline constexpr std::size_t history_entries_max = 10'000;         // per job: what its bundles did, for people
+inline constexpr std::size_t fresh_runs_min = 1;                   // declared beyond what a group needs,
+inline constexpr std::size_t fresh_runs_max = 1024;                // more with each guess that was wrong
+inline constexpr int guesses_max = 200;                            // of one group; then the call fails: retry_later
+inline constexpr std::size_t names_remembered_max = 10'000;        // of jobs and mailboxes, per lane: hints
+inline constexpr std::size_t page_rows = 512;                      // read at once where rows are looked through
+
+}  // namespace pawl::store::redis::limits

@@ -1,0 +1,222 @@
+// Addresses, who may come in, TLS, and the bell.
+#include <cstdlib>
+#include <thread>
+
+#include "store/redis/bench_test.h"
+#include "store/redis/doorbell.h"
+#include "store/redis/url.h"
+
+namespace pawl::store::redis {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(RedisUrl, says_where_and_who) {
+  const auto plain = Url::parse("redis://somewhere");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->nodes, (std::vector<Address>{{"somewhere", 6379}}));
+  const auto all = Url::parse("rediss://user:se%40cret@[::1]:7000/3");
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all->tls);
+  EXPECT_EQ(all->user, "user");
+  EXPECT_EQ(all->password, "se@cret");
+  EXPECT_EQ(all->database, 3u);
+  EXPECT_EQ(all->nodes, (std::vector<Address>{{"::1", 7000}}));
+  EXPECT_EQ(all->shown().find("secret"), std::string::npos);
+  EXPECT_EQ(all->shown().find("se@cret"), std::string::npos);
+  const auto cluster = Url::parse("redis-cluster://:word@a:1,b:2,c");
+  ASSERT_TRUE(cluster);
+  EXPECT_TRUE(cluster->cluster);
+  EXPECT_EQ(cluster->password, "word");
+  EXPECT_EQ(cluster->nodes, (std::vector<Address>{{"a", 1}, {"b", 2}, {"c", 6379}}));
+  const auto local = Url::parse("redis+unix:///run/redis.sock?database=2");
+  ASSERT_TRUE(local);
+  EXPECT_TRUE(local->nodes[0].is_local());
+  EXPECT_EQ(local->database, 2u);
+}
+
+TEST(RedisUrl, that_is_wrong_is_refused_without_showing_the_password) {
+  for (const char* text : {"", "http://a", "redis://", "redis://:word@", "redis://a:word", "redis://a:0", "redis://a:70000", "redis://a/word",
+                           "redis://a,b", "redis-cluster://a/1", "redis+unix://relative", "redis+unix:///a?word=1"}) {
+    const auto url = Url::parse(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().code, ErrorCode::invalid);
+    EXPECT_EQ(url.error().detail.find("word"), std::string::npos);
+  }
+}
+
+TEST(RedisUrl, takes_the_password_of_the_environment_if_it_has_none) {
+  setenv("PAWL_REDIS_PASSWORD", "hidden", 1);
+  EXPECT_EQ(Url::parse("redis://a")->password, "hidden");
+  EXPECT_EQ(Url::parse("redis://:said@a")->password, "said");
+  unsetenv("PAWL_REDIS_PASSWORD");
+}
+
+class RedisOpen : public OwnStore {};
+
+TEST_F(RedisOpen, the_id_is_made_once_and_is_the_stores_for_ever) {
+  TestServer server;
+  Options options;
+  options.accept_weaker = true;
+  const auto first = open_at(server.url(), options);
+  const auto second = open_at(server.url_by_port(), options);
+  options.prefix = "other";
+  const auto other = open_at(server.url(), options);
+  ASSERT_TRUE(first && second && other);
+  EXPECT_EQ((*first)->id(), (*second)->id());
+  EXPECT_FALSE((*first)->id() == (*other)->id());
+}
+
+TEST_F(RedisOpen, a_password_is_needed_where_it_is_and_never_shown) {
+  ServerOptions options;
+  options.more = {"--user", "pawl", "on", ">secret", "~*", "&*", "+@all"};
+  TestServer server(options);
+  server.ask({"ACL", "SETUSER", "default", "off"});
+  Options accept;
+  accept.accept_weaker = true;
+  const auto wrong = open_at(format("redis://pawl:wrong@127.0.0.1:{}", server.port()), accept);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(to_string(wrong.error()).find("wrong@"), std::string::npos);
+  EXPECT_FALSE(open_at(server.url_by_port(), accept));
+  const auto right = open_at(format("redis://pawl:secret@127.0.0.1:{}", server.port()), accept);
+  EXPECT_TRUE(right) << to_string(right.error());
+}
+
+TEST_F(RedisOpen, over_tls_only_a_server_with_a_good_name_is_believed) {
+  const TemporaryFolder folder;
+  const auto file = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::string make =
+      format("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost "
+             "-keyout {} -out {} 2>/dev/null",
+             file("key"), file("cert"));
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  const std::uint16_t port = static_cast<std::uint16_t>(15'000 + getpid() % 10'000);
+  ServerOptions options;
+  options.more = {"--tls-port", format("{}", port), "--tls-cert-file", file("cert"), "--tls-key-file", file("key"),
+                  "--tls-ca-cert-file", file("cert"), "--tls-auth-clients", "no"};
+  TestServer server(options);
+  Options tls;
+  tls.accept_weaker = true;
+  tls.tls.ca_file = file("cert");
+  use(format("rediss://localhost:{}", port), tls);
+  const std::string large(1u << 20, 'x');
+  Submit job = a_job("a", lane_);
+  job.input = large;
+  const RunId run = commit(job).run();
+  EXPECT_EQ(std::get<core::Start>(this->job(run).inbox.at(0).message.body).input.str(), large);
+  EXPECT_FALSE(open_at(format("rediss://127.0.0.1:{}", port), tls)) << "its certificate is for another name";
+  tls.tls.ca_file.clear();
+  EXPECT_FALSE(open_at(format("rediss://localhost:{}", port), tls)) << "nobody vouches for it";
+}
+
+class Heard final : public Listener {
+ public:
+  void rung(const Change& change) override {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(change);
+  }
+  void owner_gone() override {}
+  // Waits until something is heard that this says yes to.
+  bool waits_for(const std::function<bool(const Change&)>& wanted, milliseconds time = seconds(5)) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < until) {
+      {
+        const std::lock_guard lock(mutex_);
+        for (const Change& change : all_)
+          if (wanted(change)) return true;
+      }
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    return false;
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return all_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Change> all_;
+};
+
+TEST(RedisRing, is_read_as_it_was_written) {
+  Ring ring{"me", core::LaneId(7), {}};
+  ring.change.work = ring.change.outboxes = true;
+  ring.change.add(RunId(~std::uint64_t{0} >> 1));
+  ring.change.add(RunId(3));
+  const auto read = parse_ring(ring_text(ring));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->sender, "me");
+  EXPECT_EQ(read->lane, core::LaneId(7));
+  EXPECT_EQ(read->change, ring.change);
+  for (const char* text : {"", "a", "a b", "a 1 x", "a 1"}) EXPECT_FALSE(parse_ring(text)) << text;
+}
+
+class RedisBell : public OwnStore {
+ protected:
+  void SetUp() override {
+    options_.accept_weaker = true;
+    use(server_.url(), options_);
+    other_ = std::move(*open_at(server_.url(), options_));
+  }
+  Outcome commit_elsewhere(const Operation& operation) { return (*other_->commit({&operation, 1}))[0]; }
+
+  TestServer server_;
+  Options options_;
+  std::unique_ptr<Store> other_;
+  Heard heard_;
+};
+
+TEST_F(RedisBell, whoever_has_the_lane_hears_which_runs_others_changed) {
+  store_->listen(heard_);
+  const RunId run = commit_elsewhere(a_job("a", lane_)).run();
+  EXPECT_TRUE(heard_.waits_for([&](const Change& change) { return change.runs == std::vector<RunId>{run}; }));
+  store_->stop_listening(heard_);
+}
+
+TEST_F(RedisBell, what_is_done_in_other_lanes_is_not_told_unless_it_is_for_all) {
+  store_->listen(heard_);
+  const core::LaneId other(lane_.raw() + 1);
+  commit_elsewhere(a_job("a", other));
+  commit_elsewhere(AcquireLane{other, "engine-b", seconds(30)});
+  commit_elsewhere(PauseTopic{Topic("t"), true, other});
+  EXPECT_TRUE(heard_.waits_for([](const Change& change) { return change.topics; }));
+  EXPECT_EQ(heard_.count(), 1u);
+  commit_elsewhere(ReleaseLane{other, core::Epoch(1)});
+  EXPECT_TRUE(heard_.waits_for([](const Change& change) { return change.lanes; }));
+  commit_elsewhere(PutApp{Namespace("n"), "app", "1", "body"});
+  EXPECT_TRUE(heard_.waits_for([](const Change& change) { return change.graphs; }));
+  store_->stop_listening(heard_);
+}
+
+TEST_F(RedisBell, after_a_lost_connection_everything_may_have_changed) {
+  store_->listen(heard_);
+  EXPECT_NE(server_.ask({"CLIENT", "KILL", "TYPE", "pubsub"}), "0");
+  EXPECT_TRUE(heard_.waits_for([](const Change& change) { return change == Change::everything(); }));
+  const RunId run = commit_elsewhere(a_job("a", lane_)).run();
+  EXPECT_TRUE(heard_.waits_for([&](const Change& change) { return change.runs == std::vector<RunId>{run}; }));
+  store_->stop_listening(heard_);
+}
+
+TEST_F(RedisBell, a_server_that_restarts_is_listened_to_again) {
+  store_->listen(heard_);
+  server_.stop();
+  server_.start();
+  EXPECT_TRUE(heard_.waits_for([](const Change& change) { return change == Change::everything(); }));
+  store_->stop_listening(heard_);
+}
+
+TEST_F(RedisBell, whoever_rings_is_heard_elsewhere) {
+  store_->listen(heard_);
+  Change change;
+  change.work = true;
+  other_->ring(lane_, change);
+  EXPECT_TRUE(heard_.waits_for([&](const Change& told) { return told == change; }));
+  store_->stop_listening(heard_);
+}
+
+}  // namespace
+
+}  // namespace pawl::store::redis

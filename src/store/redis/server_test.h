@@ -1,0 +1,69 @@
+// Real servers for tests, in a folder of their own: one Redis, or a cluster of three masters.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::store::redis {
+
+struct ServerOptions {
+  std::string appendfsync = "everysec";  // tests of durability ask for always
+  std::vector<std::string> more;         // further words of its command line
+  bool cluster = false;
+  std::filesystem::path folder;          // what it keeps; empty: one of its own, in memory where there is room
+};
+
+// A server by a socket of this machine, and by a loopback port.
+class TestServer {
+ public:
+  explicit TestServer(ServerOptions options = {});
+  ~TestServer();
+  TestServer(const TestServer&) = delete;
+
+  std::string url() const;                            // by the socket
+  std::string url_by_port(const std::string& scheme = "redis") const;
+  std::uint16_t port() const { return port_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  void start();
+  void stop();  // as by SIGTERM: it writes what it has
+  void kill();  // as by a crash
+  bool runs() const { return process_ > 0; }
+  // One command; the reply as redis-cli shows it.
+  std::string ask(std::initializer_list<std::string_view> words) const;
+
+ private:
+  ServerOptions options_;
+  std::filesystem::path folder_;
+  std::uint16_t port_ = 0;
+  pid_t process_ = 0;
+};
+
+class TestCluster {
+ public:
+  TestCluster();
+  std::string url() const;
+  TestServer& node(std::size_t i) { return *nodes_[i]; }
+  std::size_t size() const { return nodes_.size(); }
+  // Gives a slot to another node, key by key, as resharding does. `between` is called while it is on its way.
+  void move_slot(std::uint16_t slot, std::size_t to, const std::function<void()>& between = {});
+  std::size_t owner_of(std::uint16_t slot) const;
+
+ private:
+  std::vector<std::unique_ptr<TestServer>> nodes_;
+};
+
+// The server that the tests of this program share; each store has a prefix of its own there.
+TestServer& shared_server();
+TestCluster& shared_cluster();
+std::string fresh_prefix();
+
+}  // namespace pawl::store::redis

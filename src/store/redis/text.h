@@ -1,0 +1,36 @@
+// How values are written in Redis, so that a person can read them and Lua can compare them.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::store::redis {
+
+// One word without spaces, whatever the bytes: others than printable ones are "%41", nothing at all is "%".
+std::string escape(std::string_view text);
+std::string unescape(std::string_view word);
+
+// "3:abc": names that are put behind each other stay apart.
+std::string joined(std::string_view part);
+// The parts of such a name. None: it was not made by joined().
+std::optional<std::vector<std::string>> parts_of(std::string_view names);
+
+// As wide as the largest number: the order of texts is that of numbers.
+std::string wide(std::uint64_t number);
+std::string wide_activity(std::uint32_t activity);
+
+std::vector<std::string_view> words_of(std::string_view text, char between = ' ');
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace pawl::store::redis

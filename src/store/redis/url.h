@@ -1,0 +1,38 @@
+// Url: where a Redis is, and who asks. The password is a secret: it is in no text that is made from a Url.
+//
+//   redis://[user[:password]@]host[:port][/database]    one server
+//   redis+unix:///path/to/socket[?database=3]            one server, by a socket of this machine
+//   redis-cluster://host:port[,host:port...]             a cluster, found by any of its nodes
+//   rediss://, rediss-cluster://                         likewise over TLS
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pawl/result.h"
+
+namespace pawl::store::redis {
+
+struct Address {
+  std::string host;  // of a socket of this machine: its path, which begins with a slash
+  std::uint16_t port = 6379;
+  bool is_local() const { return !host.empty() && host.front() == '/'; }
+  std::string text() const;
+  friend auto operator<=>(const Address&, const Address&) = default;
+};
+
+struct Url {
+  bool cluster = false;
+  bool tls = false;
+  std::vector<Address> nodes;
+  std::string user;
+  std::string password;  // empty: that of the environment, PAWL_REDIS_PASSWORD, if there is one
+  std::uint32_t database = 0;
+
+  static Result<Url> parse(std::string_view text);
+  std::string shown() const;  // for people and logs
+};
+
+}  // namespace pawl::store::redis

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t rounds_max = 200'000;  // a run that needs more goes round in circles
 constexpr Duration lease = std::chrono::seconds(10);
-constexpr core::LaneId lane{1};
+constexpr std::uint32_t lanes_max = 4;
+constexpr std::size_t slots = 8;
 
 std::string what_is_left(const store::DuplexJob& job) {
   std::string text;
@@ -80,17 +81,25 @@ struct DuplexWorld::Node final : duplex::Events {
   bool stopping = false;
   std::optional<duplex::Engine::StepId> stalled_step;
   std::optional<Result<store::DuplexOutcome>> late_reply;  // none: the operation has not arrived yet
+  struct LateRead {
+    duplex::Engine::StepId step = 0;
+    store::DuplexAnswer answer;
+  };
+  std::deque<LateRead> late_reads;  // answers on their way
 };
 
 DuplexWorld::DuplexWorld(const DuplexScenario& scenario, DuplexWorldOptions options)
     : scenario_(scenario), options_(std::move(options)), random_(options_.seed), memory_(clock_), watch_(verdict_) {
-  const store::Operation open = store::OpenPool{Pool("graphs"), 1};
+  if (options_.seed != 0) lanes_ = 1 + static_cast<std::uint32_t>(random_.below(lanes_max));
+  const store::Operation open = store::OpenPool{Pool("graphs"), lanes_};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   for (std::uint32_t i = 0; i < scenario_.jobs; ++i) acknowledged_[job_id(i)] = false;
   if (scenario_.interrupted) interrupt_at_ = options_.seed == 0 ? 20 : 1 + random_.below(80);
 }
 
 DuplexWorld::~DuplexWorld() = default;
+
+core::LaneId DuplexWorld::lane_of_job(std::uint32_t number) const { return core::LaneId(1 + number % lanes_); }
 
 std::size_t DuplexWorld::add_node(core::Epoch epoch) {
   nodes_.push_back(std::make_unique<Node>(*this, nodes_.size(), epoch));
@@ -105,15 +114,17 @@ void DuplexWorld::boot(Node& node) {
   options.work_lease = lease * 4;
   const auto find = [this](const core::GraphRef&) { return scenario_.graph; };
   node.engine = std::make_unique<duplex::Engine>(options, duplex_, clock_, find, node);
-  node.engine->own({{lane, node.epoch}});
+  std::vector<duplex::OwnedLane> owned;
+  for (std::uint32_t i = 0; i < lanes_; ++i) owned.push_back({lane_of_job(i), node.epoch});
+  node.engine->own(std::move(owned));
   for (const Graph::Node& activity : scenario_.graph->nodes())
     if (!activity.topic.raw().empty()) node.engine->serve(activity.topic);
-  node.engine->add_slots(8);
+  node.engine->add_slots(slots);
   // The client asks again until somebody said yes.
   for (std::uint32_t i = 0; i < scenario_.jobs; ++i) {
     if (acknowledged_[job_id(i)]) continue;
     const core::GraphRef graph{scenario_.graph->name(), scenario_.graph->version(), scenario_.graph->fingerprint()};
-    node.engine->submit(store::StartDuplex{Namespace("default"), JobId(job_id(i)), lane, graph, input_of(job_id(i)),
+    node.engine->submit(store::StartDuplex{Namespace("default"), JobId(job_id(i)), lane_of_job(i), graph, input_of(job_id(i)),
                                            clock_.now(), core::JobSecret(core::Guid{1, i + 1})},
                         i);
   }
@@ -132,6 +143,7 @@ void DuplexWorld::crash(Node& node) {
 
 void DuplexWorld::come_back(Node& node) {
   node.engine.reset();
+  node.late_reads.clear();
   node.stopping = false;
   epoch_ = core::next(epoch_);
   node.epoch = epoch_;
@@ -217,17 +229,53 @@ void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
   }
 }
 
-// One commit of one node that stands on its feet.
+// One commit or one read of one node that stands on its feet. In the plain order reads come first, as if the store were at
+// hand; in a drawn one the world moves on between a question and its answer, as with a store far away, and between the answer and
+// what follows from it.
 bool DuplexWorld::step() {
-  std::vector<std::pair<std::size_t, duplex::Engine::StepId>> choices;
-  for (const auto& node : nodes_) {
-    if (node->stalled) continue;
-    for (const auto id : node->engine->ready()) choices.emplace_back(node->index, id);
-  }
+  struct Choice {
+    std::size_t node = 0;
+    duplex::Engine::StepId step = 0;
+    bool is_read = false;
+  };
+  std::vector<Choice> choices;
+  for (const auto& node : nodes_)
+    if (!node->stalled)
+      for (const auto id : node->engine->asking()) choices.push_back({node->index, id, true});
+  for (const auto& node : nodes_)
+    if (!node->stalled)
+      for (const auto id : node->engine->ready()) choices.push_back({node->index, id, false});
   if (choices.empty()) return false;
-  const auto [node, id] = choices[options_.seed == 0 ? 0 : random_.below(choices.size())];
-  commit(*nodes_[node], id);
+  const Choice chosen = choices[options_.seed == 0 ? 0 : random_.below(choices.size())];
+  if (chosen.is_read)
+    read(*nodes_[chosen.node], chosen.step);
+  else
+    commit(*nodes_[chosen.node], chosen.step);
   return true;
+}
+
+// Sometimes the answer is as old as it can be: it was read at once and comes much later.
+void DuplexWorld::read(Node& node, duplex::Engine::StepId step) {
+  const bool comes_late = options_.seed != 0 && random_.one_in(4);
+  if (!comes_late) return node.engine->settle_read(step, duplex_.answer(node.engine->question(step)));
+  node.engine->send(step);
+  node.late_reads.push_back({step, duplex_.answer(node.engine->question(step))});
+}
+
+bool DuplexWorld::waits_for_reads() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node->late_reads.empty(); });
+}
+
+// One answer that was on its way.
+bool DuplexWorld::hear() {
+  for (auto& node : nodes_) {
+    if (node->stalled || node->late_reads.empty()) continue;
+    auto late = std::move(node->late_reads.front());
+    node->late_reads.pop_front();
+    node->engine->settle_read(late.step, std::move(late.answer));
+    return true;
+  }
+  return false;
 }
 
 // A worker in a process stands still with it. One outside turns to another process when its own does not answer.
@@ -389,7 +437,9 @@ DuplexReport DuplexWorld::run() {
     if (interrupt() || end_stops()) continue;
     const bool work_first = options_.seed != 0 && random_.one_in(3);
     if (work_first && work()) continue;
-    if (step() || work() || wait() || thaw()) continue;
+    if (options_.seed != 0 && random_.one_in(8) && hear()) continue;
+    if (report_.broken > 0 && waits_for_reads() && random_.one_in(16) && wait()) continue;  // a lease may end before the answer comes
+    if (step() || work() || hear() || wait() || thaw()) continue;
     break;
   }
   if (verdict_.ok()) check_end();
@@ -399,6 +449,9 @@ DuplexReport DuplexWorld::run() {
 }
 
 void DuplexWorld::check_end() {
+  for (const auto& node : nodes_)
+    if (node->engine->drained() && node->engine->free_slots() != slots)
+      verdict_.fail("slots", format("{} of {} slots for workers are free, and nothing is under way", node->engine->free_slots(), slots));
   for (const auto& [id, acknowledged] : acknowledged_) {
     const auto run = memory_.find_run(Namespace("default"), JobId(id));
     if (!*run) return verdict_.fail("accepted", format("{} was never accepted", id));

@@ -104,16 +104,21 @@ class DuplexWorld {
   bool wait();
   bool thaw();
   void commit(Node& node, duplex::Engine::StepId step);
+  void read(Node& node, duplex::Engine::StepId step);
+  bool hear();
+  bool waits_for_reads() const;
   std::optional<DuplexFault> draw_fault();
   Result<store::DuplexOutcome> apply(const store::DuplexOperation& asked);
   void put_from_outside(const store::StreamMessage& message);
   std::size_t add_node(core::Epoch epoch);
+  core::LaneId lane_of_job(std::uint32_t number) const;
   void check_end();
   void check_job(const store::DuplexJob& job, const std::string& id);
 
   const DuplexScenario& scenario_;
   const DuplexWorldOptions options_;
   Random random_;
+  std::uint32_t lanes_ = 1;
   VirtualClock clock_;
   Verdict verdict_;
   store::memory::Store memory_;

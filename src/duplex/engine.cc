@@ -91,8 +91,16 @@ Sequence Engine::start(store::StartDuplex request, Ticket ticket) {
 }
 
 void Engine::dispatch(const HeldRequest& request, const core::JobRow& job) {
+  if (const auto found = running_.find(request.hand.guid); found != running_.end()) {
+    // Its lease ran out while we looked at its job, and it was claimed here once more: one worker is enough. The later
+    // claim is the one that counts, whichever look came back first.
+    Hand& hand = found->second.claimed.hand;
+    if (request.hand.deliveries > hand.deliveries) hand = request.hand;
+    return;
+  }
   Running running;
   running.claimed = request;
+  running.slot_of = request.hand.claim;
   running_.insert_or_assign(request.hand.guid, std::move(running));
   events_.dispatch(request, job);
 }
@@ -224,11 +232,17 @@ void Engine::begin(ClaimedMessage claimed) {
                  [&](stream::Transition& transition) { add(sequences_.leg1(hand, std::move(transition)), bytes); },
                  [&](stream::Response& response) { add(sequences_.leg2(hand, std::move(response)), bytes); },
                  [&](stream::Cleanup& cleanup) { add(sequences_.cleanup(hand, std::move(cleanup)), bytes); },
-                 [&](stream::Request& held) {
-                   add(sequences_.worker(HeldRequest{hand, std::move(held)}), bytes, Role::worker, 0, hand.guid);
-                 },
+                 [&](stream::Request& held) { begin_worker(HeldRequest{hand, std::move(held)}); },
              },
              claimed.message.body);
+}
+
+void Engine::begin_worker(HeldRequest request) {
+  const Hand hand = request.hand;
+  const std::size_t bytes = request.body.data.size();
+  const StepId id = next_step_;
+  add(sequences_.worker(std::move(request)), bytes, Role::worker, 0, hand.guid);
+  steps_.at(id).claim = hand.claim;  // it is there: a worker's sequence begins with a read
 }
 
 // How much a dequeue may bring. Of the bytes half of what is left: other streams have their turn meanwhile.
@@ -280,14 +294,21 @@ void Engine::fetch_more() {
   }
 }
 
-// --- commits
+// --- commits and reads
 
 std::vector<Engine::StepId> Engine::ready() {
   if (!stopping_) fetch_more();
   const Duration now = clock_.monotonic();
   std::vector<StepId> steps;
   for (const auto& [id, step] : steps_)
-    if (step.not_before <= now) steps.push_back(id);
+    if (!step.is_out && !step.sequence.is_reading() && step.not_before <= now) steps.push_back(id);
+  return steps;
+}
+
+std::vector<Engine::StepId> Engine::asking() const {
+  std::vector<StepId> steps;
+  for (const auto& [id, step] : steps_)
+    if (!step.is_out && step.sequence.is_reading()) steps.push_back(id);
   return steps;
 }
 
@@ -296,7 +317,8 @@ std::optional<Duration> Engine::next_wake() const {
   const auto sooner = [&](Duration at) {
     if (!wake || at < *wake) wake = at;
   };
-  for (const auto& [id, step] : steps_) sooner(step.not_before);
+  for (const auto& [id, step] : steps_)
+    if (!step.is_out) sooner(step.not_before);
   if (stopping_) return wake;
   for (const Stream& stream : streams_)
     if (!stream.out && stream.look_at && room_for(stream).items > 0) sooner(*stream.look_at);
@@ -305,6 +327,7 @@ std::optional<Duration> Engine::next_wake() const {
 
 void Engine::settle(StepId id, Result<Outcome> result) {
   if (!steps_.contains(id)) return;
+  steps_.at(id).is_out = false;
   if (!result) return refuse(id, result.error());
   refusals_ = 0;
   switch (result->kind) {
@@ -320,6 +343,14 @@ void Engine::settle(StepId id, Result<Outcome> result) {
   Step& step = steps_.at(id);
   note(step.sequence.operation());
   step.sequence.resume(std::move(*result));
+  if (step.sequence.done()) finish(id);
+}
+
+void Engine::settle_read(StepId id, store::DuplexAnswer answer) {
+  if (!steps_.contains(id)) return;
+  Step& step = steps_.at(id);
+  step.is_out = false;
+  step.sequence.resume(std::move(answer));
   if (step.sequence.done()) finish(id);
 }
 
@@ -382,11 +413,14 @@ void Engine::finish(StepId id) {
   const Step step = std::move(steps_.at(id));
   steps_.erase(id);
   if (step.role == Role::message) --messages_;
-  if (step.role != Role::worker) bytes_ -= step.bytes;
-  else if (!running_.contains(step.request)) free_slot(step.bytes);
-  if (step.role != Role::answer) return;
   const auto found = running_.find(step.request);
-  if (found == running_.end()) return;
+  if (step.role != Role::worker) {
+    bytes_ -= step.bytes;
+  } else {
+    const bool dispatched = found != running_.end() && found->second.slot_of == step.claim;
+    if (!dispatched) free_slot(step.bytes);
+  }
+  if (step.role != Role::answer || found == running_.end()) return;
   found->second.storing = false;
   store_next_answer(step.request);
 }

@@ -1,10 +1,12 @@
-// Engine: drives the sequences of duplex jobs. No thread, no clock of its own, no I/O but reads. A driver's loop is
+// Engine: drives the sequences of duplex jobs. No thread, no clock of its own, no I/O. A driver's loop is
 //
-//   give it input (submit, answer, look, tick)  ->  ready()  ->  for each: store.commit(operation(step))
-//     ->  settle(step, outcome) ...
+//   give it input (submit, answer, look, tick)
+//     ->  asking()  ->  for each: store.answer(question(step))   ->  settle_read(step, answer)
+//     ->  ready()   ->  for each: store.commit(operation(step))  ->  settle(step, outcome) ...
 //
-// Steps of different messages are independent of each other: a driver may commit several together or in any order,
-// or leave one where it stands. Steps of one message follow each other.
+// Steps of different messages are independent of each other: a driver may carry out several together or in any order,
+// or leave one where it stands. Steps of one message follow each other. A driver that goes on meanwhile says which are on
+// their way to the store (send).
 //
 // An operation whose outcome is not known is asked for again: each may be repeated (store/duplex_operation.h).
 #pragma once
@@ -82,16 +84,21 @@ class Engine : private Events {
   void look();  // there may be new messages
   void stop();  // take nothing new; finish what runs
 
-  // --- commits
-  std::vector<StepId> ready();
+  // --- commits and reads
+  std::vector<StepId> ready();         // have something to commit
+  std::vector<StepId> asking() const;  // have something to read
   const Operation& operation(StepId step) const { return steps_.at(step).sequence.operation(); }
+  const store::DuplexRead& question(StepId step) const { return steps_.at(step).sequence.question(); }
+  void send(StepId step) { steps_.at(step).is_out = true; }  // neither ready nor asking until it is settled
   void settle(StepId step, Result<Outcome> outcome);
+  void settle_read(StepId step, store::DuplexAnswer answer);
 
-  std::optional<Duration> next_wake() const;  // when ready() has something to say; none: not before the next input
+  std::optional<Duration> next_wake() const;  // when there is something to carry out; none: not before the next input
   bool drained() const { return steps_.empty() && running_.empty(); }
   bool has(const core::Guid& request) const { return running_.contains(request); }  // not all its worker said is stored
   void leave_runs() { running_.clear(); }  // whose worker is not to be waited for
   bool store_refuses() const { return refusals_ > 0; }
+  std::size_t free_slots() const { return free_slots_; }
   std::size_t bytes() const { return bytes_; }  // under way: messages that are served, answers, what was submitted
 
  private:
@@ -103,6 +110,8 @@ class Engine : private Events {
     core::Guid request;      // of a worker's steps and answers
     std::size_t bytes = 0;   // that it holds
     Duration not_before{0};  // after the store refused it
+    bool is_out = false;     // on its way to the store
+    store::ClaimId claim{0};  // of a worker's step: which dequeue brought the request, and took a slot for it
   };
   struct Running {  // a request that is with a local worker
     HeldRequest claimed;
@@ -113,6 +122,7 @@ class Engine : private Events {
     bool storing = false;
     bool ended = false;  // its last answer is stored, or the request is acknowledged or given back
     bool has_slot = true;
+    store::ClaimId slot_of{0};  // the dequeue whose slot it has
   };
   struct Stream {
     core::LaneId lane{0};
@@ -144,6 +154,7 @@ class Engine : private Events {
   Sequence store_reply(StreamMessage response, Ticket ticket);
   Sequence one(Operation operation, Ticket ticket);
   void begin(ClaimedMessage claimed);
+  void begin_worker(HeldRequest request);
   void add(Sequence sequence, std::size_t bytes = 0, Role role = Role::message, Ticket ticket = 0,
            core::Guid request = {});
   void free_slot(std::size_t bytes);

@@ -1,26 +1,27 @@
-// Sequence: a coroutine that asks for one commit at a time and goes on with its outcome. Whoever holds it reads
-// operation(), commits it, and calls resume(). Destroying it at any point is a crash at that point.
+// Sequence: a coroutine that asks for one commit or one read at a time and goes on with what came of it. Whoever holds it
+// looks at operation() or question(), carries it out, and calls resume(). Destroying it at any point is a crash at that point.
 //
-// g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so Ask has a constructor and takes
-// an operation, which is a variant (no aggregate).
+// g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so what is awaited has a constructor and takes
+// a variant (no aggregate).
 #pragma once
 
 #include <coroutine>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/invariant.h"
-#include "store/duplex_operation.h"
+#include "store/duplex_store.h"
 
 namespace pawl::duplex {
-
-class Ask;
 
 class [[nodiscard]] Sequence {
  public:
   struct promise_type {
-    const store::DuplexOperation* asked = nullptr;
+    const store::DuplexOperation* asked = nullptr;  // one of these two, while it waits
+    const store::DuplexRead* looked = nullptr;
     store::DuplexOutcome outcome;
+    std::optional<store::DuplexAnswer> answer;
 
     Sequence get_return_object() { return Sequence(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_never initial_suspend() noexcept { return {}; }
@@ -39,12 +40,21 @@ class [[nodiscard]] Sequence {
   }
 
   bool done() const { return handle_.done(); }
-  // REQUIRES: !done(). Valid until resume().
+  bool is_reading() const { return !done() && handle_.promise().looked != nullptr; }
+  // REQUIRES: !done(), and it waits for a commit or for a read. Valid until resume().
   const store::DuplexOperation& operation() const { return *handle_.promise().asked; }
+  const store::DuplexRead& question() const { return *handle_.promise().looked; }
+
   void resume(store::DuplexOutcome outcome) {
-    invariant(!done(), "a sequence that ended asks for nothing");
+    invariant(!done() && !is_reading(), "a sequence goes on with the outcome of the commit that it asked for");
     handle_.promise().outcome = std::move(outcome);
     handle_.promise().asked = nullptr;
+    handle_.resume();
+  }
+  void resume(store::DuplexAnswer answer) {
+    invariant(is_reading(), "a sequence goes on with the answer to its own question");
+    handle_.promise().answer = std::move(answer);
+    handle_.promise().looked = nullptr;
     handle_.resume();
   }
 
@@ -53,6 +63,7 @@ class [[nodiscard]] Sequence {
   std::coroutine_handle<promise_type> handle_;
 };
 
+// A commit.
 class Ask {
  public:
   explicit Ask(store::DuplexOperation operation) : operation_(std::move(operation)) {}
@@ -66,6 +77,39 @@ class Ask {
  private:
   store::DuplexOperation operation_;
   std::coroutine_handle<Sequence::promise_type> handle_;
+};
+
+// A read; `Answer` is what the store says to that question.
+template <class Answer>
+class Look {
+ public:
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<Sequence::promise_type> handle) {
+    handle_ = handle;
+    handle_.promise().looked = &question_;
+  }
+  Answer await_resume() { return std::get<Answer>(std::move(*handle_.promise().answer)); }
+
+ protected:
+  explicit Look(store::DuplexRead question) : question_(std::move(question)) {}
+
+ private:
+  store::DuplexRead question_;
+  std::coroutine_handle<Sequence::promise_type> handle_;
+};
+
+using Viewed = Result<std::optional<store::DuplexView>>;
+using WholeJob = Result<std::optional<store::DuplexJob>>;
+
+class View : public Look<Viewed> {
+ public:
+  explicit View(RunId run) : Look(store::ViewDuplex{run, {}}) {}  // only the job
+  View(RunId run, const store::Place& place) : Look(store::ViewDuplex{run, place}) {}
+};
+
+class Read : public Look<WholeJob> {
+ public:
+  explicit Read(RunId run) : Look(store::ReadDuplex{run}) {}
 };
 
 }  // namespace pawl::duplex

@@ -41,10 +41,26 @@ std::string too_often(const Graph& graph, const Place& place, std::uint32_t time
                 place.at.text(), times);
 }
 
+// The output of the activity that the graph names; otherwise that of a last activity, one that nothing followed. Of
+// several the one that closed last. It depends on what is stored only, so whoever cleans up finds the same.
+Payload result_of(const Graph& graph, const store::DuplexJob& job) {
+  const auto wanted = [&](const store::DuplexCell& cell) {
+    if (!cell.closer) return false;
+    if (graph.result_of()) return cell.place.node == *graph.result_of();
+    const auto state = DuplexState::decode(cell.value);
+    const auto status = cell.status == core::ActivityStatus::errored ? core::ReplyStatus::error : core::ReplyStatus::success;
+    return state && state->exits() > 0 &&
+           core::children_of(graph, cell.place.node, cell.place.at, state->exits() - 1, status, cell.code).empty();
+  };
+  const store::DuplexCell* last = nullptr;
+  for (const store::DuplexCell& cell : job.cells)
+    if (wanted(cell) && (last == nullptr || cell.closed_at >= last->closed_at)) last = &cell;
+  return last == nullptr ? Payload() : last->output;
+}
+
 }  // namespace
 
-Sequences::Looked Sequences::look(RunId run, const Place& place) {
-  const auto view = store_.view(run, place);
+Sequences::Looked Sequences::scene_of(const Viewed& view) {
   if (!view && view.error().code == ErrorCode::corrupt) return {std::nullopt, view.error().detail};
   if (!view) {
     events_.problem(to_string(view.error()));
@@ -68,7 +84,8 @@ void Sequences::tell(const Scene& scene, const Outcome& outcome, Change change) 
 }
 
 Sequence Sequences::start(Hand hand, stream::Start message) {
-  const auto [scene, damaged] = look(hand.run, Place{});
+  const Viewed seen = co_await View(hand.run);
+  const auto [scene, damaged] = scene_of(seen);
   if (!scene) {
     co_await Ask(unread(hand, damaged));
     co_return;
@@ -94,7 +111,8 @@ Sequence Sequences::start(Hand hand, stream::Start message) {
 }
 
 Sequence Sequences::leg1(Hand hand, stream::Transition message) {
-  const auto [scene, damaged] = look(hand.run, message.place);
+  const Viewed seen = co_await View(hand.run, message.place);
+  const auto [scene, damaged] = scene_of(seen);
   if (!scene) {
     co_await Ask(unread(hand, damaged));
     co_return;
@@ -129,7 +147,8 @@ Sequence Sequences::leg1(Hand hand, stream::Transition message) {
 
 Sequence Sequences::worker(HeldRequest request) {
   const Hand hand = request.hand;
-  const auto [scene, damaged] = look(hand.run, request.body.place);
+  const Viewed seen = co_await View(hand.run, request.body.place);
+  const auto [scene, damaged] = scene_of(seen);
   if (!scene || !scene->cell) {
     co_await Ask(unread(hand, damaged));
     co_return;
@@ -165,7 +184,8 @@ Sequence Sequences::defer(Hand request) {
 }
 
 Sequence Sequences::leg2(Hand hand, stream::Response message) {
-  const auto [scene, damaged] = look(hand.run, message.place);
+  const Viewed seen = co_await View(hand.run, message.place);
+  const auto [scene, damaged] = scene_of(seen);
   if (!scene) {
     co_await Ask(unread(hand, damaged));
     co_return;
@@ -231,28 +251,9 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
   co_await Ask(acknowledge(hand));  // s
 }
 
-// The output of the activity that the graph names; otherwise that of a last activity, one that nothing followed. Of
-// several the one that closed last. It depends on what is stored only, so whoever cleans up finds the same.
-Result<Payload> Sequences::result_of(const Graph& graph, RunId run) {
-  const auto job = store_.read(run);
-  if (!job) return job.error();
-  if (!*job) return Error{ErrorCode::not_found, format("job {} is gone", run.raw())};
-  const auto wanted = [&](const store::DuplexCell& cell) {
-    if (!cell.closer) return false;
-    if (graph.result_of()) return cell.place.node == *graph.result_of();
-    const auto state = DuplexState::decode(cell.value);
-    const auto status = cell.status == core::ActivityStatus::errored ? core::ReplyStatus::error : core::ReplyStatus::success;
-    return state && state->exits() > 0 &&
-           core::children_of(graph, cell.place.node, cell.place.at, state->exits() - 1, status, cell.code).empty();
-  };
-  const store::DuplexCell* last = nullptr;
-  for (const store::DuplexCell& cell : (*job)->cells)
-    if (wanted(cell) && (last == nullptr || cell.closed_at >= last->closed_at)) last = &cell;
-  return last == nullptr ? Payload() : last->output;
-}
-
 Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
-  const auto [scene, damaged] = look(hand.run, Place{});
+  const Viewed seen = co_await View(hand.run);
+  const auto [scene, damaged] = scene_of(seen);
   if (!scene) {
     co_await Ask(unread(hand, damaged));
     co_return;
@@ -262,14 +263,15 @@ Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
     end.reason = kept_text(message.failure->reason.view(), limits::reason_bytes_max);
     end.code = message.failure->code;
   } else {
-    auto result = result_of(*scene->graph, hand.run);
-    if (!result) {
-      const bool is_damaged = result.error().code == ErrorCode::corrupt;
-      if (!is_damaged) events_.problem(to_string(result.error()));
-      co_await Ask(unread(hand, is_damaged ? result.error().detail : ""));
+    const WholeJob job = co_await Read(hand.run);
+    if (!job || !*job) {
+      const Error why = job ? Error{ErrorCode::not_found, format("job {} is gone", hand.run.raw())} : job.error();
+      const bool is_damaged = why.code == ErrorCode::corrupt;
+      if (!is_damaged) events_.problem(to_string(why));
+      co_await Ask(unread(hand, is_damaged ? why.detail : ""));
       co_return;
     }
-    end.result = std::move(*result);
+    end.result = result_of(*scene->graph, **job);
   }
   end.at = store_.now();
   end.keep = hand.guid;

@@ -1,5 +1,5 @@
 // Sequences: seed 001's lettered sequences, one coroutine per kind of message (docs/LEDGER.md, "Duplex state";
-// docs/decisions/060). Each co_await is one commit and one place to crash.
+// docs/decisions/060). Each co_await of an Ask is one commit and one place to crash.
 //
 // What keeps them right when two consumers have the same message, or one comes back after a crash:
 // 1. Every operation is named after its cause, so the second one changes nothing and hears the same answer.
@@ -53,11 +53,10 @@ class Sequences {
     std::optional<Scene> scene;  // none: not now, and the reason was told; or never
     std::string damaged;         // what of it no store can have written: then never
   };
-  Looked look(RunId run, const Place& place);
+  Looked scene_of(const Viewed& view);
   void tell(const Scene& scene, const Outcome& outcome, Change change);
-  Result<Payload> result_of(const Graph& graph, RunId run);
 
-  store::DuplexStore& store_;
+  const store::DuplexStore& store_;  // for its clock; reads are asked for
   FindGraph find_graph_;
   Events& events_;
 };

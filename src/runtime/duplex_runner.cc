@@ -8,9 +8,9 @@
 
 namespace pawl::runtime {
 
-DuplexRunner::DuplexRunner(const Setup& setup, store::JobStore& store, const Clock& clock, const GraphCatalog& graphs,
-                           EngineEvents& events, const std::function<void(const Event&)>& observer)
-    : duplex_(setup.store), store_(store), clock_(clock), graphs_(graphs), events_(events), observer_(observer) {
+DuplexRunner::DuplexRunner(const Setup& setup, const Clock& clock, const GraphCatalog& graphs, EngineEvents& events,
+                           const std::function<void(const Event&)>& observer)
+    : duplex_(setup.store), clock_(clock), graphs_(graphs), events_(events), observer_(observer) {
   if (duplex_ == nullptr) return;
   duplex::EngineOptions options;
   options.seed = setup.seed;
@@ -113,22 +113,52 @@ void DuplexRunner::leave_runs() {
   if (engine_) engine_->leave_runs();
 }
 
-bool DuplexRunner::commit_something() {
-  if (!engine_) return false;
-  std::vector<duplex::Engine::StepId> steps = engine_->ready();
-  if (steps.empty()) return false;
-  if (steps.size() > limits::bundles_per_group_max) steps.resize(limits::bundles_per_group_max);
-  std::vector<store::DuplexOperation> batch;
-  batch.reserve(steps.size());
-  for (const auto step : steps) batch.push_back(engine_->operation(step));
-  auto outcomes = duplex_->commit(batch);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (outcomes)
-      engine_->settle(steps[i], std::move((*outcomes)[i]));
-    else
-      engine_->settle(steps[i], outcomes.error());
+void DuplexRunner::add_reads(DuplexBatch& batch) {
+  batch.asking = engine_->asking();
+  if (batch.asking.size() > limits::bundles_per_group_max) batch.asking.resize(limits::bundles_per_group_max);
+  for (const auto step : batch.asking) {
+    batch.reads.push_back(engine_->question(step));
+    engine_->send(step);
   }
-  return true;
+  batch.ended = std::exchange(ended_, {});
+}
+
+std::optional<DuplexBatch> DuplexRunner::take_reads() {
+  if (!engine_ || is_out_) return std::nullopt;
+  DuplexBatch batch;
+  add_reads(batch);
+  if (batch.empty()) return std::nullopt;
+  is_out_ = true;
+  return batch;
+}
+
+std::optional<DuplexBatch> DuplexRunner::take_batch() {
+  if (!engine_ || is_out_) return std::nullopt;
+  DuplexBatch batch;
+  batch.committing = engine_->ready();
+  if (batch.committing.size() > limits::bundles_per_group_max) batch.committing.resize(limits::bundles_per_group_max);
+  for (const auto step : batch.committing) {
+    batch.operations.push_back(engine_->operation(step));
+    engine_->send(step);
+  }
+  add_reads(batch);
+  if (batch.empty()) return std::nullopt;
+  is_out_ = true;
+  return batch;
+}
+
+void DuplexRunner::carried_out(const DuplexBatch& batch, DuplexAnswers answers) {
+  is_out_ = false;
+  for (std::size_t i = 0; i < batch.committing.size(); ++i) {
+    if (answers.outcomes)
+      engine_->settle(batch.committing[i], std::move((*answers.outcomes)[i]));
+    else
+      engine_->settle(batch.committing[i], answers.outcomes.error());
+  }
+  for (std::size_t i = 0; i < batch.asking.size(); ++i)
+    engine_->settle_read(batch.asking[i], std::move(answers.reads[i]));
+  for (const auto& row : answers.rows)
+    if (row && *row) tell_end(**row);  // else whoever waits asks the store again by itself
 }
 
 void DuplexRunner::dispatch(const duplex::HeldRequest& request, const core::JobRow& job) {
@@ -174,22 +204,18 @@ void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const du
   observer_(event);
 }
 
-void DuplexRunner::ended(RunId run) {
-  const auto stored = store_.read_job_row(run);
-  // Whoever waits asks the store again by itself.
-  if (!stored || !*stored) return;
-  const core::JobRow& job = **stored;
+void DuplexRunner::tell_end(const core::JobRow& job) {
   if (observer_) {
     Event event;
     event.kind = job.status == core::JobStatus::parked ? Event::Kind::job_parked : Event::Kind::job_closed;
     event.job = job.id;
-    event.run = run;
+    event.run = job.run;
     event.at = clock_.now();
     observer_(event);
   }
   // Whoever still works for it does so for nobody.
   for (const auto& [run_out, request] : running_)
-    if (run_out.ref.run == run && core::is_closed(job.status)) events_.cancel(run_out);
+    if (run_out.ref.run == job.run && core::is_closed(job.status)) events_.cancel(run_out);
   events_.closed(job);
 }
 

@@ -4,7 +4,7 @@
 // A store that keeps no such jobs is none of its business: then nothing is ever one of ours.
 //
 // The operations of different messages share a sync. Each is still a step of its own: of one message there is never
-// more than one operation in a group.
+// more than one operation in a batch. Nothing here waits for the store: a batch is taken, carried out by somebody, and told.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 #include "base/clock.h"
 #include "duplex/engine.h"
 #include "pawl/runtime.h"
+#include "runtime/duplex_batch.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "store/duplex_store.h"
-#include "store/job_store.h"
 
 namespace pawl::runtime {
 
@@ -31,8 +31,8 @@ class DuplexRunner final : private duplex::Events {
     store::DuplexStore* store = nullptr;  // none: there are no such jobs here
     MemoryOptions memory;
   };
-  DuplexRunner(const Setup& setup, store::JobStore& store, const Clock& clock, const GraphCatalog& graphs,
-               EngineEvents& events, const std::function<void(const Event&)>& observer);
+  DuplexRunner(const Setup& setup, const Clock& clock, const GraphCatalog& graphs, EngineEvents& events,
+               const std::function<void(const Event&)>& observer);
 
   Status admits(const Graph& graph) const;  // what the store keeps nothing of is refused, and says what to do
   bool takes(const SubmitRequest& request) const;  // its graph is one of ours
@@ -54,9 +54,13 @@ class DuplexRunner final : private duplex::Events {
   void stop();
   void leave_runs();  // nobody here waits for any worker: as after a crash
 
-  bool commit_something();  // false: nothing to commit now
+  // What is to be carried out now, one batch after the other; none: nothing, or a batch is out. Of reads alone there may be one
+  // before each: at hand they cost nothing, and whoever has read takes part in the commit.
+  std::optional<DuplexBatch> take_batch();
+  std::optional<DuplexBatch> take_reads();
+  void carried_out(const DuplexBatch& batch, DuplexAnswers answers);
   std::optional<Duration> next_wake() const { return engine_ ? engine_->next_wake() : std::nullopt; }
-  bool drained() const { return !engine_ || engine_->drained(); }
+  bool drained() const { return !engine_ || (engine_->drained() && !is_out_ && ended_.empty()); }
   bool store_refuses() const { return engine_ && engine_->store_refuses(); }
   std::size_t waiting_bytes() const { return engine_ ? engine_->bytes() : 0; }
 
@@ -67,13 +71,14 @@ class DuplexRunner final : private duplex::Events {
   void replied(Ticket, Status) override {}
   void answered(Ticket ticket, Result<store::DuplexOutcome> outcome) override;
   void changed(const core::JobRow& job, const Graph& graph, const duplex::Change& change) override;
-  void ended(RunId run) override;
+  void ended(RunId run) override { ended_.push_back(run); }
   void problem(const std::string& text) override { events_.problem(text); }
 
+  void add_reads(DuplexBatch& batch);
+  void tell_end(const core::JobRow& job);
   std::shared_ptr<const Graph> graph_of(const SubmitRequest& request) const;
 
   store::DuplexStore* const duplex_;
-  store::JobStore& store_;  // has the rows of all jobs
   const Clock& clock_;
   const GraphCatalog& graphs_;
   EngineEvents& events_;
@@ -81,6 +86,8 @@ class DuplexRunner final : private duplex::Events {
   std::unordered_map<WorkRun, core::Guid, WorkRunHash> running_;  // with local workers, to their requests
   std::unordered_map<Ticket, Done> asked_;
   Ticket next_ticket_ = 1;                 // of these
+  std::vector<RunId> ended_;               // whose row is to be read
+  bool is_out_ = false;                    // a batch
   std::optional<duplex::Engine> engine_;   // none: the store keeps no such jobs
 };
 

@@ -84,7 +84,7 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
                 {store_.duplex, [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
       engine_(engine_options(options_, store_, clock_), pool, *store_.store, store_clock_, graphs_, *this),
-      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, *store_.store, store_clock_, graphs_, *this, observer_) {
+      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, store_clock_, graphs_, *this, observer_) {
   graphs_.admit_if([this](const Graph& graph) { return duplex_.admits(graph); });
 }
 
@@ -159,7 +159,7 @@ Status LocalRuntime::start_threads() {
     const auto tell = [this](StoreThreads::Told told) {
       std::visit([this](auto& one) { commands_.push(std::move(one)); }, told);
     };
-    if (connections > 0) store_threads_ = std::make_unique<StoreThreads>(*store_.store, connections, tell);
+    if (connections > 0) store_threads_ = std::make_unique<StoreThreads>(*store_.store, store_.duplex, connections, tell);
     else if (!committer_.joinable()) committer_ = std::thread([this] { run_committer(); });
     pool_ = std::move(*pool);
     engine_thread_ = std::thread([this] {

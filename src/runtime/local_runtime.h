@@ -111,7 +111,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   enum class Signal : std::uint8_t { look, owner_gone, clock, stop };
   using Command =
       std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, StoreThreads::Committed, StoreThreads::Answered,
-                   ServeCommand, ProbeCommand, Signal>;
+                   StoreThreads::CarriedOut, ServeCommand, ProbeCommand, Signal>;
 
   // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
   // and what it says then goes nowhere.
@@ -166,6 +166,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   Status give_command(Command command, ByteGate::Wait wait);
   void tell(WorkerWord word);  // called by worker threads
   bool commit_something();  // false: nothing to commit now
+  bool commit_duplex();     // likewise
   bool send_to_store();     // likewise, if it is far away
   bool may_end() const;
   void note_ownership(bool owns);

@@ -105,7 +105,19 @@ bool LocalRuntime::send_to_store() {
     ++committing_;
     store_threads_->push(std::move(*group));
   }
-  return duplex_.commit_something();
+  if (auto batch = duplex_.take_batch()) store_threads_->push(std::move(*batch));
+  return false;  // what becomes of them comes as commands
+}
+
+// By this thread: the store is at hand.
+bool LocalRuntime::commit_duplex() {
+  const auto carry = [this](const DuplexBatch& batch) {
+    duplex_.carried_out(batch, carry_out(batch, *store_.duplex, *store_.store));
+  };
+  while (auto reads = duplex_.take_reads()) carry(*reads);
+  const auto batch = duplex_.take_batch();
+  if (batch) carry(*batch);
+  return batch.has_value();
 }
 
 bool LocalRuntime::commit_something() {
@@ -119,7 +131,7 @@ bool LocalRuntime::commit_something() {
     groups_.push(std::move(*next));
     return false;
   }
-  const bool duplex = duplex_.commit_something();  // first: the engine may never run out of groups
+  const bool duplex = commit_duplex();  // first: the engine may never run out of groups
   auto group = engine_.take_group();
   if (!group) return duplex;
   if (group->operations.size() <= inline_operations_max) {
@@ -182,6 +194,7 @@ void LocalRuntime::obey(Command& command) {
                    engine_.finished(std::move(told.group), std::move(told.result));
                  },
                  [&](StoreThreads::Answered& told) { engine_.answered(std::move(told.batch), std::move(told.answers)); },
+                 [&](StoreThreads::CarriedOut& told) { duplex_.carried_out(told.batch, std::move(told.answers)); },
                  [&](ServeCommand& serve_command) {
                    workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
                    engine_.serve(serve_command.topic);

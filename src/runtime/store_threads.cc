@@ -9,8 +9,8 @@
 
 namespace pawl::runtime {
 
-StoreThreads::StoreThreads(store::Store& store, std::size_t threads, std::function<void(Told)> tell)
-    : store_(store), tell_(std::move(tell)) {
+StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads, std::function<void(Told)> tell)
+    : store_(store), duplex_(duplex), tell_(std::move(tell)) {
   try {
     for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
@@ -56,6 +56,10 @@ void StoreThreads::run() {
                    [this](ReadBatch& batch) {
                      auto answers = store_.read(batch.reads);
                      tell_(Answered{std::move(batch), std::move(answers)});
+                   },
+                   [this](DuplexBatch& batch) {
+                     auto answers = carry_out(batch, *duplex_, store_);
+                     tell_(CarriedOut{std::move(batch), std::move(answers)});
                    },
                },
                task);

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/duplex_batch.h"
 #include "runtime/outgoing.h"
 #include "runtime/reads.h"
 
@@ -26,25 +27,31 @@ class StoreThreads {
     ReadBatch batch;
     std::vector<store::ReadAnswer> answers;
   };
-  using Told = std::variant<Committed, Answered>;
+  struct CarriedOut {
+    DuplexBatch batch;
+    DuplexAnswers answers;
+  };
+  using Told = std::variant<Committed, Answered, CarriedOut>;
 
-  // `tell` is called by these threads. The store must outlive this object. Throws std::system_error if a thread cannot
-  // be made.
-  StoreThreads(store::Store& store, std::size_t threads, std::function<void(Told)> tell);
+  // `tell` is called by these threads. The store must outlive this object; without `duplex` it gets no DuplexBatch. Throws
+  // std::system_error if a thread cannot be made.
+  StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads, std::function<void(Told)> tell);
   ~StoreThreads();  // finishes what was pushed
   StoreThreads(const StoreThreads&) = delete;
   StoreThreads& operator=(const StoreThreads&) = delete;
 
   void push(Group group) { push(Task(std::move(group))); }
   void push(ReadBatch batch) { push(Task(std::move(batch))); }
+  void push(DuplexBatch batch) { push(Task(std::move(batch))); }
 
  private:
-  using Task = std::variant<Group, ReadBatch>;
+  using Task = std::variant<Group, ReadBatch, DuplexBatch>;
   void push(Task task);
   void run();
   void end();
 
   store::Store& store_;
+  store::DuplexStore* const duplex_;
   const std::function<void(Told)> tell_;
   std::mutex mutex_;
   std::condition_variable ready_;

@@ -9,12 +9,25 @@
 
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "pawl/result.h"
 #include "store/duplex_operation.h"
 
 namespace pawl::store {
+
+// Reads as values: whoever must not wait for an answer asks by them (duplex/sequence.h).
+struct ViewDuplex {
+  RunId run{0};
+  Place place;
+};
+struct ReadDuplex {
+  RunId run{0};
+};
+using DuplexRead = std::variant<ViewDuplex, ReadDuplex>;
+// In the order of the questions above.
+using DuplexAnswer = std::variant<Result<std::optional<DuplexView>>, Result<std::optional<DuplexJob>>>;
 
 // Threads: commit() is called by one thread at a time, that of the Store beside it included; reads may come from any other
 // thread meanwhile.
@@ -40,6 +53,11 @@ class DuplexStore {
   // about. However much of the job is done, it costs nothing here.
   virtual Result<std::optional<DuplexJob>> read_under_way(RunId run) = 0;
   virtual Result<std::optional<DuplexView>> view(RunId run, const Place& place) = 0;
+
+  DuplexAnswer answer(const DuplexRead& asked) {
+    if (const auto* looked = std::get_if<ViewDuplex>(&asked)) return view(looked->run, looked->place);
+    return read(std::get<ReadDuplex>(asked).run);
+  }
 };
 
 }  // namespace pawl::store

@@ -264,9 +264,11 @@ Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
   } else {
     auto result = result_of(*scene->graph, hand.run);
     if (!result) {
-      const bool is_damaged = result.error().code == ErrorCode::corrupt;
-      if (!is_damaged) events_.problem(to_string(result.error()));
-      co_await Ask(unread(hand, is_damaged ? result.error().detail : ""));
+      // Not a choice within co_await: GCC 12 would destroy the text of it with the sequence, though it was never made.
+      std::string damage;
+      if (result.error().code == ErrorCode::corrupt) damage = result.error().detail;
+      else events_.problem(to_string(result.error()));
+      co_await Ask(unread(hand, damage));
       co_return;
     }
     end.result = std::move(*result);

@@ -40,7 +40,7 @@ struct MemoryOptions {
 
 struct RuntimeOptions {
   // The path of a SQLite file, which one process at a time works on; or a server that many share: postgres://..., redis://...,
-  // rediss://..., redis-cluster://... (docs/POSTGRES.md, docs/REDIS.md). ":memory:" keeps nothing.
+  // rediss://..., redis-cluster://..., redis-sentinel://... (docs/POSTGRES.md, docs/REDIS.md). ":memory:" keeps nothing.
   std::string store = "pawl.db";
   bool accept_weaker_store = false;   // of a server whose settings keep less than docs/GUARANTEES.md says; else it is refused
   std::string pool = "graphs";        // which jobs this process runs

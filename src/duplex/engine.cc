@@ -207,7 +207,7 @@ Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
 
 void Engine::add(Sequence sequence, std::size_t bytes, Role role, Ticket ticket, core::Guid request) {
   const StepId id = next_step_++;
-  steps_.emplace(id, Step{std::move(sequence), role, ticket, request, bytes, Duration{0}});
+  steps_.emplace(id, Step{std::move(sequence), role, ticket, request, bytes, Duration{0}, 0});
   if (role != Role::worker) bytes_ += bytes;  // a request's are counted with its slot
   if (role == Role::message) ++messages_;
   if (steps_.at(id).sequence.done()) finish(id);
@@ -341,6 +341,7 @@ void Engine::settle(StepId id, Result<Outcome> result) {
     case OutcomeKind::rejected: return drop(id, *result);
   }
   Step& step = steps_.at(id);
+  step.refusals = 0;
   note(step.sequence.operation());
   step.sequence.resume(std::move(*result));
   if (step.sequence.done()) finish(id);
@@ -357,7 +358,8 @@ void Engine::settle_read(StepId id, store::DuplexAnswer answer) {
 // The same operation again, later: it may be repeated whether or not it was applied.
 void Engine::refuse(StepId id, const Error& error) {
   Step& step = steps_.at(id);
-  if (refusals_++ == 0) events_.problem(to_string(error));
+  if (refusals_++ == 0 || error.detail != refused_why_) events_.problem(to_string(error));
+  refused_why_ = error.detail;
   if (step.role == Role::ask) {  // whoever asked may ask again
     events_.answered(step.ticket, error);
     return finish(id);
@@ -366,7 +368,7 @@ void Engine::refuse(StepId id, const Error& error) {
     events_.submitted(step.ticket, error);
     return finish(id);
   }
-  step.not_before = clock_.monotonic() + backoff(refusals_);
+  step.not_before = clock_.monotonic() + backoff(++step.refusals);  // others may succeed meanwhile: its lane may be lost
 }
 
 // Who will want to look where, and what the driver must hear.

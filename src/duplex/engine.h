@@ -109,7 +109,8 @@ class Engine : private Events {
     Ticket ticket = 0;       // of a submit, a reply or what was asked
     core::Guid request;      // of a worker's steps and answers
     std::size_t bytes = 0;   // that it holds
-    Duration not_before{0};  // after the store refused it
+    Duration not_before{0};  // after the store refused it,
+    std::uint32_t refusals = 0;  // so often in a row
     bool is_out = false;     // on its way to the store
     store::ClaimId claim{0};  // of a worker's step: which dequeue brought the request, and took a slot for it
   };
@@ -186,6 +187,7 @@ class Engine : private Events {
   StepId next_step_ = 1;
   std::uint64_t next_claim_ = 0;
   std::uint32_t refusals_ = 0;  // in a row
+  std::string refused_why_;     // the last one
   bool stopping_ = false;
 };
 

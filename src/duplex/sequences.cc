@@ -265,10 +265,12 @@ Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
   } else {
     const WholeJob job = co_await Read(hand.run);
     if (!job || !*job) {
+      // Not a choice within co_await: GCC 12 would destroy the text of it with the sequence, though it was never made.
       const Error why = job ? Error{ErrorCode::not_found, format("job {} is gone", hand.run.raw())} : job.error();
-      const bool is_damaged = why.code == ErrorCode::corrupt;
-      if (!is_damaged) events_.problem(to_string(why));
-      co_await Ask(unread(hand, is_damaged ? why.detail : ""));
+      std::string damage;
+      if (why.code == ErrorCode::corrupt) damage = why.detail;
+      else events_.problem(to_string(why));
+      co_await Ask(unread(hand, damage));
       co_return;
     }
     end.result = result_of(*scene->graph, **job);

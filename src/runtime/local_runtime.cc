@@ -153,7 +153,11 @@ Status LocalRuntime::start_threads() {
   if (!pool) return pool.error();
   try {
     store_.store->listen(*this);
-    store_.on_problem([this](const std::string& text) { commands_.push(WorkerWord(WorkerProblem{text})); });
+    store_.on_problem([this](const std::string& text) {
+      Command command(WorkerWord(WorkerProblem{text}));
+      gate_.add(bytes_of_command(command));  // the engine takes them off again
+      commands_.push(std::move(command));
+    });
     clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
     const std::size_t connections = store_.store->connections();
     const auto tell = [this](StoreThreads::Told told) {

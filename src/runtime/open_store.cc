@@ -87,8 +87,8 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
 }
 
 constexpr std::array<std::string_view, 2> postgres_addresses{"postgres://", "postgresql://"};
-constexpr std::array<std::string_view, 5> redis_addresses{"redis://", "rediss://", "redis-cluster://", "rediss-cluster://",
-                                                            "redis+unix://"};
+constexpr std::array<std::string_view, 7> redis_addresses{"redis://",           "rediss://",          "redis-cluster://", "rediss-cluster://",
+                                                            "redis-sentinel://", "rediss-sentinel://", "redis+unix://"};
 
 }  // namespace
 
@@ -98,8 +98,8 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
   if (begins_with(runtime.store, redis_addresses)) return open_redis(runtime);
   if (const auto scheme = runtime.store.find("://"); scheme != std::string::npos && scheme > 0)
     return Error{ErrorCode::invalid, "there is no store " + runtime.store.substr(0, scheme) +
-                                         "://; a store is the path of a SQLite file, postgres://..., redis://..., rediss://... or "
-                                         "redis-cluster://..."};
+                                         "://; a store is the path of a SQLite file, postgres://..., redis://..., rediss://..., "
+                                         "redis-cluster://... or redis-sentinel://..."};
   return open_sqlite(runtime, clock);
 }
 

@@ -141,7 +141,8 @@ std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group, Resu
 // Nothing was applied and the cause may pass. Callers hear it at once, also those whose request would only wait behind
 // what cannot be written; bundles are committed later.
 void Outgoing::keep(Stream& stream, Group group, const Error& error) {
-  if (stream.backoff.count() == 0) events_.problem(to_string(error));
+  // A server that cannot be reached may come back without its data: that is another problem than the first one.
+  if (stream.backoff.count() == 0 || error.detail != stream.why) events_.problem(to_string(error));
   Group kept = refuse_callers(std::move(group), error);
   if (kept.operations.empty()) return;
   Group pending = take_all(stream);

@@ -25,25 +25,15 @@ Error error_of(const Reply& reply) {
   return Error{ErrorCode::outcome_unknown, format("the script failed: {}", reply.text)};
 }
 
-Error lost(core::LaneId lane, std::string what) {
-  return Error{ErrorCode::corrupt,
-               format("lane {}: {}. Nothing more is done there: bring the data back, or start with a new store", lane.raw(), what)};
-}
+}  // namespace
 
-// Why nothing was done at all, if the script says so.
-std::optional<Error> refusal_of(const Reply& reply, core::LaneId lane, std::uint64_t seen) {
+std::optional<Error> Committer::refusal_of(const Reply& reply, core::LaneId lane) {
   const std::string& what = reply[0].text;
-  if (what == "another_store")
-    return lost(lane, format("the server has another store than before ({})", reply[1].text.empty() ? "none" : reply[1].text));
-  if (what == "older_state")
-    return lost(lane, format("the server has an older state than it had: commit {} where {} was seen. An older copy was brought "
-                             "back, or a replica took over that was behind",
-                             reply[1].text, seen));
+  if (what == "another_store") return watch_.another_store(lane, reply[1].text);
+  if (what == "older_state") return watch_.older_state(lane, reply[1].text);
   if (what != "ok") return malformed("the answer of a script");
   return std::nullopt;
 }
-
-}  // namespace
 
 Result<std::uint32_t> Committer::lanes() {
   Commands commands;
@@ -103,7 +93,27 @@ void Committer::note(const Operation& operation, const std::string& name, const 
   if (const auto* release = std::get_if<ReleaseLane>(&operation); release != nullptr) set(release->lane, false);
 }
 
+// Each stands for itself: nothing relies on more.
+Result<std::vector<Outcome>> Committer::commit_plainly(std::span<const Operation> group) {
+  std::vector<Outcome> outcomes;
+  for (const Operation& operation : group) {
+    const Domain domain = domain_of(operation);
+    const auto known = domain.kind == Domain::Kind::catalogue ? Result<bool>(true) : has_lane(domain.lane);
+    auto outcome = !known ? Result<Outcome>(Error{ErrorCode::retry_later, known.error().detail})
+                   : *known ? plain_->commit(operation)
+                            : Result<Outcome>(rejected(format("there is no lane {}", domain.lane.raw())));
+    if (!outcome) {
+      if (group.size() == 1) return outcome.error();
+      outcome = outcome_of(OutcomeKind::outcome_unknown, outcome.error().detail);  // it is asked for again
+    }
+    note(operation, {}, *outcome);
+    outcomes.push_back(std::move(*outcome));
+  }
+  return outcomes;
+}
+
 Result<std::vector<Outcome>> Committer::commit(std::span<const Operation> group) {
+  if (plain_) return commit_plainly(group);
   std::map<Domain, Indices> domains;
   for (std::size_t i = 0; i < group.size(); ++i) domains[domain_of(group[i])].push_back(i);
   std::vector<Outcome> outcomes(group.size());
@@ -147,11 +157,7 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
   if (unknown_lanes) return Error{ErrorCode::retry_later, unknown_lanes->detail};
   if (operations.empty()) return {};
 
-  LaneCallHeader header{now_text(), store_.text(), 0, sender_, keys_.bell()};
-  {
-    const std::lock_guard lock(mutex_);
-    header.seen_commits = memory_[lane].commits;
-  }
+  LaneCallHeader header{now_text(), store_.text(), watch_.highest(lane), sender_, keys_.bell()};
   const std::string tag = tag_of(lane);
   LaneCall call(keys_, lane, std::move(operations), encoder.outboxes(), last_run(lane));
   for (int guess = 0; !call.is_done(); ++guess) {
@@ -163,7 +169,7 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
     std::optional<Error> error;
     if (!reply) error = reply.error();
     else if (reply->is_error()) error = error_of(*reply);
-    else error = refusal_of(*reply, lane, header.seen_commits);
+    else error = refusal_of(*reply, lane);
     if (error) {
       if (began && error->code == ErrorCode::retry_later) error->code = ErrorCode::outcome_unknown;
       return *error;
@@ -177,12 +183,8 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
       note(group[at], names[call.next() + i], *outcome);
       outcomes[at] = std::move(*outcome);
     }
-    {
-      const std::lock_guard lock(mutex_);
-      std::uint64_t& commits = memory_[lane].commits;
-      commits = std::max(commits, number_in<std::uint64_t>((*reply)[1].text).value_or(0));
-      header.seen_commits = commits;
-    }
+    watch_.saw(lane, number_in<std::uint64_t>((*reply)[1].text).value_or(0));
+    header.seen_commits = watch_.highest(lane);
     if (!call.advance(answers.list.size(), (*reply)[3])) return Error{ErrorCode::outcome_unknown, "the script stopped and did not say why"};
   }
   return {};
@@ -262,7 +264,7 @@ Status Committer::commit_catalogue(std::span<const Operation> group, const Indic
       servers_.run(catalogue_tag, catalogue_script(), call.keys(), call.arguments({now_text(), store_.text(), keys_.bell(), sender_}));
   if (!reply) return reply.error();
   if (reply->is_error()) return error_of(*reply);
-  if (const auto refused = refusal_of(*reply, core::LaneId(0), 0)) return *refused;
+  if (const auto refused = refusal_of(*reply, core::LaneId(0))) return *refused;
   for (std::size_t i = 0; i < sent.size(); ++i) {
     auto outcome = read_outcome(group[sent[i]], (*reply)[2][i]);
     if (!outcome) return Error{ErrorCode::outcome_unknown, outcome.error().detail};

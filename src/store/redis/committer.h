@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,8 @@
 #include "store/operation.h"
 #include "store/redis/encoder.h"
 #include "store/redis/keys.h"
+#include "store/redis/lane_watch.h"
+#include "store/redis/plain_commits.h"
 #include "store/redis/server_clock.h"
 #include "store/redis/servers.h"
 
@@ -25,7 +28,8 @@ class Committer {
   // The references must outlive it. One of the clocks is null: a test's, or the server's as this process knows it. `sender` names
   // this store among those that ring.
   Committer(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, ServerClock* server_clock, std::string sender)
-      : servers_(servers), keys_(keys), store_(store), clock_(clock), server_clock_(server_clock), sender_(std::move(sender)) {}
+      : servers_(servers), keys_(keys), store_(store), clock_(clock), server_clock_(server_clock), sender_(std::move(sender)),
+        watch_(servers, keys, store) {}
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
 
@@ -38,6 +42,10 @@ class Committer {
   // The last run that was made there, as far as is known.
   RunId last_run(core::LaneId lane);
   void saw_run(RunId run);
+  LaneWatch& watch() { return watch_; }
+  // Of a server that has no scripts: before anything is committed.
+  void do_without_scripts() { plain_.emplace(servers_, keys_, store_, clock_, watch_, sender_); }
+  bool has_scripts() const { return !plain_; }
   // Such lanes are this store's: it acquired them, and was not told otherwise.
   bool holds(core::LaneId lane);
 
@@ -45,11 +53,13 @@ class Committer {
   using Indices = std::vector<std::size_t>;  // of operations in their group
   struct LaneMemory {
     RunId last_run{0};
-    std::uint64_t commits = 0;  // the highest that was seen: a store that has less is an older one
     bool held = false;
     std::unordered_map<std::string, RunId> runs;  // by name, as it was: a hint that saves a round trip
   };
   Status commit_lane(core::LaneId lane, std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
+  Result<std::vector<Outcome>> commit_plainly(std::span<const Operation> group);
+  // Why nothing was done at all, if the script says so.
+  std::optional<Error> refusal_of(const Reply& reply, core::LaneId lane);
   Status commit_catalogue(std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
   void note(const Operation& operation, const std::string& name, const Outcome& outcome);
 
@@ -59,6 +69,8 @@ class Committer {
   const Clock* const clock_;
   ServerClock* const server_clock_;
   const std::string sender_;
+  LaneWatch watch_;
+  std::optional<PlainCommits> plain_;  // if there are no scripts
 
   std::mutex mutex_;  // guards what is below
   std::uint32_t lanes_ = 0;

@@ -34,57 +34,6 @@ constexpr std::string_view group_name = "engines";
 
 }  // namespace
 
-// --- how an operation is tried
-
-Result<DuplexOutcome> DuplexStore::attempt(core::LaneId lane, const Look& look, const Decide& decide) {
-  Result<DuplexOutcome> outcome = Error{ErrorCode::retry_later, "others change the same again and again"};
-  for (int i = 0; i < limits::guesses_max; ++i) {
-    bool settled = false;
-    const auto asked = servers_.converse(tag_of(lane), [&](Connection& connection) -> Result<Replies> {
-      Commands first;
-      std::vector<std::string> watch = {"WATCH"};
-      watch.insert(watch.end(), look.watched.begin(), look.watched.end());
-      first.add(watch);
-      first.append(look.questions);
-      auto seen = connection.ask(first);
-      // Nothing was written so far.
-      if (!seen) return Error{ErrorCode::retry_later, seen.error().detail};
-      for (const Reply& reply : *seen)
-        if (reply.is_error() && !reply.is_error("NOGROUP")) return seen;  // it moved, or is refused
-      seen->erase(seen->begin());
-      auto decision = decide(*seen, [&](const Commands& commands) { return connection.ask(commands); });
-      Commands last;
-      const bool writes = decision && decision->commands.count() > 0;
-      if (writes) last.add({"MULTI"});
-      if (writes) last.append(decision->commands);
-      last.add({writes ? "EXEC" : "UNWATCH"});
-      auto done = connection.ask(last);
-      if (!done) return writes ? done : Result<Replies>(Error{ErrorCode::retry_later, done.error().detail});
-      if (!decision) {
-        outcome = decision.error();
-        settled = true;
-        return done;
-      }
-      settled = !writes || done->back().is_list();
-      if (settled) outcome = std::move(decision->outcome);
-      return done;
-    });
-    if (!asked) return asked.error();
-    if (settled) {
-      for (const Reply& reply : asked->back().list)
-        if (reply.is_error() && !reply.is_error("BUSYGROUP"))
-          return Error{ErrorCode::outcome_unknown, format("a part of the transaction failed: {}", reply.text)};
-      return outcome;
-    }
-    for (const Reply& reply : *asked)
-      if (reply.is_error("OOM") || reply.is_error("MISCONF") || reply.is_error("EXECABORT"))
-        return Error{ErrorCode::retry_later, reply.text};
-    for (const Reply& reply : *asked)
-      if (reply.is_error()) return Error{ErrorCode::unsupported, reply.text};
-  }
-  return outcome;
-}
-
 Result<std::vector<DuplexOutcome>> DuplexStore::commit(std::span<const DuplexOperation> operations) {
   std::vector<DuplexOutcome> outcomes;
   for (const DuplexOperation& operation : operations) {
@@ -93,6 +42,13 @@ Result<std::vector<DuplexOutcome>> DuplexStore::commit(std::span<const DuplexOpe
       continue;
     }
     auto outcome = std::visit([this](const auto& one) { return run(one); }, operation);
+    if (!outcome && outcome.error().code == ErrorCode::corrupt) {
+      // Its lane stands still; the others go on. Nothing was applied, but only a caller can be told so.
+      if (operations.size() == 1) return outcome.error();
+      const bool is_asked_for = std::holds_alternative<StartDuplex>(operation);
+      outcomes.push_back(duplex_outcome(is_asked_for ? OutcomeKind::rejected : OutcomeKind::outcome_unknown, outcome.error().detail));
+      continue;
+    }
     if (!outcome) {
       // Nothing was applied is only true of the first one.
       const bool nothing = outcomes.empty() && outcome.error().code == ErrorCode::retry_later;

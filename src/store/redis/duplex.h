@@ -1,6 +1,5 @@
-// The jobs of collation duplex on Redis: streams with consumer groups, hashes and sets, and no script at all. Each operation looks
-// at what it depends on (WATCH), decides, and writes in one MULTI; if somebody else changed that meanwhile it looks again. So a
-// server that has no scripts can be one of these.
+// The jobs of collation duplex on Redis: streams with consumer groups, hashes and sets, and no script at all (watched.h). So a server
+// that has no scripts can be one of these.
 //
 // Threads: any.
 #pragma once
@@ -16,6 +15,7 @@
 #include "store/redis/duplex_records.h"
 #include "store/redis/keys.h"
 #include "store/redis/servers.h"
+#include "store/redis/watched.h"
 
 namespace pawl::store::redis {
 
@@ -34,19 +34,12 @@ class DuplexStore final : public pawl::store::DuplexStore {
 
  private:
   using Replies = std::vector<Reply>;
-  // One look, and what it leads to: an outcome at once, or commands that are committed together and the outcome they have then.
-  struct Decision {
-    DuplexOutcome outcome;
-    Commands commands;  // none: nothing is written
-  };
-  // Looks at keys under WATCH; may ask further questions on the same connection.
-  using Ask = std::function<Result<Replies>(const Commands&)>;
-  using Decide = std::function<Result<Decision>(const Replies& seen, const Ask& ask)>;
-  struct Look {
-    std::vector<std::string> watched;
-    Commands questions;
-  };
-  Result<DuplexOutcome> attempt(core::LaneId lane, const Look& look, const Decide& decide);
+  using Decision = redis::Decision<DuplexOutcome>;
+  using Ask = AskMore;
+  Result<DuplexOutcome> attempt(core::LaneId lane, const Look& look, const Decide<DuplexOutcome>& decide) {
+    const LaneOf of{committer_.watch(), lane};
+    return redis::attempt<DuplexOutcome>(servers_, tag_of(lane), &of, look, decide);
+  }
 
   // What most operations look at first.
   struct JobSeen {

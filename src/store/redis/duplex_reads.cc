@@ -103,6 +103,8 @@ Result<std::optional<DuplexJob>> DuplexStore::read_parts(RunId run, bool under_w
   const Reply& parts = replies->back();
   if (!parts.is_list()) return Error{ErrorCode::retry_later, parts.text};
   const Fields fields = fields_of(parts[0]);
+  const auto found = fields.contains("duplex") ? LaneWatch::Found::something : LaneWatch::Found::nothing;
+  if (const auto believed = committer_.watch().believe(core::lane_of(run), found); !believed) return believed.error();
   if (!fields.contains("duplex")) return std::optional<DuplexJob>();
   auto row = read_row(run, fields);
   if (!row) return row.error();
@@ -148,6 +150,8 @@ Result<std::optional<DuplexView>> DuplexStore::view(RunId run, const Place& plac
   Fields fields;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!replies->front()[i].is_nil()) fields.emplace(names[i], &replies->front()[i].text);
+  const auto found = fields.contains("duplex") ? LaneWatch::Found::something : LaneWatch::Found::nothing;
+  if (const auto believed = committer_.watch().believe(core::lane_of(run), found); !believed) return believed.error();
   if (!fields.contains("duplex")) return std::optional<DuplexView>();
   auto row = read_row(run, fields);
   if (!row) return row.error();

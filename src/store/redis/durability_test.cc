@@ -1,5 +1,5 @@
 // What survives, and what is noticed when it did not.
-#include <fstream>
+#include <filesystem>
 #include <thread>
 
 #include "store/redis/bench_test.h"
@@ -162,43 +162,6 @@ TEST_F(RedisDurability, a_full_server_takes_nothing_new_and_goes_on_when_there_i
   EXPECT_EQ(job(run).state.job.rev, core::Rev(0)) << "it can be read";
   server.ask({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_EQ(commit(a_job("b", lane_)).kind, OutcomeKind::committed);
-}
-
-// The log of a server that died in the middle of a write ends with a part of a transaction.
-TEST_F(RedisDurability, a_log_that_was_cut_in_its_last_transaction_loses_all_of_it_or_nothing) {
-  TestServer server(always());
-  use(server.url());
-  const auto log = [&] {
-    for (const auto& file : std::filesystem::directory_iterator(server.folder() / "appendonlydir"))
-      if (file.path().string().ends_with(".incr.aof")) return file.path();
-    return std::filesystem::path();
-  };
-  const RunId run = submit("a");
-  const std::uintmax_t before = std::filesystem::file_size(log());
-  core::Bundle bundle = bundle_for(run);
-  bundle.writes = {core::Consume{job(run).inbox.at(0).message.guid}, core::PutMessage{{core::Guid{1, 3}, core::Pause{"p"}}, store_->now()}};
-  ASSERT_EQ(commit(bundle).kind, OutcomeKind::committed);
-  server.stop();
-  const std::uintmax_t after = std::filesystem::file_size(log());
-  std::ifstream file(log(), std::ios::binary);
-  const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  file.close();
-  int kept = 0;
-  for (std::uintmax_t size = before; size < after; size += std::max<std::uintmax_t>(1, (after - before) / 12)) {
-    std::ofstream(log(), std::ios::binary | std::ios::trunc).write(whole.data(), static_cast<std::streamsize>(size));
-    server.start();
-    ASSERT_TRUE(server.runs());
-    const auto fresh = open_at(server.url());
-    ASSERT_TRUE(fresh) << to_string(fresh.error());
-    const StoredJob stored = **(*fresh)->read_job(run);
-    EXPECT_EQ(stored.state.job.rev, core::Rev(0)) << size;
-    EXPECT_EQ(stored.inbox.size(), 1u);
-    EXPECT_TRUE(stored.timers.empty());
-    EXPECT_TRUE((*fresh)->read_due(lane_, std::nullopt, 10)->empty());
-    server.kill();
-    ++kept;
-  }
-  EXPECT_GE(kept, 12);
 }
 
 }  // namespace

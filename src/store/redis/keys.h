@@ -28,6 +28,7 @@ class Keys {
  public:
   explicit Keys(std::string prefix) : prefix_(std::move(prefix)) {}
 
+  const std::string& prefix() const { return prefix_; }
   std::string of_lane(core::LaneId lane, std::string_view name) const { return format("{}:{{{}}}:{}", prefix_, lane.raw(), name); }
   std::string of_run(RunId run, std::string_view name) const {
     return format("{}:{{{}}}:{}:{}", prefix_, core::lane_of(run).raw(), name, run.raw());

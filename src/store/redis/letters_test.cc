@@ -87,6 +87,34 @@ TEST_F(RedisLetters, the_group_shows_who_has_a_message_and_forgets_claims_that_a
   EXPECT_EQ(server_.ask({"XINFO", "CONSUMERS", stream, "engines"}), "");
 }
 
+// What the script does for the lane, the plain commands do too.
+TEST_F(RedisLetters, a_server_that_was_emptied_or_set_back_is_noticed_and_its_other_lanes_go_on) {
+  const StartDuplex here{Namespace("n"), JobId("a"), lane_, {GraphName("g"), 1, 7}, "in", store_->now()};
+  const StartDuplex there{Namespace("n"), JobId("b"), core::LaneId(lane_.raw() + 1), {GraphName("g"), 1, 7}, "in", store_->now()};
+  const RunId run = step(here).run();
+  step(there);
+  const std::string lane = format("pawl:{{{}}}:lane", lane_.raw());
+  const std::string commits = server_.ask({"HGET", lane, "commits"});
+  server_.ask({"HINCRBY", lane, "commits", "-1"});  // a copy that lacks the last one
+  const std::vector<DuplexOperation> both = {SetCell{run, place(0), 888000001000001, {}}, there};
+  const auto outcomes = store_->duplex().commit(both);
+  ASSERT_TRUE(outcomes) << to_string(outcomes.error());
+  EXPECT_EQ((*outcomes)[0].kind, OutcomeKind::outcome_unknown);
+  EXPECT_NE((*outcomes)[0].reason.find("older state"), std::string::npos) << (*outcomes)[0].reason;
+  EXPECT_EQ((*outcomes)[1].kind, OutcomeKind::exists);
+  EXPECT_FALSE(store_->duplex().view(run, place(0))) << "what is read there is not believed";
+  server_.ask({"HSET", lane, "commits", commits});  // brought back
+  EXPECT_EQ(step(SetCell{run, place(0), 888000001000001, {}}).kind, OutcomeKind::committed);
+  EXPECT_TRUE(store_->duplex().view(run, place(0)));
+
+  server_.ask({"FLUSHALL"});
+  const auto refused = store_->duplex().commit_one(here);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::corrupt);
+  EXPECT_NE(refused.error().detail.find("older state"), std::string::npos) << refused.error().detail;
+  EXPECT_EQ(server_.ask({"DBSIZE"}), "0") << "nothing was written into the empty world";
+}
+
 }  // namespace
 
 }  // namespace pawl::store::redis

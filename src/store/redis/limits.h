@@ -13,6 +13,7 @@ inline constexpr std::chrono::milliseconds connect_timeout{3000};
 inline constexpr std::chrono::milliseconds reply_timeout{30'000};  // then it is not known what happened
 inline constexpr std::chrono::milliseconds redirect_pause{20};     // before a slot that moves is asked for again
 inline constexpr int redirects_max = 100;                          // then the call fails: retry_later
+inline constexpr std::chrono::milliseconds sentinel_timeout{500};  // then the next sentinel is asked
 inline constexpr std::chrono::seconds bell_ping{2};                // a silent bell is asked whether it lives,
 inline constexpr std::chrono::seconds bell_late_max{5};            // and what was missed is noticed within this time
 inline constexpr std::chrono::milliseconds bell_retry{200};        // between two tries to listen again

@@ -31,6 +31,13 @@ TEST(RedisUrl, says_where_and_who) {
   EXPECT_TRUE(cluster->cluster);
   EXPECT_EQ(cluster->password, "word");
   EXPECT_EQ(cluster->nodes, (std::vector<Address>{{"a", 1}, {"b", 2}, {"c", 6379}}));
+  const auto watched = Url::parse("redis-sentinel://user:word@a,b:7/jobs/3");
+  ASSERT_TRUE(watched);
+  EXPECT_TRUE(watched->has_sentinels() && !watched->is_one_server());
+  EXPECT_EQ(watched->master, "jobs");
+  EXPECT_EQ(watched->database, 3u);
+  EXPECT_EQ(watched->nodes, (std::vector<Address>{{"a", 26379}, {"b", 7}}));
+  EXPECT_TRUE(Url::parse("rediss-sentinel://a/jobs")->tls);
   const auto local = Url::parse("redis+unix:///run/redis.sock?database=2");
   ASSERT_TRUE(local);
   EXPECT_TRUE(local->nodes[0].is_local());
@@ -39,7 +46,7 @@ TEST(RedisUrl, says_where_and_who) {
 
 TEST(RedisUrl, that_is_wrong_is_refused_without_showing_the_password) {
   for (const char* text : {"", "http://a", "redis://", "redis://:word@", "redis://a:word", "redis://a:0", "redis://a:70000", "redis://a/word",
-                           "redis://a,b", "redis-cluster://a/1", "redis+unix://relative", "redis+unix:///a?word=1"}) {
+                           "redis://a,b", "redis-sentinel://a", "redis-sentinel://a/", "redis-sentinel://:word@a", "redis-cluster://a/1", "redis+unix://relative", "redis+unix:///a?word=1"}) {
     const auto url = Url::parse(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().code, ErrorCode::invalid);
@@ -92,7 +99,7 @@ TEST_F(RedisOpen, over_tls_only_a_server_with_a_good_name_is_believed) {
              "-keyout {} -out {} 2>/dev/null",
              file("key"), file("cert"));
   ASSERT_EQ(std::system(make.c_str()), 0);
-  const std::uint16_t port = static_cast<std::uint16_t>(15'000 + getpid() % 10'000);
+  const std::uint16_t port = free_port();
   ServerOptions options;
   options.more = {"--tls-port", format("{}", port), "--tls-cert-file", file("cert"), "--tls-key-file", file("key"),
                   "--tls-ca-cert-file", file("cert"), "--tls-auth-clients", "no"};
@@ -109,6 +116,9 @@ TEST_F(RedisOpen, over_tls_only_a_server_with_a_good_name_is_believed) {
   EXPECT_FALSE(open_at(format("rediss://127.0.0.1:{}", port), tls)) << "its certificate is for another name";
   tls.tls.ca_file.clear();
   EXPECT_FALSE(open_at(format("rediss://localhost:{}", port), tls)) << "nobody vouches for it";
+  setenv("SSL_CERT_FILE", file("cert").c_str(), 1);
+  EXPECT_TRUE(open_at(format("rediss://localhost:{}", port), tls)) << "now the system does";
+  unsetenv("SSL_CERT_FILE");
 }
 
 class Heard final : public Listener {

@@ -16,7 +16,7 @@ std::size_t weight_of(const ReadAnswer& answer) {
 }  // namespace
 
 std::optional<Reader::Asked> Reader::question_of(const Read& read) {
-  if (const auto* job = std::get_if<ReadJob>(&read)) {
+  if (const auto* job = std::get_if<ReadJob>(&read); job != nullptr && committer_.has_scripts()) {
     const RunId run = job->run;
     return Asked{job_question(run), [this, run](Result<Replies> replies) -> ReadAnswer {
                    if (!replies) return Answered<ReadJob>{Error{ErrorCode::retry_later, replies.error().detail}};

@@ -87,6 +87,7 @@ Servers::Question Reader::job_question(RunId run) const {
 Result<std::optional<StoredJob>> Reader::job_answer(RunId run, const Reply& parts) {
   if (!parts.is_list()) return Error{ErrorCode::retry_later, format("Redis refused a read: {}", parts.text)};
   const Fields fields = fields_of(parts[0]);
+  if (const auto believed = believe(core::lane_of(run), fields.contains("status")); !believed) return believed.error();
   if (!fields.contains("status")) return std::optional<StoredJob>();
   auto state = read_state(run, fields);
   if (!state) return state.error();
@@ -116,6 +117,7 @@ Result<std::optional<core::JobRow>> Reader::read_job_row(RunId run) {
   auto rows = read_rows(lane, {run});
   if (!rows) return rows.error();
   std::optional<core::JobRow>& row = rows->front();
+  if (const auto believed = believe(lane, row.has_value()); !believed) return believed.error();
   if (!row || row->status == core::JobStatus::running) return std::move(row);
   std::vector<core::JobRow> whole = {std::move(*row)};
   if (const auto read = read_payloads(lane, whole); !read) return read.error();

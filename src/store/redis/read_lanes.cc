@@ -63,6 +63,11 @@ Result<Reader::Replies> Reader::ask_all_lanes(const std::function<void(core::Lan
 }
 
 Result<Reply> Reader::run_script(core::LaneId lane, const Script& script, const Words& keys, const Words& arguments) {
+  if (!committer_.has_scripts()) {  // then there is nothing that one of them reads
+    Reply nothing;
+    nothing.kind = Reply::Kind::list;
+    return nothing;
+  }
   auto reply = servers_.run(tag_of(lane), script, keys, arguments);
   if (!reply) return again(reply.error());
   if (reply->is_error()) return Error{ErrorCode::retry_later, format("Redis refused a read: {}", reply->text)};
@@ -120,8 +125,10 @@ Result<std::optional<RunId>> Reader::find_run(const Namespace& name_space, const
     WordReader reader(reply.text);
     const RunId run(reader.number<std::uint64_t>());
     if (reader.malformed()) return malformed(format("the name of job {}", id.raw()));
+    if (const auto believed = believe(core::lane_of(run), true); !believed) return believed.error();
     return std::optional<RunId>(run);
   }
+  if (const auto believed = committer_.watch().believe_that_nothing_is_there(); !believed) return believed.error();
   return std::optional<RunId>();
 }
 

@@ -67,6 +67,8 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
       if (const auto read = read_payloads(lane, *found); !read) return read.error();
     std::move(found->begin(), found->end(), std::back_inserter(rows));
   }
+  if (rows.empty())
+    if (const auto believed = committer_.watch().believe_that_nothing_is_there(); !believed) return believed.error();
   return rows;
 }
 

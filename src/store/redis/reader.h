@@ -63,8 +63,12 @@ class Reader {
   static Words whole_arguments(RunId run);
   Result<Reply> read_whole(RunId run);
   Servers::Question job_question(RunId run) const;
-  static Result<std::optional<StoredJob>> job_answer(RunId run, const Reply& parts);
+  Result<std::optional<StoredJob>> job_answer(RunId run, const Reply& parts);
 
+  // Of a lane that lost its data nothing is believed.
+  Status believe(core::LaneId lane, bool found) {
+    return committer_.watch().believe(lane, found ? LaneWatch::Found::something : LaneWatch::Found::nothing);
+  }
   // Errors of single commands are errors of the whole.
   Result<Replies> ask(core::LaneId lane, const Commands& commands);
   Result<Reply> ask_one(core::LaneId lane, std::initializer_list<std::string_view> words);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -19,9 +20,6 @@
 
 namespace pawl::store::redis {
 
-namespace {
-
-// A port that nobody has now. Between this and its use somebody may take it: whoever starts then tries another one.
 std::uint16_t free_port() {
   for (;;) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -40,6 +38,8 @@ std::uint16_t free_port() {
     return next++;
   }
 }
+
+namespace {
 
 // Where a sync costs nothing, if there is such a place: what is tested here is not the disk.
 std::filesystem::path memory_folder() {
@@ -123,22 +123,28 @@ void TestServer::kill() {
 }
 
 std::string TestServer::ask(std::initializer_list<std::string_view> words) const {
+  return ask(std::vector<std::string>(words.begin(), words.end()));
+}
+std::string TestServer::ask(const std::vector<std::string>& words) const {
   ConnectionOptions options;
   options.connect_timeout = std::chrono::seconds(1);
   options.reply_timeout = std::chrono::seconds(10);
   const auto connection = Connection::open(Address{(folder_ / "socket").string(), 0}, options);
   if (!connection) return to_string(connection.error());
-  const auto reply = (*connection)->ask_one(words);
-  return reply ? shown(*reply) : to_string(reply.error());
+  Commands commands;
+  commands.add(words);
+  const auto replies = (*connection)->ask(commands);
+  return replies ? shown(replies->front()) : to_string(replies.error());
 }
 
 // --- a cluster
 
-TestCluster::TestCluster() {
+TestCluster::TestCluster(const std::string& appendfsync) {
   constexpr std::size_t masters = 3;
   for (std::size_t i = 0; i < masters; ++i) {
     ServerOptions options;
     options.cluster = true;
+    options.appendfsync = appendfsync;
     nodes_.push_back(std::make_unique<TestServer>(std::move(options)));
   }
   for (std::size_t i = 0; i < masters; ++i) {
@@ -158,6 +164,40 @@ TestCluster::TestCluster() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ADD_FAILURE() << "the cluster does not come together";
+}
+
+TestServer& TestCluster::add_replica(std::size_t of) {
+  ServerOptions options;
+  options.cluster = true;
+  options.appendfsync = "always";
+  options.more = {"--repl-diskless-sync-delay", "0"};
+  replicas_.push_back(std::make_unique<TestServer>(std::move(options)));
+  TestServer& replica = *replicas_.back();
+  node(of).ask({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
+  const std::string id = node(of).ask({"CLUSTER", "MYID"});
+  replica.ask({"CLUSTER", "MEET", "127.0.0.1", format("{}", node(0).port())});
+  for (int i = 0; i < 3000; ++i) {
+    if (replica.ask({"CLUSTER", "REPLICATE", id}) == "OK") break;  // once it knows that node
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const std::string mine = replica.ask({"CLUSTER", "MYID"});
+  const auto knows = [&](const std::unique_ptr<TestServer>& one) {
+    const std::string nodes = one->ask({"CLUSTER", "NODES"});
+    const std::size_t at = nodes.find(mine);
+    return at != std::string::npos && nodes.substr(at, nodes.find('\n', at) - at).find("slave") != std::string::npos;
+  };
+  for (int i = 0; i < 3000; ++i) {
+    const bool hears = replica.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos;
+    if (hears && std::all_of(nodes_.begin(), nodes_.end(), knows)) return replica;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "the replica does not hear its master";
+  return replica;
+}
+
+void TestCluster::cut_off(TestServer& replica, std::size_t master) {
+  replica.ask({"CONFIG", "SET", "masterauth", "wrong"});  // the master knows no password, and refuses it
+  node(master).ask({"CLIENT", "KILL", "TYPE", "replica"});
 }
 
 std::string TestCluster::url() const {

@@ -39,6 +39,7 @@ class TestServer {
   bool runs() const { return process_ > 0; }
   // One command; the reply as redis-cli shows it.
   std::string ask(std::initializer_list<std::string_view> words) const;
+  std::string ask(const std::vector<std::string>& words) const;
 
  private:
   ServerOptions options_;
@@ -49,7 +50,11 @@ class TestServer {
 
 class TestCluster {
  public:
-  TestCluster();
+  explicit TestCluster(const std::string& appendfsync = "everysec");
+  // A replica of a master that has heard all of it by now.
+  TestServer& add_replica(std::size_t of);
+  // From now on the replica hears nothing of its master, whatever it tries.
+  void cut_off(TestServer& replica, std::size_t master);
   std::string url() const;
   TestServer& node(std::size_t i) { return *nodes_[i]; }
   std::size_t size() const { return nodes_.size(); }
@@ -59,7 +64,11 @@ class TestCluster {
 
  private:
   std::vector<std::unique_ptr<TestServer>> nodes_;
+  std::vector<std::unique_ptr<TestServer>> replicas_;
 };
+
+// A port that nobody has now. Between this and its use somebody may take it.
+std::uint16_t free_port();
 
 // The server that the tests of this program share; each store has a prefix of its own there.
 TestServer& shared_server();

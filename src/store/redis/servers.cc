@@ -33,6 +33,15 @@ bool is_passing(const Reply& reply) {
   return false;
 }
 
+// Whoever was the master may be a replica by now.
+Status check_master(Connection& connection) {
+  const auto role = connection.ask_one({"ROLE"});
+  if (!role) return later(role.error().detail);
+  if (role->is_error()) return Error{ErrorCode::unsupported, format("{}: {}", connection.address().text(), role->text)};
+  if ((*role)[0].text != "master") return later(format("{} is no master any more", connection.address().text()));
+  return {};
+}
+
 }  // namespace
 
 // Gives the connection back, unless it broke.
@@ -53,7 +62,7 @@ Servers::Servers(Url url, ConnectionOptions options, std::size_t connections_max
 Servers::~Servers() = default;
 
 Status Servers::open() {
-  if (url_.cluster) return read_slots();
+  if (!url_.is_one_server()) return look_around();
   auto connection = take(url_.nodes.front());
   if (!connection) return connection.error();
   give_back(std::move(*connection));
@@ -78,6 +87,8 @@ Result<std::unique_ptr<Connection>> Servers::take(const Address& node) {
     if (heard && !*heard) return kept;
   }
   auto made = Connection::open(node, options_);
+  if (made && url_.has_sentinels())
+    if (const auto master = check_master(**made); !master) made = master.error();
   if (!made) {
     const std::lock_guard lock(mutex_);
     --out_[node];
@@ -95,6 +106,8 @@ void Servers::give_back(std::unique_ptr<Connection> connection) {
     idle_[node].push_back(std::move(connection));
   freed_.notify_all();
 }
+
+Status Servers::look_around() { return url_.has_sentinels() ? find_master() : read_slots(); }
 
 Status Servers::read_slots() {
   std::vector<Address> known;
@@ -137,22 +150,50 @@ Status Servers::read_slots_from(const Address& node) {
   return {};
 }
 
-Result<Servers::Where> Servers::find_node(std::string_view tag) {
-  if (!url_.cluster) return Where{url_.nodes.front()};
-  const std::lock_guard lock(mutex_);
-  if (nodes_.empty()) return later("the cluster was not reached yet");
-  return Where{nodes_[node_of_slot_[slot_of(tag)]]};
+Status Servers::find_master() {
+  ConnectionOptions options = options_;
+  options.user.clear();
+  options.password.clear();
+  options.database = 0;
+  options.connect_timeout = std::min(options.connect_timeout, limits::sentinel_timeout);
+  options.reply_timeout = std::min(options.reply_timeout, limits::sentinel_timeout);
+  std::string problem;
+  for (const Address& sentinel : url_.nodes) {
+    const auto connection = Connection::open(sentinel, options);
+    if (!connection) {
+      problem += format("; {}", connection.error().detail);
+      continue;
+    }
+    const auto reply = (*connection)->ask_one({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", url_.master});
+    const auto port = reply && reply->list.size() == 2 ? number_in<std::uint16_t>((*reply)[1].text) : std::nullopt;
+    if (!port) {
+      problem += format("; {} {}", sentinel.text(), !reply ? reply.error().detail : reply->is_error() ? reply->text : "knows no such master");
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    nodes_ = {Address{(*reply)[0].text, *port}};
+    return {};
+  }
+  return later(format("{}: no sentinel says who it is{}", url_.shown(), problem));
 }
 
-Servers::Turn Servers::look_at(const std::vector<Reply>& replies, std::string_view tag, Where& where) {
+Result<Servers::Where> Servers::find_node(std::string_view tag) {
+  if (url_.is_one_server()) return Where{url_.nodes.front()};
+  const std::lock_guard lock(mutex_);
+  if (nodes_.empty()) return later(format("{}: not reached yet", url_.shown()));
+  return Where{url_.cluster ? nodes_[node_of_slot_[slot_of(tag)]] : nodes_.front()};
+}
+
+Servers::Turn Servers::look_at(const std::vector<Reply>& replies, std::string_view tag, Kind kind, Where& where) {
   for (const Reply& reply : replies) {
     if (!reply.is_error()) continue;
     const bool moved = reply.is_error("MOVED ");
     if (moved || reply.is_error("ASK ")) {
       const auto node = node_in(reply.text, where.node);
-      if (!node) return Turn::later;
+      if (!node || (!moved && kind == Kind::several)) return Turn::later;
       where = Where{*node, !moved};
       if (!moved) return Turn::elsewhere;
+      if (!url_.cluster) return Turn::later;
       const std::lock_guard lock(mutex_);
       const auto found = std::find(nodes_.begin(), nodes_.end(), *node);
       const auto index = static_cast<std::uint32_t>(found - nodes_.begin());
@@ -165,7 +206,7 @@ Servers::Turn Servers::look_at(const std::vector<Reply>& replies, std::string_vi
   return Turn::done;
 }
 
-Result<std::vector<Reply>> Servers::converse(std::string_view tag, const Steps& steps) {
+Result<std::vector<Reply>> Servers::converse(std::string_view tag, const Steps& steps, Kind kind) {
   std::string problem = "its slot moves";
   auto where = find_node(tag);
   for (int i = 0; i < limits::redirects_max; ++i) {
@@ -174,9 +215,9 @@ Result<std::vector<Reply>> Servers::converse(std::string_view tag, const Steps& 
     if (!taken) {
       // A node that is gone may have a successor by now.
       problem = taken.error().detail;
-      if (!url_.cluster || i > 5) return taken.error();
+      if (url_.is_one_server() || i > 5) return taken.error();
       std::this_thread::sleep_for(limits::redirect_pause);
-      if (const auto read = read_slots(); !read) return read.error();
+      if (const auto looked = look_around(); !looked) return looked.error();
       where = find_node(tag);
       continue;
     }
@@ -188,21 +229,22 @@ Result<std::vector<Reply>> Servers::converse(std::string_view tag, const Steps& 
       return steps(*connection);
     }();
     if (!replies) return replies;
-    const Turn turn = look_at(*replies, tag, *where);
+    const Turn turn = look_at(*replies, tag, kind, *where);
     if (turn == Turn::done) return replies;
     if (turn == Turn::elsewhere) continue;
     for (const Reply& reply : *replies)
       if (is_passing(reply)) problem = reply.text;
-    if (!url_.cluster) break;  // it says itself why not now
+    if (url_.is_one_server()) break;  // it says itself why not now
     std::this_thread::sleep_for(limits::redirect_pause);
-    if (const auto read = read_slots(); !read) return read.error();
+    if (const auto looked = look_around(); !looked) return looked.error();
     where = find_node(tag);
   }
   return later(format("{}: {}", url_.shown(), problem));
 }
 
 Result<std::vector<Reply>> Servers::ask(std::string_view tag, const Commands& commands) {
-  return converse(tag, [&](Connection& connection) { return connection.ask(commands); });
+  return converse(tag, [&](Connection& connection) { return connection.ask(commands); },
+                  commands.count() == 1 ? Kind::single : Kind::several);
 }
 
 std::vector<Result<std::vector<Reply>>> Servers::ask_each(const std::vector<Question>& questions) {
@@ -255,8 +297,8 @@ Result<Reply> Servers::run(std::string_view tag, const Script& script, const std
 }
 
 Result<std::vector<Address>> Servers::masters() {
-  if (!url_.cluster) return url_.nodes;
-  if (const auto read = read_slots(); !read) return read.error();
+  if (url_.is_one_server()) return url_.nodes;
+  if (const auto looked = look_around(); !looked) return looked.error();
   const std::lock_guard lock(mutex_);
   return nodes_;
 }

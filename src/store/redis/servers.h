@@ -1,4 +1,5 @@
-// Servers: one Redis or a cluster of them. Sends commands to the node that has the keys, and follows keys that move.
+// Servers: one Redis, a cluster of them, or the one that sentinels call the master. Sends commands to the node that has the keys, and
+// follows keys that move and masters that change.
 //
 // Threads: any.
 #pragma once
@@ -43,8 +44,13 @@ class Servers {
                     const std::vector<std::string>& arguments);
   // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` answers the replies
   // that may say so.
+  //
+  // A slot that is on its way has some keys here and some there. A single command is sent after its keys (ASK): if it has several, the
+  // server says itself that they are apart. Several commands wait until the slot has arrived: at the new place those keys that are still at
+  // the old one would be missing, and what is missing is taken for what never was.
+  enum class Kind : bool { several, single };
   using Steps = std::function<Result<std::vector<Reply>>(Connection&)>;
-  Result<std::vector<Reply>> converse(std::string_view tag, const Steps& steps);
+  Result<std::vector<Reply>> converse(std::string_view tag, const Steps& steps, Kind kind = Kind::several);
 
   // All masters.
   Result<std::vector<Address>> masters();
@@ -65,11 +71,14 @@ class Servers {
   Result<Where> find_node(std::string_view tag);
   Result<std::unique_ptr<Connection>> take(const Address& node);
   void give_back(std::unique_ptr<Connection> connection);
+  // Who is who now: the nodes of a cluster, or the master that the sentinels name.
+  Status look_around();
   Status read_slots();
   Status read_slots_from(const Address& node);
+  Status find_master();
   // Whether the replies say that it has to be asked elsewhere; `where` says where then.
   enum class Turn : std::uint8_t { done, elsewhere, later };
-  Turn look_at(const std::vector<Reply>& replies, std::string_view tag, Where& where);
+  Turn look_at(const std::vector<Reply>& replies, std::string_view tag, Kind kind, Where& where);
 
   const Url url_;
   const ConnectionOptions options_;
@@ -80,7 +89,7 @@ class Servers {
   std::condition_variable freed_;
   std::map<Address, std::vector<std::unique_ptr<Connection>>> idle_;
   std::map<Address, std::size_t> out_;
-  std::vector<Address> nodes_;                  // of a cluster: its masters
+  std::vector<Address> nodes_;               // of a cluster: its masters; of sentinels: the master
   std::vector<std::uint32_t> node_of_slot_;  // of a cluster: an index, by slot
 };
 

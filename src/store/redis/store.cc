@@ -6,6 +6,7 @@
 #include "store/redis/doorbell.h"
 #include "store/redis/duplex.h"
 #include "store/redis/reader.h"
+#include "store/redis/rights.h"
 #include "store/redis/server_clock.h"
 
 namespace pawl::store::redis {
@@ -87,6 +88,13 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& url, const Options
     return Error{ErrorCode::unsupported,
                  format("the Redis store would promise less than it should: {}. Change that, or accept it explicitly", described(*weaknesses))};
   parts->weaknesses = std::move(*weaknesses);
+  const auto scripts = check_rights(parts->servers, parts->keys);
+  if (!scripts) return scripts.error();
+  if (!*scripts) {
+    parts->weaknesses.push_back({parts->servers.url().shown(), "it has no scripts, or this user may run none: only graphs of collation "
+                                                               "duplex can run there"});
+    if (options.on_weakness) options.on_weakness(parts->weaknesses.back());
+  }
   const auto drawn = draw_entropy();
   const auto name = draw_entropy();
   if (!drawn) return drawn.error();
@@ -98,6 +106,7 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& url, const Options
     if (const auto set = parts->clock->set(); !set) return set.error();
   }
   parts->begin(*id, core::Guid{name->high, name->low}.text());
+  if (!*scripts) parts->committer->do_without_scripts();
   return std::unique_ptr<Store>(new Store(std::move(parts)));
 }
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "store/conformance/conformance.h"
+#include "store/redis/rights.h"
 #include "store/redis/spanning_test.h"
 #include "store/redis/store.h"
 #include "store/redis/server_test.h"
@@ -10,9 +11,23 @@ namespace pawl::store {
 
 namespace {
 
+// The least that a user may do (docs/REDIS.md) is enough for the whole contract.
+void add_user(redis::TestServer& server) {
+  std::vector<std::string> words = {"ACL", "SETUSER", "pawl", "on", ">word"};
+  for (const std::string& rule : redis::least_rights("t*")) words.push_back(rule);  // fresh_prefix()
+  EXPECT_EQ(server.ask(words), "OK");
+}
 // The same contract on a cluster, when it is asked for.
 std::string url() {
-  return std::getenv("PAWL_TEST_CLUSTER") == nullptr ? redis::shared_server().url() : redis::shared_cluster().url();
+  static const bool is_cluster = std::getenv("PAWL_TEST_CLUSTER") != nullptr;
+  static const bool prepared = [] {
+    if (!is_cluster) add_user(redis::shared_server());
+    for (std::size_t i = 0; is_cluster && i < redis::shared_cluster().size(); ++i) add_user(redis::shared_cluster().node(i));
+    return true;
+  }();
+  EXPECT_TRUE(prepared);
+  std::string address = is_cluster ? redis::shared_cluster().url() : redis::shared_server().url();
+  return address.insert(address.find("://") + 3, "pawl:word@");
 }
 
 std::unique_ptr<Store> open_redis(const Clock& clock) {

@@ -178,6 +178,17 @@ TEST_F(RedisTraps, a_server_that_forgot_the_scripts_is_told_them_again) {
   EXPECT_TRUE(store_->read_due(lane_, std::nullopt, 10));
 }
 
+// Somebody put something else where a part of the job is written.
+TEST_F(RedisTraps, a_script_that_fails_says_so_and_counts_as_nothing_known) {
+  const RunId run = submit("a");
+  core::Bundle bundle = bundle_for(run);
+  shared_server().ask({"SET", key(format("history:{}", run.raw())), "no stream"});
+  const auto failed = try_commit(bundle);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::outcome_unknown);
+  EXPECT_NE(failed.error().detail.find("WRONGTYPE"), std::string::npos) << failed.error().detail;
+}
+
 TEST_F(RedisTraps, empty_arrays_and_fifteen_digits_and_any_bytes_come_back_as_they_were) {
   const RunId run = submit("a");
   const std::string bytes = std::string("[] {} 999000000000001 \0 \xff\xfe %20 ", 35) + std::string(1, '\0');

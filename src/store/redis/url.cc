@@ -15,21 +15,25 @@ Error invalid(std::string why) {
 
 struct Scheme {
   std::string_view name;
-  bool cluster;
+  enum class Of : std::uint8_t { server, socket, cluster, sentinels } of;
   bool tls;
-  bool local;
 };
-constexpr Scheme schemes[] = {{"redis://", false, false, false},
-                              {"rediss://", false, true, false},
-                              {"redis-cluster://", true, false, false},
-                              {"rediss-cluster://", true, true, false},
-                              {"redis+unix://", false, false, true}};
+constexpr Scheme schemes[] = {{"redis://", Scheme::Of::server, false},
+                              {"rediss://", Scheme::Of::server, true},
+                              {"redis-cluster://", Scheme::Of::cluster, false},
+                              {"rediss-cluster://", Scheme::Of::cluster, true},
+                              {"redis-sentinel://", Scheme::Of::sentinels, false},
+                              {"rediss-sentinel://", Scheme::Of::sentinels, true},
+                              {"redis+unix://", Scheme::Of::socket, false}};
+
+constexpr std::uint16_t sentinel_port = 26379;
 
 // Of a user or password: "%40" is "@".
 std::string decoded(std::string_view text) { return text.empty() ? std::string() : unescape(text); }
 
-Result<Address> parse_address(std::string_view text) {
+Result<Address> parse_address(std::string_view text, std::uint16_t usual_port) {
   Address address;
+  address.port = usual_port;
   std::string_view port;
   if (!text.empty() && text.front() == '[') {
     const std::size_t end = text.find(']');
@@ -83,23 +87,30 @@ Status parse_local(Url& url, std::string_view rest) {
   return {};
 }
 
-Status parse_remote(Url& url, std::string_view rest) {
+Status parse_remote(Url& url, std::string_view rest, Scheme::Of of) {
   if (const auto done = take_user(url, rest); !done) return done;
+  const bool sentinels = of == Scheme::Of::sentinels;
   const std::size_t slash = rest.find('/');
   if (slash != std::string_view::npos) {
-    const std::string_view database = rest.substr(slash + 1);
+    std::string_view database = rest.substr(slash + 1);
+    if (sentinels) {
+      const std::size_t end = std::min(database.find('/'), database.size());
+      url.master = decoded(database.substr(0, end));
+      database = database.substr(std::min(end + 1, database.size()));
+    }
     if (url.cluster && !database.empty()) return invalid("a cluster has no databases to choose from");
     if (!database.empty())
       if (const auto done = take_database(url, database); !done) return done;
     rest = rest.substr(0, slash);
   }
+  if (sentinels && url.master.empty()) return invalid("behind the sentinels stands a slash and the name of their master");
   for (const std::string_view node : words_of(rest, ',')) {
-    auto address = parse_address(node);
+    auto address = parse_address(node, sentinels ? sentinel_port : Address().port);
     if (!address) return address.error();
     url.nodes.push_back(std::move(*address));
   }
   if (url.nodes.empty()) return invalid("it names no host");
-  if (!url.cluster && url.nodes.size() > 1) return invalid("one server has one address; several are those of a cluster");
+  if (url.is_one_server() && url.nodes.size() > 1) return invalid("one server has one address; several are those of a cluster");
   return {};
 }
 
@@ -111,20 +122,20 @@ Result<Url> Url::parse(std::string_view text) {
   for (const Scheme& scheme : schemes) {
     if (text.substr(0, scheme.name.size()) != scheme.name) continue;
     Url url;
-    url.cluster = scheme.cluster;
+    url.cluster = scheme.of == Scheme::Of::cluster;
     url.tls = scheme.tls;
     const std::string_view rest = text.substr(scheme.name.size());
-    const Status parsed = scheme.local ? parse_local(url, rest) : parse_remote(url, rest);
+    const Status parsed = scheme.of == Scheme::Of::socket ? parse_local(url, rest) : parse_remote(url, rest, scheme.of);
     if (!parsed) return parsed.error();
     const char* password = std::getenv("PAWL_REDIS_PASSWORD");
     if (url.password.empty() && password != nullptr) url.password = password;
     return url;
   }
-  return invalid("it begins with redis://, rediss://, redis-cluster://, rediss-cluster:// or redis+unix://");
+  return invalid("it begins with redis://, redis-cluster://, redis-sentinel://, or rediss for TLS in each of them, or redis+unix://");
 }
 
 std::string Url::shown() const {
-  std::string text = cluster ? "cluster" : "redis";
+  std::string text = cluster ? "cluster" : has_sentinels() ? format("master {} of the sentinels", master) : "redis";
   for (std::size_t i = 0; i < nodes.size(); ++i) text += (i == 0 ? " " : ",") + nodes[i].text();
   if (database != 0) text += format(", database {}", database);
   return text;

@@ -3,7 +3,8 @@
 //   redis://[user[:password]@]host[:port][/database]    one server
 //   redis+unix:///path/to/socket[?database=3]            one server, by a socket of this machine
 //   redis-cluster://host:port[,host:port...]             a cluster, found by any of its nodes
-//   rediss://, rediss-cluster://                         likewise over TLS
+//   redis-sentinel://host:port[,host:port...]/name[/database]   the master of that name, which these sentinels know
+//   rediss://, rediss-cluster://, rediss-sentinel://     likewise over TLS
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,13 @@ struct Url {
   bool cluster = false;
   bool tls = false;
   std::vector<Address> nodes;
+  std::string master;  // its name, if the nodes are sentinels; else empty
   std::string user;
   std::string password;  // empty: that of the environment, PAWL_REDIS_PASSWORD, if there is one
   std::uint32_t database = 0;
+
+  bool has_sentinels() const { return !master.empty(); }
+  bool is_one_server() const { return !cluster && !has_sentinels(); }
 
   static Result<Url> parse(std::string_view text);
   std::string shown() const;  // for people and logs

@@ -30,9 +30,9 @@ app:
         told: [{to: wait, conditions: {match: [{expected: "{start.output.data.id}", actual: "{$hook.data.id}"}]}}]
     - subscribes: nap
       activities:
-        start: {type: trigger, stats: {id: "{$self.input.data.id}"}}
+        begin: {type: trigger, stats: {id: "{$self.input.data.id}"}}
         sleep: {type: hook, sleep: 3s, job: {maps: {slept: true}}}
-      transitions: {start: [{to: sleep}]}
+      transitions: {begin: [{to: sleep}]}
 )";
 
 class Moved : public ::testing::Test {

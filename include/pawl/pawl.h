@@ -3,5 +3,6 @@
 
 #include "pawl/graph.h"
 #include "pawl/job.h"
+#include "pawl/move.h"
 #include "pawl/runtime.h"
 #include "pawl/worker.h"

@@ -5,8 +5,8 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <string_view>
 
+#include "base/shown_store.h"
 #include "base/utf8.h"
 #include "cli/job_json.h"
 
@@ -22,21 +22,7 @@ void add_store_options(CLI::App& command, StoreOptions& options) {
   command.add_flag("--no-color", options.no_color, "No colours");
 }
 
-std::string StoreOptions::shown() const {
-  std::string text = store;
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string::npos) return text;
-  const std::size_t begin = scheme + 3;
-  const std::size_t at = text.rfind('@', text.find_first_of("?#", begin));  // a password may hold a slash, by mistake
-  const std::size_t colon = text.find(':', begin);
-  if (at != std::string::npos && at > begin && colon < at) text.erase(colon, at - colon);
-  static constexpr std::string_view word = "password=";  // sslpassword= too
-  for (std::size_t found = text.find(word); found != std::string::npos; found = text.find(word, found + word.size())) {
-    const std::size_t value = found + word.size();
-    text.replace(value, text.find_first_of("&#", value) - value, "...");
-  }
-  return text;
-}
+std::string StoreOptions::shown() const { return shown_store(store); }
 
 void add_job_target(CLI::App& command, JobTarget& target) {
   command.add_option("job", target.id, "The job's id")->required();

@@ -92,14 +92,26 @@ constexpr std::array<std::string_view, 7> redis_addresses{"redis://",           
 
 }  // namespace
 
-Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
-  if (runtime.store == ":memory:") return open_memory(clock);
-  if (begins_with(runtime.store, postgres_addresses)) return open_postgres(runtime);
-  if (begins_with(runtime.store, redis_addresses)) return open_redis(runtime);
-  if (const auto scheme = runtime.store.find("://"); scheme != std::string::npos && scheme > 0)
-    return Error{ErrorCode::invalid, "there is no store " + runtime.store.substr(0, scheme) +
+Result<StoreKind> kind_of_store(const std::string& store) {
+  if (store == ":memory:") return StoreKind::memory;
+  if (begins_with(store, postgres_addresses)) return StoreKind::postgres;
+  if (begins_with(store, redis_addresses)) return StoreKind::redis;
+  if (const auto scheme = store.find("://"); scheme != std::string::npos && scheme > 0)
+    return Error{ErrorCode::invalid, "there is no store " + store.substr(0, scheme) +
                                          "://; a store is the path of a SQLite file, postgres://..., redis://..., rediss://..., "
                                          "redis-cluster://... or redis-sentinel://..."};
+  return StoreKind::sqlite;
+}
+
+Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock) {
+  const auto kind = kind_of_store(runtime.store);
+  if (!kind) return kind.error();
+  switch (*kind) {
+    case StoreKind::memory: return open_memory(clock);
+    case StoreKind::postgres: return open_postgres(runtime);
+    case StoreKind::redis: return open_redis(runtime);
+    case StoreKind::sqlite: break;
+  }
   return open_sqlite(runtime, clock);
 }
 

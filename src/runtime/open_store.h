@@ -14,6 +14,9 @@
 
 namespace pawl::runtime {
 
+enum class StoreKind : std::uint8_t { memory, sqlite, postgres, redis };
+Result<StoreKind> kind_of_store(const std::string& store);
+
 struct OpenedStore {
   std::unique_ptr<store::Store> store;
   store::DuplexStore* duplex = nullptr;                       // its half for collation duplex; null: it has none

@@ -19,6 +19,7 @@ struct HistoryOptions {
   std::uint64_t seed = 0;
   std::string name_space = "default";
   bool moves_lanes = true;  // lanes change hands, leases run out
+  bool claims_by_lane = false;  // work is claimed of one lane at a time: in which order lanes come is a store's own affair
 };
 
 // Plays one step after the other on one store. Runs are named by their number in the history; what
@@ -26,6 +27,9 @@ struct HistoryOptions {
 class History {
  public:
   History(Store& store, ManualClock& clock, core::LaneId first_lane, HistoryOptions options);
+
+  // Goes on where another one is, in a store that holds the same; the lanes have new owners.
+  History(Store& store, const History& before);
 
   std::string step();       // plays one operation; says what was asked and what came back
   std::string read_back();  // all that the history made, as the store now reads it

@@ -46,6 +46,22 @@ History::History(Store& store, ManualClock& clock, core::LaneId first_lane, Hist
   }
 }
 
+History::History(Store& store, const History& before)
+    : store_(store),
+      clock_(before.clock_),
+      random_(before.random_),
+      options_(before.options_),
+      lanes_(before.lanes_),
+      runs_(before.runs_),
+      ids_(before.ids_),
+      recent_(before.recent_),
+      claimed_(before.claimed_),
+      next_bundle_(before.next_bundle_),
+      last_source_(before.last_source_),
+      delivered_(before.delivered_) {
+  for (Lane& lane : lanes_) lane.epoch = store_.read_lane(lane.id)->epoch;
+}
+
 core::Message History::draw_message() {
   const core::ActivitySeq activity(static_cast<std::uint32_t>(random_.below(3)));
   switch (random_.below(3)) {
@@ -321,8 +337,9 @@ Operation History::draw() {
   if (what < 8) return draw_bundle();
   if (what < 11) return draw_delivery();
   if (what < 14) {
-    return ClaimWork{
-        {Topic("red"), Topic(random_.one_in(2) ? "blue" : "none")}, random_.below(3), "w", lease};
+    ClaimWork claim{{Topic("red"), Topic(random_.one_in(2) ? "blue" : "none")}, random_.below(3), "w", lease};
+    if (options_.claims_by_lane) claim.lane = lanes_[random_.below(2)].id;
+    return claim;
   }
   if (what < 18 && !claimed_.empty()) {
     const core::WorkItem& item = claimed_[random_.below(claimed_.size())];

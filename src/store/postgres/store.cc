@@ -12,6 +12,7 @@
 #include "store/postgres/reader.h"
 #include "store/postgres/schema.h"
 #include "store/postgres/server_clock.h"
+#include "store/postgres/transfer_mark.h"
 #include "store/postgres/writer.h"
 
 namespace pawl::store::postgres {
@@ -95,6 +96,8 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& address, const Opt
     const auto known = check_layout(**connection, options.schema, migrations());
     if (!known) return known.error();
   }
+  if (!options.despite_moves)
+    if (const auto whole = check_mark(**connection, options.schema); !whole) return whole.error();
   const auto id = read_store_id(**connection);
   if (!id) return id.error();
   auto parts = std::make_unique<Parts>(place, options, draw_process_number());

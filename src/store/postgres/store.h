@@ -34,6 +34,7 @@ struct Options {
   std::size_t readers = limits::readers;
   // What jobs and mailboxes send each other goes straight into the inbox. False: by the outbox, as in stores that cannot.
   bool sends_directly = true;
+  bool despite_moves = false;  // opens a store that was moved, or is not complete: for whoever moves it
   std::chrono::milliseconds statement_wait = limits::statement_wait;
   std::chrono::milliseconds lock_wait = limits::lock_wait;
   std::chrono::milliseconds transaction_idle_max = limits::transaction_idle_max;

@@ -39,6 +39,7 @@ class Keys {
   std::string engines(const Pool& pool) const { return of_catalogue("engines:" + pool.raw()); }
   std::string apps(const Namespace& name_space) const { return of_catalogue("apps:" + name_space.raw()); }
 
+  std::string beginning() const { return prefix_ + ":{"; }  // of every key
   std::string bell() const { return prefix_ + ":bell"; }  // a channel
 
  private:

@@ -8,6 +8,7 @@
 #include "store/redis/reader.h"
 #include "store/redis/rights.h"
 #include "store/redis/server_clock.h"
+#include "store/redis/transfer_site.h"
 
 namespace pawl::store::redis {
 
@@ -99,6 +100,8 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& url, const Options
   const auto name = draw_entropy();
   if (!drawn) return drawn.error();
   if (!name) return name.error();
+  if (!options.despite_moves)
+    if (const auto whole = check_mark(parts->servers, parts->keys); !whole) return whole.error();
   const auto id = agree_on_id(parts->servers, parts->keys, core::Guid{drawn->high, drawn->low});
   if (!id) return id.error();
   if (options.clock == nullptr) {

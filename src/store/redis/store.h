@@ -31,6 +31,7 @@ struct Options {
   std::chrono::milliseconds connect_timeout = limits::connect_timeout;
   std::chrono::milliseconds reply_timeout = limits::reply_timeout;
   const Clock* clock = nullptr;  // for tests; none: the server's. Must outlive the store
+  bool despite_moves = false;    // opens a store that was moved, or is not complete: for whoever moves it
 };
 
 struct Stats {

@@ -18,6 +18,7 @@
 #include "store/sqlite/owner_record.h"
 #include "store/sqlite/owner_watch.h"
 #include "store/sqlite/reader.h"
+#include "store/sqlite/transfer_mark.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
@@ -38,6 +39,8 @@ class Store::Parts {
   static Result<std::unique_ptr<Parts>> open(const std::string& path, const Options& options) {
     auto first = open_file(path, options, migrations());
     if (!first) return first.error();
+    if (!options.despite_moves)
+      if (const auto whole = check_mark(**first); !whole) return whole.error();
     auto hold = FileHold::take((*first)->path(), options.busy_wait);
     if (!hold) return hold.error();
     std::unique_ptr<Parts> parts(new Parts((*first)->path(), options));

@@ -46,6 +46,7 @@ struct Options {
   // lanes. False: by the outbox, as in stores that cannot.
   bool sends_directly = true;
   bool rings = true;  // the owner's bell after a commit; tests are processes that die before they do
+  bool despite_moves = false;  // opens a file that was moved, or is not complete: for whoever moves it
 };
 
 struct Stats {

@@ -1,0 +1,11 @@
+// The name of a store without what nobody should read in it.
+#pragma once
+
+#include <string>
+
+namespace pawl {
+
+// "postgres://ann:word@host/jobs?sslpassword=x" is "postgres://ann@host/jobs?sslpassword=...".
+std::string shown_store(std::string store);
+
+}  // namespace pawl

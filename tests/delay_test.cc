@@ -1,7 +1,7 @@
 // Jobs that start later, timers that are punctual, and jobs that go away when their time is over.
 #include <atomic>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {
@@ -30,7 +30,7 @@ TEST_P(DelayTest, a_job_starts_after_its_delay_and_is_seen_before) {
 
 TEST_P(DelayTest, a_timer_fires_within_10_ms_of_its_time) {
   runtime = start_with(options(), step_graph(), echo);
-  constexpr Duration late_max = 10ms * slow_factor;
+  const Duration late_max = (GetParam().place.is_server ? 100ms : 10ms) * slow_factor;  // a server's commits take what they take
   Duration best = 1h;
   for (int i = 0; i < 20 && best > late_max; ++i) {
     Instant begun;
@@ -118,11 +118,12 @@ TEST_P(DelayTest, many_timers_of_one_moment_all_fire) {
 
 INSTANTIATE_TEST_SUITE_P(store, DelayTest, every_setting, setting_name);
 
-TEST(DelayRestart, timers_that_came_due_while_nobody_ran_fire_in_the_next_life) {
-  const TempDir dir;
+class DelayRestart : public LifeTest {};
+
+TEST_P(DelayRestart, timers_that_came_due_while_nobody_ran_fire_in_the_next_life) {
   std::vector<RunId> runs;
   {
-    auto first = start_with({.store = dir / "store.db"}, step_graph(), echo);
+    auto first = start_with(options(), step_graph(), echo);
     for (int i = 0; i < 50; ++i) {
       const auto job = first->submit({.graph = "step", .id = std::to_string(i), .input = "x", .delay = 200ms});
       ASSERT_TRUE(job.ok());
@@ -130,9 +131,11 @@ TEST(DelayRestart, timers_that_came_due_while_nobody_ran_fire_in_the_next_life) 
     }
   }
   std::this_thread::sleep_for(250ms);
-  auto second = start_with({.store = dir / "store.db"}, step_graph(), echo);
+  auto second = start_with(options(), step_graph(), echo);
   for (const RunId run : runs) EXPECT_EQ(end_of(*second, run).result.str(), "x+");
 }
+
+INSTANTIATE_TEST_SUITE_P(store, DelayRestart, every_lasting_setting, setting_name);
 
 }  // namespace
 }  // namespace pawl

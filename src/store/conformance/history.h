@@ -19,6 +19,8 @@ struct HistoryOptions {
   std::uint64_t seed = 0;
   std::string name_space = "default";
   bool moves_lanes = true;  // lanes change hands, leases run out
+  bool by_lane = false;     // claims and dropped keys are of one lane, and nothing claims to come from an outbox
+  bool pauses_by_lane = false;  // likewise; SQLite pauses a topic in all lanes or in none
 };
 
 // Plays one step after the other on one store. Runs are named by their number in the history; what
@@ -27,14 +29,21 @@ class History {
  public:
   History(Store& store, ManualClock& clock, core::LaneId first_lane, HistoryOptions options);
 
-  std::string step();       // plays one operation; says what was asked and what came back
-  std::string read_back();  // all that the history made, as the store now reads it
+  virtual ~History() = default;
+  virtual std::string step();       // plays one operation; says what was asked and what came back
+  virtual std::string read_back();  // all that the history made, as the store now reads it
 
- private:
+ protected:
   struct Lane {
     core::LaneId id{0};
     core::Epoch epoch{0};  // as the last acquire said: perhaps stale
   };
+  // Commits them together, and remembers what came of it.
+  std::string play(const std::vector<Operation>& group);
+  std::string note(const Operation& operation, const Outcome& outcome);
+  void let_time_pass() {
+    if (random_.one_in(10)) clock_.advance(Duration(random_.below(4'000'000)));
+  }
   Operation draw();
   core::Bundle draw_bundle();
   core::Write draw_write(const StoredJob& job, core::Bundle& bundle);
@@ -58,10 +67,11 @@ class History {
     const std::uint64_t one = random_.below(runs_.size());
     return std::max(one, random_.below(runs_.size()));
   }
+  core::LaneId draw_lane() { return lanes_[random_.below(lanes_.size())].id; }
   // A key belongs to one lane.
   core::LaneId lane_of_id(const std::string& id) const { return lanes_[id.back() % 2].id; }
   // Where sends are not direct, what was sent is delivered at once: both ways lead to the same inboxes.
-  void deliver_outboxes();
+  virtual void deliver_outboxes();
   std::string describe(const Outcome& outcome) const;
   std::string describe(const core::WorkItem& item) const;
   std::string describe(const std::vector<core::InboxMessage>& inbox) const;

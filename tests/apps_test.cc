@@ -1,31 +1,20 @@
 // Apps through the public API: deploying, versions, pinning, signals, children.
-#include <filesystem>
 #include <fstream>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {
 
 using namespace testing;
 
-
-class Apps : public ::testing::Test {
+class Apps : public ::testing::TestWithParam<Setting> {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-apps-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    open();
-  }
-  void TearDown() override {
-    runtime_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  void SetUp() override { open(); }
 
   void open(bool fusion = true) {
     RuntimeOptions options;
-    options.store = folder_ + "/pawl.db";
+    options.store = place_->address();
     options.fusion = fusion;
     auto opened = Runtime::open(std::move(options));
     ASSERT_TRUE(opened.ok()) << opened.error().detail;
@@ -38,7 +27,7 @@ class Apps : public ::testing::Test {
     open();
   }
   std::string file(const std::string& text) {
-    const std::string path = folder_ + "/app" + std::to_string(++files_) + ".yaml";
+    const std::string path = folder_.path() + "/app" + std::to_string(++files_) + ".yaml";
     std::ofstream(path) << text;
     return path;
   }
@@ -69,12 +58,13 @@ class Apps : public ::testing::Test {
     return end.ok() ? end->result.str() : end.error().detail;
   }
 
-  std::string folder_;
+  TempDir folder_;
+  std::unique_ptr<Place> place_ = GetParam().place.make();
   std::unique_ptr<Runtime> runtime_;
   int files_ = 0;
 };
 
-TEST_F(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
+TEST_P(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
   const auto deployed = runtime_->deploy_app(file(app_of(1)));
   ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   EXPECT_EQ(deployed->topics, std::vector<std::string>{"order"});
@@ -85,7 +75,7 @@ TEST_F(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
 }
 
 // The last activity ends the job before the join hears that its second edge does not fire either.
-TEST_F(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
+TEST_P(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
   const auto deployed = runtime_->deploy_app(file(R"(app:
   id: shop
   version: 1
@@ -133,7 +123,7 @@ constexpr const char* pricing = R"(app:
       transitions: {start: [{to: price}]}
 )";
 
-TEST_F(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
+TEST_P(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
   const std::string app = file(pricing);
   for (const bool fusion : {true, false}) {
     runtime_.reset();
@@ -164,7 +154,7 @@ TEST_F(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
   }
 }
 
-TEST_F(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_token) {
+TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_token) {
   Notes tokens, keys;
   ASSERT_TRUE(runtime_->deploy_app(file(pricing)).ok());
   ASSERT_TRUE(runtime_->serve("price", [&](Work& work) {
@@ -187,7 +177,7 @@ TEST_F(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_t
   runtime_.reset();
 }
 
-TEST_F(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
+TEST_P(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   const RunId old_job = start("a");
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(2, "order"))).ok());
@@ -199,7 +189,7 @@ TEST_F(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
 }
 
 // Claim: whoever did not hear the answer tells it again, also after a restart, and no other hook gets it.
-TEST_F(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
+TEST_P(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   const RunId first = start("a");
   const auto tell = [&](const char* id, const char* word) {
@@ -217,7 +207,7 @@ TEST_F(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
   EXPECT_TRUE(fails_with(tell("no name!", "x"), ErrorCode::invalid, {"signal id"}));
 }
 
-TEST_F(Apps, a_version_is_active_when_it_is_told_to_be) {
+TEST_P(Apps, a_version_is_active_when_it_is_told_to_be) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(2)), false).ok());
   const RunId first = start("x");
@@ -236,18 +226,18 @@ TEST_F(Apps, a_version_is_active_when_it_is_told_to_be) {
   EXPECT_NE(missing.error().detail.find("shop version 3"), std::string::npos) << missing.error().detail;
 }
 
-TEST_F(Apps, item_20_a_file_with_mistakes_is_refused_and_says_where) {
+TEST_P(Apps, item_20_a_file_with_mistakes_is_refused_and_says_where) {
   const auto refused = runtime_->deploy_app(file("app:\n  id: x\n  version: 1\n  graphs:\n    - subscribes: t\n"
                                                  "      activities:\n        a: {type: trigger}\n        b: {type: wroker}\n"));
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().detail.find("wroker"), std::string::npos) << refused.error().detail;
   EXPECT_TRUE(runtime_->apps()->empty());
-  const auto missing = runtime_->deploy_app(folder_ + "/nothing.yaml");
+  const auto missing = runtime_->deploy_app(folder_ / "nothing.yaml");
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.error().detail.find("nothing.yaml"), std::string::npos) << missing.error().detail;
 }
 
-TEST_F(Apps, a_changed_app_needs_a_new_version) {
+TEST_P(Apps, a_changed_app_needs_a_new_version) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   const auto changed = runtime_->deploy_app(file(app_of(1, "other")));
   ASSERT_FALSE(changed.ok());
@@ -255,7 +245,7 @@ TEST_F(Apps, a_changed_app_needs_a_new_version) {
   EXPECT_NE(changed.error().detail.find("new version"), std::string::npos) << changed.error().detail;
 }
 
-TEST_F(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happens) {
+TEST_P(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happens) {
   JobRequest request;
   request.topic = "order";
   const auto nobody = runtime_->submit(request);
@@ -271,7 +261,7 @@ TEST_F(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happ
   EXPECT_EQ(signalled.error().code, ErrorCode::not_found) << signalled.error().detail;
 }
 
-TEST_F(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
+TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
   ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
   id: short
   version: 1
@@ -295,7 +285,7 @@ TEST_F(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
 
 // The end is announced, its time runs out, and only then the job ends: it must go then, also when its completion tasks
 // are a commit of their own.
-TEST_F(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
+TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
   ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
   id: early
   version: 1
@@ -330,7 +320,7 @@ TEST_F(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
   }
 }
 
-TEST_F(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
+TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
   ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
   id: broken
   version: 1
@@ -368,7 +358,7 @@ TEST_F(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
   }
 }
 
-TEST_F(Apps, a_child_is_a_job_of_its_own) {
+TEST_P(Apps, a_child_is_a_job_of_its_own) {
   ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
   id: family
   version: 1
@@ -399,6 +389,8 @@ TEST_F(Apps, a_child_is_a_job_of_its_own) {
   EXPECT_EQ(detail->collation_key, "616626");  // child (c w) p
   EXPECT_EQ(detail->activities[1].child, "the-child");
 }
+
+INSTANTIATE_TEST_SUITE_P(store, Apps, every_lasting_store, setting_name);
 
 }  // namespace
 }  // namespace pawl

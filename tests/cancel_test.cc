@@ -1,7 +1,7 @@
 // Work that nobody waits for any more: what runs is told, what has not begun is not begun.
 #include <atomic>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {

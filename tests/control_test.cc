@@ -2,7 +2,7 @@
 // by a runtime that was only opened, by another process.
 #include <atomic>
 
-#include "life.h"
+#include "life_test.h"
 #include "storm/node_process.h"
 
 namespace pawl {

@@ -1,4 +1,4 @@
-// Jobs under collation duplex through the public API, on memory and on SQLite, and after kill -9.
+// Jobs under collation duplex through the public API, on every store of the program, and after kill -9.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "life.h"
+#include "life_test.h"
 #include "testing.h"
 
 namespace pawl {
@@ -47,8 +47,11 @@ void serve_all(Runtime& runtime) {
   EXPECT_TRUE(runtime.serve("refund", refund).ok());
 }
 
-std::unique_ptr<Runtime> open(const std::string& store) {
-  auto opened = Runtime::open({.store = store});
+// On a server, how long a killed one keeps its lanes.
+constexpr Duration short_lease = 1s;
+
+std::unique_ptr<Runtime> open(const std::string& store, Duration lease = Duration{0}) {
+  auto opened = Runtime::open({.store = store, .lease = lease});
   if (!opened) {
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
@@ -69,11 +72,14 @@ JobView run(Runtime& runtime, const std::string& id, const std::string& input) {
   return end ? *end : JobView{};
 }
 
-class DuplexJobs : public ::testing::TestWithParam<const char*> {
+class DuplexTest : public ::testing::TestWithParam<Setting> {
  protected:
-  std::string store() { return GetParam() == std::string("memory") ? ":memory:" : folder_ / "pawl.db"; }
+  std::string store() { return place_->address(); }
   TempDir folder_;
+  std::unique_ptr<Place> place_ = GetParam().place.make();
 };
+
+class DuplexJobs : public DuplexTest {};
 
 TEST_P(DuplexJobs, run_to_their_end_and_show_their_fifteen_digits) {
   const auto runtime = open(store());
@@ -403,8 +409,7 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
                          ErrorCode::unsupported, {"duplex", "delay"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, DuplexJobs, ::testing::Values("memory", "sqlite"),
-                         [](const auto& p) { return std::string(p.param); });
+INSTANTIATE_TEST_SUITE_P(store, DuplexJobs, every_store, setting_name);
 
 TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
   EXPECT_NE(order(Collation::duplex).fingerprint(), order(Collation::ledger).fingerprint());
@@ -415,11 +420,12 @@ TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
   EXPECT_TRUE(fails_with((*runtime)->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
 }
 
-TEST(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) {
-  TempDir folder;
+class DuplexStop : public DuplexTest {};
+
+TEST_P(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) {
   std::atomic<bool> hold{true};
   {
-    auto runtime = Runtime::open({.store = folder / "pawl.db", .worker_threads = 1});
+    auto runtime = Runtime::open({.store = store(), .worker_threads = 1});
     ASSERT_TRUE(runtime.ok());
     ASSERT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
     std::atomic<int> begun{0};
@@ -439,7 +445,7 @@ TEST(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) 
     (*runtime)->stop();
     release.join();
   }
-  const auto runtime = open(folder / "pawl.db");
+  const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->start().ok());
   for (int i = 0; i < 5; ++i) {
@@ -450,26 +456,30 @@ TEST(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) 
 }
 
 // The app is in the store, so the next process needs no file.
-TEST(DuplexApp, its_jobs_go_on_after_a_restart_that_deploys_nothing) {
-  TempDir folder;
+class DuplexApp : public DuplexTest {};
+
+TEST_P(DuplexApp, its_jobs_go_on_after_a_restart_that_deploys_nothing) {
   RunId run{0};
   {
-    const auto runtime = open_parcels(folder / "pawl.db");
+    const auto runtime = open_parcels(store());
     ASSERT_NE(runtime, nullptr);
-    write_file(folder / "parcels.yaml", parcels);
-    ASSERT_TRUE(runtime->deploy_app(folder / "parcels.yaml").ok());
+    write_file(folder_ / "parcels.yaml", parcels);
+    ASSERT_TRUE(runtime->deploy_app(folder_ / "parcels.yaml").ok());
     ASSERT_TRUE(runtime->start().ok());
     const auto job = runtime->submit({.input = R"({"parcel":"p-1"})", .topic = "parcel.brought"});
     ASSERT_TRUE(job.ok());
     run = job->run;
     EXPECT_FALSE(runtime->wait(run, 20ms).ok()) << "nobody weighs";
   }
-  const auto runtime = open_parcels(folder / "pawl.db");
+  const auto runtime = open_parcels(store());
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->serve("weigh", [](Work& work) { return Reply::success(work.input()); }).ok());
   ASSERT_TRUE(runtime->start().ok());
   EXPECT_EQ(runtime->wait(run, 30s)->result.str(), R"({"label":{"parcel":"p-1"}})");
 }
+
+INSTANTIATE_TEST_SUITE_P(store, DuplexStop, every_lasting_store, setting_name);
+INSTANTIATE_TEST_SUITE_P(store, DuplexApp, every_lasting_store, setting_name);
 
 // Submits jobs in a child and kills it `after` the first was acknowledged; the acknowledged ids come back.
 std::set<std::string> run_and_kill(const std::string& file, int round, std::chrono::microseconds after) {
@@ -478,12 +488,13 @@ std::set<std::string> run_and_kill(const std::string& file, int round, std::chro
   const pid_t child = fork();
   if (child == 0) {
     ::close(ends[0]);
-    auto opened = Runtime::open({.store = file});
+    auto opened = Runtime::open({.store = file, .lease = short_lease});
     if (!opened || !(*opened)->deploy(order(Collation::duplex)).ok()) _exit(3);
     (void)(*opened)->serve("charge", charge);
     (void)(*opened)->serve("ship", ship);
     (void)(*opened)->serve("refund", refund);
     if (!(*opened)->start().ok()) _exit(4);
+    if (!comes_true([&] { return (*opened)->owns(); })) _exit(7);  // else it would only accept them
     const char* inputs[] = {"book", "broke", "crash", "twice"};
     for (int i = 0;; ++i) {
       const std::string id = "r" + std::to_string(round) + "-" + std::to_string(i);
@@ -509,10 +520,11 @@ std::set<std::string> run_and_kill(const std::string& file, int round, std::chro
   return ids;
 }
 
-TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
-  TempDir folder;
-  const std::string file = folder / "pawl.db";
-  constexpr int rounds = 12;
+class DuplexKill : public DuplexTest {};
+
+TEST_P(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
+  const std::string file = store();
+  const int rounds = GetParam().place.is_server ? 4 : 12;  // there the dead one's lease has to run out each time
   std::set<std::string> acknowledged;
   int interrupted = 0;
   std::uint64_t random = 20261;
@@ -521,7 +533,7 @@ TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
     const auto ids = run_and_kill(file, round, std::chrono::microseconds((random >> 33) % 60'000));
     ASSERT_FALSE(ids.empty()) << "round " << round << ": the child did nothing";
     acknowledged.insert(ids.begin(), ids.end());
-    const auto left = open(file);  // not started: it only looks
+    const auto left = open(file, short_lease);  // not started: it only looks
     ASSERT_NE(left, nullptr);
     const auto running = left->list({.status = JobStatus::running, .rows_max = 100'000});
     ASSERT_TRUE(running.ok());
@@ -532,7 +544,7 @@ TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
     ASSERT_TRUE(left->start().ok());
     for (const std::string& id : acknowledged) ASSERT_TRUE(left->wait(left->find(id)->value(), 60s).ok()) << id;
   }
-  const auto runtime = open(file);
+  const auto runtime = open(file, short_lease);
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->start().ok());
   const std::string results[] = {"book,charged,shipped", "no money,refunded", "", "twice,charged,shipped"};
@@ -560,6 +572,8 @@ TEST(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
   EXPECT_GT(interrupted, rounds / 2) << "a kill that meets no job proves nothing";
   std::printf("  %d kills, %d of them with jobs open, %zu jobs acknowledged\n", rounds, interrupted, acknowledged.size());
 }
+
+INSTANTIATE_TEST_SUITE_P(store, DuplexKill, every_lasting_store, setting_name);
 
 }  // namespace
 }  // namespace pawl

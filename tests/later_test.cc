@@ -2,7 +2,7 @@
 #include <atomic>
 #include <future>
 
-#include "life.h"
+#include "life_test.h"
 #include "storm/node_process.h"
 
 namespace pawl {

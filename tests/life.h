@@ -141,28 +141,4 @@ inline std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-// The two stores, fused and step by step, where a test is about neither.
-struct Setting {
-  const char* name;
-  bool in_memory;
-  bool fusion;
-};
-
-class LifeTest : public ::testing::TestWithParam<Setting> {
- protected:
-  RuntimeOptions options() const {
-    RuntimeOptions result;
-    result.store = GetParam().in_memory ? ":memory:" : dir / "store.db";
-    result.fusion = GetParam().fusion;
-    return result;
-  }
-  TempDir dir;
-  std::unique_ptr<Runtime> runtime;
-};
-
-inline const auto every_setting =
-    ::testing::Values(Setting{"sqlite", false, true}, Setting{"sqlite_step_by_step", false, false},
-                      Setting{"memory", true, true}, Setting{"memory_step_by_step", true, false});
-inline std::string setting_name(const ::testing::TestParamInfo<Setting>& info) { return info.param.name; }
-
 }  // namespace pawl::testing

@@ -1,7 +1,7 @@
 // Searching jobs by how their activities stand.
 #include <pthread.h>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {

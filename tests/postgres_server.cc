@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   }
   stop_server(argv[2]);  // also before a start: of a run that was interrupted
   if (std::string(argv[1]) == "stop") return 0;
-  const auto server = TestServer::start();
+  const auto server = TestServer::start({"max_wal_size=256MB"}, TestServer::Keeps::in_memory);
   if (!server) return 1;
   std::ofstream(argv[2]) << server->folder().string() << "\n";
   return 0;

@@ -1,7 +1,7 @@
 // The larger priority goes first, then the older work.
 #include <algorithm>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {

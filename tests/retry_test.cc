@@ -1,7 +1,7 @@
 // Failed tries: how often, when, and what becomes of the job once they have run out.
 #include <atomic>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {
@@ -186,8 +186,9 @@ TEST_P(RetryTest, no_try_begins_later_than_the_policy_allows) {
 
 INSTANTIATE_TEST_SUITE_P(store, RetryTest, every_setting, setting_name);
 
-TEST(RetryRestart, a_try_that_waits_for_its_time_is_made_by_the_next_life_of_the_store) {
-  const TempDir dir;
+class RetryRestart : public LifeTest {};
+
+TEST_P(RetryRestart, a_try_that_waits_for_its_time_is_made_by_the_next_life_of_the_store) {
   const auto graph = [] { return step_graph([](auto& act) { act.retry(Retry().first_delay(200ms).jitter(0)); }); };
   RunId run{0};
   std::atomic<int> runs{0};
@@ -196,7 +197,7 @@ TEST(RetryRestart, a_try_that_waits_for_its_time_is_made_by_the_next_life_of_the
     return work.attempt() == 1 ? Reply::error("\"no\"") : Reply::success(std::to_string(work.attempt()));
   };
   {
-    auto first = start_with({.store = dir / "store.db"}, graph(), worker);
+    auto first = start_with(options(), graph(), worker);
     run = submit_step(*first);
     ASSERT_TRUE(comes_true([&] {
       const auto work = act_of(*first, run).work;
@@ -204,10 +205,12 @@ TEST(RetryRestart, a_try_that_waits_for_its_time_is_made_by_the_next_life_of_the
     }));
   }
   EXPECT_EQ(runs, 1);
-  auto second = start_with({.store = dir / "store.db"}, graph(), worker);
+  auto second = start_with(options(), graph(), worker);
   EXPECT_EQ(end_of(*second, run).result.str(), "2");
   EXPECT_EQ(runs, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(store, RetryRestart, every_lasting_setting, setting_name);
 
 }  // namespace
 }  // namespace pawl

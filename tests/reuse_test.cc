@@ -1,7 +1,7 @@
 // What a taken job id means to whoever submits it again.
 #include <atomic>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {

@@ -1,4 +1,4 @@
-// The threaded runtime through the public API, over SQLite and in memory, fused and step by step.
+// The threaded runtime through the public API, on every store of the program, fused and step by step.
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "life.h"
+#include "life_test.h"
 
 namespace pawl {
 namespace {
@@ -16,20 +16,8 @@ using namespace testing;
 
 constexpr std::size_t payload_bytes_max = 4u << 20;
 
-struct Setting {
-  const char* name;
-  bool in_memory;
-  bool fusion;
-};
-
-class RuntimeTest : public ::testing::TestWithParam<Setting> {
+class RuntimeTest : public LifeTest {
  protected:
-  RuntimeOptions options() const {
-    RuntimeOptions result;
-    result.store = GetParam().in_memory ? ":memory:" : dir / "store.db";
-    result.fusion = GetParam().fusion;
-    return result;
-  }
   // What became of one chain whose worker is `worker`.
   JobView end_of_chain(Worker worker) {
     runtime = start_runtime(options(), std::move(worker));
@@ -39,8 +27,6 @@ class RuntimeTest : public ::testing::TestWithParam<Setting> {
     EXPECT_TRUE(end.ok());
     return std::move(*end);
   }
-  TempDir dir;
-  std::unique_ptr<Runtime> runtime;
 };
 
 TEST_P(RuntimeTest, a_job_is_submitted_waited_for_inspected_and_listed) {
@@ -314,24 +300,10 @@ TEST_P(RuntimeTest, before_start_and_after_stop_a_submit_is_refused_at_once) {
   EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::invalid, {"open the store again"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(store, RuntimeTest,
-                         ::testing::Values(Setting{"sqlite", false, true},
-                                           Setting{"sqlite_step_by_step", false, false},
-                                           Setting{"memory", true, true},
-                                           Setting{"memory_step_by_step", true, false}),
-                         [](const auto& setting) { return std::string(setting.param.name); });
+INSTANTIATE_TEST_SUITE_P(store, RuntimeTest, every_setting, setting_name);
 
-// Over a file, a second life finds what the first left.
-class RestartTest : public ::testing::TestWithParam<bool> {
- protected:
-  RuntimeOptions options() const {
-    RuntimeOptions result;
-    result.store = dir / "store.db";
-    result.fusion = GetParam();
-    return result;
-  }
-  TempDir dir;
-};
+// A second life finds what the first left.
+class RestartTest : public LifeTest {};
 
 TEST_P(RestartTest, a_restarted_runtime_finishes_the_jobs_it_finds) {
   std::vector<RunId> runs;
@@ -380,8 +352,7 @@ TEST_P(RestartTest, a_job_waits_for_its_graph_and_goes_on_when_it_is_deployed) {
   EXPECT_TRUE(second.wait(run, 20s).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(fusion, RestartTest, ::testing::Bool(),
-                         [](const auto& fused) { return fused.param ? "on" : "off"; });
+INSTANTIATE_TEST_SUITE_P(store, RestartTest, every_lasting_setting, setting_name);
 
 TEST(TwoRuntimes, the_second_submits_through_the_first_and_takes_over_when_it_is_closed) {
   const TempDir dir;

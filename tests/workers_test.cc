@@ -2,7 +2,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "life.h"
+#include "life_test.h"
 #include "life_node.h"
 #include "storm/node_process.h"
 
@@ -129,7 +129,7 @@ TEST_P(WorkersTest, a_stop_tells_who_runs_and_returns_when_they_do) {
   EXPECT_TRUE(told);
   EXPECT_LT(Clock::now() - before, 10s);
   runtime.reset();
-  if (GetParam().in_memory) return;
+  if (!GetParam().place.outlives) return;
   runtime = start_with(few(2), step_graph(), [](Work& work) { return Reply::success(std::to_string(work.attempt())); });
   const auto run = runtime->find("j");
   ASSERT_TRUE(run.ok() && run->has_value());
@@ -190,7 +190,7 @@ TEST_P(WorkersTest, a_stop_does_not_wait_for_ever_and_the_work_is_handed_out_aga
   EXPECT_EQ(*returned, 0);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_NE(problems.all()[0].find("the worker of topic work"), std::string::npos) << problems.all()[0];
-  if (!GetParam().in_memory) {
+  if (GetParam().place.outlives) {
     runtime = start_with(few(2), step_graph(), [](Work& work) { return Reply::success(std::to_string(work.attempt())); });
     const auto run = runtime->find("j");
     ASSERT_TRUE(run.ok() && run->has_value());

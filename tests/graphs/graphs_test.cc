@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "graphs/all_cases.h"
 #include "graphs/player.h"
 #include "testing.h"
 
@@ -12,37 +12,15 @@ namespace pawl::graphs {
 
 namespace {
 
-std::vector<Case> all_cases() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(GRAPH_CASES))
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  std::vector<Case> cases;
-  for (const std::string& file : files) {
-    const std::string group = std::filesystem::path(file).stem().string();
-    for (Case& one : read_cases(file)) {
-      one.name = group + "_" + one.name;
-      std::replace_if(one.name.begin(), one.name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-      cases.push_back(std::move(one));
-    }
-  }
-  return cases;
-}
-
-const std::vector<Case>& cases() {
-  static const std::vector<Case> read = all_cases();
-  return read;
-}
-
 class Graphs : public ::testing::TestWithParam<Case> {};
 std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 
 TEST_P(Graphs, run_on_every_store) {
-  for (const StoreKind store : {StoreKind::memory, StoreKind::sqlite})
+  for (const std::string store : {"memory", "sqlite"})
     for (const bool fusion : {true, false}) {
       const Played played = play(GetParam(), {store, fusion});
       EXPECT_EQ(compare(GetParam(), played, false), "")
-          << (store == StoreKind::memory ? "memory" : "sqlite") << (fusion ? ", fused" : ", every step alone");
+          << store << (fusion ? ", fused" : ", every step alone");
     }
 }
 
@@ -51,12 +29,12 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
   constexpr std::uint64_t one_in = pawl::testing::sanitized ? 20 : 1;
   std::uint64_t place = 0;
   for (const bool fusion : {true, false}) {
-    const std::uint64_t commits = play(GetParam(), {StoreKind::memory, fusion}).commits;
+    const std::uint64_t commits = play(GetParam(), {"memory", fusion}).commits;
     RecordProperty(fusion ? "commits_fused" : "commits_alone", static_cast<int>(commits));
     for (std::uint64_t call = 1; call <= commits; ++call)
       for (const Break what : all_breaks) {
         if (++place % one_in != 0) continue;
-        const Played played = play(GetParam(), {StoreKind::memory, fusion}, Broken{what, call});
+        const Played played = play(GetParam(), {"memory", fusion}, Broken{what, call});
         ASSERT_EQ(compare(GetParam(), played, true), "")
             << name_of(what) << " at commit " << call << (fusion ? ", fused" : ", every step alone");
       }
@@ -67,8 +45,8 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
 TEST_P(Graphs, survive_reads_that_fail) {
   for (const bool fusion : {true, false})
     for (std::uint64_t seed = 1; seed <= (pawl::testing::sanitized ? 2 : 6); ++seed)
-      for (const StoreKind store : {StoreKind::memory, StoreKind::sqlite}) {
-        if (store == StoreKind::sqlite && seed > 1) continue;  // slower, and the same engine
+      for (const std::string store : {"memory", "sqlite"}) {
+        if (store == "sqlite" && seed > 1) continue;  // slower, and the same engine
         const auto broken = seed % 2 == 0 ? std::optional(Broken{Break::crash_after, seed * 2}) : std::nullopt;
         const Played played = play(GetParam(), {store, fusion}, broken, {seed < 4 ? 100u : 500u, seed});
         ASSERT_EQ(compare(GetParam(), played, true), "") << "seed " << seed << (fusion ? ", fused" : ", every step alone");
@@ -83,7 +61,7 @@ TEST(Race, timer_against_signal_in_the_same_instant) {
   for (std::int64_t offset = -250; offset < 250; ++offset)
     for (const bool fusion : {true, false}) {
       race.signals.front().at = 10'000'000 + offset;
-      const Played played = play(race, {StoreKind::memory, fusion});
+      const Played played = play(race, {"memory", fusion});
       ASSERT_EQ(compare(race, played, false), "") << "offset " << offset;
       by_signal += played.jobs.at(played.main).data.find("true") != std::string::npos ? 1 : 0;
     }

@@ -1,10 +1,7 @@
 #include "graphs/player.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -13,12 +10,11 @@
 #include "execute/program.h"
 #include "graph/check.h"
 #include "graph/report.h"
+#include "graphs/stores.h"
 #include "mapping/json_parse.h"
 #include "runtime/engine.h"
 #include "runtime/lane_table.h"
 #include "store/fault/store.h"
-#include "store/memory/store.h"
-#include "store/sqlite/store.h"
 
 namespace pawl::graphs {
 
@@ -41,23 +37,6 @@ class JumpingClock final : public Clock {
 
  private:
   Duration at_ = started_at;
-};
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-graphs-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) std::abort();
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file() const { return path_ + "/pawl.db"; }
-
- private:
-  std::string path_;
 };
 
 // "$input" in a reply stands for the request.
@@ -132,16 +111,10 @@ class Player final : public runtime::EngineEvents {
   }
 
   bool open() {
-    if (setting_.store == StoreKind::memory) {
-      inner_ = std::make_unique<store::memory::Store>(clock_);
-    } else {
-      folder_ = std::make_unique<Folder>();
-      store::sqlite::Options options;
-      options.clock = &clock_;
-      auto opened = store::sqlite::Store::open(folder_->file(), options);
-      if (!opened) return fail(opened.error().detail);
-      inner_ = std::move(*opened);
-    }
+    auto opened = open_store(setting_.store, clock_);
+    if (!opened) return fail(to_string(opened.error()));
+    opened_ = std::move(*opened);
+    inner_ = opened_.store.get();
     const store::Operation pool = store::OpenPool{Pool("graphs"), 2};
     if (const auto made = inner_->commit({&pool, 1}); !made) return fail(made.error().detail);
     store::fault::Options options;
@@ -491,8 +464,8 @@ class Player final : public runtime::EngineEvents {
   const BadReads bad_reads_;
   std::optional<Duration> healed_;
   JumpingClock clock_;
-  std::unique_ptr<Folder> folder_;
-  std::unique_ptr<store::Store> inner_;
+  OpenedStore opened_;
+  store::Store* inner_ = nullptr;
   std::unique_ptr<store::fault::Store> store_;
   store::PoolInfo pool_;
   runtime::GraphCatalog graphs_;
@@ -516,122 +489,6 @@ class Player final : public runtime::EngineEvents {
   std::unique_ptr<runtime::Engine> engine_;
 };
 
-json::value parsed(const std::string& text) {
-  const auto value = mapping::parse_json(text);
-  return value ? *value : json::value(text);
-}
-
-// 1 and 1.0 are one number.
-bool same(const json::value& a, const json::value& b) {
-  if (a.is_number() && b.is_number()) return a.to_number<double>() == b.to_number<double>();
-  if (a.is_array() && b.is_array()) {
-    if (a.get_array().size() != b.get_array().size()) return false;
-    for (std::size_t i = 0; i < a.get_array().size(); ++i)
-      if (!same(a.get_array()[i], b.get_array()[i])) return false;
-    return true;
-  }
-  if (a.is_object() && b.is_object()) {
-    if (a.get_object().size() != b.get_object().size()) return false;
-    for (const auto& [key, value] : a.get_object()) {
-      const json::value* other = b.get_object().if_contains(key);
-      if (other == nullptr || !same(value, *other)) return false;
-    }
-    return true;
-  }
-  return a == b;
-}
-
-bool ledger_fits(const std::string& pattern, const std::string& digits, bool broken) {
-  if (pattern.size() != digits.size()) return false;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (pattern[i] == 'x' || (broken && i < 3)) continue;  // a crash adds attempts
-    if (pattern[i] != digits[i]) return false;
-  }
-  return true;
-}
-
-class Comparison {
- public:
-  Comparison(const Played& played, bool broken) : played_(played), broken_(broken) {}
-
-  void job(const std::string& id, const CaseJob& expect) {
-    const auto found = played_.jobs.find(id);
-    if (found == played_.jobs.end()) return say("there is no job " + id);
-    const PlayedJob& job = found->second;
-    if (expect.status && *expect.status != job.status)
-      say(id + " is " + job.status + " (" + job.reason + "), expected " + *expect.status);
-    const json::value data = parsed(job.data.empty() ? "{}" : job.data);
-    if (expect.data && !same(*expect.data, data))
-      say(id + " has the data " + json::serialize(data) + ", expected " + json::serialize(*expect.data));
-    if (expect.reason && job.reason.find(*expect.reason) == std::string::npos)
-      say(id + " has the reason \"" + job.reason + "\", expected \"" + *expect.reason + "\" in it");
-    if (expect.code && *expect.code != job.code)
-      say(id + " has the code " + std::to_string(job.code) + ", expected " + std::to_string(*expect.code));
-    const bool in_time = !expect.took || broken_ ||  // a crash takes its time
-                         (job.took_seconds >= expect.took->first && job.took_seconds < expect.took->second);
-    if (!in_time) say(id + " took " + std::to_string(job.took_seconds) + " seconds");
-    for (const auto& [name, activity] : expect.activities) check(id, job, name, activity);
-    if (expect.announced) list(id + " announced", job.announced, *expect.announced);
-  }
-
-  void list(const std::string& what, const json::array& seen, const json::array& expect) {
-    if (!same(seen, expect)) say(what + " " + json::serialize(seen) + ", expected " + json::serialize(expect));
-  }
-
-  // Whatever a case expects.
-  void always() {
-    for (const auto& [id, job] : played_.jobs) {
-      const bool closed = job.status == "completed" || job.status == "failed" || job.status == "interrupted";
-      if (!closed) continue;
-      if (job.semaphore != 0) say(id + " is closed at semaphore " + std::to_string(job.semaphore));
-      if (job.completions != 1) say(id + " ran its completion tasks " + std::to_string(job.completions) + " times");
-      if (job.left != 0) say(id + " is closed and has " + std::to_string(job.left) + " rows left");
-    }
-  }
-
-  std::string text() const { return text_; }
-  void say(const std::string& line) { text_ += line + "\n"; }
-
- private:
-  void check(const std::string& id, const PlayedJob& job, const std::string& name, const CaseActivity& expect) {
-    std::vector<const PlayedActivity*> instances;
-    for (const PlayedActivity& one : job.activities)
-      if (one.name == name) instances.push_back(&one);
-    const std::string what = id + "." + name;
-    if (expect.count && *expect.count != instances.size())
-      say(what + " has " + std::to_string(instances.size()) + " instances, expected " + std::to_string(*expect.count));
-    if (expect.ledgers) {
-      std::string seen;
-      bool fits = expect.ledgers->size() == instances.size();
-      for (std::size_t i = 0; i < instances.size(); ++i) {
-        seen += " " + instances[i]->ledger;
-        fits = fits && i < expect.ledgers->size() && ledger_fits((*expect.ledgers)[i], instances[i]->ledger, broken_);
-      }
-      if (!fits) say(what + " has the ledgers" + seen);
-    }
-    if (expect.addresses) {
-      std::string seen;
-      bool fits = expect.addresses->size() == instances.size();
-      for (std::size_t i = 0; i < instances.size(); ++i) {
-        seen += " " + instances[i]->address;
-        fits = fits && i < expect.addresses->size() && (*expect.addresses)[i] == instances[i]->address;
-      }
-      if (!fits) say(what + " stands at" + seen);
-    }
-    if (!expect.status && !expect.code && !expect.output) return;
-    if (instances.empty()) return say(what + " was never opened");
-    const PlayedActivity& last = *instances.back();
-    if (expect.status && *expect.status != last.status) say(what + " is " + last.status + ", expected " + *expect.status);
-    if (expect.code && *expect.code != last.code) say(what + " has the code " + std::to_string(last.code));
-    if (expect.output && !same(*expect.output, parsed(last.output)))
-      say(what + " has the output " + last.output + ", expected " + json::serialize(*expect.output));
-  }
-
-  const Played& played_;
-  const bool broken_;
-  std::string text_;
-};
-
 }  // namespace
 
 std::string_view name_of(Break what) {
@@ -649,23 +506,6 @@ std::string_view name_of(Break what) {
 
 Played play(const Case& one, const Setting& setting, std::optional<Broken> broken, BadReads bad_reads) {
   return Player(one, setting, broken, bad_reads).play();
-}
-
-std::string compare(const Case& one, const Played& played, bool broken) {
-  Comparison comparison(played, broken);
-  if (!played.problem.empty()) comparison.say("it could not be played: " + played.problem);
-  else comparison.job(played.main, one.expect);
-  for (const auto& [id, job] : one.jobs) comparison.job(id, job);
-  comparison.always();
-  if (one.measures) comparison.list("measured were", played.measures, *one.measures);
-  if (one.labels) comparison.list("found were", played.labels, *one.labels);
-  for (const auto& [topic, count] : one.calls) {
-    const auto seen = played.calls.find(topic);
-    const std::uint32_t times = seen == played.calls.end() ? 0 : seen->second;
-    if (broken ? times < count : times != count)
-      comparison.say("topic " + topic + " was called " + std::to_string(times) + " times, expected " + std::to_string(count));
-  }
-  return comparison.text();
 }
 
 }  // namespace pawl::graphs

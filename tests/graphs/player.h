@@ -13,9 +13,8 @@
 
 namespace pawl::graphs {
 
-enum class StoreKind : std::uint8_t { memory, sqlite };
 struct Setting {
-  StoreKind store = StoreKind::memory;
+  std::string store = "memory";  // graphs/stores.h
   bool fusion = true;
 };
 
@@ -68,5 +67,9 @@ Played play(const Case& one, const Setting& setting, std::optional<Broken> broke
 
 // What differs from what the case expects; empty: nothing. `broken`: attempts and calls may be more.
 std::string compare(const Case& one, const Played& played, bool broken);
+
+// All that a run left, as one text, to be compared with what another one left: on another store, or unbroken. `broken`: without what a
+// fault may add to (attempts, calls of workers, time).
+std::string told(const Played& played, bool broken);
 
 }  // namespace pawl::graphs

@@ -52,6 +52,13 @@ const std::vector<StoreFactory>& outbox_stores();
 // Stores in which every lane is an island: for tests whose operations keep to one.
 const std::vector<StoreFactory>& island_stores();
 
+// Seeds of random histories: so many, or as the environment says: PAWL_HISTORY_SEEDS=n of them, from PAWL_HISTORY_FIRST (1) on.
+struct Seed {
+  std::string name;
+  std::uint64_t value;
+};
+std::vector<Seed> history_seeds(std::uint64_t count);
+
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -9,16 +9,7 @@ namespace {
 constexpr int steps_per_history = 1500;
 constexpr int steps_between_reads = 50;
 
-struct Seed {
-  std::string name;
-  std::uint64_t value;
-};
-std::vector<Seed> seeds() {
-  std::vector<Seed> all;
-  for (std::uint64_t value = 1; value <= 8; ++value)
-    all.push_back({format("seed_{}", value), value});
-  return all;
-}
+std::vector<Seed> seeds() { return history_seeds(8); }
 
 class Histories : public StoreCaseTest<Seed> {};
 

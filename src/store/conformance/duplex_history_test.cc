@@ -14,15 +14,7 @@ constexpr int steps_per_duplex_history = 700;
 constexpr int steps_between_duplex_reads = 25;
 constexpr Duration claim_lease = std::chrono::seconds(3);
 
-struct DuplexSeed {
-  std::string name;
-  std::uint64_t value;
-};
-std::vector<DuplexSeed> duplex_seeds() {
-  std::vector<DuplexSeed> all;
-  for (std::uint64_t value = 1; value <= 5; ++value) all.push_back({format("seed_{}", value), value});
-  return all;
-}
+std::vector<Seed> duplex_seeds() { return history_seeds(5); }
 
 // Plays one step after the other. Runs are named by their number in the history.
 class DuplexHistory {
@@ -159,7 +151,7 @@ class DuplexHistory {
   std::vector<std::pair<RunId, core::Guid>> held_;
 };
 
-class DuplexHistories : public StoreCaseTest<DuplexSeed> {};
+class DuplexHistories : public StoreCaseTest<Seed> {};
 
 TEST_P(DuplexHistories, are_the_same_on_every_store) {
   ManualClock other_clock;
@@ -181,7 +173,7 @@ TEST_P(DuplexHistories, are_the_same_on_every_store) {
 // Histories in which nothing was repeated, claimed or refused would compare nothing.
 TEST(DuplexHistory, has_every_operation_in_it_done_and_repeated) {
   std::set<std::string> seen;
-  for (const DuplexSeed& seed : duplex_seeds()) {
+  for (const Seed& seed : duplex_seeds()) {
     ManualClock clock;
     memory::Store store(clock);
     const Operation open = OpenPool{Pool("graphs"), 2};
@@ -202,7 +194,7 @@ TEST(DuplexHistory, has_every_operation_in_it_done_and_repeated) {
 
 INSTANTIATE_TEST_SUITE_P(stores, DuplexHistories,
                          testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(duplex_seeds())),
-                         store_case_name<DuplexSeed>);
+                         store_case_name<Seed>);
 
 }  // namespace
 

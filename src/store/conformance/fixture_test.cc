@@ -7,6 +7,16 @@
 
 namespace pawl::store {
 
+std::vector<Seed> history_seeds(std::uint64_t count) {
+  const char* said = std::getenv("PAWL_HISTORY_SEEDS");
+  const char* from = std::getenv("PAWL_HISTORY_FIRST");
+  if (said != nullptr) count = std::strtoull(said, nullptr, 10);
+  const std::uint64_t first = from == nullptr ? 1 : std::strtoull(from, nullptr, 10);
+  std::vector<Seed> all;
+  for (std::uint64_t value = first; value < first + count; ++value) all.push_back({format("seed_{}", value), value});
+  return all;
+}
+
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "pawl-test-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) std::abort();

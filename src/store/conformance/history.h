@@ -19,7 +19,9 @@ struct HistoryOptions {
   std::uint64_t seed = 0;
   std::string name_space = "default";
   bool moves_lanes = true;  // lanes change hands, leases run out
-  bool claims_by_lane = false;  // work is claimed of one lane at a time: in which order lanes come is a store's own affair
+  bool by_lane = false;     // claims and dropped keys are of one lane, and nothing claims to come from an outbox
+  bool claims_by_lane = false;  // only claims: in which order lanes come is a store's own affair
+  bool pauses_by_lane = false;  // likewise pauses; SQLite pauses a topic in all lanes or in none
 };
 
 // Plays one step after the other on one store. Runs are named by their number in the history; what
@@ -30,15 +32,22 @@ class History {
 
   // Goes on where another one is, in a store that holds the same; the lanes have new owners.
   History(Store& store, const History& before);
+  virtual ~History() = default;
 
-  std::string step();       // plays one operation; says what was asked and what came back
-  std::string read_back();  // all that the history made, as the store now reads it
+  virtual std::string step();       // plays one operation; says what was asked and what came back
+  virtual std::string read_back();  // all that the history made, as the store now reads it
 
- private:
+ protected:
   struct Lane {
     core::LaneId id{0};
     core::Epoch epoch{0};  // as the last acquire said: perhaps stale
   };
+  // Commits them together, and remembers what came of it.
+  std::string play(const std::vector<Operation>& group);
+  std::string note(const Operation& operation, const Outcome& outcome);
+  void let_time_pass() {
+    if (random_.one_in(10)) clock_.advance(Duration(random_.below(4'000'000)));
+  }
   Operation draw();
   core::Bundle draw_bundle();
   core::Write draw_write(const StoredJob& job, core::Bundle& bundle);
@@ -62,10 +71,11 @@ class History {
     const std::uint64_t one = random_.below(runs_.size());
     return std::max(one, random_.below(runs_.size()));
   }
+  core::LaneId draw_lane() { return lanes_[random_.below(lanes_.size())].id; }
   // A key belongs to one lane.
   core::LaneId lane_of_id(const std::string& id) const { return lanes_[id.back() % 2].id; }
   // Where sends are not direct, what was sent is delivered at once: both ways lead to the same inboxes.
-  void deliver_outboxes();
+  virtual void deliver_outboxes();
   std::string describe(const Outcome& outcome) const;
   std::string describe(const core::WorkItem& item) const;
   std::string describe(const std::vector<core::InboxMessage>& inbox) const;

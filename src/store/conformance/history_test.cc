@@ -110,7 +110,7 @@ Deliver History::draw_delivery() {
   } else {
     deliver.envelope.to = runs_[draw_run()];
   }
-  if (random_.one_in(4)) {
+  if (!options_.by_lane && random_.one_in(4)) {
     const std::uint64_t last = last_source_[core::lane_of(deliver.envelope.to, deliver.lane)];
     deliver.source = Deliver::Source{lanes_[0].id, last + random_.below(3)};
   }
@@ -331,15 +331,18 @@ Operation History::draw() {
   if (what == 24) return random_.one_in(2) ? draw_app() : draw_engine();
   if (what >= 22) return RemoveJob{runs_[random_.below(runs_.size())], random_.one_in(2) ? Instant() : later()};
   if (what >= 20) {
-    if (random_.one_in(3)) return DropKeys{clock_.now(), random_.below(3)};
-    return PauseTopic{Topic(random_.one_in(2) ? "red" : "blue"), random_.one_in(3)};
+    const core::LaneId lane = options_.by_lane ? draw_lane() : core::LaneId(0);
+    if (random_.one_in(3)) return DropKeys{clock_.now(), random_.below(3), lane};
+    return PauseTopic{Topic(random_.one_in(2) ? "red" : "blue"), random_.one_in(3), options_.pauses_by_lane ? lane : core::LaneId(0)};
   }
   if (what < 8) return draw_bundle();
   if (what < 11) return draw_delivery();
   if (what < 14) {
-    ClaimWork claim{{Topic("red"), Topic(random_.one_in(2) ? "blue" : "none")}, random_.below(3), "w", lease};
-    if (options_.claims_by_lane) claim.lane = lanes_[random_.below(2)].id;
-    return claim;
+    return ClaimWork{{Topic("red"), Topic(random_.one_in(2) ? "blue" : "none")},
+                     random_.below(3),
+                     "w",
+                     lease,
+                     options_.by_lane || options_.claims_by_lane ? draw_lane() : core::LaneId(0)};
   }
   if (what < 18 && !claimed_.empty()) {
     const core::WorkItem& item = claimed_[random_.below(claimed_.size())];
@@ -411,18 +414,28 @@ std::string History::describe(const Outcome& outcome) const {
 }
 
 std::string History::step() {
-  if (random_.one_in(10)) clock_.advance(Duration(random_.below(4'000'000)));
-  const Operation operation = draw();
-  const auto outcomes = store_.commit(std::span(&operation, 1));
+  let_time_pass();
+  const std::string text = play({draw()});
+  deliver_outboxes();
+  return text;
+}
+
+std::string History::play(const std::vector<Operation>& group) {
+  const auto outcomes = store_.commit(group);
   if (!outcomes) return to_string(outcomes.error());
-  const Outcome& outcome = outcomes->front();
+  std::string text;
+  for (std::size_t i = 0; i < group.size(); ++i) text += (i == 0 ? "" : "\n") + note(group[i], (*outcomes)[i]);
+  return text;
+}
+
+std::string History::note(const Operation& operation, const Outcome& outcome) {
   const auto* submit = std::get_if<Submit>(&operation);
   if (submit != nullptr && outcome.kind == OutcomeKind::committed) {
     runs_.push_back(outcome.run());
     ids_.push_back(submit->id.raw());
   }
-  const auto* sent = std::get_if<Deliver>(&operation);
-  const auto* key = sent == nullptr ? nullptr : std::get_if<core::JobKey>(&sent->envelope.to);
+  const auto* deliver = std::get_if<Deliver>(&operation);
+  const auto* key = deliver == nullptr ? nullptr : std::get_if<core::JobKey>(&deliver->envelope.to);
   if (key != nullptr && outcome.run() != RunId(0) && std::find(runs_.begin(), runs_.end(), outcome.run()) == runs_.end()) {
     runs_.push_back(outcome.run());
     ids_.push_back(key->id.raw());
@@ -432,12 +445,10 @@ std::string History::step() {
   if (is_acquire(operation) && outcome.kind == OutcomeKind::committed)
     for (Lane& lane : lanes_)
       if (lane.id == std::get<AcquireLane>(operation).lane) lane.epoch = outcome.epoch();
-  const auto* deliver = std::get_if<Deliver>(&operation);
   if (deliver != nullptr && deliver->source && outcome.kind != OutcomeKind::conflict) {
     std::uint64_t& last = last_source_[core::lane_of(deliver->envelope.to, deliver->lane)];
     if (outcome.done() && deliver->source->seq == last + 1) ++last;
   }
-  deliver_outboxes();
   // Whether the word is there already only the parent's lane knows.
   const auto* start = deliver == nullptr ? nullptr : std::get_if<core::StartChild>(&deliver->envelope.message.body);
   if (start != nullptr && outcome.done() && outcome.run() == start->parent.run) return "op 2 -> committed refused";

@@ -33,6 +33,9 @@ class SharedServer {
     return nullptr;
   }
 
+  // Takes all rows out of a schema; its tables stay.
+  void empty(const std::string& schema) { wipe(schema); }
+
   // A schema that holds nothing. One that was used before is wiped: that is quicker than making one.
   std::string take_schema() {
     if (free_.empty()) return format("t{}_{}", getpid(), ++made_);
@@ -52,7 +55,7 @@ class SharedServer {
       if (!folder.empty()) server_ = TestServer::at(folder);
     }
     if (server_) return;
-    server_ = TestServer::start();
+    server_ = TestServer::start({"max_wal_size=256MB"}, TestServer::Keeps::in_memory);
     is_own_ = true;
     if (!server_) ADD_FAILURE() << "no PostgreSQL server could be started; scripts/setup installs one";
   }

@@ -37,9 +37,16 @@ class TestServer {
     return newest;
   }
 
+  // A disk, or memory if there is plenty: a sync costs nothing there, for tests that are not about the disk.
+  enum class Keeps : bool { on_disk, in_memory };
+
   // Makes and starts one. None: it said why on standard error.
-  static std::optional<TestServer> start(const std::vector<std::string>& settings = {}) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-pg-XXXXXX").string();
+  static std::optional<TestServer> start(const std::vector<std::string>& settings = {}, Keeps keeps = Keeps::on_disk) {
+    std::error_code missing;
+    const auto memory = std::filesystem::space("/dev/shm", missing);
+    const bool in_memory = keeps == Keeps::in_memory && !missing && memory.available > memory_wanted;
+    const auto parent = in_memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "pawl-pg-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) return std::nullopt;
     TestServer server{std::filesystem::path(pattern)};
     const passwd* user = unprivileged();
@@ -72,6 +79,7 @@ class TestServer {
   std::string address() const { return "postgres:///postgres?user=postgres&host=" + folder_.string(); }
 
  private:
+  static constexpr std::uintmax_t memory_wanted = std::uintmax_t{4} << 30;  // it takes a tenth of that
   explicit TestServer(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::string data() const { return (folder_ / "data").string(); }
 

@@ -1,0 +1,14 @@
+// Every case of tests/graphs/*.yaml, by the name of its file and its own.
+#pragma once
+
+#include <vector>
+
+#include "graphs/case.h"
+
+namespace pawl::graphs {
+
+const std::vector<Case>& cases();
+// There is one of that name, or the program ends.
+const Case& case_named(const std::string& name);
+
+}  // namespace pawl::graphs

@@ -21,6 +21,7 @@ void add_demo(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_graph(CLI::App& app, int& exit_code);
+void add_init(CLI::App& app, int& exit_code);
 void add_jobs(CLI::App& app, int& exit_code);
 void add_move(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
@@ -31,7 +32,7 @@ void add_stats(CLI::App& app, int& exit_code);
 void add_topics(CLI::App& app, int& exit_code);
 
 inline constexpr AddCommand commands[] = {add_run,    add_apps,     add_signal, add_jobs,  add_show,  add_export,
-                                         add_announcements, add_stats, add_control, add_settle, add_complete,
+                                         add_init,   add_announcements, add_stats, add_control, add_settle, add_complete,
                                          add_topics, add_move, add_check,    add_graph,  add_eval,  add_demo,  add_completion,
                                          add_about};
 

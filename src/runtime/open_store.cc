@@ -57,6 +57,9 @@ Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
   if (!postgres) return postgres.error();
   store::postgres::Store* raw = postgres->get();
   OpenedStore opened;
+  opened.on_problem = [raw](const auto& report) {
+    for (const std::string& weakness : raw->weaknesses()) report(weakness);
+  };
   opened.stats = [raw] {
     const auto stats = raw->stats();
     return RuntimeStats{stats.commits, stats.operations};

@@ -34,22 +34,42 @@ class PostgresStore final : public StormStore {
   ~PostgresStore() override { server_.remove(); }
 
   std::string address() const override { return server_.address(); }
+  // Each time in another of the ways in which a server goes down.
   std::optional<std::string> crash() override {
-    if (!server_.stop("immediate") || !server_.run_server()) return "PostgreSQL did not start again after a crash";
-    return std::nullopt;
+    switch (crashes_++ % 5) {
+      case 0: return started_again(server_.stop("immediate"));
+      case 1: return started_again(server_.stop("fast"));
+      case 2: return started_again(server_.kill_postmaster());
+      // A session that dies takes the server with it; one that is ended does not.
+      case 3: return done_by(psql() + " -c \"" + one_session + "\" | xargs -r kill -9 || true");  // it may have ended meanwhile
+      default: return done_by(psql() + " -c \"SELECT pg_terminate_backend(pid) FROM (" + all_sessions + ") a\" > /dev/null");
+    }
   }
   std::optional<std::string> dump(const std::string& dir) override {
-    if (auto problem = crash()) return problem;
+    if (auto problem = started_again(server_.stop("immediate"))) return problem;
     write_text(dir + "/dump.sql", dump_script);
-    const std::string command = "'" + (TestServer::programs() / "psql").string() + "' -X -q -A -t -v ON_ERROR_STOP=1 -h '" +
-                                server_.folder().string() + "' -U postgres -d postgres -f '" + dir + "/dump.sql' > '" + dir +
-                                "/dump.txt'";
-    if (std::system(command.c_str()) != 0) return "psql could not dump the store";
-    return std::nullopt;
+    return done_by(psql() + " -v ON_ERROR_STOP=1 -f '" + dir + "/dump.sql' > '" + dir + "/dump.txt'");
   }
 
  private:
+  static constexpr const char* all_sessions = "SELECT pid FROM pg_stat_activity WHERE application_name = 'pawl'";
+  static constexpr const char* one_session =
+      "SELECT pid FROM pg_stat_activity WHERE application_name = 'pawl' ORDER BY query_start DESC LIMIT 1";
+
+  std::optional<std::string> started_again(bool stopped) const {
+    if (!stopped || !server_.run_server()) return "PostgreSQL did not start again after a crash";
+    return std::nullopt;
+  }
+  std::string psql() const {
+    return "'" + (TestServer::programs() / "psql").string() + "' -X -q -A -t -h '" + server_.folder().string() + "' -U postgres -d postgres";
+  }
+  static std::optional<std::string> done_by(const std::string& command) {
+    if (std::system(command.c_str()) != 0) return "this failed: " + command;
+    return std::nullopt;
+  }
+
   TestServer server_;
+  int crashes_ = 0;
 };
 
 }  // namespace

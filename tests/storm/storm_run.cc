@@ -14,6 +14,7 @@ namespace storm {
 namespace {
 
 constexpr int busy_kills_min = 20;
+constexpr std::uint64_t answered_percent_min = 70;
 constexpr int kills_factor_max = 4;  // a storm that hit too little goes on, up to so many times the kills it was asked for
 
 struct Requests {
@@ -112,6 +113,10 @@ Problem StormRun::drain() {
 
 Problem StormRun::enough() const {
   if (figures_.busy_kills < busy_kills_wanted()) return "only " + std::to_string(figures_.busy_kills) + " kills hit work in flight";
+  const Requests requests = requests_in(options_.dir);
+  if (requests.answered * 100 < requests.made * answered_percent_min)
+    return "only " + std::to_string(requests.answered) + " of " + std::to_string(requests.made) + " requests succeeded; at least " +
+           std::to_string(answered_percent_min) + " % must";
   return std::nullopt;
 }
 

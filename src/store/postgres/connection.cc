@@ -99,7 +99,17 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address) {
   return connection;
 }
 
+Connection::Connection(PGconn* handle, std::vector<std::string> secrets) : handle_(handle), secrets_(std::move(secrets)) {
+  PQsetNoticeReceiver(handle_, &Connection::take_notice, this);
+}
 Connection::~Connection() { PQfinish(handle_); }
+
+void Connection::take_notice(void* connection, const PGresult* notice) {
+  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  if (severity == nullptr || std::string_view(severity) != "WARNING") return;
+  static_cast<Connection*>(connection)->warning_ = text == nullptr || *text == '\0' ? "a warning without text" : text;
+}
 
 Failure Connection::failure_of(const PGresult* result) const {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -137,6 +147,7 @@ bool Connection::send(const Script& script) {
 }
 
 Done Connection::run(const Script& script) {
+  warning_.clear();
   ++tally_.round_trips;
   tally_.statements += script.size();
   if (!send(script)) return lost();
@@ -220,6 +231,10 @@ Error error_of(const Failure& failure) {
   const char* lead = failure.kind == Failure::Kind::lost ? "the connection to PostgreSQL was lost" : "PostgreSQL refused";
   std::string detail = failure.message.empty() ? lead : format("{}: {}", lead, failure.message);
   if (!failure.state.empty()) detail += format(" ({})", failure.state);
+  if (failure.state == "25006")
+    detail += "; it is a replica, or set to take no writes: name the primary, or set default_transaction_read_only to off";
+  if (failure.state == "42501")
+    detail += "; the role lacks a right that a run needs: as the owner of the schema run pawl init with --run-role";
   return Error{code_of(failure), std::move(detail)};
 }
 

@@ -5,6 +5,7 @@
 // 2. Statements are prepared when they are first used, in the same round trip.
 // 3. A connection that was lost stays so: whoever has it takes another one.
 // 4. No text of it holds a password.
+// 5. What the server warns of is noticed: a COMMIT that was not copied to its standby is done, with a warning.
 #pragma once
 
 #include <libpq-fe.h>
@@ -107,9 +108,15 @@ class Connection {
   int server_pid() const { return PQbackendPID(handle_); }
   const Tally& tally() const { return tally_; }
   PGconn* handle() { return handle_; }
+  // What the server warned of in the last script; empty: of nothing.
+  const std::string& warning() const { return warning_; }
+  // Which history of the server this session belongs to (tail.h).
+  std::uint64_t timeline() const { return timeline_; }
+  void set_timeline(std::uint64_t timeline) { timeline_ = timeline; }
 
  private:
-  Connection(PGconn* handle, std::vector<std::string> secrets) : handle_(handle), secrets_(std::move(secrets)) {}
+  Connection(PGconn* handle, std::vector<std::string> secrets);
+  static void take_notice(void* connection, const PGresult* notice);
   bool send(const Script& script);
   Failure failure_of(const PGresult* result) const;
   Failure lost() const;
@@ -119,6 +126,8 @@ class Connection {
   std::unordered_set<const Statement*> prepared_;
   std::vector<bool> prepares_;  // which steps of the script under way are behind a preparation
   Tally tally_;
+  std::string warning_;
+  std::uint64_t timeline_ = 0;
 };
 
 // A libpq connection by the address, not set up. The error holds no password.

@@ -1,23 +1,39 @@
 #include "store/postgres/connections.h"
 
-#include <optional>
+#include "store/postgres/limits.h"
 
 namespace pawl::store::postgres {
+
+std::unique_ptr<Connection> Connections::take_idle() {
+  while (!idle_.empty()) {
+    std::unique_ptr<Connection> connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (!connection->is_lost()) return connection;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<Connection>> Connections::open() const {
+  auto opened = Connection::open(address_);
+  if (!opened) return opened.error();
+  const auto admitted = admit_(**opened);
+  if (!admitted) return admitted.error();
+  return opened;
+}
 
 Result<Connections::Lease> Connections::take() {
   {
     std::unique_lock lock(mutex_);
     freed_.wait(lock, [this] { return !idle_.empty() || out_ < size_; });
     ++out_;
-    while (!idle_.empty()) {
-      std::unique_ptr<Connection> connection = std::move(idle_.back());
-      idle_.pop_back();
-      if (!connection->is_lost()) return Lease(*this, std::move(connection));
-    }
+    if (auto idle = take_idle()) return Lease(*this, std::move(idle));
   }
-  auto opened = Connection::open(address_);
+  auto opened = open();
   if (opened) return Lease(*this, std::move(*opened));
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  // The server may have no room for more than those that others have: one of them will do.
+  if (out_ > 1) freed_.wait_for(lock, limits::connect_wait, [this] { return !idle_.empty() || out_ == 1; });
+  if (auto idle = take_idle()) return Lease(*this, std::move(idle));
   --out_;
   freed_.notify_one();
   return opened.error();

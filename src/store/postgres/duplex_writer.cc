@@ -180,6 +180,7 @@ std::optional<Failure> DuplexWriter::begin(std::span<const DuplexOperation> oper
   Done done = connection_.run(script);
   if (!done) return done.failure();
   now_ = parts_.clock.take(done, clock_at);
+  mark_ = mark_in(done[clock_at], ServerClock::mark_column, connection_);
   Rows& rows = done[locked];
   while (rows.next())
     jobs_[RunId(rows.word(0))] = Job{static_cast<core::JobStatus>(rows.number(1)), rows.number(2), std::string(rows.text(3))};
@@ -197,10 +198,16 @@ std::optional<Failure> DuplexWriter::apply_group(std::span<const DuplexOperation
   }
   Script script;
   if (const Change change = changed_by(outcomes_); !change.empty()) parts_.bell.ring(script, change);
+  const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_mark));
   script.add(commit_statement);
   committing = true;
   Done done = connection_.run(script);
-  return done ? std::nullopt : std::optional(done.failure());
+  if (!done) return done.failure();
+  // As in Writer::finish: nobody knows whether the standby has it.
+  if (!connection_.warning().empty()) return Failure{Failure::Kind::lost, "", "PostgreSQL warned: " + connection_.warning()};
+  if (mark_at && done[*mark_at].next()) mark_ = mark_in(done[*mark_at], 0, connection_);
+  if (mark_) parts_.tail.acknowledged(*mark_);
+  return std::nullopt;
 }
 
 DuplexWriter::Applied DuplexWriter::apply(const DuplexOperation& operation) {

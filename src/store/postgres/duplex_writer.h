@@ -12,6 +12,7 @@
 #include "store/postgres/bell.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/server_clock.h"
+#include "store/postgres/tail.h"
 
 namespace pawl::store::postgres {
 
@@ -20,6 +21,7 @@ class DuplexWriter {
   struct Parts {
     ServerClock& clock;
     const Bell& bell;
+    Tail& tail;
   };
   // What it refers to must outlive it.
   DuplexWriter(Connection& connection, const Parts& parts) : connection_(connection), parts_(parts) {}
@@ -65,6 +67,7 @@ class DuplexWriter {
   const Parts parts_;
   std::map<RunId, Job> jobs_;
   Instant now_;
+  std::optional<Mark> mark_;  // of the transaction; none: it has written nothing yet
   std::vector<DuplexOutcome> outcomes_;
 };
 

@@ -22,7 +22,7 @@ Status check_schema_name(const std::string& schema) {
                                           " {} is not", limits::schema_name_bytes_max, schema)};
 }
 
-Status check_server(Connection& connection, const Options& options) {
+Result<std::vector<std::string>> check_server(Connection& connection, Durability durability) {
   const auto version = connection.ask("SHOW server_version_num");
   if (!version) return version.error();
   if (version->size() < 6 || *version < "140000")
@@ -31,14 +31,57 @@ Status check_server(Connection& connection, const Options& options) {
   if (!replica) return replica.error();
   if (*replica != "f")
     return Error{ErrorCode::unsupported, "the server is a replica, which takes no writes; name its primary"};
-  if (options.durability == Durability::as_configured) return {};
+  const auto read_only = connection.ask("SHOW default_transaction_read_only");
+  if (!read_only) return read_only.error();
+  if (*read_only != "off")
+    return Error{ErrorCode::unsupported, "the server takes no writes: default_transaction_read_only is on, for the server, the database, "
+                                         "the role or this address; set it to off"};
+  std::vector<std::string> weaknesses;
   for (const char* setting : {"fsync", "full_page_writes", "synchronous_commit"}) {
     const auto value = connection.ask(std::string("SHOW ") + setting);
     if (!value) return value.error();
-    if (*value == "off")
-      return Error{ErrorCode::unsupported,
-                   format("the server has {} = off, so what it acknowledges may be lost with a crash; set it to on, or open the"
-                          " store with the weaker promise (Durability::as_configured)", setting)};
+    if (*value != "off") continue;
+    const std::string what = format("the server has {} = off, so what it acknowledges may be lost with a crash", setting);
+    if (durability == Durability::full)
+      return Error{ErrorCode::unsupported, what + "; set it to on, or accept the weaker promise (--accept-weaker-store, "
+                                                  "Durability::as_configured)"};
+    weaknesses.push_back(what);
+  }
+  return weaknesses;
+}
+
+namespace {
+
+Result<std::string> server_process(Connection& connection) { return connection.ask("SELECT pg_backend_pid()"); }
+
+}  // namespace
+
+// A pooler hides the process of the server. If there is one, two sessions take turns: one that is lent for a transaction at a
+// time goes to whoever asks next, and then a session finds itself in another process than before.
+Status check_session(Connection& connection, const Address& address) {
+  const auto own = server_process(connection);
+  if (!own) return own.error();
+  if (*own == std::to_string(connection.server_pid())) return {};
+  auto other = Connection::open(address);
+  if (!other) return other.error();
+  const auto first = server_process(**other);
+  if (!first) return first.error();
+  const Error pooled{ErrorCode::unsupported, "a pooler is between this program and PostgreSQL, and it lends sessions for a transaction or "
+                                             "a statement at a time; set pool_mode = session for this database, or name the server itself"};
+  if (*first == *own) return pooled;
+  for (int round = 0; round < limits::pooler_rounds; ++round) {
+    // While one is in a transaction the other asks, and the other way round.
+    for (Connection* const holds : {&connection, other->get()}) {
+      Connection* const asks = holds == &connection ? other->get() : &connection;
+      if (const auto begun = holds->execute("BEGIN"); !begun) return pooled;
+      const auto held = server_process(*holds);
+      const auto asked = server_process(*asks);
+      if (const auto ended = holds->execute("COMMIT"); !ended) return ended;
+      if (!held || !asked) return held ? asked.error() : held.error();
+      const auto& expected = holds == &connection ? *own : *first;
+      const auto& expected_other = holds == &connection ? *first : *own;
+      if (*held != expected || *asked != expected_other) return pooled;
+    }
   }
   return {};
 }

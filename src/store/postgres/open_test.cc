@@ -31,12 +31,12 @@ TEST_F(PostgresOpen, a_store_that_is_opened_again_is_the_same_one) {
 TEST_F(PostgresOpen, a_schema_that_is_newer_is_refused_and_left_alone) {
   open();
   auto admin = SharedServer::get().connect(schema_.name());
-  ASSERT_TRUE(admin->execute("UPDATE schema_version SET version = 1000"));
+  ASSERT_TRUE(admin->execute("UPDATE schema_version SET version = 1000, readable_from = 900"));
   const auto refused = try_open("");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   EXPECT_NE(refused.error().detail.find("version 1000"), std::string::npos) << refused.error().detail;
-  ASSERT_TRUE(admin->execute(format("UPDATE schema_version SET version = {}", migrations().size())));
+  ASSERT_TRUE(admin->execute(format("UPDATE schema_version SET version = {}, readable_from = 1", migrations().size())));
   EXPECT_TRUE(try_open(""));
 }
 

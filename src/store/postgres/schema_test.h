@@ -5,11 +5,13 @@
 
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/format.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/init.h"
 #include "store/postgres/server_test.h"
 #include "store/postgres/store.h"
 
@@ -35,6 +37,20 @@ class SharedServer {
 
   // Takes all rows out of a schema; its tables stay.
   void empty(const std::string& schema) { wipe(schema); }
+
+  // A role for all tests that may run stores and owns nothing.
+  static constexpr const char* runner = "pawl_runner";
+  Status let_run(const std::string& schema) {
+    if (!let_run_.insert(schema).second) return {};
+    const auto made = run(format("DO $$ BEGIN CREATE ROLE {} LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$",
+                                 runner));
+    if (!made) return made;
+    InitOptions options;
+    options.schema = schema;
+    options.run_role = runner;
+    const auto done = init(address(), options);
+    return done ? Status{} : Status{done.error()};
+  }
 
   // A schema that holds nothing. One that was used before is wiped: that is quicker than making one.
   std::string take_schema() {
@@ -89,6 +105,7 @@ class SharedServer {
   bool is_own_ = false;
   std::unique_ptr<Connection> admin_;
   std::vector<std::string> free_;
+  std::set<std::string> let_run_;  // schemas that have the role
   int made_ = 0;
 };
 
@@ -101,6 +118,13 @@ class TestSchema {
   TestSchema& operator=(const TestSchema&) = delete;
   const std::string& name() const { return name_; }
 
+  // By a role that has the rights that a run needs, and no others. As owner the schema is made first.
+  std::unique_ptr<Store> open_as_runner(Options options) const {
+    const auto made = SharedServer::get().let_run(name_);
+    EXPECT_TRUE(made) << (made ? "" : to_string(made.error()));
+    options.migrate = Migrate::no;
+    return open(std::move(options), format("&user={}", SharedServer::runner));
+  }
   // `parameters`: more of the address, such as "&options=-c%20log_statement%3Dall".
   std::unique_ptr<Store> open(Options options, const std::string& parameters = {}) const {
     options.schema = name_;

@@ -1,10 +1,12 @@
 #include "store/postgres/server_clock.h"
 
+#include "store/postgres/tail.h"
+
 namespace pawl::store::postgres {
 
 namespace {
 
-const Statement read_clock{"read_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"};
+const Statement read_clock{"read_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, " PAWL_MARK_COLUMNS};
 
 }  // namespace
 
@@ -13,17 +15,14 @@ Instant ServerClock::now() const {
   return Instant::from_micros(offset_.load() + elapsed().count());
 }
 
-std::optional<std::size_t> ServerClock::ask(Script& script) const {
-  if (given_ != nullptr) return std::nullopt;
-  return script.add(read_clock);
-}
+std::size_t ServerClock::ask(Script& script) const { return script.add(read_clock); }
 
 // It was that time at the latest now: a difference that is too small makes a clock that is behind, which every later answer may
 // put right. Taken from the time of the question it would be ahead by a round trip.
-Instant ServerClock::take(Done& answers, std::optional<std::size_t> at) {
-  if (!at) return now();
-  Rows& rows = answers[*at];
+Instant ServerClock::take(Done& answers, std::size_t at) {
+  Rows& rows = answers[at];
   rows.next();
+  if (given_ != nullptr) return now();
   const Instant said = rows.instant(0);
   const std::int64_t offset = said.micros() - elapsed().count();
   std::int64_t known = offset_.load();

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "base/clock.h"
 #include "store/postgres/connection.h"
@@ -18,10 +17,12 @@ class ServerClock {
   explicit ServerClock(const Clock* given) : given_(given) {}
 
   Instant now() const;
-  // Asks in a script, which is sent after this call; nothing, if a clock was given.
-  std::optional<std::size_t> ask(Script& script) const;
-  // The server's word, when its answer is here.
-  Instant take(Done& answers, std::optional<std::size_t> at);
+  // Asks in a script, which is sent after this call.
+  std::size_t ask(Script& script) const;
+  // The server's word, when its answer is here; of a clock that was given, its own. Behind the time stand the columns of a
+  // mark (tail.h).
+  Instant take(Done& answers, std::size_t at);
+  static constexpr int mark_column = 1;
   Duration elapsed() const { return process_clock().monotonic(); }
 
  private:

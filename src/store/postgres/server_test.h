@@ -66,6 +66,32 @@ class TestServer {
     std::filesystem::remove_all(folder_, ignored);
   }
   bool stop(const std::string& mode) const { return run("pg_ctl", {"-D", data(), "-m", mode, "-w", "stop"}) == 0; }
+  bool is_running() const { return run("pg_ctl", {"-D", data(), "status"}) == 0; }
+  // SIGKILL to the process that all others come from; they end by themselves. Returns when none is left.
+  bool kill_postmaster() const {
+    pid_t postmaster = 0;
+    std::ifstream(data() + "/postmaster.pid") >> postmaster;
+    if (postmaster <= 1 || kill(postmaster, SIGKILL) != 0) return false;
+    while (has_processes()) usleep(10'000);
+    std::error_code ignored;
+    std::filesystem::remove(data() + "/postmaster.pid", ignored);  // nobody may have waited for that process: its number lives on
+    return true;
+  }
+
+  // A copy that follows this server, as `name`.
+  std::optional<TestServer> start_standby(const std::string& name) const {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-pg-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) return std::nullopt;
+    TestServer standby{std::filesystem::path(pattern)};
+    const passwd* user = unprivileged();
+    if (user != nullptr && chown(pattern.c_str(), user->pw_uid, user->pw_gid) != 0) return std::nullopt;
+    if (standby.run("pg_basebackup", {"-D", standby.data(), "-d", "host=" + folder_.string() + " user=postgres application_name=" + name,
+                                      "-R", "-X", "stream", "-c", "fast", "-N"}) != 0 ||
+        !standby.run_server())
+      return std::nullopt;
+    return standby;
+  }
+  bool promote() const { return run("pg_ctl", {"-D", data(), "-w", "promote"}) == 0; }
   bool run_server(const std::vector<std::string>& settings = {}) const {
     std::string options = "-c listen_addresses='' -c unix_socket_directories=" + folder_.string() +
                           " -c fsync=on -c max_connections=200 -c shared_buffers=64MB -c logging_collector=off"
@@ -82,6 +108,14 @@ class TestServer {
   static constexpr std::uintmax_t memory_wanted = std::uintmax_t{4} << 30;  // it takes a tenth of that
   explicit TestServer(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::string data() const { return (folder_ / "data").string(); }
+
+  // Of this server: all of them stand in its data.
+  bool has_processes() const {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", none))
+      if (std::filesystem::read_symlink(entry.path() / "cwd", none) == data()) return true;
+    return false;
+  }
 
   // Null: this process is not root, and needs nobody else.
   static const passwd* unprivileged() {

@@ -12,6 +12,7 @@
 #include "store/postgres/reader.h"
 #include "store/postgres/schema.h"
 #include "store/postgres/server_clock.h"
+#include "store/postgres/tail.h"
 #include "store/postgres/transfer_mark.h"
 #include "store/postgres/writer.h"
 
@@ -22,13 +23,16 @@ class Store::Parts {
   Parts(const Address& address, const Options& given, std::uint64_t process)
       : options(given),
         clock(given.clock),
-        writers(address, std::max<std::size_t>(given.connections, 1)),
-        readers(address, std::max<std::size_t>(given.readers, 1)),
+        tail(std::max<std::size_t>(given.connections, 1)),
+        writers(address, std::max<std::size_t>(given.connections, 1), [this](Connection& one) { return admit(one); }),
+        readers(address, std::max<std::size_t>(given.readers, 1), [this](Connection& one) { return admit(one); }),
         bell(address, process) {}
 
   const Options options;
   core::Guid id;
+  std::vector<std::string> weaknesses;
   ServerClock clock;
+  Tail tail;
   Connections writers;
   Connections readers;
   OwnLanes own;
@@ -36,10 +40,20 @@ class Store::Parts {
   std::atomic<std::uint64_t> commits{0};
   std::atomic<std::uint64_t> operations{0};
 
+  // A new session: others must know that it uses the layout, and the server must have all that it acknowledged.
+  Status admit(Connection& connection) {
+    if (const auto joined = join_layout(connection, options.schema, options.steps); !joined) return joined;
+    return tail.admit(connection);
+  }
+  // A free connection, unless this store must not be used any more.
+  Result<Connections::Lease> take(Connections& from) {
+    if (const auto whole = tail.check(); !whole) return whole.error();
+    return from.take();
+  }
   // What `read` makes of a reader over a free connection.
   template <class Read>
   auto ask(const Read& read) -> decltype(read(std::declval<Reader&>())) {
-    auto connection = readers.take();
+    auto connection = take(readers);
     if (!connection) return connection.error();
     Reader reader(**connection);
     return read(reader);
@@ -51,9 +65,9 @@ class Store::Duplex final : public DuplexStore {
   explicit Duplex(Parts& parts) : parts_(parts) {}
 
   Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) override {
-    auto connection = parts_.writers.take();
+    auto connection = parts_.take(parts_.writers);
     if (!connection) return connection.error();
-    return DuplexWriter(**connection, {parts_.clock, parts_.bell}).commit(operations);
+    return DuplexWriter(**connection, {parts_.clock, parts_.bell, parts_.tail}).commit(operations);
   }
   Instant now() const override { return parts_.clock.now(); }
   Result<std::optional<DuplexJob>> read(RunId run) override {
@@ -88,35 +102,35 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& address, const Opt
   const Address place{address, options.schema, options.statement_wait, options.lock_wait, options.transaction_idle_max};
   auto connection = Connection::open(place);
   if (!connection) return connection.error();
-  if (const auto fit = check_server(**connection, options); !fit) return fit.error();
+  if (const auto kept = check_session(**connection, place); !kept) return kept.error();
+  auto fit = check_server(**connection, options.durability);
+  if (!fit) return fit.error();
   if (options.migrate == Migrate::yes) {
-    const auto migrated = migrate(**connection, options.schema, migrations());
+    const auto migrated = migrate(**connection, options.schema, options.steps);
     if (!migrated) return migrated.error();
-  } else {
-    const auto known = check_layout(**connection, options.schema, migrations());
-    if (!known) return known.error();
   }
   if (!options.despite_moves)
     if (const auto whole = check_mark(**connection, options.schema); !whole) return whole.error();
+  auto parts = std::make_unique<Parts>(place, options, draw_process_number());
+  if (const auto admitted = parts->admit(**connection); !admitted) return admitted.error();
   const auto id = read_store_id(**connection);
   if (!id) return id.error();
-  auto parts = std::make_unique<Parts>(place, options, draw_process_number());
   parts->id = *id;
+  parts->weaknesses = std::move(*fit);
   Script script;
   const auto clock_at = parts->clock.ask(script);
-  if (clock_at) {
-    Done done = (*connection)->run(script);
-    if (!done) return error_of(done.failure());
-    parts->clock.take(done, clock_at);
-  }
+  Done done = (*connection)->run(script);
+  if (!done) return error_of(done.failure());
+  parts->clock.take(done, clock_at);
   parts->writers.add(std::move(*connection));
   return std::unique_ptr<Store>(new Store(std::move(parts)));
 }
 
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
-  auto connection = parts_->writers.take();
+  auto connection = parts_->take(parts_->writers);
   if (!connection) return connection.error();
-  Writer writer(**connection, {parts_->clock, parts_->own, parts_->bell, parts_->options.sends_directly});
+  Writer writer(**connection, {parts_->clock, parts_->own, parts_->bell, parts_->tail, parts_->options.sends_directly,
+                                parts_->options.transaction_idle_max});
   auto outcomes = writer.commit(group);
   if (outcomes) {
     ++parts_->commits;
@@ -130,6 +144,7 @@ Instant Store::now() const { return parts_->clock.now(); }
 bool Store::sends_directly() const { return parts_->options.sends_directly; }
 std::size_t Store::connections() const { return parts_->options.connections; }
 DuplexStore& Store::duplex() { return *duplex_; }
+const std::vector<std::string>& Store::weaknesses() const { return parts_->weaknesses; }
 void Store::listen(Listener& listener) { parts_->bell.listen(listener); }
 void Store::stop_listening(Listener& listener) { parts_->bell.stop_listening(listener); }
 
@@ -153,7 +168,7 @@ std::vector<ReadAnswer> Store::read(std::span<const Read> reads) {
     for (std::size_t i = first; i < reads.size() && runs.size() < limits::jobs_per_read; ++i)
       if (const auto* one = std::get_if<ReadJob>(&reads[i])) runs.push_back(one->run);
     jobs.clear();
-    auto connection = parts_->readers.take();
+    auto connection = parts_->take(parts_->readers);
     if (!connection) {
       for (const RunId run : runs) jobs.emplace(run, connection.error());
       return;

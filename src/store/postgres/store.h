@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "store/duplex_store.h"
 #include "store/postgres/limits.h"
+#include "store/postgres/steps.h"
 #include "store/store.h"
 
 namespace pawl::store::postgres {
@@ -22,13 +24,14 @@ enum class Durability : std::uint8_t {
   full,           // power loss, as far as the server's settings keep it: they are looked at
   as_configured,  // whatever the server is set to: fsync, synchronous_commit or full_page_writes may be off
 };
-// Whether a schema that is missing or older is made and brought forward.
+// Whether a schema that is missing or older is made and brought forward, if the role may do that (init.h).
 enum class Migrate : std::uint8_t { yes, no };
 
 struct Options {
   std::string schema = "pawl";
   Durability durability = Durability::full;
   Migrate migrate = Migrate::yes;
+  Migrations steps = migrations();  // tests are programs of other versions
   const Clock* clock = nullptr;  // none: the server's; for tests, must outlive the store
   std::size_t connections = limits::connections;
   std::size_t readers = limits::readers;
@@ -93,6 +96,8 @@ class Store final : public pawl::store::Store {
   DuplexStore& duplex();
 
   Stats stats() const;
+  // What may be lost by which setting of the server, if that was accepted.
+  const std::vector<std::string>& weaknesses() const;
 
  private:
   class Parts;

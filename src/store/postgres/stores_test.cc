@@ -1,4 +1,4 @@
-// The PostgreSQL store in the conformance suite.
+// The PostgreSQL store in the conformance suite, by a role that may run it and owns nothing.
 #include "store/conformance/conformance.h"
 #include "store/forward_store.h"
 #include "store/postgres/schema_test.h"
@@ -26,7 +26,7 @@ class SchemaStore final : public ForwardStore {
     options.sends_directly = sends_directly;
     Made made;
     made.schema = std::make_unique<postgres::TestSchema>();
-    made.store = made.schema->open(options);
+    made.store = made.schema->open_as_runner(options);
     return made;
   }
 

@@ -10,6 +10,7 @@
 #include "store/postgres/expected.h"
 #include "store/postgres/limits.h"
 #include "store/postgres/operations.h"
+#include "store/postgres/stuck.h"
 #include "store/postgres/wants.h"
 
 namespace pawl::store::postgres {
@@ -39,6 +40,7 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
       return std::move(outcomes_);
     }
     undo();
+    if (last->locked_out) end_stuck_sessions(connection_, parts_.transaction_idle_max);
     if (last->poison && care == Care::together) care = Care::one_by_one;
     else if (!last->stale) return last->error;
   }
@@ -47,7 +49,7 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
 
 Writer::Stop Writer::stop_of(const Failure& failure) const {
   const bool stale = failure.state == stale_state;
-  return {error_of(failure), stale, !stale && is_poison(failure)};
+  return {error_of(failure), stale, !stale && is_poison(failure), is_lock_timeout(failure)};
 }
 
 void Writer::undo() {
@@ -65,6 +67,7 @@ Writer::Stopped Writer::apply_group(std::span<const Operation> group, Care care,
   pending_ = Script();
   pending_.add(begin_statement);
   is_open_ = true;
+  mark_.reset();
   if (auto stopped = care == Care::together ? apply_together(group) : apply_one_by_one(group)) return stopped;
   return finish(group);
 }
@@ -166,6 +169,7 @@ Writer::Stopped Writer::load(std::span<const Operation> operations) {
   Done done = connection_.run(script);
   if (!done) return stop_of(done.failure());
   desk_.now = parts_.clock.take(done, clock_at);
+  if (!mark_) mark_ = mark_in(done[clock_at], ServerClock::mark_column, connection_);
   for (const Status& taken :
        {desk_.lanes.take(done), desk_.jobs.take(done), desk_.mailboxes.take(done), desk_.outbox.take(done), desk_.keys.take(done),
         desk_.activities.take(done), desk_.work.take(done), desk_.inbox.take(done), desk_.signal_ids.take(done)})
@@ -194,10 +198,15 @@ Writer::Stopped Writer::finish(std::span<const Operation> group) {
   desk_.forget();
   const Change told = parts_.own.told_to_others(group, outcomes_);
   if (!told.empty()) parts_.bell.ring(script, told);
+  const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_mark));
   const std::size_t commit_at = script.add(commit_statement);
   Done done = connection_.run(script);
   if (done) {
     is_open_ = false;
+    // It gave up waiting for its standby: the commit is done here and may be nowhere else.
+    if (!connection_.warning().empty()) return Stop{{ErrorCode::outcome_unknown, "PostgreSQL warned: " + connection_.warning()}};
+    if (mark_at && done[*mark_at].next()) mark_ = mark_in(done[*mark_at], 0, connection_);
+    if (mark_) parts_.tail.acknowledged(*mark_);
     return std::nullopt;
   }
   const Failure& failure = done.failure();

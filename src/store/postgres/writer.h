@@ -18,6 +18,7 @@
 #include "store/postgres/desk.h"
 #include "store/postgres/own_lanes.h"
 #include "store/postgres/server_clock.h"
+#include "store/postgres/tail.h"
 
 namespace pawl::store::postgres {
 
@@ -27,7 +28,9 @@ class Writer {
     ServerClock& clock;
     OwnLanes& own;
     const Bell& bell;
+    Tail& tail;
     bool sends_directly = true;
+    std::chrono::milliseconds transaction_idle_max{0};  // of others too
   };
   // What it refers to must outlive it.
   Writer(Connection& connection, const Parts& parts);
@@ -40,6 +43,7 @@ class Writer {
     Error error;
     bool stale = false;   // others moved the rows
     bool poison = false;  // an operation that can never be applied
+    bool locked_out = false;  // others hold a row for too long
   };
   using Stopped = std::optional<Stop>;
 
@@ -62,6 +66,7 @@ class Writer {
   Script pending_;  // what goes out with the next question
   std::vector<Outcome> outcomes_;
   bool is_open_ = false;  // a transaction
+  std::optional<Mark> mark_;  // how it will be remembered; none: it has written nothing yet
 };
 
 }  // namespace pawl::store::postgres

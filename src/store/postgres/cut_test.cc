@@ -1,0 +1,127 @@
+// A commit whose connection ends between any two messages of the protocol, in either direction: what it answers is true, all of
+// the group is there or nothing, and whoever reads again and goes on by that has done it once.
+#include "store/postgres/gate_test.h"
+#include "store/postgres/store_test.h"
+
+namespace pawl::store::postgres {
+
+namespace {
+
+class PostgresCuts : public PostgresTest {
+ protected:
+  void SetUp() override {
+    truth_ = open();
+    ASSERT_NE(truth_, nullptr);
+    epoch_ = acquire(*truth_, 1, "a");
+    ASSERT_TRUE(gate_.is_up());
+    Options options;
+    options.schema = schema_.name();
+    options.connections = options.readers = 1;
+    auto through = Store::open(gate_.address(), options);
+    ASSERT_TRUE(through) << to_string(through.error());
+    store_ = std::move(*through);
+    sender_ = commit(*truth_, submit_of("sender")).run();
+    receiver_ = commit(*truth_, submit_of("receiver", 2)).run();
+  }
+
+  // A group of several kinds: a job begins, another one goes on and sends to a third one.
+  std::vector<Operation> group(int number) {
+    return {submit_of(format("job {}", number)),
+            bundle_for(*truth_, sender_, epoch_, {core::Send{{receiver_, start(static_cast<std::uint64_t>(number))}}})};
+  }
+  std::vector<Operation> plain_group(int number) {
+    return {submit_of(format("job {}", number)), bundle_for(*truth_, sender_, epoch_)};
+  }
+  core::Rev rev() { return (*truth_->read_job(sender_))->state.job.rev; }
+  bool is_there(int number) { return truth_->find_run(Namespace("default"), JobId(format("job {}", number)))->has_value(); }
+
+  struct Told {
+    int done = 0, retry = 0, unknown = 0, unknown_and_there = 0;
+  };
+  // One commit that is broken behind so many messages. `instead`: how; none: the connection is cut.
+  void break_one(const std::vector<Operation>& group, int number, Gate::Way way, int behind, std::function<void()> instead, Told& told) {
+    const core::Rev before = rev();
+    gate_.cut_behind(way, behind, std::move(instead));
+    const auto outcomes = store_->commit(group);
+    gate_.wait_ended();
+    ASSERT_TRUE(gate_.has_cut()) << "the commit had fewer messages than the one that was counted";
+    gate_.count();
+    const bool there = is_there(number);
+    ASSERT_EQ(rev() != before, there) << "a part of a group, broken behind message " << behind;
+    if (outcomes) {
+      ++told.done;
+      EXPECT_TRUE(there) << behind;
+    } else if (outcomes.error().code == ErrorCode::outcome_unknown) {
+      ++told.unknown;
+      told.unknown_and_there += there ? 1 : 0;
+    } else {
+      ++told.retry;
+      EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later) << to_string(outcomes.error());
+      EXPECT_FALSE(there) << "it was there, and the answer was: " << to_string(outcomes.error());
+    }
+    // The same once more, as an engine does that has read what there is: nothing is done twice.
+    const auto again = store_->commit(group);
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_EQ((*again)[0].kind, there ? OutcomeKind::exists : OutcomeKind::committed);
+    EXPECT_EQ((*again)[1].kind, there ? OutcomeKind::already_done : OutcomeKind::committed) << (*again)[1].reason;
+    EXPECT_EQ(rev().raw(), before.raw() + 1);
+  }
+
+  enum class Kind : bool { plain, mixed };
+  Told break_everywhere(Kind kind, Gate::Way way, const std::function<void()>& instead = {}) {
+    const auto make = [&](int number) { return kind == Kind::plain ? plain_group(number) : group(number); };
+    Told told;
+    // The first one prepares its statements: what is counted is the second one.
+    EXPECT_TRUE(store_->commit(make(++number_)));
+    gate_.count();
+    EXPECT_TRUE(store_->commit(make(++number_)));
+    const int messages = gate_.passed(way);
+    EXPECT_GT(messages, 10);
+    for (int behind = 0; behind < messages && !HasFailure(); ++behind) {
+      const int number = ++number_;
+      break_one(make(number), number, way, behind, instead, told);
+    }
+    return told;
+  }
+  std::function<void()> terminated() {
+    return [this] {
+      if (!admin_) admin_ = SharedServer::get().connect();
+      EXPECT_TRUE(admin_->execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'gated'"));
+    };
+  }
+
+  Gate gate_{SharedServer::get().server()->folder()};
+  std::unique_ptr<Store> truth_;  // not through the gate
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Connection> admin_;
+  core::Epoch epoch_{0};
+  RunId sender_{0}, receiver_{0};
+  int number_ = 0;
+};
+
+TEST_F(PostgresCuts, before_every_message_to_the_server) {
+  for (const Kind kind : {Kind::plain, Kind::mixed}) {
+    const Told told = break_everywhere(kind, Gate::Way::to_server);
+    EXPECT_GT(told.retry, 0);
+    EXPECT_GT(told.unknown_and_there, 0) << "COMMIT came through";
+    EXPECT_LT(told.unknown_and_there, told.unknown) << "COMMIT did not";
+  }
+}
+
+TEST_F(PostgresCuts, before_every_message_to_the_client) {
+  for (const Kind kind : {Kind::plain, Kind::mixed}) {
+    const Told told = break_everywhere(kind, Gate::Way::to_client);
+    EXPECT_GT(told.retry, 0);
+    EXPECT_GT(told.unknown_and_there, 0);
+  }
+}
+
+TEST_F(PostgresCuts, sessions_that_are_terminated_between_every_two_statements) {
+  const Told told = break_everywhere(Kind::mixed, Gate::Way::to_server, terminated());
+  EXPECT_GT(told.retry, 0);
+  EXPECT_GT(told.unknown + told.done, 0);
+}
+
+}  // namespace
+
+}  // namespace pawl::store::postgres

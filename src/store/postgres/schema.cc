@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "store/postgres/schema_duplex.h"
+#include "store/postgres/schema_indexes.h"
 #include "store/postgres/schema_tables.h"
 #include "store/postgres/schema_views.h"
 
@@ -11,7 +12,7 @@ namespace pawl::store::postgres {
 
 namespace {
 
-constexpr const char* all_steps[] = {tables_schema, duplex_schema, views_schema};
+constexpr const char* all_steps[] = {tables_schema, duplex_schema, views_schema, indexes_schema};
 
 Result<std::int64_t> number_of(Connection& connection, const std::string& sql) {
   const auto text = connection.ask(sql);

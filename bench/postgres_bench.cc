@@ -1,43 +1,42 @@
-// The PostgreSQL store: worker activities per second of 10-step jobs, beside a loop over the server that writes the rows of such
-// an activity by hand, in the same run.
+// The PostgreSQL store beside what the server itself can do, in the same run: worker activities per second of 10-step jobs at 64,
+// 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same while ended jobs are removed;
+// with --ended the same beside so many jobs that ended; with --messages how large the queues are while so many pass.
 //
-//   postgres_bench [--jobs N] [--lanes N] [--connections N] [--group N]
+//   postgres_bench [--jobs N] [--lanes N] [--connections N] [--group N] [--alone N] [--ended N] [--messages N]
+//                  [--only CONCURRENT] [--nodes N] [--raw 0|1] [--removal 0|1] [--dir DIR]
 //
 // Starts a server of its own (fsync on). Prints one JSON object.
 #include <fmt/format.h>
 
-#include <chrono>
-#include <condition_variable>
+#include <algorithm>
 #include <cstdlib>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "jobs.h"
-#include "pawl/pawl.h"
-#include "runtime/local_runtime.h"
-#include "runtime/open_store.h"
-#include "store/postgres/connection.h"
+#include "postgres_nodes.h"
+#include "postgres_raw.h"
 #include "store/postgres/server_test.h"
-#include "store/postgres/store.h"
 
 namespace {
 
 namespace pg = pawl::store::postgres;
-using Clock = std::chrono::steady_clock;
-using pawl::bench::chain;
-using pawl::bench::must;
-constexpr std::uint32_t activities_per_job = 10;
+using namespace pawl::bench;
 
 struct Settings {
   std::uint32_t jobs = 5'000;
-  std::uint32_t lanes = 8;
+  std::uint32_t lanes = 16;
   std::uint32_t connections = 4;
-  std::uint32_t group = 256;
+  std::uint32_t group = 256;  // of the raw loop
+  std::uint32_t alone = 300;
+  std::uint32_t ended = 0;
+  std::uint32_t messages = 0;
+  std::uint32_t only = 0;     // concurrent; 0: all of them
+  std::uint32_t nodes = 2;    // at the most
+  bool raw = true;
+  bool removal = true;
 };
+constexpr std::uint32_t steps = 10;
 
 Settings parse(int argc, char** argv) {
   Settings settings;
@@ -48,6 +47,14 @@ Settings parse(int argc, char** argv) {
     else if (flag == "--lanes") settings.lanes = number;
     else if (flag == "--connections") settings.connections = number;
     else if (flag == "--group") settings.group = number;
+    else if (flag == "--alone") settings.alone = number;
+    else if (flag == "--ended") settings.ended = number;
+    else if (flag == "--messages") settings.messages = number;
+    else if (flag == "--removal") settings.removal = number != 0;
+    else if (flag == "--only") settings.only = number;
+    else if (flag == "--nodes") settings.nodes = number;
+    else if (flag == "--raw") settings.raw = number != 0;
+    else if (flag == "--dir") continue;  // its server has a folder of its own
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -56,174 +63,123 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-double number(pg::Connection& connection, const std::string& sql) { return std::atof(must(connection.ask(sql)).c_str()); }
-
-// Rows that were written, and bytes of the log, since the server began.
-struct Written {
-  double rows = 0;
-  double log_bytes = 0;
-};
-Written written(pg::Connection& connection) {
-  must(connection.execute("SELECT pg_stat_force_next_flush()"));
-  return {number(connection, "SELECT sum(tup_inserted + tup_updated + tup_deleted) FROM pg_stat_database"),
-          number(connection, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn")};
-}
-
-struct Figure {
-  std::uint32_t concurrent = 0;
-  double activities_per_second = 0;
-  double rows = 0;  // of one activity, as the next three
-  double log_bytes = 0;
-  double round_trips = 0;
-  double operations_per_commit = 0;
-};
-
-Figure engine_rate(const Settings& settings, const pg::TestServer& server, std::uint32_t concurrent) {
-  pg::Options options;
-  options.schema = fmt::format("bench_{}", concurrent);
-  options.connections = settings.connections;
-  pawl::runtime::OpenedStore opened;
-  auto store = must(pg::Store::open(server.address(), options));
-  pg::Store& postgres = *store;
-  const pawl::Pool pool("graphs");
-  const pawl::store::Operation made = pawl::store::OpenPool{pool, settings.lanes};
-  must(store->commit({&made, 1}));
-  const auto info = *must(store->read_pool(pool));
-  opened.duplex = &store->duplex();
-  opened.store = std::move(store);
-  opened.lease = std::chrono::seconds(10);
-  opened.stats = [] { return pawl::RuntimeStats{}; };
-  pawl::RuntimeOptions runtime_options;
-  runtime_options.lanes = settings.lanes;
-  runtime_options.worker_threads = 2;
-  runtime_options.worker_queue = 65'536;
-  pawl::runtime::LocalRuntime runtime(runtime_options, std::move(opened), info);
-  runtime.on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
-  must(runtime.deploy(chain(activities_per_job)));
-  const pawl::Payload output(std::string(200, 'x'));
-  must(runtime.serve("noop", [&](pawl::Work&) { return pawl::Reply::success(output); }));
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::uint32_t submitted = 0;
-  std::uint32_t closed = 0;
-  const std::function<void()> submit_next = [&] {
-    if (submitted >= settings.jobs) return;
-    runtime.submit({.graph = "chain", .id = fmt::format("job-{}", submitted++), .input = "{}"},
-                   [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
-  };
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  });
-  must(runtime.start());
-  auto watcher = must(pg::Connection::open(pg::Address{server.address(), "public"}));
-  const Written before = written(*watcher);
-  const pg::Stats before_stats = postgres.stats();
-  const auto begin = Clock::now();
-  std::unique_lock lock(mutex);
-  for (std::uint32_t i = 0; i < concurrent; ++i) submit_next();
-  changed.wait(lock, [&] { return closed == settings.jobs; });
-  const double seconds = seconds_since(begin);
-  lock.unlock();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // until the sessions have told what they wrote
-  const Written after = written(*watcher);
-  const pg::Stats stats = postgres.stats();
-  runtime.stop();
-  const double activities = settings.jobs * activities_per_job;
-  Figure figure;
-  figure.concurrent = concurrent;
-  figure.activities_per_second = activities / seconds;
-  figure.rows = (after.rows - before.rows) / activities;
-  figure.log_bytes = (after.log_bytes - before.log_bytes) / activities;
-  figure.round_trips = static_cast<double>(stats.round_trips - before_stats.round_trips) / activities;
-  figure.operations_per_commit =
-      static_cast<double>(stats.operations - before_stats.operations) / static_cast<double>(stats.commits - before_stats.commits);
-  return figure;
-}
-
-// What is written of one activity by hand, `group` of them to a commit, over one connection: the job moves on, the activity is
-// answered, the next one and its work are put, the old work goes. No engine, no guards, no locks.
-const pg::Statement raw_jobs{"raw_jobs",
-                             "UPDATE jobs j SET rev = rev + 1, semaphore = semaphore FROM unnest($1::bigint[]) AS u(run)"
-                             " WHERE j.run = u.run"};
-const pg::Statement raw_answer{"raw_answer",
-                               "UPDATE activities a SET ledger = 110000000001, status = 1, output = u.output"
-                               " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS u(run, seq, output)"
-                               " WHERE a.run = u.run AND a.seq = u.seq"};
-const pg::Statement raw_next{"raw_next",
-                             "INSERT INTO activities (run, seq, ledger, status) SELECT run, seq, 100000000000, 0"
-                             " FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"};
-const pg::Statement raw_work{"raw_work",
-                             "INSERT INTO work (run, seq, token, topic, input) SELECT run, seq, 1, 'noop', input"
-                             " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS u(run, seq, input)"};
-const pg::Statement raw_drop{"raw_drop",
-                             "DELETE FROM work w USING unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-                             " WHERE w.run = u.run AND w.seq = u.seq"};
-
-double raw_rate(const Settings& settings, const pg::TestServer& server) {
-  auto connection = must(pg::Connection::open(pg::Address{server.address(), "raw"}));
-  must(connection->execute(
-      "CREATE SCHEMA raw; CREATE TABLE jobs (run bigint PRIMARY KEY, rev bigint NOT NULL DEFAULT 0, semaphore bigint NOT NULL"
-      " DEFAULT 1) WITH (fillfactor = 60); CREATE TABLE activities (run bigint, seq bigint, ledger bigint, status smallint,"
-      " output bytea, PRIMARY KEY (run, seq)) WITH (fillfactor = 70); CREATE TABLE work (run bigint, seq bigint, token bigint,"
-      " topic text, input bytea, PRIMARY KEY (run, seq))"));
-  must(connection->execute(fmt::format("INSERT INTO jobs SELECT n FROM generate_series(1, {}) AS n;"
-                                       " INSERT INTO activities SELECT n, 0, 0, 0 FROM generate_series(1, {}) AS n",
-                                       settings.jobs, settings.jobs)));
-  const std::string output(200, 'x');
-  const auto begin = Clock::now();
-  for (std::uint32_t step = 0; step < activities_per_job; ++step)
-    for (std::uint32_t first = 1; first <= settings.jobs; first += settings.group) {
-      pg::Batch runs;
-      pg::Batch here;
-      pg::Batch answered;
-      pg::Batch next;
-      pg::Batch work;
-      for (std::uint32_t run = first; run < first + settings.group && run <= settings.jobs; ++run) {
-        runs.row(run);
-        here.row(run, step);
-        answered.row(run, step, pg::Blob{output});
-        next.row(run, step + 1);
-        work.row(run, step + 1, pg::Blob{output});
-      }
-      pg::Script script;
-      script.add(pg::begin_statement);
-      script.add(raw_jobs, pg::Params::of_rows(runs));
-      script.add(raw_answer, pg::Params::of_rows(answered));
-      script.add(raw_drop, pg::Params::of_rows(here));
-      script.add(raw_next, pg::Params::of_rows(next));
-      script.add(raw_work, pg::Params::of_rows(work));
-      script.add(pg::commit_statement);
-      if (const pg::Done done = connection->run(script); !done) must(pawl::Status(pg::error_of(done.failure())));
+// The best of the row layouts, with as many connections as suit it.
+double print_raw(const Settings& settings, const std::string& address) {
+  double best = 0;
+  fmt::print(" \"raw\": {{");
+  const char* separator = "";
+  for (const auto& [layout, name] : {std::pair{RawLayout::merged, "merged"}, std::pair{RawLayout::queued, "queued"}})
+    for (const std::uint32_t connections : {1u, settings.connections}) {
+      const RawRate rate = raw_loop(address, {settings.jobs, steps, settings.group, connections, layout});
+      best = std::max(best, rate.activities_per_second);
+      fmt::print("{}\n  \"{}_{}\": {{\"activities_per_second\": {:.0f}, \"rows\": {:.2f}, \"log_bytes\": {:.0f}}}", separator,
+                 name, connections, rate.activities_per_second, rate.rows, rate.log_bytes);
+      std::fflush(stdout);
+      separator = ",";
     }
-  return settings.jobs * activities_per_job / seconds_since(begin);
+  fmt::print("}},\n");
+  return best;
+}
+
+void print_rate(const Settings& settings, const std::string& address, std::uint32_t nodes, std::uint32_t concurrent, double raw) {
+  Nodes running({address, fmt::format("bench_{}_{}", nodes, concurrent), nodes, settings.lanes, settings.connections, steps});
+  auto watcher = must(pg::Connection::open(pg::Address{address, "public"}));
+  const Written before = written(*watcher);
+  const pg::Stats stats_before = running.stats();
+  const double seconds = running.run(settings.jobs, concurrent);
+  const Written after = written(*watcher);
+  const pg::Stats stats = running.stats();
+  const double activities = static_cast<double>(settings.jobs) * steps;
+  const double commits = static_cast<double>(stats.commits - stats_before.commits);
+  fmt::print(" \"nodes_{}_concurrent_{}\": {{\"activities_per_second\": {:.0f}, \"of_raw\": {:.2f}, \"rows\": {:.2f},"
+             " \"log_bytes\": {:.0f}, \"round_trips\": {:.4f}, \"transactions\": {:.4f}, \"statements\": {:.3f},"
+             " \"operations_per_commit\": {:.1f}}},\n",
+             nodes, concurrent, activities / seconds, activities / seconds / raw, (after.rows - before.rows) / activities,
+             (after.log_bytes - before.log_bytes) / activities,
+             static_cast<double>(stats.round_trips - stats_before.round_trips) / activities,
+             (after.transactions - before.transactions) / activities,
+             static_cast<double>(stats.statements - stats_before.statements) / activities,
+             static_cast<double>(stats.operations - stats_before.operations) / commits);
+  std::fflush(stdout);
+}
+
+void print_alone(const Settings& settings, const std::string& address) {
+  Nodes running({address, "bench_alone", 1, settings.lanes, settings.connections, 1});
+  running.run_alone(20);  // everything is prepared
+  const auto half = [](const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; };
+  const double bare_before = half(bare_commits(address, settings.alone));
+  const pg::Stats stats_before = running.stats();
+  const double job = half(running.run_alone(settings.alone));
+  const pg::Stats stats = running.stats();
+  const double bare = (bare_before + half(bare_commits(address, settings.alone))) / 2;
+  fmt::print(" \"bare_commit_p50_us\": {:.0f}, \"one_step_job_p50_us\": {:.0f}, \"one_step_job_of_bare_commit\": {:.2f},"
+             " \"one_step_job_round_trips\": {:.2f}, \"one_step_job_commits\": {:.2f},\n",
+             bare, job, job / bare, static_cast<double>(stats.round_trips - stats_before.round_trips) / settings.alone,
+             static_cast<double>(stats.commits - stats_before.commits) / settings.alone);
+}
+
+constexpr std::uint32_t crowd = 2'000;
+
+// While jobs are removed as soon as they ended, against the same without.
+void print_removal(const Settings& settings, const std::string& address) {
+  double rates[2];
+  for (const bool removes : {false, true}) {
+    NodesOptions options{address, fmt::format("bench_keep_{}", removes ? 0 : 1), 1, settings.lanes, settings.connections, steps};
+    if (removes) options.keep = std::chrono::milliseconds(1);
+    Nodes running(options);
+    rates[removes ? 1 : 0] = static_cast<double>(settings.jobs) * steps / running.run(settings.jobs, crowd);
+  }
+  fmt::print(" \"removal\": {{\"activities_per_second\": {:.0f}, \"of_without\": {:.2f}}},\n", rates[1], rates[1] / rates[0]);
+}
+
+// Beside many jobs that ended, which the statistics do not know, against an empty store.
+void print_ended(const Settings& settings, const std::string& address) {
+  double rates[2];
+  for (const bool full : {false, true}) {
+    const std::string schema = fmt::format("bench_ended_{}", full ? 1 : 0);
+    Nodes running({address, schema, 1, settings.lanes, settings.connections, steps});
+    if (full) put_ended_jobs(address, schema, settings.ended);
+    running.run(settings.jobs / 5, crowd);
+    rates[full ? 1 : 0] = static_cast<double>(settings.jobs) * steps / running.run(settings.jobs, crowd);
+  }
+  fmt::print(" \"beside_ended_jobs\": {{\"ended\": {}, \"activities_per_second\": {:.0f}, \"of_empty\": {:.2f}}},\n",
+             settings.ended, rates[1], rates[1] / rates[0]);
+}
+
+// How large the queues are after each quarter of the messages.
+void print_queues(const Settings& settings, const std::string& address) {
+  Nodes running({address, "bench_queues", 1, settings.lanes, settings.connections, steps});
+  auto watcher = must(pg::Connection::open(pg::Address{address, "bench_queues"}));
+  fmt::print(" \"queue_kilobytes\": {{");
+  for (int quarter = 1; quarter <= 4; ++quarter) {
+    running.run(settings.messages / 4 / steps, crowd);
+    const auto size = [&](const char* table) {
+      return std::atof(must(watcher->ask(fmt::format("SELECT pg_total_relation_size('{}') / 1024", table))).c_str());
+    };
+    fmt::print("{}\"after_{}\": {{\"work\": {:.0f}, \"inbox\": {:.0f}}}", quarter == 1 ? "" : ", ", settings.messages / 4 * quarter,
+               size("work"), size("inbox"));
+    std::fflush(stdout);
+  }
+  fmt::print("}},\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
-  auto server = pg::TestServer::start();
+  auto server = pg::TestServer::start({"shared_buffers=512MB", "max_wal_size=4GB"});
   if (!server) return 1;
-  const double raw = raw_rate(settings, *server);
-  fmt::print("{{\"jobs\": {}, \"lanes\": {}, \"connections\": {}, \"raw_activities_per_second\": {:.0f}, \"raw_group\": {},\n"
-             " \"runs\": [",
-             settings.jobs, settings.lanes, settings.connections, raw, settings.group);
-  const char* separator = "";
-  for (const std::uint32_t concurrent : {64u, 256u, 2'000u}) {
-    const Figure figure = engine_rate(settings, *server, concurrent);
-    fmt::print("{}\n  {{\"concurrent\": {}, \"activities_per_second\": {:.0f}, \"of_raw\": {:.2f}, \"rows\": {:.2f},"
-               " \"log_bytes\": {:.0f}, \"round_trips\": {:.3f}, \"operations_per_commit\": {:.1f}}}",
-               separator, figure.concurrent, figure.activities_per_second, figure.activities_per_second / raw, figure.rows,
-               figure.log_bytes, figure.round_trips, figure.operations_per_commit);
-    std::fflush(stdout);
-    separator = ",";
-  }
-  fmt::print("]}}\n");
+  const std::string address = server->address();
+  fmt::print("{{\"jobs\": {}, \"lanes\": {}, \"connections\": {}, \"raw_group\": {},\n", settings.jobs, settings.lanes,
+             settings.connections, settings.group);
+  if (settings.alone > 0) print_alone(settings, address);
+  const double raw = settings.raw ? print_raw(settings, address) : 0;
+  for (const std::uint32_t concurrent : {64u, 256u, 2'000u})
+    for (std::uint32_t nodes = 1; nodes <= settings.nodes; ++nodes)
+      if (settings.only == 0 || settings.only == concurrent) print_rate(settings, address, nodes, concurrent, raw);
+  if (settings.removal) print_removal(settings, address);
+  if (settings.ended > 0) print_ended(settings, address);
+  if (settings.messages > 0) print_queues(settings, address);
+  fmt::print(" \"best_raw_activities_per_second\": {:.0f}}}\n", raw);
   server->remove();
 }

@@ -71,6 +71,7 @@ class Engine {
 
   // --- reads, of a store that is far away
   std::optional<ReadBatch> take_reads();
+  std::size_t reads_waiting() const;  // that the next batch would have
   void answered(ReadBatch batch, std::vector<store::ReadAnswer> answers);
 
   // When tick() has something to do; none: not before the next input.

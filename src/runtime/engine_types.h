@@ -102,6 +102,9 @@ struct EngineOptions {
   std::size_t signal_page_jobs = limits::signal_page_jobs;
   store::MailboxPageSize mailbox_page{};
   Duration keep_keys = limits::start_key_keep;
+  // Whoever commits for a lane of ours may die before it rings: each renewal looks everywhere. Not needed where the ring is part of
+  // the commit.
+  bool looks_with_renewals = true;
   bool reads_later = false;  // the store is far away: reads are asked in batches (Engine::take_reads)
 };
 

@@ -63,6 +63,7 @@ EngineOptions engine_options(const RuntimeOptions& options, const OpenedStore& s
   result.name = format("{}-{}-{:x}", host_name(), getpid(), result.seed & 0xffffff);
   result.lease = store.lease;
   result.reads_later = store.store->connections() > 0;
+  result.looks_with_renewals = !store.rings_with_commits;
   result.fusion = options.fusion ? core::Fusion::on : core::Fusion::off;
   // The gate keeps what waits at the half: whoever was let in there is not refused here.
   result.bytes_max.waiting = 2 * options.memory.waiting;
@@ -163,8 +164,12 @@ Status LocalRuntime::start_threads() {
     const auto tell = [this](StoreThreads::Told told) {
       std::visit([this](auto& one) { commands_.push(std::move(one)); }, told);
     };
-    if (connections > 0) store_threads_ = std::make_unique<StoreThreads>(*store_.store, store_.duplex, connections, tell);
-    else if (!committer_.joinable()) committer_ = std::thread([this] { run_committer(); });
+    if (connections > 0) {
+      store_threads_ = std::make_unique<StoreThreads>(*store_.store, store_.duplex, connections, tell);
+      read_threads_ = std::make_unique<StoreThreads>(*store_.store, store_.duplex, connections, tell);
+    } else if (!committer_.joinable()) {
+      committer_ = std::thread([this] { run_committer(); });
+    }
     pool_ = std::move(*pool);
     engine_thread_ = std::thread([this] {
       engine_.add_slots(options_.worker_queue);
@@ -199,6 +204,7 @@ void LocalRuntime::stop() {
     committer_.join();
   }
   store_threads_.reset();
+  read_threads_.reset();
   if (life_ == Life::stopped)
     for (Command& command : commands_.close()) refuse(command);
 }

@@ -213,6 +213,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   std::optional<Duration> look_at_workers_;
   Ticket next_ticket_ = 1;
   std::size_t committing_ = 0;  // groups that are with another thread
+  std::size_t reading_ = 0;     // batches of reads, likewise
   bool stopping_ = false;
   Duration stop_by_{0};  // even if the store takes no writes by then
   Duration set_back_{0};  // of the wall clock, as far as it was said
@@ -223,6 +224,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   std::unique_ptr<WorkerPool> pool_;
   std::thread committer_;
   std::unique_ptr<StoreThreads> store_threads_;  // instead, if the store is far away
+  std::unique_ptr<StoreThreads> read_threads_;   // with them: a read keeps no commit waiting, nor one a read
   std::thread engine_thread_;
 };
 

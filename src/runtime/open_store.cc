@@ -66,6 +66,7 @@ Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
   };
   opened.duplex = &raw->duplex();
   opened.store = std::move(*postgres);
+  opened.rings_with_commits = true;
   opened.lease = lease_of(runtime);
   opened.lanes = limits::server_lanes;
   return opened;

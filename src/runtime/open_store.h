@@ -22,6 +22,7 @@ struct OpenedStore {
   store::DuplexStore* duplex = nullptr;                       // its half for collation duplex; null: it has none
   Duration lease{0};                                          // for the engine's lanes
   std::uint32_t lanes = 1;                                    // of a new pool, unless the caller says how many
+  bool rings_with_commits = false;                            // what is committed is rung by the same transaction
   // What a person should see to.
   std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;

@@ -20,6 +20,26 @@ bool is_asked_for(const store::Operation& operation, Ticket ticket) {
 
 bool is_bundle(const store::Operation& operation) { return std::holds_alternative<core::Bundle>(operation); }
 
+// A bundle that concerns its own job alone.
+bool is_step(const store::Operation& operation) {
+  const auto* bundle = std::get_if<core::Bundle>(&operation);
+  if (bundle == nullptr || !std::holds_alternative<core::JobHead>(bundle->head)) return false;
+  return std::none_of(bundle->writes.begin(), bundle->writes.end(), [](const core::Write& write) {
+    return std::holds_alternative<core::Send>(write) || std::holds_alternative<core::Announce>(write);
+  });
+}
+bool is_removal(const store::Operation& operation) {
+  return std::holds_alternative<store::RemoveJob>(operation) || std::holds_alternative<store::DropKeys>(operation);
+}
+
+// The streams of Groups::steps_apart; all else has Domain{}.
+constexpr store::Domain steps{store::Domain::Kind::all_lanes};
+constexpr store::Domain removals{store::Domain::Kind::lane};
+// A job that goes may have many rows: with few of them a transaction is short, and nobody waits for it.
+constexpr std::size_t removals_per_group_max = 64;
+// While another one is on its way: a smaller one would only cost a round trip and a sync of its own.
+constexpr std::size_t far_group_operations_min = 32;
+
 // The lane without which the operation means nothing: its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
   using Lane = std::optional<core::LaneId>;
@@ -46,7 +66,9 @@ void Group::add(store::Operation operation, Ticket ticket) {
 }
 
 store::Domain Outgoing::domain_of(const store::Operation& operation) const {
-  return groups_ == Groups::over_all_lanes ? store::Domain{} : store::domain_of(operation);
+  if (groups_ == Groups::by_lane) return store::domain_of(operation);
+  if (groups_ == Groups::over_all_lanes) return {};
+  return is_step(operation) ? steps : is_removal(operation) ? removals : store::Domain{};
 }
 
 void Outgoing::push(store::Operation operation, Ticket ticket) {
@@ -69,8 +91,18 @@ bool Outgoing::takes_bundles() const {
   return bundles_ < options_.bundles_per_group_max * streams && bundle_bytes_ < options_.bytes_max.group;
 }
 
+bool Outgoing::may_send_beside_others(const Stream& stream) const {
+  switch (groups_) {
+    case Groups::over_all_lanes: return true;
+    case Groups::steps_apart:
+      return stream.pending.operations.size() >= far_group_operations_min && !is_removal(stream.pending.operations.front());
+    case Groups::by_lane: return false;
+  }
+  return false;
+}
+
 bool Outgoing::is_ready(const Stream& stream) const {
-  if (groups_ == Groups::by_lane && stream.out > 0) return false;
+  if (stream.out > 0 && !may_send_beside_others(stream)) return false;
   return stream.retry ? clock_.monotonic() >= stream.retry_at : !stream.pending.operations.empty();
 }
 
@@ -106,14 +138,17 @@ void Outgoing::put_back(Group group) {
 }
 
 Group Outgoing::cut(Stream& stream) {
-  const std::size_t bundles = stream.bundles;
+  const bool removes = groups_ == Groups::steps_apart && is_removal(stream.pending.operations.front());
+  const auto counts = [&](const store::Operation& operation) { return removes || is_bundle(operation); };
+  const std::size_t most = removes ? removals_per_group_max : options_.bundles_per_group_max;
+  const std::size_t counted = removes ? stream.pending.operations.size() : stream.bundles;
   Group all = take_all(stream);
-  if (bundles <= options_.bundles_per_group_max) return all;
+  if (counted <= most) return all;
   Group first, rest;
   std::size_t taken = 0;
   for (std::size_t i = 0; i < all.operations.size(); ++i) {
-    Group& part = taken < options_.bundles_per_group_max ? first : rest;
-    taken += is_bundle(all.operations[i]) ? 1 : 0;
+    Group& part = taken < most ? first : rest;
+    taken += counts(all.operations[i]) ? 1 : 0;
     part.add(std::move(all.operations[i]), all.tickets[i]);
   }
   put_back(std::move(rest));
@@ -124,8 +159,8 @@ std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group, Resu
   Stream& stream = streams_.at(group.domain);
   --stream.out;
   bytes_ -= group.bytes;
-  overtaken_ = group.number < stream.newest_finished;
-  stream.newest_finished = std::max(stream.newest_finished, group.number);
+  overtaken_ = group.number < newest_finished_;
+  newest_finished_ = std::max(newest_finished_, group.number);
   if (!result && result.error().code != ErrorCode::outcome_unknown) {
     keep(stream, std::move(group), result.error());
     return std::nullopt;

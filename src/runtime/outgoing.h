@@ -3,6 +3,10 @@
 //
 // A store whose lanes are one domain takes groups over all of them. Else each lane has groups of its own, one under way
 // at a time: while a lane's group travels its next one gathers, and a lane that cannot be reached holds up no other.
+//
+// A store of one domain that is far away takes several groups at once. There steps go apart from all else: who numbers
+// something new (a job, a mailbox, an announcement) waits in the store for others that do, and a step need not. Removals go
+// apart too, a few at a time, one group after the other.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +36,7 @@ struct Group {
 
 class Outgoing {
  public:
-  enum class Groups : std::uint8_t { over_all_lanes, by_lane };
+  enum class Groups : std::uint8_t { over_all_lanes, steps_apart, by_lane };
 
   Outgoing(Groups groups, const EngineOptions& options, const Clock& clock, EngineEvents& events)
       : groups_(groups), options_(options), clock_(clock), events_(events) {}
@@ -65,13 +69,13 @@ class Outgoing {
     std::size_t bundles = 0;             // of the pending ones
     std::size_t bundle_bytes = 0;
     std::size_t out = 0;                 // groups that are being committed
-    std::uint64_t newest_finished = 0;   // the number of one
     std::optional<Group> retry;
     Duration retry_at{0};
     Duration backoff{0};
     std::string why;
   };
   store::Domain domain_of(const store::Operation& operation) const;
+  bool may_send_beside_others(const Stream& stream) const;
   bool is_ready(const Stream& stream) const;
   Group take_all(Stream& stream);  // that waits there; it still counts in bytes_
   Group cut(Stream& stream);       // as much of it as a group may have
@@ -90,6 +94,7 @@ class Outgoing {
   std::size_t bundle_bytes_ = 0;
   std::size_t bytes_ = 0;          // of all that waits, travels or is tried again
   std::uint64_t taken_ = 0;        // groups so far
+  std::uint64_t newest_finished_ = 0;  // the number of one
   bool overtaken_ = false;
 };
 

@@ -159,6 +159,62 @@ TEST_F(OutgoingByLane, what_a_busy_lane_gathered_goes_in_groups_of_the_largest_s
   EXPECT_TRUE(lanes_.empty());
 }
 
+class OutgoingStepsApart : public OutgoingTest {
+ protected:
+  void push_steps(std::size_t count) {
+    for (; count > 0; --count) apart_.push(bundle_of(core::make_run(core::LaneId(1), ++runs_)));
+  }
+  Outgoing apart_{Outgoing::Groups::steps_apart, options_, clock_, events_};
+  std::uint64_t runs_ = 0;
+};
+
+TEST_F(OutgoingStepsApart, steps_do_not_travel_with_what_numbers_something_new) {
+  apart_.push(submit_of("a"), 1);
+  push_steps(2);
+  core::Bundle announcing = bundle_of(first_);
+  announcing.writes.emplace_back(core::Announce{});
+  apart_.push(std::move(announcing));
+  auto one = apart_.take();
+  auto other = apart_.take();
+  ASSERT_TRUE(one && other);
+  EXPECT_FALSE(apart_.take());
+  EXPECT_EQ(one->operations.size(), 2u);
+  EXPECT_EQ(other->operations.size(), 2u);
+  EXPECT_NE(std::holds_alternative<store::Submit>(one->operations[0]), std::holds_alternative<store::Submit>(other->operations[0]));
+  ASSERT_TRUE(apart_.finished(*other, std::vector<store::Outcome>(2)));
+  EXPECT_FALSE(apart_.overtaken());
+  ASSERT_TRUE(apart_.finished(*one, std::vector<store::Outcome>(2)));
+  EXPECT_TRUE(apart_.overtaken()) << "whichever stream it was of";
+  EXPECT_TRUE(apart_.empty());
+}
+
+TEST_F(OutgoingStepsApart, beside_one_that_travels_goes_another_that_is_worth_it) {
+  push_steps(1);
+  auto one = apart_.take();
+  ASSERT_TRUE(one);
+  push_steps(1);
+  EXPECT_FALSE(apart_.take());
+  push_steps(200);
+  auto other = apart_.take();
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->operations.size(), 201u);
+}
+
+TEST_F(OutgoingStepsApart, removals_go_a_few_at_a_time_one_group_after_the_other) {
+  for (std::uint64_t i = 1; i <= 100; ++i) apart_.push(store::RemoveJob{core::make_run(core::LaneId(1), i), Instant()});
+  push_steps(1);
+  auto one = apart_.take();
+  auto other = apart_.take();
+  ASSERT_TRUE(one && other);
+  EXPECT_FALSE(apart_.take());
+  Group& removals = one->operations.size() > 1 ? *one : *other;
+  EXPECT_EQ(removals.operations.size(), 64u);
+  ASSERT_TRUE(apart_.finished(removals, std::vector<store::Outcome>(64)));
+  const auto rest = apart_.take();
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->operations.size(), 36u);
+}
+
 TEST_F(OutgoingTest, a_group_takes_as_many_bundles_as_it_may_and_any_number_of_submits) {
   options_.bundles_per_group_max = 2;
   Outgoing small(Outgoing::Groups::over_all_lanes, options_, clock_, events_);

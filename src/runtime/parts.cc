@@ -8,6 +8,15 @@
 
 namespace pawl::runtime {
 
+namespace {
+
+Outgoing::Groups groups_for(const store::JobStore& store, const EngineOptions& options) {
+  if (!store.spans_lanes()) return Outgoing::Groups::by_lane;
+  return options.reads_later ? Outgoing::Groups::steps_apart : Outgoing::Groups::over_all_lanes;
+}
+
+}  // namespace
+
 Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& its_store, const Clock& its_clock,
              const GraphCatalog& catalog, EngineEvents& listener)
     : options(std::move(engine_options)),
@@ -17,7 +26,7 @@ Parts::Parts(EngineOptions engine_options, store::PoolInfo pool, store::Store& i
       events(listener),
       lanes(pool, options.lease, clock),
       shares(*this),
-      outgoing(store.spans_lanes() ? Outgoing::Groups::over_all_lanes : Outgoing::Groups::by_lane, options, clock, events),
+      outgoing(groups_for(store, options), options, clock, events),
       reads(options.reads_later ? Reads::Way::later : Reads::Way::at_once, its_store, lanes),
       loader(*this),
       jobs(*this, options),

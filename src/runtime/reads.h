@@ -56,6 +56,7 @@ class Reads {
   void answered(ReadBatch batch, std::vector<store::ReadAnswer> answers);
 
   bool empty() const { return asked_.empty(); }
+  std::size_t waiting() const { return waiting_.size(); }  // for the driver
   bool has_room() const { return asked_.size() < limits::reads_out_max; }
 
  private:

@@ -21,8 +21,8 @@ constexpr std::size_t inline_operations_max = 8;
 // With the committer: one is written, the next one waits behind it, if it is worth a sync of its own.
 constexpr std::size_t groups_out_max = 2;
 constexpr std::size_t next_group_operations_min = 24;
-// To a store far away: likewise, but each costs a round trip.
-constexpr std::size_t far_group_operations_min = 128;
+// Of a store far away: behind the first batch of reads they have a least size.
+constexpr std::size_t far_reads_min = 64;
 
 }  // namespace
 
@@ -91,15 +91,17 @@ void LocalRuntime::own_duplex() {
 }
 
 bool LocalRuntime::send_to_store() {
-  while (auto batch = engine_.take_reads()) store_threads_->push(std::move(*batch));
+  // Like groups: while one batch travels the next one gathers.
+  while (reading_ < store_.store->connections() && (reading_ == 0 || engine_.reads_waiting() >= far_reads_min)) {
+    auto batch = engine_.take_reads();
+    if (!batch) break;
+    ++reading_;
+    read_threads_->push(std::move(*batch));
+  }
   // Where lanes are islands the engine sees to it that each has one group under way. Else there is one for each
-  // connection, and behind the first they have a least size: small ones would only cost a sync of their own.
+  // connection.
   const bool islands = !store_.store->spans_lanes();
-  const auto may_send = [&] {
-    return islands || committing_ == 0 ||
-           (committing_ < store_.store->connections() && engine_.operations_waiting() >= far_group_operations_min);
-  };
-  while (may_send()) {
+  while (islands || committing_ < store_.store->connections()) {
     auto group = engine_.take_group();
     if (!group) break;
     ++committing_;
@@ -193,7 +195,10 @@ void LocalRuntime::obey(Command& command) {
                    --committing_;
                    engine_.finished(std::move(told.group), std::move(told.result));
                  },
-                 [&](StoreThreads::Answered& told) { engine_.answered(std::move(told.batch), std::move(told.answers)); },
+                 [&](StoreThreads::Answered& told) {
+                   --reading_;
+                   engine_.answered(std::move(told.batch), std::move(told.answers));
+                 },
                  [&](StoreThreads::CarriedOut& told) { duplex_.carried_out(told.batch, std::move(told.answers)); },
                  [&](ServeCommand& serve_command) {
                    workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));

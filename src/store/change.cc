@@ -115,7 +115,10 @@ Change changed_by(std::span<const Operation> group, std::span<const Outcome> out
 
 Change changed_by(std::span<const DuplexOutcome> outcomes) {
   Change change;
-  change.duplex = std::any_of(outcomes.begin(), outcomes.end(), [](const DuplexOutcome& one) { return one.done(); });
+  // What was taken is nobody else's news: two nodes that look for work would ring each other for ever.
+  change.duplex = std::any_of(outcomes.begin(), outcomes.end(), [](const DuplexOutcome& one) {
+    return one.done() && !std::holds_alternative<Handed>(one.answer);
+  });
   return change;
 }
 

@@ -10,45 +10,53 @@ using Mark = ledger::ActivityLedger::Mark;
 
 const Statement read_activities{
     "read_activity_guards",
-    "SELECT a.run, a.seq, a.ledger, a.closing_guid, a.closing_ledger FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-    " JOIN activities a ON a.run = u.run AND a.seq = u.seq"};
+    "SELECT a.run, a.seq, a.ledger, a.closing_guid, a.closing_ledger FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bigint[]) AS seq) AS u"
+    " JOIN activities a ON a.run = ANY(ARRAY[u.run]) AND a.seq = u.seq"};
 const Statement read_records{
     "read_ledgers",
-    "SELECT m.run, m.guid, m.ledger FROM unnest($1::bigint[], $2::bytea[]) AS u(run, guid)"
-    " JOIN message_ledgers m ON m.run = u.run AND m.guid = u.guid"};
+    "SELECT m.run, m.guid, m.ledger FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bytea[]) AS guid) AS u"
+    " JOIN message_ledgers m ON m.run = ANY(ARRAY[u.run]) AND m.guid = u.guid"};
 const Statement new_activities{
     "new_activities",
     "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at, closed_at, output, state,"
-    " closing_guid, closing_ledger) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[],"
-    " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[],"
-    " $14::bigint[])"};
+    " closing_guid, closing_ledger) SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]),"
+    " unnest($4::text[]), unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]),"
+    " unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bytea[]), unnest($12::bytea[]), unnest($13::bytea[]),"
+    " unnest($14::bigint[])"};
 const Statement put_activities{
     "put_activities",
     "WITH put AS (UPDATE activities a SET node = u.node, place = u.place, parent = u.parent, ledger = u.ledger,"
     " status = u.status, code = u.code, opened_at = u.opened_at, closed_at = u.closed_at, output = u.output, state = u.state,"
     " closing_guid = u.closing_guid, closing_ledger = CASE WHEN u.is_snapshot THEN a.closing_ledger ELSE u.closing_ledger END"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[],"
-    " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bytea[], $13::bytea[],"
-    " $14::bigint[], $15::bigint[], $16::bytea[], $17::boolean[]) AS u(run, seq, node, place, parent, ledger, status, code,"
-    " opened_at, closed_at, output, state, closing_guid, closing_ledger, ledger_before, closing_before, is_snapshot)"
-    " WHERE a.run = u.run AND a.seq = u.seq AND a.ledger = u.ledger_before"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS node,"
+    " unnest($4::text[]) AS place, unnest($5::bigint[]) AS parent, unnest($6::bigint[]) AS ledger,"
+    " unnest($7::bigint[]) AS status, unnest($8::bigint[]) AS code, unnest($9::bigint[]) AS opened_at,"
+    " unnest($10::bigint[]) AS closed_at, unnest($11::bytea[]) AS output, unnest($12::bytea[]) AS state,"
+    " unnest($13::bytea[]) AS closing_guid, unnest($14::bigint[]) AS closing_ledger,"
+    " unnest($15::bigint[]) AS ledger_before, unnest($16::bytea[]) AS closing_before,"
+    " unnest($17::boolean[]) AS is_snapshot) AS u"
+    " WHERE a.run = ANY(ARRAY[u.run]) AND a.seq = u.seq AND a.ledger = u.ledger_before"
     " AND a.closing_guid IS NOT DISTINCT FROM u.closing_before AND (u.closing_guid IS NOT DISTINCT FROM u.closing_before"
-    " OR NOT EXISTS (SELECT 1 FROM message_ledgers m WHERE m.run = u.run AND m.guid = u.closing_guid)) RETURNING 1)"
+    " OR NOT EXISTS (SELECT 1 FROM message_ledgers m WHERE m.run = ANY(ARRAY[u.run]) AND m.guid = u.closing_guid)) RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $18::bigint") " FROM put"};
 const Statement put_closing{
     "put_closing",
     "UPDATE activities a SET closing_guid = u.closing_guid, closing_ledger = u.closing_ledger"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]) AS u(run, seq, closing_guid, closing_ledger)"
-    " WHERE a.run = u.run AND a.seq = u.seq"};
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bytea[]) AS closing_guid,"
+    " unnest($4::bigint[]) AS closing_ledger) AS u"
+    " WHERE a.run = ANY(ARRAY[u.run]) AND a.seq = u.seq"};
 const Statement new_records{
     "new_ledgers",
     "INSERT INTO message_ledgers (run, guid, activity, ledger, output)"
-    " SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[])"};
+    " SELECT unnest($1::bigint[]), unnest($2::bytea[]), unnest($3::bigint[]), unnest($4::bigint[]),"
+    " unnest($5::bytea[])"};
 const Statement put_records{
     "put_ledgers",
     "UPDATE message_ledgers m SET activity = u.activity, ledger = u.ledger, output = u.output"
-    " FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS u(run, guid, activity, ledger, output)"
-    " WHERE m.run = u.run AND m.guid = u.guid"};
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS activity,"
+    " unnest($4::bigint[]) AS ledger, unnest($5::bytea[]) AS output) AS u"
+    " WHERE m.run = ANY(ARRAY[u.run]) AND m.guid = u.guid"};
 
 }  // namespace
 

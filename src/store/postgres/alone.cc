@@ -38,9 +38,10 @@ const Statement drop_engine{"drop_engine", "DELETE FROM engines WHERE pool = $1:
 
 const Statement drop_old_keys{
     "drop_old_keys",
-    "DELETE FROM start_keys d WHERE (d.namespace, d.job_id) IN (SELECT k.namespace, k.job_id FROM start_keys k"
-    " WHERE k.expires_at <> 0 AND k.expires_at <= $1::bigint AND k.run BETWEEN $3::bigint AND $4::bigint"
-    " ORDER BY k.expires_at, k.run LIMIT $2::bigint FOR UPDATE SKIP LOCKED)"};
+    "DELETE FROM start_keys d USING (SELECT k.namespace, k.job_id FROM start_keys k"
+    " WHERE k.expires_at <> 0 AND k.expires_at + 0 <= $1::bigint AND k.run BETWEEN $3::bigint AND $4::bigint"
+    " ORDER BY k.expires_at + 0, k.run LIMIT $2::bigint FOR UPDATE SKIP LOCKED) old"
+    " WHERE d.namespace = ANY(ARRAY[old.namespace]) AND d.job_id = old.job_id"};
 
 const Statement count_pauses{"count_pauses", "SELECT count(*) FROM paused_topics WHERE lane = $1::bigint"};
 const Statement find_lane{"find_lane", "SELECT 1 FROM lanes WHERE lane = $1::bigint"};

@@ -14,7 +14,7 @@ namespace {
 // conditions stand here as they stand there.
 #define PAWL_CLAIMABLE(condition) \
   "(SELECT q.run, q.seq, q.priority, q.position FROM work q WHERE q.topic = t.topic AND " condition \
-  " AND q.run BETWEEN $2::bigint AND $3::bigint AND NOT EXISTS (SELECT 1 FROM paused_topics p WHERE p.topic = t.topic" \
+  " AND q.run + 0 BETWEEN $2::bigint AND $3::bigint AND NOT EXISTS (SELECT 1 FROM paused_topics p WHERE p.topic = t.topic" \
   " AND (p.lane = 0 OR p.lane = q.run >> 47)) ORDER BY q.priority DESC, q.position LIMIT $4::bigint)"
 const Statement claim_items{
     "claim_items",
@@ -24,7 +24,7 @@ const Statement claim_items{
     PAWL_CLAIMABLE("q.token = 0 AND NOT q.held AND q.visible_at <> 0 AND q.visible_at <= $5::bigint") " UNION ALL "
     PAWL_CLAIMABLE("q.token <> 0 AND q.epoch = 0 AND NOT q.held AND NOT q.once AND q.lease_until <= $5::bigint"
                    " AND q.visible_at <= $5::bigint")
-    ") f ORDER BY f.priority DESC, f.position LIMIT $4::bigint) c JOIN work w ON w.run = c.run AND w.seq = c.seq"
+    ") f ORDER BY f.priority DESC, f.position LIMIT $4::bigint) c JOIN work w ON w.run = ANY(ARRAY[c.run]) AND w.seq = c.seq"
     " ORDER BY c.priority DESC, c.position FOR UPDATE OF w SKIP LOCKED"};
 #undef PAWL_CLAIMABLE
 

@@ -9,6 +9,8 @@
 
 namespace pawl::store::postgres {
 
+constinit const Statement* Statement::first = nullptr;
+
 const Statement begin_statement{"pawl_begin", "BEGIN"};
 const Statement commit_statement{"pawl_commit", "COMMIT"};
 const Statement rollback_statement{"pawl_rollback", "ROLLBACK"};

@@ -24,10 +24,15 @@
 
 namespace pawl::store::postgres {
 
-// A constant of the program: its address is what a connection knows it by.
+// A constant of the program: its address is what a connection knows it by. All of them are known, so that a test can look at the
+// plan of each.
 struct Statement {
-  const char* name;
-  const char* sql;
+  Statement(const char* its_name, const char* its_sql) : name(its_name), sql(its_sql), next(first) { first = this; }
+  Statement(const Statement&) = delete;
+  const char* const name;
+  const char* const sql;
+  const Statement* const next;  // made before it
+  static const Statement* first;
 };
 
 class Script {

@@ -7,9 +7,9 @@
 // Rows are locked in one order by everybody, so that no two groups wait for each other: lanes, their numbers, jobs, mailboxes,
 // counts of outboxes; each by its key. What belongs to a job or a mailbox is changed by whoever holds its row.
 //
-// A group of plain bundles and submits (wants.h) trusts the bundles: nothing of their jobs is read, the statements compare what
-// is stored with what the bundles were made from, and the step of the jobs comes first, for it locks them. A bundle that was
-// wrong undoes the transaction, and the group is applied again without trust.
+// A group of plain bundles and submits (wants.h) trusts the bundles: nothing of their jobs and lanes is read, the statements
+// compare what is stored with what the bundles were made from. The lanes are guarded first, then comes the step of the jobs, for it
+// locks them. A bundle that was wrong undoes the transaction, and the group is applied again without trust.
 #pragma once
 
 #include <optional>

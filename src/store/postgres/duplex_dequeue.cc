@@ -17,7 +17,7 @@ const Statement free_due{
     "free_due",
     "UPDATE duplex_stream s SET free_at = 0 FROM (SELECT run, guid FROM duplex_stream" PAWL_HELD
     " AND epoch = $3::bigint AND free_at <= $4::bigint ORDER BY free_at LIMIT $5::bigint FOR UPDATE) d"
-    " WHERE s.run = d.run AND s.guid = d.guid"};
+    " WHERE s.run = ANY(ARRAY[d.run]) AND s.guid = d.guid"};
 const Statement free_later_epochs{
     "free_later_epochs",
     "UPDATE duplex_stream SET free_at = 0" PAWL_HELD " AND epoch > $3::bigint AND free_at <= $4::bigint"};
@@ -28,16 +28,16 @@ const Statement claimed_by{
 const Statement find_free{
     "find_free",
     "SELECT s.run, s.guid, coalesce(octet_length(s.data), 0) FROM duplex_stream s WHERE s.lane = $1::bigint"
-    " AND s.topic = $2::text AND s.done = 0 AND s.free_at = 0 AND EXISTS (SELECT 1 FROM jobs j WHERE j.run = s.run)"
+    " AND s.topic = $2::text AND s.done = 0 AND s.free_at = 0 AND (SELECT true FROM jobs j WHERE j.run = s.run)"
     " ORDER BY s.position LIMIT $3::bigint FOR UPDATE OF s SKIP LOCKED"};
 const Statement claim_free{
     "claim_free",
     "UPDATE duplex_stream s SET claim = $3::bigint, epoch = $4::bigint, free_at = $5::bigint, claims = claims + 1"
-    " FROM unnest($1::bigint[], $2::bytea[]) AS u(run, guid) WHERE s.run = u.run AND s.guid = u.guid"};
+    " FROM unnest($1::bigint[], $2::bytea[]) AS u(run, guid) WHERE s.run = ANY(ARRAY[u.run]) AND s.guid = u.guid"};
 const Statement has_free{
     "has_free",
     "SELECT 1 FROM duplex_stream s WHERE s.lane = $1::bigint AND s.topic = $2::text AND s.done = 0 AND s.free_at = 0"
-    " AND EXISTS (SELECT 1 FROM jobs j WHERE j.run = s.run) ORDER BY s.position LIMIT 1"};
+    " AND (SELECT true FROM jobs j WHERE j.run = s.run) ORDER BY s.position LIMIT 1"};
 const Statement next_held{
     "next_held",
     "SELECT free_at FROM duplex_stream" PAWL_HELD " AND epoch = $3::bigint AND claim <> $4::bigint ORDER BY free_at LIMIT 1"};

@@ -16,7 +16,7 @@ namespace {
 const Statement lock_duplex_jobs{
     "lock_duplex_jobs",
     "SELECT j.run, j.status, j.semaphore, j.job_id FROM jobs j WHERE j.run = ANY($1::bigint[])"
-    " AND EXISTS (SELECT 1 FROM duplex_jobs d WHERE d.run = j.run) ORDER BY j.run FOR NO KEY UPDATE OF j"};
+    " AND EXISTS (SELECT 1 FROM duplex_jobs d WHERE d.run = ANY(ARRAY[j.run])) ORDER BY j.run FOR NO KEY UPDATE OF j"};
 const Statement take_number{
     "take_number", "UPDATE lane_numbers SET next_run = next_run + 1 WHERE lane = $1::bigint RETURNING next_run - 1"};
 const Statement find_key{"find_key", "SELECT run FROM start_keys WHERE namespace = $1::text AND job_id = $2::text"};
@@ -36,9 +36,9 @@ const Statement mark_duplex_job{"mark_duplex_job", "INSERT INTO duplex_jobs (run
 const Statement end_duplex_job{
     "end_duplex_job",
     "UPDATE jobs SET status = $2::bigint, result = $3::bytea, reason = $4::text, closed_at = $5::bigint, code = $6::bigint,"
-    " completions = 1, semaphore = 0 WHERE run = $1::bigint AND status = 0"};
+    " completions = 1, semaphore = 0 WHERE run = $1::bigint AND status + 0 = 0"};
 const Statement park_duplex_job{"park_duplex_job",
-                                "UPDATE jobs SET status = 4, reason = $2::text WHERE run = $1::bigint AND status = 0"};
+                                "UPDATE jobs SET status = 4, reason = $2::text WHERE run = $1::bigint AND status + 0 = 0"};
 const Statement hold_stream{"hold_stream", "UPDATE duplex_stream SET done = 2 WHERE run = $1::bigint AND done = 0"};
 #define PAWL_HERE " WHERE run = $1::bigint AND node = $2::bigint AND place = $3::text"
 const Statement new_cell{
@@ -67,7 +67,7 @@ const Statement put_in_stream{
     " ON CONFLICT DO NOTHING"};
 #define PAWL_MESSAGE " WHERE run = $1::bigint AND guid = $2::bytea"
 const Statement renew_in_stream{
-    "renew_in_stream", "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = 0" PAWL_MESSAGE " AND done = 0 AND claim <> 0"};
+    "renew_in_stream", "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = 0" PAWL_MESSAGE " AND done = 0 AND claim + 0 <> 0"};
 const Statement read_in_stream{"read_in_stream", "SELECT claim FROM duplex_stream" PAWL_MESSAGE " AND done <> 1"};
 const Statement ack_in_stream{
     "ack_in_stream", "UPDATE duplex_stream SET done = 1, data = NULL" PAWL_MESSAGE " AND claim = $3::bigint AND done <> 1"};

@@ -8,39 +8,45 @@ namespace {
 
 const Statement read_waiting_messages{
     "read_waiting_messages",
-    "SELECT i.run, i.guid, i.redeliveries, 0::bigint FROM unnest($1::bigint[], $2::bytea[]) AS u(run, guid)"
-    " JOIN inbox i ON i.run = u.run AND i.guid = u.guid"
-    " UNION ALL SELECT t.run, t.guid, t.redeliveries, t.due FROM unnest($1::bigint[], $2::bytea[]) AS u(run, guid)"
-    " JOIN timers t ON t.run = u.run AND t.guid = u.guid"};
+    "SELECT i.run, i.guid, i.redeliveries, 0::bigint FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bytea[]) AS guid) AS u"
+    " JOIN inbox i ON i.run = ANY(ARRAY[u.run]) AND i.guid = u.guid"
+    " UNION ALL SELECT t.run, t.guid, t.redeliveries, t.due FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bytea[]) AS guid) AS u"
+    " JOIN timers t ON t.run = ANY(ARRAY[u.run]) AND t.guid = u.guid"};
 const Statement sweep_inbox{
     "sweep_inbox",
-    "DELETE FROM inbox i USING unnest($1::bigint[], $2::bytea[]) AS u(run, keep)"
-    " WHERE i.run = u.run AND i.guid IS DISTINCT FROM u.keep"};
+    "DELETE FROM inbox i USING (SELECT unnest($1::bigint[]) AS run, unnest($2::bytea[]) AS keep) AS u"
+    " WHERE i.run = ANY(ARRAY[u.run]) AND i.guid IS DISTINCT FROM u.keep"};
 const Statement sweep_timers{
     "sweep_timers",
-    "DELETE FROM timers t USING unnest($1::bigint[], $2::bytea[]) AS u(run, keep)"
-    " WHERE t.run = u.run AND t.guid IS DISTINCT FROM u.keep"};
+    "DELETE FROM timers t USING (SELECT unnest($1::bigint[]) AS run, unnest($2::bytea[]) AS keep) AS u"
+    " WHERE t.run = ANY(ARRAY[u.run]) AND t.guid IS DISTINCT FROM u.keep"};
 const Statement drop_messages{
     "drop_messages",
-    "DELETE FROM inbox i USING unnest($1::bigint[], $2::bytea[]) AS u(run, guid) WHERE i.run = u.run AND i.guid = u.guid"};
+    "DELETE FROM inbox i USING (SELECT unnest($1::bigint[]) AS run, unnest($2::bytea[]) AS guid) AS u"
+    " WHERE i.run = ANY(ARRAY[u.run]) AND i.guid = u.guid"};
 const Statement drop_timers{
     "drop_timers",
-    "DELETE FROM timers t USING unnest($1::bigint[], $2::bytea[]) AS u(run, guid) WHERE t.run = u.run AND t.guid = u.guid"};
+    "DELETE FROM timers t USING (SELECT unnest($1::bigint[]) AS run, unnest($2::bytea[]) AS guid) AS u"
+    " WHERE t.run = ANY(ARRAY[u.run]) AND t.guid = u.guid"};
 const Statement new_messages{
     "new_messages",
-    "INSERT INTO inbox (run, guid, body) SELECT run, guid, body FROM unnest($1::bigint[], $2::bytea[], $3::bytea[])"
-    " WITH ORDINALITY AS u(run, guid, body, place) ORDER BY place"};
+    "INSERT INTO inbox (run, guid, body) SELECT run, guid, body FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bytea[]) AS guid, unnest($3::bytea[]) AS body,"
+    " generate_series(1, cardinality($1::bigint[])) AS place) AS u ORDER BY place"};
 const Statement new_timers{
     "new_timers",
-    "INSERT INTO timers (run, guid, body, due) SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[])"};
+    "INSERT INTO timers (run, guid, body, due) SELECT unnest($1::bigint[]), unnest($2::bytea[]), unnest($3::bytea[]),"
+    " unnest($4::bigint[])"};
 const Statement count_messages{
     "count_messages",
-    "UPDATE inbox i SET redeliveries = u.redeliveries FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])"
-    " AS u(run, guid, redeliveries) WHERE i.run = u.run AND i.guid = u.guid"};
+    "UPDATE inbox i SET redeliveries = u.redeliveries FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS redeliveries) AS u WHERE i.run = ANY(ARRAY[u.run]) AND i.guid = u.guid"};
 const Statement count_timers{
     "count_timers",
-    "UPDATE timers t SET redeliveries = u.redeliveries FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])"
-    " AS u(run, guid, redeliveries) WHERE t.run = u.run AND t.guid = u.guid"};
+    "UPDATE timers t SET redeliveries = u.redeliveries FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS redeliveries) AS u WHERE t.run = ANY(ARRAY[u.run]) AND t.guid = u.guid"};
 
 }  // namespace
 

@@ -18,10 +18,12 @@ const Statement new_jobs{
     "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, keep, deadline,"
     " secret, parent_run, parent_activity, parent_request, parent_awaits)"
     " SELECT run, namespace, job_id, graph, version, fingerprint, created_at, 1, priority, keep, deadline, secret,"
-    " parent_run, parent_activity, parent_request, parent_awaits FROM unnest($1::bigint[], $2::text[], $3::text[],"
-    " $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[],"
-    " $12::bigint[], $13::bigint[], $14::bytea[], $15::boolean[]) AS u(run, namespace, job_id, graph, version, fingerprint,"
-    " created_at, priority, keep, deadline, secret, parent_run, parent_activity, parent_request, parent_awaits)"};
+    " parent_run, parent_activity, parent_request, parent_awaits FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::text[]) AS namespace, unnest($3::text[]) AS job_id, unnest($4::text[]) AS graph,"
+    " unnest($5::bigint[]) AS version, unnest($6::bigint[]) AS fingerprint, unnest($7::bigint[]) AS created_at,"
+    " unnest($8::bigint[]) AS priority, unnest($9::bigint[]) AS keep, unnest($10::bigint[]) AS deadline,"
+    " unnest($11::bytea[]) AS secret, unnest($12::bigint[]) AS parent_run, unnest($13::bigint[]) AS parent_activity,"
+    " unnest($14::bytea[]) AS parent_request, unnest($15::boolean[]) AS parent_awaits) AS u"};
 
 static_assert(snapshot_weight == 100'000'000'000);
 // setStatusAndCollateGuid, for one job or many. `hit` is decided from what is stored: the row that changes has the value
@@ -36,21 +38,23 @@ const Statement step_jobs{
     " remove_at = u.remove_at, redrives = u.redrives, code = u.code, reason = coalesce(u.reason, j.reason),"
     " result = CASE WHEN u.has_result THEN u.result ELSE j.result END,"
     " data = CASE WHEN u.has_data THEN u.data ELSE j.data END"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[], $6::bigint[], $7::bigint[],"
-    " $8::boolean[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],"
-    " $16::text[], $17::boolean[], $18::bytea[], $19::boolean[], $20::bytea[], $21::bigint[], $22::bytea[], $23::bigint[],"
-    " $24::bigint[], $25::bigint[], $26::bigint[])"
-    " AS u(run, rev, bundle, steps, before, delta, threshold, expected, completions, next_activity, status, closed_at,"
-    " remove_at, redrives, code, reason, has_result, result, has_data, data, message_activity, message, ledger,"
-    " status_before, completions_before, next_before)"
-    " WHERE j.run = u.run AND j.rev = u.rev AND j.status = u.status_before AND j.completions = u.completions_before"
-    " AND j.next_activity = u.next_before AND (NOT u.steps OR j.semaphore = u.before)"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS rev, unnest($3::bigint[]) AS bundle,"
+    " unnest($4::boolean[]) AS steps, unnest($5::bigint[]) AS before, unnest($6::bigint[]) AS delta,"
+    " unnest($7::bigint[]) AS threshold, unnest($8::boolean[]) AS expected, unnest($9::bigint[]) AS completions,"
+    " unnest($10::bigint[]) AS next_activity, unnest($11::bigint[]) AS status, unnest($12::bigint[]) AS closed_at,"
+    " unnest($13::bigint[]) AS remove_at, unnest($14::bigint[]) AS redrives, unnest($15::bigint[]) AS code,"
+    " unnest($16::text[]) AS reason, unnest($17::boolean[]) AS has_result, unnest($18::bytea[]) AS result,"
+    " unnest($19::boolean[]) AS has_data, unnest($20::bytea[]) AS data, unnest($21::bigint[]) AS message_activity,"
+    " unnest($22::bytea[]) AS message, unnest($23::bigint[]) AS ledger, unnest($24::bigint[]) AS status_before,"
+    " unnest($25::bigint[]) AS completions_before, unnest($26::bigint[]) AS next_before) AS u"
+    " WHERE j.run = ANY(ARRAY[u.run]) AND j.rev = u.rev AND j.status IS NOT DISTINCT FROM u.status_before"
+    " AND j.completions = u.completions_before AND j.next_activity = u.next_before AND (NOT u.steps OR j.semaphore = u.before)"
     " RETURNING j.run, u.steps AND u.before + u.delta = u.threshold AS hit, u.expected, u.message_activity, u.message, u.ledger),"
     " concluding AS (UPDATE activities a SET closing_ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
     " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NOT NULL"
-    " AND a.run = t.run AND a.seq = t.message_activity),"
+    " AND a.run = ANY(ARRAY[t.run]) AND a.seq = t.message_activity),"
     " others AS (UPDATE message_ledgers m SET ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
-    " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NULL AND m.run = t.run AND m.guid = t.message)"
+    " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NULL AND m.run = ANY(ARRAY[t.run]) AND m.guid = t.message)"
     " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT("count(*) = $27::bigint AND bool_and(hit = expected)")
     " FROM stepped"};
 

@@ -8,29 +8,34 @@ namespace {
 
 const Statement find_keys{
     "find_keys",
-    "SELECT k.namespace, k.job_id, k.run, k.expires_at FROM unnest($1::text[], $2::text[]) AS u(namespace, job_id)"
-    " JOIN start_keys k ON k.namespace = u.namespace AND k.job_id = u.job_id"};
+    "SELECT k.namespace, k.job_id, k.run, k.expires_at FROM (SELECT unnest($1::text[]) AS namespace,"
+    " unnest($2::text[]) AS job_id) AS u"
+    " JOIN start_keys k ON k.namespace = ANY(ARRAY[u.namespace]) AND k.job_id = u.job_id"};
 const Statement new_keys{
     "new_keys",
     "WITH put AS (INSERT INTO start_keys (namespace, job_id, run)"
-    " SELECT namespace, job_id, run FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u(namespace, job_id, run)"
+    " SELECT namespace, job_id, run FROM (SELECT unnest($1::text[]) AS namespace, unnest($2::text[]) AS job_id,"
+    " unnest($3::bigint[]) AS run) AS u"
     " ON CONFLICT DO NOTHING RETURNING 1) SELECT " PAWL_EXPECT("count(*) = $4::bigint") " FROM put"};
 const Statement move_keys{
     "move_keys",
     "WITH moved AS (UPDATE start_keys k SET run = u.run, expires_at = 0"
-    " FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u(namespace, job_id, run, before)"
-    " WHERE k.namespace = u.namespace AND k.job_id = u.job_id AND k.run = u.before RETURNING 1)"
+    " FROM (SELECT unnest($1::text[]) AS namespace, unnest($2::text[]) AS job_id, unnest($3::bigint[]) AS run,"
+    " unnest($4::bigint[]) AS before) AS u"
+    " WHERE k.namespace = ANY(ARRAY[u.namespace]) AND k.job_id = u.job_id AND k.run = u.before RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $5::bigint") " FROM moved"};
 const Statement end_keys{
     "end_keys",
     "UPDATE start_keys k SET expires_at = u.until"
-    " FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u(namespace, job_id, run, until)"
-    " WHERE u.until <> 0 AND k.namespace = u.namespace AND k.job_id = u.job_id AND k.run = u.run"};
+    " FROM (SELECT unnest($1::text[]) AS namespace, unnest($2::text[]) AS job_id, unnest($3::bigint[]) AS run,"
+    " unnest($4::bigint[]) AS until) AS u"
+    " WHERE u.until <> 0 AND k.namespace = ANY(ARRAY[u.namespace]) AND k.job_id = u.job_id AND k.run = u.run"};
 const Statement drop_keys_at_once{
     "drop_keys_at_once",
     "DELETE FROM start_keys k"
-    " USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u(namespace, job_id, run, until)"
-    " WHERE u.until = 0 AND k.namespace = u.namespace AND k.job_id = u.job_id AND k.run = u.run"};
+    " USING (SELECT unnest($1::text[]) AS namespace, unnest($2::text[]) AS job_id, unnest($3::bigint[]) AS run,"
+    " unnest($4::bigint[]) AS until) AS u"
+    " WHERE u.until = 0 AND k.namespace = ANY(ARRAY[u.namespace]) AND k.job_id = u.job_id AND k.run = u.run"};
 
 }  // namespace
 

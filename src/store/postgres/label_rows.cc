@@ -9,7 +9,7 @@ namespace {
 const Statement drop_labels{
     "drop_labels",
     "DELETE FROM labels l USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS u(run, name, value, key)"
-    " WHERE l.run = u.run AND l.name = u.name AND l.value = u.value AND l.key = u.key"};
+    " WHERE l.run = ANY(ARRAY[u.run]) AND l.name = u.name AND l.value = u.value AND l.key = u.key"};
 const Statement put_labels{
     "put_labels",
     "INSERT INTO labels (run, name, value, key, namespace, graph) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[],"

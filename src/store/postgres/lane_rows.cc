@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/invariant.h"
+#include "store/postgres/expected.h"
 
 namespace pawl::store::postgres {
 
@@ -15,25 +16,38 @@ const Statement guard_lanes{"guard_lanes", PAWL_LANES " FOR KEY SHARE"};
 const Statement lock_lanes_to_renew{"lock_lanes_to_renew", PAWL_LANES " FOR NO KEY UPDATE"};
 const Statement lock_lanes_to_take{"lock_lanes_to_take", PAWL_LANES " FOR UPDATE"};
 #undef PAWL_LANES
+// In the order of the array, which is that of the lanes.
+const Statement guard_assumed_lanes{
+    "guard_assumed_lanes",
+    "WITH guarded AS (SELECT l.lane FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS epoch) AS u"
+    " JOIN lanes l ON l.lane = ANY(ARRAY[u.lane]) AND l.epoch = u.epoch WHERE l.owner <> '' FOR KEY SHARE OF l)"
+    " SELECT " PAWL_EXPECT("count(*) = $3::bigint") " FROM guarded"};
 const Statement lock_numbers{
     "lock_numbers",
     "SELECT lane, next_run, next_announcement, next_signal FROM lane_numbers WHERE lane = ANY($1::bigint[]) ORDER BY lane FOR UPDATE"};
 const Statement put_lanes{
     "put_lanes",
     "UPDATE lanes l SET epoch = u.epoch, owner = u.owner, lease_until = u.lease_until"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS u(lane, epoch, owner, lease_until)"
-    " WHERE l.lane = u.lane"};
+    " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS epoch, unnest($3::text[]) AS owner,"
+    " unnest($4::bigint[]) AS lease_until) AS u"
+    " WHERE l.lane = ANY(ARRAY[u.lane])"};
 const Statement put_numbers{
     "put_numbers",
     "UPDATE lane_numbers n SET next_run = u.next_run, next_announcement = u.next_announcement, next_signal = u.next_signal"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS u(lane, next_run, next_announcement, next_signal)"
-    " WHERE n.lane = u.lane"};
+    " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS next_run,"
+    " unnest($3::bigint[]) AS next_announcement, unnest($4::bigint[]) AS next_signal) AS u"
+    " WHERE n.lane = ANY(ARRAY[u.lane])"};
 
 }  // namespace
 
 void LaneRows::want(core::LaneId lane, Use use) {
   const auto [known, added] = wanted_.emplace(lane, use);
   if (!added) known->second = std::max(known->second, use);
+}
+
+bool LaneRows::assume(core::LaneId lane, core::Epoch epoch) {
+  rows_.try_emplace(lane, LaneRow{epoch, "its owner", std::nullopt});
+  return assumed_.try_emplace(lane, epoch).first->second == epoch;
 }
 
 void LaneRows::ask(Script& script) {
@@ -78,6 +92,9 @@ Status LaneRows::take(Done& answers) {
 }
 
 void LaneRows::write(Script& script) const {
+  Batch assumed;
+  for (const auto& [lane, epoch] : assumed_) assumed.row(lane, epoch);
+  if (!assumed.empty()) script.add(guard_assumed_lanes, Params::of_rows(assumed, assumed.rows()));
   Batch lanes;
   for (const core::LaneId lane : changed_) {
     const LaneRow& row = rows_.at(lane);
@@ -100,6 +117,12 @@ const LaneRow* LaneRows::find(core::LaneId lane) const {
 bool LaneRows::owns(core::LaneId lane, core::Epoch epoch) const {
   const LaneRow* row = find(lane);
   return row != nullptr && !row->owner.empty() && row->epoch == epoch;
+}
+
+bool LaneRows::guards(core::LaneId lane, core::Epoch epoch) const {
+  if (const auto assumed = assumed_.find(lane); assumed != assumed_.end()) return assumed->second == epoch;
+  const auto wanted = wanted_.find(lane);
+  return wanted != wanted_.end() && wanted->second != Use::look && owns(lane, epoch);
 }
 
 void LaneRows::put(core::LaneId lane, LaneRow row) {

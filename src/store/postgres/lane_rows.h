@@ -29,6 +29,9 @@ class LaneRows {
  public:
   enum class Use : std::uint8_t { look, guard, renew, take };  // in the order of what it keeps others from
   void want(core::LaneId lane, Use use);
+  // As if it had been read: owned, at this epoch. It says so, and is guarded, when the group is written. False: another operation
+  // of the group has another epoch.
+  bool assume(core::LaneId lane, core::Epoch epoch);
   void want_numbers(core::LaneId lane) { wanted_numbers_.insert(lane); }
 
   void ask(Script& script);
@@ -39,6 +42,8 @@ class LaneRows {
 
   bool exists(core::LaneId lane) const { return rows_.contains(lane); }
   bool owns(core::LaneId lane, core::Epoch epoch) const;
+  // Its row is held until the commit, and somebody has it at this epoch.
+  bool guards(core::LaneId lane, core::Epoch epoch) const;
   const LaneRow* find(core::LaneId lane) const;
   void put(core::LaneId lane, LaneRow row);
   // REQUIRES: the lane exists, and its numbers were wanted.
@@ -59,6 +64,7 @@ class LaneRows {
   std::set<core::LaneId> wanted_numbers_;
   std::optional<std::size_t> locked_at_, looked_at_, numbers_at_;
   std::map<core::LaneId, LaneRow> rows_;
+  std::map<core::LaneId, core::Epoch> assumed_;
   std::set<core::LaneId> changed_;
   std::map<core::LaneId, Numbers> numbers_;
 };

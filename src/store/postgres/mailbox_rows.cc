@@ -12,7 +12,7 @@ namespace {
 const Statement find_mailboxes{
     "find_mailboxes",
     "SELECT m.namespace, m.topic, m.key, m.run FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(namespace, topic, key)"
-    " JOIN mailboxes m ON m.namespace = u.namespace AND m.topic = u.topic AND m.key = u.key"};
+    " JOIN mailboxes m ON m.namespace = ANY(ARRAY[u.namespace]) AND m.topic = u.topic AND m.key = u.key"};
 const Statement lock_mailboxes{
     "lock_mailboxes",
     "SELECT run, namespace, topic, key, rev, bundle, next_entry, signals, signal_bytes FROM mailboxes"
@@ -20,7 +20,7 @@ const Statement lock_mailboxes{
 const Statement read_entries{
     "read_entry_guards",
     "SELECT e.run, e.seq, e.kind, e.guid, octet_length(e.body) FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-    " JOIN mailbox_entries e ON e.run = u.run AND e.seq = u.seq"};
+    " JOIN mailbox_entries e ON e.run = ANY(ARRAY[u.run]) AND e.seq = u.seq"};
 const Statement new_mailboxes{
     "new_mailboxes",
     "WITH put AS (INSERT INTO mailboxes (run, namespace, topic, key, rev, bundle, next_entry, signals, signal_bytes)"
@@ -32,10 +32,11 @@ const Statement put_mailboxes{
     "UPDATE mailboxes m SET rev = u.rev, bundle = u.bundle, next_entry = u.next_entry, signals = u.signals,"
     " signal_bytes = u.signal_bytes FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],"
     " $7::bigint[], $8::bigint[], $9::bigint[]) AS u(run, namespace, topic, key, rev, bundle, next_entry, signals,"
-    " signal_bytes) WHERE m.run = u.run"};
+    " signal_bytes) WHERE m.run = ANY(ARRAY[u.run])"};
 const Statement drop_entries{
     "drop_entries",
-    "DELETE FROM mailbox_entries e USING unnest($1::bigint[], $2::bigint[]) AS u(run, seq) WHERE e.run = u.run AND e.seq = u.seq"};
+    "DELETE FROM mailbox_entries e USING unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
+    " WHERE e.run = ANY(ARRAY[u.run]) AND e.seq = u.seq"};
 const Statement new_entries{
     "new_entries",
     "INSERT INTO mailbox_entries (run, seq, guid, kind, expires_at, taker, meeting, body) SELECT * FROM unnest($1::bigint[],"
@@ -43,12 +44,13 @@ const Statement new_entries{
 const Statement offer_entries{
     "offer_entries",
     "UPDATE mailbox_entries e SET taker = u.taker, meeting = u.meeting FROM unnest($1::bigint[], $2::bigint[], $3::bytea[],"
-    " $4::bytea[]) AS u(run, seq, taker, meeting) WHERE e.run = u.run AND e.seq = u.seq"};
+    " $4::bytea[]) AS u(run, seq, taker, meeting) WHERE e.run = ANY(ARRAY[u.run]) AND e.seq = u.seq"};
 const Statement drop_empty_mailboxes{
     "drop_empty_mailboxes",
     "DELETE FROM mailboxes m WHERE m.run = ANY($1::bigint[])"
-    " AND NOT EXISTS (SELECT 1 FROM mailbox_entries e WHERE e.run = m.run)"
-    " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.run = m.run) AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.run = m.run)"};
+    " AND NOT EXISTS (SELECT 1 FROM mailbox_entries e WHERE e.run = ANY(ARRAY[m.run]))"
+    " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.run = ANY(ARRAY[m.run]))"
+    " AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.run = ANY(ARRAY[m.run]))"};
 
 std::optional<core::Guid> meeting(const core::Guid& signal, const std::optional<core::Guid>& taker) {
   return taker ? std::optional(core::meeting_of(signal, *taker)) : std::nullopt;

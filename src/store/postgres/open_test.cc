@@ -104,29 +104,6 @@ TEST_F(PostgresOpen, an_idle_store_sends_no_query) {
   store->stop_listening(deaf);
 }
 
-// Whatever the tables hold, rows are found by an index: no plan may turn with what the statistics say.
-TEST_F(PostgresOpen, every_prepared_statement_finds_its_rows_by_an_index) {
-  auto store = open();
-  auto admin = SharedServer::get().connect(schema_.name());
-  for (const char* query : {"SELECT 1 FROM jobs WHERE run = ANY($1::bigint[]) ORDER BY run FOR NO KEY UPDATE",
-                            "SELECT 1 FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq) JOIN activities a ON a.run = u.run"
-                            " AND a.seq = u.seq",
-                            "DELETE FROM inbox i USING unnest($1::bigint[], $2::bytea[]) AS u(run, guid)"
-                            " WHERE i.run = u.run AND i.guid = u.guid",
-                            "SELECT due, run, guid FROM timers WHERE run >> 47 = $1::bigint AND (due, run, guid) >"
-                            " ($2::bigint, $3::bigint, $4::bytea) ORDER BY due, run, guid LIMIT $5::bigint"}) {
-    ASSERT_TRUE(admin->execute(format("PREPARE looked_at AS {}", query)));
-    std::string values;
-    const int parameters = std::string(query).find("$5") != std::string::npos ? 5 : std::string(query).find("$2") != std::string::npos ? 2 : 1;
-    for (int i = 0; i < parameters; ++i) values += i == 0 ? "NULL" : ", NULL";
-    const auto plan = admin->ask(format("EXPLAIN (FORMAT JSON) EXECUTE looked_at({})", values));
-    ASSERT_TRUE(plan) << to_string(plan.error());
-    EXPECT_EQ(plan->find("Seq Scan"), std::string::npos) << *plan;
-    EXPECT_EQ(plan->find("Hash Join"), std::string::npos) << *plan;
-    ASSERT_TRUE(admin->execute("DEALLOCATE looked_at"));
-  }
-}
-
 }  // namespace
 
 }  // namespace pawl::store::postgres

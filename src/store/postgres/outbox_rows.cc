@@ -44,7 +44,7 @@ const Statement new_rows{
 const Statement drop_outbox_rows{
     "drop_outbox_rows",
     "DELETE FROM outbox o USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(source, target, up_to)"
-    " WHERE o.source = u.source AND o.target = u.target AND o.seq <= u.up_to"};
+    " WHERE o.source = ANY(ARRAY[u.source]) AND o.target = u.target AND o.seq <= u.up_to"};
 
 }  // namespace
 

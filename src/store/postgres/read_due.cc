@@ -12,8 +12,8 @@ namespace {
 
 const Statement due_timers{
     "due_timers",
-    "SELECT due, run, guid FROM timers WHERE run >> 47 = $1::bigint AND (due, run, guid) > ($2::bigint, $3::bigint, $4::bytea)"
-    " ORDER BY due, run, guid LIMIT $5::bigint"};
+    "SELECT due, run, guid FROM timers WHERE run >> 47 = $1::bigint"
+    " AND (due, run + 0, guid || ''::bytea) > ($2::bigint, $3::bigint, $4::bytea) ORDER BY due, run + 0, guid || ''::bytea LIMIT $5::bigint"};
 const Statement due_work{
     "due_work",
     "SELECT wake_at, run, seq FROM work WHERE run >> 47 = $1::bigint AND wake_at <> 0"
@@ -21,7 +21,7 @@ const Statement due_work{
 const Statement due_removals{
     "due_removals",
     "SELECT remove_at, run FROM jobs WHERE run >> 47 = $1::bigint AND remove_at <> 0"
-    " AND (remove_at, run) > ($2::bigint, $3::bigint) AND status BETWEEN 1 AND 3 AND completions > 0"
+    " AND (remove_at, run) > ($2::bigint, $3::bigint) AND status + 0 BETWEEN 1 AND 3 AND completions > 0"
     " ORDER BY remove_at, run LIMIT $4::bigint"};
 const Statement due_keys{
     "due_keys",

@@ -14,25 +14,27 @@ namespace pawl::store::postgres {
 
 namespace {
 
-// $1, $2: the first and the last run that are meant; $3: how many. Each index ends with the run: a page is a range of it.
+// $1, $2: the first and the last run that are meant; $3: how many. Each index ends with the run, in words of its own
+// (schema_indexes.h): a page is a range of it.
 struct Lists {
   Statement all, of_namespace, of_status, of_both, labelled, labelled_key, labelled_names;
 };
-#define PAWL_LIST(condition, order) \
-  "SELECT " PAWL_JOB_COLUMNS " FROM jobs WHERE " condition "run BETWEEN $1::bigint AND $2::bigint ORDER BY run " order \
+#define PAWL_LIST(condition, run, order) \
+  "SELECT " PAWL_JOB_COLUMNS " FROM jobs WHERE " condition run " BETWEEN $1::bigint AND $2::bigint ORDER BY " run " " order \
   " LIMIT $3::bigint"
 // The labels come in the order of their runs: a page costs its own rows, and those that the status leaves out.
 #define PAWL_LABELLED(columns, key, order) \
   "SELECT " columns " FROM (SELECT l.run AS labelled FROM labels l WHERE l.namespace = $4::text AND l.graph = $5::text" \
   " AND l.name = $6::text AND l.value = $7::text AND " key " AND l.run BETWEEN $1::bigint AND $2::bigint" \
-  " ORDER BY l.run " order ") f JOIN jobs ON run = labelled" \
+  " ORDER BY l.run " order ") f JOIN jobs ON run = ANY(ARRAY[labelled])" \
   " WHERE ($9::bigint IS NULL OR status = $9::bigint) AND (NOT $10::boolean OR status NOT BETWEEN 1 AND 3)" \
   " ORDER BY labelled " order " LIMIT $3::bigint"
 #define PAWL_LISTS(name, order) \
   { \
-    {"list_all_" name, PAWL_LIST("", order)}, {"list_namespace_" name, PAWL_LIST("namespace = $4::text AND ", order)}, \
-        {"list_status_" name, PAWL_LIST("status = $4::bigint AND ", order)}, \
-        {"list_both_" name, PAWL_LIST("namespace = $4::text AND status = $5::bigint AND ", order)}, \
+    {"list_all_" name, PAWL_LIST("", "run", order)}, \
+        {"list_namespace_" name, PAWL_LIST("namespace = $4::text AND ", "0 + run", order)}, \
+        {"list_status_" name, PAWL_LIST("status = $4::bigint AND ", "run + 0", order)}, \
+        {"list_both_" name, PAWL_LIST("namespace || '' = $4::text AND status + 0 = $5::bigint AND ", "run - 0", order)}, \
         {"list_labelled_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "$8::text IS NULL", order)}, \
         {"list_labelled_key_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "l.key = $8::text", order)}, \
         {"list_labelled_names_" name, \
@@ -51,14 +53,14 @@ const Statement read_measure_rows{
     " WHERE namespace = $1::text AND graph = $2::text AND ($3::text IS NULL OR key = $3::text) AND slice >= $4::text"
     " AND ($5::text = '' OR slice <= $5::text) GROUP BY key, slice, target, counted, value"
     " ORDER BY key, slice, target, counted, value LIMIT $6::bigint"};
-#define PAWL_ANNOUNCEMENTS(of) \
+#define PAWL_ANNOUNCEMENTS(id, of) \
   "SELECT a.id, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data" \
-  " FROM announcements a JOIN jobs j ON j.run = a.run WHERE a.id > $1::bigint AND a.id <= $2::bigint" \
-  " AND ($3::text IS NULL OR j.namespace = $3::text) AND " of " ORDER BY a.id LIMIT $6::bigint"
-const Statement read_announced{"read_announced", PAWL_ANNOUNCEMENTS("$4::text IS NULL AND $5::bigint IS NULL")};
-const Statement read_announced_topic{"read_announced_topic", PAWL_ANNOUNCEMENTS("a.topic = $4::text AND $5::bigint IS NULL")};
+  " FROM announcements a JOIN jobs j ON j.run = ANY(ARRAY[a.run]) WHERE " id " > $1::bigint AND " id " <= $2::bigint" \
+  " AND ($3::text IS NULL OR j.namespace = $3::text) AND " of " ORDER BY " id " LIMIT $6::bigint"
+const Statement read_announced{"read_announced", PAWL_ANNOUNCEMENTS("a.id", "$4::text IS NULL AND $5::bigint IS NULL")};
+const Statement read_announced_topic{"read_announced_topic", PAWL_ANNOUNCEMENTS("a.id + 0", "a.topic = $4::text AND $5::bigint IS NULL")};
 const Statement read_announced_run{
-    "read_announced_run", PAWL_ANNOUNCEMENTS("a.run = $5::bigint AND ($4::text IS NULL OR a.topic = $4::text)")};
+    "read_announced_run", PAWL_ANNOUNCEMENTS("a.id + 0", "a.run = $5::bigint AND ($4::text IS NULL OR a.topic = $4::text)")};
 #undef PAWL_ANNOUNCEMENTS
 // Rows are numbered without gaps: those of a page are found by their numbers, however many stand behind them.
 const Statement read_outbox_rows{

@@ -22,7 +22,7 @@ const Statement read_waiting_runs{
     " (SELECT i.run, 1::bigint AS n FROM inbox i WHERE i.run > $1::bigint AND i.run <= $2::bigint ORDER BY i.run LIMIT 1)"
     " UNION ALL SELECT (SELECT i.run FROM inbox i WHERE i.run > r.run AND i.run <= $2::bigint ORDER BY i.run LIMIT 1), r.n + 1"
     " FROM runs r WHERE r.run IS NOT NULL AND r.n < $3::bigint)"
-    " SELECT r.run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = r.run) FROM runs r WHERE r.run IS NOT NULL ORDER BY r.n"};
+    " SELECT r.run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = ANY(ARRAY[r.run])) FROM runs r WHERE r.run IS NOT NULL ORDER BY r.n"};
 const Statement read_work_page{
     "read_work_page",
     "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input FROM work w"

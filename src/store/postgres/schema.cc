@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "store/postgres/rights.h"
 #include "store/postgres/schema_duplex.h"
+#include "store/postgres/schema_indexes.h"
 #include "store/postgres/schema_tables.h"
 #include "store/postgres/schema_views.h"
 
@@ -12,7 +13,7 @@ namespace pawl::store::postgres {
 
 namespace {
 
-constexpr Step all_steps[] = {tables_schema, duplex_schema, views_schema};
+constexpr Step all_steps[] = {tables_schema, duplex_schema, views_schema, indexes_schema};
 
 // Advisory locks are named by two numbers: the first is ours alone ("pawl", and the next), the second is the schema's.
 std::string lock_of_migration(const std::string& schema) { return "1885435756, hashtext(" + literal(schema) + ")"; }

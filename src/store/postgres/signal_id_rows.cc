@@ -13,11 +13,11 @@ namespace {
 const Statement find_signal_ids{
     "find_signal_ids",
     "SELECT s.lane, s.guid, s.until FROM unnest($1::bigint[], $2::bytea[]) AS u(lane, guid)"
-    " JOIN signal_ids s ON s.lane = u.lane AND s.guid = u.guid"};
+    " JOIN signal_ids s ON s.lane = ANY(ARRAY[u.lane]) AND s.guid = u.guid"};
 const Statement drop_same_signal_ids{
     "drop_same_signal_ids",
     "DELETE FROM signal_ids s USING unnest($1::bigint[], $2::bytea[]) AS u(lane, guid)"
-    " WHERE s.lane = u.lane AND s.guid = u.guid"};
+    " WHERE s.lane = ANY(ARRAY[u.lane]) AND s.guid = u.guid"};
 const Statement new_signal_ids{
     "new_signal_ids",
     "WITH put AS (INSERT INTO signal_ids (lane, seq, guid, until)"
@@ -26,10 +26,10 @@ const Statement new_signal_ids{
 // The oldest of each lane, a few for each new one, whose time is over or that are too many.
 const Statement drop_old_signal_ids{
     "drop_old_signal_ids",
-    "DELETE FROM signal_ids d WHERE (d.lane, d.guid) IN (SELECT u.lane, s.guid"
+    "DELETE FROM signal_ids d WHERE d.ctid = ANY(ARRAY(SELECT s.place"
     " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(lane, most, last)"
-    " CROSS JOIN LATERAL (SELECT o.guid, o.seq, o.until FROM signal_ids o WHERE o.lane + 0 = u.lane ORDER BY o.seq LIMIT u.most) s"
-    " WHERE s.until <= $4::bigint OR s.seq + $5::bigint <= u.last)"};
+    " CROSS JOIN LATERAL (SELECT o.ctid AS place, o.seq, o.until FROM signal_ids o WHERE o.lane + 0 = u.lane ORDER BY o.seq LIMIT u.most) s"
+    " WHERE s.until <= $4::bigint OR s.seq + $5::bigint <= u.last))"};
 
 }  // namespace
 

@@ -16,18 +16,19 @@ using Use = LaneRows::Use;
 void want_target(Desk& desk, const core::Envelope& envelope, core::LaneId lane) {
   std::visit(Overloaded{
                  [&](const RunId& run) {
+                   desk.lanes.want(core::lane_of(run), Use::guard);
                    desk.jobs.want(run);
                    desk.inbox.want(run, envelope.message.guid);
                  },
                  [&](const core::MailboxKey& key) {
                    desk.keys_first = true;
-                   desk.lanes.want(lane, Use::look);
+                   desk.lanes.want(lane, Use::guard);
                    desk.lanes.want_numbers(lane);
                    desk.mailboxes.want(key);
                  },
                  [&](const core::JobKey& key) {
                    desk.keys_first = true;
-                   desk.lanes.want(lane, Use::look);
+                   desk.lanes.want(lane, Use::guard);
                    desk.keys.want(key.name_space, key.id);
                    const auto* start = std::get_if<core::StartChild>(&envelope.message.body);
                    if (start == nullptr) return;
@@ -109,19 +110,19 @@ bool is_plain_write(const core::Write& write, const std::set<core::ActivitySeq>&
 
 void trust_bundle(Desk& desk, const core::Bundle& bundle) {
   const RunId run = bundle.entity;
-  desk.lanes.want(core::lane_of(run), Use::guard);
+  if (!desk.lanes.assume(core::lane_of(run), bundle.epoch)) desk.is_betrayed = true;
   desk.jobs.assume(bundle, std::get<core::JobHead>(bundle.head));
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutActivity>(&write)) desk.activities.assume(run, *put);
     if (const auto* drop = std::get_if<core::DropWork>(&write)) desk.work.assume(run, drop->activity, drop->token);
     if (const auto* put = std::get_if<core::PutMessage>(&write)) desk.inbox.want(run, put->message.guid);
     const auto* work = std::get_if<core::PutWork>(&write);
-    if (work != nullptr && work->item.token != core::WorkToken(0)) desk.work.want_pauses(work->item.topic);
+    if (work != nullptr && work->item.token != core::WorkToken(0)) desk.work.assume_runs(work->item.topic);
   }
 }
 
 void want_submit(Desk& desk, const Submit& submit) {
-  desk.lanes.want(submit.lane, Use::look);
+  desk.lanes.want(submit.lane, Use::guard);
   desk.lanes.want_numbers(submit.lane);
   desk.keys.want(submit.name_space, submit.id);
   if (submit.reuse != Reuse::never) desk.keys_first = true;
@@ -181,6 +182,7 @@ void want(Desk& desk, const Operation& operation) {
                    if (is_remembered(one)) desk.signal_ids.want(lane, one.envelope.message.guid);
                  },
                  [&](const Respond& one) {
+                   desk.lanes.want(core::lane_of(one.run), Use::guard);
                    want_item(desk, one.run, one.activity);
                    desk.inbox.want(one.run, one.message.guid);
                  },
@@ -205,7 +207,10 @@ void want(Desk& desk, const Operation& operation) {
                  [&](const AcquireLane& one) { desk.lanes.want(one.lane, Use::take); },
                  [&](const ReleaseLane& one) { desk.lanes.want(one.lane, Use::take); },
                  [&](const RenewLane& one) { desk.lanes.want(one.lane, Use::renew); },
-                 [&](const RemoveJob& one) { desk.jobs.want(one.run); },
+                 [&](const RemoveJob& one) {
+                   desk.lanes.want(core::lane_of(one.run), Use::guard);
+                   desk.jobs.want(one.run);
+                 },
                  each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>([] {}),
              },
              operation);

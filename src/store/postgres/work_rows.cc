@@ -10,42 +10,51 @@ namespace {
 
 const Statement read_items{
     "read_items",
-    "SELECT " PAWL_ITEM_COLUMNS("w") " FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-    " JOIN work w ON w.run = u.run AND w.seq = u.seq"};
+    "SELECT " PAWL_ITEM_COLUMNS("w") " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq) AS u"
+    " JOIN work w ON w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq"};
 const Statement read_whole_items{
     "read_whole_items",
-    "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-    " JOIN work w ON w.run = u.run AND w.seq = u.seq"};
+    "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bigint[]) AS seq) AS u"
+    " JOIN work w ON w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq"};
 const Statement read_items_of_runs{"read_items_of_runs",
                                    "SELECT " PAWL_ITEM_COLUMNS("w") " FROM work w WHERE w.run = ANY($1::bigint[])"};
 const Statement find_pauses{"find_pauses", "SELECT topic, lane FROM paused_topics WHERE topic = ANY($1::text[])"};
+const Statement expect_no_pauses{
+    "expect_no_pauses", "SELECT " PAWL_EXPECT("count(*) = 0") " FROM paused_topics WHERE topic = ANY($1::text[])"};
 const Statement find_all_pauses{"find_all_pauses", "SELECT topic, lane FROM paused_topics"};
 const Statement sweep_work{"sweep_work", "DELETE FROM work WHERE run = ANY($1::bigint[])"};
 // Those with a token must be held by it.
 const Statement drop_work{
     "drop_work",
-    "WITH dropped AS (DELETE FROM work w USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(run, seq, token)"
-    " WHERE w.run = u.run AND w.seq = u.seq AND (u.token IS NULL OR w.token = u.token) RETURNING u.token)"
+    "WITH dropped AS (DELETE FROM work w USING (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq,"
+    " unnest($3::bigint[]) AS token) AS u"
+    " WHERE w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq AND (u.token IS NULL OR w.token = u.token) RETURNING u.token)"
     " SELECT " PAWL_EXPECT("count(token) = $4::bigint") " FROM dropped"};
 const Statement new_work{
     "new_work",
     "INSERT INTO work (run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at, held, once, life,"
     " plain_key, wake_at, input) SELECT run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at,"
-    " held, once, life, plain_key, wake_at, input FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[],"
-    " $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[],"
-    " $13::boolean[], $14::bytea[], $15::boolean[], $16::bigint[], $17::bytea[]) WITH ORDINALITY AS u(run, seq, topic, request,"
-    " token, worker, epoch, lease_until, runs, priority, visible_at, held, once, life, plain_key, wake_at, input, place)"
+    " held, once, life, plain_key, wake_at, input FROM (SELECT unnest($1::bigint[]) AS run,"
+    " unnest($2::bigint[]) AS seq, unnest($3::text[]) AS topic, unnest($4::bytea[]) AS request,"
+    " unnest($5::bigint[]) AS token, unnest($6::text[]) AS worker, unnest($7::bigint[]) AS epoch,"
+    " unnest($8::bigint[]) AS lease_until, unnest($9::bigint[]) AS runs, unnest($10::bigint[]) AS priority,"
+    " unnest($11::bigint[]) AS visible_at, unnest($12::boolean[]) AS held, unnest($13::boolean[]) AS once,"
+    " unnest($14::bytea[]) AS life, unnest($15::boolean[]) AS plain_key, unnest($16::bigint[]) AS wake_at,"
+    " unnest($17::bytea[]) AS input, generate_series(1, cardinality($1::bigint[])) AS place) AS u"
     " ORDER BY place"};
 const Statement replace_work{
     "replace_work",
     "WITH replaced AS (UPDATE work w SET topic = u.topic, request = u.request, token = u.token, worker = u.worker,"
     " epoch = u.epoch, lease_until = u.lease_until, runs = u.runs, priority = u.priority, visible_at = u.visible_at,"
     " held = u.held, once = u.once, life = u.life, plain_key = u.plain_key, wake_at = u.wake_at, input = u.input"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bytea[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[],"
-    " $9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::boolean[], $14::bytea[], $15::boolean[],"
-    " $16::bigint[], $17::bytea[], $18::bigint[]) AS u(run, seq, topic, request, token, worker, epoch, lease_until, runs,"
-    " priority, visible_at, held, once, life, plain_key, wake_at, input, before)"
-    " WHERE w.run = u.run AND w.seq = u.seq AND w.token = u.before RETURNING 1)"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::text[]) AS topic,"
+    " unnest($4::bytea[]) AS request, unnest($5::bigint[]) AS token, unnest($6::text[]) AS worker,"
+    " unnest($7::bigint[]) AS epoch, unnest($8::bigint[]) AS lease_until, unnest($9::bigint[]) AS runs,"
+    " unnest($10::bigint[]) AS priority, unnest($11::bigint[]) AS visible_at, unnest($12::boolean[]) AS held,"
+    " unnest($13::boolean[]) AS once, unnest($14::bytea[]) AS life, unnest($15::boolean[]) AS plain_key,"
+    " unnest($16::bigint[]) AS wake_at, unnest($17::bytea[]) AS input, unnest($18::bigint[]) AS before) AS u"
+    " WHERE w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq AND w.token = u.before RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $19::bigint") " FROM replaced"};
 
 }  // namespace
@@ -54,10 +63,12 @@ const Statement move_work{
     "move_work",
     "WITH moved AS (UPDATE work w SET token = u.token, worker = u.worker, epoch = u.epoch, lease_until = u.lease_until,"
     " runs = u.runs, visible_at = u.visible_at, held = u.held, once = u.once, wake_at = u.wake_at, life = u.life"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],"
-    " $8::bigint[], $9::boolean[], $10::boolean[], $11::bigint[], $12::bytea[], $13::bigint[]) AS u(run, seq, token, worker,"
-    " epoch, lease_until, runs, visible_at, held, once, wake_at, life, before)"
-    " WHERE w.run = u.run AND w.seq = u.seq AND w.token = u.before RETURNING 1)"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS token,"
+    " unnest($4::text[]) AS worker, unnest($5::bigint[]) AS epoch, unnest($6::bigint[]) AS lease_until,"
+    " unnest($7::bigint[]) AS runs, unnest($8::bigint[]) AS visible_at, unnest($9::boolean[]) AS held,"
+    " unnest($10::boolean[]) AS once, unnest($11::bigint[]) AS wake_at, unnest($12::bytea[]) AS life,"
+    " unnest($13::bigint[]) AS before) AS u"
+    " WHERE w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq AND w.token = u.before RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $14::bigint") " FROM moved"};
 
 namespace {
@@ -216,6 +227,8 @@ void WorkRows::write(Script& script) const {
               item->lease_until, item->runs, item->priority, item->visible_at, item->held, item->life.at_most_once,
               blob_of(life), item->plain_key, core::wake_of(*item), item->input);
   }
+  if (!assumed_topics_.empty())
+    script.add(expect_no_pauses, Params::of(std::vector(assumed_topics_.begin(), assumed_topics_.end())));
   if (!dropped.empty()) script.add(drop_work, Params::of_rows(dropped, held));
   if (!swept_.empty()) script.add(sweep_work, Params::of(swept_));
   if (!added.empty()) script.add(new_work, Params::of_rows(added));

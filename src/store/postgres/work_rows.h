@@ -24,6 +24,8 @@ class WorkRows {
   void want_all_of(RunId run) { wanted_runs_.insert(run); }
   void want_pauses(const Topic& topic) { wanted_topics_.insert(topic); }
   void want_all_pauses() { wants_all_pauses_ = true; }
+  // As if it had been found nowhere among the paused ones. It says so when the group is written.
+  void assume_runs(const Topic& topic) { assumed_topics_.insert(topic); }
 
   void ask(Script& script);
   // Items that no store can have written are in damaged(): whatever is asked of them is refused.
@@ -56,7 +58,7 @@ class WorkRows {
   };
   std::set<Key> wanted_, wanted_whole_;
   std::set<RunId> wanted_runs_;
-  std::set<Topic> wanted_topics_;
+  std::set<Topic> wanted_topics_, assumed_topics_;
   bool wants_all_pauses_ = false;
   std::optional<std::size_t> at_, whole_at_, runs_at_, topics_at_;
   std::map<Key, Slot> slots_;

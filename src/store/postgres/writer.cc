@@ -155,6 +155,7 @@ Writer::Stopped Writer::load(std::span<const Operation> operations) {
   }
   Script script = std::move(pending_);
   pending_ = Script();
+  const std::size_t before = script.size();
   desk_.lanes.ask(script);
   desk_.lanes.ask_numbers(script);
   desk_.jobs.ask(script);
@@ -165,6 +166,11 @@ Writer::Stopped Writer::load(std::span<const Operation> operations) {
   desk_.work.ask(script);
   desk_.inbox.ask(script);
   desk_.signal_ids.ask(script);
+  if (desk_.trusts && script.size() == before) {  // nothing is read: all of it goes out with what is written
+    pending_ = std::move(script);
+    desk_.now = parts_.clock.now();
+    return std::nullopt;
+  }
   const auto clock_at = parts_.clock.ask(script);
   Done done = connection_.run(script);
   if (!done) return stop_of(done.failure());
@@ -195,8 +201,9 @@ Writer::Stopped Writer::finish(std::span<const Operation> group) {
   Script script = std::move(pending_);
   pending_ = Script();
   desk_.write(script);
+  const Change told = parts_.own.told_to_others(
+      group, outcomes_, [this](core::LaneId lane, core::Epoch epoch) { return desk_.lanes.guards(lane, epoch); });
   desk_.forget();
-  const Change told = parts_.own.told_to_others(group, outcomes_);
   if (!told.empty()) parts_.bell.ring(script, told);
   const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_mark));
   const std::size_t commit_at = script.add(commit_statement);

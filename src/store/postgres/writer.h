@@ -1,5 +1,6 @@
-// Writer: turns a group of operations into one transaction over one connection. Two round trips in the steady state: what the
-// group needs is read and locked, and, when all is decided, written and committed (desk.h).
+// Writer: turns a group of operations into one transaction over one connection. Two round trips: what the group needs is read
+// and locked, and, when all is decided, written and committed (desk.h). A group that trusts its bundles, and has nothing else,
+// needs the second one only.
 //
 // 1. Rows that others moved in between undo the transaction, and the group is applied again.
 // 2. An operation that PostgreSQL itself refuses (a value that it cannot hold) undoes it too; then the group is applied again

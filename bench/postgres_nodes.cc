@@ -1,0 +1,116 @@
+#include "postgres_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "jobs.h"
+#include "runtime/open_store.h"
+
+namespace pawl::bench {
+
+namespace {
+
+namespace pg = store::postgres;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds end_within{60};
+
+}  // namespace
+
+Nodes::Nodes(const NodesOptions& options) : keep_(options.keep) {
+  for (std::uint32_t i = 0; i < options.nodes; ++i) nodes_.push_back(open(options));
+  for (const auto& node : nodes_)
+    while (!node->runtime->owns()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+Nodes::~Nodes() {
+  for (const auto& node : nodes_) node->runtime->stop();
+}
+
+std::unique_ptr<Nodes::Node> Nodes::open(const NodesOptions& options) {
+  auto node = std::make_unique<Node>();
+  pg::Options wanted;
+  wanted.schema = options.schema;
+  wanted.connections = options.connections;
+  auto store = must(pg::Store::open(options.address, wanted));
+  node->store = store.get();
+  const Pool pool("graphs");
+  const store::Operation made = store::OpenPool{pool, options.lanes};
+  must(store->commit({&made, 1}));
+  const auto info = *must(store->read_pool(pool));
+  runtime::OpenedStore opened;
+  opened.duplex = &store->duplex();
+  opened.store = std::move(store);
+  opened.lease = std::chrono::seconds(10);
+  opened.rings_with_commits = true;
+  opened.stats = [] { return RuntimeStats{}; };
+  RuntimeOptions runtime_options;
+  runtime_options.lanes = options.lanes;
+  runtime_options.worker_threads = options.threads;
+  runtime_options.worker_queue = 65'536;
+  node->runtime = std::make_unique<runtime::LocalRuntime>(runtime_options, std::move(opened), info);
+  runtime::LocalRuntime& runtime = *node->runtime;
+  runtime.on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  must(runtime.deploy(chain(options.activities)));
+  const Payload output(std::string(200, 'x'));
+  must(runtime.serve("noop", [output](Work&) { return Reply::success(output); }));
+  runtime.observe([this, &runtime](const Event& event) {
+    if (event.kind == Event::Kind::job_closed) ended(runtime);
+  });
+  must(runtime.start());
+  return node;
+}
+
+void Nodes::submit_next(runtime::LocalRuntime& runtime) {
+  if (submitted_ >= wanted_) return;
+  ++submitted_;
+  JobRequest request{.graph = "chain", .id = fmt::format("job-{}", named_++), .input = "{}"};
+  request.keep = keep_;
+  runtime.submit(std::move(request), [](Result<Submission> result) { must(std::move(result)); });
+}
+
+void Nodes::ended(runtime::LocalRuntime& runtime) {
+  const std::lock_guard lock(mutex_);
+  ++closed_;
+  submit_next(runtime);
+  if (closed_ == wanted_) changed_.notify_all();
+}
+
+double Nodes::run(std::uint32_t jobs, std::uint32_t concurrent) {
+  std::unique_lock lock(mutex_);
+  wanted_ = jobs;
+  submitted_ = closed_ = 0;
+  const auto begin = Clock::now();
+  for (std::uint32_t i = 0; i < concurrent; ++i) submit_next(*nodes_[i % nodes_.size()]->runtime);
+  changed_.wait(lock, [&] { return closed_ == wanted_; });
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<double> Nodes::run_alone(std::uint32_t jobs) {
+  runtime::LocalRuntime& runtime = *nodes_[0]->runtime;
+  std::vector<double> micros;
+  for (std::uint32_t i = 0; i < jobs; ++i) {
+    const auto begin = Clock::now();
+    const auto job = must(runtime.submit({.graph = "chain", .id = fmt::format("alone-{}", named_++), .input = "{}"}));
+    must(runtime.wait(job.run, end_within));
+    micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  std::sort(micros.begin(), micros.end());
+  return micros;
+}
+
+pg::Stats Nodes::stats() const {
+  pg::Stats all;
+  for (const auto& node : nodes_) {
+    const pg::Stats one = node->store->stats();
+    all.commits += one.commits;
+    all.operations += one.operations;
+    all.round_trips += one.round_trips;
+    all.statements += one.statements;
+  }
+  return all;
+}
+
+}  // namespace pawl::bench

@@ -1,5 +1,8 @@
 // Bundles as arguments: what the script compares, what it adds, sets and drops in the job's hash, and the writes whose order
 // counts.
+#include <algorithm>
+#include <set>
+
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "core/codec.h"
@@ -16,20 +19,20 @@ namespace {
 std::string decimal(std::int64_t number) { return format("{}", number); }
 std::string decimal_of(std::uint64_t number) { return format("{}", number); }
 
-void put_list(Words& words, const Words& list) {
-  words.push_back(decimal_of(list.size()));
-  words.insert(words.end(), list.begin(), list.end());
-}
-
 // What a bundle does to the fields of its job's hash.
 struct FieldWrites {
   Words compared, expected, added, set, dropped;
 
-  void add(std::string field, const std::optional<std::uint64_t>& before, std::int64_t delta) {
+  // A ledger: the first digits are set where nothing may be, later ones move by what is added.
+  void move(std::string field, const std::optional<std::uint64_t>& before, std::int64_t after) {
     compared.push_back(field);
     expected.push_back(before ? decimal_of(*before) : "");
-    added.push_back(std::move(field));
-    added.push_back(decimal(delta));
+    if (before) {
+      added.push_back(std::move(field));
+      added.push_back(decimal(after - static_cast<std::int64_t>(*before)));
+    } else {
+      put(std::move(field), decimal(after));
+    }
   }
   void put(std::string field, std::string value) {
     set.push_back(std::move(field));
@@ -42,30 +45,29 @@ struct FieldWrites {
   }
 };
 
+template <class Ledger>
+std::optional<std::uint64_t> digits_of(const std::optional<Ledger>& ledger) {
+  return ledger ? std::optional<std::uint64_t>(ledger->encode()) : std::nullopt;
+}
+
 void put_activity(FieldWrites& fields, const core::PutActivity& write) {
   const std::string field = format("a:{}", write.after.seq.raw());
-  const std::uint64_t before = write.before ? write.before->encode() : 0;
-  const auto delta = static_cast<std::int64_t>(write.after.ledger.encode()) - static_cast<std::int64_t>(before);
-  fields.add(field, write.before ? std::optional(before) : std::nullopt, delta);
+  fields.move(field, digits_of(write.before), static_cast<std::int64_t>(write.after.ledger.encode()));
   fields.put(field + ":is", activity_words(write.after));
   fields.put(field + ":out", write.after.output, write.before.has_value());
   fields.put(field + ":state", write.after.state, write.before.has_value());
 }
 
 void put_record(FieldWrites& fields, const core::PutRecord& write, bool is_snapshot) {
-  const std::string field = "m:" + write.after.guid.text();
-  const std::uint64_t before = write.before ? write.before->encode() : 0;
-  const std::int64_t after =
-      is_snapshot ? without_snapshot(write) : static_cast<std::int64_t>(write.after.ledger.encode());
-  fields.add(field, write.before ? std::optional(before) : std::nullopt, after - static_cast<std::int64_t>(before));
-  fields.put(field + ":of", decimal_of(write.after.activity.raw()));
+  const std::string field = record_field(write.after);
+  fields.move(field, digits_of(write.before),
+              is_snapshot ? without_snapshot(write) : static_cast<std::int64_t>(write.after.ledger.encode()));
   fields.put(field + ":out", write.after.output, write.before.has_value());
 }
 
 FieldWrites fields_of_bundle(const core::Bundle& bundle, const core::JobHead& head, const core::PutRecord* snapshot) {
   FieldWrites fields;
-  fields.set = {"rev",    decimal_of(core::next(bundle.rev_before).raw()), "bundle", decimal_of(bundle.id.raw()),
-                "status", std::string(core::name_of(head.status)),         "head",   head_words(head)};
+  fields.set = {"rev", decimal_of(core::next(bundle.rev_before).raw()), "bundle", decimal_of(bundle.id.raw()), "head", head_words(head)};
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutActivity>(&write)) put_activity(fields, *put);
     else if (const auto* record = std::get_if<core::PutRecord>(&write)) put_record(fields, *record, record == snapshot);
@@ -186,29 +188,69 @@ std::string OperationEncoder::wrong_with(const core::Bundle& bundle) const {
   return wrong_in_mailbox(bundle, std::get<core::MailboxHead>(bundle.head));
 }
 
-void OperationEncoder::put_head(Words& words, const core::Bundle& bundle, const core::JobHead& head) {
-  const auto snapshot = snapshot_of(bundle);
-  const core::PutRecord* message = snapshot ? *snapshot : nullptr;
-  const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
-  const bool over = core::is_closed(head.status) && head.completions > 0;
-  words.insert(words.end(),
-               {std::string(core::name_of(head.status)), head.semaphore ? decimal(step.before) : "", decimal(step.delta),
-                decimal(step.threshold), step.hit ? "1" : "0", head.semaphore ? other_hit(step, !step.hit) : "",
-                message == nullptr ? "" : "m:" + message->after.guid.text(), decimal(snapshot_weight),
-                decimal_of(head.completions_before),
-                decimal_of(head.next_activity - std::min(head.next_activity, opened_by(bundle))),
-                over ? decimal(head.remove_at.micros()) : "0", deeds_of(bundle), decimal_of(limits::history_entries_max)});
-  const FieldWrites fields = fields_of_bundle(bundle, head, message);
-  put_list(words, fields.compared);
-  words.insert(words.end(), fields.expected.begin(), fields.expected.end());
-  put_list(words, fields.added);
-  put_list(words, fields.set);
-  put_list(words, fields.dropped);
+// What becomes of the work of a job. What its owner holds, and what ends, is in no line; the rest is written as all other writes.
+struct WorkWrites {
+  Words ended;   // place, and the token that must hold it ("": whoever has it)
+  Words topics;  // of what it claims
+  Words hands;   // place, words, input
+  std::vector<bool> done;  // which writes of the bundle are all said by these
+};
+
+namespace {
+
+bool is_in_hand(const core::WorkItem& item, const ItemWords& words) {
+  return words.unlocks == "-" && words.wake == "0" && item.life.progress.empty();
 }
 
-void OperationEncoder::put_writes(Words& words, const core::Bundle& bundle) {
-  const std::size_t count_at = words.size();
-  words.emplace_back();
+WorkWrites work_of(const core::Bundle& bundle) {
+  WorkWrites work;
+  work.done.resize(bundle.writes.size());
+  std::set<core::ActivitySeq> opened, put, dropped;
+  bool in_order = false;  // what follows depends on what came before
+  const auto is_answered = [](const core::Activity& activity) { return activity.ledger.has(ledger::ActivityLedger::Mark::work_done); };
+  for (const core::Write& write : bundle.writes) {
+    if (const auto* drop = std::get_if<core::DropWork>(&write)) dropped.insert(drop->activity);
+    if (const auto* activity = std::get_if<core::PutActivity>(&write); activity != nullptr && !activity->before && !is_answered(activity->after))
+      opened.insert(activity->after.seq);
+    in_order = in_order || std::holds_alternative<core::Sweep>(write) || std::holds_alternative<core::HoldWork>(write);
+  }
+  for (std::size_t i = 0; i < bundle.writes.size(); ++i) {
+    const core::Write& write = bundle.writes[i];
+    if (const auto* activity = std::get_if<core::PutActivity>(&write)) {
+      // As core::apply does: what is answered is no longer work. A new one had none.
+      const bool answered = is_answered(activity->after);
+      const bool late = answered && put.contains(activity->after.seq);
+      work.done[i] = !late;
+      if (activity->before && answered && !late && !dropped.contains(activity->after.seq))
+        work.ended.insert(work.ended.end(), {place_of(bundle.entity, activity->after.seq), ""});
+    } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
+      work.ended.insert(work.ended.end(), {place_of(bundle.entity, drop->activity), decimal_of(drop->token.raw())});
+      work.done[i] = true;
+    } else if (const auto* one = std::get_if<core::PutWork>(&write)) {
+      put.insert(one->item.activity);
+      const ItemWords words = item_words(one->item);
+      if (one->item.token != core::WorkToken(0) && std::find(work.topics.begin(), work.topics.end(), words.topic) == work.topics.end())
+        work.topics.push_back(words.topic);
+      if (in_order || !opened.contains(one->item.activity) || !is_in_hand(one->item, words)) continue;
+      work.hands.insert(work.hands.end(),
+                        {place_of(bundle.entity, one->item.activity), words.rest, std::string(one->item.input.view())});
+      work.done[i] = true;
+    }
+  }
+  return work;
+}
+
+// Whether it needs more of the run's keys than its hash and its history.
+bool touches_messages(const core::Bundle& bundle) {
+  return std::any_of(bundle.writes.begin(), bundle.writes.end(), [](const core::Write& write) {
+    return std::holds_alternative<core::PutMessage>(write) || std::holds_alternative<core::CountRedelivery>(write) ||
+           std::holds_alternative<core::Consume>(write) || std::holds_alternative<core::Sweep>(write);
+  });
+}
+
+}  // namespace
+
+std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundle, const WorkWrites& work) {
   std::size_t count = 0;
   const auto put = [&](const char* what, Words rest) {
     words.emplace_back(what);
@@ -216,14 +258,14 @@ void OperationEncoder::put_writes(Words& words, const core::Bundle& bundle) {
     ++count;
   };
   const auto place = [&](core::ActivitySeq activity) { return place_of(bundle.entity, activity); };
-  for (const core::Write& write : bundle.writes)
+  if (const auto* head = std::get_if<core::JobHead>(&bundle.head); head != nullptr && core::is_closed(head->status))
+    put("close", {head->completions > 0 ? decimal(head->remove_at.micros()) : "0"});
+  for (std::size_t i = 0; i < bundle.writes.size(); ++i) {
+    if (work.done[i]) continue;
     std::visit(
         Overloaded{
-            [&](const core::PutActivity& w) {
-              // As core::apply does: what is answered is no longer work.
-              if (w.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) put("answered_work", {place(w.after.seq)});
-            },
-            [&](const core::PutRecord&) {},
+            [&](const core::PutActivity& w) { put("drop_work", {place(w.after.seq)}); },
+            each_of<core::PutRecord, core::DropWork>([] {}),
             [&](const core::PutMessage& w) {
               put("put_message", {w.message.guid.text(), std::string(kind_of(w.message.body)), core::encode(w.message.body),
                                   decimal(w.due.micros())});
@@ -233,10 +275,8 @@ void OperationEncoder::put_writes(Words& words, const core::Bundle& bundle) {
             [&](const core::PutWork& w) {
               const ItemWords item = item_words(w.item);
               put("put_work", {place(w.item.activity), item.order, item.unlocks, item.wake, item.topic, item.rest,
-                               std::string(w.item.input.view()), std::string(w.item.life.progress.view()),
-                               w.item.token != core::WorkToken(0) ? "1" : "0"});
+                               std::string(w.item.input.view()), std::string(w.item.life.progress.view())});
             },
-            [&](const core::DropWork& w) { put("drop_work", {place(w.activity), decimal_of(w.token.raw())}); },
             [&](const core::Sweep& w) { put("sweep", {w.keep ? w.keep->text() : ""}); },
             [&](const core::Send& w) {
               const core::LaneId target = core::lane_of(w.envelope.to, w.lane);
@@ -265,29 +305,66 @@ void OperationEncoder::put_writes(Words& words, const core::Bundle& bundle) {
               put("offer_entry", {decimal_of(w.seq), w.signal.text(), w.to ? w.to->text() : "-"});
             },
         },
-        write);
-  words[count_at] = decimal_of(count);
+        bundle.writes[i]);
+  }
+  return count;
+}
+
+// In the order in which scripts/steps.lua takes them.
+Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::JobHead& head) {
+  const auto snapshot = snapshot_of(bundle);
+  const core::PutRecord* message = snapshot ? *snapshot : nullptr;
+  const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
+  const bool steps = head.semaphore && (step.delta != 0 || step.hit || step.before == step.threshold);
+  const FieldWrites fields = fields_of_bundle(bundle, head, message);
+  const WorkWrites work = work_of(bundle);
+  const std::string wrong = wrong_with(bundle);
+  const std::string step_is_wrong = wrong_step(head);
+  const bool flaws = !wrong.empty() || !step_is_wrong.empty();
+  Words writes = {decimal_of(bundle.entity.raw())};
+  const std::size_t odd = put_writes(writes, bundle, work);
+  Encoded out;
+  if (touches_messages(bundle)) out.runs.push_back(bundle.entity);
+  const std::uint32_t next_before = head.next_activity - std::min(head.next_activity, opened_by(bundle));
+  Words& words = out.arguments;
+  words = {"job", "",
+           format("{} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status), fields.compared.size(),
+                  fields.added.size(), fields.set.size(), fields.dropped.size(), work.ended.size(), work.topics.size(), work.hands.size(),
+                  odd, steps ? 1 : 0, flaws ? 1 : 0),
+           decimal_of(bundle.rev_before.raw()), format("{} {}", head.completions_before, next_before),
+           head.semaphore ? decimal(step.before) : "", deeds_of(bundle)};
+  out.step = Step{bundle.entity, 1};
+  const auto put = [&](const Words& list) { words.insert(words.end(), list.begin(), list.end()); };
+  for (const Words* list : {&fields.compared, &fields.expected, &fields.added, &fields.set, &fields.dropped, &work.ended, &work.topics,
+                            &work.hands})
+    put(*list);
+  if (steps)
+    put({decimal(step.delta), decimal(step.threshold), step.hit ? "1" : "0", message == nullptr ? "" : record_field(message->after),
+         decimal(snapshot_weight)});
+  if (odd > 0) put(writes);
+  if (flaws) put({wrong, step_is_wrong});
+  return out;
+}
+
+Encoded OperationEncoder::mailbox_bundle(const core::Bundle& bundle, const core::MailboxHead& head) {
+  const std::string wrong = wrong_with(bundle);
+  Encoded out;
+  out.runs = {bundle.entity};
+  out.arguments = {"mailbox", decimal_of(bundle.entity.raw()), decimal_of(bundle.epoch.raw()), decimal_of(bundle.rev_before.raw()),
+                   decimal_of(core::next(bundle.rev_before).raw()), decimal_of(bundle.id.raw()), wrong, no_mailbox(bundle.entity),
+                   decimal_of(head.next_entry)};
+  Words writes;
+  WorkWrites nothing;
+  nothing.done.resize(bundle.writes.size());
+  const std::size_t count = wrong.empty() ? put_writes(writes, bundle, nothing) : 0;
+  out.arguments.push_back(decimal_of(count));
+  out.arguments.insert(out.arguments.end(), writes.begin(), writes.end());
+  return out;
 }
 
 OperationEncoder::Answer OperationEncoder::run(const core::Bundle& bundle) {
-  const auto* head = std::get_if<core::JobHead>(&bundle.head);
-  const RunId run = bundle.entity;
-  Encoded out;
-  out.runs = {run};
-  out.arguments = {"bundle",
-                   decimal_of(run.raw()),
-                   decimal_of(bundle.epoch.raw()),
-                   decimal_of(bundle.rev_before.raw()),
-                   decimal_of(core::next(bundle.rev_before).raw()),
-                   decimal_of(bundle.id.raw()),
-                   head != nullptr ? "job" : "mailbox",
-                   wrong_with(bundle),
-                   head != nullptr ? wrong_step(*head) : "",
-                   head != nullptr ? format("there is no job or mailbox {}", run.raw()) : no_mailbox(run)};
-  if (head != nullptr) put_head(out.arguments, bundle, *head);
-  else out.arguments.push_back(decimal_of(std::get<core::MailboxHead>(bundle.head).next_entry));
-  put_writes(out.arguments, bundle);
-  return out;
+  if (const auto* head = std::get_if<core::JobHead>(&bundle.head)) return job_bundle(bundle, *head);
+  return mailbox_bundle(bundle, std::get<core::MailboxHead>(bundle.head));
 }
 
 }  // namespace pawl::store::redis

@@ -156,6 +156,8 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
   }
   if (unknown_lanes) return Error{ErrorCode::retry_later, unknown_lanes->detail};
   if (operations.empty()) return {};
+  ++groups_;
+  operations_ += operations.size();
 
   LaneCallHeader header{now_text(), store_.text(), watch_.highest(lane), sender_, keys_.bell()};
   const std::string tag = tag_of(lane);
@@ -165,7 +167,8 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
     if (guess == limits::guesses_max)
       return Error{began ? ErrorCode::outcome_unknown : ErrorCode::retry_later, "too many others make jobs in this lane at once"};
     const std::int64_t asked_at = ServerClock::elapsed();
-    const auto reply = servers_.run(tag, lane_script(), call.keys(), call.arguments(header));
+    const LaneCall::Sent sent_call = call.sent(header);
+    const auto reply = servers_.run(tag, lane_script(), sent_call.keys, sent_call.arguments);
     std::optional<Error> error;
     if (!reply) error = reply.error();
     else if (reply->is_error()) error = error_of(*reply);

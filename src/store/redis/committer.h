@@ -3,6 +3,8 @@
 // Threads: any.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -49,6 +51,10 @@ class Committer {
   // Such lanes are this store's: it acquired them, and was not told otherwise.
   bool holds(core::LaneId lane);
 
+  // Of lanes, so far.
+  std::uint64_t groups() const { return groups_; }
+  std::uint64_t operations() const { return operations_; }
+
  private:
   using Indices = std::vector<std::size_t>;  // of operations in their group
   struct LaneMemory {
@@ -71,6 +77,8 @@ class Committer {
   const std::string sender_;
   LaneWatch watch_;
   std::optional<PlainCommits> plain_;  // if there are no scripts
+  std::atomic<std::uint64_t> groups_{0};
+  std::atomic<std::uint64_t> operations_{0};
 
   std::mutex mutex_;  // guards what is below
   std::uint32_t lanes_ = 0;

@@ -2,6 +2,10 @@
 
 #include <hiredis/read.h>
 
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
 #include "base/format.h"
 
 namespace pawl::store::redis {
@@ -48,13 +52,25 @@ redisReplyObjectFunctions reply_functions = {make_text, make_list, make_integer,
 }  // namespace
 
 void Commands::add(std::span<const std::string_view> words) {
-  bytes_ += format("*{}\r\n", words.size());
+  constexpr std::size_t frame_bytes = 16;  // around a word, nearly always
+  std::size_t bytes = frame_bytes;
+  for (const std::string_view word : words) bytes += word.size() + frame_bytes;
+  if (bytes_.capacity() < bytes_.size() + bytes) bytes_.reserve(std::max(bytes_.size() + bytes, 2 * bytes_.capacity()));
+  put_size('*', words.size());
   for (const std::string_view word : words) {
-    bytes_ += format("${}\r\n", word.size());
+    put_size('$', word.size());
     bytes_ += word;
     bytes_ += "\r\n";
   }
   ++count_;
+}
+
+void Commands::put_size(char kind, std::size_t size) {
+  char digits[24];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), size).ptr;
+  bytes_ += kind;
+  bytes_.append(digits, end);
+  bytes_ += "\r\n";
 }
 
 void Commands::add(const std::vector<std::string>& words) {

@@ -40,6 +40,7 @@ class Commands {
   }
 
  private:
+  void put_size(char kind, std::size_t size);
   std::string bytes_;
   std::size_t count_ = 0;
 };

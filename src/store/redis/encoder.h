@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,12 +15,21 @@
 
 namespace pawl::store::redis {
 
+// Whose hash a bundle moves on. It needs no other key of that run, unless `runs` says so.
+struct Step {
+  RunId run;
+  std::size_t keys_at = 0;  // the argument that says where they begin
+};
+
 struct Encoded {
   Words arguments;
   std::vector<RunId> runs;  // whose keys it needs for sure
   std::size_t makes = 0;    // how many runs it may make
+  std::optional<Step> step;  // of a bundle of a job
   std::string name;         // of a job ("j") or a mailbox ("m") that it looks up: its run may be known from before
 };
+
+struct WorkWrites;
 
 class OperationEncoder {
  public:
@@ -56,10 +66,12 @@ class OperationEncoder {
 
   void put_new_job(Words& words, const Submit& submit, const std::optional<core::ParentLink>& parent);
   void put_child(Words& words, const core::JobKey& key, const core::StartChild& start);
-  void put_head(Words& words, const core::Bundle& bundle, const core::JobHead& head);
+  Encoded job_bundle(const core::Bundle& bundle, const core::JobHead& head);
+  Encoded mailbox_bundle(const core::Bundle& bundle, const core::MailboxHead& head);
   // Why the bundle is refused whatever is stored; empty: it is not.
   std::string wrong_with(const core::Bundle& bundle) const;
-  void put_writes(Words& words, const core::Bundle& bundle);
+  // The writes that are more than ledgers and work in the owner's hands, in their order; how many there are.
+  std::size_t put_writes(Words& words, const core::Bundle& bundle, const WorkWrites& work);
   std::string outbox_index(core::LaneId target);
 
   const Keys& keys_;

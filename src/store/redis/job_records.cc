@@ -84,7 +84,7 @@ Words new_row(const Submit& submit, const std::optional<core::ParentLink>& paren
                "rev",     "0",
                "bundle",  "0",
                "semaphore", "1",
-               "head",    "0 0 0 0 0 0"};
+               "head",    "0 0"};
   const auto put = [&](const char* name, std::string value) {
     row.emplace_back(name);
     row.push_back(std::move(value));
@@ -98,7 +98,10 @@ Words new_row(const Submit& submit, const std::optional<core::ParentLink>& paren
   return row;
 }
 
+// What is 0 at its end is left out.
 std::string head_words(const core::JobHead& head) {
+  const bool short_one = head.closed_at == Instant() && head.remove_at == Instant() && head.redrives == 0 && head.code == 0;
+  if (short_one) return format("{} {}", head.completions, head.next_activity);
   return format("{} {} {} {} {} {}", head.completions, head.next_activity, head.closed_at.micros(), head.remove_at.micros(),
                 head.redrives, head.code);
 }
@@ -118,10 +121,12 @@ Result<core::JobRow> read_row(RunId run, const Fields& fields) {
   WordReader head(*find(fields, "head"));
   row.completions = head.number<std::uint32_t>();
   row.next_activity = head.number<std::uint32_t>();
-  row.closed_at = head.instant();
-  row.remove_at = head.instant();
-  row.redrives = head.number<std::uint32_t>();
-  row.code = head.number<std::int32_t>();
+  if (!head.at_end()) {
+    row.closed_at = head.instant();
+    row.remove_at = head.instant();
+    row.redrives = head.number<std::uint32_t>();
+    row.code = head.number<std::int32_t>();
+  }
   const auto status = status_named(*find(fields, "status"));
   if (!take_rest(fields, row) || version.malformed() || head.malformed() || !status) return wrong();
   row.status = *status;
@@ -135,8 +140,14 @@ Result<core::JobRow> read_row(RunId run, const Fields& fields) {
 
 std::string activity_words(const core::Activity& activity) {
   const std::string parent = activity.parent ? format("{}", activity.parent->raw()) : "-";
-  return format("{} {} {} {} {} {} {}", activity.node, activity.at.text(), parent, core::name_of(activity.status),
-                activity.code, activity.opened_at.micros(), activity.closed_at.micros());
+  const std::string words = format("{} {} {} {} {} {}", activity.node, activity.at.text(), parent, core::name_of(activity.status),
+                                   activity.code, activity.opened_at.micros());
+  if (activity.closed_at == Instant()) return words;
+  return words + format(" {:+}", activity.closed_at.micros() - activity.opened_at.micros());  // how long after that it closed
+}
+
+std::string record_field(const core::MessageRecord& record) {
+  return format("m:{}:{}", record.activity.raw(), record.guid.text());
 }
 
 namespace {
@@ -165,7 +176,12 @@ Result<core::Activity> read_activity(std::uint32_t seq, const Fields& fields) {
   const auto status = activity_status_named(reader.word());
   activity.code = reader.number<std::int32_t>();
   activity.opened_at = reader.instant();
-  activity.closed_at = reader.instant();
+  if (!reader.at_end()) {
+    const std::string_view later = reader.word();
+    const auto took = number_in<std::int64_t>(later.starts_with('+') ? later.substr(1) : later);
+    if (!took) return corrupt(format("the row of activity {} is malformed", seq));
+    activity.closed_at = Instant::from_micros(activity.opened_at.micros() + *took);
+  }
   const auto number = number_in<std::uint64_t>(*digits);
   if (reader.malformed() || !number || !status) return corrupt(format("the row of activity {} is malformed", seq));
   if (!at) return corrupt(format("activity {}: {}", seq, at.error().detail));
@@ -179,19 +195,19 @@ Result<core::Activity> read_activity(std::uint32_t seq, const Fields& fields) {
   return activity;
 }
 
-// "m:<guid>" is the ledger, beside it whose it is and what it said.
+// "m:<activity>:<guid>" is the ledger, "...:out" what was said.
 Result<core::MessageRecord> read_record(std::string_view field, std::string_view digits, const Fields& fields) {
-  const auto guid = core::Guid::parse(field.substr(2));
+  const auto parts = words_of(field, ':');
+  const auto activity = number_in<std::uint32_t>(parts[1]);
+  const auto guid = core::Guid::parse(parts[2]);
   const auto number = number_in<std::uint64_t>(digits);
-  std::uint32_t activity = 0;
-  if (!guid || !number || !take(fields, std::string(field) + ":of", activity))
-    return corrupt("the row of a message ledger is malformed");
+  if (!activity || !guid || !number) return corrupt("the row of a message ledger is malformed");
   const auto ledger = ledger::MessageLedger::decode(*number);
   if (!ledger) return corrupt(format("message {}: {}", guid->text(), ledger.error().detail));
-  return core::MessageRecord{*guid, core::ActivitySeq(activity), *ledger, payload(fields, std::string(field) + ":out")};
+  return core::MessageRecord{*guid, core::ActivitySeq(*activity), *ledger, payload(fields, std::string(field) + ":out")};
 }
 
-constexpr std::size_t record_field_bytes = 2 + 32;
+constexpr std::size_t parts_of_record = 3;
 
 }  // namespace
 
@@ -206,7 +222,7 @@ Result<core::JobState> read_state(RunId run, const Fields& fields) {
     state.put(std::move(*activity));
   }
   for (auto field = fields.lower_bound("m:"); field != fields.end() && field->first.starts_with("m:"); ++field) {
-    if (field->first.size() != record_field_bytes) continue;
+    if (words_of(field->first, ':').size() != parts_of_record) continue;  // what is beside a ledger
     auto record = read_record(field->first, *field->second, fields);
     if (!record) return record.error();
     state.put(std::move(*record));

@@ -19,10 +19,12 @@ inline constexpr std::string_view catalogue_tag = "catalogue";
 inline std::string tag_of(core::LaneId lane) { return format("{}", lane.raw()); }
 
 // In the order in which scripts/lane.lua has them.
-inline constexpr std::array<std::string_view, 19> lane_key_names = {
+inline constexpr std::array<std::string_view, 20> lane_key_names = {
     "lane",      "ids",  "expiring", "waiting", "due",     "items",         "places",   "ready", "later", "paused",
-    "mailboxes", "sent", "taken",    "signals", "announcements", "measures", "jobs", "labels", "runs"};
-inline constexpr std::array<std::string_view, 5> run_key_names = {"run", "inbox", "pending", "history", "entries"};
+    "mailboxes", "sent", "taken",    "signals", "announcements", "measures", "jobs", "labels", "runs",
+    "begun"};
+inline constexpr std::array<std::string_view, 5> run_key_names = {"run", "history", "inbox", "pending", "entries"};
+inline constexpr std::size_t step_keys = 2;  // the first ones: all that a bundle needs that touches no message
 
 class Keys {
  public:

@@ -33,41 +33,48 @@ std::vector<RunId> LaneCall::fresh_runs() const {
   return runs;
 }
 
-Words LaneCall::keys() const {
-  Words keys;
+LaneCall::Sent LaneCall::sent(const LaneCallHeader& header) const {
+  Sent sent;
+  Words& keys = sent.keys;
+  Words& words = sent.arguments;
   for (const std::string_view name : lane_key_names) keys.push_back(key_names_.of_lane(lane_, name));
   keys.insert(keys.end(), outboxes_.begin(), outboxes_.end());
-  const auto put_run = [&](RunId run) {
-    for (const std::string_view name : run_key_names) keys.push_back(key_names_.of_run(run, name));
+  std::map<RunId, std::size_t> begins;  // where a run's keys do
+  const auto put_run = [&](RunId run, std::size_t count) {
+    begins.emplace(run, keys.size());
+    for (std::size_t i = 0; i < count; ++i) keys.push_back(key_names_.of_run(run, run_key_names[i]));
   };
-  std::set<RunId> known = extra_runs_;
-  for (std::size_t i = next_; i < operations_.size(); ++i) known.insert(operations_[i].runs.begin(), operations_[i].runs.end());
-  for (const RunId run : known) put_run(run);
-  for (const RunId run : fresh_runs()) put_run(run);
-  return keys;
-}
-
-Words LaneCall::arguments(const LaneCallHeader& header) const {
-  Words words = {header.now, header.store, text(header.seen_commits), text(lane_.raw()), header.sender, header.bell,
-                 text(core::make_run(lane_, 0).raw()), text(outboxes_.size())};
+  words = {header.now, header.store, text(header.seen_commits), text(lane_.raw()), header.sender, header.bell,
+           text(core::make_run(lane_, 0).raw()), text(outboxes_.size())};
   std::set<RunId> known = extra_runs_;
   for (std::size_t i = next_; i < operations_.size(); ++i) known.insert(operations_[i].runs.begin(), operations_[i].runs.end());
   words.push_back(text(known.size()));
-  for (const RunId run : known) words.push_back(text(run.raw()));
+  for (const RunId run : known) {
+    words.push_back(text(run.raw()));
+    put_run(run, run_key_names.size());
+  }
   const std::vector<RunId> fresh = fresh_runs();
   words.push_back(text(fresh.size()));
+  if (!fresh.empty()) words.push_back(text(last_run_.raw()));
   for (const RunId run : fresh) {
     words.push_back(text(run.raw()));
     words.push_back(core::start_message(run, {}).guid.text());
     words.push_back(core::deadline_guid(run).text());
     words.push_back(replaced_message(run).guid.text());
+    put_run(run, run_key_names.size());
   }
   words.push_back(text(tokens_.size()));
   for (const auto& [of, token] : tokens_) words.insert(words.end(), {of, token});
   words.push_back(text(operations_.size() - next_));
-  for (std::size_t i = next_; i < operations_.size(); ++i)
-    words.insert(words.end(), operations_[i].arguments.begin(), operations_[i].arguments.end());
-  return words;
+  for (std::size_t i = next_; i < operations_.size(); ++i) {
+    const Encoded& one = operations_[i];
+    const std::size_t first = words.size();
+    words.insert(words.end(), one.arguments.begin(), one.arguments.end());
+    if (!one.step) continue;
+    if (!begins.contains(one.step->run)) put_run(one.step->run, step_keys);
+    words[first + one.step->keys_at] = text(begins.at(one.step->run));
+  }
+  return sent;
 }
 
 bool LaneCall::advance(std::size_t answered, const Reply& wanted) {

@@ -27,8 +27,12 @@ class LaneCall {
 
   bool is_done() const { return next_ == operations_.size(); }
   std::size_t next() const { return next_; }  // the operation that is asked for next
-  Words keys() const;
-  Words arguments(const LaneCallHeader& header) const;
+  // The call as it is sent: all its keys and arguments.
+  struct Sent {
+    Words keys;
+    Words arguments;
+  };
+  Sent sent(const LaneCallHeader& header) const;
 
   // So many were answered, and the script wants this. False: it is not known what it wants.
   bool advance(std::size_t answered, const Reply& wanted);

@@ -17,7 +17,6 @@ inline constexpr std::chrono::milliseconds sentinel_timeout{500};  // then the n
 inline constexpr std::chrono::seconds bell_ping{2};                // a silent bell is asked whether it lives,
 inline constexpr std::chrono::seconds bell_late_max{5};            // and what was missed is noticed within this time
 inline constexpr std::chrono::milliseconds bell_retry{200};        // between two tries to listen again
-inline constexpr std::size_t history_entries_max = 10'000;         // per job: what its bundles did, for people
 inline constexpr std::size_t fresh_runs_min = 1;                   // declared beyond what a group needs,
 inline constexpr std::size_t fresh_runs_max = 1024;                // more with each guess that was wrong
 inline constexpr int guesses_max = 200;                            // of one group; then the call fails: retry_later

@@ -8,6 +8,7 @@
 #include "store/redis/answers.h"
 #include "store/redis/records.h"
 #include "store/rules.h"
+#include "store/snapshot.h"
 
 namespace pawl::store::redis {
 
@@ -29,12 +30,20 @@ std::optional<Instant> lease_in(const Reply& reply) {
 // A field of the job's hash is not what the bundle was computed from.
 Outcome wrong_field(const Reply& reply) {
   const std::string& field = reply[2].text;
-  const std::string name = (field.starts_with("a:") ? "activity " : "message ") + field.substr(2);
+  const std::string name = field.starts_with("a:") ? "activity " + field.substr(2) : "message " + field.substr(field.rfind(':') + 1);
   const std::string& expected = reply[3].text;
   const std::string& stored = reply[4].text;
   if (expected.empty()) return rejected(format("{} has a ledger already", name));
   if (stored.empty()) return rejected(format("{} is missing", name));
   return rejected(format("{}: ledger is {}, expected {}", name, stored, expected));
+}
+
+// The step hits where the bundle says that it misses, or the other way round.
+Outcome wrong_hit(const Operation& operation) {
+  const auto* bundle = std::get_if<core::Bundle>(&operation);
+  const auto* head = bundle == nullptr ? nullptr : std::get_if<core::JobHead>(&bundle->head);
+  invariant(head != nullptr && head->semaphore, "only a job's step hits");
+  return rejected(other_hit(*head->semaphore, !head->semaphore->hit));
 }
 
 // A signal that its mailbox has no room for.
@@ -112,8 +121,11 @@ Status put_answer(const Operation& operation, const Reply& reply, Outcome& outco
 }  // namespace
 
 Result<Outcome> read_outcome(const Operation& operation, const Reply& reply) {
+  if (!reply.is_list() && reply.text == "committed") return committed();
   const std::string& name = reply[0].text;
   if (name == "wrong_field") return wrong_field(reply);
+  if (name == "other_hit") return wrong_hit(operation);
+  if (name == "no_job") return rejected(format("there is no job or mailbox {}", std::get<core::Bundle>(operation).entity.raw()));
   const auto* deliver = std::get_if<Deliver>(&operation);
   const bool passed_over = name == "passed_over";  // what a job sent: nobody waits for the answer
   if (deliver != nullptr && (passed_over || name == "over_limit"))

@@ -21,19 +21,10 @@ Fields fields_named(std::span<const std::string_view> names, const Reply& reply)
   return fields;
 }
 
-Result<core::InboxMessage> read_timer(const std::string& guid, const Pending& pending, const Fields& rows) {
-  const auto body_field = rows.find(guid + ":body");
-  const auto name = core::Guid::parse(guid);
-  if (body_field == rows.end() || !name) return malformed(format("timer {}", guid));
-  auto body = core::decode_body(*body_field->second);
-  if (!body) return Error{ErrorCode::corrupt, format("timer {}: {}", guid, body.error().detail)};
-  return core::InboxMessage{{*name, std::move(*body)}, pending.redeliveries, pending.due};
-}
-
 }  // namespace
 
 // What waits: the stream's messages in their order, and the timers by their time.
-Status read_messages(const Reply& stream, const Reply& pending_rows, std::vector<core::InboxMessage>& inbox,
+Status read_messages(const Reply& stream, const Reply& pending_rows, const Fields& hash, std::vector<core::InboxMessage>& inbox,
                      std::vector<core::InboxMessage>& timers) {
   const Fields rows = fields_of(pending_rows);
   for (const Reply& entry : stream.list) {
@@ -46,12 +37,11 @@ Status read_messages(const Reply& stream, const Reply& pending_rows, std::vector
     message->redeliveries = pending->redeliveries;
     inbox.push_back(std::move(*message));
   }
-  for (const auto& [guid, words] : rows) {
-    if (guid.size() != guid_digits) continue;
-    const auto pending = read_pending(*words);
-    if (!pending) return pending.error();
-    if (!pending->is_timer) continue;
-    auto timer = read_timer(guid, *pending, rows);
+  constexpr std::string_view timer_prefix = "t:";
+  for (auto field = hash.lower_bound(timer_prefix); field != hash.end() && field->first.starts_with(timer_prefix); ++field) {
+    const auto guid = core::Guid::parse(std::string_view(field->first).substr(timer_prefix.size()));
+    if (!guid) return malformed("the name of a timer");
+    auto timer = read_timer(*guid, *field->second);
     if (!timer) return timer.error();
     timers.push_back(std::move(*timer));
   }
@@ -97,7 +87,7 @@ Result<std::optional<StoredJob>> Reader::job_answer(RunId run, const Reply& part
     return Error{error.code, format("job {}/{} (run {}): {}", stored.state.job.name_space.raw(), stored.state.job.id.raw(), run.raw(),
                                     error.detail)};
   };
-  if (const auto read = read_messages(parts[1], parts[2], stored.inbox, stored.timers); !read) return wrong(read.error());
+  if (const auto read = read_messages(parts[1], parts[2], fields, stored.inbox, stored.timers); !read) return wrong(read.error());
   for (const Reply& row : parts[3].list) {
     auto item = read_item(row);
     if (!item) return wrong(item.error());
@@ -166,16 +156,19 @@ Result<std::optional<core::InboxMessage>> Reader::read_message(RunId run, const 
   const core::LaneId lane = core::lane_of(run);
   const std::string name = guid.text();
   // A message may go between two reads: then it is gone.
-  const auto known = ask_one(lane, {"HMGET", keys_.of_run(run, "pending"), name, name + ":body"});
+  Commands commands;
+  commands.add({"HGET", keys_.of_run(run, "pending"), name});
+  commands.add({"HGET", keys_.of_run(run, "run"), timer_field(guid)});
+  const auto known = ask(lane, commands);
   if (!known) return known.error();
+  if (const Reply& timer = (*known)[1]; !timer.is_nil()) {
+    auto message = read_timer(guid, timer.text);
+    if (!message) return message.error();
+    return std::optional<core::InboxMessage>(std::move(*message));
+  }
   if ((*known)[0].is_nil()) return std::optional<core::InboxMessage>();
   const auto pending = read_pending((*known)[0].text);
   if (!pending) return pending.error();
-  if (pending->is_timer) {
-    auto body = core::decode_body((*known)[1].text);
-    if (!body) return Error{ErrorCode::corrupt, format("timer {}: {}", name, body.error().detail)};
-    return std::optional(core::InboxMessage{{guid, std::move(*body)}, pending->redeliveries, pending->due});
-  }
   const auto found = ask_one(lane, {"XRANGE", keys_.of_run(run, "inbox"), pending->stream_id, pending->stream_id});
   if (!found) return found.error();
   if (found->list.empty()) return std::optional<core::InboxMessage>();

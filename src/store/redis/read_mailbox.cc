@@ -201,7 +201,7 @@ Result<std::optional<StoredMailbox>> Reader::read_mailbox(RunId run) {
     entries.emplace(*seq, std::move(*entry));
   }
   for (auto& [seq, entry] : entries) stored.state.entries.push_back(std::move(entry));
-  if (const auto read = read_messages((*parts)[1], (*parts)[2], stored.inbox, stored.timers); !read) return read.error();
+  if (const auto read = read_messages((*parts)[1], (*parts)[2], fields, stored.inbox, stored.timers); !read) return read.error();
   return std::optional<StoredMailbox>(std::move(stored));
 }
 

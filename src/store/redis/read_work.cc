@@ -13,14 +13,16 @@ RunId run_in(std::string_view digits) { return RunId(number_in<std::uint64_t>(di
 
 constexpr std::size_t page_bytes = pawl::limits::read_answers_bytes;
 
-// "<run><kind><guid><activity>", as scripts/due.lua makes it.
+// "<run><kind><guid><activity>", as scripts/due.lua makes it; of a message without the activity.
+constexpr std::size_t message_due_digits = run_digits + 1 + guid_digits;
 Result<Due> read_due_row(std::string_view member, std::string_view at) {
-  if (member.size() != run_digits + 1 + guid_digits + activity_digits) return malformed("what is due");
+  if (member.size() != message_due_digits && member.size() != message_due_digits + activity_digits) return malformed("what is due");
   Due due;
   due.run = run_in(member.substr(0, run_digits));
   const auto kind = number_in<unsigned>(member.substr(run_digits, 1));
   const auto guid = core::Guid::parse(member.substr(run_digits + 1, guid_digits));
-  const auto activity = number_in<std::uint32_t>(member.substr(run_digits + 1 + guid_digits));
+  const bool is_message = member.size() == message_due_digits;
+  const auto activity = is_message ? std::optional(0u) : number_in<std::uint32_t>(member.substr(message_due_digits));
   const auto micros = number_in<double>(at);
   if (!kind || *kind > static_cast<unsigned>(Due::Kind::key) || !guid || !activity || !micros) return malformed("what is due");
   due.kind = static_cast<Due::Kind>(*kind);
@@ -30,7 +32,8 @@ Result<Due> read_due_row(std::string_view member, std::string_view at) {
   return due;
 }
 std::string member_of(const Due& due) {
-  return wide(due.run.raw()) + format("{}", static_cast<int>(due.kind)) + due.guid.text() + wide_activity(due.activity.raw());
+  const std::string member = wide(due.run.raw()) + format("{}", static_cast<int>(due.kind)) + due.guid.text();
+  return due.kind == Due::Kind::message ? member : member + wide_activity(due.activity.raw());
 }
 
 }  // namespace

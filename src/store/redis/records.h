@@ -56,6 +56,7 @@ std::string head_words(const core::JobHead& head);
 Result<core::JobState> read_state(RunId run, const Fields& fields);
 
 std::string activity_words(const core::Activity& activity);
+std::string record_field(const core::MessageRecord& record);  // of a message's ledger
 
 // Work items. Their number in line is the script's: `rest` is all but that.
 std::string life_words(const core::WorkLife& life);
@@ -67,15 +68,16 @@ Result<core::WorkItem> read_item(std::string_view place, std::string_view words,
 // {place, words, input, progress}
 Result<core::WorkItem> read_item(const Reply& row);
 
-// Messages that wait: an entry of an inbox, a row of `pending`.
+// Messages that wait: an entry of an inbox, a row of `pending`, a timer in the hash of its job or mailbox.
 Result<core::InboxMessage> read_entry(const Reply& entry);
 struct Pending {
-  bool is_timer = false;
   std::string stream_id;
-  Instant due;
   std::uint32_t redeliveries = 0;
 };
 Result<Pending> read_pending(std::string_view words);
+std::string timer_field(const core::Guid& guid);
+std::string timer_row(const core::InboxMessage& timer);
+Result<core::InboxMessage> read_timer(const core::Guid& guid, std::string_view row);
 
 // Entries of mailboxes.
 std::string entry_words(const core::MailboxEntry& entry);

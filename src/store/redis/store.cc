@@ -170,6 +170,6 @@ void Store::stop_listening(Listener& listener) { parts_->doorbell->stop_listenin
 void Store::ring(core::LaneId lane, const Change& change) { parts_->doorbell->ring(lane, change); }
 
 const std::vector<Weakness>& Store::weaknesses() const { return parts_->weaknesses; }
-Stats Store::stats() const { return {parts_->servers.round_trips()}; }
+Stats Store::stats() const { return {parts_->servers.round_trips(), parts_->committer->groups(), parts_->committer->operations()}; }
 
 }  // namespace pawl::store::redis

@@ -36,6 +36,8 @@ struct Options {
 
 struct Stats {
   std::uint64_t round_trips = 0;
+  std::uint64_t groups = 0;      // of one lane each
+  std::uint64_t operations = 0;  // in these
 };
 
 class Store final : public pawl::store::Store {

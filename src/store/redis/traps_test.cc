@@ -28,7 +28,8 @@ class RedisTraps : public OwnStore {
       at = end == std::string::npos ? found.size() : end + 1;
     }
     std::erase_if(names, [&](const std::string& name) {
-      const bool always = name.ends_with(":lane") || name.ends_with(":runs") || name.ends_with(":store") || name.ends_with(":pools");
+      const bool always = name.ends_with(":lane") || name.ends_with(":runs") || name.ends_with(":begun") ||
+                          name.ends_with(":store") || name.ends_with(":pools");
       return always;
     });
     std::sort(names.begin(), names.end());

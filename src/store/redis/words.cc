@@ -1,4 +1,6 @@
 // Words in general, and what is small.
+#include <algorithm>
+
 #include "base/format.h"
 #include "core/codec.h"
 #include "store/redis/records.h"
@@ -56,18 +58,28 @@ Result<core::InboxMessage> read_entry(const Reply& entry) {
 Result<Pending> read_pending(std::string_view words) {
   WordReader reader(words);
   Pending pending;
-  const std::string_view where = reader.word();
-  pending.is_timer = !where.empty() && where.front() == '@';
-  if (pending.is_timer) {
-    const auto due = number_in<std::int64_t>(where.substr(1));
-    if (!due) return malformed("the time of a timer");
-    pending.due = Instant::from_micros(*due);
-  } else {
-    pending.stream_id = std::string(where);
-  }
+  pending.stream_id = std::string(reader.word());
   pending.redeliveries = reader.number<std::uint32_t>();
   if (reader.malformed()) return malformed("what is known of a message");
   return pending;
+}
+
+std::string timer_field(const core::Guid& guid) { return "t:" + guid.text(); }
+
+std::string timer_row(const core::InboxMessage& timer) {
+  return format("{} {} {}", timer.due.micros(), timer.redeliveries, core::encode(timer.message.body));
+}
+
+// "<due> <redeliveries> <body>", as scripts/inbox.lua writes it too.
+Result<core::InboxMessage> read_timer(const core::Guid& guid, std::string_view row) {
+  const std::size_t first = std::min(row.find(' '), row.size());
+  const std::size_t second = std::min(row.find(' ', first + 1), row.size());
+  const auto due = number_in<std::int64_t>(row.substr(0, first));
+  const auto redeliveries = second > first ? number_in<std::uint32_t>(row.substr(first + 1, second - first - 1)) : std::nullopt;
+  if (!due || !redeliveries || second == row.size()) return malformed(format("timer {}", guid.text()));
+  auto body = core::decode_body(row.substr(second + 1));
+  if (!body) return Error{ErrorCode::corrupt, format("timer {}: {}", guid.text(), body.error().detail)};
+  return core::InboxMessage{{guid, std::move(*body)}, *redeliveries, Instant::from_micros(*due)};
 }
 
 // --- entries of mailboxes

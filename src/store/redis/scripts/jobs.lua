@@ -24,13 +24,11 @@ end
 
 -- The next run of this lane. Its keys must be declared: the caller guessed them, and guesses again if it was wrong.
 function jobs.next_run()
-  call("SETNX", key.runs, no_run)
-  call("INCR", key.runs)
-  local run = call("GET", key.runs)
-  if not fresh[run] then
-    call("DECR", key.runs)
-    wants("fresh", call("GET", key.runs))
-  end
+  last_run = last_run or call("GET", key.runs) or no_run
+  local run = run_after[last_run]
+  if not run then wants("fresh", last_run) end
+  call("SET", key.runs, run)
+  last_run = run
   return run, fresh[run]
 end
 
@@ -60,8 +58,8 @@ function jobs.begin(name, reuse, row, start, deadline, replaced)
     call("ZREM", key.expiring, wide(holder.run) .. name)
   end
   call("HSET", key.ids, name, run)
-  inbox.put(of, names.start, start.kind, start.body, start.at)
-  if deadline.at ~= "0" then inbox.put(of, names.deadline, deadline.kind, deadline.body, deadline.at) end
+  inbox.put_first(of, names.start, start.kind, start.body, start.at)
+  if deadline.at ~= "0" then inbox.put_first(of, names.deadline, deadline.kind, deadline.body, deadline.at) end
   inbox.note(of, "job")
   ring(run)
   return outcome

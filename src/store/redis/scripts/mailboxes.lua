@@ -74,9 +74,9 @@ local function offer(of, seq, to)
 end
 
 -- None: nothing is wrong with it.
-function mailboxes.check(of, stored_next, bundle)
-  if wide(bundle.next) < wide(stored_next) then return rejected("the numbers of entries only grow") end
-  for _, write in ipairs(bundle.writes) do
+function mailboxes.check(of, stored_next, next_entry, list)
+  if wide(next_entry) < wide(stored_next) then return rejected("the numbers of entries only grow") end
+  for _, write in ipairs(list) do
     if write.what == "put_entry" and wide(write.seq) < wide(stored_next) then
       return rejected("entry " .. write.seq .. " is out of turn")
     elseif write.what == "drop_entry" or write.what == "offer_entry" then
@@ -98,7 +98,7 @@ mailboxes.writes = {
 
 -- A mailbox goes when nothing is left in it.
 function mailboxes.drop_if_empty(of)
-  if call("EXISTS", of.entries) == 1 or call("EXISTS", of.pending) == 1 then return end
+  if call("EXISTS", of.entries, of.pending) > 0 or call("HEXISTS", of.hash, "timers") == 1 then return end
   call("HDEL", key.mailboxes, call("HGET", of.hash, "name"))
   call("DEL", of.hash)
 end

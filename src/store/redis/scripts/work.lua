@@ -112,7 +112,7 @@ function work.put(place, item, rest, input, progress)
     item.number = known.number
     call("HDEL", key.items, place .. ":input", place .. ":progress")
   else
-    item.number = string.format("%016.0f", call("HINCRBY", key.lane, "place", 1))
+    item.number = next_place()
     call("ZADD", key.places, 0, place)
   end
   local fields = {place, item.number .. " " .. rest}
@@ -193,12 +193,8 @@ function work.apply_change(item, change)
   if change.release == "1" then item.token, item.worker, item.epoch, item.lease = "0", "%", "0", "0" end
 end
 
-local function stale(place)
-  return conflict("work item " .. text(tonumber(string.sub(place, 22))) .. " is no longer held by this token")
-end
 local function is_held_by(item, token) return item and token ~= "0" and item.token == token end
 
-function work.is_paused(topic) return call("SISMEMBER", key.paused, topic) == 1 end
 
 -- What became due is in line with the others again.
 local function ready_what_is_due()
@@ -212,7 +208,7 @@ end
 local function first_in_line(topics, items_max)
   local seen, members = {}, {}
   for _, topic in ipairs(topics) do
-    if not seen[topic] and not work.is_paused(topic) then
+    if not seen[topic] and not is_paused(topic) then
       local found = call("ZRANGE", key.ready, "[" .. topic .. " ", "(" .. topic .. "!", "BYLEX", "LIMIT", 0, items_max)
       for _, member in ipairs(found) do members[#members + 1] = string.sub(member, #topic + 2) end
     end
@@ -248,7 +244,7 @@ function operations.claim_item()
   local item = work.find(place)
   if not item or item.token ~= before then return stale(place) end
   if item.held == "1" then return conflict("the job is paused or parked") end
-  if work.is_paused(item.topic) then return conflict("its topic is paused") end
+  if is_paused(item.topic) then return conflict("its topic is paused") end
   want_tokens({place}, {item}, epoch)
   begin_run(place, item, worker, epoch, "0")
   work.change(place, item)
@@ -310,9 +306,9 @@ function operations.respond()
 end
 
 function operations.pause_topic()
-  local topic, paused, topics_max = take(), take(), tonumber(take())
-  if work.is_paused(topic) == (paused == "1") then return already_done() end
-  if paused == "0" then
+  local topic, to_pause, topics_max = take(), take(), tonumber(take())
+  if (is_paused(topic) or false) == (to_pause == "1") then return already_done() end
+  if to_pause == "0" then
     call("SREM", key.paused, topic)
   else
     if call("SCARD", key.paused) >= topics_max then
@@ -320,6 +316,7 @@ function operations.pause_topic()
     end
     call("SADD", key.paused, topic)
   end
+  paused = nil  -- it is asked for again
   ring_flag("t")
   return committed()
 end

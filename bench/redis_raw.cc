@@ -1,0 +1,107 @@
+#include "redis_raw.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "jobs.h"
+
+namespace pawl::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace redis = store::redis;
+
+// KEYS: items, transitions and requests, then two for each job: its hash and its history. ARGV: whether there are both legs, the
+// activity and the next one, then for each job its run, the guid of the message, the output, the words of the work and a number that
+// grows.
+constexpr std::string_view raw_script = R"lua(#!lua
+local call = redis.call
+local items, transitions, requests = KEYS[1], KEYS[2], KEYS[3]
+local both, before, next = ARGV[1] == "both", ARGV[2], ARGV[3]
+local key = 3
+for i = 4, #ARGV, 5 do
+  local run, guid, output, words, number = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local hash, history = KEYS[key + 1], KEYS[key + 2]
+  key = key + 2
+  call("HINCRBY", hash, "a:" .. before, "11000000001")
+  call("HINCRBY", hash, "semaphore", 0)
+  call("HSET", hash, "rev", next, "bundle", number, "head", "0 " .. next, "a:" .. before .. ":is",
+       before .. " ,0,0 0 completed 200 1763362800000000 +1000", "a:" .. before .. ":out", output, "m:" .. before .. ":" .. guid,
+       "111000000000001", "a:" .. next, both and "0" or "1100000000000", "a:" .. next .. ":is", next .. " ,0,0 0 open 0 1763362800000000")
+  call("XADD", history, next .. "-0", "did", "closed " .. before .. " opened " .. next)
+  if both then
+    call("XDEL", requests, number .. "-0")
+    call("XADD", transitions, number .. "-1", "run", run, "guid", guid, "input", output)
+    call("XDEL", transitions, number .. "-1")
+    call("HINCRBY", hash, "a:" .. next, "1100000000000")
+    call("XADD", requests, number .. "-1", "run", run, "words", words, "input", output)
+  else
+    call("HDEL", items, run .. "." .. before, run .. "." .. before .. ":input")
+    call("HSET", items, run .. "." .. next, words, run .. "." .. next .. ":input", output)
+  end
+end
+return #ARGV)lua";
+
+// One connection with its own part of the jobs, one call after the other.
+void run_part(redis::Connection& connection, const std::string& digest, const RedisRawSettings& settings, RedisLegs legs, std::uint32_t part) {
+  const std::string output(200, 'x');
+  std::uint64_t number = 0;
+  for (std::uint32_t step = 1; step <= settings.activities; ++step) {
+    for (std::uint32_t first = part; first < settings.jobs; first += settings.group * settings.connections) {
+      const auto lane_key = [&](const char* name) { return fmt::format("raw:{{{}}}:{}", part, name); };
+      std::vector<std::string> keys = {lane_key("items"), lane_key("transitions"), lane_key("requests")};
+      std::vector<std::string> arguments = {legs == RedisLegs::both ? "both" : "fused", fmt::format("{}", step - 1), fmt::format("{}", step)};
+      for (std::uint32_t i = 0; i < settings.group && first + i * settings.connections < settings.jobs; ++i) {
+        const std::uint32_t run = first + i * settings.connections;
+        keys.push_back(fmt::format("raw:{{{}}}:run:{}", part, run));
+        keys.push_back(fmt::format("raw:{{{}}}:history:{}", part, run));
+        const std::string guid = fmt::format("{:032x}", std::uint64_t{run} * 1'000'003 + step);
+        arguments.insert(arguments.end(),
+                         {fmt::format("{:020}", run), guid, output,
+                          fmt::format("{:016} 2147483648 - 0 noop 12345678901234567890 {} 2 1234567890123456789 1 0 1 0 0 0 0 worker 0", run, guid),
+                          fmt::format("{}", ++number)});
+      }
+      std::vector<std::string> words = {"EVALSHA", digest, fmt::format("{}", keys.size())};
+      words.insert(words.end(), keys.begin(), keys.end());
+      words.insert(words.end(), arguments.begin(), arguments.end());
+      redis::Commands commands;
+      commands.add(words);
+      const auto replies = must(connection.ask(commands));
+      if (replies.front().is_error()) must(Status(Error{ErrorCode::invalid, replies.front().text}));
+    }
+  }
+}
+
+}  // namespace
+
+double redis_raw_rate(const RedisServer& server, const RedisRawSettings& settings, RedisLegs legs) {
+  const std::string digest = server.ask({"SCRIPT", "LOAD", raw_script}).text;
+  std::vector<std::unique_ptr<redis::Connection>> connections;
+  for (std::uint32_t i = 0; i < settings.connections; ++i) connections.push_back(server.connect());
+  const auto begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (std::uint32_t i = 0; i < settings.connections; ++i)
+    threads.emplace_back([&, i] { run_part(*connections[i], digest, settings, legs, i); });
+  for (std::thread& thread : threads) thread.join();
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  server.ask({"FLUSHALL"});
+  return settings.jobs * settings.activities / seconds;
+}
+
+std::vector<double> redis_bare_writes(const RedisServer& server, std::uint32_t count) {
+  const auto connection = server.connect();
+  const std::string value(200, 'x');
+  std::vector<double> micros;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto begin = Clock::now();
+    must(connection->ask_one({"SET", "bare", value}));
+    micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  std::sort(micros.begin(), micros.end());
+  return micros;
+}
+
+}  // namespace pawl::bench

@@ -1,0 +1,79 @@
+// An engine over Redis with nothing to do: what it sends are its renewals. Nobody asks in circles whether there is something to do.
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "life.h"
+#include "store/redis/server_test.h"
+#include "testing.h"
+
+namespace pawl::testing {
+namespace {
+
+constexpr std::uint32_t lanes = 4;
+
+// How often each command ran so far, also in scripts.
+std::map<std::string, long> calls(const store::redis::TestServer& server) {
+  std::map<std::string, long> counts;
+  std::istringstream lines(server.ask({"INFO", "commandstats"}));
+  const std::string prefix = "cmdstat_";
+  for (std::string line; std::getline(lines, line);) {
+    const auto colon = line.find(":calls=");
+    if (line.rfind(prefix, 0) == 0 && colon != std::string::npos)
+      counts[line.substr(prefix.size(), colon - prefix.size())] = std::stol(line.substr(colon + 7));
+  }
+  return counts;
+}
+
+long commits(const store::redis::TestServer& server) {
+  long sum = 0;
+  for (std::uint32_t lane = 1; lane <= lanes; ++lane) sum += std::atol(server.ask({"HGET", "pawl:{" + std::to_string(lane) + "}:lane", "commits"}).c_str());
+  return sum;
+}
+
+TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_nothing_else) {
+  store::redis::ServerOptions options;
+  options.appendfsync = "always";
+  const store::redis::TestServer server(options);
+  auto opened = Runtime::open({.store = server.url(), .lanes = lanes, .lease = 1s});
+  ASSERT_TRUE(opened.ok()) << to_string(opened.error());
+  Runtime& runtime = **opened;
+  auto graph = GraphBuilder("chain").trigger("t").worker("one", "add").after("t").build();
+  ASSERT_TRUE(runtime.deploy(std::move(*graph)).ok());
+  ASSERT_TRUE(runtime.serve("add", [](Work&) { return Reply::success(); }).ok());
+  ASSERT_TRUE(runtime.start().ok());
+  for (int i = 0; i < 20; ++i) {
+    const auto job = runtime.submit({.graph = "chain", .id = "j" + std::to_string(i), .input = "x"});
+    ASSERT_TRUE(job.ok()) << to_string(job.error());
+    ASSERT_TRUE(runtime.wait(job->run, 60s).ok());
+  }
+  // Renewals are the clock of this test: however slow the machine is, between two of them nothing else may come.
+  const auto after_renewals = [&](long count) {
+    const long until = commits(server) + count;
+    return comes_true([&] { return commits(server) >= until; });
+  };
+  ASSERT_TRUE(after_renewals(lanes));  // what the jobs left to do is done
+  const long commits_before = commits(server);
+  const auto before = calls(server);
+  ASSERT_TRUE(after_renewals(5 * lanes));
+  const auto after = calls(server);
+  const long renewals = commits(server) - commits_before;
+  std::string others;
+  long scripts = 0;
+  long reads = 0;
+  for (const auto& [name, count] : after) {
+    const auto known = before.find(name);
+    const long times = count - (known == before.end() ? 0 : known->second);
+    if (times == 0) continue;
+    if (name == "evalsha") scripts = times;
+    else if (name == "evalsha_ro" || name.rfind('x', 0) == 0 || name.rfind('z', 0) == 0) reads += times;
+    others += name + ": " + std::to_string(times) + "\n";
+  }
+  EXPECT_GE(scripts, renewals - lanes);
+  EXPECT_LE(scripts, 2 * renewals + lanes) << "one for each lane, and the engine's own beat\n" << others;
+  EXPECT_EQ(reads, 0) << others;
+}
+
+}  // namespace
+}  // namespace pawl::testing

@@ -66,9 +66,8 @@ void TransferWriter::put_one(const transfer::Activity& one) {
 }
 
 void TransferWriter::put_one(const transfer::MessageLedger& one) {
-  const std::string field = "m:" + one.record.guid.text();
-  std::vector<std::string> words = {"HSET", keys_.of_run(one.run, "run"), field, format("{}", one.record.ledger.encode()), field + ":of",
-                                    format("{}", one.record.activity.raw())};
+  const std::string field = record_field(one.record);
+  std::vector<std::string> words = {"HSET", keys_.of_run(one.run, "run"), field, format("{}", one.record.ledger.encode())};
   if (!one.record.output.empty()) words.insert(words.end(), {field + ":out", std::string(one.record.output.view())});
   to(one.run).add(words);
 }
@@ -87,11 +86,11 @@ void TransferWriter::put_one(const transfer::InboxMessage& one) {
 }
 
 void TransferWriter::put_one(const transfer::Timer& one) {
-  const core::Message& message = one.message.message;
-  const std::string guid = message.guid.text();
-  to(one.run).add({"HSET", keys_.of_run(one.run, "pending"), guid, format("@{} {}", one.message.due.micros(), one.message.redeliveries),
-                   guid + ":body", core::encode(message.body)});
-  put_due(one.run, one.message.due, '0', guid, wide_activity(0));
+  const core::Guid& guid = one.message.message.guid;
+  const std::string hash = keys_.of_run(one.run, "run");
+  to(one.run).add({"HSET", hash, timer_field(guid), timer_row(one.message)});
+  to(one.run).add({"HINCRBY", hash, "timers", "1"});
+  put_due(one.run, one.message.due, '0', guid.text(), "");  // a message has no activity
 }
 
 // scripts/work.lua says where an item stands.

@@ -22,7 +22,7 @@ using runtime::StoreKind;
 std::string name_of_store(const std::string& store, StoreKind kind) {
   if (kind != StoreKind::sqlite) return shown_store(store);
   std::error_code ignored;
-  const auto path = std::filesystem::weakly_canonical(store, ignored);
+  const auto path = std::filesystem::weakly_canonical(std::filesystem::absolute(store, ignored), ignored);
   return path.empty() ? store : path.string();
 }
 

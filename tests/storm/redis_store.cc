@@ -41,14 +41,15 @@ local function job(name)
   local run = string.match(name, ":run:(%d+)$")
   local row, list = {}, call("HGETALL", name)
   for i = 1, #list, 2 do row[list[i]] = list[i + 1] end
+  waiting = waiting + tonumber(row.timers or "0")
   if not row.status then return end  -- a mailbox
   jobs = jobs + 1
   line("job", run, row.id, row.graph, statuses[row.status], row.semaphore, string.match(row.head, "^%d+"), row.result or "",
        row.reason or "")
   for field, value in pairs(row) do
-    local seq, guid = string.match(field, "^a:(%d+)$"), string.match(field, "^m:(%x+)$")
+    local seq, of = string.match(field, "^a:(%d+)$"), string.match(field, "^m:(%d+):%x+$")
     if seq then activity(run, seq, value, row) end
-    if guid then line("message", run, row[field .. ":of"], ledger(value)) end
+    if of then line("message", run, of, ledger(value)) end
   end
 end
 

@@ -20,23 +20,30 @@
 
 namespace pawl::store::redis {
 
+namespace {
+
+bool is_free(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  at.sin_port = htons(static_cast<std::uint16_t>(port));
+  const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+  ::close(fd);
+  return bound;
+}
+
+}  // namespace
+
+// Below those that the system gives to connections, and so is the port of a cluster's bus, 10,000 above it.
 std::uint16_t free_port() {
-  for (;;) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&at), size) == 0 &&
-                       getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) == 0;
-    ::close(fd);
-    const std::uint16_t port = ntohs(at.sin_port);
-    if (bound && port < 50'000) return port;  // its cluster's port is 10,000 above
-    if (!bound) std::abort();
-    // Above: any below is as good.
-    static std::atomic<std::uint16_t> next{static_cast<std::uint16_t>(20'000 + getpid() % 20'000)};
-    return next++;
+  constexpr unsigned first = 10'000, count = 12'000, bus = 10'000;
+  static std::atomic<unsigned> next{static_cast<unsigned>(getpid()) * 97};
+  for (unsigned i = 0; i < count; ++i) {
+    const int port = static_cast<int>(first + next++ % count);
+    if (is_free(port) && is_free(port + static_cast<int>(bus))) return static_cast<std::uint16_t>(port);
   }
+  std::abort();
 }
 
 namespace {
@@ -62,9 +69,14 @@ std::string shown(const Reply& reply) {
 
 }  // namespace
 
-TestServer::TestServer(ServerOptions options) : options_(std::move(options)), folder_(options_.folder), port_(free_port()) {
+// Somebody may take a port between the look and its use: then it is another one.
+TestServer::TestServer(ServerOptions options) : options_(std::move(options)), folder_(options_.folder) {
   if (folder_.empty()) folder_ = memory_folder();
-  start();
+  for (int i = 0; i < 5 && !runs(); ++i) {
+    port_ = free_port();
+    try_start();
+  }
+  if (!runs()) ADD_FAILURE() << "redis-server does not start; see " << folder_ / "log";
 }
 
 TestServer::~TestServer() {
@@ -77,6 +89,11 @@ std::string TestServer::url() const { return "redis+unix://" + (folder_ / "socke
 std::string TestServer::url_by_port(const std::string& scheme) const { return format("{}://127.0.0.1:{}", scheme, port_); }
 
 void TestServer::start() {
+  for (int i = 0; i < 5 && !runs(); ++i) try_start();
+  if (!runs()) ADD_FAILURE() << "redis-server does not start; see " << folder_ / "log";
+}
+
+void TestServer::try_start() {
   std::vector<std::string> words = {"redis-server", "--dir", folder_.string(), "--port", format("{}", port_), "--bind", "127.0.0.1",
                                     "--unixsocket", (folder_ / "socket").string(), "--appendonly", "yes", "--appendfsync",
                                     options_.appendfsync, "--save", "", "--databases", "1", "--logfile", (folder_ / "log").string(),
@@ -102,11 +119,12 @@ void TestServer::start() {
   for (int i = 0; i < 2000; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     if (ask({"PING"}) == "PONG") return;
-    int status = 0;
-    if (waitpid(process_, &status, WNOHANG) == process_) break;
+    if (waitpid(process_, nullptr, WNOHANG) == process_) {
+      process_ = 0;
+      return;
+    }
   }
-  process_ = 0;
-  ADD_FAILURE() << "redis-server does not start; see " << folder_ / "log";
+  kill();
 }
 
 void TestServer::stop() {

@@ -42,6 +42,8 @@ class TestServer {
   std::string ask(const std::vector<std::string>& words) const;
 
  private:
+  void try_start();
+
   ServerOptions options_;
   std::filesystem::path folder_;
   std::uint16_t port_ = 0;

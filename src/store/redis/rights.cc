@@ -9,8 +9,9 @@ namespace {
 
 // Each command as it is used: K is a key, C the channel.
 constexpr std::string_view always[] = {
-    "get K", "set K v", "setnx K v", "incr K", "decr K", "del K", "exists K",
-    "hget K f", "hset K f v", "hsetnx K f v", "hdel K f", "hexists K f", "hgetall K", "hkeys K", "hmget K f", "hincrby K f 1", "hstrlen K f",
+    "get K", "set K v", "setnx K v", "incr K", "decr K", "del K", "exists K", "copy K K",
+    "hget K f", "hset K f v", "hsetnx K f v", "hdel K f", "hexists K f", "hgetall K", "hkeys K", "hlen K", "hmget K f", "hincrby K f 1",
+    "hstrlen K f",
     "sadd K m", "srem K m", "scard K", "sismember K m", "smembers K", "smove K K m",
     "zadd K 0 m", "zrem K m", "zcard K", "zcount K 0 1", "zrange K 0 1", "zscore K m",
     "xadd K * f v", "xdel K 1-0", "xlen K", "xrange K - +", "xtrim K MAXLEN 1", "xack K g 1-0", "xclaim K g c 0 1-0", "xpending K g",

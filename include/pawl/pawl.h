@@ -4,4 +4,5 @@
 #include "pawl/graph.h"
 #include "pawl/job.h"
 #include "pawl/runtime.h"
+#include "pawl/transaction.h"
 #include "pawl/worker.h"

@@ -14,6 +14,7 @@
 #include "store/duplex_store.h"
 #include "store/postgres/limits.h"
 #include "store/store.h"
+#include "store/transaction.h"
 
 namespace pawl::store::postgres {
 
@@ -90,6 +91,8 @@ class Store final : public pawl::store::Store {
 
   // The jobs of collation duplex.
   DuplexStore& duplex();
+  // Transactions of workers, each on a session of its own and none longer than that.
+  std::shared_ptr<TransactionStore> transactions(Duration time);
 
   Stats stats() const;
 

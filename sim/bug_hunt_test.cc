@@ -182,6 +182,8 @@ constexpr Named all_bugs[] = {
     {SeededBug::attempt_clock_not_begun, "attempt_clock_not_begun", "attempt_timeout"},
     {SeededBug::stop_counts_as_crash, "stop_counts_as_crash", "attempts_behind_a_queue"},
     {SeededBug::once_claimed_ahead, "once_claimed_ahead", "once_behind_a_queue"},
+    {SeededBug::answer_outlives_its_transaction, "answer_outlives_its_transaction", "transaction"},
+    {SeededBug::effect_before_guards, "effect_before_guards", "transaction"},
     {SeededBug::outbox_row_taken_twice, "outbox_row_taken_twice", "await_success"},
     {SeededBug::outbox_row_lost, "outbox_row_lost", "await_success"},
     {SeededBug::outbox_left_behind, "outbox_left_behind", "await_success"},

@@ -216,6 +216,14 @@ Expected expect(const Scenario& scenario, const WantedJob& job) {
   // Who is faster decides what still ran in a job that fails, parks or is interrupted.
   if (walk.expected.end != Expected::End::completed) walk.expected.runs_known = false;
   if (job.reuse != store::Reuse::never) walk.expected.runs_known = false;
+  // What a worker with a transaction did while its job was stopped is undone, and it runs again, or no more.
+  const bool stops = std::any_of(scenario.asks.begin(), scenario.asks.end(), [&](const Ask& ask) {
+    return ask.of == job.id && (ask.kind == Ask::Kind::interrupt || ask.kind == Ask::Kind::pause);
+  });
+  const bool transacts = std::any_of(graph->nodes().begin(), graph->nodes().end(), [&](const Graph::Node& node) {
+    return scenario.behaviour(node.topic.raw()).transaction;
+  });
+  if (stops && transacts) walk.expected.runs_known = false;
   return walk.expected;
 }
 

@@ -44,6 +44,7 @@ void World::check_end() {
   }
   check_slots();
   check_runs();
+  check_effects(dump);
   if (scenario_.starts_within > 0 && is_calm() && watch_.figures().start_wait_max > scenario_.starts_within)
     verdict_.fail("progress", format("a job waited for {} bundles of others before its own first one",
                                      watch_.figures().start_wait_max));

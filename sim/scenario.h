@@ -46,6 +46,7 @@ struct Behaviour {
   std::uint32_t forgotten = 0;     // of these, so many hand-outs are never answered
   Duration takes{0};               // how long a run takes; 0: drawn
   bool echoes = false;             // it answers what it was asked
+  bool transaction = false;        // what it does is committed with its successful answer, once (effects.h); not on islands
 
   // What is found out about a lost run, by the probe or, if that cannot tell, by a person.
   enum class Finding : std::uint8_t { done, failed, retry };

@@ -53,4 +53,9 @@ void deploy_apps(runtime::GraphCatalog& catalog);
 void add_graph_behaviours(std::map<std::string, Behaviour>& all);
 void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all);
 
+// scenarios_transactions.cc: workers whose own writes are committed with their answers.
+void deploy_transactions(runtime::GraphCatalog& catalog);
+void add_transaction_behaviours(std::map<std::string, Behaviour>& all);
+void add_transaction_scenarios(const Scenario& base, std::vector<Scenario>& all);
+
 }  // namespace pawl::sim

@@ -41,6 +41,7 @@ void deploy_all(runtime::GraphCatalog& catalog) {
   Builder("poison").worker("a", "t").deploy(catalog);
   deploy_life(catalog);
   deploy_apps(catalog);
+  deploy_transactions(catalog);
 }
 
 std::map<std::string, Behaviour> all_behaviours() {
@@ -57,6 +58,7 @@ std::map<std::string, Behaviour> all_behaviours() {
   all["poison.a"] = {.kills_engine = true};
   add_life_behaviours(all);
   add_graph_behaviours(all);
+  add_transaction_behaviours(all);
   return all;
 }
 
@@ -94,6 +96,7 @@ std::vector<Scenario> build_all() {
   all.back().poisoned = true;
   add_life_scenarios(base, all);
   add_graph_scenarios(base, all);
+  add_transaction_scenarios(base, all);
   return all;
 }
 

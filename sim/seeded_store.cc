@@ -4,6 +4,7 @@
 
 #include "base/invariant.h"
 #include "base/seeded_bug.h"
+#include "sim/effects.h"
 #include "store/domain.h"
 #include "store/rules.h"
 
@@ -46,6 +47,8 @@ Result<std::vector<Outcome>> SeededStore::commit(std::span<const Operation> grou
   std::vector<Outcome> outcomes;
   for (Operation operation : group) {
     forge_guards(operation);
+    const auto* bundle = std::get_if<core::Bundle>(&operation);
+    if (bundle != nullptr && seeded(SeededBug::effect_before_guards)) dynamic_cast<EffectStore&>(inner_).write(bundle->id);
     outcomes.push_back(commit_one(operation));
   }
   return outcomes;

@@ -27,7 +27,8 @@ World::World(const Scenario& scenario, WorldOptions options)
       random_(options_.seed),
       memory_(clock_, options_.islands ? store::memory::Lanes::islands : store::memory::Lanes::one_domain,
               [this](core::LaneId lane) { return lane_error(lane); }),
-      seeded_(memory_),
+      effects_(memory_),
+      seeded_(static_cast<store::Store&>(effects_)),
       watch_(seeded_, journal_, verdict_, trace_, scenario_.graphs,
              options_.clock_error_max + options_.lane_clock_error_max + leap_of(scenario_), options_.drift_ppm_max),
       lanes_(verdict_, {options_.lease, options_.lease / 2 + 20 * options_.latency_max + options_.lane_clock_error_max +

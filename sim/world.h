@@ -23,6 +23,7 @@
 #include "runtime/lane_table.h"
 #include "runtime/run_clocks.h"
 #include "sim/clock.h"
+#include "sim/effects.h"
 #include "sim/event_queue.h"
 #include "sim/faults.h"
 #include "sim/journal.h"
@@ -164,6 +165,7 @@ class World {
   void run_until(const std::function<bool()>& done, Duration deadline);
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group,
                                              store::fault::Fault fault);
+  Result<std::vector<store::Outcome>> commit_group(const runtime::Group& group, store::fault::Fault fault);  // effects.cc
 
   // world_engines.cc
   std::string name_of(const Node& node, std::uint32_t boot) const;
@@ -256,6 +258,7 @@ class World {
   void check_row(const core::JobRow& held);
   void check_runs();
   void check_leftovers(const store::memory::Dump& dump);
+  void check_effects(const store::memory::Dump& dump);
   bool is_calm() const;
   bool joins_late(const Node& node) const;
 
@@ -268,6 +271,7 @@ class World {
   TraceHash trace_;
   Journal journal_;
   store::memory::Store memory_;
+  EffectStore effects_;
   SeededStore seeded_;
   WatchStore watch_;
   LaneWatch lanes_;

@@ -131,7 +131,7 @@ void World::stop(Node& node) {
 void World::end_stop(Node& node) {
   node.engine->release_lanes();
   while (auto group = node.engine->take_group()) {
-    auto result = commit(group->operations, {});
+    auto result = commit_group(*group, {});
     node.engine->finished(std::move(*group), std::move(result));
   }
   ++node.life;
@@ -244,7 +244,7 @@ void World::send(Node& node, runtime::Group group) {
   post(passage.arrives, [this, &node, life, shared, order, passage] {
     if (!options_.renewals && node.life != life) return;
     auto result = std::make_shared<Result<std::vector<store::Outcome>>>(
-        options_.islands ? commit_to_island(*shared, order, passage.store) : commit(shared->operations, passage.store));
+        options_.islands ? commit_to_island(*shared, order, passage.store) : commit_group(*shared, passage.store));
     if (node.life != life) return;
     if (passage.crash_after) return crash(node);
     post_to(node, passage.replies, [this, &node, shared, result] {

@@ -189,8 +189,11 @@ void World::answer(Node& node, std::shared_ptr<Run> run) {
   const std::uint32_t reply = run->reply++;
   if (!pending) end(node, *run);
   journal_.answer(item, said.status, reply, said.data);
-  node.engine->answer({item.run, item.activity, item.token, item.request, said.status, said.code, said.data,
-                       pending ? reply : 0});
+  runtime::WorkAnswer answered{item.run, item.activity, item.token, item.request, said.status, said.code, said.data,
+                               pending ? reply : 0};
+  if (behaviour.transaction && said.status == core::ReplyStatus::success && !options_.islands)
+    answered.transaction = std::make_shared<SimTransaction>(Effect{item.run, item.activity});
+  node.engine->answer(std::move(answered));
   const std::uint32_t sent_after = pending ? 0 : reply - behaviour.pendings;
   const bool again = (behaviour.answers_twice && sent_after == 0) || pending;
   const bool late = behaviour.answers_late && sent_after == 0 && !pending;

@@ -1,4 +1,5 @@
-// Starts and stops the server that a run of the tests shares: postgres_server start|stop FILE. The file says where it is.
+// Starts and stops the server that a run of the tests shares: postgres_server start|stop|crash FILE. The file says where it is;
+// a crash is kill -9, and a start behind it.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -17,13 +18,28 @@ void stop_server(const std::string& file) {
   std::filesystem::remove(file, ignored);
 }
 
+int crash_server(const std::string& file) {
+  std::string folder;
+  std::ifstream(file) >> folder;
+  int pid = 0;
+  std::ifstream(std::filesystem::path(folder) / "data" / "postmaster.pid") >> pid;
+  if (pid <= 1 || kill(pid, SIGKILL) != 0) return 1;
+  // Its sessions end when they notice: only then another one may start.
+  for (int tries = 0; tries < 300; ++tries) {
+    if (TestServer::at(folder).run_server()) return 0;
+    usleep(100'000);
+  }
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    fprintf(stderr, "usage: postgres_server start|stop FILE\n");
+    fprintf(stderr, "usage: postgres_server start|stop|crash FILE\n");
     return 2;
   }
+  if (std::string(argv[1]) == "crash") return crash_server(argv[2]);
   stop_server(argv[2]);  // also before a start: of a run that was interrupted
   if (std::string(argv[1]) == "stop") return 0;
   const auto server = TestServer::start({"max_wal_size=256MB"}, TestServer::Keeps::in_memory);

@@ -5,4 +5,5 @@
 #include "pawl/job.h"
 #include "pawl/move.h"
 #include "pawl/runtime.h"
+#include "pawl/transaction.h"
 #include "pawl/worker.h"

@@ -24,6 +24,7 @@
 #include "pawl/job.h"
 #include "pawl/result.h"
 #include "pawl/time.h"
+#include "pawl/transaction.h"
 #include "pawl/worker.h"
 
 namespace pawl {
@@ -240,6 +241,9 @@ class Runtime {
   // topic and key are kept that no hook has taken; this one is not.
   virtual Status signal(const std::string& topic, const Payload& data, const SignalOptions& options = {}) = 0;
   virtual Status serve(const std::string& topic, Worker worker) = 0;
+  // A worker whose own SQL is committed with its answer: what it writes counts exactly once (docs/TRANSACTIONS.md). On SQLite
+  // and PostgreSQL; unsupported: this store cannot, or a graph under collation duplex has the topic.
+  virtual Status serve_transaction(const std::string& topic, TransactionWorker worker) = 0;
   // Who is asked when an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).
   virtual Status probe(const std::string& topic, Probe probe) = 0;
   // Called on the engine's thread: be quick. Set it before start().

@@ -50,6 +50,10 @@ inline constexpr std::uint32_t worker_threads_max = 1024;
 inline constexpr std::size_t hung_threads_max = 64;            // taken by workers that do not return; each was replaced
 inline constexpr std::chrono::minutes probe_within{1};          // then a probe is one that does not return
 inline constexpr std::size_t worker_queue_max = 65'536;
+inline constexpr int transaction_share_of_lease = 2;           // a worker's transaction on a server lasts half a lease at the most
+inline constexpr std::chrono::seconds transaction_begin_wait{10};  // that a worker waits for one; then its work is given back
+inline constexpr std::size_t sql_rows_max = 100'000;           // that one statement of a worker's transaction answers,
+inline constexpr std::size_t sql_bytes_max = 64u << 20;        // and what they hold
 inline constexpr std::size_t pending_answers_max = 10'000;     // that one run of a worker gives before its last
 inline constexpr std::size_t pending_bytes_max = 16u << 20;    // and what they hold together
 inline constexpr std::size_t early_signals_per_mailbox_max = 10'000;       // that no hook has taken yet

@@ -34,6 +34,7 @@ enum class SeededBug : std::uint8_t {
   stop_counts_as_crash,        // what a stopping engine did not begin is not given back
   lane_cut_off,                // a lane is given back while its workers work
   once_claimed_ahead,          // work that may act at most once is claimed though no thread can begin it
+  answer_outlives_its_transaction,  // what the worker wrote may be undone, and its answer counts all the same
 
   // Around core::decide(): sim/seeded_decide.cc.
   semaphore_off_by_one,        // a fan-out counts one obligation too many
@@ -92,6 +93,7 @@ enum class SeededBug : std::uint8_t {
   signal_id_forgotten,         // a signal that is told again after its mailbox served it counts twice
   share_not_given_back,        // an engine does not hear of the others
   dead_share_left,             // an engine that is dead is said to live
+  effect_before_guards,        // what a worker wrote is committed before the guards of its answer's bundle are looked at
 
   // Around a DuplexStore and the letters of its sequences: sim/seeded_duplex.cc.
   duplex_preset_after_enqueue, // a child can be entered before it is set

@@ -16,9 +16,10 @@ Decider& Bundles::decider_of(const core::Bundle& bundle) {
   return parts_.jobs;
 }
 
-void Bundles::launch(core::Bundle bundle) {
+void Bundles::launch(core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction) {
   parts_.post.address(bundle);
-  parts_.outgoing.push(std::move(bundle));
+  if (transaction != nullptr) parts_.outgoing.push(std::move(bundle), std::move(transaction));
+  else parts_.outgoing.push(std::move(bundle));
 }
 
 void Bundles::settle(core::Bundle& bundle, const store::Outcome& outcome) {

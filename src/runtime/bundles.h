@@ -3,10 +3,12 @@
 // loaded (Loader) -> decided (Jobs, Mailboxes) -> launch() -> Store::commit -> settle() -> absorbed, read again or refused
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/bundle.h"
 #include "store/operation.h"
+#include "store/transaction.h"
 
 namespace pawl::runtime {
 
@@ -34,7 +36,7 @@ class Bundles {
  public:
   explicit Bundles(Parts& parts) : parts_(parts) {}
 
-  void launch(core::Bundle bundle);
+  void launch(core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction = nullptr);
   // Each outcome has one reaction.
   void settle(core::Bundle& bundle, const store::Outcome& outcome);
 

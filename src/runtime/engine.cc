@@ -118,10 +118,25 @@ std::optional<Group> Engine::take_group() {
   return group;
 }
 
+std::optional<Group> Engine::take_group_with_transaction() {
+  auto group = parts_->outgoing.take_with_transaction();
+  if (group) parts_->jobs.stamp_ends(*group);
+  return group;
+}
+
+bool Engine::hold_for_transaction(RunId run) { return parts_->transactions.hold(run); }
+void Engine::transaction_is_over(RunId run) { parts_->transactions.release(run); }
+
 void Engine::finished(Group group, Result<std::vector<store::Outcome>> result) {
   Parts& p = *parts_;
   p.jobs.committed_in(p.clock.monotonic() - group.asked_at);
-  auto outcomes = p.outgoing.finished(group, std::move(result));
+  std::optional<std::vector<store::Outcome>> outcomes;
+  if (group.transaction == nullptr) {
+    outcomes = p.outgoing.finished(group, std::move(result));
+  } else {
+    p.outgoing.finished_with_transaction(group);
+    if (auto outcome = p.transactions.came_back(group, result)) outcomes.emplace().push_back(std::move(*outcome));
+  }
   if (!outcomes) return;
   // What is not known may have put times that nobody here knows: when a job is removed, when an accepted one starts.
   const auto is_unknown = [](const store::Outcome& one) { return one.kind == OutcomeKind::outcome_unknown; };
@@ -314,6 +329,7 @@ void Engine::probed(ProbeAnswer answer) { parts_->workshop.probed(std::move(answ
 void Engine::offer_probe(const Topic& topic) { parts_->workshop.offer_probe(topic); }
 void Engine::give_back(const core::WorkItem& item, core::Began began) { parts_->workshop.give_back(item, began); }
 void Engine::write_off(const WorkRun& run) { parts_->workshop.write_off(run); }
+void Engine::undone(const WorkRun& run) { parts_->workshop.undone(run); }
 void Engine::leave_runs() { parts_->workshop.leave_runs(); }
 void Engine::graphs_changed() { parts_->loader.graphs_changed(); }
 

@@ -55,6 +55,8 @@ class Engine {
   void give_back(const core::WorkItem& item, core::Began began);
   // Its worker was told to stop and does not return: others may have its slot. Its answer, if it comes, still counts.
   void write_off(const WorkRun& run);
+  // What its worker did was undone with the transaction, for no fault of its own.
+  void undone(const WorkRun& run);
   void leave_runs();  // nobody here waits for any worker: as after a crash
   void changed(const store::Change& change);  // others committed this: look there
   void inbox_changed() { changed(store::Change::everything()); }  // others may have committed anything
@@ -66,8 +68,14 @@ class Engine {
 
   // --- commits
   void pump();
+  // A group with a transaction (Outgoing) is committed by that, not by the store: it goes before all others.
   std::optional<Group> take_group();
+  std::optional<Group> take_group_with_transaction();
   void finished(Group group, Result<std::vector<store::Outcome>> result);
+
+  // --- transactions of workers, where nothing else is committed meanwhile (Transactions)
+  bool hold_for_transaction(RunId run);
+  void transaction_is_over(RunId run);
 
   // --- reads, of a store that is far away
   std::optional<ReadBatch> take_reads();

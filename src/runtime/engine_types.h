@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "runtime/work_desk.h"
 #include "store/change.h"
 #include "store/store.h"
+#include "store/transaction.h"
 
 namespace pawl::runtime {
 
@@ -47,6 +49,8 @@ struct WorkAnswer {
   std::int32_t code = 200;
   Payload data;
   std::uint64_t pending_index = 0;
+  // What the worker wrote, open until the bundle that takes this answer is committed with it; none: an answer of its own.
+  std::shared_ptr<store::OpenTransaction> transaction{};
 };
 
 // What a probe found out about a run whose effect is unknown. `cannot_tell` leaves it to a person.

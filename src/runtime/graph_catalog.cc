@@ -1,5 +1,6 @@
 #include "runtime/graph_catalog.h"
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
 
@@ -22,6 +23,11 @@ Status GraphCatalog::add(Graph graph) {
   }
   graphs_.emplace(key, std::make_shared<const Graph>(std::move(graph)));
   return {};
+}
+
+bool GraphCatalog::any_of(const std::function<bool(const Graph&)>& is_it) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(graphs_.begin(), graphs_.end(), [&](const auto& entry) { return is_it(*entry.second); });
 }
 
 std::vector<std::shared_ptr<const Graph>> GraphCatalog::versions(const GraphName& name) const {

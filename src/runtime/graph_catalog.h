@@ -31,6 +31,7 @@ class GraphCatalog {
   std::vector<std::shared_ptr<const Graph>> versions(const GraphName& name) const;
   // Every graph of an app that is here, all versions.
   std::vector<std::shared_ptr<const Graph>> of_app(const std::string& app) const;
+  bool any_of(const std::function<bool(const Graph&)>& is_it) const;
   // Where a graph that is not here may come from, such as a store that keeps it. Set once, before anybody asks.
   using Source = std::function<std::vector<Graph>(const core::GraphRef&)>;
   void fetch_from(Source source) { source_ = std::move(source); }

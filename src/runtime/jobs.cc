@@ -65,9 +65,11 @@ void Jobs::decide(HotJob& job) {
   if (lane == nullptr) return forget(run);
   if (lane->giving && !has_unstored(job)) return forget(run);  // its next owner decides it
   if (const core::Delivery* signal = without_page(job)) return parts_.loader.read_labelled(*lane, job, *signal);
+  const std::size_t count = parts_.transactions.left_to_decide(*lane, job);
+  if (count == 0 && !job.queue.empty()) return;
   core::DecideOptions options = parts_.decide_options(*lane);
   options.steps_max = turns_.steps_for(job, parts_.clock.monotonic());
-  job.decision = core::decide(job.state, *job.graph, job.queue, options);
+  job.decision = core::decide(job.state, *job.graph, std::span(job.queue).first(count), options);
   job.goes_on = job.decision.goes_on;
   if (!job.decision.bundle) {
     // Nothing to write: what is done is done (late answers), a parked job keeps its messages in the store.
@@ -111,11 +113,11 @@ HotJob* Jobs::release(RunId run) {
   return job;
 }
 
-void Jobs::launch(HotJob& job, core::Bundle bundle) {
+void Jobs::launch(HotJob& job, core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction) {
   job.in_flight = true;
   job.bundle = bundle.id;
   ++job.launches;
-  parts_.bundles.launch(std::move(bundle));
+  parts_.bundles.launch(std::move(bundle), std::move(transaction));
 }
 
 void Jobs::park(OwnedLane& lane, HotJob& job, std::string reason) {

@@ -60,6 +60,8 @@ class Jobs final : public Decider {
   static std::vector<core::Delivery> take_unstored(HotJob& job);
 
   void decide_ready();  // as many as the group takes
+  // Its bundle goes to the store, in a group or with a worker's transaction.
+  void launch(HotJob& job, core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction = nullptr);
   // A bundle waits for the group before it, and again when the store takes no writes. A job ends when its end is
   // committed, not when it was decided; what is kept of it is kept from then on.
   void stamp_ends(Group& group);
@@ -81,7 +83,6 @@ class Jobs final : public Decider {
 
  private:
   void decide(HotJob& job);
-  void launch(HotJob& job, core::Bundle bundle);
   void hand_on(HotJob& job, const core::Bundle& bundle);
   void park_rejected(RunId run, const std::string& reason, store::AnswerTo<store::ReadJob> stored);
   void suspect_served(RunId run);

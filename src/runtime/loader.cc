@@ -82,6 +82,7 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   auto waited = take_unread(lane, run, stored);
   if (!waited) return;
   Unread& unread = *waited;
+  if (!*stored) parts_.workshop.abandon(run, unread.deliveries);  // nobody waits for them
   if (!*stored) return parts_.mailboxes.serve(lane, run);  // if it is one
   const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
@@ -99,6 +100,7 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   }
   auto graph = parts_.graphs.find(job.graph);
   if (graph == nullptr) {
+    parts_.workshop.abandon(run, unread.deliveries);
     if (blocked_.emplace(run, job.graph).second)
       parts_.events.problem(format("job {} waits: graph {} version {} is not deployed here with the content it started on",
                                    job.id.raw(), job.graph.name.raw(), job.graph.version));

@@ -85,8 +85,12 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
                 {store_.duplex, [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
       engine_(engine_options(options_, store_, clock_), pool, *store_.store, store_clock_, graphs_, *this),
-      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, store_clock_, graphs_, *this, observer_) {
-  graphs_.admit_if([this](const Graph& graph) { return duplex_.admits(graph); });
+      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, store_clock_, graphs_, *this, observer_),
+      transaction_desk_(store_.transactions.get(), clock_, engine_) {
+  graphs_.admit_if([this](const Graph& graph) {
+    const auto admitted = duplex_.admits(graph);
+    return admitted ? topics_.admits(graph) : admitted;
+  });
 }
 
 LocalRuntime::~LocalRuntime() {
@@ -125,7 +129,21 @@ Status LocalRuntime::serve(const std::string& topic, Worker worker) {
   const auto checked = check_name("topic", topic);
   if (!checked) return checked;
   if (!worker) return Error{ErrorCode::invalid, format("the worker for topic {} is empty", topic)};
-  commands_.push(ServeCommand{Topic(topic), std::make_shared<const Worker>(std::move(worker))});
+  const auto served = topics_.serve(topic, ServedTopics::Way::plain, graphs_);
+  if (!served) return served;
+  commands_.push(ServeCommand{Topic(topic), std::make_shared<const Worker>(std::move(worker)), ServedTopics::Way::plain});
+  return {};
+}
+
+Status LocalRuntime::serve_transaction(const std::string& topic, TransactionWorker worker) {
+  const auto checked = check_name("topic", topic);
+  if (!checked) return checked;
+  if (!worker) return Error{ErrorCode::invalid, format("the worker for topic {} is empty", topic)};
+  if (store_.transactions == nullptr) return Error{ErrorCode::unsupported, store_.no_transactions};
+  const auto served = topics_.serve(topic, ServedTopics::Way::transaction, graphs_);
+  if (!served) return served;
+  commands_.push(ServeCommand{Topic(topic), std::make_shared<const TransactionWorker>(std::move(worker)),
+                              ServedTopics::Way::transaction});
   return {};
 }
 
@@ -149,8 +167,10 @@ Status LocalRuntime::start() {
 
 // All of them or none: what was made before one could not be made goes again.
 Status LocalRuntime::start_threads() {
+  const bool far = store_.store->connections() > 0;
   auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
-                                 [door = door_](WorkerWord word) { door->tell(std::move(word)); }});
+                                 [door = door_](WorkerWord word) { door->tell(std::move(word)); },
+                                 far ? store_.transactions : nullptr});
   if (!pool) return pool.error();
   try {
     store_.store->listen(*this);

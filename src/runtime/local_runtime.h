@@ -29,8 +29,10 @@
 #include "runtime/open_store.h"
 #include "runtime/problem_filter.h"
 #include "runtime/requests.h"
+#include "runtime/served_topics.h"
 #include "runtime/store_clock.h"
 #include "runtime/store_threads.h"
+#include "runtime/transaction_desk.h"
 #include "runtime/waiters.h"
 #include "runtime/worker_pool.h"
 #include "runtime/worker_word.h"
@@ -53,6 +55,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
     return requests_.signal(apps_, topic, data, options);
   }
   Status serve(const std::string& topic, Worker worker) override;
+  Status serve_transaction(const std::string& topic, TransactionWorker worker) override;
   Status probe(const std::string& topic, Probe probe) override;
   void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
   void on_problem(std::function<void(const std::string&)> reporter) override { reporter_ = std::move(reporter); }
@@ -102,7 +105,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   };
   struct ServeCommand {
     Topic topic;
-    std::shared_ptr<const Worker> worker;
+    WorkerPool::Task::Code worker;
+    ServedTopics::Way way;
   };
   struct ProbeCommand {
     Topic topic;
@@ -168,6 +172,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   bool commit_something();  // false: nothing to commit now
   bool commit_duplex();     // likewise
   bool send_to_store();     // likewise, if it is far away
+  void commit_here(Group group);
+  bool begin_transaction();
   bool may_end() const;
   void note_ownership(bool owns);
   Result<bool> has_ended(const core::JobRow& job);
@@ -186,6 +192,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   OpenedStore store_;                                       // after commands_: its doorbell pushes to them
   StoreClock store_clock_;                                  // what time it is for the engine
   GraphCatalog graphs_;
+  ServedTopics topics_;
   Apps apps_;
   Waiters waiters_;
   std::function<void(const Event&)> observer_;              // constant after start()
@@ -202,7 +209,9 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   // Owned by the engine's thread.
   Engine engine_;
   DuplexRunner duplex_;
-  std::unordered_map<std::string, std::shared_ptr<const Worker>> workers_;
+  TransactionDesk transaction_desk_;
+  bool transactions_turn_ = true;  // a group was committed since the last one began
+  std::unordered_map<std::string, WorkerPool::Task::Code> workers_;
   std::unordered_map<std::string, std::shared_ptr<const Probe>> probes_;
   std::unordered_map<Ticket, std::function<void(Result<Submission>)>> submits_;
   std::unordered_map<Ticket, std::function<void(Result<store::Outcome>)>> asked_;

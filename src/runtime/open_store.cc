@@ -24,6 +24,7 @@ Result<OpenedStore> open_memory(const Clock& clock) {
   OpenedStore opened;
   auto memory = std::make_unique<store::memory::Store>(clock);
   opened.duplex = &memory->duplex();
+  opened.no_transactions = "a store in memory has no SQL: serve_transaction() needs a SQLite file or postgres://...";
   opened.store = std::move(memory);
   opened.lease = std::chrono::hours(24);
   opened.stats = [] { return RuntimeStats{}; };
@@ -44,6 +45,7 @@ Result<OpenedStore> open_sqlite(const RuntimeOptions& runtime, const Clock& cloc
     return RuntimeStats{stats.commits, stats.operations, stats.row_writes, stats.log_bytes};
   };
   opened.duplex = &raw->duplex();
+  opened.transactions = raw->transactions();
   opened.store = std::move(*sqlite);
   return opened;
 }
@@ -65,9 +67,10 @@ Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
     return RuntimeStats{stats.commits, stats.operations};
   };
   opened.duplex = &raw->duplex();
-  opened.store = std::move(*postgres);
   opened.rings_with_commits = true;
   opened.lease = lease_of(runtime);
+  opened.transactions = raw->transactions(opened.lease / limits::transaction_share_of_lease);
+  opened.store = std::move(*postgres);
   opened.lanes = limits::server_lanes;
   return opened;
 }
@@ -84,6 +87,9 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
   };
   opened.stats = [] { return RuntimeStats{}; };
   opened.duplex = &raw->duplex();
+  opened.no_transactions =
+      "Redis has no transaction that a worker's SQL could join: serve_transaction() needs a SQLite file or postgres://...; here"
+      " use serve(), and give Work::idempotency_key() to whoever must not act twice";
   opened.store = std::move(*redis);
   opened.lease = lease_of(runtime);
   opened.lanes = limits::server_lanes;

@@ -86,6 +86,31 @@ void Outgoing::push(store::Operation operation, Ticket ticket) {
   stream.bundle_bytes += added;
 }
 
+void Outgoing::push(core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction) {
+  Group& group = alone_.emplace_back();
+  group.add(std::move(bundle), 0);
+  group.transaction = std::move(transaction);
+  bytes_ += group.bytes;
+}
+
+std::optional<Group> Outgoing::take_with_transaction() {
+  if (alone_.empty()) return std::nullopt;
+  Group group = std::move(alone_.front());
+  alone_.pop_front();
+  ++alone_out_;
+  group.domain = domain_of(group.operations.front());
+  group.number = ++taken_;
+  group.asked_at = clock_.monotonic();
+  return group;
+}
+
+void Outgoing::finished_with_transaction(const Group& group) {
+  --alone_out_;
+  bytes_ -= group.bytes;
+  Stream& stream = streams_[group.domain];
+  stream.newest_finished = std::max(stream.newest_finished, group.number);
+}
+
 bool Outgoing::takes_bundles() const {
   const std::size_t streams = std::max<std::size_t>(1, streams_.size());
   return bundles_ < options_.bundles_per_group_max * streams && bundle_bytes_ < options_.bytes_max.group;
@@ -108,6 +133,7 @@ bool Outgoing::is_ready(const Stream& stream) const {
 
 // Lanes have their turn one after the other: a busy one does not keep the rest waiting.
 std::optional<Group> Outgoing::take() {
+  if (auto alone = take_with_transaction()) return alone;
   auto place = streams_.upper_bound(last_taken_);
   for (std::size_t left = streams_.size(); left > 0; --left, ++place) {
     if (place == streams_.end()) place = streams_.begin();
@@ -207,12 +233,20 @@ void Outgoing::withdraw(core::LaneId lane, const std::function<void(const store:
   const auto without = [&](Group group) {
     Group kept;
     kept.asked_at = group.asked_at;
+    kept.transaction = std::move(group.transaction);
     for (std::size_t i = 0; i < group.operations.size(); ++i) {
       if (owner_lane_of(group.operations[i]) == lane) withdrawn(group.operations[i]);
       else kept.add(std::move(group.operations[i]), group.tickets[i]);
     }
     return kept;
   };
+  for (Group& group : std::exchange(alone_, {})) {
+    bytes_ -= group.bytes;
+    group = without(std::move(group));
+    if (group.operations.empty()) continue;
+    bytes_ += group.bytes;
+    alone_.push_back(std::move(group));
+  }
   for (auto& [domain, stream] : streams_) {
     Group pending = take_all(stream);
     bytes_ -= pending.bytes;
@@ -243,7 +277,7 @@ std::optional<Duration> Outgoing::next_wake() const {
 }
 
 bool Outgoing::empty() const {
-  return std::all_of(streams_.begin(), streams_.end(), [](const auto& one) {
+  return alone_.empty() && alone_out_ == 0 && std::all_of(streams_.begin(), streams_.end(), [](const auto& one) {
     return one.second.out == 0 && !one.second.retry && one.second.pending.operations.empty();
   });
 }

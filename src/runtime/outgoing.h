@@ -7,11 +7,15 @@
 // A store of one domain that is far away takes several groups at once. There steps go apart from all else: who numbers
 // something new (a job, a mailbox, an announcement) waits in the store for others that do, and a step need not. Removals go
 // apart too, a few at a time, one group after the other.
+//
+// A bundle that is committed with a worker's transaction is a group of its own, and goes before all others.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +34,7 @@ struct Group {
   std::size_t bytes = 0;        // of its operations
   std::uint64_t number = 0;     // as they were taken
   store::Domain domain;         // of all of them; of no meaning where lanes are one domain
+  std::shared_ptr<store::OpenTransaction> transaction;  // that its one bundle is committed with; none: it is a usual group
 
   void add(store::Operation operation, Ticket ticket);
 };
@@ -42,11 +47,14 @@ class Outgoing {
       : groups_(groups), options_(options), clock_(clock), events_(events) {}
 
   void push(store::Operation operation, Ticket ticket = 0);
+  void push(core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction);
   // Only bundles count: a flood of submits must not keep the jobs it makes from moving.
   bool takes_bundles() const;
 
   // A driver may have several groups on their way: no operation of one waits for the outcome of another's.
   std::optional<Group> take();
+  std::optional<Group> take_with_transaction();
+  void finished_with_transaction(const Group& group);
   // What became of each operation of the group; none: it is tried again later.
   std::optional<std::vector<store::Outcome>> finished(Group& group, Result<std::vector<store::Outcome>> result);
   // Whether the group that is being settled was overtaken: what was committed after it may have been heard of before.
@@ -88,6 +96,8 @@ class Outgoing {
   const Clock& clock_;
   EngineEvents& events_;
   std::map<store::Domain, Stream> streams_;
+  std::deque<Group> alone_;        // with their transactions
+  std::size_t alone_out_ = 0;      // of these, being committed
   store::Domain last_taken_;       // whose turn was last
   std::size_t waiting_ = 0;        // operations that wait, without those that are tried again
   std::size_t bundles_ = 0;        // of these

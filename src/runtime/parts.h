@@ -18,6 +18,7 @@
 #include "runtime/post.h"
 #include "runtime/reads.h"
 #include "runtime/shares.h"
+#include "runtime/transactions.h"
 #include "runtime/workshop.h"
 
 namespace pawl::runtime {
@@ -45,6 +46,7 @@ struct Parts {
   Mailboxes mailboxes;  // the same for mailboxes
   Bundles bundles;      // decisions on their way to the store and back
   Workshop workshop;    // what is handed to local workers
+  Transactions transactions;  // what came back with SQL of its own
   Post post;            // what jobs send each other
   Alarms alarms;        // what the clock sets going
 

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "runtime/commit_group.h"
 #include "runtime/events.h"
 #include "runtime/local_runtime.h"
 #include "runtime/views.h"
@@ -47,6 +48,7 @@ void LocalRuntime::run_engine() {
   obey_all();
   engine_.tick();
   while (!may_end()) {
+    transaction_desk_.look();  // before the turn: a job that was held for it goes on
     engine_.pump();
     gate_.turn(std::exchange(taken, 0), engine_.waiting_bytes() + duplex_.waiting_bytes(), engine_.store_refuses());
     own_duplex();
@@ -60,11 +62,9 @@ void LocalRuntime::run_engine() {
     obey_all();
     engine_.tick();
   }
+  transaction_desk_.close();
   engine_.release_lanes();
-  while (auto group = engine_.take_group()) {
-    auto result = store_.store->commit(group->operations);
-    engine_.finished(std::move(*group), std::move(result));
-  }
+  while (auto group = engine_.take_group()) commit_here(std::move(*group));
   note_ownership(false);
   for (auto& [ticket, done] : std::exchange(submits_, {})) done(stopped());
   duplex_.refuse_requests(stopped());
@@ -78,7 +78,7 @@ void LocalRuntime::note_ownership(bool owns) {
 
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
 bool LocalRuntime::may_end() const {
-  if (!stopping_ || committing_ > 0) return false;
+  if (!stopping_ || committing_ > 0 || transaction_desk_.until()) return false;
   if (engine_.drained() && duplex_.drained()) return true;
   return (engine_.store_refuses() || duplex_.store_refuses()) && clock_.monotonic() > stop_by_;
 }
@@ -90,7 +90,21 @@ void LocalRuntime::own_duplex() {
   duplex_.own(std::move(lanes));
 }
 
+void LocalRuntime::commit_here(Group group) {
+  auto result = commit_group(*store_.store, group);
+  engine_.finished(std::move(group), std::move(result));
+}
+
+// A worker's transaction has the one writer of the store to itself, after a group of others if any waits.
+bool LocalRuntime::begin_transaction() {
+  if (!transactions_turn_ && engine_.operations_waiting() > 0) return false;
+  if (!transaction_desk_.begin_next()) return false;
+  transactions_turn_ = false;
+  return true;
+}
+
 bool LocalRuntime::send_to_store() {
+  while (auto group = engine_.take_group_with_transaction()) store_threads_->push(std::move(*group));
   // Like groups: while one batch travels the next one gathers.
   while (reading_ < store_.store->connections() && (reading_ == 0 || engine_.reads_waiting() >= far_reads_min)) {
     auto batch = engine_.take_reads();
@@ -124,6 +138,11 @@ bool LocalRuntime::commit_duplex() {
 
 bool LocalRuntime::commit_something() {
   if (store_threads_ != nullptr) return send_to_store();
+  if (transaction_desk_.is_open()) {  // nothing else can be written
+    auto group = engine_.take_group_with_transaction();
+    if (group) commit_here(std::move(*group));
+    return group.has_value();
+  }
   if (committing_ > 0) {
     // While one group is written the next one is decided: it stands ready when the disk is.
     if (committing_ >= groups_out_max || engine_.operations_waiting() < next_group_operations_min) return false;
@@ -133,12 +152,13 @@ bool LocalRuntime::commit_something() {
     groups_.push(std::move(*next));
     return false;
   }
+  if (begin_transaction()) return true;
   const bool duplex = commit_duplex();  // first: the engine may never run out of groups
   auto group = engine_.take_group();
   if (!group) return duplex;
+  transactions_turn_ = true;
   if (group->operations.size() <= inline_operations_max) {
-    auto result = store_.store->commit(group->operations);
-    engine_.finished(std::move(*group), std::move(result));
+    commit_here(std::move(*group));
     return true;
   }
   ++committing_;
@@ -148,6 +168,7 @@ bool LocalRuntime::commit_something() {
 
 std::optional<Duration> LocalRuntime::time_to_sleep() const {
   if (committing_ > 0 && store_threads_ == nullptr) return std::nullopt;  // its end comes as a command
+  if (const auto until = transaction_desk_.until()) return std::max(*until - clock_.monotonic(), Duration{0});
   auto wake = engine_.next_wake();
   for (const auto& at : {look_at_workers_, stop_tell_at_, stop_leave_at_})
     if (at && (!wake || *at < *wake)) wake = at;
@@ -164,7 +185,7 @@ void LocalRuntime::run_committer() {
     groups_.take_all(batch, std::nullopt);
     for (std::optional<Group>& group : batch) {
       if (!group) return;
-      auto result = store_.store->commit(group->operations);
+      auto result = commit_group(*store_.store, *group);
       commands_.push(StoreThreads::Committed{std::move(*group), std::move(result)});
     }
     batch.clear();
@@ -192,7 +213,7 @@ void LocalRuntime::obey(Command& command) {
                    duplex_.request(std::move(request.operation), std::move(request.done));
                  },
                  [&](StoreThreads::Committed& told) {
-                   --committing_;
+                   if (store_threads_ == nullptr || told.group.transaction == nullptr) --committing_;
                    engine_.finished(std::move(told.group), std::move(told.result));
                  },
                  [&](StoreThreads::Answered& told) {
@@ -203,7 +224,7 @@ void LocalRuntime::obey(Command& command) {
                  [&](ServeCommand& serve_command) {
                    workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
                    engine_.serve(serve_command.topic);
-                   duplex_.serve(serve_command.topic);
+                   if (serve_command.way == ServedTopics::Way::plain) duplex_.serve(serve_command.topic);
                  },
                  [&](ProbeCommand& probe_command) {
                    probes_.insert_or_assign(probe_command.topic.raw(), std::move(probe_command.probe));
@@ -244,6 +265,11 @@ void LocalRuntime::hear(WorkerWord& word) {
                    if (!duplex_.write_off(hung.run)) engine_.write_off(hung.run);
                  },
                  [&](const WorkerProblem& trouble) { problem(trouble.text); },
+                 [&](const Undone& undone) { engine_.undone(undone.run); },
+                 [&](TransactionWanted& wanted) {
+                   if (stopping_) wanted.opened->set_value(Error{ErrorCode::fenced, "this process stops"});
+                   else transaction_desk_.want(std::move(wanted));
+                 },
              },
              word);
 }
@@ -255,6 +281,7 @@ void LocalRuntime::begin_stop() {
   stop_leave_at_ = *stop_tell_at_ + options_.worker_grace;
   engine_.stop();
   duplex_.stop();
+  transaction_desk_.refuse_all(Error{ErrorCode::fenced, "this process stops"});
   // A probe that did not begin is asked again by whoever owns the job next.
   for (const WorkerPool::Task& task : pool_->take_back())
     if (!task.is_probe()) give_back(task.item, core::Began::no);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "runtime/commit_group.h"
 
 namespace pawl::runtime {
 
@@ -50,7 +51,7 @@ void StoreThreads::run() {
     lock.unlock();
     std::visit(Overloaded{
                    [this](Group& group) {
-                     auto result = store_.commit(group.operations);
+                     auto result = commit_group(store_, group);
                      tell_(Committed{std::move(group), std::move(result)});
                    },
                    [this](ReadBatch& batch) {

@@ -1,5 +1,4 @@
-// One call of a user's worker or probe, on the thread of the caller: what it is given, what it may say
-// meanwhile, and the only place where its exceptions end.
+// One call of a user's worker or probe, on the thread of the caller.
 #pragma once
 
 #include <atomic>
@@ -8,7 +7,9 @@
 #include "core/guid.h"
 #include "core/job_state.h"
 #include "pawl/worker.h"
+#include "pawl/transaction.h"
 #include "runtime/worker_word.h"
+#include "store/transaction.h"
 
 namespace pawl::runtime {
 
@@ -17,9 +18,12 @@ struct CallSite {
   const std::atomic<bool>& cancelled;
   const std::atomic<bool>& stopping;  // it is cancelled since the process stops, and for no other reason
   const std::function<void(WorkerWord)>& tell;
+  store::TransactionStore* transactions = nullptr;  // of a store far away; of one with one writer they are asked for by `tell`
 };
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);
 void call_probe(const core::WorkItem& item, const Probe& probe, const CallSite& site);
+// With a transaction of the store, which goes with a successful answer and is undone otherwise (transaction_call.cc).
+void call_transaction(const core::WorkItem& item, const TransactionWorker& worker, const CallSite& site);
 
 }  // namespace pawl::runtime

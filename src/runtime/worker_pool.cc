@@ -278,7 +278,9 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
 }
 
 void WorkerPool::run(const Shared& shared, const Task& task, const Seat& seat) {
-  const CallSite site{shared.options.store, seat.cancelled, seat.stopping, shared.options.tell};
+  const CallSite site{shared.options.store, seat.cancelled, seat.stopping, shared.options.tell,
+                      shared.options.transactions.get()};
+  if (const auto* worker = std::get_if<2>(&task.code)) return call_transaction(task.item, **worker, site);
   // A probe's word only wakes the engine, which looks after who does not return.
   if (task.is_probe() || RunClocks::watches(task.item.life)) shared.options.tell(Begun{run_of(task.item)});
   if (const auto* worker = std::get_if<0>(&task.code)) call_worker(task.item, **worker, site);

@@ -24,7 +24,9 @@
 #include "core/job_state.h"
 #include "pawl/result.h"
 #include "pawl/worker.h"
+#include "pawl/transaction.h"
 #include "runtime/worker_word.h"
+#include "store/transaction.h"
 
 namespace pawl::runtime {
 
@@ -32,7 +34,8 @@ class WorkerPool {
  public:
   struct Task {
     core::WorkItem item;
-    std::variant<std::shared_ptr<const Worker>, std::shared_ptr<const Probe>> code;
+    using Code = std::variant<std::shared_ptr<const Worker>, std::shared_ptr<const Probe>, std::shared_ptr<const TransactionWorker>>;
+    Code code;
     bool is_probe() const { return code.index() == 1; }
   };
   struct Options {
@@ -42,6 +45,7 @@ class WorkerPool {
     // Called on the pool's threads, and on that of whoever calls the pool. It must not refer to anything that may go
     // before the last worker returns, which may be never.
     std::function<void(WorkerWord)> tell;
+    std::shared_ptr<store::TransactionStore> transactions{};  // of a store far away (CallSite)
   };
   // An error: not all of the threads could be made, and none is left.
   static Result<std::unique_ptr<WorkerPool>> start(Options options);

@@ -1,6 +1,7 @@
 // What worker threads tell the engine's thread.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -61,7 +62,17 @@ struct Hung {
   WorkRun run;
 };
 
+// The store went away under its transaction, or gave another one precedence.
+struct Undone {
+  WorkRun run;
+};
+// Its worker stands ready, and waits for a transaction of a store that has one writer.
+struct TransactionWanted {
+  WorkRun run;
+  std::shared_ptr<std::promise<Result<std::shared_ptr<store::OpenTransaction>>>> opened;
+};
+
 using WorkerWord = std::variant<WorkAnswer, std::shared_ptr<Heartbeat>, Detached, ProbeAnswer, WorkerProblem, Begun,
-                                GivenBack, Hung>;
+                                GivenBack, Hung, Undone, TransactionWanted>;
 
 }  // namespace pawl::runtime

@@ -43,6 +43,7 @@ class Workshop {
   void probed(ProbeAnswer answer);
   void give_back(const core::WorkItem& item, core::Began began);
   void write_off(const WorkRun& run);
+  void undone(const WorkRun& run);
   void leave_runs() { desk_.forget_all(); }
 
   // --- items of jobs

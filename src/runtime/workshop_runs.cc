@@ -40,6 +40,7 @@ void Workshop::answer(WorkAnswer answer) {
                                 : answer.request.derive(core::Guid::Purpose::response_pending,
                                                         answer.pending_index + repeated);
   core::Response response{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
+  if (answer.transaction != nullptr) parts_.transactions.keep(WorkRun{ref, answer.token}, std::move(answer.transaction));
   parts_.jobs.deliver(*lane, answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
 }
 
@@ -126,6 +127,14 @@ void Workshop::write_off(const WorkRun& run) {
   if (!parts_.stopping && lane != nullptr) parts_.alarms.fire_work(*lane, run.ref);
 }
 
+// As after a crash: the item is handed out again, under another token.
+void Workshop::undone(const WorkRun& run) {
+  const WorkDesk::Ended ended = desk_.end(run.ref, run.token);
+  clocks_.end(run);
+  OwnedLane* lane = parts_.lanes.mine(run.ref.run);
+  if (ended == WorkDesk::Ended::valid && lane != nullptr && !parts_.stopping) parts_.alarms.fire_work(*lane, run.ref);
+}
+
 void Workshop::cancel_run(const WorkRun& run) {
   // Its time was over, or somebody else answered.
   if (desk_.is_running(run.ref, run.token)) parts_.events.cancel(run);
@@ -154,7 +163,10 @@ void Workshop::look_at_runs() {
 void Workshop::abandon(RunId run, const std::vector<core::Delivery>& deliveries) {
   for (const core::Delivery& delivery : deliveries)
     if (const auto* response = std::get_if<core::Response>(&delivery.message.body))
-      if (delivery.origin == core::Origin::unstored) desk_.abandon(WorkRef{run, response->activity}, response->token);
+      if (delivery.origin == core::Origin::unstored) {
+        desk_.abandon(WorkRef{run, response->activity}, response->token);
+        parts_.transactions.drop(WorkRun{WorkRef{run, response->activity}, response->token});
+      }
 }
 
 // Runs of local workers whose time is over. The item as it is stored decides what follows.

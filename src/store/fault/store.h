@@ -143,6 +143,9 @@ class Store final : public pawl::store::Store {
   Duration ring_late_max() const override { return std::max(options_.ring_late_max, inner_.ring_late_max()); }
   std::uint64_t rings_lost() const { return rings_lost_; }
 
+  // What befalls a commit that goes another way than by commit(): it is numbered like the others.
+  Fault fault_for(std::span<const Operation> group) { return next_fault(group, {}); }
+
   // Breaks the other half of the inner store too: by the same plan, with the same numbers. It must outlive this store.
   pawl::store::DuplexStore& wrap(pawl::store::DuplexStore& inner);
   pawl::store::DuplexStore* duplex();  // null: nothing was wrapped

@@ -37,17 +37,21 @@ bool is_good(ExecStatusType status) { return status == PGRES_COMMAND_OK || statu
 
 std::string millis(std::chrono::milliseconds time) { return std::to_string(time.count()); }
 
+}  // namespace
+
 // Every statement finds its rows by an index, however large the tables are and whatever the statistics say; they are
 // planned once for all values.
-std::string settings_of(const Address& address) {
-  return "SET search_path TO " + quoted_name(address.schema) +
-         "; SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; SET enable_hashjoin TO off;"
-         " SET enable_mergejoin TO off; SET enable_material TO off; SET jit TO off; SET bytea_output TO hex;"
-         " SET statement_timeout TO " + millis(address.statement_wait) + "; SET lock_timeout TO " + millis(address.lock_wait) +
-         "; SET idle_in_transaction_session_timeout TO " + millis(address.transaction_idle_max);
+std::string settings_of(const Address& address, const std::string& set) {
+  std::string text;
+  for (const std::string& one :
+       {"search_path TO " + quoted_name(address.schema), std::string("plan_cache_mode TO force_generic_plan"),
+        std::string("enable_seqscan TO off"), std::string("enable_hashjoin TO off"), std::string("enable_mergejoin TO off"),
+        std::string("enable_material TO off"), std::string("jit TO off"), std::string("bytea_output TO hex"),
+        "statement_timeout TO " + millis(address.statement_wait), "lock_timeout TO " + millis(address.lock_wait),
+        "idle_in_transaction_session_timeout TO " + millis(address.transaction_idle_max)})
+    text += set + " " + one + ";";
+  return text;
 }
-
-}  // namespace
 
 std::string quoted_name(const std::string& name) {
   std::string quoted = "\"";

@@ -142,6 +142,9 @@ struct Opened {
 };
 Result<Opened> connect(const Address& address);
 
+// What the store's sessions are set to. `set`: "SET", or "SET LOCAL" until the end of a transaction.
+std::string settings_of(const Address& address, const std::string& set = "SET");
+
 // A name as SQL takes it, whatever is in it.
 std::string quoted_name(const std::string& name);
 

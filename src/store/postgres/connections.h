@@ -40,6 +40,7 @@ class Connections {
   Result<Lease> take();
   // One that is there already.
   void add(std::unique_ptr<Connection> connection);
+  const Address& address() const { return address_; }
   // Of all connections that were given back.
   Tally tally() const;
 

@@ -28,4 +28,6 @@ inline constexpr std::size_t page_of_work_bytes = 16u << 20;  // of inputs in on
 inline constexpr std::size_t work_rows_per_read = 256;    // with their inputs
 inline constexpr std::int64_t freed_per_dequeue_max = 256;  // claims that ran out, made free by one dequeue
 
+inline constexpr std::size_t transaction_sessions_kept = 4;  // of workers, for the next ones
+
 }  // namespace pawl::store::postgres::limits

@@ -14,6 +14,7 @@
 #include "store/postgres/server_clock.h"
 #include "store/postgres/tail.h"
 #include "store/postgres/transfer_mark.h"
+#include "store/postgres/user_transaction.h"
 #include "store/postgres/writer.h"
 
 namespace pawl::store::postgres {
@@ -145,6 +146,10 @@ bool Store::sends_directly() const { return parts_->options.sends_directly; }
 std::size_t Store::connections() const { return parts_->options.connections; }
 DuplexStore& Store::duplex() { return *duplex_; }
 const std::vector<std::string>& Store::weaknesses() const { return parts_->weaknesses; }
+std::shared_ptr<TransactionStore> Store::transactions(Duration time) {
+  return std::make_shared<Transactions>(parts_->writers.address(), time,
+                                        Writer::Parts{parts_->clock, parts_->own, parts_->bell, parts_->options.sends_directly});
+}
 void Store::listen(Listener& listener) { parts_->bell.listen(listener); }
 void Store::stop_listening(Listener& listener) { parts_->bell.stop_listening(listener); }
 

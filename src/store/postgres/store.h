@@ -16,6 +16,7 @@
 #include "store/postgres/limits.h"
 #include "store/postgres/steps.h"
 #include "store/store.h"
+#include "store/transaction.h"
 
 namespace pawl::store::postgres {
 
@@ -94,6 +95,8 @@ class Store final : public pawl::store::Store {
 
   // The jobs of collation duplex.
   DuplexStore& duplex();
+  // Transactions of workers, each on a session of its own and none longer than that.
+  std::shared_ptr<TransactionStore> transactions(Duration time);
 
   Stats stats() const;
   // What may be lost by which setting of the server, if that was accepted.

@@ -37,6 +37,9 @@ class Writer {
   Writer(Connection& connection, const Parts& parts);
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
+  // One operation, in the transaction that is open on the connection, behind what somebody else wrote there; commits both.
+  // What is refused undoes both (writer_open.cc).
+  Result<Outcome> commit_open(const Operation& operation);
 
  private:
   enum class Care : std::uint8_t { together, one_by_one };

@@ -31,6 +31,7 @@
 #include <thread>
 
 #include "store/sqlite/connection.h"
+#include "store/sqlite/writer_turn.h"
 
 namespace pawl::store::sqlite {
 
@@ -40,7 +41,7 @@ class Checkpointer {
     int pages = 0;                                 // the log's length that starts a copy
     std::uint64_t frame_bytes = 0;                 // of a page in the log
     std::uint64_t log_bytes_max = 0;               // then nothing more is written
-    std::mutex* writer = nullptr;                  // held while the writer commits
+    WriterTurn* writer = nullptr;                  // held while the writer commits
     std::function<int(bool on)> mark;              // called while the writer stands still
     std::function<void(int code)> on_sync_failed;  // the home file could not be synced
     std::function<void(const std::string&)> on_problem;

@@ -97,7 +97,7 @@ std::string describe(int code) { return format("{} (SQLite code {})", sqlite3_er
 Result<std::unique_ptr<Connection>> Connection::open(const Setup& setup) {
   stop_memory_accounting();
   sqlite3* database = nullptr;
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (setup.any_thread ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX);
   if (setup.mode == Mode::create) flags |= SQLITE_OPEN_CREATE;
   std::string name = setup.path;
   if (setup.mode == Mode::look) {

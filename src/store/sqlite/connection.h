@@ -37,6 +37,7 @@ class Connection {
     Mode mode = Mode::existing;
     std::string vfs;  // empty: the default one
     std::chrono::milliseconds busy_wait{0};
+    bool any_thread = false;  // several threads may use the handle at once: a worker's library has it
   };
   static Result<std::unique_ptr<Connection>> open(const Setup& setup);
   Connection(const Connection&) = delete;

@@ -41,6 +41,8 @@ inline constexpr std::chrono::milliseconds bell_look{2000};  // without a bell o
 inline constexpr std::chrono::milliseconds helper_retry{1000};  // until a bell or a watch that could not be made is tried again
 inline constexpr std::chrono::milliseconds ring_late_max{1000};  // then a commit that nobody rang for is looked for
 inline constexpr std::size_t commits_beyond_gap_max = 65'536;    // remembered while one is missing
+inline constexpr std::chrono::milliseconds transaction_time{1000};  // of a worker's own: nobody else writes meanwhile
+inline constexpr int transaction_look_steps = 1000;  // of SQLite's machine, between two looks at the time
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
 }  // namespace pawl::store::sqlite::limits

@@ -301,11 +301,18 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Opt
 Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options,
                                                Role role) {
   auto opened =
-      Connection::open({first.path(), Connection::Mode::existing, options.vfs, options.busy_wait});
+      Connection::open({first.path(), Connection::Mode::existing, options.vfs, options.busy_wait, role == Role::worker});
   if (!opened) return opened.error();
   Connection& connection = **opened;
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   auto done = connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
+  // Its own tables have no foreign keys; those of users do.
+  if (done && role == Role::worker)
+    done = connection.execute(format("PRAGMA synchronous = {}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF;"
+                                     " PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
+                                     options.durability == Durability::full ? "FULL" : "NORMAL", options.reader_cache_kib,
+                                     2 * std::int64_t{options.checkpoint_pages} * options.page_bytes)
+                                  .c_str());
   if (done && role == Role::reader)
     done = connection.execute(
         format("PRAGMA query_only = ON; PRAGMA cache_size = -{}", options.reader_cache_kib)

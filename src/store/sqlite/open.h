@@ -17,7 +17,7 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Opt
                                               Migrations steps);
 
 // One more connection to a file that open_file() opened.
-enum class Role : std::uint8_t { reader, checkpointer };
+enum class Role : std::uint8_t { reader, checkpointer, worker };
 Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options,
                                                Role role);
 

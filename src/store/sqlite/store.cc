@@ -19,6 +19,7 @@
 #include "store/sqlite/owner_watch.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/transfer_mark.h"
+#include "store/sqlite/user_transaction.h"
 #include "store/sqlite/writer.h"
 
 namespace pawl::store::sqlite {
@@ -34,7 +35,7 @@ constexpr int log_frame_head_bytes = 24;
 
 }  // namespace
 
-class Store::Parts {
+class Store::Parts final : public TransactionHost {
  public:
   static Result<std::unique_ptr<Parts>> open(const std::string& path, const Options& options) {
     auto first = open_file(path, options, migrations());
@@ -70,7 +71,7 @@ class Store::Parts {
     copies.pages = options.checkpoint_pages;
     copies.frame_bytes = parts->frame_bytes_;
     copies.log_bytes_max = options.log_bytes_max;
-    copies.writer = &parts->writer_mutex_;
+    copies.writer = &parts->writer_turn_;
     // Only beside an owner's record that is on the disk: whoever opens the file in that moment can
     // tell by it that nothing is missing.
     copies.mark = [self](bool on) {
@@ -86,6 +87,7 @@ class Store::Parts {
   }
 
   ~Parts() {
+    transactions_->close();
     if (checkpointer_) checkpointer_->stop();  // it may be making the next ones
     owner_watch_.reset();
     checkpointer_.reset();
@@ -97,26 +99,30 @@ class Store::Parts {
   auto commit(std::span<const Any> group) -> decltype(std::declval<Writer&>().commit(group)) {
     const auto ready = ready_to_write();
     if (!ready) return ready.error();
-    std::int64_t number = 0;
     auto outcomes = [&] {
-      const std::lock_guard lock(writer_mutex_);
+      const std::lock_guard lock(writer_turn_);
+      const std::int64_t rows_before = writer_->row_writes();
       auto done = writer_->commit(group);
-      number = writer_->last_commit();
-      row_writes_.store(static_cast<std::uint64_t>(writer_->row_writes()),
-                        std::memory_order_relaxed);
-      checkpointer_->note_log_pages(log_pages_);
+      note_commit(writer_->row_writes() - rows_before);
       return done;
     }();
-    if (writer_->sync_failure() != SQLITE_OK) die_of_sync(writer_->sync_failure());
+    return settle(group, *writer_, std::move(outcomes));
+  }
+
+  // What follows a commit, whichever writer made it.
+  template <class Any, class Answers>
+  Result<Answers> settle(std::span<const Any> group, Writer& writer, Result<Answers> outcomes) {
+    const std::int64_t number = writer.last_commit();
+    if (writer.sync_failure() != SQLITE_OK) die_of_sync(writer.sync_failure());
     if (!outcomes) {
-      if (writer_->disk_full()) checkpointer_->copy_now(Checkpointer::Space::give_back);
+      if (writer.disk_full()) checkpointer_->copy_now(Checkpointer::Space::give_back);
       return outcomes;
     }
     if (const auto kept = still_in_place(); !kept) return kept.error();
     commits_.fetch_add(1, std::memory_order_relaxed);
     operations_.fetch_add(group.size(), std::memory_order_relaxed);
     if (lock_.owned()) {
-      write_record();
+      write_record(number);
       if (!std::exchange(marked_, true)) checkpointer_->copy_now(Checkpointer::Space::keep);
       listen(number);  // at the latest now: a group that failed may have been the one that took ownership
     } else {
@@ -124,6 +130,40 @@ class Store::Parts {
       watch_owner();
     }
     return outcomes;
+  }
+
+  // --- transactions of workers
+  std::shared_ptr<Transactions> transactions() { return transactions_; }
+  Result<std::unique_ptr<UserSession>> open_session() override {
+    auto connection = open_again(writer_->connection(), options_, Role::worker);
+    if (!connection) return connection.error();
+    sqlite3_wal_hook((*connection)->handle(), note_log, this);
+    auto writer = Writer::open(std::move(*connection), clock(), lock_);
+    if (!writer) return writer.error();
+    if (!options_.sends_directly) (*writer)->send_by_outbox();
+    if (own_names_ == nullptr) {
+      auto names = OwnNames::read();
+      if (!names) return names.error();
+      own_names_ = std::move(*names);
+    }
+    return std::make_unique<UserSession>(std::move(*writer), own_names_);
+  }
+  Status take_writer() override {
+    const auto ready = ready_to_write();
+    if (ready) writer_turn_.lock();
+    return ready;
+  }
+  void give_writer() override {
+    note_commit(0);
+    writer_turn_.unlock();
+  }
+  Result<Outcome> settle(const Operation& operation, Writer& writer, Result<Outcome> outcome) override {
+    Result<std::vector<Outcome>> outcomes = std::vector<Outcome>();
+    if (outcome) outcomes->push_back(std::move(*outcome));
+    else outcomes = outcome.error();
+    auto settled = settle(std::span(&operation, 1), writer, std::move(outcomes));
+    if (!settled) return settled.error();
+    return std::move(settled->front());
   }
 
   Result<bool> try_own() {
@@ -174,6 +214,12 @@ class Store::Parts {
   }
   static Change change_of(std::span<const DuplexOperation>, std::span<const DuplexOutcome> outcomes) {
     return changed_by(outcomes);
+  }
+
+  // REQUIRES: it is this thread's turn to write.
+  void note_commit(std::int64_t row_writes) {
+    row_writes_.fetch_add(static_cast<std::uint64_t>(row_writes), std::memory_order_relaxed);
+    checkpointer_->note_log_pages(log_pages_);
   }
 
   // Called by SQLite after each commit with the length of the log.
@@ -261,7 +307,7 @@ class Store::Parts {
     if (place == FileHold::Place::removed || place == FileHold::Place::log_lost) {
       // A log without a name can still be copied home, by us only.
       if (place == FileHold::Place::log_lost && hold_.log_deleted()) {
-        const std::lock_guard lock(writer_mutex_);
+        const std::lock_guard lock(writer_turn_);
         static_cast<void>(sqlite3_wal_checkpoint_v2(writer_->connection().handle(), nullptr,
                                                     SQLITE_CHECKPOINT_FULL, nullptr, nullptr));
       }
@@ -271,10 +317,10 @@ class Store::Parts {
   }
 
   // What is acknowledged survives a power loss only with full syncs; otherwise nothing is claimed.
-  void write_record() {
+  void write_record(std::int64_t number) {
     const bool full = options_.durability == Durability::full;
     lock_.write(OwnerRecord{static_cast<std::uint64_t>(getpid()), hold_.id(), id_,
-                            full ? static_cast<std::uint64_t>(writer_->last_commit()) : 0});
+                            full ? static_cast<std::uint64_t>(number) : 0});
   }
 
   int sync_record() {
@@ -315,12 +361,15 @@ class Store::Parts {
   FileHold hold_;  // before the connections: it ends after them
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
-  std::mutex writer_mutex_;         // the writer commits, or the checkpointer has it paused
-  std::unique_ptr<Writer> writer_;  // guarded by writer_mutex_
-  int log_pages_ = 0;               // guarded by writer_mutex_
+  WriterTurn writer_turn_;          // a writer commits, or the checkpointer has them paused
+  std::unique_ptr<Writer> writer_;  // guarded by writer_turn_
+  int log_pages_ = 0;               // guarded by writer_turn_
   bool displaced_ = false;          // of the committing thread, as is
   bool marked_ = false;             // the file at home was asked to say that it has a log
   std::atomic<bool> dead_{false};   // nothing is written any more
+
+  const std::shared_ptr<Transactions> transactions_ = std::make_shared<Transactions>(*this);
+  std::shared_ptr<const OwnNames> own_names_;  // of the committing thread
 
   std::mutex report_mutex_;
   std::function<void(const std::string&)> report_;  // guarded by report_mutex_
@@ -361,6 +410,7 @@ class Store::Duplex final : public DuplexStore {
 Store::Store(std::unique_ptr<Parts> parts) : parts_(std::move(parts)), duplex_(std::make_unique<Duplex>(*parts_)) {}
 Store::~Store() = default;
 DuplexStore& Store::duplex() { return *duplex_; }
+std::shared_ptr<TransactionStore> Store::transactions() { return parts_->transactions(); }
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& path, const Options& options) {
   auto parts = Parts::open(path, options);

@@ -20,6 +20,7 @@
 #include "store/duplex_store.h"
 #include "store/sqlite/limits.h"
 #include "store/store.h"
+#include "store/transaction.h"
 
 namespace pawl::store::sqlite {
 
@@ -99,6 +100,8 @@ class Store final : public pawl::store::Store {
 
   // The jobs of collation duplex: the same file and the same writer, so commit() of both is one thread's at a time.
   DuplexStore& duplex();
+  // Transactions of workers: begun and committed by the thread that calls commit(), which commits nothing else meanwhile.
+  std::shared_ptr<TransactionStore> transactions();
 
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
   // until this store is closed. AcquireLane does the same by itself.

@@ -84,6 +84,23 @@ Status Transaction::finish_commit(std::int64_t changes_before) {
   return {};
 }
 
+Status Transaction::open() {
+  if (const auto may = may_write(); !may) return may.error();
+  reads_ = {};
+  in_doubt_ = true;  // there is no second try that would say more
+  opened_at_ = sqlite3_total_changes64(connection_->handle());
+  if (const int code = begin(); code != SQLITE_OK) return abandon(code);
+  return {};
+}
+
+// A rule that is looked at last of all, such as a deferred foreign key, is broken by the statements of somebody else.
+Status Transaction::finish_open() {
+  const auto made = finish_commit(opened_at_);
+  const bool broken = !made && made.error().code == ErrorCode::retry_later && (commit_.code() & 0xff) == SQLITE_CONSTRAINT;
+  if (!broken) return made;
+  return Error{ErrorCode::invalid, "SQLite refused to commit it: a rule of your tables does not hold at its end (a deferred foreign key)"};
+}
+
 bool Transaction::try_again(Reads& reads, int code, std::size_t index) {
   if (fault_of(code) != Fault::unreadable || connection_->is_full(code)) return false;
   const Error error = connection_->error(code, "read");

@@ -37,6 +37,13 @@ class Transaction {
   Result<std::vector<Answer>> commit(std::span<const Any> group, const Forget& forget, const Apply& apply,
                                      const Finish& finish);
 
+  // A transaction in which somebody else's statements stand before the one operation that is committed with them. What is
+  // refused undoes all of it. An error `invalid`: it is those statements that cannot be committed.
+  Status open();
+  template <class Answer, class Any, class Apply, class Finish>
+  Result<Answer> commit_open(const Any& operation, const Apply& apply, const Finish& finish);
+  void undo_open() { static_cast<void>(roll_back()); }
+
   Connection& connection() { return *connection_; }
   std::int64_t number() const { return number_; }  // of this commit, or of the last that was made
   // Something of the group was refused after its first write: now each operation is undone alone.
@@ -84,6 +91,7 @@ class Transaction {
   int check_version();
   std::string last_message() const;
   Status finish_commit(std::int64_t changes_before);
+  Status finish_open();
   Error abandon(int code);
   Status failed_commit(int code);
 
@@ -97,6 +105,7 @@ class Transaction {
   std::int64_t positions_used_ = 0;
   bool in_doubt_ = false;
   Reads reads_;
+  std::int64_t opened_at_ = 0;  // changes so far, when open() began
 
   std::int64_t row_writes_ = 0;
   int sync_failure_ = SQLITE_OK;
@@ -158,6 +167,28 @@ Transaction::Attempt<Answer> Transaction::apply_group(std::span<const Any> group
   if (attempt.code == SQLITE_OK && count_commit_.run(number_, tag_) == Statement::failed)
     attempt.code = count_commit_.code();
   return attempt;
+}
+
+template <class Answer, class Any, class Apply, class Finish>
+Result<Answer> Transaction::commit_open(const Any& operation, const Apply& apply, const Finish& finish) {
+  AppliedAs<Answer> applied = apply(operation);
+  if (applied.code != SQLITE_OK && fault_of(applied.code) != Fault::poison) return abandon(applied.code);
+  if (applied.code != SQLITE_OK) {
+    Answer rejected;
+    rejected.kind = OutcomeKind::rejected;
+    rejected.reason = applied.outcome.reason.empty() ? last_message() : applied.outcome.reason;
+    applied.outcome = std::move(rejected);
+  }
+  // What was done before was committed with its own statements: these here are undone.
+  if (applied.outcome.kind != OutcomeKind::committed) {
+    if (const int code = roll_back(); code != SQLITE_OK) return abandon(code);
+    return std::move(applied.outcome);
+  }
+  int code = finish();
+  if (code == SQLITE_OK && count_commit_.run(number_, tag_) == Statement::failed) code = count_commit_.code();
+  if (code != SQLITE_OK) return abandon(code);
+  if (const auto made = finish_open(); !made) return made.error();
+  return std::move(applied.outcome);
 }
 
 template <class Answer, class Any, class Apply>

@@ -41,6 +41,16 @@ Result<std::vector<DuplexOutcome>> Writer::commit(std::span<const DuplexOperatio
   });
 }
 
+Status Writer::open() {
+  lanes_.forget();
+  return transaction_.open();
+}
+
+Result<Outcome> Writer::commit_open(const Operation& operation) {
+  return transaction_.commit_open<Outcome>(
+      operation, [this](const Operation& one) { return apply(one); }, [this] { return lanes_.store_next_numbers(); });
+}
+
 Applied Writer::apply(const Operation& operation) {
   const auto fits = check_limits(operation);
   if (!fits) return refused(OutcomeKind::rejected, fits.error().detail);

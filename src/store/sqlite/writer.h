@@ -50,6 +50,11 @@ class Writer {
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
   Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> group);
 
+  // A worker's own statements, and one bundle behind them (Transaction::open).
+  Status open();
+  Result<Outcome> commit_open(const Operation& operation);
+  void undo_open() { transaction_.undo_open(); }
+
   Connection& connection() { return transaction_.connection(); }
   // What bundles send goes into the outbox, as in stores whose lanes are apart.
   void send_by_outbox() { outbox_.send_by_outbox(); }

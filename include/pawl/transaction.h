@@ -1,0 +1,99 @@
+// Transaction: a worker's own SQL, in the transaction that commits its answer. What it writes counts once, whatever
+// crashes: it is committed with the answer, or neither is (docs/TRANSACTIONS.md).
+//
+//   runtime->serve_transaction("bank.transfer", [](pawl::Work& work, pawl::Transaction& sql) {
+//     auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2 AND balance >= $1", {20, "ann"});
+//     if (!taken) return pawl::Reply::error("\"no database\"");
+//     if (taken->changed == 0) return pawl::Reply::fatal("\"too little money\"", 402);  // nothing of it is kept
+//     ...
+//     return pawl::Reply::success("{}");                                                // all of it is, or none
+//   });
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "pawl/result.h"
+#include "pawl/worker.h"
+
+namespace pawl {
+
+// A parameter, or a column of a row.
+class SqlValue {
+ public:
+  struct Bytes {
+    std::string bytes;
+    friend bool operator==(const Bytes&, const Bytes&) = default;
+  };
+
+  SqlValue() = default;  // NULL
+  SqlValue(std::nullptr_t) {}
+  template <std::integral T>
+  SqlValue(T value) : value_(static_cast<std::int64_t>(value)) {}
+  SqlValue(double value) : value_(value) {}
+  SqlValue(std::string text) : value_(std::move(text)) {}
+  SqlValue(std::string_view text) : value_(std::string(text)) {}
+  SqlValue(const char* text) : value_(std::string(text)) {}
+  SqlValue(Bytes bytes) : value_(std::move(bytes)) {}
+
+  bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  // A number, or a text that is one (a NUMERIC of PostgreSQL comes as text, exact). Anything else is 0.
+  std::int64_t integer() const;
+  double real() const;
+  // A text, a number in its digits, or bytes as they are. NULL is empty.
+  std::string text() const;
+
+  using Any = std::variant<std::monostate, std::int64_t, double, std::string, Bytes>;
+  const Any& any() const { return value_; }
+  friend bool operator==(const SqlValue&, const SqlValue&) = default;
+
+ private:
+  Any value_;
+};
+
+// What a statement answers.
+struct SqlRows {
+  std::vector<std::string> columns;
+  std::vector<std::vector<SqlValue>> rows;
+  std::uint64_t changed = 0;  // rows that were inserted, updated or deleted
+
+  bool empty() const { return rows.empty(); }
+  // REQUIRES: there is such a row and column.
+  const SqlValue& at(std::size_t row, std::size_t column) const { return rows.at(row).at(column); }
+};
+
+// Good while the worker runs, and for as long as the store allows (docs/TRANSACTIONS.md, "Limits"); afterwards every
+// call is refused. One thread at a time.
+class Transaction {
+ public:
+  enum class Kind : std::uint8_t { sqlite, postgres };
+
+  // One statement; $1, $2 ... stand for the parameters, in both stores. An error ends the transaction: nothing more is
+  // executed, and nothing of it will be committed, whatever the worker answers.
+  virtual Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params) = 0;
+  Result<SqlRows> execute(std::string_view sql, std::initializer_list<SqlValue> params = {}) {
+    return execute(sql, std::span<const SqlValue>(params.begin(), params.size()));
+  }
+
+  virtual Kind kind() const = 0;
+  // The session itself, for a library of yours: an sqlite3* or a PGconn*, inside of the transaction. It belongs to the
+  // store: end no transaction on it, change no setting, and keep nothing of it when the worker returns.
+  virtual void* handle() = 0;
+
+ protected:
+  ~Transaction() = default;
+};
+
+// Its answer and what it wrote are committed together if it is a success; otherwise what it wrote is undone.
+using TransactionWorker = std::function<Reply(Work&, Transaction&)>;
+
+}  // namespace pawl

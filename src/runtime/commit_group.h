@@ -1,0 +1,21 @@
+// How a group is committed: by the store, or by the worker's transaction that its bundle belongs to.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "runtime/outgoing.h"
+#include "store/job_store.h"
+
+namespace pawl::runtime {
+
+inline Result<std::vector<store::Outcome>> commit_group(store::JobStore& store, const Group& group) {
+  if (group.transaction == nullptr) return store.commit(group.operations);
+  auto outcome = group.transaction->commit(std::get<core::Bundle>(group.operations.front()));
+  if (!outcome) return outcome.error();
+  std::vector<store::Outcome> outcomes;
+  outcomes.push_back(std::move(*outcome));
+  return outcomes;
+}
+
+}  // namespace pawl::runtime

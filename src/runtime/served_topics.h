@@ -1,0 +1,30 @@
+// ServedTopics: how each topic is served here. A topic has one way: its answers come alone, or with what the worker wrote.
+// Graphs under collation duplex take no answers of the second kind. Any thread may call it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "pawl/graph.h"
+#include "pawl/result.h"
+#include "runtime/graph_catalog.h"
+
+namespace pawl::runtime {
+
+class ServedTopics {
+ public:
+  enum class Way : std::uint8_t { plain, transaction };
+
+  Status serve(const std::string& topic, Way way, const GraphCatalog& graphs);
+  Status admits(const Graph& graph) const;  // what can be run with how its topics are served
+
+ private:
+  bool is_for_transactions(const std::string& topic) const;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Way> ways_;  // guarded by mutex_
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,124 @@
+#include "runtime/user_call.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/format.h"
+#include "base/limits.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+#include "runtime/token.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+constexpr std::int32_t code_exception = 500;
+constexpr std::int32_t code_too_large = 413;
+
+Reply too_large(std::size_t bytes) {
+  return Reply::error(json_quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
+                                    bytes, limits::payload_bytes_max)),
+                      code_too_large);
+}
+
+Reply too_many() {
+  return Reply::error(json_quoted(format("the worker gave more than {} pending answers, or more than {} bytes of them, in "
+                                         "one run (pending_answers_max, pending_bytes_max)",
+                                         limits::pending_answers_max, limits::pending_bytes_max)),
+                      code_too_large);
+}
+
+Reply one_answer() {
+  return Reply::fatal(json_quoted("the worker gave a pending answer; one with a transaction answers once, when it returns"),
+                      code_exception);
+}
+
+WorkAnswer unsaid_answer(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
+
+// A reply that can be taken as it is.
+Reply checked(Reply reply) {
+  if (!fits(reply.data())) return too_large(reply.data().size());
+  const bool can_wait = reply.within() > Duration{0} && reply.within() <= limits::duration_max;
+  if (reply.status() == Reply::Status::later && !can_wait)
+    return Reply::fatal(json_quoted(format("the worker returned Reply::later within {} microseconds; the time must be "
+                                      "more than 0 and at most 100 years (duration_max)",
+                                      reply.within().count())),
+                        code_exception);
+  return reply;
+}
+
+core::ReplyStatus core_status_of(Reply::Status status) {
+  switch (status) {
+    case Reply::Status::success:
+    case Reply::Status::later: return core::ReplyStatus::success;
+    case Reply::Status::error: return core::ReplyStatus::error;
+    case Reply::Status::fatal: return core::ReplyStatus::fatal;
+  }
+  return core::ReplyStatus::fatal;
+}
+
+}  // namespace
+
+bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
+
+std::string words_of(const std::exception& error) {
+  return kept_text(error.what(), limits::reason_bytes_max);
+}
+
+Reply failed_call(const std::string& why) {
+  return Reply::error(json_quoted(kept_text(why, limits::reason_bytes_max)), code_exception);
+}
+
+Reply call_user(const std::function<Reply()>& code) {
+  try {
+    return checked(code());
+  } catch (const std::exception& error) {
+    return Reply::error(json_quoted(words_of(error)), code_exception);
+  } catch (...) {
+    return Reply::error(json_quoted("the worker threw something that is not a std::exception"), code_exception);
+  }
+}
+
+void RunLine::pending(Payload data, std::int32_t code) {
+  const std::lock_guard lock(mutex_);
+  if (refusal_) return;
+  if (answers_ == Answers::one) return refuse(one_answer());
+  if (!fits(data)) return refuse(too_large(data.size()));
+  pending_bytes_ += data.size();
+  if (pending_ >= limits::pending_answers_max || pending_bytes_ > limits::pending_bytes_max) return refuse(too_many());
+  WorkAnswer interim = unsaid_answer(item_);
+  interim.status = core::ReplyStatus::pending;
+  interim.code = code;
+  interim.data = std::move(data);
+  interim.pending_index = pending_++;
+  site_.tell(std::move(interim));
+}
+
+void RunLine::heartbeat(Payload progress) {
+  const std::lock_guard lock(mutex_);
+  if (refusal_) return;
+  if (!fits(progress)) return refuse(too_large(progress.size()));
+  if (!heartbeat_) heartbeat_ = std::make_shared<Heartbeat>(run_of(item_));
+  if (heartbeat_->say(std::move(progress))) site_.tell(heartbeat_);
+}
+
+std::optional<Reply> RunLine::refusal() {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
+Work::Facts facts_of(const core::WorkItem& item, const core::Guid& store) {
+  const core::Guid key = core::idempotency_key(item, store);
+  return {item.topic, item.run, key.text(), token_text(run_of(item), store), item.runs, item.input, item.life.progress};
+}
+
+WorkAnswer answer_to(const core::WorkItem& item, const Reply& reply) {
+  WorkAnswer answer = unsaid_answer(item);
+  answer.status = core_status_of(reply.status());
+  answer.code = reply.code();
+  answer.data = reply.data();
+  return answer;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,55 @@
+// What calls of users' code have in common: what it is given, what it may say meanwhile, and the only place where its
+// exceptions end. Internal to worker_call.cc and transaction_call.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/guid.h"
+#include "core/job_state.h"
+#include "pawl/worker.h"
+#include "runtime/worker_call.h"
+
+namespace pawl::runtime {
+
+// Any thread may use it, as long as the worker runs.
+class RunLine final : public Work::Line {
+ public:
+  enum class Answers : std::uint8_t { many, one };  // one: it is committed with what the worker wrote, so there is none before it
+
+  RunLine(const core::WorkItem& item, const CallSite& site, Answers answers = Answers::many)
+      : item_(item), site_(site), answers_(answers) {}
+
+  void pending(Payload data, std::int32_t code) override;
+  void heartbeat(Payload progress) override;
+  bool cancelled() const override { return site_.cancelled.load(std::memory_order_relaxed); }
+
+  // Something was said that no store takes: the work fails for it.
+  std::optional<Reply> refusal();
+
+ private:
+  void refuse(Reply reply) { refusal_ = std::move(reply); }  // REQUIRES: mutex_ is held
+
+  const core::WorkItem& item_;
+  const CallSite& site_;
+  const Answers answers_;
+  std::mutex mutex_;
+  std::uint64_t pending_ = 0;                 // guarded by mutex_
+  std::size_t pending_bytes_ = 0;             // guarded by mutex_
+  std::optional<Reply> refusal_;              // guarded by mutex_
+  std::shared_ptr<Heartbeat> heartbeat_;      // guarded by mutex_
+};
+
+Work::Facts facts_of(const core::WorkItem& item, const core::Guid& store);
+bool fits(const Payload& data);
+std::string words_of(const std::exception& error);
+Reply failed_call(const std::string& why);  // a failed try
+// A reply that can be taken as it is, whatever the code does.
+Reply call_user(const std::function<Reply()>& code);
+WorkAnswer answer_to(const core::WorkItem& item, const Reply& reply);
+
+}  // namespace pawl::runtime

@@ -148,7 +148,8 @@ DuplexStore& Store::duplex() { return *duplex_; }
 const std::vector<std::string>& Store::weaknesses() const { return parts_->weaknesses; }
 std::shared_ptr<TransactionStore> Store::transactions(Duration time) {
   return std::make_shared<Transactions>(parts_->writers.address(), time,
-                                        Writer::Parts{parts_->clock, parts_->own, parts_->bell, parts_->options.sends_directly});
+                                        Writer::Parts{parts_->clock, parts_->own, parts_->bell, parts_->tail,
+                                                      parts_->options.sends_directly, parts_->options.transaction_idle_max});
 }
 void Store::listen(Listener& listener) { parts_->bell.listen(listener); }
 void Store::stop_listening(Listener& listener) { parts_->bell.stop_listening(listener); }

@@ -36,9 +36,10 @@ bool has_class(const char* state, const char* state_class) {
 
 }  // namespace
 
-Result<std::unique_ptr<UserSession>> UserSession::open(const Address& address) {
+Result<std::unique_ptr<UserSession>> UserSession::open(const Address& address, Tail& tail) {
   auto connection = Connection::open(address);
   if (!connection) return connection.error();
+  if (const Status admitted = tail.admit(**connection); !admitted) return admitted.error();
   std::unique_ptr<UserSession> session(new UserSession(address, std::move(*connection)));
   if (PQexitPipelineMode(session->handle()) != 1) return Error{ErrorCode::retry_later, lost_text};
   if (const Status made = session->run(make_guard); !made)

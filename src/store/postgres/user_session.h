@@ -14,12 +14,13 @@
 #include "pawl/time.h"
 #include "pawl/transaction.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/tail.h"
 
 namespace pawl::store::postgres {
 
 class UserSession {
  public:
-  static Result<std::unique_ptr<UserSession>> open(const Address& address);
+  static Result<std::unique_ptr<UserSession>> open(const Address& address, Tail& tail);  // refused by a server that lost commits
 
   // A transaction begins, and it is the worker's turn.
   Status begin(Duration time);

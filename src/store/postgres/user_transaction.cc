@@ -64,7 +64,7 @@ Result<std::shared_ptr<OpenTransaction>> Transactions::begin() {
     if (begun) break;
   }
   if (session == nullptr) {
-    auto opened = UserSession::open(address_);
+    auto opened = UserSession::open(address_, parts_.tail);
     if (!opened) return opened.error();
     session = std::move(*opened);
     begun = session->begin(time_);

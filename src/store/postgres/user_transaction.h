@@ -46,7 +46,7 @@ class UserTransaction final : public OpenTransaction {
 
 class Transactions final : public TransactionStore, public std::enable_shared_from_this<Transactions> {
  public:
-  // What `parts` refers to is needed by commit() alone, while the store lives.
+  // What `parts` refers to is needed by begin() and commit(), while the store lives.
   Transactions(Address address, Duration time, const Writer::Parts& parts)
       : address_(std::move(address)), time_(time), parts_(parts) {}
 

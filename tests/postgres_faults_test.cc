@@ -46,11 +46,13 @@ class PostgresFaults : public ::testing::Test {
   }
   // Told again under the same id until it is known that it was accepted.
   void submit(Runtime& runtime, const std::string& id, const std::string& input = "x") {
+    std::string said;
     EXPECT_TRUE(comes_true([&] {
       const auto job = runtime.submit({.graph = "chain", .id = id, .input = input});
       if (job) runs_.insert_or_assign(id, job->run);
+      else said = to_string(job.error());
       return job.ok();
-    }, 60s)) << id;
+    }, 60s)) << id << ": " << said;
   }
   void expect_ends(Runtime& runtime) {
     for (const auto& [id, run] : runs_) {
@@ -107,9 +109,9 @@ TEST_F(PostgresFaults, jobs_outlive_every_way_in_which_a_server_stops) {
        }},
   };
   for (const auto& [name, fault] : faults) {
-    for (int i = 0; i < 8; ++i) submit(i % 2 == 0 ? *first : *second, name + " before " + std::to_string(i));
+    for (int i = 0; i < 8; ++i) submit(i % 2 == 0 ? *first : *second, name + "-before-" + std::to_string(i));
     fault();
-    for (int i = 0; i < 8; ++i) submit(i % 2 == 0 ? *first : *second, name + " after " + std::to_string(i));
+    for (int i = 0; i < 8; ++i) submit(i % 2 == 0 ? *first : *second, name + "-after-" + std::to_string(i));
   }
   expect_ends(*first);
   expect_rows(*server_);
@@ -127,7 +129,7 @@ TEST_F(PostgresFaults, jobs_wait_while_the_disk_of_the_server_is_full) {
   ASSERT_TRUE(server_);
   Runtime* runtime = node(server_->address());
   ASSERT_NE(runtime, nullptr);
-  for (int i = 0; i < 5; ++i) submit(*runtime, "before " + std::to_string(i));
+  for (int i = 0; i < 5; ++i) submit(*runtime, "before-" + std::to_string(i));
   {
     std::ofstream balloon(disk / "balloon", std::ios::binary);
     const std::string block(1 << 16, 'b');
@@ -139,7 +141,7 @@ TEST_F(PostgresFaults, jobs_wait_while_the_disk_of_the_server_is_full) {
   for (char& c : noise) c = static_cast<char>('a' + ((state = state * 1664525 + 1013904223) >> 24) % 26);
   bool refused = false;
   for (int i = 0; i < 400 && !refused; ++i) {
-    const std::string id = "large " + std::to_string(i);
+    const std::string id = "large-" + std::to_string(i);
     const auto job = runtime->submit({.graph = "chain", .id = id, .input = noise + id});
     refused = !job.ok();
     if (job) runs_.insert_or_assign(id, job->run);

@@ -59,8 +59,9 @@ Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
   if (!postgres) return postgres.error();
   store::postgres::Store* raw = postgres->get();
   OpenedStore opened;
-  opened.on_problem = [raw](const auto& report) {
+  opened.on_problem = [raw](auto report) {
     for (const std::string& weakness : raw->weaknesses()) report(weakness);
+    raw->on_problem(std::move(report));
   };
   opened.stats = [raw] {
     const auto stats = raw->stats();

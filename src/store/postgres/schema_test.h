@@ -96,7 +96,8 @@ class SharedServer {
     const auto wiped = run(format(
         "DO $$ DECLARE one text; BEGIN FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = '{0}' AND tablename NOT IN"
         " ('schema_version', 'store_state') LOOP EXECUTE 'DELETE FROM {0}.' || quote_ident(one); END LOOP;"
-        " UPDATE {0}.store_state SET store_id = uuid_send(gen_random_uuid()); END $$", schema));
+        " IF to_regclass('{0}.store_state') IS NOT NULL THEN UPDATE {0}.store_state SET store_id = uuid_send(gen_random_uuid());"
+        " END IF; END $$", schema));
     EXPECT_TRUE(wiped) << to_string(wiped.error());
     return wiped.ok();
   }

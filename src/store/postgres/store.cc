@@ -145,6 +145,7 @@ Instant Store::now() const { return parts_->clock.now(); }
 bool Store::sends_directly() const { return parts_->options.sends_directly; }
 std::size_t Store::connections() const { return parts_->options.connections; }
 DuplexStore& Store::duplex() { return *duplex_; }
+void Store::on_problem(std::function<void(const std::string&)> report) { parts_->tail.on_loss(std::move(report)); }
 const std::vector<std::string>& Store::weaknesses() const { return parts_->weaknesses; }
 std::shared_ptr<TransactionStore> Store::transactions(Duration time) {
   return std::make_shared<Transactions>(parts_->writers.address(), time,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -99,6 +100,8 @@ class Store final : public pawl::store::Store {
   std::shared_ptr<TransactionStore> transactions(Duration time);
 
   Stats stats() const;
+  // Told once, from any thread: that the server lost what it had acknowledged, so that this store does nothing more.
+  void on_problem(std::function<void(const std::string&)> report);
   // What may be lost by which setting of the server, if that was accepted.
   const std::vector<std::string>& weaknesses() const;
 

@@ -87,14 +87,23 @@ Status Tail::admit(Connection& connection) {
   if (rows.malformed() || statuses.size() != marks.size())
     return Error{ErrorCode::corrupt, "what the server says of its log is malformed"};
   connection.set_timeline(server.timeline);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (lost_) return *lost_;
   if (system_.empty()) system_ = server.system;
   if (system_ != server.system) lost_ = lost(format("it is another one, with the system identifier {}", server.system));
   for (std::size_t i = 0; i < marks.size() && !lost_; ++i)
     if (const std::string what = missing(marks[i], std::string(statuses[i]), server); !what.empty()) lost_ = lost(what);
-  if (lost_) return *lost_;
-  return {};
+  if (!lost_) return {};
+  const Error error = *lost_;
+  const auto report = report_;
+  lock.unlock();
+  if (report) report(to_string(error));
+  return error;
+}
+
+void Tail::on_loss(std::function<void(const std::string&)> report) {
+  const std::lock_guard lock(mutex_);
+  report_ = std::move(report);
 }
 
 }  // namespace pawl::store::postgres

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -45,6 +46,8 @@ class Tail {
   Status admit(Connection& connection);
   // That nothing was found missing yet. If something was, it stays so.
   Status check() const;
+  // Called once, by the thread that finds something missing.
+  void on_loss(std::function<void(const std::string&)> report);
 
  private:
   const std::size_t size_;
@@ -52,6 +55,7 @@ class Tail {
   std::deque<Mark> marks_;
   std::string system_;        // the cluster's identifier; empty: no session was admitted yet
   std::optional<Error> lost_;
+  std::function<void(const std::string&)> report_;
 };
 
 }  // namespace pawl::store::postgres

@@ -1,4 +1,5 @@
-// An engine over Redis with nothing to do: what it sends are its renewals. Nobody asks in circles whether there is something to do.
+// An engine over Redis with nothing to do: what it sends are its renewals, and a look with each. Nobody asks in circles whether there
+// is something to do.
 #include <map>
 #include <memory>
 #include <sstream>
@@ -32,7 +33,7 @@ long commits(const store::redis::TestServer& server) {
   return sum;
 }
 
-TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_nothing_else) {
+TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_looks_only_with_them) {
   store::redis::ServerOptions options;
   options.appendfsync = "always";
   const store::redis::TestServer server(options);
@@ -59,20 +60,18 @@ TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_nothing_else) {
   ASSERT_TRUE(after_renewals(5 * lanes));
   const auto after = calls(server);
   const long renewals = commits(server) - commits_before;
-  std::string others;
-  long scripts = 0;
-  long reads = 0;
+  // With a renewal goes a look at what waits in the lane, in case that a ring was lost. Whoever asks in circles asks far more often.
+  constexpr long per_renewal_max = 3;
+  std::string all;
   for (const auto& [name, count] : after) {
     const auto known = before.find(name);
     const long times = count - (known == before.end() ? 0 : known->second);
-    if (times == 0) continue;
-    if (name == "evalsha") scripts = times;
-    else if (name == "evalsha_ro" || name.rfind('x', 0) == 0 || name.rfind('z', 0) == 0) reads += times;
-    others += name + ": " + std::to_string(times) + "\n";
+    if (times == 0 || name == "info" || name == "hget") continue;  // this test's own
+    all += name + ": " + std::to_string(times) + "\n";
+    const bool of_all_lanes = name == "smembers";  // topics that are paused
+    EXPECT_LE(times, per_renewal_max * renewals * (of_all_lanes ? lanes : 1)) << name;
   }
-  EXPECT_GE(scripts, renewals - lanes);
-  EXPECT_LE(scripts, 2 * renewals + lanes) << "one for each lane, and the engine's own beat\n" << others;
-  EXPECT_EQ(reads, 0) << others;
+  EXPECT_GE(after.at("evalsha") - before.at("evalsha"), renewals - static_cast<long>(lanes)) << all;
 }
 
 }  // namespace

@@ -36,6 +36,23 @@ Payload payload(const Fields& fields, std::string_view name) {
   return text == nullptr ? Payload() : Payload(*text);
 }
 
+// A secret is for nobody to read: its bytes are stored, not their digits.
+constexpr int byte_bits = 8;
+std::string secret_bytes(const core::Guid& guid) {
+  std::string bytes;
+  for (const std::uint64_t half : {guid.high, guid.low})
+    for (std::size_t i = sizeof half; i-- > 0;) bytes += static_cast<char>((half >> (byte_bits * i)) & 0xff);
+  return bytes;
+}
+core::Guid secret_in(std::string_view bytes) {
+  const auto half = [](std::string_view part) {
+    std::uint64_t number = 0;
+    for (const char byte : part) number = number << byte_bits | static_cast<unsigned char>(byte);
+    return number;
+  };
+  return core::Guid{half(bytes.substr(0, sizeof(std::uint64_t))), half(bytes.substr(sizeof(std::uint64_t)))};
+}
+
 std::optional<core::ParentLink> parent_in(std::string_view words, bool& wrong) {
   WordReader reader(words);
   core::ParentLink parent;
@@ -60,9 +77,8 @@ bool take_rest(const Fields& fields, core::JobRow& row) {
   row.bundle = core::BundleId(bundle);
   if (find(fields, "keep") != nullptr) row.keep = Duration(keep);
   if (const std::string* secret = find(fields, "secret")) {
-    const auto guid = core::Guid::parse(*secret);
-    good = good && guid.has_value();
-    row.secret = core::JobSecret(guid.value_or(core::Guid{}));
+    good = good && secret->size() == sizeof(core::Guid);
+    if (good) row.secret = core::JobSecret(secret_in(*secret));
   }
   if (const std::string* parent = find(fields, "parent")) {
     bool wrong = false;
@@ -92,7 +108,7 @@ Words new_row(const Submit& submit, const std::optional<core::ParentLink>& paren
   if (submit.priority != 0) put("priority", format("{}", submit.priority));
   if (submit.keep) put("keep", format("{}", submit.keep->count()));
   if (submit.deadline != Instant()) put("deadline", format("{}", submit.deadline.micros()));
-  if (core::is_set(submit.secret)) put("secret", submit.secret.raw().text());
+  if (core::is_set(submit.secret)) put("secret", secret_bytes(submit.secret.raw()));
   if (parent)
     put("parent", format("{} {} {} {}", parent->run.raw(), parent->activity.raw(), parent->request.text(), parent->awaits ? 1 : 0));
   return row;

@@ -1,6 +1,6 @@
 -- Messages of a job or a mailbox that are not consumed: a STREAM in order of arrival. `pending` is a HASH that finds them by
 -- their guid: "<stream id> <redeliveries>". A timer is a field of the entity's own hash, "t:<guid>", "<due> <redeliveries> <body>", and
--- stands in the ZSET of what is due; the field `timers` counts them.
+-- stands in the ZSET of what is due; the field `t` counts them.
 local inbox = {}
 
 local function timer_field(guid) return "t:" .. guid end
@@ -17,7 +17,7 @@ function inbox.put_first(of, guid, kind, body, at)
     call("HSET", of.pending, guid, id .. " 0")
   else
     call("HSET", of.hash, timer_field(guid), at .. " 0 " .. body)
-    call("HINCRBY", of.hash, "timers", 1)
+    call("HINCRBY", of.hash, "t", 1)
     due.put(at, due.message(of.run, guid))
   end
 end
@@ -38,7 +38,7 @@ end
 
 local function drop_timer(of, guid)
   call("HDEL", of.hash, timer_field(guid))
-  if call("HINCRBY", of.hash, "timers", -1) == 0 then call("HDEL", of.hash, "timers") end
+  if call("HINCRBY", of.hash, "t", -1) == 0 then call("HDEL", of.hash, "t") end
   due.drop(due.message(of.run, guid))
 end
 
@@ -53,7 +53,7 @@ function inbox.drop_all_but(of, keep)
   for i = 1, #rows, 2 do
     if rows[i] ~= keep then drop_message(of, rows[i], rows[i + 1]) end
   end
-  if call("HEXISTS", of.hash, "timers") == 0 then return end
+  if call("HEXISTS", of.hash, "t") == 0 then return end
   for _, field in ipairs(call("HKEYS", of.hash)) do
     if string.sub(field, 1, 2) == "t:" and string.sub(field, 3) ~= keep then drop_timer(of, string.sub(field, 3)) end
   end

@@ -98,7 +98,7 @@ mailboxes.writes = {
 
 -- A mailbox goes when nothing is left in it.
 function mailboxes.drop_if_empty(of)
-  if call("EXISTS", of.entries, of.pending) > 0 or call("HEXISTS", of.hash, "timers") == 1 then return end
+  if call("EXISTS", of.entries, of.pending) > 0 or call("HEXISTS", of.hash, "t") == 1 then return end
   call("HDEL", key.mailboxes, call("HGET", of.hash, "name"))
   call("DEL", of.hash)
 end

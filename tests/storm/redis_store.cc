@@ -41,7 +41,7 @@ local function job(name)
   local run = string.match(name, ":run:(%d+)$")
   local row, list = {}, call("HGETALL", name)
   for i = 1, #list, 2 do row[list[i]] = list[i + 1] end
-  waiting = waiting + tonumber(row.timers or "0")
+  waiting = waiting + tonumber(row.t or "0")
   if not row.status then return end  -- a mailbox
   jobs = jobs + 1
   line("job", run, row.id, row.graph, statuses[row.status], row.semaphore, string.match(row.head, "^%d+"), row.result or "",

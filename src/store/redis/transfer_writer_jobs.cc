@@ -89,7 +89,7 @@ void TransferWriter::put_one(const transfer::Timer& one) {
   const core::Guid& guid = one.message.message.guid;
   const std::string hash = keys_.of_run(one.run, "run");
   to(one.run).add({"HSET", hash, timer_field(guid), timer_row(one.message)});
-  to(one.run).add({"HINCRBY", hash, "timers", "1"});
+  to(one.run).add({"HINCRBY", hash, "t", "1"});
   put_due(one.run, one.message.due, '0', guid.text(), "");  // a message has no activity
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "store/sqlite/limits.h"
 #include "store/sqlite/user_session.h"
 #include "store/transaction.h"
 

@@ -28,6 +28,9 @@ namespace pawl::store::postgres {
 // plan of each.
 struct Statement {
   Statement(const char* its_name, const char* its_sql) : name(its_name), sql(its_sql), next(first) { first = this; }
+  // One that is made while the program runs, and is in no list.
+  enum class Listed : std::uint8_t { no };
+  Statement(const char* its_name, const char* its_sql, Listed) : name(its_name), sql(its_sql), next(nullptr) {}
   Statement(const Statement&) = delete;
   const char* const name;
   const char* const sql;

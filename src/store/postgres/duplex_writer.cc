@@ -198,7 +198,7 @@ std::optional<Failure> DuplexWriter::apply_group(std::span<const DuplexOperation
   }
   Script script;
   if (const Change change = changed_by(outcomes_); !change.empty()) parts_.bell.ring(script, change);
-  const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_mark));
+  const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_commit_mark));
   script.add(commit_statement);
   committing = true;
   Done done = connection_.run(script);

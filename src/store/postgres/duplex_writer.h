@@ -67,7 +67,7 @@ class DuplexWriter {
   const Parts parts_;
   std::map<RunId, Job> jobs_;
   Instant now_;
-  std::optional<Mark> mark_;  // of the transaction; none: it has written nothing yet
+  std::optional<CommitMark> mark_;  // of the transaction; none: it has written nothing yet
   std::vector<DuplexOutcome> outcomes_;
 };
 

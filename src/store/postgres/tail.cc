@@ -7,7 +7,7 @@
 
 namespace pawl::store::postgres {
 
-const Statement read_mark{"read_mark", "SELECT " PAWL_MARK_COLUMNS};
+const Statement read_commit_mark{"read_commit_mark", "SELECT " PAWL_MARK_COLUMNS};
 
 namespace {
 
@@ -30,7 +30,7 @@ struct Server {
 };
 
 // What is wrong with a commit, as that server has it. Empty: nothing.
-std::string missing(const Mark& mark, const std::string& status, const Server& server) {
+std::string missing(const CommitMark& mark, const std::string& status, const Server& server) {
   const bool has_other_history = server.timeline != mark.timeline;
   if (has_other_history && server.recovered_to && *server.recovered_to < mark.position)
     return format("it took over at {:X} of the log, and {:X} was acknowledged", *server.recovered_to, mark.position);
@@ -50,12 +50,12 @@ Error lost(const std::string& what) {
 
 }  // namespace
 
-std::optional<Mark> mark_in(Rows& rows, int first, const Connection& connection) {
+std::optional<CommitMark> mark_in(Rows& rows, int first, const Connection& connection) {
   if (rows.is_null(first)) return std::nullopt;
-  return Mark{connection.timeline(), rows.word(first), rows.word(first + 1)};
+  return CommitMark{connection.timeline(), rows.word(first), rows.word(first + 1)};
 }
 
-void Tail::acknowledged(const Mark& mark) {
+void Tail::acknowledged(const CommitMark& mark) {
   const std::lock_guard lock(mutex_);
   marks_.push_back(mark);
   if (marks_.size() > size_) marks_.pop_front();
@@ -68,14 +68,14 @@ Status Tail::check() const {
 }
 
 Status Tail::admit(Connection& connection) {
-  std::vector<Mark> marks;
+  std::vector<CommitMark> marks;
   {
     const std::lock_guard lock(mutex_);
     if (lost_) return *lost_;
     marks.assign(marks_.begin(), marks_.end());
   }
   std::vector<std::uint64_t> transactions;
-  for (const Mark& mark : marks) transactions.push_back(mark.transaction);
+  for (const CommitMark& mark : marks) transactions.push_back(mark.transaction);
   Done done = connection.run(look_at_server, Params::of(transactions));
   if (!done) return error_of(done.failure());
   Rows& rows = done[0];

@@ -23,7 +23,7 @@
 
 namespace pawl::store::postgres {
 
-struct Mark {
+struct CommitMark {
   std::uint64_t timeline = 0;
   std::uint64_t transaction = 0;
   std::uint64_t position = 0;  // in the log of that timeline
@@ -32,16 +32,16 @@ struct Mark {
 // Two columns for a statement inside of a transaction, and how they are read. None: it has written nothing yet.
 #define PAWL_MARK_COLUMNS \
   "pg_current_xact_id_if_assigned()::text::bigint, (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
-std::optional<Mark> mark_in(Rows& rows, int first, const Connection& connection);
+std::optional<CommitMark> mark_in(Rows& rows, int first, const Connection& connection);
 // For a transaction whose time was asked for before it wrote.
-extern const Statement read_mark;
+extern const Statement read_commit_mark;
 
 class Tail {
  public:
   // `commits`: how many may be under way at once. The last one of the log is among so many that were acknowledged last.
   explicit Tail(std::size_t commits) : size_(commits) {}
 
-  void acknowledged(const Mark& mark);
+  void acknowledged(const CommitMark& mark);
   // A new session: is it with the server that has all that was acknowledged? REQUIRES: outside of a transaction.
   Status admit(Connection& connection);
   // That nothing was found missing yet. If something was, it stays so.
@@ -52,7 +52,7 @@ class Tail {
  private:
   const std::size_t size_;
   mutable std::mutex mutex_;  // guards what is below
-  std::deque<Mark> marks_;
+  std::deque<CommitMark> marks_;
   std::string system_;        // the cluster's identifier; empty: no session was admitted yet
   std::optional<Error> lost_;
   std::function<void(const std::string&)> report_;

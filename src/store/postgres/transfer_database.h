@@ -155,13 +155,13 @@ class TransferDatabase {
 
   // A connection knows statements by their address: they live as long as this.
   struct Remembered {
-    std::string name, sql;
-    Statement statement{};
+    Remembered(std::string its_name, std::string its_sql)
+        : name(std::move(its_name)), sql(std::move(its_sql)), statement(name.c_str(), sql.c_str(), Statement::Listed::no) {}
+    const std::string name, sql;
+    const Statement statement;
   };
   const Statement& remember(std::string name, std::string sql) {
-    Remembered& one = remembered_.emplace_back(Remembered{std::move(name), std::move(sql)});
-    one.statement = Statement{one.name.c_str(), one.sql.c_str()};
-    return one.statement;
+    return remembered_.emplace_back(std::move(name), std::move(sql)).statement;
   }
 
   struct Gathered {

@@ -205,7 +205,7 @@ Writer::Stopped Writer::finish(std::span<const Operation> group) {
       group, outcomes_, [this](core::LaneId lane, core::Epoch epoch) { return desk_.lanes.guards(lane, epoch); });
   desk_.forget();
   if (!told.empty()) parts_.bell.ring(script, told);
-  const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_mark));
+  const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_commit_mark));
   const std::size_t commit_at = script.add(commit_statement);
   Done done = connection_.run(script);
   if (done) {

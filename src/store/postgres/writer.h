@@ -70,7 +70,7 @@ class Writer {
   Script pending_;  // what goes out with the next question
   std::vector<Outcome> outcomes_;
   bool is_open_ = false;  // a transaction
-  std::optional<Mark> mark_;  // how it will be remembered; none: it has written nothing yet
+  std::optional<CommitMark> mark_;  // how it will be remembered; none: it has written nothing yet
 };
 
 }  // namespace pawl::store::postgres

@@ -107,8 +107,7 @@ std::optional<Group> Outgoing::take_with_transaction() {
 void Outgoing::finished_with_transaction(const Group& group) {
   --alone_out_;
   bytes_ -= group.bytes;
-  Stream& stream = streams_[group.domain];
-  stream.newest_finished = std::max(stream.newest_finished, group.number);
+  newest_finished_ = std::max(newest_finished_, group.number);
 }
 
 bool Outgoing::takes_bundles() const {

@@ -41,7 +41,7 @@ class PostgresStore final : public StormStore {
       case 1: return started_again(server_.stop("fast"));
       case 2: return started_again(server_.kill_postmaster());
       // A session that dies takes the server with it; one that is ended does not.
-      case 3: return done_by(psql() + " -c \"" + one_session + "\" | xargs -r kill -9 || true");  // it may have ended meanwhile
+      case 3: return kill_a_session();
       default: return done_by(psql() + " -c \"SELECT pg_terminate_backend(pid) FROM (" + all_sessions + ") a\" > /dev/null");
     }
   }
@@ -56,6 +56,12 @@ class PostgresStore final : public StormStore {
   static constexpr const char* one_session =
       "SELECT pid FROM pg_stat_activity WHERE application_name = 'pawl' ORDER BY query_start DESC LIMIT 1";
 
+  // Returns when the server has recovered: no session of before is left, and it takes new ones.
+  std::optional<std::string> kill_a_session() const {
+    return done_by("before=$(" + psql() + " -c 'SELECT clock_timestamp()') && " + psql() + " -c \"" + one_session +
+                   "\" | xargs -r kill -9; for i in $(seq 200); do [ \"$(" + psql() + " -c \"SELECT count(*) FROM (" + all_sessions +
+                   " AND backend_start < '$before') a\" 2> /dev/null)\" = 0 ] && exit 0; sleep 0.05; done; true");
+  }
   std::optional<std::string> started_again(bool stopped) const {
     if (!stopped || !server_.run_server()) return "PostgreSQL did not start again after a crash";
     return std::nullopt;

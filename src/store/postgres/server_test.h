@@ -74,7 +74,9 @@ class TestServer {
     if (postmaster <= 1 || kill(postmaster, SIGKILL) != 0) return false;
     while (has_processes()) usleep(10'000);
     std::error_code ignored;
-    std::filesystem::remove(data() + "/postmaster.pid", ignored);  // nobody may have waited for that process: its number lives on
+    // Nobody may have waited for that process: its number lives on, and would be taken for a server's.
+    for (const auto& lock : {std::filesystem::path(data()) / "postmaster.pid", folder_ / ".s.PGSQL.5432.lock"})
+      std::filesystem::remove(lock, ignored);
     return true;
   }
 

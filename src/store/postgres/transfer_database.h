@@ -27,7 +27,7 @@ inline constexpr SqlTable work{
 inline constexpr SqlTable duplex_stream{
     "duplex_stream", "run, guid, position, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
                      " given_back, done"};
-inline constexpr SqlTable schema_version{"schema_version", "", "id, version"};
+inline constexpr SqlTable schema_version{"schema_version", "", "id, version, readable_from"};
 inline constexpr SqlTable own[] = {lanes, lane_numbers, paused_topics, measures, work, duplex_stream, schema_version};
 }  // namespace tables
 

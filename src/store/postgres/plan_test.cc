@@ -44,7 +44,7 @@ const std::map<std::string, std::string> may_walk = {
     {"read_ends", "lanes_max"}, {"find_last_lane", "lanes_max"},
     {"lock_taken", "pairs of lanes"}, {"lock_routes", "pairs of lanes"}, {"put_taken", "pairs of lanes"}, {"put_routes", "pairs of lanes"},
     {"read_waiting_runs", "one seek for each run, by recursion"}, {"read_measure_rows", "the measures of one graph"},
-    {"read_announced", "the announcements behind a cursor"},
+    {"read_announced", "the announcements behind a cursor"}, {"end_stuck", "sessions of the server"},
 };
 
 class Plans : public PostgresTest {

@@ -82,20 +82,30 @@ class Letters : public ::testing::Test, public Events {
     const core::GraphRef ref{graph_->name(), graph_->version(), graph_->fingerprint()};
     engine_->submit(store::StartDuplex{Namespace("default"), JobId(id), core::LaneId(1), ref, input, clock_.now()}, 1);
   }
+  void answer_reads() {
+    for (auto asking = engine_->asking(); !asking.empty(); asking = engine_->asking())
+      for (const auto step : asking) engine_->settle_read(step, store_.duplex().answer(engine_->question(step)));
+  }
+  // What is to be committed, after all that had to be read was read.
+  std::vector<Engine::StepId> ready() {
+    answer_reads();
+    return engine_->ready();
+  }
   // Commits until nothing is left or the line was written. Time passes when there is nothing else to do.
   void run(const std::string& until = "") {
     for (int i = 0; i < 1000; ++i) {
-      const auto ready = engine_->ready();
-      if (ready.empty()) {
+      const auto steps = ready();
+      if (steps.empty()) {
         const auto wake = engine_->next_wake();
         if (!wake || *wake > clock_.monotonic() + std::chrono::seconds(20)) return;
         clock_.advance_to(*wake);
         continue;
       }
-      const Operation operation = engine_->operation(ready.front());
+      const Operation operation = engine_->operation(steps.front());
       auto outcome = store_.duplex().commit_one(operation);
       const std::string line = line_of(operation, *outcome);
-      engine_->settle(ready.front(), std::move(outcome));
+      engine_->settle(steps.front(), std::move(outcome));
+      answer_reads();
       if (!line.empty()) lines_.push_back(line);
       if (!until.empty() && line == until) return;
     }
@@ -327,19 +337,19 @@ TEST_F(Letters, an_operation_whose_reply_was_lost_is_asked_for_again) {
   submit();
   int commits = 0;
   for (int i = 0; i < 500; ++i) {
-    const auto ready = engine_->ready();
-    if (ready.empty()) {
+    const auto steps = ready();
+    if (steps.empty()) {
       const auto wake = engine_->next_wake();
       if (!wake || *wake > clock_.monotonic() + std::chrono::seconds(20)) break;
       clock_.advance_to(*wake);
       continue;
     }
-    const Operation operation = engine_->operation(ready.front());
+    const Operation operation = engine_->operation(steps.front());
     auto outcome = store_.duplex().commit_one(operation);
     if (commits++ % 2 == 0)
-      engine_->settle(ready.front(), Error{ErrorCode::outcome_unknown, "lost"});
+      engine_->settle(steps.front(), Error{ErrorCode::outcome_unknown, "lost"});
     else
-      engine_->settle(ready.front(), std::move(outcome));
+      engine_->settle(steps.front(), std::move(outcome));
   }
   EXPECT_EQ(dispatched_.size(), 1u);
   EXPECT_EQ(state(1), 889000000000000);
@@ -412,7 +422,7 @@ TEST_F(Letters, what_is_asked_from_outside_is_committed_once_and_answered) {
   ASSERT_EQ(answers_.size(), 2u);
   EXPECT_EQ(answers_[1]->kind, store::OutcomeKind::conflict) << "the job is over";
   engine_->ask(end, 9);
-  engine_->settle(engine_->ready().front(), Error{ErrorCode::retry_later, "full"});
+  engine_->settle(ready().front(), Error{ErrorCode::retry_later, "full"});
   ASSERT_EQ(answers_.size(), 3u);
   EXPECT_FALSE(answers_[2]) << "whoever asked may ask again";
 }

@@ -130,10 +130,14 @@ bool LocalRuntime::commit_duplex() {
   const auto carry = [this](const DuplexBatch& batch) {
     duplex_.carried_out(batch, carry_out(batch, *store_.duplex, *store_.store));
   };
-  while (auto reads = duplex_.take_reads()) carry(*reads);
+  bool busy = false;  // also after reads alone: they may have brought work that the workers do not know of yet
+  while (auto reads = duplex_.take_reads()) {
+    carry(*reads);
+    busy = true;
+  }
   const auto batch = duplex_.take_batch();
   if (batch) carry(*batch);
-  return batch.has_value();
+  return busy || batch;
 }
 
 bool LocalRuntime::commit_something() {

@@ -59,7 +59,7 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
   ASSERT_TRUE(comes_true([&] { return ended_ == 10; }, 60s));
   // Of a renewal and the beat that goes with it.
   const std::set<std::string> renewal = {"pawl_begin", "lock_lanes_to_renew", "put_lanes",    "find_pool",  "put_engine",
-                                         "read_clock", "drop_dead_engines",   "read_engines", "pawl_commit"};
+                                         "read_clock", "drop_dead_engines",   "read_engines", "read_commit_mark", "pawl_commit"};
   const auto others = [&](const std::map<std::string, int>& counts) {
     std::string names;
     for (const auto& [name, count] : counts)

@@ -52,16 +52,18 @@ class DuplexDriver final : private duplex::Events {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!(ended_ && engine_.drained()) && !gives_up()) {
       ASSERT_LT(std::chrono::steady_clock::now(), until) << "it does not end";
+      const auto asking = engine_.asking();
+      for (const auto step : asking) {
+        engine_.settle_read(step, store_.answer(engine_.question(step)));
+        if (gives_up()) return;
+      }
+      work();
       const auto steps = engine_.ready();
-      if (steps.empty()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (steps.empty() && asking.empty()) std::this_thread::sleep_for(std::chrono::microseconds(200));
       for (const auto step : steps) {
         engine_.settle(step, store_.commit_one(engine_.operation(step)));
         if (gives_up()) return;
-        for (const auto& request : std::exchange(dispatched_, {})) {
-          const std::string topic = request.body.topic.raw();
-          ++runs_[topic];
-          engine_.answer(request.hand.guid, {core::ReplyStatus::success, 200, Payload(request.body.data.str() + "," + topic)});
-        }
+        work();
       }
     }
   }
@@ -72,6 +74,13 @@ class DuplexDriver final : private duplex::Events {
   const std::map<std::string, int>& runs() const { return runs_; }  // of workers, by topic
 
  private:
+  void work() {
+    for (const auto& request : std::exchange(dispatched_, {})) {
+      const std::string topic = request.body.topic.raw();
+      ++runs_[topic];
+      engine_.answer(request.hand.guid, {core::ReplyStatus::success, 200, Payload(request.body.data.str() + "," + topic)});
+    }
+  }
   static duplex::EngineOptions options(core::Epoch epoch) {
     duplex::EngineOptions options;
     options.seed = epoch.raw();

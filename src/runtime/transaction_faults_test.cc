@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/format.h"
 #include "runtime/local_runtime.h"
@@ -54,7 +55,11 @@ class TransactionFaults : public ::testing::Test {
     }).ok());
     EXPECT_TRUE(runtime->start().ok());
     Result<Submission> job = Error{ErrorCode::invalid, ""};
-    for (int tries = 0; tries < 100 && !job; ++tries) job = runtime->submit({.graph = "step", .id = "a", .input = "1"});
+    for (int tries = 0; tries < 2000 && !job; ++tries) {  // a store that refused is asked again after a while
+      if (tries > 0) std::this_thread::sleep_for(10ms);
+      job = runtime->submit({.graph = "step", .id = "a", .input = "1"});
+    }
+    if (!job) return ADD_FAILURE() << to_string(job.error()), false;
     const auto end = runtime->wait(job->run, 60s);
     EXPECT_TRUE(end.ok() && end->status == JobStatus::completed) << path;
     const bool fired = broken.fired() > 0;

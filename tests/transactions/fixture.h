@@ -32,10 +32,6 @@ class Databases {
     ask(server_->address(), "CREATE DATABASE " + name);
     return "postgres:///" + name + "?user=postgres&host=" + server_->folder().string();
   }
-  void restart() {
-    ASSERT_TRUE(server_->stop("immediate"));
-    ASSERT_TRUE(server_->run_server());
-  }
   // The first value of the first row.
   static std::string ask(const std::string& address, const std::string& sql) {
     PGconn* connection = PQconnectdb(address.c_str());

@@ -1,6 +1,6 @@
-// Whether jobs under collation duplex get slower with what waits: dequeues per second of the store, and jobs per second of
-// the whole runtime, with 1,000, 16,000 and 64,000 waiting requests. A ratio below 0.8 means that the cost
-// grows with the backlog.
+// Whether jobs under collation duplex get slower with what waits: dequeues per second of the store, and jobs per second
+// of the whole runtime, with 1,000, 16,000 and 64,000 waiting requests. A ratio below 0.8 means that the cost grows
+// with the backlog.
 //
 //   duplex_bench [--dir DIR]
 //
@@ -39,8 +39,12 @@ class Backlog {
     const store::Operation open = store::OpenPool{pawl::Pool("graphs"), 1};
     must(ledger.commit({&open, 1}));
     lane_ = must(ledger.read_pool(pawl::Pool("graphs")))->first;
-    run_ = must(duplex_.commit_one(store::StartDuplex{pawl::Namespace("default"), pawl::JobId("job"), lane_,
-                                                      {pawl::GraphName("g"), 1, 1}, "in", duplex_.now()}))
+    run_ = must(duplex_.commit_one(store::StartDuplex{pawl::Namespace("default"),
+                                                      pawl::JobId("job"),
+                                                      lane_,
+                                                      {pawl::GraphName("g"), 1, 1},
+                                                      "in",
+                                                      duplex_.now()}))
                .run();
     constexpr std::uint64_t at_once = 500;
     for (std::uint64_t i = 0; i < waiting; i += at_once) {
@@ -110,7 +114,8 @@ std::vector<double> sqlite_rates(const std::string& dir) {
   const auto out = rates(all);
   made.clear();
   stores.clear();
-  for (const std::uint64_t waiting : backlogs) pawl::bench::remove_store(fmt::format("{}/duplex_bench_{}.db", dir, waiting));
+  for (const std::uint64_t waiting : backlogs)
+    pawl::bench::remove_store(fmt::format("{}/duplex_bench_{}.db", dir, waiting));
   return out;
 }
 
@@ -186,9 +191,10 @@ int main(int argc, char** argv) {
   const auto memory = memory_rates();
   std::vector<double> served;
   for (const std::uint64_t waiting : backlogs) served.push_back(jobs_per_second(dir, waiting));
-  fmt::print("{{\"waiting\":[{}],\"sqlite_dequeues_per_second\":{},\"sqlite_ratio\":{},\"memory_dequeues_per_second\":{},"
-             "\"memory_ratio\":{},\"jobs_per_second\":{},\"jobs_ratio\":{}}}\n",
-             fmt::join(backlogs, ","), listed(sqlite, "{:.0f}"), listed(ratios(sqlite), "{:.2f}"), listed(memory, "{:.0f}"),
-             listed(ratios(memory), "{:.2f}"), listed(served, "{:.0f}"), listed(ratios(served), "{:.2f}"));
+  fmt::print(
+      "{{\"waiting\":[{}],\"sqlite_dequeues_per_second\":{},\"sqlite_ratio\":{},\"memory_dequeues_per_second\":{},"
+      "\"memory_ratio\":{},\"jobs_per_second\":{},\"jobs_ratio\":{}}}\n",
+      fmt::join(backlogs, ","), listed(sqlite, "{:.0f}"), listed(ratios(sqlite), "{:.2f}"), listed(memory, "{:.0f}"),
+      listed(ratios(memory), "{:.2f}"), listed(served, "{:.0f}"), listed(ratios(served), "{:.2f}"));
   return 0;
 }

@@ -1,7 +1,8 @@
-// A store that is far away: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how long
-// a start takes that finds many open jobs.
+// A store that is far away: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how
+// long a start takes that finds many open jobs.
 //
-//   far_bench [--jobs N] [--concurrent N] [--lanes N] [--open N] [--read-us N] [--commit-us N] [--connections N] [--islands 1] [--dir DIR]
+//   far_bench [--jobs N] [--concurrent N] [--lanes N] [--open N] [--read-us N] [--commit-us N] [--connections N]
+//   [--islands 1] [--dir DIR]
 //
 // Prints one JSON object. Each figure stands beside the same one of the same file without the way to it.
 #include <fmt/format.h>
@@ -47,15 +48,24 @@ Settings parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     const auto number = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
-    if (flag == "--jobs") settings.jobs = number;
-    else if (flag == "--concurrent") settings.concurrent = number;
-    else if (flag == "--lanes") settings.lanes = number;
-    else if (flag == "--open") settings.open = number;
-    else if (flag == "--read-us") settings.way.read = pawl::Duration(number);
-    else if (flag == "--commit-us") settings.way.commit = pawl::Duration(number);
-    else if (flag == "--connections") settings.way.connections = number;
-    else if (flag == "--islands") settings.way.islands = number != 0;
-    else if (flag == "--dir") settings.dir = argv[i + 1];
+    if (flag == "--jobs")
+      settings.jobs = number;
+    else if (flag == "--concurrent")
+      settings.concurrent = number;
+    else if (flag == "--lanes")
+      settings.lanes = number;
+    else if (flag == "--open")
+      settings.open = number;
+    else if (flag == "--read-us")
+      settings.way.read = pawl::Duration(number);
+    else if (flag == "--commit-us")
+      settings.way.commit = pawl::Duration(number);
+    else if (flag == "--connections")
+      settings.way.connections = number;
+    else if (flag == "--islands")
+      settings.way.islands = number != 0;
+    else if (flag == "--dir")
+      settings.dir = argv[i + 1];
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -170,9 +180,10 @@ int main(int argc, char** argv) {
   const double near_start = settings.open == 0 ? 0 : recovery(settings, path, false);
   const double far_start = settings.open == 0 ? 0 : recovery(settings, path, true);
   pawl::bench::remove_store(path);
-  fmt::print("{{\"lanes\": {}, \"concurrent\": {}, \"read_us\": {}, \"commit_us\": {}, \"connections\": {}, \"islands\": {},\n"
-             " \"activities_per_second\": {:.0f}, \"far_activities_per_second\": {:.0f}, \"ratio\": {:.3f},\n"
-             " \"open_jobs\": {}, \"recovery_seconds\": {:.2f}, \"far_recovery_seconds\": {:.2f}}}\n",
-             settings.lanes, settings.concurrent, settings.way.read.count(), settings.way.commit.count(),
-             settings.way.connections, settings.way.islands, near, far, far / near, settings.open, near_start, far_start);
+  fmt::print(
+      "{{\"lanes\": {}, \"concurrent\": {}, \"read_us\": {}, \"commit_us\": {}, \"connections\": {}, \"islands\": {},\n"
+      " \"activities_per_second\": {:.0f}, \"far_activities_per_second\": {:.0f}, \"ratio\": {:.3f},\n"
+      " \"open_jobs\": {}, \"recovery_seconds\": {:.2f}, \"far_recovery_seconds\": {:.2f}}}\n",
+      settings.lanes, settings.concurrent, settings.way.read.count(), settings.way.commit.count(),
+      settings.way.connections, settings.way.islands, near, far, far / near, settings.open, near_start, far_start);
 }

@@ -130,10 +130,14 @@ int main(int argc, char** argv) {
     const std::string flag = argv[i];
     const std::string value = argv[i + 1];
     const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    if (flag == "--jobs") settings.jobs = number;
-    else if (flag == "--waiting") settings.waiting = number;
-    else if (flag == "--dir") settings.dir = value;
-    else if (flag == "--guest-of") return be_guest(value);
+    if (flag == "--jobs")
+      settings.jobs = number;
+    else if (flag == "--waiting")
+      settings.waiting = number;
+    else if (flag == "--dir")
+      settings.dir = value;
+    else if (flag == "--guest-of")
+      return be_guest(value);
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       return 2;

@@ -45,13 +45,20 @@ Settings parse(int argc, char** argv) {
     const std::string flag = argv[i];
     const std::string value = argv[i + 1];
     const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    if (flag == "--jobs") settings.jobs = number;
-    else if (flag == "--concurrent") settings.concurrent = number;
-    else if (flag == "--threads") settings.threads = number;
-    else if (flag == "--sequential") settings.sequential = number;
-    else if (flag == "--rounds") settings.rounds = number;
-    else if (flag == "--fusion") settings.fusion = value != "off";
-    else if (flag == "--dir") settings.dir = value;
+    if (flag == "--jobs")
+      settings.jobs = number;
+    else if (flag == "--concurrent")
+      settings.concurrent = number;
+    else if (flag == "--threads")
+      settings.threads = number;
+    else if (flag == "--sequential")
+      settings.sequential = number;
+    else if (flag == "--rounds")
+      settings.rounds = number;
+    else if (flag == "--fusion")
+      settings.fusion = value != "off";
+    else if (flag == "--dir")
+      settings.dir = value;
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -205,8 +212,8 @@ int main(int argc, char** argv) {
       "}}\n",
       settings.jobs, settings.concurrent, activities_per_job, raw.activities_per_second, ours.activities_per_second,
       ours.activities_per_second / raw.activities_per_second, raw_fused.activities_per_second,
-      ours.activities_per_second / raw_fused.activities_per_second, ours.rows, raw.rows_per_activity, ours.commits, ours.bytes,
-      raw.log_bytes_per_activity, bare_p50, sequential.p50_us, sequential.p99_us, sequential.p50_us / bare_p50,
-      sequential.rows, sequential.commits);
+      ours.activities_per_second / raw_fused.activities_per_second, ours.rows, raw.rows_per_activity, ours.commits,
+      ours.bytes, raw.log_bytes_per_activity, bare_p50, sequential.p50_us, sequential.p99_us,
+      sequential.p50_us / bare_p50, sequential.rows, sequential.commits);
   return 0;
 }

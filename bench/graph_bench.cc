@@ -39,11 +39,16 @@ Settings parse(int argc, char** argv) {
     const std::string flag = argv[i];
     const std::string value = argv[i + 1];
     const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    if (flag == "--jobs") settings.jobs = number;
-    else if (flag == "--concurrent") settings.concurrent = number;
-    else if (flag == "--rounds") settings.rounds = number;
-    else if (flag == "--items") settings.items = number;
-    else if (flag == "--dir") settings.dir = value;
+    if (flag == "--jobs")
+      settings.jobs = number;
+    else if (flag == "--concurrent")
+      settings.concurrent = number;
+    else if (flag == "--rounds")
+      settings.rounds = number;
+    else if (flag == "--items")
+      settings.items = number;
+    else if (flag == "--dir")
+      settings.dir = value;
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -52,9 +57,7 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 long resident_kilobytes() {
   rusage usage{};
@@ -197,7 +200,8 @@ int main(int argc, char** argv) {
   {
     auto runtime = open(path);
     must(runtime->deploy(pawl::bench::chain(activities_per_job)));
-    plain = throughput(settings, *runtime, {.graph = "chain", .id = "", .input = R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five"})"});
+    plain = throughput(settings, *runtime,
+                       {.graph = "chain", .id = "", .input = R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five"})"});
   }
   {
     auto runtime = open(path);

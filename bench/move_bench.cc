@@ -1,5 +1,5 @@
-// How long a move takes: finished jobs of a trigger and two workers, from a file to PostgreSQL and back, and to Redis. It starts
-// its servers. Usage: move_bench [jobs]
+// How long a move takes: finished jobs of a trigger and two workers, from a file to PostgreSQL and back, and to Redis.
+// It starts its servers. Usage: move_bench [jobs]
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,7 +45,13 @@ void fill(const std::string& store, int jobs) {
   auto opened = pawl::Runtime::open({.store = store, .lanes = 16});
   if (!opened) die(to_string(opened.error()));
   pawl::Runtime& runtime = **opened;
-  auto graph = pawl::GraphBuilder("order").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
+  auto graph = pawl::GraphBuilder("order")
+                   .trigger("t")
+                   .worker("one", "add")
+                   .after("t")
+                   .worker("two", "add")
+                   .after("one")
+                   .build();
   std::atomic<int> under_way{0};
   std::atomic<int> ended{0};
   runtime.observe([&](const pawl::Event& event) {
@@ -59,10 +65,11 @@ void fill(const std::string& store, int jobs) {
   for (int i = 0; i < jobs; ++i) {
     while (under_way >= 2000) std::this_thread::sleep_for(1ms);
     ++under_way;
-    runtime.submit({.graph = "order", .id = "job-" + std::to_string(i), .input = "{\"sum\": 20, \"who\": \"somebody\"}"},
-                   [](const pawl::Result<pawl::Submission>& made) {
-                     if (!made) die(to_string(made.error()));
-                   });
+    runtime.submit(
+        {.graph = "order", .id = "job-" + std::to_string(i), .input = "{\"sum\": 20, \"who\": \"somebody\"}"},
+        [](const pawl::Result<pawl::Submission>& made) {
+          if (!made) die(to_string(made.error()));
+        });
   }
   while (ended < jobs) std::this_thread::sleep_for(10ms);
 }
@@ -74,9 +81,11 @@ void move(const char* name, const std::string& from, const std::string& to, int 
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  std::printf("{\"move\": \"%s\", \"jobs\": %d, \"records\": %llu, \"mb\": %.1f, \"seconds\": %.1f, \"jobs_per_second\": %.0f, \"peak_mb\": %ld}\n",
-              name, jobs, static_cast<unsigned long long>(moved->records), static_cast<double>(moved->bytes) / 1e6, seconds, jobs / seconds,
-              used.ru_maxrss / 1024);
+  std::printf(
+      "{\"move\": \"%s\", \"jobs\": %d, \"records\": %llu, \"mb\": %.1f, \"seconds\": %.1f, \"jobs_per_second\": %.0f, "
+      "\"peak_mb\": %ld}\n",
+      name, jobs, static_cast<unsigned long long>(moved->records), static_cast<double>(moved->bytes) / 1e6, seconds,
+      jobs / seconds, used.ru_maxrss / 1024);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// The PostgreSQL store beside what the server itself can do, in the same run: worker activities per second of 10-step jobs at 64,
-// 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same while ended jobs are removed;
-// with --ended the same beside so many jobs that ended; with --messages how large the queues are while so many pass.
+// The PostgreSQL store beside what the server itself can do, in the same run: worker activities per second of 10-step
+// jobs at 64, 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same while ended
+// jobs are removed; with --ended the same beside so many jobs that ended; with --messages how large the queues are
+// while so many pass.
 //
 //   postgres_bench [--jobs N] [--lanes N] [--connections N] [--group N] [--alone N] [--ended N] [--messages N]
 //                  [--only CONCURRENT] [--nodes N] [--raw 0|1] [--removal 0|1] [--dir DIR]
@@ -31,8 +32,8 @@ struct Settings {
   std::uint32_t alone = 300;
   std::uint32_t ended = 0;
   std::uint32_t messages = 0;
-  std::uint32_t only = 0;     // concurrent; 0: all of them
-  std::uint32_t nodes = 2;    // at the most
+  std::uint32_t only = 0;   // concurrent; 0: all of them
+  std::uint32_t nodes = 2;  // at the most
   bool raw = true;
   bool removal = true;
 };
@@ -43,18 +44,30 @@ Settings parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     const auto number = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
-    if (flag == "--jobs") settings.jobs = number;
-    else if (flag == "--lanes") settings.lanes = number;
-    else if (flag == "--connections") settings.connections = number;
-    else if (flag == "--group") settings.group = number;
-    else if (flag == "--alone") settings.alone = number;
-    else if (flag == "--ended") settings.ended = number;
-    else if (flag == "--messages") settings.messages = number;
-    else if (flag == "--removal") settings.removal = number != 0;
-    else if (flag == "--only") settings.only = number;
-    else if (flag == "--nodes") settings.nodes = number;
-    else if (flag == "--raw") settings.raw = number != 0;
-    else if (flag == "--dir") continue;  // its server has a folder of its own
+    if (flag == "--jobs")
+      settings.jobs = number;
+    else if (flag == "--lanes")
+      settings.lanes = number;
+    else if (flag == "--connections")
+      settings.connections = number;
+    else if (flag == "--group")
+      settings.group = number;
+    else if (flag == "--alone")
+      settings.alone = number;
+    else if (flag == "--ended")
+      settings.ended = number;
+    else if (flag == "--messages")
+      settings.messages = number;
+    else if (flag == "--removal")
+      settings.removal = number != 0;
+    else if (flag == "--only")
+      settings.only = number;
+    else if (flag == "--nodes")
+      settings.nodes = number;
+    else if (flag == "--raw")
+      settings.raw = number != 0;
+    else if (flag == "--dir")
+      continue;  // its server has a folder of its own
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -72,8 +85,8 @@ double print_raw(const Settings& settings, const std::string& address) {
     for (const std::uint32_t connections : {1u, settings.connections}) {
       const RawRate rate = raw_loop(address, {settings.jobs, steps, settings.group, connections, layout});
       best = std::max(best, rate.activities_per_second);
-      fmt::print("{}\n  \"{}_{}\": {{\"activities_per_second\": {:.0f}, \"rows\": {:.2f}, \"log_bytes\": {:.0f}}}", separator,
-                 name, connections, rate.activities_per_second, rate.rows, rate.log_bytes);
+      fmt::print("{}\n  \"{}_{}\": {{\"activities_per_second\": {:.0f}, \"rows\": {:.2f}, \"log_bytes\": {:.0f}}}",
+                 separator, name, connections, rate.activities_per_second, rate.rows, rate.log_bytes);
       std::fflush(stdout);
       separator = ",";
     }
@@ -81,8 +94,10 @@ double print_raw(const Settings& settings, const std::string& address) {
   return best;
 }
 
-void print_rate(const Settings& settings, const std::string& address, std::uint32_t nodes, std::uint32_t concurrent, double raw) {
-  Nodes running({address, fmt::format("bench_{}_{}", nodes, concurrent), nodes, settings.lanes, settings.connections, steps});
+void print_rate(const Settings& settings, const std::string& address, std::uint32_t nodes, std::uint32_t concurrent,
+                double raw) {
+  Nodes running(
+      {address, fmt::format("bench_{}_{}", nodes, concurrent), nodes, settings.lanes, settings.connections, steps});
   auto watcher = must(pg::Connection::open(pg::Address{address, "public"}));
   const Written before = written(*watcher);
   const pg::Stats stats_before = running.stats();
@@ -91,15 +106,16 @@ void print_rate(const Settings& settings, const std::string& address, std::uint3
   const pg::Stats stats = running.stats();
   const double activities = static_cast<double>(settings.jobs) * steps;
   const double commits = static_cast<double>(stats.commits - stats_before.commits);
-  fmt::print(" \"nodes_{}_concurrent_{}\": {{\"activities_per_second\": {:.0f}, \"of_raw\": {:.2f}, \"rows\": {:.2f},"
-             " \"log_bytes\": {:.0f}, \"round_trips\": {:.4f}, \"transactions\": {:.4f}, \"statements\": {:.3f},"
-             " \"operations_per_commit\": {:.1f}}},\n",
-             nodes, concurrent, activities / seconds, activities / seconds / raw, (after.rows - before.rows) / activities,
-             (after.log_bytes - before.log_bytes) / activities,
-             static_cast<double>(stats.round_trips - stats_before.round_trips) / activities,
-             (after.transactions - before.transactions) / activities,
-             static_cast<double>(stats.statements - stats_before.statements) / activities,
-             static_cast<double>(stats.operations - stats_before.operations) / commits);
+  fmt::print(
+      " \"nodes_{}_concurrent_{}\": {{\"activities_per_second\": {:.0f}, \"of_raw\": {:.2f}, \"rows\": {:.2f},"
+      " \"log_bytes\": {:.0f}, \"round_trips\": {:.4f}, \"transactions\": {:.4f}, \"statements\": {:.3f},"
+      " \"operations_per_commit\": {:.1f}}},\n",
+      nodes, concurrent, activities / seconds, activities / seconds / raw, (after.rows - before.rows) / activities,
+      (after.log_bytes - before.log_bytes) / activities,
+      static_cast<double>(stats.round_trips - stats_before.round_trips) / activities,
+      (after.transactions - before.transactions) / activities,
+      static_cast<double>(stats.statements - stats_before.statements) / activities,
+      static_cast<double>(stats.operations - stats_before.operations) / commits);
   std::fflush(stdout);
 }
 
@@ -112,10 +128,11 @@ void print_alone(const Settings& settings, const std::string& address) {
   const double job = half(running.run_alone(settings.alone));
   const pg::Stats stats = running.stats();
   const double bare = (bare_before + half(bare_commits(address, settings.alone))) / 2;
-  fmt::print(" \"bare_commit_p50_us\": {:.0f}, \"one_step_job_p50_us\": {:.0f}, \"one_step_job_of_bare_commit\": {:.2f},"
-             " \"one_step_job_round_trips\": {:.2f}, \"one_step_job_commits\": {:.2f},\n",
-             bare, job, job / bare, static_cast<double>(stats.round_trips - stats_before.round_trips) / settings.alone,
-             static_cast<double>(stats.commits - stats_before.commits) / settings.alone);
+  fmt::print(
+      " \"bare_commit_p50_us\": {:.0f}, \"one_step_job_p50_us\": {:.0f}, \"one_step_job_of_bare_commit\": {:.2f},"
+      " \"one_step_job_round_trips\": {:.2f}, \"one_step_job_commits\": {:.2f},\n",
+      bare, job, job / bare, static_cast<double>(stats.round_trips - stats_before.round_trips) / settings.alone,
+      static_cast<double>(stats.commits - stats_before.commits) / settings.alone);
 }
 
 constexpr std::uint32_t crowd = 2'000;
@@ -124,12 +141,14 @@ constexpr std::uint32_t crowd = 2'000;
 void print_removal(const Settings& settings, const std::string& address) {
   double rates[2];
   for (const bool removes : {false, true}) {
-    NodesOptions options{address, fmt::format("bench_keep_{}", removes ? 0 : 1), 1, settings.lanes, settings.connections, steps};
+    NodesOptions options{
+        address, fmt::format("bench_keep_{}", removes ? 0 : 1), 1, settings.lanes, settings.connections, steps};
     if (removes) options.keep = std::chrono::milliseconds(1);
     Nodes running(options);
     rates[removes ? 1 : 0] = static_cast<double>(settings.jobs) * steps / running.run(settings.jobs, crowd);
   }
-  fmt::print(" \"removal\": {{\"activities_per_second\": {:.0f}, \"of_without\": {:.2f}}},\n", rates[1], rates[1] / rates[0]);
+  fmt::print(" \"removal\": {{\"activities_per_second\": {:.0f}, \"of_without\": {:.2f}}},\n", rates[1],
+             rates[1] / rates[0]);
 }
 
 // Beside many jobs that ended, which the statistics do not know, against an empty store.
@@ -156,8 +175,8 @@ void print_queues(const Settings& settings, const std::string& address) {
     const auto size = [&](const char* table) {
       return std::atof(must(watcher->ask(fmt::format("SELECT pg_total_relation_size('{}') / 1024", table))).c_str());
     };
-    fmt::print("{}\"after_{}\": {{\"work\": {:.0f}, \"inbox\": {:.0f}}}", quarter == 1 ? "" : ", ", settings.messages / 4 * quarter,
-               size("work"), size("inbox"));
+    fmt::print("{}\"after_{}\": {{\"work\": {:.0f}, \"inbox\": {:.0f}}}", quarter == 1 ? "" : ", ",
+               settings.messages / 4 * quarter, size("work"), size("inbox"));
     std::fflush(stdout);
   }
   fmt::print("}},\n");

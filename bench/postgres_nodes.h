@@ -1,5 +1,5 @@
-// Nodes: runtimes that share one schema of a PostgreSQL server, each with connections, threads and workers of its own, as
-// processes would have. They run jobs of the graph "chain" (jobs.h).
+// Nodes: runtimes that share one schema of a PostgreSQL server, each with connections, threads and workers of its own,
+// as processes would have. They run jobs of the graph "chain" (jobs.h).
 #pragma once
 
 #include <atomic>
@@ -21,9 +21,9 @@ struct NodesOptions {
   std::string schema;
   std::uint32_t nodes = 1;
   std::uint32_t lanes = 16;
-  std::uint32_t connections = 4;  // of each
-  std::uint32_t activities = 10;  // of a job
-  std::uint32_t threads = 2;      // workers of each
+  std::uint32_t connections = 4;   // of each
+  std::uint32_t activities = 10;   // of a job
+  std::uint32_t threads = 2;       // workers of each
   std::optional<Duration> keep{};  // of ended jobs; none: for ever
 };
 

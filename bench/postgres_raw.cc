@@ -20,11 +20,12 @@ using Clock = std::chrono::steady_clock;
 const pg::Statement step_jobs{"raw_jobs",
                               "UPDATE jobs j SET rev = rev + 1, semaphore = semaphore + u.delta"
                               " FROM unnest($1::bigint[], $2::bigint[]) AS u(run, delta) WHERE j.run = u.run"};
-const pg::Statement answer{"raw_answer",
-                           "UPDATE activities a SET ledger = 1111000000001, status = 1, closing_guid = u.guid,"
-                           " closing_ledger = 11000000001, output = u.output, request = NULL"
-                           " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) AS u(run, seq, guid, output)"
-                           " WHERE a.run = u.run AND a.seq = u.seq"};
+const pg::Statement answer{
+    "raw_answer",
+    "UPDATE activities a SET ledger = 1111000000001, status = 1, closing_guid = u.guid,"
+    " closing_ledger = 11000000001, output = u.output, request = NULL"
+    " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) AS u(run, seq, guid, output)"
+    " WHERE a.run = u.run AND a.seq = u.seq"};
 const pg::Statement next{"raw_next",
                          "INSERT INTO activities (run, seq, ledger, status, request)"
                          " SELECT run, seq, 1100000000000, 0, request"
@@ -41,7 +42,9 @@ const pg::Statement drop_work{"raw_drop",
                               " WHERE w.run = u.run AND w.seq = u.seq"};
 const pg::Statement bare{"bare", "UPDATE one SET value = value + 1 WHERE id = 1"};
 
-double number(pg::Connection& connection, const std::string& sql) { return std::atof(must(connection.ask(sql)).c_str()); }
+double number(pg::Connection& connection, const std::string& sql) {
+  return std::atof(must(connection.ask(sql)).c_str());
+}
 
 std::unique_ptr<pg::Connection> open(const std::string& address) {
   return must(pg::Connection::open(pg::Address{address, "raw"}));
@@ -55,9 +58,10 @@ void make_tables(pg::Connection& connection, std::uint32_t jobs) {
       " CREATE TABLE activities (run bigint, seq bigint, ledger bigint, closing_ledger bigint, status smallint,"
       " closing_guid bytea, output bytea, request bytea, PRIMARY KEY (run, seq)) WITH (fillfactor = 70);"
       " CREATE TABLE work (run bigint, seq bigint, token bigint, topic text, input bytea, PRIMARY KEY (run, seq))"));
-  must(connection.execute(fmt::format("INSERT INTO jobs SELECT n FROM generate_series(1, {0}) AS n;"
-                                      " INSERT INTO activities SELECT n, 0, 0, 0, 0 FROM generate_series(1, {0}) AS n",
-                                      jobs)));
+  must(
+      connection.execute(fmt::format("INSERT INTO jobs SELECT n FROM generate_series(1, {0}) AS n;"
+                                     " INSERT INTO activities SELECT n, 0, 0, 0, 0 FROM generate_series(1, {0}) AS n",
+                                     jobs)));
 }
 
 // The jobs first .. last, `group` at a time, all of them one step after the other.
@@ -116,28 +120,35 @@ RawRate raw_loop(const std::string& address, const RawLoop& loop) {
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const Written after = written(*connections[0]);
   const double activities = static_cast<double>(loop.jobs) * loop.activities;
-  return {activities / seconds, (after.rows - before.rows) / activities, (after.log_bytes - before.log_bytes) / activities};
+  return {activities / seconds, (after.rows - before.rows) / activities,
+          (after.log_bytes - before.log_bytes) / activities};
 }
 
 void put_ended_jobs(const std::string& address, const std::string& schema, std::uint32_t count) {
   auto connection = must(pg::Connection::open(pg::Address{address, schema}));
   const std::string run = "((1 + n % 16)::bigint << 47) + 100000000 + n";
   const std::string all = fmt::format(" FROM generate_series(1, {}) AS n", count);
-  must(connection->execute("INSERT INTO jobs (run, semaphore, fingerprint, version, created_at, closed_at, deadline, priority,"
-                           " status, namespace, job_id, graph, completions, next_activity) SELECT " + run +
-                           ", 0, 1, 1, 0, 1, 0, 0, 1, 'default', 'ended-' || n, 'g', 1, 2" + all));
-  must(connection->execute("INSERT INTO activities (run, seq, node, ledger, opened_at, closed_at, code, status, place, output)"
-                           " SELECT " + run + ", s, s, 1111000000001, 0, 1, 200, 1, ',0', repeat('x', 50)::bytea" + all +
-                           ", generate_series(0, 1) AS s"));
+  must(connection->execute(
+      "INSERT INTO jobs (run, semaphore, fingerprint, version, created_at, closed_at, deadline, priority,"
+      " status, namespace, job_id, graph, completions, next_activity) SELECT " +
+      run + ", 0, 1, 1, 0, 1, 0, 0, 1, 'default', 'ended-' || n, 'g', 1, 2" + all));
+  must(connection->execute(
+      "INSERT INTO activities (run, seq, node, ledger, opened_at, closed_at, code, status, place, output)"
+      " SELECT " +
+      run + ", s, s, 1111000000001, 0, 1, 200, 1, ',0', repeat('x', 50)::bytea" + all +
+      ", generate_series(0, 1) AS s"));
   must(connection->execute("INSERT INTO start_keys SELECT 'default', 'ended-' || n, " + run + ", 0" + all));
-  must(connection->execute(fmt::format("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relkind IN ('r', 'i')"
-                                       " AND relnamespace = '{}'::regnamespace", schema)));
+  must(
+      connection->execute(fmt::format("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relkind IN ('r', 'i')"
+                                      " AND relnamespace = '{}'::regnamespace",
+                                      schema)));
 }
 
 std::vector<double> bare_commits(const std::string& address, std::uint32_t count) {
   auto connection = open(address);
-  must(connection->execute("CREATE SCHEMA IF NOT EXISTS raw; DROP TABLE IF EXISTS one;"
-                           " CREATE TABLE one (id bigint PRIMARY KEY, value bigint); INSERT INTO one VALUES (1, 0)"));
+  must(
+      connection->execute("CREATE SCHEMA IF NOT EXISTS raw; DROP TABLE IF EXISTS one;"
+                          " CREATE TABLE one (id bigint PRIMARY KEY, value bigint); INSERT INTO one VALUES (1, 0)"));
   std::vector<double> micros;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto begin = Clock::now();

@@ -34,13 +34,13 @@ struct RawRate {
   double rows = 0;       // of one activity
   double log_bytes = 0;  // likewise
 };
-// The row layout: integer keys, no index but the keys, statements over arrays; one round trip for each group. Of one activity the
-// job's row moves on, the activity gets its answer of 200 bytes, and the next one is put with its request. No engine, no
-// guards, no locks; each connection has jobs of its own.
+// The row layout: integer keys, no index but the keys, statements over arrays; one round trip for each group. Of one
+// activity the job's row moves on, the activity gets its answer of 200 bytes, and the next one is put with its request.
+// No engine, no guards, no locks; each connection has jobs of its own.
 RawRate raw_loop(const std::string& address, const RawLoop& loop);
 
-// Fills the schema of a store with as many jobs that ended, two activities each, and says to the planner that all of its
-// tables are empty.
+// Fills the schema of a store with as many jobs that ended, two activities each, and says to the planner that all of
+// its tables are empty.
 void put_ended_jobs(const std::string& address, const std::string& schema, std::uint32_t count);
 
 // One row updated and committed by a single statement: the times in microseconds, sorted.

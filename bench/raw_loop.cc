@@ -139,7 +139,8 @@ RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint
   if (in_group > 0) db.run("COMMIT");
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const double bytes = static_cast<double>(db.log_bytes() - bytes_before);
-  for (sqlite3_stmt* statement : {put_message, drop_message, enter_activity, put_job, move_job, put_activity, close_activity, put_ledger, put_work, drop_work})
+  for (sqlite3_stmt* statement : {put_message, drop_message, enter_activity, put_job, move_job, put_activity,
+                                  close_activity, put_ledger, put_work, drop_work})
     sqlite3_finalize(statement);
   return {static_cast<double>(done) / seconds, legs == Legs::both ? 9.0 : 6.0, bytes / static_cast<double>(done)};
 }

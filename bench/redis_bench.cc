@@ -1,11 +1,12 @@
-// The Redis store: worker activities per second of 10-step jobs, beside a loop over the server that writes the same fields by
-// hand, in the same run; what a job costs in memory; how long one step takes.
+// The Redis store: worker activities per second of 10-step jobs, beside a loop over the server that writes the same
+// fields by hand, in the same run; what a job costs in memory; how long one step takes.
 //
-//   redis_bench [--jobs N] [--lanes N] [--group N] [--rounds N] [--sleeping N] [--dir DIR] [--only rates|cluster|one|memory|sleeping]
-//   redis_bench --only profile [--concurrent N] [--fsync always|everysec] [--connections N] [--jobs N] [--lanes N] [--dir DIR]
+//   redis_bench [--jobs N] [--lanes N] [--group N] [--rounds N] [--sleeping N] [--dir DIR] [--only
+//   rates|cluster|one|memory|sleeping] redis_bench --only profile [--concurrent N] [--fsync always|everysec]
+//   [--connections N] [--jobs N] [--lanes N] [--dir DIR]
 //
-// Starts servers of its own in DIR. `--only sleeping --sleeping 1000000` is the million of docs/REDIS.md. The profile is one run alone, to be looked
-// at with other tools. Prints one JSON object.
+// Starts servers of its own in DIR. `--only sleeping --sleeping 1000000` is the million of docs/REDIS.md. The profile
+// is one run alone, to be looked at with other tools. Prints one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,16 +44,26 @@ Settings parse(int argc, char** argv) {
     const std::string flag = argv[i];
     const std::string value = argv[i + 1];
     const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    if (flag == "--jobs") settings.jobs = number;
-    else if (flag == "--lanes") settings.lanes = number;
-    else if (flag == "--group") settings.group = number;
-    else if (flag == "--rounds") settings.rounds = number;
-    else if (flag == "--sleeping") settings.sleeping = number;
-    else if (flag == "--dir") settings.dir = value;
-    else if (flag == "--only") settings.only = value;
-    else if (flag == "--fsync") settings.appendfsync = value;
-    else if (flag == "--connections") settings.connections = number;
-    else if (flag == "--concurrent") settings.concurrent = number;
+    if (flag == "--jobs")
+      settings.jobs = number;
+    else if (flag == "--lanes")
+      settings.lanes = number;
+    else if (flag == "--group")
+      settings.group = number;
+    else if (flag == "--rounds")
+      settings.rounds = number;
+    else if (flag == "--sleeping")
+      settings.sleeping = number;
+    else if (flag == "--dir")
+      settings.dir = value;
+    else if (flag == "--only")
+      settings.only = value;
+    else if (flag == "--fsync")
+      settings.appendfsync = value;
+    else if (flag == "--connections")
+      settings.connections = number;
+    else if (flag == "--concurrent")
+      settings.concurrent = number;
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -75,10 +86,12 @@ double raw_rate(const RedisServer& server, const Settings& settings, RedisLegs l
 }
 
 std::string costs_of(const JobsFigure& figure) {
-  return fmt::format("\"operations_per_group\": {:.1f}, \"round_trips_per_group\": {:.2f}, \"commands\": {:.1f}, \"log_bytes\": {:.0f},"
-                     " \"server_cpu_us\": {:.1f}, \"our_cpu_us\": {:.1f}, \"bytes_per_finished_job\": {:.0f}",
-                     figure.operations_per_group, figure.round_trips_per_group, figure.commands, figure.log_bytes, figure.server_cpu_us,
-                     figure.our_cpu_us, figure.bytes_per_job);
+  return fmt::format(
+      "\"operations_per_group\": {:.1f}, \"round_trips_per_group\": {:.2f}, \"commands\": {:.1f}, \"log_bytes\": "
+      "{:.0f},"
+      " \"server_cpu_us\": {:.1f}, \"our_cpu_us\": {:.1f}, \"bytes_per_finished_job\": {:.0f}",
+      figure.operations_per_group, figure.round_trips_per_group, figure.commands, figure.log_bytes,
+      figure.server_cpu_us, figure.our_cpu_us, figure.bytes_per_job);
 }
 
 std::string rates(const Settings& settings, const std::string& appendfsync) {
@@ -95,10 +108,12 @@ std::string rates(const Settings& settings, const std::string& appendfsync) {
       const JobsFigure figure = run_jobs(server.url(), &server, {settings.jobs, concurrent, settings.lanes});
       if (figure.activities_per_second > ours.activities_per_second) ours = figure;
     }
-    text += fmt::format("{}\n  {{\"appendfsync\": \"{}\", \"concurrent\": {}, \"activities_per_second\": {:.0f}, \"raw\": {:.0f}, \"of_raw\": {:.2f},"
-                        " \"raw_fused\": {:.0f}, \"of_raw_fused\": {:.2f}, {}}}",
-                        text.empty() ? "" : ",", appendfsync, concurrent, ours.activities_per_second, raw,
-                        ours.activities_per_second / raw, fused, ours.activities_per_second / fused, costs_of(ours));
+    text += fmt::format(
+        "{}\n  {{\"appendfsync\": \"{}\", \"concurrent\": {}, \"activities_per_second\": {:.0f}, \"raw\": {:.0f}, "
+        "\"of_raw\": {:.2f},"
+        " \"raw_fused\": {:.0f}, \"of_raw_fused\": {:.2f}, {}}}",
+        text.empty() ? "" : ",", appendfsync, concurrent, ours.activities_per_second, raw,
+        ours.activities_per_second / raw, fused, ours.activities_per_second / fused, costs_of(ours));
   }
   return text;
 }
@@ -110,12 +125,15 @@ std::string cluster(const Settings& settings) {
   for (std::uint32_t round = 0; round < settings.rounds; ++round) {
     {
       const RedisServer server(settings.dir, "always", RedisServer::Kind::alone);
-      one = std::max(one, run_jobs(server.url(), nullptr, {settings.jobs, concurrent, settings.lanes}).activities_per_second);
+      one = std::max(
+          one, run_jobs(server.url(), nullptr, {settings.jobs, concurrent, settings.lanes}).activities_per_second);
     }
     const RedisMasters masters(settings.dir, "always");
-    three = std::max(three, run_jobs(masters.url(), nullptr, {settings.jobs, concurrent, settings.lanes}).activities_per_second);
+    three = std::max(
+        three, run_jobs(masters.url(), nullptr, {settings.jobs, concurrent, settings.lanes}).activities_per_second);
   }
-  return fmt::format("{{\"one_master\": {:.0f}, \"three_masters\": {:.0f}, \"of_one\": {:.2f}}}", one, three, three / one);
+  return fmt::format("{{\"one_master\": {:.0f}, \"three_masters\": {:.0f}, \"of_one\": {:.2f}}}", one, three,
+                     three / one);
 }
 
 std::string sleeping(const Settings& settings) {
@@ -129,14 +147,18 @@ std::string memory(const Settings& settings) {
     const RedisServer server(settings.dir, "everysec", RedisServer::Kind::alone);
     return make(server);
   };
-  const double waiting = measure([&](const RedisServer& server) { return bytes_per_open_job(server, settings.sleeping, settings.lanes); });
-  const double delayed = measure([&](const RedisServer& server) { return bytes_per_delayed_job(server, settings.sleeping, settings.lanes); });
-  return fmt::format("{{\"jobs\": {}, \"with_open_work\": {:.0f}, \"delayed_start\": {:.0f}}}", settings.sleeping, waiting, delayed);
+  const double waiting =
+      measure([&](const RedisServer& server) { return bytes_per_open_job(server, settings.sleeping, settings.lanes); });
+  const double delayed = measure(
+      [&](const RedisServer& server) { return bytes_per_delayed_job(server, settings.sleeping, settings.lanes); });
+  return fmt::format("{{\"jobs\": {}, \"with_open_work\": {:.0f}, \"delayed_start\": {:.0f}}}", settings.sleeping,
+                     waiting, delayed);
 }
 
 std::string profile(const Settings& settings) {
   const RedisServer server(settings.dir, settings.appendfsync, RedisServer::Kind::alone);
-  const JobsFigure figure = run_jobs(server.url(), &server, {settings.jobs, settings.concurrent, settings.lanes, settings.connections});
+  const JobsFigure figure =
+      run_jobs(server.url(), &server, {settings.jobs, settings.concurrent, settings.lanes, settings.connections});
   return fmt::format("{{\"activities_per_second\": {:.0f}, {}}}", figure.activities_per_second, costs_of(figure));
 }
 
@@ -145,8 +167,8 @@ std::string one_step(const Settings& settings) {
   constexpr std::uint32_t count = 300;
   const std::vector<double> bare = redis_bare_writes(server, count);
   const std::vector<double> ours = one_step_jobs(server.url(), count, settings.lanes);
-  return fmt::format("{{\"p50_us\": {:.0f}, \"bare_write_p50_us\": {:.0f}, \"in_bare_writes\": {:.1f}}}", ours[count / 2], bare[count / 2],
-                     ours[count / 2] / bare[count / 2]);
+  return fmt::format("{{\"p50_us\": {:.0f}, \"bare_write_p50_us\": {:.0f}, \"in_bare_writes\": {:.1f}}}",
+                     ours[count / 2], bare[count / 2], ours[count / 2] / bare[count / 2]);
 }
 
 }  // namespace
@@ -158,7 +180,8 @@ int main(int argc, char** argv) {
     fmt::print(",\n \"{}\": {}", name, text);
     std::fflush(stdout);
   };
-  if (settings.does("rates")) print("runs", fmt::format("[{},{}]", rates(settings, "everysec"), rates(settings, "always")));
+  if (settings.does("rates"))
+    print("runs", fmt::format("[{},{}]", rates(settings, "everysec"), rates(settings, "always")));
   if (settings.does("cluster")) print("masters", cluster(settings));
   if (settings.only == "profile") print("run", profile(settings));
   if (settings.does("one")) print("one_step_job", one_step(settings));

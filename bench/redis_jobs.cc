@@ -108,7 +108,8 @@ bool has_waiting(const RedisServer& server, redis::Store& store) {
 
 std::string name_of(std::uint32_t number) { return fmt::format("job-{}", number); }
 
-// The bytes of each of `jobs` that stay open: what the server has more once `make` has submitted them, and nothing is left to do.
+// The bytes of each of `jobs` that stay open: what the server has more once `make` has submitted them, and nothing is
+// left to do.
 double bytes_per_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes,
                      const std::function<void(Runtime&, std::uint32_t)>& make) {
   Opened opened = open_runtime(server.url(), lanes);
@@ -196,7 +197,8 @@ std::vector<double> one_step_jobs(const std::string& url, std::uint32_t count, s
 double bytes_per_open_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes) {
   return bytes_per_job(server, jobs, lanes, [](Runtime& runtime, std::uint32_t count) {
     if (count == 0) must(runtime.deploy(chain(1)));
-    submit_all(runtime, count, [](std::uint32_t i) { return JobRequest{.graph = "chain", .id = name_of(i), .input = "{}"}; });
+    submit_all(runtime, count,
+               [](std::uint32_t i) { return JobRequest{.graph = "chain", .id = name_of(i), .input = "{}"}; });
   });
 }
 
@@ -209,7 +211,8 @@ double bytes_per_delayed_job(const RedisServer& server, std::uint32_t jobs, std:
   });
 }
 
-double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir, std::uint32_t jobs, std::uint32_t lanes) {
+double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir, std::uint32_t jobs,
+                              std::uint32_t lanes) {
   const std::string path = dir + "/sleeper.yaml";
   std::ofstream(path) << R"(app:
   id: sleepers
@@ -224,7 +227,8 @@ double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir,
 )";
   const double bytes = bytes_per_job(server, jobs, lanes, [&](Runtime& runtime, std::uint32_t count) {
     if (count == 0) must(runtime.deploy_app(path));
-    submit_all(runtime, count, [](std::uint32_t i) { return JobRequest{.id = name_of(i), .input = "{}", .topic = "sleeper"}; });
+    submit_all(runtime, count,
+               [](std::uint32_t i) { return JobRequest{.id = name_of(i), .input = "{}", .topic = "sleeper"}; });
   });
   std::filesystem::remove(path);
   return bytes;

@@ -20,13 +20,13 @@ struct JobsSettings {
 
 struct JobsFigure {
   double activities_per_second = 0;
-  double operations_per_group = 0;      // operations of a lane that went in one script call
+  double operations_per_group = 0;  // operations of a lane that went in one script call
   double round_trips_per_group = 0;
-  double commands = 0;               // of one activity, as the next four; also those that scripts call
+  double commands = 0;  // of one activity, as the next four; also those that scripts call
   double log_bytes = 0;
   double server_cpu_us = 0;
   double our_cpu_us = 0;
-  double bytes_per_job = 0;          // that is finished, of the server's memory
+  double bytes_per_job = 0;  // that is finished, of the server's memory
 };
 
 // `server`: whose counters are read; null: nobody's.
@@ -38,6 +38,7 @@ std::vector<double> one_step_jobs(const std::string& url, std::uint32_t count, s
 // Of the server's memory: jobs whose work nobody serves; that have not begun; that are in a hook's sleep.
 double bytes_per_open_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes);
 double bytes_per_delayed_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes);
-double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir, std::uint32_t jobs, std::uint32_t lanes);
+double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir, std::uint32_t jobs,
+                              std::uint32_t lanes);
 
 }  // namespace pawl::bench

@@ -14,9 +14,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 namespace redis = store::redis;
 
-// KEYS: items, transitions and requests, then two for each job: its hash and its history. ARGV: whether there are both legs, the
-// activity and the next one, then for each job its run, the guid of the message, the output, the words of the work and a number that
-// grows.
+// KEYS: items, transitions and requests, then two for each job: its hash and its history. ARGV: whether there are both
+// legs, the activity and the next one, then for each job its run, the guid of the message, the output, the words of the
+// work and a number that grows.
 constexpr std::string_view raw_script = R"lua(#!lua
 local call = redis.call
 local items, transitions, requests = KEYS[1], KEYS[2], KEYS[3]
@@ -46,23 +46,28 @@ end
 return #ARGV)lua";
 
 // One connection with its own part of the jobs, one call after the other.
-void run_part(redis::Connection& connection, const std::string& digest, const RedisRawSettings& settings, RedisLegs legs, std::uint32_t part) {
+void run_part(redis::Connection& connection, const std::string& digest, const RedisRawSettings& settings,
+              RedisLegs legs, std::uint32_t part) {
   const std::string output(200, 'x');
   std::uint64_t number = 0;
   for (std::uint32_t step = 1; step <= settings.activities; ++step) {
     for (std::uint32_t first = part; first < settings.jobs; first += settings.group * settings.connections) {
       const auto lane_key = [&](const char* name) { return fmt::format("raw:{{{}}}:{}", part, name); };
       std::vector<std::string> keys = {lane_key("items"), lane_key("transitions"), lane_key("requests")};
-      std::vector<std::string> arguments = {legs == RedisLegs::both ? "both" : "fused", fmt::format("{}", step - 1), fmt::format("{}", step)};
+      std::vector<std::string> arguments = {legs == RedisLegs::both ? "both" : "fused", fmt::format("{}", step - 1),
+                                            fmt::format("{}", step)};
       for (std::uint32_t i = 0; i < settings.group && first + i * settings.connections < settings.jobs; ++i) {
         const std::uint32_t run = first + i * settings.connections;
         keys.push_back(fmt::format("raw:{{{}}}:run:{}", part, run));
         keys.push_back(fmt::format("raw:{{{}}}:history:{}", part, run));
         const std::string guid = fmt::format("{:032x}", std::uint64_t{run} * 1'000'003 + step);
-        arguments.insert(arguments.end(),
-                         {fmt::format("{:020}", run), guid, output,
-                          fmt::format("{:016} 2147483648 - 0 noop 12345678901234567890 {} 2 1234567890123456789 1 0 1 0 0 0 0 worker 0", run, guid),
-                          fmt::format("{}", ++number)});
+        arguments.insert(
+            arguments.end(),
+            {fmt::format("{:020}", run), guid, output,
+             fmt::format(
+                 "{:016} 2147483648 - 0 noop 12345678901234567890 {} 2 1234567890123456789 1 0 1 0 0 0 0 worker 0", run,
+                 guid),
+             fmt::format("{}", ++number)});
       }
       std::vector<std::string> words = {"EVALSHA", digest, fmt::format("{}", keys.size())};
       words.insert(words.end(), keys.begin(), keys.end());

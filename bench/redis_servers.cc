@@ -51,9 +51,25 @@ std::filesystem::path fresh_folder(const std::string& dir) {
 
 RedisServer::RedisServer(const std::string& dir, const std::string& appendfsync, Kind kind)
     : folder_(fresh_folder(dir)), port_(kind == Kind::alone ? std::uint16_t{0} : free_port()) {
-  std::vector<std::string> words = {"redis-server", "--dir", folder_.string(), "--port", fmt::format("{}", port_), "--bind", "127.0.0.1",
-                                    "--unixsocket", socket(), "--appendonly", "yes", "--appendfsync", appendfsync, "--save", "",
-                                    "--auto-aof-rewrite-percentage", "0", "--logfile", (folder_ / "log").string()};
+  std::vector<std::string> words = {"redis-server",
+                                    "--dir",
+                                    folder_.string(),
+                                    "--port",
+                                    fmt::format("{}", port_),
+                                    "--bind",
+                                    "127.0.0.1",
+                                    "--unixsocket",
+                                    socket(),
+                                    "--appendonly",
+                                    "yes",
+                                    "--appendfsync",
+                                    appendfsync,
+                                    "--save",
+                                    "",
+                                    "--auto-aof-rewrite-percentage",
+                                    "0",
+                                    "--logfile",
+                                    (folder_ / "log").string()};
   if (kind == Kind::of_a_cluster) words.insert(words.end(), {"--cluster-enabled", "yes"});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -126,7 +142,8 @@ RedisMasters::RedisMasters(const std::string& dir, const std::string& appendfsyn
   for (std::size_t i = 0; i < count; ++i) {
     nodes_.push_back(std::make_unique<RedisServer>(dir, appendfsync, RedisServer::Kind::of_a_cluster));
     const RedisServer& node = *nodes_.back();
-    node.ask({"CLUSTER", "ADDSLOTSRANGE", fmt::format("{}", redis::slots * i / count), fmt::format("{}", redis::slots * (i + 1) / count - 1)});
+    node.ask({"CLUSTER", "ADDSLOTSRANGE", fmt::format("{}", redis::slots * i / count),
+              fmt::format("{}", redis::slots * (i + 1) / count - 1)});
     node.ask({"CLUSTER", "SET-CONFIG-EPOCH", fmt::format("{}", i + 1)});
     if (i > 0) node.ask({"CLUSTER", "MEET", "127.0.0.1", fmt::format("{}", nodes_.front()->port())});
   }
@@ -134,7 +151,8 @@ RedisMasters::RedisMasters(const std::string& dir, const std::string& appendfsyn
     std::size_t ready = 0;
     for (const auto& node : nodes_) {
       const std::string info = node->ask({"CLUSTER", "INFO"}).text;
-      if (info.find("cluster_state:ok") != std::string::npos && info.find("cluster_known_nodes:3") != std::string::npos) ++ready;
+      if (info.find("cluster_state:ok") != std::string::npos && info.find("cluster_known_nodes:3") != std::string::npos)
+        ++ready;
     }
     if (ready == count) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -144,7 +162,8 @@ RedisMasters::RedisMasters(const std::string& dir, const std::string& appendfsyn
 
 std::string RedisMasters::url() const {
   std::string text = "redis-cluster://";
-  for (const auto& node : nodes_) text += fmt::format("{}127.0.0.1:{}", node == nodes_.front() ? "" : ",", node->port());
+  for (const auto& node : nodes_)
+    text += fmt::format("{}127.0.0.1:{}", node == nodes_.front() ? "" : ",", node->port());
   return text;
 }
 

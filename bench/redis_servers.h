@@ -1,4 +1,5 @@
-// Real Redis servers for redis_bench, in a folder of their own on the disk: one by a socket, or three masters on loopback.
+// Real Redis servers for redis_bench, in a folder of their own on the disk: one by a socket, or three masters on
+// loopback.
 #pragma once
 
 #include <sys/types.h>

@@ -56,13 +56,20 @@ std::string file_system_of(const fs::path& directory) {
   struct statfs facts {};
   if (statfs(directory.c_str(), &facts) != 0) return "unknown";
   switch (static_cast<unsigned long>(facts.f_type)) {
-    case 0xef53: return "ext4";
-    case 0x58465342: return "xfs";
-    case 0x9123683e: return "btrfs";
-    case 0x2fc12fc1: return "zfs";
-    case 0x01021994: return "tmpfs";
-    case 0x794c7630: return "overlayfs";
-    default: return fmt::format("type {:#x}", static_cast<unsigned long>(facts.f_type));
+    case 0xef53:
+      return "ext4";
+    case 0x58465342:
+      return "xfs";
+    case 0x9123683e:
+      return "btrfs";
+    case 0x2fc12fc1:
+      return "zfs";
+    case 0x01021994:
+      return "tmpfs";
+    case 0x794c7630:
+      return "overlayfs";
+    default:
+      return fmt::format("type {:#x}", static_cast<unsigned long>(facts.f_type));
   }
 }
 
@@ -108,8 +115,10 @@ std::string shown(const json::value& value) {
 void add_lines(std::string& page, const std::string& prefix, const json::object& figures) {
   for (const auto& [key, value] : figures) {
     const std::string name = prefix.empty() ? std::string(key) : prefix + "." + std::string(key);
-    if (const auto* nested = value.if_object()) add_lines(page, name, *nested);
-    else page += fmt::format("| {} | {} |\n", name, shown(value));
+    if (const auto* nested = value.if_object())
+      add_lines(page, name, *nested);
+    else
+      page += fmt::format("| {} | {} |\n", name, shown(value));
   }
 }
 

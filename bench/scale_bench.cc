@@ -48,11 +48,16 @@ Settings parse(int argc, char** argv) {
     const std::string flag = argv[i];
     const std::string value = argv[i + 1];
     const auto number = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
-    if (flag == "--activities") settings.activities = number;
-    else if (flag == "--waiting") settings.waiting = number;
-    else if (flag == "--rounds") settings.rounds = number;
-    else if (flag == "--only") settings.only = value;
-    else if (flag == "--dir") settings.dir = value;
+    if (flag == "--activities")
+      settings.activities = number;
+    else if (flag == "--waiting")
+      settings.waiting = number;
+    else if (flag == "--rounds")
+      settings.rounds = number;
+    else if (flag == "--only")
+      settings.only = value;
+    else if (flag == "--dir")
+      settings.dir = value;
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -97,7 +102,7 @@ struct Case {
   const char* name;
   pawl::Graph graph;
   std::uint32_t jobs;
-  std::uint32_t at_once;  // jobs open at the same time
+  std::uint32_t at_once;      // jobs open at the same time
   std::uint32_t waiting = 0;  // that stand still meanwhile
 };
 
@@ -265,7 +270,8 @@ int main(int argc, char** argv) {
              settings.rounds);
   for (const Case& one : cases)
     fmt::print(
-        "  \"{0}\": {{\"wall_us_per_activity\": {1:.2f}, \"cpu_us_per_activity\": {2:.2f}, \"rows_per_activity\": {3:.2f},"
+        "  \"{0}\": {{\"wall_us_per_activity\": {1:.2f}, \"cpu_us_per_activity\": {2:.2f}, \"rows_per_activity\": "
+        "{3:.2f},"
         " \"commits_per_activity\": {4:.4f}, \"peak_mb\": {5:.1f}}},\n",
         one.name, of(one.name, &Figure::wall_us), of(one.name, &Figure::cpu_us), of(one.name, &Figure::rows),
         of(one.name, &Figure::commits), of(one.name, &Figure::peak_mb));
@@ -274,8 +280,9 @@ int main(int argc, char** argv) {
   fmt::print("  \"long_chain_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}},\n",
              ratio("long_chain", "short_jobs_one_by_one", &Figure::wall_us),
              ratio("long_chain", "short_jobs_one_by_one", &Figure::cpu_us));
-  fmt::print("  \"waiting_jobs\": {}, \"bytes_per_waiting_job\": {:.0f}, \"us_per_waiting_job\": {:.2f},\n", settings.waiting,
-             of("short_jobs_beside_waiting", &Figure::waiting_bytes), of("short_jobs_beside_waiting", &Figure::waiting_us));
+  fmt::print("  \"waiting_jobs\": {}, \"bytes_per_waiting_job\": {:.0f}, \"us_per_waiting_job\": {:.2f},\n",
+             settings.waiting, of("short_jobs_beside_waiting", &Figure::waiting_bytes),
+             of("short_jobs_beside_waiting", &Figure::waiting_us));
   fmt::print("  \"beside_waiting_ratio\": {{\"wall\": {:.3f}, \"cpu\": {:.3f}}},\n",
              ratio("short_jobs_beside_waiting", "short_jobs_at_once", &Figure::wall_us),
              ratio("short_jobs_beside_waiting", "short_jobs_at_once", &Figure::cpu_us));

@@ -40,10 +40,14 @@ Settings parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     const auto number = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
-    if (flag == "--waiting") settings.waiting = number;
-    else if (flag == "--per-second") settings.per_second = number;
-    else if (flag == "--seconds") settings.seconds = number;
-    else if (flag == "--dir") settings.dir = argv[i + 1];
+    if (flag == "--waiting")
+      settings.waiting = number;
+    else if (flag == "--per-second")
+      settings.per_second = number;
+    else if (flag == "--seconds")
+      settings.seconds = number;
+    else if (flag == "--dir")
+      settings.dir = argv[i + 1];
   }
   return settings;
 }
@@ -103,7 +107,8 @@ double make_crowd(const std::string& path, std::uint32_t count) {
     must(runtime->deploy(graph()));
     must(runtime->start());
     Submitter submitter(*runtime);
-    for (std::uint32_t i = 0; i < count; ++i) submitter.submit(fmt::format("waits-{}", i), 24h * 365 + std::chrono::milliseconds(i));
+    for (std::uint32_t i = 0; i < count; ++i)
+      submitter.submit(fmt::format("waits-{}", i), 24h * 365 + std::chrono::milliseconds(i));
     submitter.wait();
     runtime->stop();
     std::_Exit(0);
@@ -151,7 +156,8 @@ int main(int argc, char** argv) {
   due.resize(count);
   Submitter submitter(*runtime);
   const auto wall = [] {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
   };
   const std::int64_t first = wall() + 3'000'000;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -166,10 +172,11 @@ int main(int argc, char** argv) {
   const double end_mb = resident_mb();
   runtime->stop();
   std::sort(late_ms.begin(), late_ms.end());
-  fmt::print("{{\"waiting\":{},\"crowd_seconds\":{:.1f},\"start_seconds\":{:.3f},\"start_mb\":{:.1f},\"per_second\":{},"
-             "\"fired\":{},\"late_ms_p50\":{:.2f},\"late_ms_p99\":{:.2f},\"late_ms_max\":{:.2f},\"end_mb\":{:.1f}}}\n",
-             settings.waiting, crowd_seconds, start_seconds, start_mb, settings.per_second, late_ms.size(), at(late_ms, 0.5),
-             at(late_ms, 0.99), late_ms.back(), end_mb);
+  fmt::print(
+      "{{\"waiting\":{},\"crowd_seconds\":{:.1f},\"start_seconds\":{:.3f},\"start_mb\":{:.1f},\"per_second\":{},"
+      "\"fired\":{},\"late_ms_p50\":{:.2f},\"late_ms_p99\":{:.2f},\"late_ms_max\":{:.2f},\"end_mb\":{:.1f}}}\n",
+      settings.waiting, crowd_seconds, start_seconds, start_mb, settings.per_second, late_ms.size(), at(late_ms, 0.5),
+      at(late_ms, 0.99), late_ms.back(), end_mb);
   pawl::bench::remove_store(path);
   return 0;
 }

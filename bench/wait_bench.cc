@@ -40,10 +40,14 @@ Settings parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     const auto number = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
-    if (flag == "--seconds") settings.seconds = std::strtod(argv[i + 1], nullptr);
-    else if (flag == "--rounds") settings.rounds = number;
-    else if (flag == "--sleeps") settings.sleeps = number;
-    else if (flag == "--dir") settings.dir = argv[i + 1];
+    if (flag == "--seconds")
+      settings.seconds = std::strtod(argv[i + 1], nullptr);
+    else if (flag == "--rounds")
+      settings.rounds = number;
+    else if (flag == "--sleeps")
+      settings.sleeps = number;
+    else if (flag == "--dir")
+      settings.dir = argv[i + 1];
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -67,7 +71,8 @@ class Site {
     pawl::bench::remove_store(path_);
     runtime_ = must(pawl::Runtime::open({.store = path_, .worker_threads = 2}));
     must(runtime_->deploy(pawl::bench::chain(steps_per_job)));
-    must(runtime_->deploy(must(pawl::GraphBuilder("sleep").trigger("over").worker("last", "noop").after("over").build())));
+    must(runtime_->deploy(
+        must(pawl::GraphBuilder("sleep").trigger("over").worker("last", "noop").after("over").build())));
     must(runtime_->serve("noop", [](pawl::Work&) { return pawl::Reply::success("{}"); }));
     runtime_->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
     runtime_->observe([this](const pawl::Event& event) {
@@ -101,7 +106,8 @@ double blocking(const std::string& path, std::uint32_t callers, double seconds) 
     threads.emplace_back([&] {
       while (!go) std::this_thread::sleep_for(1ms);
       while (!over) {
-        const auto job = must(site.runtime().submit({.graph = "chain", .id = fmt::format("j{}", next++), .input = "{}"}));
+        const auto job =
+            must(site.runtime().submit({.graph = "chain", .id = fmt::format("j{}", next++), .input = "{}"}));
         must(site.runtime().wait(job.run, end_within));
         if (!over) ++ended;
       }
@@ -150,7 +156,8 @@ std::vector<double> lateness(const std::string& path, std::uint32_t callers) {
   std::vector<std::thread> threads;
   for (std::uint32_t i = 0; i < callers; ++i)
     threads.emplace_back([&, i] {
-      const auto job = must(site.runtime().submit({.graph = "sleep", .id = fmt::format("s{}", i), .input = "{}", .delay = 1s}));
+      const auto job =
+          must(site.runtime().submit({.graph = "sleep", .id = fmt::format("s{}", i), .input = "{}", .delay = 1s}));
       const auto due = Clock::now() + 1s;
       must(site.runtime().wait(job.run, end_within));
       late[i] = std::chrono::duration<double, std::milli>(Clock::now() - due).count();
@@ -173,12 +180,14 @@ int main(int argc, char** argv) {
       blocked.push_back(blocking(path, callers, settings.seconds));
       ratios.push_back(blocked.back() / free.back());
     }
-    fmt::print("  \"callers_{}\": {{\"blocking_steps_per_second\": {:.0f}, \"asynchronous_steps_per_second\": {:.0f}, \"ratio\": {:.3f}}},\n",
-               callers, median(blocked), median(free), median(ratios));
+    fmt::print(
+        "  \"callers_{}\": {{\"blocking_steps_per_second\": {:.0f}, \"asynchronous_steps_per_second\": {:.0f}, "
+        "\"ratio\": {:.3f}}},\n",
+        callers, median(blocked), median(free), median(ratios));
     std::fflush(stdout);
   }
   const auto late = lateness(path, settings.sleeps);
-  fmt::print("  \"sleepers\": {}, \"late_p50_ms\": {:.1f}, \"late_p99_ms\": {:.1f}, \"late_max_ms\": {:.1f}\n}}\n", late.size(),
-             late[late.size() / 2], late[late.size() * 99 / 100], late.back());
+  fmt::print("  \"sleepers\": {}, \"late_p50_ms\": {:.1f}, \"late_p99_ms\": {:.1f}, \"late_max_ms\": {:.1f}\n}}\n",
+             late.size(), late[late.size() / 2], late[late.size() * 99 / 100], late.back());
   return 0;
 }

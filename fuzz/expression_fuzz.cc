@@ -54,7 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const json::value* document = both == nullptr ? nullptr : both->if_contains("data");
   const json::value nothing;
   for (const bool compat_hotmesh : {false, true})
-    run(source == nullptr ? *parsed : *source, document == nullptr ? nothing : *document,
-        compat_hotmesh);
+    run(source == nullptr ? *parsed : *source, document == nullptr ? nothing : *document, compat_hotmesh);
   return 0;
 }

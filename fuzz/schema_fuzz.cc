@@ -17,13 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   json::error_code failed;
   const json::value schema = json::parse(json::string_view(text.data(), line), failed);
   if (failed) return 0;
-  const json::value value =
-      json::parse(json::string_view(text.data() + line + 1, size - line - 1), failed);
+  const json::value value = json::parse(json::string_view(text.data() + line + 1, size - line - 1), failed);
   if (failed) return 0;
   const auto compiled = graph::compile_schema(schema);
   invariant((compiled.schema == nullptr) != compiled.mistakes.empty(), "a schema or a reason");
   if (compiled.schema == nullptr) return 0;
-  invariant(compiled.schema->validate(value) == compiled.schema->validate(value),
-            "validation is a function");
+  invariant(compiled.schema->validate(value) == compiled.schema->validate(value), "validation is a function");
   return 0;
 }

@@ -9,7 +9,7 @@ namespace pawl::sim {
 namespace {
 constexpr std::uint32_t lanes_of_graphs = 3;
 constexpr Duration island_clock_error = std::chrono::milliseconds(3);
-}
+}  // namespace
 
 const std::vector<Setting>& all_settings() {
   static const std::vector<Setting> all = {
@@ -59,11 +59,9 @@ WorldOptions options_for(const Setting& setting) {
   return options;
 }
 
-std::string command_for(const Scenario& scenario, const Setting& setting,
-                        const std::vector<PlannedFault>& faults) {
-  std::string text =
-      format("build/release/sim/sim --scenario {} --engines {} --fusion {}", scenario.name,
-             setting.engines, setting.fusion == core::Fusion::on ? "on" : "off");
+std::string command_for(const Scenario& scenario, const Setting& setting, const std::vector<PlannedFault>& faults) {
+  std::string text = format("build/release/sim/sim --scenario {} --engines {} --fusion {}", scenario.name,
+                            setting.engines, setting.fusion == core::Fusion::on ? "on" : "off");
   if (!setting.renewals) text += " --renewals off";
   if (setting.islands != 0) text += format(" --islands {}", setting.islands);
   for (const PlannedFault& fault : faults)
@@ -75,8 +73,7 @@ namespace {
 
 // Runs it and judges it; the report of a good run.
 std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& setting,
-                                   const std::vector<PlannedFault>& faults, std::uint64_t fired_min,
-                                   Tally& tally) {
+                                   const std::vector<PlannedFault>& faults, std::uint64_t fired_min, Tally& tally) {
   WorldOptions options = options_for(scenario, setting);
   options.planned = faults;
   WorldReport report = run_world(scenario, options);
@@ -84,8 +81,7 @@ std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& sett
   tally.fired += report.fired;
   tally.crashes += report.crashes;
   if (!report.violation && report.fired < fired_min)
-    report.violation =
-        Violation{"harness", format("{} of {} faults fired", report.fired, fired_min)};
+    report.violation = Violation{"harness", format("{} of {} faults fired", report.fired, fired_min)};
   if (!report.violation) return report;
   tally.failure = Failure{*report.violation, command_for(scenario, setting, faults)};
   return std::nullopt;

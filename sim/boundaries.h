@@ -15,7 +15,7 @@ namespace pawl::sim {
 struct Setting {
   core::Fusion fusion = core::Fusion::on;
   std::uint32_t engines = 1;
-  bool renewals = true;  // false: of lanes, as over SQLite
+  bool renewals = true;       // false: of lanes, as over SQLite
   std::uint32_t islands = 0;  // so many lanes, each a node of the store by itself; 0: they are one
 };
 // One engine or two, every step alone or fused.
@@ -35,8 +35,7 @@ struct Failure {
   Violation violation;
   std::string command;  // repeats it
 };
-std::string command_for(const Scenario& scenario, const Setting& setting,
-                        const std::vector<PlannedFault>& faults);
+std::string command_for(const Scenario& scenario, const Setting& setting, const std::vector<PlannedFault>& faults);
 
 struct Tally {
   std::uint64_t runs = 0;
@@ -46,14 +45,13 @@ struct Tally {
   std::optional<Failure> failure;
 };
 
-inline constexpr std::uint64_t pair_calls_max =
-    30;  // a run with more commits is not small: no pairs
+inline constexpr std::uint64_t pair_calls_max = 30;     // a run with more commits is not small: no pairs
 inline constexpr std::uint32_t calls_until_healed = 4;  // below limits::reentries_max
 
 inline constexpr std::uint64_t island_calls_max = 100;  // broken by one kind of fault: most calls are renewals
 
-// Both stop at the first failure. With a stride, each kind of fault breaks every so many-th call, not all the same ones.
-// A run whose faults did not all fire is a failure as well.
+// Both stop at the first failure. With a stride, each kind of fault breaks every so many-th call, not all the same
+// ones. A run whose faults did not all fire is a failure as well.
 void break_every_call(const Scenario& scenario, const Setting& setting, Tally& tally, std::uint64_t stride = 1);
 void break_every_pair(const Scenario& scenario, const Setting& setting, Tally& tally);
 

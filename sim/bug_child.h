@@ -33,15 +33,13 @@ inline Catch hunt_in_child(SeededBug bug, const std::function<Catch()>& hunt) {
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(3);
     const Catch found = hunt();
     const std::string text = found.by + "\n" + found.how.substr(0, 300);
-    const bool written =
-        write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
     _exit(written ? 0 : 3);
   }
   close(ends[1]);
   std::string text;
   char buffer[512];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);

@@ -25,8 +25,7 @@ enum class Where : std::uint8_t { usual, islands, comings };  // only where lane
 
 std::optional<Catch> caught(const char* by, const std::optional<Failure>& failure) {
   if (!failure) return std::nullopt;
-  return Catch{format("{}, {}", by, failure->violation.oracle),
-               failure->violation.detail + "\n" + failure->command};
+  return Catch{format("{}, {}", by, failure->violation.oracle), failure->violation.detail + "\n" + failure->command};
 }
 
 std::optional<Catch> hunt_seeds(std::uint64_t first, std::uint64_t last) {
@@ -48,8 +47,7 @@ std::optional<Catch> hunt_long_crash_loop() {
     for (std::uint64_t life = 0; life < lives; ++life)
       options.planned.push_back({FaultKind::crash_after, first + 3 * life, 1});
     const WorldReport report = run_world(*find_scenario("chain"), options);
-    if (report.violation)
-      return Catch{"crash loop, " + report.violation->oracle, report.violation->detail};
+    if (report.violation) return Catch{"crash loop, " + report.violation->oracle, report.violation->detail};
   }
   return std::nullopt;
 }
@@ -65,8 +63,7 @@ std::optional<Catch> hunt_without_faults() {
         if (seed % 2 == 0) options.hot_jobs_max = 0;  // every idle job is read again
         const WorldReport report = run_world(scenario, options);
         if (report.violation)
-          return Catch{scenario.name + " without a fault, " + report.violation->oracle,
-                       report.violation->detail};
+          return Catch{scenario.name + " without a fault, " + report.violation->oracle, report.violation->detail};
       }
   return std::nullopt;
 }
@@ -223,7 +220,8 @@ class SeededBugTest : public ::testing::TestWithParam<Named> {};
 TEST_P(SeededBugTest, is_caught) {
   const char* where = GetParam().scenario;
   ASSERT_TRUE(where == nullptr || find_scenario(where) != nullptr);
-  const Catch found = hunt_in_child(GetParam().bug, [&] { return where ? hunt_in(*find_scenario(where), GetParam().where) : hunt(); });
+  const Catch found =
+      hunt_in_child(GetParam().bug, [&] { return where ? hunt_in(*find_scenario(where), GetParam().where) : hunt(); });
   EXPECT_FALSE(found.by.empty()) << GetParam().name << " was not caught by anything";
   EXPECT_NE(found.by, "watchdog") << "a hunt that does not end has caught nothing";
   std::printf("  %-26s caught by: %s\n", GetParam().name, found.by.c_str());

@@ -27,7 +27,9 @@ class EngineClock final : public Clock {
     Duration monotonic_offset{0};
     Duration wall_offset{0};
   };
-  EngineClock(const VirtualClock& base, Error error) : base_(base), error_(error), wall_(base, error.wall_offset) { boot(); }
+  EngineClock(const VirtualClock& base, Error error) : base_(base), error_(error), wall_(base, error.wall_offset) {
+    boot();
+  }
 
   // As the engine sees it: a SteadyClock over the machine's, from the start of the process on.
   Instant now() const override { return seeded(SeededBug::clock_followed_back) ? wall_.now() : steady_->now(); }

@@ -8,11 +8,10 @@ namespace pawl::sim {
 namespace {
 
 const char* name_of(const core::Body& body) {
-  static constexpr const char* names[] = {"start",  "transition", "response",  "register", "signal",  "resume",
-                                          "no answer", "interrupt",  "pause",     "proceed",  "redrive", "verdict",
-                                          "time up",   "reenter",    "arrive",    "item",     "start child", "child done",
-                                          "end job",   "withdraw",   "expire",    "expand",   "unlabel",
-                                          "taken",     "refused"};
+  static constexpr const char* names[] = {
+      "start",   "transition", "response", "register", "signal",  "resume", "no answer", "interrupt",   "pause",
+      "proceed", "redrive",    "verdict",  "time up",  "reenter", "arrive", "item",      "start child", "child done",
+      "end job", "withdraw",   "expire",   "expand",   "unlabel", "taken",  "refused"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>);
   return names[body.index()];
 }
@@ -20,8 +19,12 @@ const char* name_of(const core::Body& body) {
 std::string describe(const core::Write& write) {
   return std::visit(
       Overloaded{
-          [](const core::PutActivity& w) { return format("activity {}={}", w.after.seq.raw(), w.after.ledger.digits()); },
-          [](const core::PutRecord& w) { return format("record {:x}={}", w.after.guid.low >> 48, w.after.ledger.digits()); },
+          [](const core::PutActivity& w) {
+            return format("activity {}={}", w.after.seq.raw(), w.after.ledger.digits());
+          },
+          [](const core::PutRecord& w) {
+            return format("record {:x}={}", w.after.guid.low >> 48, w.after.ledger.digits());
+          },
           [](const core::PutMessage& w) { return format("put {}", name_of(w.message.body)); },
           [](const core::CountRedelivery& w) { return format("count {:x}", w.guid.low >> 48); },
           [](const core::Consume& w) { return format("consume {:x}", w.guid.low >> 48); },
@@ -29,8 +32,8 @@ std::string describe(const core::Write& write) {
           [](const core::DropWork& w) { return format("drop work {}", w.activity.raw()); },
           [](const core::Sweep&) { return std::string("sweep"); },
           [](const core::ChangeWork& w) {
-            return format("{} work {} failures {}{}", w.release ? "release" : "change", w.activity.raw(), w.life.failures,
-                          w.life.unknown ? " unknown" : "");
+            return format("{} work {} failures {}{}", w.release ? "release" : "change", w.activity.raw(),
+                          w.life.failures, w.life.unknown ? " unknown" : "");
           },
           [](const core::HoldWork& w) { return std::string(w.held ? "hold" : "unhold"); },
           [](const core::PutLabel& w) { return format("label {}={}", w.label.name, w.label.value); },
@@ -38,7 +41,9 @@ std::string describe(const core::Write& write) {
           [](const core::AddMeasure& w) { return format("measure {}", w.measure.target); },
           [](const core::Announce& w) { return format("announce {}", w.code); },
           [](const core::Send& w) { return format("send {}", name_of(w.envelope.message.body)); },
-          [](const core::PutEntry& w) { return format("entry {} {}", w.entry.seq, w.entry.what.index() == 0 ? "register" : "signal"); },
+          [](const core::PutEntry& w) {
+            return format("entry {} {}", w.entry.seq, w.entry.what.index() == 0 ? "register" : "signal");
+          },
           [](const core::DropEntry& w) { return format("drop entry {}", w.seq); },
           [](const core::OfferEntry& w) { return format("{} entry {}", w.to ? "offer" : "give back", w.seq); },
       },
@@ -75,7 +80,8 @@ std::string describe(const store::Operation& operation, const store::Outcome& ou
           [](const store::ReleaseLane& o) { return format("give back {}", o.lane.raw()); },
           [](const store::BeatEngine& o) {
             std::string held = format("beat of {}{}, holds", o.name, o.leaving ? " leaving" : "");
-            if (!o.holds) held += " as before";
+            if (!o.holds)
+              held += " as before";
             else
               for (const core::LaneId lane : *o.holds) held += format(" {}", lane.raw());
             return held;

@@ -57,7 +57,8 @@ void break_every_pair_of_operations(const DuplexScenario& scenario, DuplexTally&
         }
 }
 
-void break_at_random(const DuplexScenario& scenario, std::uint64_t first_seed, std::uint64_t seeds, DuplexTally& tally) {
+void break_at_random(const DuplexScenario& scenario, std::uint64_t first_seed, std::uint64_t seeds,
+                     DuplexTally& tally) {
   for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     if (tally.violation) return;
     DuplexWorldOptions options;

@@ -76,8 +76,7 @@ std::vector<DuplexScenario> make() {
                            .worker("e", "e")
                            .after("a")
                            .result_of("d");
-  const auto siblings =
-      GraphBuilder("siblings").trigger("t").worker("a", "a").after("t").worker("b", "b").after("t");
+  const auto siblings = GraphBuilder("siblings").trigger("t").worker("a", "a").after("t").worker("b", "b").after("t");
   return {
       {"trigger_only", built(GraphBuilder("only").trigger("t")), {}, 1, true},
       {"synchronous", built(chain()), {}, 1, true},

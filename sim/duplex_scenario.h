@@ -19,11 +19,11 @@ struct DuplexBehaviour {
   std::uint32_t pendings = 0;  // replies before the last one
   core::ReplyStatus status = core::ReplyStatus::success;
   std::int32_t code = 200;
-  bool later = false;          // the request is acknowledged first and answered from outside
-  bool leaves = false;         // the worker leaves its request, and whoever has the token answers
-  std::uint32_t forgotten = 0; // so many times nobody does
-  bool late_pending = false;   // one more pending reply when the activity is closed already
-  bool second_closer = false;  // somebody else concludes the activity too, under another guid
+  bool later = false;           // the request is acknowledged first and answered from outside
+  bool leaves = false;          // the worker leaves its request, and whoever has the token answers
+  std::uint32_t forgotten = 0;  // so many times nobody does
+  bool late_pending = false;    // one more pending reply when the activity is closed already
+  bool second_closer = false;   // somebody else concludes the activity too, under another guid
 };
 
 struct DuplexScenario {
@@ -31,7 +31,7 @@ struct DuplexScenario {
   std::shared_ptr<const Graph> graph;
   std::map<std::string, DuplexBehaviour> behaviours;  // by topic; a topic not named here succeeds
   std::uint32_t jobs = 1;
-  bool small = false;  // cheap enough for every pair of faults
+  bool small = false;        // cheap enough for every pair of faults
   bool interrupted = false;  // somebody ends the first job from outside, some time
 
   const DuplexBehaviour& behaviour(const std::string& topic) const;

@@ -13,12 +13,13 @@ void expect_clean(const DuplexTally& tally) {
 }
 
 void print(const char* what, const DuplexTally& tally) {
-  std::printf("  %s: %llu operations, %llu runs, %llu struck, %llu crashes; verdict 799 %llu times, 789 %llu times, "
-              "%llu entries taken back\n",
-              what, static_cast<unsigned long long>(tally.boundaries), static_cast<unsigned long long>(tally.runs),
-              static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
-              static_cast<unsigned long long>(tally.figures.reruns), static_cast<unsigned long long>(tally.figures.verified),
-              static_cast<unsigned long long>(tally.figures.undone));
+  std::printf(
+      "  %s: %llu operations, %llu runs, %llu struck, %llu crashes; verdict 799 %llu times, 789 %llu times, "
+      "%llu entries taken back\n",
+      what, static_cast<unsigned long long>(tally.boundaries), static_cast<unsigned long long>(tally.runs),
+      static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
+      static_cast<unsigned long long>(tally.figures.reruns), static_cast<unsigned long long>(tally.figures.verified),
+      static_cast<unsigned long long>(tally.figures.undone));
 }
 
 TEST(DuplexTest, every_scenario_ends_as_the_model_says_when_nothing_fails) {

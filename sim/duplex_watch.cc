@@ -30,12 +30,14 @@ void DuplexWatch::note(const store::DuplexOperation& operation, const store::Dup
     if (ids_.emplace(start->id.raw(), outcome.run()).first->second != outcome.run())
       verdict_.fail("identity", format("{} was accepted twice", start->id.raw()));
   }
-  if (const auto* dequeue = std::get_if<store::Dequeue>(&operation); dequeue != nullptr && outcome.kind == OutcomeKind::committed) {
+  if (const auto* dequeue = std::get_if<store::Dequeue>(&operation);
+      dequeue != nullptr && outcome.kind == OutcomeKind::committed) {
     for (const store::ClaimedMessage& claimed : outcome.handed().messages)
       if (const auto* response = std::get_if<store::stream::Response>(&claimed.message.body))
         ++jobs_[claimed.message.run].deliveries[response->place];
   }
-  if (const auto* close = std::get_if<store::CloseAddress>(&operation); close != nullptr && outcome.done() && outcome.none_left()) {
+  if (const auto* close = std::get_if<store::CloseAddress>(&operation);
+      close != nullptr && outcome.done() && outcome.none_left()) {
     for (const auto& [place, value] : jobs_[close->run].cells) {
       const auto state = DuplexState::decode(value);
       if (state && state->open())
@@ -66,7 +68,8 @@ void DuplexWatch::note_add(const store::AddToCell& add, std::int64_t answered) {
   const auto after = before->after(*step);
   if (!after) return verdict_.fail("digits", format("{}: {}", at(add.run, add.place), after.error().detail));
   if (after->encode() != answered)
-    return verdict_.fail("digits", format("{}: {} was answered, not {}", at(add.run, add.place), answered, after->digits()));
+    return verdict_.fail("digits",
+                         format("{}: {} was answered, not {}", at(add.run, add.place), answered, after->digits()));
   cell->second = answered;
   if ((*step == Step::conclude || *step == Step::fail) && ++job.closings[add.place] > 1)
     verdict_.fail("closing", format("{} was closed twice", at(add.run, add.place)));

@@ -33,13 +33,20 @@ Payload input_of(const std::string& id) { return Payload("in:" + id); }
 
 std::string_view name_of(DuplexFault fault) {
   switch (fault) {
-    case DuplexFault::crash_before: return "crash_before";
-    case DuplexFault::crash_after: return "crash_after";
-    case DuplexFault::reply_lost: return "reply_lost";
-    case DuplexFault::request_lost: return "request_lost";
-    case DuplexFault::stalled_before: return "stalled_before";
-    case DuplexFault::stalled_after: return "stalled_after";
-    case DuplexFault::stopped: return "stopped";
+    case DuplexFault::crash_before:
+      return "crash_before";
+    case DuplexFault::crash_after:
+      return "crash_after";
+    case DuplexFault::reply_lost:
+      return "reply_lost";
+    case DuplexFault::request_lost:
+      return "request_lost";
+    case DuplexFault::stalled_before:
+      return "stalled_before";
+    case DuplexFault::stalled_after:
+      return "stalled_after";
+    case DuplexFault::stopped:
+      return "stopped";
   }
   return "?";
 }
@@ -63,7 +70,8 @@ struct DuplexWorld::Node final : duplex::Events {
     for (auto work = world.works_.begin(); work != world.works_.end(); ++work) {
       if (work->ticket != ticket) continue;
       work->told.reset();
-      if (++work->replies > world.scenario_.behaviour(work->request.body.topic.raw()).pendings) world.works_.erase(work);
+      if (++work->replies > world.scenario_.behaviour(work->request.body.topic.raw()).pendings)
+        world.works_.erase(work);
       return;
     }
   }
@@ -124,14 +132,14 @@ void DuplexWorld::boot(Node& node) {
   for (std::uint32_t i = 0; i < scenario_.jobs; ++i) {
     if (acknowledged_[job_id(i)]) continue;
     const core::GraphRef graph{scenario_.graph->name(), scenario_.graph->version(), scenario_.graph->fingerprint()};
-    node.engine->submit(store::StartDuplex{Namespace("default"), JobId(job_id(i)), lane_of_job(i), graph, input_of(job_id(i)),
-                                           clock_.now(), core::JobSecret(core::Guid{1, i + 1})},
+    node.engine->submit(store::StartDuplex{Namespace("default"), JobId(job_id(i)), lane_of_job(i), graph,
+                                           input_of(job_id(i)), clock_.now(), core::JobSecret(core::Guid{1, i + 1})},
                         i);
   }
 }
 
-// The workers of a process die with it; what was deferred is outside. Whoever answers by token waits for the worker's last
-// word to be stored: until then the worker may be asked again, and what it said before that is said again.
+// The workers of a process die with it; what was deferred is outside. Whoever answers by token waits for the worker's
+// last word to be stored: until then the worker may be asked again, and what it said before that is said again.
 void DuplexWorld::crash(Node& node) {
   ++report_.crashes;
   std::erase_if(works_, [&](const Work& work) {
@@ -209,15 +217,19 @@ void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
   const Error unknown{ErrorCode::outcome_unknown, "the reply was lost"};
   if (!fault) return node.engine->settle(step, apply(operation));
   switch (*fault) {
-    case DuplexFault::crash_before: return crash(node);
+    case DuplexFault::crash_before:
+      return crash(node);
     case DuplexFault::crash_after:
       (void)apply(operation);
       return crash(node);
     case DuplexFault::reply_lost:
       (void)apply(operation);
       return node.engine->settle(step, unknown);
-    case DuplexFault::request_lost: return node.engine->settle(step, unknown);
-    case DuplexFault::stalled_after: node.late_reply = apply(operation); [[fallthrough]];
+    case DuplexFault::request_lost:
+      return node.engine->settle(step, unknown);
+    case DuplexFault::stalled_after:
+      node.late_reply = apply(operation);
+      [[fallthrough]];
     case DuplexFault::stalled_before:
       node.stalled = true;
       node.stalled_step = step;
@@ -229,9 +241,9 @@ void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
   }
 }
 
-// One commit or one read of one node that stands on its feet. In the plain order reads come first, as if the store were at
-// hand; in a drawn one the world moves on between a question and its answer, as with a store far away, and between the answer and
-// what follows from it.
+// One commit or one read of one node that stands on its feet. In the plain order reads come first, as if the store were
+// at hand; in a drawn one the world moves on between a question and its answer, as with a store far away, and between
+// the answer and what follows from it.
 bool DuplexWorld::step() {
   struct Choice {
     std::size_t node = 0;
@@ -365,13 +377,12 @@ bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
   const auto request = duplex::find_request(**job, work.token);
   if (!request || (*job)->job.status != core::JobStatus::running) return true;
   const std::string topic = work.request.body.topic.raw();
-  const auto operations =
-      duplex::completion_of(**job, *request, behaviour.status, behaviour.code,
-                            duplex_reply(topic, work.request.body.data.view(), std::nullopt));
+  const auto operations = duplex::completion_of(**job, *request, behaviour.status, behaviour.code,
+                                                duplex_reply(topic, work.request.body.data.view(), std::nullopt));
   for (const store::DuplexOperation& operation : operations) {
     auto fault = draw_fault();
-    if (fault == DuplexFault::stopped) fault.reset();  // no process of ours asks: nobody stops
-    if (fault == DuplexFault::crash_before) return true;                                           // it died
+    if (fault == DuplexFault::stopped) fault.reset();     // no process of ours asks: nobody stops
+    if (fault == DuplexFault::crash_before) return true;  // it died
     if (fault == DuplexFault::request_lost || fault == DuplexFault::stalled_before) return false;  // asked again
     const auto outcome = apply(operation);
     if (fault == DuplexFault::crash_after) return true;
@@ -438,7 +449,8 @@ DuplexReport DuplexWorld::run() {
     const bool work_first = options_.seed != 0 && random_.one_in(3);
     if (work_first && work()) continue;
     if (options_.seed != 0 && random_.one_in(8) && hear()) continue;
-    if (report_.broken > 0 && waits_for_reads() && random_.one_in(16) && wait()) continue;  // a lease may end before the answer comes
+    if (report_.broken > 0 && waits_for_reads() && random_.one_in(16) && wait())
+      continue;  // a lease may end before the answer comes
     if (step() || work() || hear() || wait() || thaw()) continue;
     break;
   }
@@ -451,7 +463,8 @@ DuplexReport DuplexWorld::run() {
 void DuplexWorld::check_end() {
   for (const auto& node : nodes_)
     if (node->engine->drained() && node->engine->free_slots() != slots)
-      verdict_.fail("slots", format("{} of {} slots for workers are free, and nothing is under way", node->engine->free_slots(), slots));
+      verdict_.fail("slots", format("{} of {} slots for workers are free, and nothing is under way",
+                                    node->engine->free_slots(), slots));
   for (const auto& [id, acknowledged] : acknowledged_) {
     const auto run = memory_.find_run(Namespace("default"), JobId(id));
     if (!*run) return verdict_.fail("accepted", format("{} was never accepted", id));
@@ -497,7 +510,8 @@ void DuplexWorld::check_job(const store::DuplexJob& job, const std::string& id) 
     if (calm && state->entries() != state->exits())
       fail("entries", format("{}: an entry without an exit and without a fault: {}", key, state->digits()));
     if (calm && state->leg1_entries() != 1) fail("entries", format("{} was entered again: {}", key, state->digits()));
-    if (trigger && cell.value != ledger::DuplexState::trigger().encode()) fail("digits", format("{}: {}", key, state->digits()));
+    if (trigger && cell.value != ledger::DuplexState::trigger().encode())
+      fail("digits", format("{}: {}", key, state->digits()));
   }
   if (wanted == core::JobStatus::failed) {
     if (errored == 0) fail("887", "it failed and no activity reads as errored");

@@ -3,8 +3,8 @@
 //
 // Each node is one process. A node that crashed comes back under the next epoch and takes over at once. A node that
 // stalled stands still in the middle of an operation while another process of the same epoch waits for its leases,
-// does all that is left, and only then does the first one go on: a zombie. A node that is stopped takes nothing new, gives
-// back what no worker began, finishes the rest and comes back under the next epoch.
+// does all that is left, and only then does the first one go on: a zombie. A node that is stopped takes nothing new,
+// gives back what no worker began, finishes the rest and comes back under the next epoch.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,17 @@
 namespace pawl::sim {
 
 enum class DuplexFault : std::uint8_t {
-  crash_before,   // the process dies; the store never hears of the operation
-  crash_after,    // the operation is applied, the process dies before the reply
-  reply_lost,     // applied, and the process cannot know
-  request_lost,   // not applied, and the process cannot know
+  crash_before,    // the process dies; the store never hears of the operation
+  crash_after,     // the operation is applied, the process dies before the reply
+  reply_lost,      // applied, and the process cannot know
+  request_lost,    // not applied, and the process cannot know
   stalled_before,  // the process stands still until a second one has done everything; then the operation arrives
   stalled_after,   // likewise, with the operation applied and its reply late
   stopped,         // no fault at all: the process is told to stop, ends in good order, and comes back
 };
 inline constexpr DuplexFault all_duplex_faults[] = {
-    DuplexFault::crash_before, DuplexFault::crash_after,    DuplexFault::reply_lost,
-    DuplexFault::request_lost, DuplexFault::stalled_before, DuplexFault::stalled_after,
-    DuplexFault::stopped,
+    DuplexFault::crash_before,   DuplexFault::crash_after,   DuplexFault::reply_lost, DuplexFault::request_lost,
+    DuplexFault::stalled_before, DuplexFault::stalled_after, DuplexFault::stopped,
 };
 std::string_view name_of(DuplexFault fault);
 
@@ -58,13 +57,13 @@ struct DuplexWorldOptions {
 
 struct DuplexReport {
   std::optional<Violation> violation;
-  std::uint64_t calls = 0;  // operations committed by engines
-  std::uint64_t fired = 0;  // of these, struck by a fault
+  std::uint64_t calls = 0;   // operations committed by engines
+  std::uint64_t fired = 0;   // of these, struck by a fault
   std::uint64_t broken = 0;  // of these, by one that is more than a stop
   std::uint64_t crashes = 0;
-  std::uint64_t runs = 0;   // of workers
+  std::uint64_t runs = 0;  // of workers
   DuplexFigures figures;
-  std::string trace;        // the operations by their kinds, for comparing two runs
+  std::string trace;  // the operations by their kinds, for comparing two runs
 };
 
 class DuplexWorld {
@@ -77,13 +76,13 @@ class DuplexWorld {
 
  private:
   struct Node;
-  struct Work {  // a worker's part: pending replies, then the last one
-    std::size_t node = 0;           // where it was dispatched
-    std::uint64_t life = 0;         // of that node
+  struct Work {              // a worker's part: pending replies, then the last one
+    std::size_t node = 0;    // where it was dispatched
+    std::uint64_t life = 0;  // of that node
     duplex::HeldRequest request;
     std::optional<duplex::Deferred> deferred;
     core::WorkToken token{0};
-    bool left = false;              // its worker is gone; whoever has the token answers
+    bool left = false;  // its worker is gone; whoever has the token answers
     std::uint32_t replies = 0;
     // Of a reply from outside: which process was asked to store it, until that one says yes.
     std::optional<std::size_t> told;

@@ -1,7 +1,7 @@
 // What workers with a transaction write: a table beside the memory store, a row for each activity that one of them did.
 //
-// As in a store with SQL, a row is written in the transaction that commits the bundle of its answer, or not at all. Oracle
-// `effects`: no activity has two, and in the end each that such a worker completed has one and no other has any.
+// As in a store with SQL, a row is written in the transaction that commits the bundle of its answer, or not at all.
+// Oracle `effects`: no activity has two, and in the end each that such a worker completed has one and no other has any.
 #pragma once
 
 #include <map>

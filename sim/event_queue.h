@@ -32,9 +32,7 @@ class EventQueue {
     std::uint64_t order;
     std::function<void()> act;
   };
-  static bool later(const Event& a, const Event& b) {
-    return a.at != b.at ? a.at > b.at : a.order > b.order;
-  }
+  static bool later(const Event& a, const Event& b) { return a.at != b.at ? a.at > b.at : a.order > b.order; }
   std::vector<Event> events_;  // a heap, soonest first
   std::uint64_t order_ = 0;
 };

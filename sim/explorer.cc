@@ -71,8 +71,7 @@ class Explorer {
     bool ended;
   };
 
-  std::pair<std::uint32_t, bool> visit(const ExplorerState& state, std::uint32_t from,
-                                       const Action& action) {
+  std::pair<std::uint32_t, bool> visit(const ExplorerState& state, std::uint32_t from, const Action& action) {
     const std::string key = state.key();
     const Hash128 hash{hash_of(key), hash_of("x" + key)};
     const auto id = static_cast<std::uint32_t>(steps_.size());
@@ -146,43 +145,35 @@ class Explorer {
 
 }  // namespace
 
-std::string contradiction(const store::memory::DumpedJob& before,
-                          const store::memory::DumpedJob& after) {
+std::string contradiction(const store::memory::DumpedJob& before, const store::memory::DumpedJob& after) {
   using Mark = ledger::ActivityLedger::Mark;
   using Step = ledger::MessageLedger::Step;
   if (after.job.rev.raw() > before.job.rev.raw() + 1) return "two bundles in one step";
   if (after.job.status == core::JobStatus::parked) return "the job was parked: " + after.job.reason;
   if (after.job.completions > 1) return "the completion tasks ran twice";
-  if (core::is_closed(before.job.status) && before.job.status != after.job.status)
-    return "a closed job changed";
+  if (core::is_closed(before.job.status) && before.job.status != after.job.status) return "a closed job changed";
   for (const core::Activity& was : before.activities) {
     const core::Activity& is = after.activities[was.seq.raw()];
-    for (const Mark mark :
-         {Mark::leg1_complete, Mark::work_done, Mark::children_spawned, Mark::completion_done})
+    for (const Mark mark : {Mark::leg1_complete, Mark::work_done, Mark::children_spawned, Mark::completion_done})
       if (was.ledger.has(mark) && !is.ledger.has(mark)) return "an activity's mark was taken back";
-    if (is.ledger.leg1_attempts() < was.ledger.leg1_attempts() ||
-        is.ledger.entries() < was.ledger.entries())
+    if (is.ledger.leg1_attempts() < was.ledger.leg1_attempts() || is.ledger.entries() < was.ledger.entries())
       return "an activity's counter fell";
   }
   for (const core::MessageRecord& was : before.records)
     for (const core::MessageRecord& is : after.records) {
       if (is.guid != was.guid) continue;
       for (const Step step : {Step::work, Step::spawn, Step::finish})
-        if (was.ledger.done(step) && !is.ledger.done(step))
-          return "a message's mark was taken back";
+        if (was.ledger.done(step) && !is.ledger.done(step)) return "a message's mark was taken back";
       if (is.ledger.ordinal() != was.ledger.ordinal()) return "an ordinal changed";
     }
-  if (after.job.status != core::JobStatus::running)
-    return after.job.semaphore == 0 ? "" : "closed above zero";
+  if (after.job.status != core::JobStatus::running) return after.job.semaphore == 0 ? "" : "closed above zero";
   std::int64_t open = after.activities.empty() ? 1 : 0;
   for (const core::Activity& activity : after.activities)
     if (!activity.ledger.has(Mark::children_spawned)) ++open;
   for (const core::InboxMessage& message : after.inbox)
     if (const auto* transition = std::get_if<core::Transition>(&message.message.body))
       if (std::none_of(after.activities.begin(), after.activities.end(),
-                       [&](const core::Activity& a) {
-                         return a.node == transition->node && a.at == transition->at;
-                       }))
+                       [&](const core::Activity& a) { return a.node == transition->node && a.at == transition->at; }))
         ++open;
   if (open != after.job.semaphore)
     return format("the semaphore is {} with {} obligations open", after.job.semaphore, open);
@@ -194,11 +185,7 @@ ExplorerReport explore(const ExplorerOptions& options) { return Explorer(options
 std::vector<ExplorerOptions> explorations() {
   using core::Fusion;
   return {
-      {.graph = "only",
-       .engines = 2,
-       .fusion = Fusion::off,
-       .lost_replies = 0,
-       .states_max = 400'000},
+      {.graph = "only", .engines = 2, .fusion = Fusion::off, .lost_replies = 0, .states_max = 400'000},
       {.graph = "only", .engines = 2, .fusion = Fusion::off, .states_max = 400'000},
       {.graph = "only", .engines = 2, .fusion = Fusion::on, .crashes = 2, .expiries = 2},
       {.graph = "only", .engines = 3, .fusion = Fusion::off},

@@ -31,8 +31,8 @@ struct ExplorerOptions {
 struct ExplorerReport {
   std::uint64_t states = 0;
   std::uint64_t transitions = 0;
-  bool complete = false;   // all states were visited, and from each the end can be reached
-  std::uint64_t ends = 0;  // states in which the job is over and nothing is left
+  bool complete = false;               // all states were visited, and from each the end can be reached
+  std::uint64_t ends = 0;              // states in which the job is over and nothing is left
   std::optional<Violation> violation;  // its detail is the path to it
 };
 

@@ -33,8 +33,7 @@ std::string describe(const Action& action) {
                                           "is answered again",
                                           "claims",
                                           "late commit arrives"};
-  return format("e{} {} {}", action.engine, names[static_cast<std::size_t>(action.kind)],
-                action.index);
+  return format("e{} {} {}", action.engine, names[static_cast<std::size_t>(action.kind)], action.index);
 }
 
 ExplorerState::ExplorerState(ExplorerWorld& world)
@@ -84,8 +83,7 @@ bool ExplorerState::may_claim(const Hand& hand, const core::WorkItem& item) cons
     if (run.item.activity == item.activity && run.item.token == item.token) return false;
   const auto answered = [&](const core::Delivery& delivery) {
     const auto* response = std::get_if<core::Response>(&delivery.message.body);
-    return response != nullptr && response->activity == item.activity &&
-           response->token == item.token;
+    return response != nullptr && response->activity == item.activity && response->token == item.token;
   };
   return std::none_of(hand.queue.begin(), hand.queue.end(), answered);
 }
@@ -125,8 +123,7 @@ std::vector<Action> ExplorerState::enabled() const {
 
 void ExplorerState::drop_job(Hand& hand) {
   // Answers that have no row live only in memory: they stay for when the job is read again.
-  std::erase_if(hand.queue,
-                [](const core::Delivery& d) { return d.origin != core::Origin::unstored; });
+  std::erase_if(hand.queue, [](const core::Delivery& d) { return d.origin != core::Origin::unstored; });
   hand.job.reset();
   hand.flight.reset();
   hand.decision = {};
@@ -149,16 +146,14 @@ void ExplorerState::absorb(Hand& hand) {
   }
   std::vector<core::Delivery> left;
   for (std::size_t i = 0; i < hand.queue.size(); ++i)
-    if (std::count(hand.decision.done.begin(), hand.decision.done.end(), i) == 0)
-      left.push_back(hand.queue[i]);
+    if (std::count(hand.decision.done.begin(), hand.decision.done.end(), i) == 0) left.push_back(hand.queue[i]);
   hand.queue = std::move(left);
   hand.decision = {};
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutMessage>(&write))
       hand.queue.push_back(core::Delivery{put->message, core::Origin::memory});
     const auto* work = std::get_if<core::PutWork>(&write);
-    if (work != nullptr && hand.job->find_work(work->item.activity) != nullptr)
-      hand.running.push_back({work->item});
+    if (work != nullptr && hand.job->find_work(work->item.activity) != nullptr) hand.running.push_back({work->item});
   }
   if (hand.queue.empty() && core::is_closed(hand.job->job.status)) hand.job.reset();
 }
@@ -191,8 +186,7 @@ void ExplorerState::take(const Action& action) {
       hand.queue.clear();
       hand.job = (**stored).state;
       for (core::InboxMessage& message : (**stored).inbox)
-        hand.queue.push_back(
-            core::Delivery{std::move(message.message), core::Origin::loaded, message.redeliveries});
+        hand.queue.push_back(core::Delivery{std::move(message.message), core::Origin::loaded, message.redeliveries});
       for (core::Delivery& delivery : unstored) hand.queue.push_back(std::move(delivery));
       return;
     }
@@ -205,8 +199,7 @@ void ExplorerState::take(const Action& action) {
         hand.flight.reset();
         std::vector<core::Delivery> left;
         for (std::size_t i = 0; i < hand.queue.size(); ++i)
-          if (std::count(hand.decision.done.begin(), hand.decision.done.end(), i) == 0)
-            left.push_back(hand.queue[i]);
+          if (std::count(hand.decision.done.begin(), hand.decision.done.end(), i) == 0) left.push_back(hand.queue[i]);
         hand.queue = std::move(left);
         return;
       }
@@ -220,8 +213,7 @@ void ExplorerState::take(const Action& action) {
           put->item.epoch = core::Epoch(hand.epoch);
         }
       // The name of a bundle follows from what is in it and who made it: equal states stay equal.
-      hand.flight->id = core::BundleId(
-          (Random::mix(hash_of(core::encode(*hand.flight)) + action.engine) >> 1) | 1);
+      hand.flight->id = core::BundleId((Random::mix(hash_of(core::encode(*hand.flight)) + action.engine) >> 1) | 1);
       return;
     }
     case Kind::commit:
@@ -254,18 +246,14 @@ void ExplorerState::take(const Action& action) {
       const std::string topic = run.item.topic.raw();
       const Behaviour& behaviour = world_->scenario->behaviour(topic);
       const bool pending = run.reply < behaviour.pendings;
-      const auto data =
-          reply_data(topic, run.item.input.view(), behaviour,
-                     pending ? std::optional<std::uint32_t>(run.reply) : std::nullopt);
+      const auto data = reply_data(topic, run.item.input.view(), behaviour,
+                                   pending ? std::optional<std::uint32_t>(run.reply) : std::nullopt);
       using Purpose = core::Guid::Purpose;
-      const core::Guid guid = pending
-                                  ? run.item.request.derive(Purpose::response_pending, run.reply)
-                                  : run.item.request.derive(Purpose::response_final, 0);
+      const core::Guid guid = pending ? run.item.request.derive(Purpose::response_pending, run.reply)
+                                      : run.item.request.derive(Purpose::response_final, 0);
       hand.queue.push_back(core::Delivery{
-          core::Message{guid,
-                        core::Response{run.item.activity,
-                                       pending ? core::ReplyStatus::pending : behaviour.status,
-                                       pending ? 202 : behaviour.code, run.item.token, data}},
+          core::Message{guid, core::Response{run.item.activity, pending ? core::ReplyStatus::pending : behaviour.status,
+                                             pending ? 202 : behaviour.code, run.item.token, data}},
           core::Origin::unstored});
       if (action.kind == Kind::answer_again)
         --repeated_answers_;
@@ -277,13 +265,12 @@ void ExplorerState::take(const Action& action) {
     }
     case Kind::claim: {
       const core::WorkItem item = dump_.work[action.index];
-      const auto outcome = commit(store::ClaimItem{
-          item.run, item.activity, item.token, owner_name(action.engine), core::Epoch(hand.epoch)});
+      const auto outcome = commit(
+          store::ClaimItem{item.run, item.activity, item.token, owner_name(action.engine), core::Epoch(hand.epoch)});
       if (outcome.kind == store::OutcomeKind::fenced) return lose_lane(hand);
       if (outcome.kind != store::OutcomeKind::committed) return drop_job(hand);
       if (hand.job) {
-        std::erase_if(hand.running,
-                      [&](const WorkerRun& run) { return run.item.activity == item.activity; });
+        std::erase_if(hand.running, [&](const WorkerRun& run) { return run.item.activity == item.activity; });
         hand.job->put(outcome.items().front());
       }
       hand.running.push_back({outcome.items().front()});
@@ -293,38 +280,32 @@ void ExplorerState::take(const Action& action) {
 }
 
 bool ExplorerState::ended() const {
-  return core::is_closed(row().status) && row().completions == 1 && dump_.inbox.empty() &&
-         dump_.work.empty();
+  return core::is_closed(row().status) && row().completions == 1 && dump_.inbox.empty() && dump_.work.empty();
 }
 
 std::string ExplorerState::key() const {
-  std::string text = format("{}|{} {} {} {} {}|", epoch_, crashes_, expiries_, lost_replies_,
-                            repeated_answers_, row().rev.raw());
-  text += format("{} {} {} {}|", static_cast<int>(row().status), row().semaphore, row().completions,
-                 row().bundle.raw());
-  for (const core::Activity& a : dump_.activities)
-    text += format("{}@{}={} ", a.node, a.at.text(), a.ledger.encode());
-  for (const core::MessageRecord& r : dump_.records)
-    text += format("{:x}={} ", r.guid.low, r.ledger.encode());
+  std::string text =
+      format("{}|{} {} {} {} {}|", epoch_, crashes_, expiries_, lost_replies_, repeated_answers_, row().rev.raw());
+  text +=
+      format("{} {} {} {}|", static_cast<int>(row().status), row().semaphore, row().completions, row().bundle.raw());
+  for (const core::Activity& a : dump_.activities) text += format("{}@{}={} ", a.node, a.at.text(), a.ledger.encode());
+  for (const core::MessageRecord& r : dump_.records) text += format("{:x}={} ", r.guid.low, r.ledger.encode());
   for (const core::WorkItem& w : dump_.work)
     text += format("{}:{:x}:{} ", w.activity.raw(), w.token.raw(), w.epoch.raw());
-  for (const core::InboxMessage& m : dump_.inbox)
-    text += format("{:x}/{} ", m.message.guid.low, m.redeliveries);
+  for (const core::InboxMessage& m : dump_.inbox) text += format("{:x}/{} ", m.message.guid.low, m.redeliveries);
   for (const core::Bundle& ghost : ghosts_) text += format("ghost {:x} ", ghost.id.raw());
   for (const Hand& hand : hands_) {
     text += format("|{} {}", hand.epoch, hand.job ? hand.job->job.rev.raw() + 1 : 0);
     if (hand.job)
       for (const core::WorkItem& w : dump_.work)
-        if (const core::WorkItem* known = hand.job->find_work(w.activity))
-          text += format(" k{:x}", known->token.raw());
+        if (const core::WorkItem* known = hand.job->find_work(w.activity)) text += format(" k{:x}", known->token.raw());
     if (hand.flight) text += format(" f{:x}", hand.flight->id.raw());
     for (const core::Delivery& d : hand.queue) {
       const auto* response = std::get_if<core::Response>(&d.message.body);
-      text += format(" {:x}.{}.{}.{}.{:x}", d.message.guid.low, static_cast<int>(d.origin),
-                     d.redeliveries, d.entered, response == nullptr ? 0 : response->token.raw());
+      text += format(" {:x}.{}.{}.{}.{:x}", d.message.guid.low, static_cast<int>(d.origin), d.redeliveries, d.entered,
+                     response == nullptr ? 0 : response->token.raw());
     }
-    for (const WorkerRun& run : hand.running)
-      text += format(" w{:x}.{}", run.item.token.raw(), run.reply);
+    for (const WorkerRun& run : hand.running) text += format(" w{:x}.{}", run.item.token.raw(), run.reply);
   }
   return text;
 }

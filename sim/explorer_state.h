@@ -91,7 +91,6 @@ class ExplorerState {
 };
 
 // What a step may not do to the stored job; and what must hold in every state. Empty: all is well.
-std::string contradiction(const store::memory::DumpedJob& before,
-                          const store::memory::DumpedJob& after);
+std::string contradiction(const store::memory::DumpedJob& before, const store::memory::DumpedJob& after);
 
 }  // namespace pawl::sim

@@ -69,9 +69,8 @@ struct PlannedFault {
 struct FaultRates {
   std::uint32_t per_thousand[std::size(all_fault_kinds)] = {};
   std::uint32_t read_failures_per_thousand = 0;
-  std::uint32_t pauses_per_thousand =
-      0;  // of an engine's steps: it stands still, perhaps beyond its lease
-  std::uint32_t crashes_per_thousand = 0;  // of an engine's steps: it dies with commits under way
+  std::uint32_t pauses_per_thousand = 0;      // of an engine's steps: it stands still, perhaps beyond its lease
+  std::uint32_t crashes_per_thousand = 0;     // of an engine's steps: it dies with commits under way
   std::uint32_t bells_lost_per_thousand = 0;  // of the rings of others: their owner notices late that one is missing
   std::uint32_t budget = 0;
   // Between lanes that are islands: of the rows that are delivered some are lost, come twice, or out of order.

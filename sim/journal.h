@@ -52,8 +52,7 @@ class Journal {
     const auto run = found->begun.find(token);
     return run == found->begun.end() ? nullptr : &run->second;
   }
-  void answer(const core::WorkItem& item, core::ReplyStatus status, std::uint64_t pending_index,
-              const Payload& data) {
+  void answer(const core::WorkItem& item, core::ReplyStatus status, std::uint64_t pending_index, const Payload& data) {
     using Purpose = core::Guid::Purpose;
     const bool final = status != core::ReplyStatus::pending;
     const core::Guid guid = final ? item.request.derive(Purpose::response_final, 0)
@@ -79,9 +78,7 @@ class Journal {
     const Request* found = find(request);
     return found != nullptr && found->failed.contains(token);
   }
-  bool may_retry(const core::Guid& request, core::WorkToken token) const {
-    return retries_.contains({request, token});
-  }
+  bool may_retry(const core::Guid& request, core::WorkToken token) const { return retries_.contains({request, token}); }
   const std::vector<RunId>& order() const { return order_; }  // of the begins
 
   bool produced(const core::Guid& guid) const { return answers_.contains(guid); }

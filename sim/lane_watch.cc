@@ -42,8 +42,8 @@ void LaneWatch::look(Duration now) {
   for (const auto& [id, lane] : lanes_) {
     const Duration since = std::max(lane.since, calm_since_);
     if (lane.owner.empty() && now - since > times_.lease + times_.margin)
-      verdict_.fail("lanes", format("lane {} has no owner for {} ms; a lease is {} ms", id.raw(), (now - since).count() / 1000,
-                                    times_.lease.count() / 1000));
+      verdict_.fail("lanes", format("lane {} has no owner for {} ms; a lease is {} ms", id.raw(),
+                                    (now - since).count() / 1000, times_.lease.count() / 1000));
   }
 }
 
@@ -60,7 +60,8 @@ void LaneWatch::check_shares(Duration now) {
   const auto by_size = [](const auto& a, const auto& b) { return a.second < b.second; };
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end(), by_size);
   if (most->second > least->second + 1)
-    verdict_.fail("shares", format("{} has {} lanes and {} has {}", most->first, most->second, least->first, least->second));
+    verdict_.fail("shares",
+                  format("{} has {} lanes and {} has {}", most->first, most->second, least->first, least->second));
 }
 
 }  // namespace pawl::sim

@@ -35,8 +35,8 @@ class LaneWatch {
   void disturbed(Duration until) { calm_since_ = std::max(calm_since_, until); }
   void owned(core::LaneId lane, const std::string& owner, Duration now);  // empty: given back
 
-  void look(Duration now);       // for lanes that nobody has
-  void check_shares(Duration now);  // nothing is done any more
+  void look(Duration now);                             // for lanes that nobody has
+  void check_shares(Duration now);                     // nothing is done any more
   Duration changed_at() const { return changed_at_; }  // when a lane last got a living owner
   std::uint64_t moves() const { return moves_; }       // of lanes, from one living owner to another
 

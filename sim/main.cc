@@ -9,7 +9,8 @@
 //   sim --boundaries --stride N               a fault at every Nth commit
 //   sim --explore                             every interleaving of a small protocol
 //   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
-//   sim --scenario name [--engines E] [--islands LANES] [--fusion on|off] [--fault kind:first:calls]... [--verbose]   one run
+//   sim --scenario name [--engines E] [--islands LANES] [--fusion on|off] [--fault kind:first:calls]... [--verbose] one
+//   run
 //
 // On failure it prints the command that repeats it and exits with 1; with 2 when it does not
 // understand you.
@@ -69,9 +70,8 @@ std::optional<PlannedFault> parse_fault(const std::string& text) {
   if (colon == std::string::npos || second == std::string::npos) return std::nullopt;
   for (const FaultKind kind : all_fault_kinds)
     if (text.substr(0, colon) == name_of(kind))
-      return PlannedFault{
-          kind, std::strtoull(text.c_str() + colon + 1, nullptr, 10),
-          static_cast<std::uint32_t>(std::strtoul(text.c_str() + second + 1, nullptr, 10))};
+      return PlannedFault{kind, std::strtoull(text.c_str() + colon + 1, nullptr, 10),
+                          static_cast<std::uint32_t>(std::strtoul(text.c_str() + second + 1, nullptr, 10))};
   return std::nullopt;
 }
 
@@ -101,7 +101,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
     }
     if (name == "--islands") {
       arguments.islands = true;
-      const bool counted = i + 1 < argc && std::string_view(argv[i + 1]).find_first_not_of("0123456789") == std::string::npos;
+      const bool counted =
+          i + 1 < argc && std::string_view(argv[i + 1]).find_first_not_of("0123456789") == std::string::npos;
       arguments.setting.islands = counted ? static_cast<std::uint32_t>(std::strtoul(argv[++i], nullptr, 10)) : 8;
       continue;
     }
@@ -130,8 +131,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.of = value;
 
     else if (name == "--engines")
-      arguments.setting.engines =
-          static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+      arguments.setting.engines = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
     else if (name == "--fusion")
       arguments.setting.fusion = value == "off" ? core::Fusion::off : core::Fusion::on;
     else if (name == "--renewals")
@@ -149,8 +149,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
   // Of pairs only small runs are broken, and with many lanes there are none.
   if (arguments.islands && (arguments.setting.islands == 0 || !arguments.setting.renewals || arguments.pairs))
     return std::nullopt;
-  if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr)
-    return std::nullopt;
+  if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr) return std::nullopt;
   return arguments;
 }
 
@@ -175,8 +174,7 @@ int run_loops(const Arguments& arguments) {
       if (tally.failure) return fail(*tally.failure);
     }
     std::printf("%-20s %6llu boundaries %8llu runs %8llu faults fired\n", scenario.name.c_str(),
-                static_cast<unsigned long long>(tally.boundaries),
-                static_cast<unsigned long long>(tally.runs),
+                static_cast<unsigned long long>(tally.boundaries), static_cast<unsigned long long>(tally.runs),
                 static_cast<unsigned long long>(tally.fired));
     std::fflush(stdout);
     total.boundaries += tally.boundaries;
@@ -184,12 +182,10 @@ int run_loops(const Arguments& arguments) {
     total.fired += tally.fired;
     total.crashes += tally.crashes;
   }
-  std::printf(
-      "%s: %llu boundaries, %llu runs, %llu faults fired, %llu crashes, no violation, %.1f s\n",
-      arguments.pairs ? "pairs" : "single faults",
-      static_cast<unsigned long long>(total.boundaries),
-      static_cast<unsigned long long>(total.runs), static_cast<unsigned long long>(total.fired),
-      static_cast<unsigned long long>(total.crashes), seconds_since(start));
+  std::printf("%s: %llu boundaries, %llu runs, %llu faults fired, %llu crashes, no violation, %.1f s\n",
+              arguments.pairs ? "pairs" : "single faults", static_cast<unsigned long long>(total.boundaries),
+              static_cast<unsigned long long>(total.runs), static_cast<unsigned long long>(total.fired),
+              static_cast<unsigned long long>(total.crashes), seconds_since(start));
   return total.runs > 0 ? 0 : 2;
 }
 
@@ -203,15 +199,11 @@ int run_one(const Arguments& arguments) {
       "%s: %llu commit calls (%llu until the end), %llu broken, %llu bundles of at most %llu rows, "
       "%llu runs of activities\n",
       scenario.name.c_str(), static_cast<unsigned long long>(report.calls),
-      static_cast<unsigned long long>(report.calls_to_end),
-      static_cast<unsigned long long>(report.fired),
-      static_cast<unsigned long long>(report.bundles),
-      static_cast<unsigned long long>(report.rows_max),
+      static_cast<unsigned long long>(report.calls_to_end), static_cast<unsigned long long>(report.fired),
+      static_cast<unsigned long long>(report.bundles), static_cast<unsigned long long>(report.rows_max),
       static_cast<unsigned long long>(report.runs));
-  for (const auto& [job, text] : report.canonical)
-    std::printf("  %s: %s\n", job.c_str(), text.c_str());
-  if (report.violation)
-    return fail({*report.violation, command_for(scenario, arguments.setting, arguments.faults)});
+  for (const auto& [job, text] : report.canonical) std::printf("  %s: %s\n", job.c_str(), text.c_str());
+  if (report.violation) return fail({*report.violation, command_for(scenario, arguments.setting, arguments.faults)});
   return 0;
 }
 
@@ -222,15 +214,13 @@ int run_swarm(const Arguments& arguments) {
   tally.prints = arguments.verbose && arguments.seeds == 1;
   tally.islands_only = arguments.islands;
   for (std::uint64_t i = 0;; ++i) {
-    const bool enough = arguments.seconds > 0
-                            ? seconds_since(start) >= static_cast<double>(arguments.seconds)
-                            : i >= arguments.seeds;
+    const bool enough =
+        arguments.seconds > 0 ? seconds_since(start) >= static_cast<double>(arguments.seconds) : i >= arguments.seeds;
     if (enough) break;
     run_seed(arguments.first_seed + i, tally);
     if (tally.failure) return fail(*tally.failure);
     if (show && i % 1000 == 999)
-      std::fprintf(stderr, "\r%llu seeds, %.0f s", static_cast<unsigned long long>(tally.seeds),
-                   seconds_since(start));
+      std::fprintf(stderr, "\r%llu seeds, %.0f s", static_cast<unsigned long long>(tally.seeds), seconds_since(start));
   }
   if (show) std::fprintf(stderr, "\n");
   std::printf(
@@ -239,15 +229,14 @@ int run_swarm(const Arguments& arguments) {
       "%llu broken, %llu crashes, %llu reads failed, %llu with islands (%llu letters disturbed), %llu engines came or "
       "went (%llu moves of lanes), %.1f simulated hours, no "
       "violation, %.1f s\n",
-      static_cast<unsigned long long>(tally.seeds),
-      static_cast<unsigned long long>(arguments.first_seed),
+      static_cast<unsigned long long>(tally.seeds), static_cast<unsigned long long>(arguments.first_seed),
       static_cast<unsigned long long>(tally.repeated), static_cast<unsigned long long>(tally.jobs),
       static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.commits),
       static_cast<unsigned long long>(tally.fired), static_cast<unsigned long long>(tally.crashes),
       static_cast<unsigned long long>(tally.reads_failed), static_cast<unsigned long long>(tally.islands),
       static_cast<unsigned long long>(tally.letters_disturbed), static_cast<unsigned long long>(tally.comings),
-      static_cast<unsigned long long>(tally.lane_moves),
-      static_cast<double>(tally.simulated.count()) / 3.6e9, seconds_since(start));
+      static_cast<unsigned long long>(tally.lane_moves), static_cast<double>(tally.simulated.count()) / 3.6e9,
+      seconds_since(start));
   return 0;
 }
 
@@ -259,13 +248,11 @@ int run_explorer() {
     const ExplorerReport report = explore(options);
     const char* fusion = options.fusion == core::Fusion::on ? "fused" : "every step alone";
     if (report.violation)
-      return fail(
-          {*report.violation, format("build/release/sim/sim --explore   ({}, {} engines, {})",
-                                     options.graph, options.engines, fusion)});
-    std::printf("%-8s %u engines, %-16s %s%8llu states %9llu transitions %6llu ends\n",
-                options.graph.c_str(), options.engines, fusion, report.complete ? "all  " : "first",
-                static_cast<unsigned long long>(report.states),
-                static_cast<unsigned long long>(report.transitions),
+      return fail({*report.violation, format("build/release/sim/sim --explore   ({}, {} engines, {})", options.graph,
+                                             options.engines, fusion)});
+    std::printf("%-8s %u engines, %-16s %s%8llu states %9llu transitions %6llu ends\n", options.graph.c_str(),
+                options.engines, fusion, report.complete ? "all  " : "first",
+                static_cast<unsigned long long>(report.states), static_cast<unsigned long long>(report.transitions),
                 static_cast<unsigned long long>(report.ends));
     std::fflush(stdout);
     states += report.states;
@@ -295,28 +282,28 @@ int run_soak(const Arguments& arguments) {
                 static_cast<unsigned long long>(sample.heap_bytes >> 10),
                 static_cast<unsigned long long>(sample.resident_bytes >> 10));
   if (report.violation)
-    return fail({*report.violation,
-                 format("build/release/sim/sim --soak --hours {} --jobs-per-hour {} --first-seed {}", arguments.hours,
-                        arguments.jobs_per_hour, arguments.first_seed)});
-  std::printf("soak: %llu simulated hours, %llu jobs closed, %llu commits, %llu broken, %llu crashes, nothing piled up, "
-              "%.1f s\n",
-              static_cast<unsigned long long>(arguments.hours),
-              static_cast<unsigned long long>(report.samples.back().closed),
-              static_cast<unsigned long long>(report.commits), static_cast<unsigned long long>(report.faults),
-              static_cast<unsigned long long>(report.crashes), seconds_since(start));
+    return fail({*report.violation, format("build/release/sim/sim --soak --hours {} --jobs-per-hour {} --first-seed {}",
+                                           arguments.hours, arguments.jobs_per_hour, arguments.first_seed)});
+  std::printf(
+      "soak: %llu simulated hours, %llu jobs closed, %llu commits, %llu broken, %llu crashes, nothing piled up, "
+      "%.1f s\n",
+      static_cast<unsigned long long>(arguments.hours), static_cast<unsigned long long>(report.samples.back().closed),
+      static_cast<unsigned long long>(report.commits), static_cast<unsigned long long>(report.faults),
+      static_cast<unsigned long long>(report.crashes), seconds_since(start));
   return 0;
 }
 
 int run(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
-    std::fprintf(stderr,
-                 "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--islands] [--verbose]\n"
-                 "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life] [--islands] [--stride N]\n"
-                 "       sim --explore\n"
-                 "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
-                 "       sim --scenario NAME [--engines E] [--fusion on|off] [--renewals on|off] [--islands LANES] [--fault "
-                 "KIND:FIRST:CALLS]... [--verbose]\n");
+    std::fprintf(
+        stderr,
+        "usage: sim [--seeds N] [--first-seed S] [--time SECONDS] [--islands] [--verbose]\n"
+        "       sim --boundaries | --pairs [--scenario NAME] [--part I/N] [--of graphs|life] [--islands] [--stride N]\n"
+        "       sim --explore\n"
+        "       sim --soak [--hours H] [--jobs-per-hour N] [--first-seed S]\n"
+        "       sim --scenario NAME [--engines E] [--fusion on|off] [--renewals on|off] [--islands LANES] [--fault "
+        "KIND:FIRST:CALLS]... [--verbose]\n");
     return 2;
   }
   if (arguments->explore) return run_explorer();

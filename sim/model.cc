@@ -19,11 +19,11 @@ std::string joined(std::vector<std::string> parts) {
   return text;
 }
 
-std::string describe(const std::string& name, bool errored, std::int32_t code,
-                     std::string_view output, std::vector<std::string> planes) {
+std::string describe(const std::string& name, bool errored, std::int32_t code, std::string_view output,
+                     std::vector<std::string> planes) {
   const std::size_t entries = planes.size();
-  return format("{}({}{} {:08x} entries={}{})", name, errored ? "error " : "", code,
-                hash_of(output) & 0xffffffff, entries, joined(std::move(planes)));
+  return format("{}({}{} {:08x} entries={}{})", name, errored ? "error " : "", code, hash_of(output) & 0xffffffff,
+                entries, joined(std::move(planes)));
 }
 
 // --- the model
@@ -39,9 +39,7 @@ struct Ending {
   bool never = false;
 };
 
-bool is_failure(ReplyStatus status) {
-  return status == ReplyStatus::error || status == ReplyStatus::fatal;
-}
+bool is_failure(ReplyStatus status) { return status == ReplyStatus::error || status == ReplyStatus::fatal; }
 
 struct Walk {
   const Scenario& scenario;
@@ -60,8 +58,7 @@ struct Walk {
   }
 
   static Ending timed_out(const char* what, std::uint64_t runs) {
-    return {ReplyStatus::error, 408,
-            Payload(format("\"no answer: its {} timeout ran out\"", what)), runs};
+    return {ReplyStatus::error, 408, Payload(format("\"no answer: its {} timeout ran out\"", what)), runs};
   }
 
   // Nobody ever answers it.
@@ -83,10 +80,10 @@ struct Walk {
     const bool always_fails = is_failure(behaviour.status) || behaviour.fails_first == for_ever;
     Ending success{behaviour.status, behaviour.code, reply_data(topic, input.view(), behaviour, std::nullopt)};
     const bool once = node.policy.guarantee == Guarantee::at_most_once;
-    const bool run_again = !once || node.policy.when_unknown == WhenUnknown::retry ||
-                           behaviour.finding == Behaviour::Finding::retry;
-    success.runs += behaviour.silent_tries + behaviour.fails_first + behaviour.forgotten +
-                    (run_again ? behaviour.silent_runs : 0);
+    const bool run_again =
+        !once || node.policy.when_unknown == WhenUnknown::retry || behaviour.finding == Behaviour::Finding::retry;
+    success.runs +=
+        behaviour.silent_tries + behaviour.fails_first + behaviour.forgotten + (run_again ? behaviour.silent_runs : 0);
     if (!always_fails && behaviour.fails_first == 0) return success;
 
     Ending failure{behaviour.failure, behaviour.failure_code, failure_data(topic, input.view())};
@@ -108,12 +105,10 @@ struct Walk {
   }
 
   // One reply and all that follows from it.
-  std::string plane(const Graph::Node& node, ReplyStatus status, std::int32_t code,
-                    const Payload& data) {
+  std::string plane(const Graph::Node& node, ReplyStatus status, std::int32_t code, const Payload& data) {
     std::vector<std::string> children;
     for (const Graph::Edge& edge : node.edges)
-      if (fires(edge.when, status, code))
-        children.push_back(activity(graph.nodes()[edge.to], data));
+      if (fires(edge.when, status, code)) children.push_back(activity(graph.nodes()[edge.to], data));
     if (children.empty() && is_failure(status)) worsen(Expected::End::failed);
     return "[" + joined(std::move(children)) + "]";
   }
@@ -132,13 +127,11 @@ struct Walk {
     expected.redrives = std::max(expected.redrives, end.redrives);
     std::vector<std::string> planes;
     for (std::uint32_t i = 0; i < behaviour.pendings; ++i)
-      planes.push_back(
-          plane(node, ReplyStatus::pending, 202, reply_data(topic, input.view(), behaviour, i)));
+      planes.push_back(plane(node, ReplyStatus::pending, 202, reply_data(topic, input.view(), behaviour, i)));
     if (end.never) return worsen(Expected::End::never), std::string();
     if (end.parks) return worsen(Expected::End::parked), std::string();
     planes.push_back(plane(node, end.status, end.code, end.output));
-    return describe(node.name.raw(), is_failure(end.status), end.code, end.output.view(),
-                    std::move(planes));
+    return describe(node.name.raw(), is_failure(end.status), end.code, end.output.view(), std::move(planes));
   }
 };
 
@@ -148,16 +141,15 @@ using store::memory::DumpedJob;
 
 class Reader {
  public:
-  Reader(const DumpedJob& job, const Graph& graph, Verdict& verdict)
-      : job_(job), graph_(graph), verdict_(verdict) {}
+  Reader(const DumpedJob& job, const Graph& graph, Verdict& verdict) : job_(job), graph_(graph), verdict_(verdict) {}
 
   std::string activity(const core::Activity& instance) {
     std::vector<std::string> planes;
     for (const core::MessageRecord& record : job_.records)
       if (record.activity == instance.seq) planes.push_back(plane(instance, record));
     if (planes.size() != instance.ledger.entries())
-      verdict_.fail("entries", format("{}: {} entries and {} messages", name(instance),
-                                      instance.ledger.entries(), planes.size()));
+      verdict_.fail("entries",
+                    format("{}: {} entries and {} messages", name(instance), instance.ledger.entries(), planes.size()));
     using Mark = ledger::ActivityLedger::Mark;
     for (const Mark mark : {Mark::leg1_complete, Mark::work_done, Mark::children_spawned})
       if (!instance.ledger.has(mark))
@@ -167,15 +159,12 @@ class Reader {
   }
 
  private:
-  std::string name(const core::Activity& instance) const {
-    return graph_.nodes()[instance.node].name.raw();
-  }
+  std::string name(const core::Activity& instance) const { return graph_.nodes()[instance.node].name.raw(); }
 
   std::string plane(const core::Activity& parent, const core::MessageRecord& record) {
     using Step = ledger::MessageLedger::Step;
     if (!record.ledger.done(Step::work) || !record.ledger.done(Step::spawn))
-      verdict_.fail("marks",
-                    format("a message of {} ended as {}", name(parent), record.ledger.digits()));
+      verdict_.fail("marks", format("a message of {} ended as {}", name(parent), record.ledger.digits()));
     std::vector<std::string> children;
     const ledger::Dimensions at = parent.at.in_plane(record.ledger.plane()).child();
     for (const core::Activity& child : job_.activities)
@@ -230,16 +219,18 @@ Expected expect(const Scenario& scenario, const WantedJob& job) {
 std::string graph_job_problem(const DumpedJob& job, const Graph& graph, const JobEnd& end) {
   if (end.or_else && job.job.status == *end.or_else) return {};
   if (job.job.status != end.status)
-    return format("is {} and should be {} ({})", core::name_of(job.job.status), core::name_of(end.status), job.job.reason);
+    return format("is {} and should be {} ({})", core::name_of(job.job.status), core::name_of(end.status),
+                  job.job.reason);
   if (end.status != core::JobStatus::completed) return {};
   const std::string data = job.job.data.empty() ? "{}" : job.job.data.str();
   if (!end.data.empty() && std::find(end.data.begin(), end.data.end(), data) == end.data.end())
     return format("has the data {}, and should have {}", data, end.data.front());
   for (const auto& [name, wanted] : end.instances) {
-    const auto count = std::count_if(job.activities.begin(), job.activities.end(), [&, &name = name](const auto& activity) {
-      return graph.nodes()[activity.node].name.raw() == name;
-    });
-    if (static_cast<std::uint32_t>(count) != wanted) return format("has {} instances of {}, not {}", count, name, wanted);
+    const auto count = std::count_if(
+        job.activities.begin(), job.activities.end(),
+        [&, &name = name](const auto& activity) { return graph.nodes()[activity.node].name.raw() == name; });
+    if (static_cast<std::uint32_t>(count) != wanted)
+      return format("has {} instances of {}, not {}", count, name, wanted);
   }
   return {};
 }

@@ -17,12 +17,12 @@ namespace pawl::sim {
 
 struct Expected {
   enum class End : std::uint8_t { completed, failed, parked, never };
-  End end = End::completed;     // left to itself
-  bool interruptible = false;   // something in the scenario may interrupt it: then it may end so instead
-  std::string canonical;        // of a job that completes
-  std::uint32_t redrives = 0;   // of a job that ends by itself
-  std::uint64_t runs = 0;       // of activities, without any fault
-  bool runs_known = true;       // false: even then it depends on who is faster
+  End end = End::completed;    // left to itself
+  bool interruptible = false;  // something in the scenario may interrupt it: then it may end so instead
+  std::string canonical;       // of a job that completes
+  std::uint32_t redrives = 0;  // of a job that ends by itself
+  std::uint64_t runs = 0;      // of activities, without any fault
+  bool runs_known = true;      // false: even then it depends on who is faster
 };
 
 Payload input_of(const WantedJob& job);

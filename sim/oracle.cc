@@ -8,8 +8,8 @@
 namespace pawl::sim {
 
 bool World::is_calm() const {
-  return report_.fired == 0 && report_.bells_lost == 0 && random_faults_ == 0 && report_.reads_failed == 0 && report_.crashes == 0 &&
-         report_.stops == 0;
+  return report_.fired == 0 && report_.bells_lost == 0 && random_faults_ == 0 && report_.reads_failed == 0 &&
+         report_.crashes == 0 && report_.stops == 0;
 }
 
 // The input tells the jobs of one id apart.
@@ -23,11 +23,10 @@ const WantedJob* World::wanted_of(RunId run) const {
 void World::check_end() {
   const store::memory::Dump dump = memory_.dump();
   for (const auto& [wanted, run] : acknowledged_) {
-    const auto found = std::find_if(dump.jobs.begin(), dump.jobs.end(),
-                                    [run = run](const auto& job) { return job.job.run == run; });
+    const auto found =
+        std::find_if(dump.jobs.begin(), dump.jobs.end(), [run = run](const auto& job) { return job.job.run == run; });
     if (found == dump.jobs.end() && !watch_.was_removed(run))
-      return verdict_.fail("client",
-                           format("{}/{} was acknowledged and is lost", wanted->name_space, wanted->id));
+      return verdict_.fail("client", format("{}/{} was acknowledged and is lost", wanted->name_space, wanted->id));
   }
   check_sends(dump);
   for (const store::memory::DumpedJob& job : dump.jobs) {
@@ -71,8 +70,8 @@ void World::check_runs() {
     known = known && of_one.runs_known;
   }
   if (known && journal_.begins() != expected)
-    verdict_.fail("effects", format("activities ran {} times without any fault, {} would do", journal_.begins(),
-                                    expected));
+    verdict_.fail("effects",
+                  format("activities ran {} times without any fault, {} would do", journal_.begins(), expected));
   if (!scenario_.by_priority || nodes_.size() > 1) return;
   // The first one had the slot before the others came.
   for (std::size_t i = 2; i < journal_.order().size(); ++i) {
@@ -91,11 +90,11 @@ void World::check_leftovers(const store::memory::Dump& dump) {
       const bool of_mailbox = std::any_of(dump.mailboxes.begin(), dump.mailboxes.end(),
                                           [&](const auto& box) { return box.state.run == one.run; });
       if (one.kind == store::Due::Kind::key || of_mailbox) continue;  // check_sends looks at mailboxes
-      const auto job = std::find_if(dump.jobs.begin(), dump.jobs.end(),
-                                    [&](const auto& other) { return other.job.run == one.run; });
+      const auto job =
+          std::find_if(dump.jobs.begin(), dump.jobs.end(), [&](const auto& other) { return other.job.run == one.run; });
       if (job == dump.jobs.end() || core::is_closed(job->job.status))
-        verdict_.fail("leftovers", format("run {} is over, and the clock still has something to do for it",
-                                          one.run.raw()));
+        verdict_.fail("leftovers",
+                      format("run {} is over, and the clock still has something to do for it", one.run.raw()));
     }
   }
   for (const store::memory::DumpedKey& key : dump.keys)
@@ -119,22 +118,26 @@ void World::check_sends(const store::memory::Dump& dump) {
   watch_.check_sends_at_end();
   for (const JobEnd& end : scenario_.ends)
     if (!end.may_be_missing || is_calm())
-      if (std::count_if(dump.jobs.begin(), dump.jobs.end(), [&](const auto& job) { return job.job.id.raw() == end.id; }) != 1)
+      if (std::count_if(dump.jobs.begin(), dump.jobs.end(),
+                        [&](const auto& job) { return job.job.id.raw() == end.id; }) != 1)
         verdict_.fail("children", format("there should be one run of {}", end.id));
   for (const store::memory::DumpedLane& lane : dump.lanes)
     if (!lane.outbox.empty())
       verdict_.fail("sends", format("{} rows are left in the outbox of lane {}", lane.outbox.size(), lane.lane.raw()));
   for (const store::memory::DumpedMailbox& box : dump.mailboxes) {
-    if (!box.inbox.empty()) verdict_.fail("mailbox", format("{} messages wait at {}", box.inbox.size(), box.state.key.key));
+    if (!box.inbox.empty())
+      verdict_.fail("mailbox", format("{} messages wait at {}", box.inbox.size(), box.state.key.key));
     std::size_t signals = 0;
     for (const core::MailboxEntry& entry : box.state.entries) {
       const auto* registration = std::get_if<core::Register>(&entry.what);
-      if (registration == nullptr) signals += entry.offered_to ? 0 : 1;
+      if (registration == nullptr)
+        signals += entry.offered_to ? 0 : 1;
       else if (const auto status = watch_.status_of(registration->reply_to); !status || core::is_closed(*status))
         verdict_.fail("mailbox", format("a job that is over is still registered at {}", box.state.key.key));
     }
     if (box.timers.size() != signals)
-      verdict_.fail("mailbox", format("{} early signals wait at {} with {} timers", signals, box.state.key.key, box.timers.size()));
+      verdict_.fail("mailbox", format("{} early signals wait at {} with {} timers", signals, box.state.key.key,
+                                      box.timers.size()));
   }
 }
 
@@ -142,8 +145,7 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
   const std::string name = format("job {}/{}{}", wanted.name_space, wanted.id, wanted.tag);
   if (scenario_.poisoned && wanted.graph == "poison") {
     if (job.job.status != core::JobStatus::parked)
-      verdict_.fail("poison",
-                    format("{} kills engines and is {}", name, core::name_of(job.job.status)));
+      verdict_.fail("poison", format("{} kills engines and is {}", name, core::name_of(job.job.status)));
     report_.canonical[name] = "parked";
     return;
   }
@@ -168,14 +170,11 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
 void World::check_closed(const store::memory::DumpedJob& job, const std::string& name) {
   if (!core::is_closed(job.job.status))
     return verdict_.fail("final state", format("{} is {}", name, core::name_of(job.job.status)));
-  if (job.job.semaphore != 0)
-    verdict_.fail("semaphore", format("{} ended at {}", name, job.job.semaphore));
-  if (job.job.completions != 1)
-    verdict_.fail("completion", format("{}: {} completions", name, job.job.completions));
+  if (job.job.semaphore != 0) verdict_.fail("semaphore", format("{} ended at {}", name, job.job.semaphore));
+  if (job.job.completions != 1) verdict_.fail("completion", format("{}: {} completions", name, job.job.completions));
   if (!job.inbox.empty() || !job.work.empty() || !job.timers.empty())
-    verdict_.fail("messages",
-                  format("{} is closed and has {} messages, {} timers and {} work items left", name,
-                         job.inbox.size(), job.timers.size(), job.work.size()));
+    verdict_.fail("messages", format("{} is closed and has {} messages, {} timers and {} work items left", name,
+                                     job.inbox.size(), job.timers.size(), job.work.size()));
   std::size_t closers = 0;
   std::size_t finishers = 0;
   for (const core::MessageRecord& record : job.records) {
@@ -184,8 +183,8 @@ void World::check_closed(const store::memory::DumpedJob& job, const std::string&
   }
   const std::size_t wanted = job.activities.empty() ? 0 : 1;  // interrupted before it began
   if (closers != wanted || finishers != wanted)
-    verdict_.fail("completion", format("{}: {} messages closed it, {} ran the completion tasks",
-                                       name, closers, finishers));
+    verdict_.fail("completion",
+                  format("{}: {} messages closed it, {} ran the completion tasks", name, closers, finishers));
 }
 
 // A job that ended by itself.
@@ -194,8 +193,8 @@ void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& w
   const Expected& expected = expected_.at(&wanted);
   const bool failed = job.job.status == core::JobStatus::failed;
   if (expected.end != (failed ? Expected::End::failed : Expected::End::completed))
-    return verdict_.fail("final state", format("{} is {} and should not be ({})", name,
-                                               core::name_of(job.job.status), job.job.reason));
+    return verdict_.fail(
+        "final state", format("{} is {} and should not be ({})", name, core::name_of(job.job.status), job.job.reason));
   if (failed) {
     report_.canonical[name] = "failed";
     return;
@@ -204,8 +203,7 @@ void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& w
     verdict_.fail("tries", format("{} was redriven {} times, {} would do", name, job.job.redrives, expected.redrives));
   const std::string canonical = canonical_of(job, *graph, verdict_);
   if (canonical != expected.canonical)
-    verdict_.fail("final state", format("{} ended as\n  {}\nand should be\n  {}", name, canonical,
-                                        expected.canonical));
+    verdict_.fail("final state", format("{} ended as\n  {}\nand should be\n  {}", name, canonical, expected.canonical));
   std::string closing_output;
   for (const core::MessageRecord& record : job.records)
     if (record.ledger.job_closed()) closing_output = job.activities[record.activity.raw()].output.str();
@@ -215,8 +213,7 @@ void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& w
     closing_output = named->output.str();
   }
   if (job.job.result.view() != closing_output)
-    verdict_.fail("final state",
-                  format("{}: its result is not the output of what closed it", name));
+    verdict_.fail("final state", format("{}: its result is not the output of what closed it", name));
   report_.canonical[name] = canonical;
 }
 
@@ -235,8 +232,8 @@ void World::check_bytes(const Node& node) {
   };
   check("jobs at rest", engine.idle_bytes(), most.hot_jobs + job);
   check("work", engine.worker_bytes(), most.worker_queue + payload);
-  // Jobs are let in up to `waiting`; the bundles decided for them come on top, with a limit for each group. A slot is free
-  // when its answer is here, so there may be an answer of each in every group.
+  // Jobs are let in up to `waiting`; the bundles decided for them come on top, with a limit for each group. A slot is
+  // free when its answer is here, so there may be an answer of each in every group.
   const std::size_t groups = options_.groups_out_max + 1;
   check("what is on its way", engine.waiting_bytes(), most.waiting + groups * (most.group + (slots() + 2) * job));
 }
@@ -257,8 +254,8 @@ void World::check_row(const core::JobRow& held) {
   compare("semaphore", row.semaphore == held.semaphore && row.threshold == held.threshold);
   compare("completions", row.completions == held.completions);
   compare("next_activity", row.next_activity == held.next_activity);
-  compare("times", row.created_at == held.created_at && row.closed_at == held.closed_at && row.remove_at == held.remove_at &&
-                       row.deadline == held.deadline && row.keep == held.keep);
+  compare("times", row.created_at == held.created_at && row.closed_at == held.closed_at &&
+                       row.remove_at == held.remove_at && row.deadline == held.deadline && row.keep == held.keep);
   compare("result", row.result == held.result && row.reason == held.reason && row.code == held.code);
   compare("data", row.data == held.data);
   compare("parent", row.parent == held.parent);
@@ -272,8 +269,8 @@ void World::check_slots() {
   if (scenario_.poisoned) return;
   for (const auto& node : nodes_)
     if (node->engine != nullptr && node->engine->free_slots() != slots())
-      verdict_.fail("slots", format("engine {} has {} of {} slots free with nothing to do",
-                                    node->index, node->engine->free_slots(), slots()));
+      verdict_.fail("slots", format("engine {} has {} of {} slots free with nothing to do", node->index,
+                                    node->engine->free_slots(), slots()));
 }
 
 }  // namespace pawl::sim

@@ -24,7 +24,10 @@ constexpr std::uint64_t ids_max = 1'000;  // of submits in one history
 class RestoreWorld final : public runtime::EngineEvents {
  public:
   RestoreWorld(const Scenario& scenario, core::Fusion fusion, std::uint64_t copy_at)
-      : scenario_(scenario), fusion_(fusion), copy_at_(copy_at), store_(std::make_unique<store::memory::Store>(clock_)) {
+      : scenario_(scenario),
+        fusion_(fusion),
+        copy_at_(copy_at),
+        store_(std::make_unique<store::memory::Store>(clock_)) {
     const store::Operation open = store::OpenPool{Pool("graphs"), 1};
     if (!store_->commit({&open, 1})) verdict_.fail("harness", "a new store takes no pool");
     if (copy_at_ == 0) keep_copy();
@@ -186,7 +189,8 @@ class RestoreWorld final : public runtime::EngineEvents {
 
 }  // namespace
 
-RestoreReport restore_at(const Scenario& scenario, core::Fusion fusion, std::uint64_t copy_at, std::uint32_t histories) {
+RestoreReport restore_at(const Scenario& scenario, core::Fusion fusion, std::uint64_t copy_at,
+                         std::uint32_t histories) {
   return RestoreWorld(scenario, fusion, copy_at).run(histories);
 }
 

@@ -46,7 +46,7 @@ struct Behaviour {
   std::uint32_t forgotten = 0;     // of these, so many hand-outs are never answered
   Duration takes{0};               // how long a run takes; 0: drawn
   bool echoes = false;             // it answers what it was asked
-  bool transaction = false;        // what it does is committed with its successful answer, once (effects.h); not on islands
+  bool transaction = false;  // what it does is committed with its successful answer, once (effects.h); not on islands
 
   // What is found out about a lost run, by the probe or, if that cannot tell, by a person.
   enum class Finding : std::uint8_t { done, failed, retry };
@@ -73,8 +73,8 @@ struct WantedJob {
   std::string input{};  // none: one that names the job
 };
 
-// What somebody asks of a job or a topic. Interrupt, pause, pause_topic, remove and signal are asked once, at a time; the
-// others are asked from that time on, whenever they have something to act upon: a person who sees the job stand.
+// What somebody asks of a job or a topic. Interrupt, pause, pause_topic, remove and signal are asked once, at a time;
+// the others are asked from that time on, whenever they have something to act upon: a person who sees the job stand.
 struct Ask {
   enum class Kind : std::uint8_t {
     interrupt,
@@ -105,10 +105,10 @@ struct ClockStep {
 struct JobEnd {
   std::string id;
   core::JobStatus status = core::JobStatus::completed;
-  std::vector<std::string> data{};  // any of these, if it completes; none: not compared
+  std::vector<std::string> data{};                   // any of these, if it completes; none: not compared
   std::map<std::string, std::uint32_t> instances{};  // by activity, if it completes
-  std::optional<core::JobStatus> or_else{};  // it may end so as well
-  bool may_be_missing = false;  // what started it may have been ended before it did
+  std::optional<core::JobStatus> or_else{};          // it may end so as well
+  bool may_be_missing = false;                       // what started it may have been ended before it did
 };
 
 struct Scenario {
@@ -117,19 +117,20 @@ struct Scenario {
   std::map<std::string, Behaviour> behaviours;  // by topic; a topic not named here succeeds
   std::vector<WantedJob> jobs;
   std::vector<Ask> asks;
-  bool small = false;          // cheap enough for every pair of faults
-  bool poisoned = false;       // one job of it must end parked
-  bool life = false;           // of tries, times, doubts and requests
-  std::uint32_t slots_min = 1; // a worker that never answers keeps its slot
-  bool by_priority = false;    // one slot, and without a fault runs begin in the order of their jobs' priorities
+  bool small = false;           // cheap enough for every pair of faults
+  bool poisoned = false;        // one job of it must end parked
+  bool life = false;            // of tries, times, doubts and requests
+  std::uint32_t slots_min = 1;  // a worker that never answers keeps its slot
+  bool by_priority = false;     // one slot, and without a fault runs begin in the order of their jobs' priorities
   Duration keep_keys = std::chrono::seconds(40);  // longer than any client asks again
-  std::vector<JobEnd> ends{};   // of the jobs of the graph language: then all jobs of the scenario are such
-  bool race = false;            // two ends are right, and who is faster decides
-  bool endless = false;         // a job of it goes on until it is ended: a fault that takes long costs a million steps
-  std::uint64_t starts_within = 0;  // without any fault a job's first bundle comes after so many of others; 0: not compared
-  std::uint64_t runs = 0;       // of activities, without any fault; of jobs of the graph language
+  std::vector<JobEnd> ends{};  // of the jobs of the graph language: then all jobs of the scenario are such
+  bool race = false;           // two ends are right, and who is faster decides
+  bool endless = false;        // a job of it goes on until it is ended: a fault that takes long costs a million steps
+  std::uint64_t starts_within =
+      0;                   // without any fault a job's first bundle comes after so many of others; 0: not compared
+  std::uint64_t runs = 0;  // of activities, without any fault; of jobs of the graph language
   std::vector<ClockStep> clock_steps{};
-  Duration took_max{0};         // without any fault all of it is over by then; 0: whenever
+  Duration took_max{0};                             // without any fault all of it is over by then; 0: whenever
   std::optional<runtime::EngineBytes> bytes_max{};  // none: as the world's options say
 
   const Behaviour& behaviour(const std::string& topic) const;

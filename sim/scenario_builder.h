@@ -14,8 +14,7 @@ namespace pawl::sim {
 class Builder {
  public:
   explicit Builder(std::string graph) : graph_(graph), builder_(graph) { builder_.trigger("t"); }
-  Builder& worker(const std::string& name, const std::string& after,
-                  Condition when = Condition::always()) {
+  Builder& worker(const std::string& name, const std::string& after, Condition when = Condition::always()) {
     builder_.worker(name, graph_ + "." + name).after(after, std::move(when));
     return *this;
   }
@@ -35,12 +34,8 @@ class Builder {
   GraphBuilder builder_;
 };
 
-inline WantedJob job(std::string id, std::string graph, std::uint32_t submits = 1,
-                     std::string name_space = "default") {
-  return {.name_space = std::move(name_space),
-          .id = std::move(id),
-          .graph = std::move(graph),
-          .submits = submits};
+inline WantedJob job(std::string id, std::string graph, std::uint32_t submits = 1, std::string name_space = "default") {
+  return {.name_space = std::move(name_space), .id = std::move(id), .graph = std::move(graph), .submits = submits};
 }
 
 // scenarios_life.cc: tries, times, doubts, and what is asked of a job.

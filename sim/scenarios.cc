@@ -34,8 +34,7 @@ void deploy_all(runtime::GraphCatalog& catalog) {
   Builder("twice").worker("a", "t").worker("b", "a").deploy(catalog);
   Builder("late").worker("a", "t").worker("b", "t").worker("c", "a").deploy(catalog);
   Builder deep("deep");
-  for (int i = 0; i < 24; ++i)
-    deep.worker(format("s{}", i), i == 0 ? std::string("t") : format("s{}", i - 1));
+  for (int i = 0; i < 24; ++i) deep.worker(format("s{}", i), i == 0 ? std::string("t") : format("s{}", i - 1));
   deep.deploy(catalog);
   Builder("remote").worker("a", "t").worker("b", "a").deploy(catalog);
   Builder("poison").worker("a", "t").deploy(catalog);
@@ -90,8 +89,8 @@ std::vector<Scenario> build_all() {
   add("two_tenants", {job("j", "chain", 1, "left"), job("j", "caught", 1, "right")});
   add("deep_chain", {job("j", "deep")});
   add("remote_worker", {job("j", "remote")}, true);
-  add("mixed", {job("a", "fan_chain"), job("b", "caught"), job("c", "uncaught"),
-                job("d", "pending"), job("e", "twice"), job("f", "remote"), job("g", "only")});
+  add("mixed", {job("a", "fan_chain"), job("b", "caught"), job("c", "uncaught"), job("d", "pending"), job("e", "twice"),
+                job("f", "remote"), job("g", "only")});
   add("poison", {job("good", "chain"), job("bad", "poison")});
   all.back().poisoned = true;
   add_life_scenarios(base, all);
@@ -132,8 +131,8 @@ std::vector<std::shared_ptr<const Graph>> Scenario::all_graphs() const {
 Payload reply_data(const std::string& topic, std::string_view input, const Behaviour& behaviour,
                    std::optional<std::uint32_t> pending) {
   if (behaviour.echoes) return Payload(std::string(input));
-  std::string text = format("\"{}{}:{:016x}\"", topic, pending ? format("#{}", *pending) : "",
-                            hash_of(input) ^ hash_of(topic));
+  std::string text =
+      format("\"{}{}:{:016x}\"", topic, pending ? format("#{}", *pending) : "", hash_of(input) ^ hash_of(topic));
   text.append(behaviour.padding, ' ');
   return Payload(std::move(text));
 }

@@ -283,8 +283,8 @@ void deploy_apps(runtime::GraphCatalog& catalog) {
 }
 
 void add_graph_behaviours(std::map<std::string, Behaviour>& all) {
-  for (const char* topic : {"family.next", "family.work", "post.next", "shapes.count", "shapes.a", "shapes.b", "shapes.next",
-                            "shapes.work"})
+  for (const char* topic : {"family.next", "family.work", "post.next", "shapes.count", "shapes.a", "shapes.b",
+                            "shapes.next", "shapes.work"})
     all[topic] = {.echoes = true};
   all["family.breaks"] = {.status = core::ReplyStatus::error, .code = 451};
   all["family.fails"] = {.status = core::ReplyStatus::error, .code = 500, .takes = 200ms};
@@ -305,7 +305,8 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   const std::string child = R"({"child":"c-1"})";
 
   add("await_success", {job_of("p", "family/family.good", child)},
-      {done("p", R"({"got":3})", {{"call_good", 1}, {"next_good", 1}}), done("c-1", R"({"n":3})", {{"work_child", 1}})}, 2);
+      {done("p", R"({"got":3})", {{"call_good", 1}, {"next_good", 1}}), done("c-1", R"({"n":3})", {{"work_child", 1}})},
+      2);
   add("await_error", {job_of("p", "family/family.bad", child)},
       {done("p", R"({"caught":true})", {{"caught_bad", 1}}), over("c-1", JobStatus::failed)}, 1);
   add("await_id_taken", {job_of("p", "family/family.taken", child)},
@@ -331,8 +332,8 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
       {signal("told", word, 100ms)});
   add("signal_then_hook", {job_of("w", "post/post.waits", "{}", 100ms)},
       {done("w", R"({"heard":"hello"})", {{"next_waits", 1}})}, 1, {signal("told", word, 0ms)});
-  Scenario& race = add("signal_against_timeout", {job_of("w", "post/post.waits_a_while")}, {done("w", R"({"late":true})")}, 0,
-                       {signal("told", word, 1003ms)});
+  Scenario& race = add("signal_against_timeout", {job_of("w", "post/post.waits_a_while")},
+                       {done("w", R"({"late":true})")}, 0, {signal("told", word, 1003ms)});
   race.ends.back().data.push_back(R"({"heard":"hello"})");
   race.race = true;
   Scenario& late = add("signal_too_late", {job_of("w", "post/post.waits_a_while")}, {done("w", R"({"late":true})")}, 0,
@@ -340,8 +341,8 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   late.ends.back().data.push_back(R"({"heard":"hello"})");
   late.race = true;
   // Whichever of the two hooks gets it, the signal is not lost between them.
-  add("signal_before_a_slow_hook", {job_of("w", "post/post.waits_again", "{}", 100ms)}, {done("w", R"({"heard":"hello"})")}, 0,
-      {signal("told", word, 0ms)})
+  add("signal_before_a_slow_hook", {job_of("w", "post/post.waits_again", "{}", 100ms)},
+      {done("w", R"({"heard":"hello"})")}, 0, {signal("told", word, 0ms)})
       .race = true;
   add("signal_between_two_hooks", {job_of("w", "post/post.waits_again")}, {done("w", R"({"heard":"hello"})")}, 0,
       {signal("told", word, 1003ms)})
@@ -353,12 +354,12 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   Ask ended;
   ended.of = "w";
   ended.at = 102ms;
-  Scenario& cut_off = add("signal_against_interrupt", {job_of("w", "post/post.waits")}, {done("w", R"({"heard":"hello"})")}, 0,
-                          {signal("told", word, 100ms), ended});
+  Scenario& cut_off = add("signal_against_interrupt", {job_of("w", "post/post.waits")},
+                          {done("w", R"({"heard":"hello"})")}, 0, {signal("told", word, 100ms), ended});
   cut_off.ends.back().or_else = JobStatus::interrupted;
   cut_off.race = true;
-  add("signal_wakes_sleeper", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})}, 1,
-      {signal("told", word, 500ms)});
+  add("signal_wakes_sleeper", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})},
+      1, {signal("told", word, 500ms)});
   add("sleep", {job_of("w", "post/post.naps")}, {done("w", R"({"word":"awake"})", {{"next_naps", 1}})}, 1);
   add("signal_of_a_job", {job_of("w", "post/post.waits"), job_of("s", "post/post.asks_and_tells", to)},
       {done("w", R"({"heard":"hello"})", {{"next_waits", 1}}), done("s", "{}")}, 1);
@@ -367,7 +368,9 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("signals_fan_out",
       {job_of("a", "rooms/rooms.by_name", R"({"name":"ada"})"), job_of("b", "rooms/rooms.by_room", R"({"room":7})"),
        job_of("c", "rooms/rooms.by_room", R"({"room":8})"), job_of("s", "rooms/rooms.speaks")},
-      {done("a", R"({"word":"hello"})"), done("b", R"({"word":"hello"})"), done("c", R"({"word":"bye"})"), done("s", "{}")}, 0);
+      {done("a", R"({"word":"hello"})"), done("b", R"({"word":"hello"})"), done("c", R"({"word":"bye"})"),
+       done("s", "{}")},
+      0);
 
   const std::string left = R"({"side":"left"})";
   add("signal_to_all",
@@ -383,12 +386,13 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   Ask enough;
   enough.of = "spin";
   enough.at = 30ms;
-  Scenario& spins = add(
-      "never_pauses", {job_of("spin", "shapes/shapes.spin"), job_of("j", "shapes/shapes.cycle", "{}", 15ms)},
-      {over("spin", JobStatus::interrupted), done("j", R"({"n":3})", {{"count_cycle", 3}})}, 3, {enough});
+  Scenario& spins =
+      add("never_pauses", {job_of("spin", "shapes/shapes.spin"), job_of("j", "shapes/shapes.cycle", "{}", 15ms)},
+          {over("spin", JobStatus::interrupted), done("j", R"({"n":3})", {{"count_cycle", 3}})}, 3, {enough});
   spins.starts_within = 8;
   spins.endless = true;
-  add("join_with_a_skip", {job_of("j", "shapes/shapes.join")}, {done("j", R"({"n":1})", {{"all_join", 1}, {"c_join", 0}, {"next_join", 1}})}, 3);
+  add("join_with_a_skip", {job_of("j", "shapes/shapes.join")},
+      {done("j", R"({"n":1})", {{"all_join", 1}, {"c_join", 0}, {"next_join", 1}})}, 3);
   add("map_of_five", {job_of("j", "shapes/shapes.map", R"({"list":[5,4,3,2,1]})")},
       {done("j", R"({"results":[5,4,3,2,1]})", {{"work_map", 5}, {"done_map", 6}})}, 5);
 }

@@ -12,9 +12,7 @@ using core::ReplyStatus;
 using Finding = Behaviour::Finding;
 using Kind = Ask::Kind;
 
-Retry tries(std::uint32_t count) {
-  return Retry().attempts(count).first_delay(20ms).longest_delay(100ms);
-}
+Retry tries(std::uint32_t count) { return Retry().attempts(count).first_delay(20ms).longest_delay(100ms); }
 // A run may be called too slow for what the world did to it: such tries never run out.
 Retry tries_enough() { return tries(1000); }
 
@@ -197,7 +195,8 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   settled("once_no_idea");
   settled("once_far");
   settled("once_calm");
-  add("once_behind_a_queue", {job("j0", "once_calm"), job("j1", "once_calm"), job("j2", "once_calm"), job("j3", "once_calm")},
+  add("once_behind_a_queue",
+      {job("j0", "once_calm"), job("j1", "once_calm"), job("j2", "once_calm"), job("j3", "once_calm")},
       {ask(Kind::settle, "j0"), ask(Kind::settle, "j1"), ask(Kind::settle, "j2"), ask(Kind::settle, "j3")});
   add("delayed_start", {delayed(job("j", "one"), 500ms)}).small = true;
   // The clock is set back while somebody waits for a start, and leaps ahead of one that is far away.

@@ -21,8 +21,8 @@ void deploy_transactions(runtime::GraphCatalog& catalog) {
 }
 
 void add_transaction_behaviours(std::map<std::string, Behaviour>& all) {
-  for (const char* topic : {"transfer.take", "transfer.give", "payroll.a", "payroll.b", "payroll.book", "unsteady.take", "unsteady.give",
-                            "stopped.take", "stopped.give"})
+  for (const char* topic : {"transfer.take", "transfer.give", "payroll.a", "payroll.b", "payroll.book", "unsteady.take",
+                            "unsteady.give", "stopped.take", "stopped.give"})
     all[topic].transaction = true;
   all["unsteady.take"].fails_first = 2;
   all["transfer.give"].answers_twice = true;

@@ -105,8 +105,7 @@ void forget_who_closed(Bundle& bundle) {
   change<PutRecord>(bundle, [](PutRecord& put) {
     const bool closed = put.after.ledger.job_closed() && !(put.before && put.before->job_closed());
     if (!closed || put.after.ledger.done(ledger::MessageLedger::Step::finish)) return;
-    put.after.ledger =
-        *ledger::MessageLedger::decode(static_cast<std::uint64_t>(store::without_snapshot(put)));
+    put.after.ledger = *ledger::MessageLedger::decode(static_cast<std::uint64_t>(store::without_snapshot(put)));
   });
 }
 
@@ -173,14 +172,16 @@ void seed(const JobState& state, Deliveries& deliveries, DecideOptions& options)
 std::optional<JobState> seed(const JobState& state) {
   if (!seeded(SeededBug::redrive_keeps_limits) && !seeded(SeededBug::key_from_run_number)) return std::nullopt;
   JobState other = state;
-  if (seeded(SeededBug::redrive_keeps_limits)) other.job.redrives = 0;
-  else other.job.secret = JobSecret(Guid{});
+  if (seeded(SeededBug::redrive_keeps_limits))
+    other.job.redrives = 0;
+  else
+    other.job.secret = JobSecret(Guid{});
   return other;
 }
 
 // A decision of its own in place of the right one.
-std::optional<Decision> other_decision(const JobState& state, const Deliveries& deliveries, const DecideOptions& options,
-                                       const std::optional<Bundle>& right) {
+std::optional<Decision> other_decision(const JobState& state, const Deliveries& deliveries,
+                                       const DecideOptions& options, const std::optional<Bundle>& right) {
   if (!is_closed(state.job.status)) return std::nullopt;
   const auto* head = right ? std::get_if<JobHead>(&right->head) : nullptr;
   const bool finishes = head != nullptr && head->completions > head->completions_before;
@@ -199,10 +200,15 @@ void seed(const JobState& state, const Deliveries& deliveries, Bundle& bundle) {
   auto& head = std::get<JobHead>(bundle.head);
   const auto is_delivered = [&](const Guid& guid) { return names_of(deliveries).contains(guid); };
   switch (active_seeded_bug) {
-    case SeededBug::redrive_keeps_limits: head.redrives += state.job.redrives; return;
-    case SeededBug::key_from_run_number: return change<PutWork>(bundle, [](PutWork& put) { put.item.plain_key = false; });
-    case SeededBug::taken_not_told: return drop_sends_of<Taken>(bundle);
-    case SeededBug::withdraw_not_sent: return drop_sends_of<Withdraw>(bundle);
+    case SeededBug::redrive_keeps_limits:
+      head.redrives += state.job.redrives;
+      return;
+    case SeededBug::key_from_run_number:
+      return change<PutWork>(bundle, [](PutWork& put) { put.item.plain_key = false; });
+    case SeededBug::taken_not_told:
+      return drop_sends_of<Taken>(bundle);
+    case SeededBug::withdraw_not_sent:
+      return drop_sends_of<Withdraw>(bundle);
     case SeededBug::child_end_not_told:
       return drop<Send>(bundle, [&](const Send& send) {
         const auto& parent = state.job.parent;
@@ -212,7 +218,8 @@ void seed(const JobState& state, const Deliveries& deliveries, Bundle& bundle) {
       return drop<Announce>(bundle, [](const Announce& said) { return said.what == Announce::What::end; });
     case SeededBug::timer_outlives_signal: {
       const std::set<Guid> timers = timers_of(state);
-      return drop<Consume>(bundle, [&](const Consume& one) { return timers.contains(one.guid) && !is_delivered(one.guid); });
+      return drop<Consume>(bundle,
+                           [&](const Consume& one) { return timers.contains(one.guid) && !is_delivered(one.guid); });
     }
     case SeededBug::deadline_left_behind:
       return drop<Consume>(bundle, [&](const Consume& one) {
@@ -229,24 +236,33 @@ void seed(const JobState& state, const Deliveries& deliveries, Bundle& bundle) {
       if (is_stopped(state.job.status))
         drop<PutMessage>(bundle, [&](const PutMessage& put) { return is_delivered(put.message.guid); });
       return;
-    case SeededBug::held_work_handed_out: return change<HoldWork>(bundle, [](HoldWork& hold) { hold.held = false; });
-    case SeededBug::sweep_forgets_work: return put_swept_work_again(state, bundle);
-    case SeededBug::try_not_counted: return count_tries(state, bundle, 0);
-    case SeededBug::try_counted_twice: return count_tries(state, bundle, 2);
+    case SeededBug::held_work_handed_out:
+      return change<HoldWork>(bundle, [](HoldWork& hold) { hold.held = false; });
+    case SeededBug::sweep_forgets_work:
+      return put_swept_work_again(state, bundle);
+    case SeededBug::try_not_counted:
+      return count_tries(state, bundle, 0);
+    case SeededBug::try_counted_twice:
+      return count_tries(state, bundle, 2);
     case SeededBug::measured_twice: {
       std::vector<Write> again;
       change<AddMeasure>(bundle, [&](const AddMeasure& add) { again.emplace_back(add); });
       bundle.writes.insert(bundle.writes.end(), again.begin(), again.end());
       return;
     }
-    case SeededBug::snapshot_missing: return forget_who_closed(bundle);
-    case SeededBug::plane_from_redeliveries: return shift_planes(deliveries, bundle);
-    case SeededBug::attempts_wrap: return wrap_attempts(bundle);
-    case SeededBug::lost_child: return lose_last_child(bundle);
+    case SeededBug::snapshot_missing:
+      return forget_who_closed(bundle);
+    case SeededBug::plane_from_redeliveries:
+      return shift_planes(deliveries, bundle);
+    case SeededBug::attempts_wrap:
+      return wrap_attempts(bundle);
+    case SeededBug::lost_child:
+      return lose_last_child(bundle);
     case SeededBug::semaphore_off_by_one:
       if (head.semaphore && !head.semaphore->hit && head.semaphore->delta > 0) ++head.semaphore->delta;
       return;
-    default: return;  // seeded elsewhere
+    default:
+      return;  // seeded elsewhere
   }
 }
 
@@ -298,7 +314,8 @@ void keep_takers(const MailboxState& state, const Deliveries& deliveries, Bundle
 void forget_offers(Bundle& bundle) {
   drop<PutEntry>(bundle, [](const PutEntry& put) { return put.entry.offered_to.has_value(); });
   for (Write& write : bundle.writes)
-    if (const auto* offer = std::get_if<OfferEntry>(&write); offer != nullptr && offer->to) write = DropEntry{offer->seq};
+    if (const auto* offer = std::get_if<OfferEntry>(&write); offer != nullptr && offer->to)
+      write = DropEntry{offer->seq};
 }
 
 void seed(const MailboxState& state, const Deliveries& deliveries, Bundle& bundle) {
@@ -312,7 +329,8 @@ void seed(const MailboxState& state, const Deliveries& deliveries, Bundle& bundl
 
 }  // namespace
 
-Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> given, const DecideOptions& options) {
+Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> given,
+                const DecideOptions& options) {
   if (seeded(SeededBug::none)) return decide_rightly(state, graph, given, options);
   Deliveries deliveries(given.begin(), given.end());
   DecideOptions other_options = options;

@@ -18,7 +18,9 @@ using Purpose = core::Guid::Purpose;
 std::map<core::Guid, ledger::DuplexState> entered;  // by the mark of the entry
 std::map<core::Guid, Place> closing;                // by the message that closes it
 
-core::Guid entry_of(const core::Guid& guid, store::ClaimId claim) { return guid.derive(Purpose::duplex_entry, claim.raw()); }
+core::Guid entry_of(const core::Guid& guid, store::ClaimId claim) {
+  return guid.derive(Purpose::duplex_entry, claim.raw());
+}
 
 void swap_presets_and_messages(std::vector<Operation>& operations) {
   std::stable_partition(operations.begin(), operations.end(),
@@ -27,7 +29,8 @@ void swap_presets_and_messages(std::vector<Operation>& operations) {
 
 }  // namespace
 
-std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children, Instant at) {
+std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children,
+                             Instant at) {
   std::vector<core::Child> made = children;
   const auto state = entered.find(entry_of(cause.guid, cause.claim));
   if (seeded(SeededBug::duplex_plane_by_arrival) && state != entered.end())

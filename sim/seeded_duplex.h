@@ -1,5 +1,6 @@
-// SeededDuplexStore: bugs of jobs under collation duplex, seeded around their store. Only the copy of the sources that the
-// bug hunt is built from has it; there duplex/letters.cc defines spawn_rightly(), and spawn() is in seeded_duplex.cc.
+// SeededDuplexStore: bugs of jobs under collation duplex, seeded around their store. Only the copy of the sources that
+// the bug hunt is built from has it; there duplex/letters.cc defines spawn_rightly(), and spawn() is in
+// seeded_duplex.cc.
 #pragma once
 
 #include "store/duplex_store.h"

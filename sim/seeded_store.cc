@@ -22,20 +22,19 @@ constexpr std::uint64_t nobodys_sequence = 1'000'000'000;
 
 // Where an operation names the epoch that its lane must have; null: nowhere.
 core::Epoch* epoch_of(Operation& operation) {
-  return std::visit(Overloaded{
-                        [](core::Bundle& o) -> core::Epoch* { return &o.epoch; },
-                        [](store::ClaimItem& o) -> core::Epoch* { return &o.epoch; },
-                        [](store::DropOutbox& o) -> core::Epoch* { return &o.epoch; },
-                        [](store::RenewLane& o) -> core::Epoch* { return &o.epoch; },
-                        [](store::ReleaseLane& o) -> core::Epoch* { return &o.epoch; },
-                        [](store::ReleaseWork& o) { return o.epoch == core::Epoch(0) ? nullptr : &o.epoch; },
-                        each_of<store::Submit, store::Deliver, store::Respond, store::ClaimWork, store::ExtendWork,
-                                store::OpenPool, store::AcquireLane, store::BeatEngine, store::LeaveEngine, store::RemoveJob,
-                                store::DropKeys, store::PauseTopic, store::PutApp, store::ActivateApp>([]() -> core::Epoch* {
-                          return nullptr;
-                        }),
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          [](core::Bundle& o) -> core::Epoch* { return &o.epoch; },
+          [](store::ClaimItem& o) -> core::Epoch* { return &o.epoch; },
+          [](store::DropOutbox& o) -> core::Epoch* { return &o.epoch; },
+          [](store::RenewLane& o) -> core::Epoch* { return &o.epoch; },
+          [](store::ReleaseLane& o) -> core::Epoch* { return &o.epoch; },
+          [](store::ReleaseWork& o) { return o.epoch == core::Epoch(0) ? nullptr : &o.epoch; },
+          each_of<store::Submit, store::Deliver, store::Respond, store::ClaimWork, store::ExtendWork, store::OpenPool,
+                  store::AcquireLane, store::BeatEngine, store::LeaveEngine, store::RemoveJob, store::DropKeys,
+                  store::PauseTopic, store::PutApp, store::ActivateApp>([]() -> core::Epoch* { return nullptr; }),
+      },
+      operation);
 }
 
 }  // namespace
@@ -48,27 +47,29 @@ Result<std::vector<Outcome>> SeededStore::commit(std::span<const Operation> grou
   for (Operation operation : group) {
     forge_guards(operation);
     const auto* bundle = std::get_if<core::Bundle>(&operation);
-    if (bundle != nullptr && seeded(SeededBug::effect_before_guards)) dynamic_cast<EffectStore&>(inner_).write(bundle->id);
+    if (bundle != nullptr && seeded(SeededBug::effect_before_guards))
+      dynamic_cast<EffectStore&>(inner_).write(bundle->id);
     outcomes.push_back(commit_one(operation));
   }
   return outcomes;
 }
 
 Outcome SeededStore::commit_one(const Operation& operation) {
-  return std::visit(Overloaded{
-                        [&](const core::Bundle& o) { return run(o); },
-                        [&](const store::Submit& o) { return run(o); },
-                        [&](const store::Deliver& o) { return run(o); },
-                        [&](const store::DropOutbox& o) { return run(o); },
-                        [&](const store::AcquireLane& o) { return run(o); },
-                        [&](const store::ClaimWork& o) { return run(o); },
-                        [&](const store::RemoveJob& o) { return run(o); },
-                        [&](const store::BeatEngine& o) { return run(o); },
-                        each_of<store::Respond, store::ClaimItem, store::ExtendWork, store::ReleaseWork, store::OpenPool,
-                                store::RenewLane, store::ReleaseLane, store::LeaveEngine, store::DropKeys, store::PauseTopic,
-                                store::PutApp, store::ActivateApp>([&] { return put(operation); }),
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          [&](const core::Bundle& o) { return run(o); },
+          [&](const store::Submit& o) { return run(o); },
+          [&](const store::Deliver& o) { return run(o); },
+          [&](const store::DropOutbox& o) { return run(o); },
+          [&](const store::AcquireLane& o) { return run(o); },
+          [&](const store::ClaimWork& o) { return run(o); },
+          [&](const store::RemoveJob& o) { return run(o); },
+          [&](const store::BeatEngine& o) { return run(o); },
+          each_of<store::Respond, store::ClaimItem, store::ExtendWork, store::ReleaseWork, store::OpenPool,
+                  store::RenewLane, store::ReleaseLane, store::LeaveEngine, store::DropKeys, store::PauseTopic,
+                  store::PutApp, store::ActivateApp>([&] { return put(operation); }),
+      },
+      operation);
 }
 
 // Whatever an operation must name rightly, it does.
@@ -139,7 +140,8 @@ Outcome SeededStore::run(const store::Deliver& told) {
   if (seeded(SeededBug::signal_id_forgotten)) deliver.remembered = false;
   const core::LaneId lane = core::lane_of(deliver.envelope.to, deliver.lane);
   const core::Body& body = deliver.envelope.message.body;
-  if (seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(body)) return deliver_to_nobody(deliver);
+  if (seeded(SeededBug::outbox_row_lost) && std::holds_alternative<core::ChildDone>(body))
+    return deliver_to_nobody(deliver);
   const auto* key = std::get_if<core::JobKey>(&deliver.envelope.to);
   const auto* start = std::get_if<core::StartChild>(&body);
   if (key != nullptr && start != nullptr) return mistake_child(deliver, *key, *start);
@@ -149,7 +151,8 @@ Outcome SeededStore::run(const store::Deliver& told) {
   std::uint64_t& jumped = jumped_[{deliver.source->lane, lane}];
   if (deliver.source->seq <= jumped) return Outcome{OutcomeKind::already_done};
   Outcome outcome = put(deliver);
-  if (seeded(SeededBug::outbox_row_taken_twice) && outcome.kind == OutcomeKind::already_done) return put(without_source);
+  if (seeded(SeededBug::outbox_row_taken_twice) && outcome.kind == OutcomeKind::already_done)
+    return put(without_source);
   if (seeded(SeededBug::outbox_gap_taken) && outcome.kind == OutcomeKind::conflict) {
     jumped = deliver.source->seq;
     return put(without_source);
@@ -166,11 +169,13 @@ Outcome SeededStore::deliver_to_nobody(const store::Deliver& deliver) {
 }
 
 // A child whose id is taken.
-Outcome SeededStore::mistake_child(const store::Deliver& deliver, const core::JobKey& key, const core::StartChild& start) {
+Outcome SeededStore::mistake_child(const store::Deliver& deliver, const core::JobKey& key,
+                                   const core::StartChild& start) {
   const auto holder = inner_.find_run(key.name_space, key.id);
   const auto row = *holder ? inner_.read_job_row(**holder) : Result<std::optional<core::JobRow>>(std::nullopt);
   const bool taken = *holder && !(*row && store::made_by(start, (*row)->parent));
-  const bool mistaken = seeded(SeededBug::child_takes_id) || seeded(SeededBug::refusal_lost) || seeded(SeededBug::lane_crossed);
+  const bool mistaken =
+      seeded(SeededBug::child_takes_id) || seeded(SeededBug::refusal_lost) || seeded(SeededBug::lane_crossed);
   if (!taken || !mistaken) return put(deliver);
   Outcome outcome = deliver_to_nobody(deliver);
   if (seeded(SeededBug::child_takes_id)) {
@@ -181,7 +186,8 @@ Outcome SeededStore::mistake_child(const store::Deliver& deliver, const core::Jo
   const auto parent = inner_.read_job_row(start.parent.run);
   if (seeded(SeededBug::lane_crossed) && *parent)  // by its name, as if it were of this lane
     put(store::Deliver{{core::JobKey{(*parent)->name_space, (*parent)->id}, core::refused_child(start, key.id).message},
-                       deliver.lane, {}});
+                       deliver.lane,
+                       {}});
   outcome.answer = store::answer::Run{start.parent.run};
   return outcome;
 }
@@ -200,7 +206,8 @@ Result<store::Page<store::OutboxRow>> SeededStore::read_outbox(core::LaneId lane
   auto rows = inner_.read_outbox(lane, rows_max);
   if (!rows || !seeded(SeededBug::outbox_numbers_shared)) return rows;
   auto& numbers = numbers_[lane];
-  for (store::OutboxRow& row : *rows) row.seq = numbers.emplace(Row{row.lane, row.seq}, numbers.size() + 1).first->second;
+  for (store::OutboxRow& row : *rows)
+    row.seq = numbers.emplace(Row{row.lane, row.seq}, numbers.size() + 1).first->second;
   return rows;
 }
 
@@ -212,14 +219,16 @@ Outcome SeededStore::run(const store::AcquireLane& acquire) {
     if (over) put(store::ReleaseLane{acquire.lane, lane.epoch});
     if (over) outcome = put(acquire);
   }
-  if (seeded(SeededBug::epoch_not_raised) && outcome.done()) outcome.answer = store::answer::Lane{only_epoch, outcome.lease_until()};
+  if (seeded(SeededBug::epoch_not_raised) && outcome.done())
+    outcome.answer = store::answer::Lane{only_epoch, outcome.lease_until()};
   return outcome;
 }
 
 Outcome SeededStore::run(const store::BeatEngine& beat) {
   Outcome outcome = put(beat);
   std::vector<store::EngineInfo> alive = outcome.engines();
-  if (seeded(SeededBug::share_not_given_back)) std::erase_if(alive, [&](const auto& one) { return one.name != beat.name; });
+  if (seeded(SeededBug::share_not_given_back))
+    std::erase_if(alive, [&](const auto& one) { return one.name != beat.name; });
   if (seeded(SeededBug::dead_share_left)) {
     for (const store::EngineInfo& engine : alive) ever_alive_.insert_or_assign(engine.name, engine);
     alive.clear();

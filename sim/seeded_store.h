@@ -46,12 +46,13 @@ class SeededStore final : public store::ForwardStore {
   void overwrite_progress(const core::Bundle& bundle);
   core::WorkToken token_of(RunId run, core::ActivitySeq activity, core::WorkToken otherwise);
 
-  std::uint64_t bundles_ = 0;                                        // so far
-  std::set<core::Guid> acknowledged_;                                // though their bundles were refused
-  std::map<std::string, store::EngineInfo> ever_alive_;              // engines
-  std::map<JobId, RunId> ids_;                                       // of all tenants
-  std::map<std::pair<core::LaneId, core::LaneId>, std::uint64_t> jumped_;  // by source and target: the last row taken early
-  std::map<core::LaneId, std::map<Row, std::uint64_t>> numbers_;     // of rows, by source, for all targets together
+  std::uint64_t bundles_ = 0;                            // so far
+  std::set<core::Guid> acknowledged_;                    // though their bundles were refused
+  std::map<std::string, store::EngineInfo> ever_alive_;  // engines
+  std::map<JobId, RunId> ids_;                           // of all tenants
+  std::map<std::pair<core::LaneId, core::LaneId>, std::uint64_t>
+      jumped_;                                                    // by source and target: the last row taken early
+  std::map<core::LaneId, std::map<Row, std::uint64_t>> numbers_;  // of rows, by source, for all targets together
 };
 
 #else

@@ -7,11 +7,11 @@
 #include "sim/boundaries.h"
 #include "sim/clock.h"
 #include "sim/explorer.h"
-#include "store/forward_store.h"
 #include "sim/model.h"
 #include "sim/restore.h"
 #include "sim/swarm.h"
 #include "sim/watch_store.h"
+#include "store/forward_store.h"
 
 namespace pawl::sim {
 namespace {
@@ -32,7 +32,8 @@ TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
         ASSERT_FALSE(fused.violation) << scenario.name << ": " << fused.violation->detail;
         ASSERT_FALSE(alone.violation) << scenario.name << ": " << alone.violation->detail;
         // Two ends are right, and fewer commits may be faster: each run was judged on its own.
-        if (std::any_of(scenario.ends.begin(), scenario.ends.end(), [](const JobEnd& end) { return end.or_else; })) continue;
+        if (std::any_of(scenario.ends.begin(), scenario.ends.end(), [](const JobEnd& end) { return end.or_else; }))
+          continue;
         ASSERT_EQ(fused.canonical, alone.canonical) << scenario.name;
         compared += fused.canonical.size();  // jobs that were removed cannot be compared
         wanted += scenario.jobs.size();
@@ -122,7 +123,8 @@ TEST(SharesTest, lanes_are_shared_while_engines_come_and_go) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const WorldOptions options = draw_comings(seed, Ends::some);
     const WorldReport report = run_world(scenario, options);
-    ASSERT_FALSE(report.violation) << "seed " << seed << ": " << report.violation->oracle << ": " << report.violation->detail;
+    ASSERT_FALSE(report.violation) << "seed " << seed << ": " << report.violation->oracle << ": "
+                                   << report.violation->detail;
     comings += report.comings;
     moves += report.lane_moves;
     Duration last{0};
@@ -189,11 +191,13 @@ TEST(WorldTest, a_damaged_job_is_parked_once_and_the_others_end) {
 
 TEST(WorldTest, a_job_that_never_pauses_can_be_ended_whatever_breaks) {
   const Scenario& scenario = *find_scenario("never_pauses");
-  for (const FaultKind kind : {FaultKind::crash_before, FaultKind::crash_after, FaultKind::refused, FaultKind::reply_lost})
+  for (const FaultKind kind :
+       {FaultKind::crash_before, FaultKind::crash_after, FaultKind::refused, FaultKind::reply_lost})
     for (std::uint64_t first = 1; first <= 12; ++first) {
       WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
       options.renewals = false;
-      options.latency_max = std::chrono::milliseconds(4);  // fewer turns until somebody asks again: each is dearer than the last
+      options.latency_max =
+          std::chrono::milliseconds(4);  // fewer turns until somebody asks again: each is dearer than the last
       options.planned = {{kind, first, 1}};
       const WorldReport report = run_world(scenario, options);
       ASSERT_FALSE(report.violation) << name_of(kind) << " " << first << ": " << report.violation->detail;
@@ -220,8 +224,7 @@ TEST(WorldTest, without_renewals_a_lost_ring_is_noticed) {
 }
 
 TEST(WorldTest, a_poisoned_job_is_parked_and_the_others_end) {
-  const WorldReport report =
-      run_world(*find_scenario("poison"), options_for({core::Fusion::on, 1}));
+  const WorldReport report = run_world(*find_scenario("poison"), options_for({core::Fusion::on, 1}));
   ASSERT_FALSE(report.violation) << report.violation->detail;
   EXPECT_EQ(report.canonical.at("job default/bad"), "parked");
   EXPECT_NE(report.canonical.at("job default/good"), "parked");
@@ -244,8 +247,7 @@ TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_doe
   const Scenario& any = all_scenarios().front();
   EXPECT_EQ(expect(any, {.id = "x", .graph = "uncaught"}).end, Expected::End::failed);
   EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).end, Expected::End::completed);
-  EXPECT_NE(expect(any, {.id = "x", .graph = "caught"}).canonical.find("refund"),
-            std::string::npos);
+  EXPECT_NE(expect(any, {.id = "x", .graph = "caught"}).canonical.find("refund"), std::string::npos);
   EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).canonical.find("ok("), std::string::npos);
 }
 
@@ -257,8 +259,7 @@ class YesStore final : public store::ForwardStore {
     auto result = inner_.commit(group);
     if (result)
       for (store::Outcome& outcome : *result)
-        if (outcome.kind != store::OutcomeKind::committed)
-          outcome.kind = store::OutcomeKind::committed;
+        if (outcome.kind != store::OutcomeKind::committed) outcome.kind = store::OutcomeKind::committed;
     return result;
   }
 };
@@ -292,8 +293,8 @@ TEST(RestoreTest, no_key_or_token_names_two_pieces_of_work_whatever_copy_is_put_
     for (const core::Fusion fusion : {core::Fusion::on, core::Fusion::off})
       for (std::uint64_t copy_at = 0, commits = 1; copy_at <= commits; ++copy_at) {
         const RestoreReport report = restore_at(*find_scenario(name), fusion, copy_at);
-        ASSERT_FALSE(report.violation) << name << ", copied after commit " << copy_at << ": " << report.violation->oracle
-                                       << ": " << report.violation->detail;
+        ASSERT_FALSE(report.violation) << name << ", copied after commit " << copy_at << ": "
+                                       << report.violation->oracle << ": " << report.violation->detail;
         commits = report.commits;
         works += report.works;
         repeated += report.repeated;
@@ -310,8 +311,7 @@ TEST(SwarmTest, a_hundred_seeds_hold) {
   SwarmTally tally;
   for (std::uint64_t seed = 1'000'000; seed < 1'000'100; ++seed) {
     run_seed(seed, tally);
-    ASSERT_FALSE(tally.failure) << tally.failure->violation.detail << "\n"
-                                << tally.failure->command;
+    ASSERT_FALSE(tally.failure) << tally.failure->violation.detail << "\n" << tally.failure->command;
   }
   EXPECT_GT(tally.fired, 100u);  // a swarm that breaks nothing proves nothing
   EXPECT_GT(tally.islands, 15u);
@@ -319,11 +319,8 @@ TEST(SwarmTest, a_hundred_seeds_hold) {
 }
 
 TEST(ExplorerTest, the_smallest_protocol_has_no_bad_state_and_can_always_end) {
-  const ExplorerReport report = explore({.graph = "only",
-                                         .engines = 2,
-                                         .fusion = core::Fusion::off,
-                                         .lost_replies = 0,
-                                         .states_max = 400'000});
+  const ExplorerReport report =
+      explore({.graph = "only", .engines = 2, .fusion = core::Fusion::off, .lost_replies = 0, .states_max = 400'000});
   EXPECT_FALSE(report.violation) << report.violation->oracle << ": " << report.violation->detail;
   EXPECT_TRUE(report.complete);
   EXPECT_GT(report.states, 100u);

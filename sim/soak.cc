@@ -42,7 +42,8 @@ class RowCounter {
   static Counts count(const std::string& path) {
     sqlite3* database = nullptr;
     Counts counts;
-    invariant(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK, "the file is there");
+    invariant(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK,
+              "the file is there");
     counts.live = number(database,
                          "SELECT (SELECT count(*) FROM jobs WHERE status NOT BETWEEN 1 AND 3)"
                          " + (SELECT count(*) FROM jobs j JOIN activities a ON a.run = j.run"
@@ -140,8 +141,8 @@ class Soak final : public runtime::EngineEvents {
     invariant(opened.ok(), "the soak's file can be opened");
     store_ = std::move(*opened);
     faulty_ = std::make_unique<store::fault::Store>(
-        *store_, store::fault::Options{[this](const store::fault::Call&) { return fault_; }, nullptr, 1,
-                                       options_.seed + life_});
+        *store_,
+        store::fault::Options{[this](const store::fault::Call&) { return fault_; }, nullptr, 1, options_.seed + life_});
     const store::Operation pool = store::OpenPool{Pool("graphs"), 2};
     invariant(store_->commit({&pool, 1}).ok(), "the pool is there or can be made");
   }
@@ -196,7 +197,9 @@ class Soak final : public runtime::EngineEvents {
     using store::fault::Kind;
     group_out_ = true;
     const bool dies = clock_.monotonic() >= crash_at_;
-    if (dies) crash_at_ = clock_.monotonic() + options_.length / options_.crashes / 2 + drawn(options_.length / options_.crashes);
+    if (dies)
+      crash_at_ =
+          clock_.monotonic() + options_.length / options_.crashes / 2 + drawn(options_.length / options_.crashes);
     if (dies && random_.below(2) == 0) return crash();  // before the commit
     const bool broken = !dies && random_.below(10'000) < options_.faults_per_ten_thousand;
     if (broken) ++report_.faults;
@@ -235,7 +238,8 @@ class Soak final : public runtime::EngineEvents {
     if (engine_ != nullptr) {
       const WantedJob& wanted = job->second.wanted;
       engine_->submit({Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted),
-                       core::JobSecret(core::Guid{options_.seed, number + 1})}, number + 1);
+                       core::JobSecret(core::Guid{options_.seed, number + 1})},
+                      number + 1);
       step();
     }
     post(client_timeout, [this, number] { submit(number); });
@@ -295,12 +299,13 @@ class Soak final : public runtime::EngineEvents {
     dumped.job = state.job;
     dumped.activities.assign(state.activities().begin(), state.activities().end());
     for (const auto& [guid, record] : state.messages()) dumped.records.push_back(record);
-    std::sort(dumped.records.begin(), dumped.records.end(), [](const auto& a, const auto& b) { return a.guid < b.guid; });
+    std::sort(dumped.records.begin(), dumped.records.end(),
+              [](const auto& a, const auto& b) { return a.guid < b.guid; });
     if (state.job.status != core::JobStatus::completed || state.job.completions != 1 || !(*stored)->inbox.empty() ||
         !state.work().empty())
-      return verdict_.fail("final state", format("{} is {} and left {} messages, {} work items", job.wanted.id,
-                                                 core::name_of(state.job.status), (*stored)->inbox.size(),
-                                                 state.work().size()));
+      return verdict_.fail("final state",
+                           format("{} is {} and left {} messages, {} work items", job.wanted.id,
+                                  core::name_of(state.job.status), (*stored)->inbox.size(), state.work().size()));
     const auto graph = scenario_.graphs->find(state.job.graph);
     const std::string canonical = canonical_of(dumped, *graph, verdict_);
     const Expected expected = expect(scenario_, job.wanted);
@@ -390,7 +395,8 @@ std::optional<Violation> growth_in(const std::vector<SoakSample>& samples, Count
     const double second = mean(1, measure.of);
     const double last = mean(3, measure.of);
     if (last > second * 1.1 + measure.slack)
-      return Violation{"growth", format("{}: {:.0f} in the second quarter, {:.0f} in the last", measure.name, second, last)};
+      return Violation{"growth",
+                       format("{}: {:.0f} in the second quarter, {:.0f} in the last", measure.name, second, last)};
   }
   return std::nullopt;
 }

@@ -22,9 +22,7 @@ std::vector<SoakSample> steady(Change change = [](SoakSample&, std::uint64_t) {}
   return samples;
 }
 
-TEST(Soak, what_stays_the_same_has_not_grown) {
-  EXPECT_FALSE(growth_in(steady(), CountedRows::live));
-}
+TEST(Soak, what_stays_the_same_has_not_grown) { EXPECT_FALSE(growth_in(steady(), CountedRows::live)); }
 
 TEST(Soak, closed_jobs_count_only_when_they_are_said_to_leave) {
   const auto grown = growth_in(steady(), CountedRows::all);
@@ -37,13 +35,13 @@ TEST(Soak, sees_rows_that_pile_up) {
 }
 
 TEST(Soak, sees_memory_that_piles_up) {
-  EXPECT_TRUE(growth_in(steady([](SoakSample& s, std::uint64_t i) { s.heap_bytes += i * 100'000; }), CountedRows::live));
-  EXPECT_TRUE(growth_in(steady([](SoakSample& s, std::uint64_t i) { s.resident_bytes += i * 200'000; }), CountedRows::live));
+  EXPECT_TRUE(
+      growth_in(steady([](SoakSample& s, std::uint64_t i) { s.heap_bytes += i * 100'000; }), CountedRows::live));
+  EXPECT_TRUE(
+      growth_in(steady([](SoakSample& s, std::uint64_t i) { s.resident_bytes += i * 200'000; }), CountedRows::live));
 }
 
-TEST(Soak, cannot_tell_from_a_few_samples) {
-  EXPECT_TRUE(growth_in({SoakSample{}, SoakSample{}}, CountedRows::live));
-}
+TEST(Soak, cannot_tell_from_a_few_samples) { EXPECT_TRUE(growth_in({SoakSample{}, SoakSample{}}, CountedRows::live)); }
 
 }  // namespace
 }  // namespace pawl::sim

@@ -17,8 +17,7 @@ constexpr Duration speaks_late = std::chrono::seconds(10);
 
 class Drawer {
  public:
-  Drawer(SwarmCase& drawn, std::uint64_t seed)
-      : case_(drawn), random_(Random::mix(seed) ^ 0x5357'41524dULL) {}
+  Drawer(SwarmCase& drawn, std::uint64_t seed) : case_(drawn), random_(Random::mix(seed) ^ 0x5357'41524dULL) {}
 
   // `sends`: jobs that send to each other.
   void draw(bool sends) {
@@ -58,8 +57,7 @@ class Drawer {
       const std::string node = format("n{}", i);
       const std::string parent = chance(40) ? names.back() : names[random_.below(names.size())];
       Condition when = Condition::always();
-      if (parent != "t" && chance(20))
-        when = chance(50) ? Condition::code(402) : Condition::error();
+      if (parent != "t" && chance(20)) when = chance(50) ? Condition::code(402) : Condition::error();
       const std::string topic = name + "." + node;
       builder.worker(node, topic).after(parent, when);
       case_.scenario.behaviours[topic] = draw_behaviour(nodes);
@@ -90,8 +88,7 @@ class Drawer {
       behaviour.status = ReplyStatus::error;
       behaviour.code = chance(60) ? 402 : 500;
     }
-    if (nodes <= 5 && chance(15))
-      behaviour.pendings = 1 + static_cast<std::uint32_t>(random_.below(3));
+    if (nodes <= 5 && chance(15)) behaviour.pendings = 1 + static_cast<std::uint32_t>(random_.below(3));
     behaviour.answers_twice = chance(10);
     behaviour.answers_late = chance(10);
     behaviour.remote = chance(10);
@@ -106,10 +103,9 @@ class Drawer {
     job.graph = format("g{}", random_.below(graphs));
     job.submits = chance(10) ? 2 : 1;
     job.at = Duration(static_cast<std::int64_t>(random_.below(20'000)));
-    const bool taken = std::any_of(
-        case_.scenario.jobs.begin(), case_.scenario.jobs.end(), [&](const WantedJob& other) {
-          return other.id == job.id && other.name_space == job.name_space;
-        });
+    const bool taken = std::any_of(case_.scenario.jobs.begin(), case_.scenario.jobs.end(), [&](const WantedJob& other) {
+      return other.id == job.id && other.name_space == job.name_space;
+    });
     if (!taken) case_.scenario.jobs.push_back(job);
   }
 
@@ -122,8 +118,7 @@ class Drawer {
     options.slots = 1 + static_cast<std::uint32_t>(random_.below(6));
     options.threads = 1 + static_cast<std::uint32_t>(random_.below(options.slots));
     options.fusion = chance(70) ? core::Fusion::on : core::Fusion::off;
-    options.lease = std::chrono::milliseconds(chance(50) ? 20 + random_.below(200)
-                                                         : 1000 + random_.below(9000));
+    options.lease = std::chrono::milliseconds(chance(50) ? 20 + random_.below(200) : 1000 + random_.below(9000));
     options.hot_jobs_max = chance(30) ? random_.below(4) : 1000;
     options.bundles_per_group_max = chance(30) ? 1 + random_.below(4) : 1024;
     options.groups_out_max = chance(50) ? 1 : 2 + static_cast<std::uint32_t>(random_.below(3));
@@ -141,18 +136,15 @@ class Drawer {
     options.new_name_at_restart = chance(50);
     options.drift_ppm_max = chance(50) ? static_cast<std::int64_t>(random_.below(50'000)) : 0;
     options.latency_max = Duration(static_cast<std::int64_t>(10 + random_.below(2'000)));
-    const auto work_max = static_cast<std::uint64_t>(options.lease.count()) * (chance(10) ? 2 : 1) /
-                          (chance(60) ? 20 : 1);
-    options.work_max = Duration(static_cast<std::int64_t>(
-        10 + random_.below(std::min<std::uint64_t>(work_max, 2'000'000))));
+    const auto work_max =
+        static_cast<std::uint64_t>(options.lease.count()) * (chance(10) ? 2 : 1) / (chance(60) ? 20 : 1);
+    options.work_max =
+        Duration(static_cast<std::int64_t>(10 + random_.below(std::min<std::uint64_t>(work_max, 2'000'000))));
     for (std::uint32_t& rate : options.rates.per_thousand)
       if (chance(40)) rate = static_cast<std::uint32_t>(1 + random_.below(40));
-    if (chance(30))
-      options.rates.read_failures_per_thousand = static_cast<std::uint32_t>(1 + random_.below(100));
-    if (chance(40))
-      options.rates.pauses_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
-    if (chance(40))
-      options.rates.crashes_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
+    if (chance(30)) options.rates.read_failures_per_thousand = static_cast<std::uint32_t>(1 + random_.below(100));
+    if (chance(40)) options.rates.pauses_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
+    if (chance(40)) options.rates.crashes_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
     options.rates.budget = static_cast<std::uint32_t>(1 + random_.below(chance(50) ? 4 : 40));
     // Many faults may enter a message often without any fault of its own: then it must not be
     // parked.
@@ -187,7 +179,8 @@ void draw_islands(WorldOptions& options, Random& random) {
 void draw_comings(WorldOptions& options, Random& random, Duration until, Ends ends) {
   options.lanes = 4 + static_cast<std::uint32_t>(random.below(13));
   const auto moment = [&](Duration after) {
-    return after + Duration(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>((until - after).count()))));
+    return after +
+           Duration(static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>((until - after).count()))));
   };
   for (std::uint32_t engine = 1; engine < options.engines; ++engine) {
     Duration at{0};
@@ -250,13 +243,11 @@ void run_seed(std::uint64_t seed, SwarmTally& tally) {
     ++tally.repeated;
     const auto again = run_world(drawn->scenario, drawn->options);
     if (again.trace != report.trace)
-      report.violation = Violation{
-          "determinism", format("trace {:016x}, then {:016x}", report.trace, again.trace)};
+      report.violation = Violation{"determinism", format("trace {:016x}, then {:016x}", report.trace, again.trace)};
   }
   if (report.violation)
-    tally.failure =
-        Failure{*report.violation, format("build/release/sim/sim --seeds 1 --first-seed {}{}", seed,
-                                                     tally.islands_only ? " --islands" : "")};
+    tally.failure = Failure{*report.violation, format("build/release/sim/sim --seeds 1 --first-seed {}{}", seed,
+                                                      tally.islands_only ? " --islands" : "")};
 }
 
 }  // namespace pawl::sim

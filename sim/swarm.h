@@ -20,8 +20,8 @@ struct SwarmCase {
 // Some worlds have lanes that are islands; or all.
 std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only = false);
 
-// A calm world of one to five engines and four to sixteen lanes, by its seed. All but one engine join while there is work;
-// with `ends`, some leave or die for good.
+// A calm world of one to five engines and four to sixteen lanes, by its seed. All but one engine join while there is
+// work; with `ends`, some leave or die for good.
 enum class Ends : std::uint8_t { none, some };
 WorldOptions draw_comings(std::uint64_t seed, Ends ends);
 

@@ -52,22 +52,18 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
     if (!item.life.unknown) job.known_before.insert(seq);
   check_control(job, bundle);
   hear_timeouts(job, bundle);
-  if (closed(job.status) && head.status != job.status)
-    fail(job, "marks", "a closed job changed its status");
+  if (closed(job.status) && head.status != job.status) fail(job, "marks", "a closed job changed its status");
   const core::JobStatus before = job.status;
   job.status = head.status;
   if (head.semaphore) job.semaphore += head.semaphore->delta;
   if (closed(job.status)) job.semaphore = 0;
-  if (head.completions < job.completions || head.completions > 1 ||
-      (head.completions == 1 && !closed(job.status)))
-    fail(job, "completion",
-         format("completion tasks went from {} to {}", job.completions, head.completions));
+  if (head.completions < job.completions || head.completions > 1 || (head.completions == 1 && !closed(job.status)))
+    fail(job, "completion", format("completion tasks went from {} to {}", job.completions, head.completions));
   job.completions = head.completions;
   job.redrives = head.redrives;
   job.remove_at = head.remove_at;
   count(job);
-  for (const core::Write& one : bundle.writes)
-    std::visit([&](const auto& w) { write(job, bundle, w); }, one);
+  for (const core::Write& one : bundle.writes) std::visit([&](const auto& w) { write(job, bundle, w); }, one);
   for (const core::Write& one : bundle.writes)
     if (const auto* w = std::get_if<core::PutRecord>(&one)) check_ordinal(job, *w);
   for (const core::Write& one : bundle.writes)
@@ -101,22 +97,18 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutActiv
         fail(job, "marks", format("two instances stand at {}", activity.at));
   }
   if (const char* why = regress(activity.ledger, after))
-    fail(job, "marks",
-         format("activity {}: {} ({:015} to {:015})", seq, why, activity.ledger, after));
-  if (low8(after) < low8(activity.ledger))
-    fail(job, "marks", format("entries of activity {} fall", seq));
+    fail(job, "marks", format("activity {}: {} ({:015} to {:015})", seq, why, activity.ledger, after));
+  if (low8(after) < low8(activity.ledger)) fail(job, "marks", format("entries of activity {} fall", seq));
   if (job.shape != nullptr) {
     read_state(job, activity, put.after);
     if (work_done(after) && !work_done(activity.ledger)) check_conclusion(job, seq, activity);
   } else if (work_done(after) && !work_done(activity.ledger)) {
     const bool trigger = seq == 0;
     const Journal::Request* request = trigger ? nullptr : journal_.find(activity.request);
-    const bool real = trigger
-                          ? put.after.output.view() == job.input
-                          : activity.findings.contains(put.after.output.str()) ||
-                                (request != nullptr && request->outputs.contains(put.after.output.str()));
-    if (!real)
-      fail(job, "invented", format("activity {} ended with an output that no run produced", seq));
+    const bool real = trigger ? put.after.output.view() == job.input
+                              : activity.findings.contains(put.after.output.str()) ||
+                                    (request != nullptr && request->outputs.contains(put.after.output.str()));
+    if (!real) fail(job, "invented", format("activity {} ended with an output that no run produced", seq));
   }
   activity.ledger = after;
 }
@@ -130,16 +122,16 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
     const auto of = job.activities.find(put.after.activity.raw());
     // What a bundle of the graph language passes on to itself is never stored; of what waits for others it is.
     const bool own = job.shape != nullptr && (of == job.activities.end() || !of->second.waits);
-    const bool timer = in_inbox != job.inbox.end() && std::holds_alternative<core::TimeUp>(in_inbox->second.message.body);
-    if (put.after.guid != start && !own && !timer && !journal_.produced(put.after.guid) && !job.heard.contains(put.after.guid))
+    const bool timer =
+        in_inbox != job.inbox.end() && std::holds_alternative<core::TimeUp>(in_inbox->second.message.body);
+    if (put.after.guid != start && !own && !timer && !journal_.produced(put.after.guid) &&
+        !job.heard.contains(put.after.guid))
       fail(job, "invented", "a message was entered that nobody sent");
     if (in_inbox != job.inbox.end() && !closed(job.status)) check_due(job, in_inbox->second);
     if (timer && of != job.activities.end()) of->second.timed_out = true;
     for (const auto& [guid, other] : job.records)
       if (other.activity == put.after.activity.raw() && low8(other.ledger) == low8(after))
-        fail(
-            job, "marks",
-            format("two messages of activity {} have the ordinal {}", other.activity, low8(after)));
+        fail(job, "marks", format("two messages of activity {} have the ordinal {}", other.activity, low8(after)));
   }
   ShadowRecord& record = job.records[put.after.guid];
   const std::uint64_t before = known == job.records.end() ? low8(after) : record.ledger;
@@ -159,10 +151,10 @@ void WatchStore::check_ordinal(const ShadowJob& job, const core::PutRecord& put)
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutMessage& put) {
   const bool transition = std::holds_alternative<core::Transition>(put.message.body);
-  if (transition && !job.sent.insert(put.message.guid).second)
-    fail(job, "messages", "a transition was sent twice");
+  if (transition && !job.sent.insert(put.message.guid).second) fail(job, "messages", "a transition was sent twice");
   put_message(job, put.message, put.due);
-  if (const auto* timer = std::get_if<core::TimeUp>(&put.message.body)) job.activities[timer->activity.raw()].waits = true;
+  if (const auto* timer = std::get_if<core::TimeUp>(&put.message.body))
+    job.activities[timer->activity.raw()].waits = true;
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork& put) {
@@ -184,8 +176,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutWork&
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork& drop) {
   const auto work = job.work.find(drop.activity.raw());
   if (work == job.work.end() || work->second.token != drop.token)
-    return fail(job, "token",
-                format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
+    return fail(job, "token", format("a stale worker's answer to activity {} was taken", drop.activity.raw()));
   job.work.erase(work);
 }
 
@@ -212,7 +203,7 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
   if (record != job.records.end()) return spawned(record->second.ledger);
   if (std::holds_alternative<core::Pause>(message.body) || std::holds_alternative<core::Proceed>(message.body) ||
       std::holds_alternative<core::Redrive>(message.body))
-    return true;  // check_control saw to it
+    return true;                                  // check_control saw to it
   const auto done = [&](core::ActivitySeq seq) {  // then it came late
     const auto activity = job.activities.find(seq.raw());
     return activity != job.activities.end() && work_done(activity->second.ledger);
@@ -239,16 +230,15 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
 void WatchStore::consume(ShadowJob& job, const core::Guid& guid) {
   const auto message = job.inbox.find(guid);
   if (message == job.inbox.end()) return;  // swept, or consumed by somebody faster
-  if (!served(job, message->second.message))
-    fail(job, "messages", "a message was consumed before it was served");
+  if (!served(job, message->second.message)) fail(job, "messages", "a message was consumed before it was served");
   const auto record = job.records.find(guid);
   // The timer of what is concluded goes before its time.
-  const bool called_off = std::holds_alternative<core::TimeUp>(message->second.message.body) && record == job.records.end();
+  const bool called_off =
+      std::holds_alternative<core::TimeUp>(message->second.message.body) && record == job.records.end();
   if (!closed(job.status) && !called_off) check_due(job, message->second);
   const bool closer = record != job.records.end() && position(record->second.ledger, 4) == 1;
   if (closer && position(record->second.ledger, 7) == 0)
-    fail(job, "completion",
-         "the message that closed the job was consumed before the completion tasks");
+    fail(job, "completion", "the message that closed the job was consumed before the completion tasks");
   job.inbox.erase(message);
 }
 
@@ -260,45 +250,40 @@ void WatchStore::check_obligations(const ShadowJob& job) {
   for (const auto& [guid, message] : job.inbox) {
     const auto* transition = std::get_if<core::Transition>(&message.message.body);
     if (transition == nullptr) continue;
-    const bool entered =
-        std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
-          return row.second.node == transition->node && row.second.at == transition->at.text();
-        });
+    const bool entered = std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
+      return row.second.node == transition->node && row.second.at == transition->at.text();
+    });
     if (!entered) ++open;
   }
   if (job.shape != nullptr) open = open_in_graph(job);
   if (job.semaphore != open)
-    fail(job, "semaphore",
-         format("the semaphore is {}, {} obligations are open", job.semaphore, open));
+    fail(job, "semaphore", format("the semaphore is {}, {} obligations are open", job.semaphore, open));
 }
 
 void WatchStore::check_carriers(const ShadowJob& job) {
   if (closed(job.status)) {
-    if (job.completions == 0 &&
-        std::none_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
+    if (job.completions == 0 && std::none_of(job.inbox.begin(), job.inbox.end(), [&](const auto& row) {
           const auto record = job.records.find(row.first);
           return record != job.records.end() && position(record->second.ledger, 4) == 1;
         }))
       fail(job, "carrier", "the job is closed and no message is left to run its completion tasks");
     return;
   }
-  if (job.activities.empty() && job.inbox.empty())
-    fail(job, "carrier", "the start message is gone");
+  if (job.activities.empty() && job.inbox.empty()) fail(job, "carrier", "the start message is gone");
   for (const auto& [seq, activity] : job.activities) {
     if (spawned(activity.ledger)) continue;
     if (job.shape != nullptr) {
-      if (!is_carried(job, seq, activity)) fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
+      if (!is_carried(job, seq, activity))
+        fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
       continue;
     }
     bool carried = leg1_complete(activity.ledger) && job.work.contains(seq);
     for (const auto& [guid, shadow] : job.inbox) {
       const core::Body& body = shadow.message.body;
       if (const auto* transition = std::get_if<core::Transition>(&body))
-        carried =
-            carried || (transition->node == activity.node && transition->at.text() == activity.at);
+        carried = carried || (transition->node == activity.node && transition->at.text() == activity.at);
       else if (const auto* response = std::get_if<core::Response>(&body))
-        carried = carried || (response->activity.raw() == seq &&
-                              response->status != core::ReplyStatus::pending);
+        carried = carried || (response->activity.raw() == seq && response->status != core::ReplyStatus::pending);
       else if (const auto* no_answer = std::get_if<core::NoAnswer>(&body))
         carried = carried || no_answer->activity.raw() == seq;
       else if (const auto* verdict = std::get_if<core::Verdict>(&body))
@@ -306,8 +291,7 @@ void WatchStore::check_carriers(const ShadowJob& job) {
       else if (std::holds_alternative<core::Start>(body))
         carried = carried || seq == 0;
     }
-    if (!carried)
-      fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
+    if (!carried) fail(job, "carrier", format("activity {} is open and nothing will move it on", seq));
   }
 }
 

@@ -87,11 +87,11 @@ std::int64_t WatchStore::open_in_graph(const ShadowJob& job) const {
     } else if (std::holds_alternative<core::Reenter>(body)) {
       if (record == job.records.end() || !spawned(record->second.ledger)) ++open;
     } else if (const auto* arrive = std::get_if<core::Arrive>(&body)) {
-      const bool taken = record != job.records.end() ||
-                         std::any_of(job.activities.begin(), job.activities.end(), [&, &guid = guid](const auto& row) {
-                           return row.second.node == arrive->node && row.second.at == arrive->at.text() &&
-                                  row.second.closer == guid;
-                         });
+      const bool taken =
+          record != job.records.end() ||
+          std::any_of(job.activities.begin(), job.activities.end(), [&, &guid = guid](const auto& row) {
+            return row.second.node == arrive->node && row.second.at == arrive->at.text() && row.second.closer == guid;
+          });
       if (!arrive->skipped && !taken) ++open;
     }
   }
@@ -112,8 +112,8 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
           else if constexpr (std::is_same_v<Body, core::Response> || std::is_same_v<Body, core::ChildDone> ||
                              std::is_same_v<Body, core::Resume>)
             return body.activity.raw() == seq && body.status != core::ReplyStatus::pending;
-          else if constexpr (std::is_same_v<Body, core::Expand> || std::is_same_v<Body, core::NoAnswer> || std::is_same_v<Body, core::TimeUp> ||
-                             std::is_same_v<Body, core::Verdict>)
+          else if constexpr (std::is_same_v<Body, core::Expand> || std::is_same_v<Body, core::NoAnswer> ||
+                             std::is_same_v<Body, core::TimeUp> || std::is_same_v<Body, core::Verdict>)
             return body.activity.raw() == seq;
           else
             return std::is_same_v<Body, core::Start> && seq == 0;

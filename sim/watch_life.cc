@@ -36,10 +36,10 @@ void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
       const core::Guid guid = item.request.derive(core::Guid::Purpose::no_answer, index);
       if (!fresh.contains(guid)) continue;
       const bool waits = item.token == core::WorkToken(0);
-      const bool over = why == Why::total       ? is_over(item.life.deadline)
-                        : why == Why::queue     ? waits && is_over(item.life.queue_by)
-                        : why == Why::attempt   ? !waits && attempt_is_over(item)
-                                                : !waits && heartbeat_is_over(item);
+      const bool over = why == Why::total     ? is_over(item.life.deadline)
+                        : why == Why::queue   ? waits && is_over(item.life.queue_by)
+                        : why == Why::attempt ? !waits && attempt_is_over(item)
+                                              : !waits && heartbeat_is_over(item);
       if (!over)
         fail(job, "timer", format("activity {} is said to have run out of its {} timeout", seq, core::name_of(why)));
       job.heard.insert(guid);
@@ -88,8 +88,7 @@ void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle)
   const bool redrives_up = head.redrives == job.redrives + 1;
   if (head.redrives != job.redrives && !(redrives_up && redriven && before == JobStatus::parked))
     fail(job, "control", format("redrives went from {} to {}", job.redrives, head.redrives));
-  if (before == JobStatus::parked && redriven && !redrives_up)
-    fail(job, "control", "it was redriven without a trace");
+  if (before == JobStatus::parked && redriven && !redrives_up) fail(job, "control", "it was redriven without a trace");
   if (before == JobStatus::running && paused && !resumed && after == JobStatus::running)
     fail(job, "control", "a pause was consumed and the job runs on");
   if (after == JobStatus::paused && before != JobStatus::paused && !paused)
@@ -107,10 +106,11 @@ void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle)
                      std::holds_alternative<core::EndJob>(row.second.message.body));
     });
     // Or an activity of its own says so.
-    const bool itself = job.shape != nullptr && std::any_of(bundle.writes.begin(), bundle.writes.end(), [&](const auto& one) {
-      const auto* put = std::get_if<core::PutActivity>(&one);
-      return put != nullptr && job.shape->nodes()[put->after.node].kind == Graph::Kind::interrupt;
-    });
+    const bool itself =
+        job.shape != nullptr && std::any_of(bundle.writes.begin(), bundle.writes.end(), [&](const auto& one) {
+          const auto* put = std::get_if<core::PutActivity>(&one);
+          return put != nullptr && job.shape->nodes()[put->after.node].kind == Graph::Kind::interrupt;
+        });
     if (!asked && !itself) fail(job, "timer", "it was interrupted and nobody asked for it, or before its time");
   }
   const bool closes = core::is_closed(after) && !core::is_closed(before);
@@ -122,8 +122,9 @@ void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle)
 void WatchStore::check_held(const ShadowJob& job) {
   for (const auto& [seq, item] : job.work)
     if (item.held != core::is_stopped(job.status))
-      fail(job, "held", format("the job is {} and work of activity {} is {}", core::name_of(job.status), seq,
-                               item.held ? "held" : "not held"));
+      fail(job, "held",
+           format("the job is {} and work of activity {} is {}", core::name_of(job.status), seq,
+                  item.held ? "held" : "not held"));
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::HoldWork& hold) {

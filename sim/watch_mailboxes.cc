@@ -13,7 +13,8 @@ namespace {
 
 // How a meeting is called, written down once more.
 core::Guid resume_of(const core::Guid& signal, const core::Guid& registration) {
-  return core::Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(core::Guid::Purpose::resume, 0);
+  return core::Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(core::Guid::Purpose::resume,
+                                                                                           0);
 }
 
 bool is_signal(const core::MailboxEntry& entry) { return std::holds_alternative<core::Signal>(entry.what); }
@@ -34,9 +35,8 @@ class Line {
   std::vector<Met> meetings;
 
   core::MailboxEntry* first(bool signal) {
-    const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
-      return is_signal(entry) == signal && !entry.offered_to;
-    });
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const auto& entry) { return is_signal(entry) == signal && !entry.offered_to; });
     return found == entries.end() ? nullptr : &*found;
   }
   void remove(const core::Guid& guid) {
@@ -72,7 +72,8 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
   const auto found = mailboxes_.find(bundle.entity);
   if (found == mailboxes_.end()) return verdict_.fail("invented", "a bundle for a mailbox that does not exist");
   ShadowMailbox& box = found->second;
-  if (bundle.rev_before.raw() != box.rev) verdict_.fail("rev", format("a bundle made for rev {} of a mailbox was applied", bundle.rev_before.raw()));
+  if (bundle.rev_before.raw() != box.rev)
+    verdict_.fail("rev", format("a bundle made for rev {} of a mailbox was applied", bundle.rev_before.raw()));
   ++box.rev;
   ++figures_.bundles;
 
@@ -96,8 +97,10 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
       for (core::MailboxEntry& entry : box.entries)
         if (entry.seq == offer->seq) entry.offered_to = offer->to;
     } else if (const auto* put_timer = std::get_if<core::PutMessage>(&one)) {
-      if (!std::holds_alternative<core::Expire>(put_timer->message.body)) fail(box, "a mailbox put what no mailbox puts");
-      else box.timers[put_timer->message.guid] = {put_timer->message, put_timer->due};
+      if (!std::holds_alternative<core::Expire>(put_timer->message.body))
+        fail(box, "a mailbox put what no mailbox puts");
+      else
+        box.timers[put_timer->message.guid] = {put_timer->message, put_timer->due};
     } else if (const auto* send = std::get_if<core::Send>(&one)) {
       put_in_outbox(bundle.entity, *send);
     }
@@ -113,7 +116,8 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
     expired_.insert(entry.guid);
     return true;
   };
-  std::erase_if(line.entries, [&](const auto& entry) { return is_signal(entry) && !entry.offered_to && expire(entry); });
+  std::erase_if(line.entries,
+                [&](const auto& entry) { return is_signal(entry) && !entry.offered_to && expire(entry); });
 
   const auto serve = [&](const core::Message& message, bool whole) {
     if (const auto* signal = std::get_if<core::Signal>(&message.body)) {
@@ -135,10 +139,13 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
       for (const core::MailboxEntry& entry : line.entries)
         if (entry.offered_to == withdraw->registration) out.push_back(entry.guid);
       for (const core::Guid& guid : out) {
-        const auto entry = std::find_if(line.entries.begin(), line.entries.end(), [&](const auto& one) { return one.guid == guid; });
+        const auto entry =
+            std::find_if(line.entries.begin(), line.entries.end(), [&](const auto& one) { return one.guid == guid; });
         if (!whole && is_left(guid, withdraw->registration)) return;
-        if (expire(*entry)) line.entries.erase(entry);
-        else line.place(*entry);
+        if (expire(*entry))
+          line.entries.erase(entry);
+        else
+          line.place(*entry);
       }
     } else if (const auto* taken = std::get_if<core::Taken>(&message.body)) {
       if (!whole) return;
@@ -166,10 +173,9 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
                            {name, core::Resume{met.by.activity, met.registration, said.data, said.status, said.code}}},
             ShadowMeeting{met.signal.guid, met.registration, said.status != ReplyStatus::pending}};
   });
-  const bool same = std::equal(box.entries.begin(), box.entries.end(), line.entries.begin(), line.entries.end(),
-                               [](const auto& is, const auto& should) {
-                                 return is.guid == should.guid && is.offered_to == should.offered_to;
-                               });
+  const bool same = std::equal(
+      box.entries.begin(), box.entries.end(), line.entries.begin(), line.entries.end(),
+      [](const auto& is, const auto& should) { return is.guid == should.guid && is.offered_to == should.offered_to; });
   if (!same) fail(box, format("{} entries are not the {} that should be", box.entries.size(), line.entries.size()));
   check_lines(box);
   if (!box.entries.empty() || !box.inbox.empty() || !box.timers.empty()) return;
@@ -180,7 +186,8 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
 // Each meeting is told, and nothing else.
 void WatchStore::note_meetings(const ShadowMailbox& box, const std::vector<core::Envelope>& sends, std::size_t count,
                                const std::function<std::pair<core::Envelope, ShadowMeeting>(std::size_t)>& wanted) {
-  if (sends.size() != count) return fail(box, format("{} signals met registrations, and {} are told", count, sends.size()));
+  if (sends.size() != count)
+    return fail(box, format("{} signals met registrations, and {} are told", count, sends.size()));
   for (std::size_t i = 0; i < count; ++i) {
     const auto [envelope, meeting] = wanted(i);
     if (sends[i] != envelope) fail(box, "a resume is not that of the signal and the registration that meet");
@@ -225,7 +232,8 @@ void WatchStore::check_signals_at_end() {
       if (!status || core::is_closed(*status)) fail(box, "a signal is out to a job that is over");
     }
   for (const core::Guid& signal : told_) {
-    const int fates = (used_.contains(signal) ? 1 : 0) + (kept.contains(signal) ? 1 : 0) + (expired_.contains(signal) ? 1 : 0);
+    const int fates =
+        (used_.contains(signal) ? 1 : 0) + (kept.contains(signal) ? 1 : 0) + (expired_.contains(signal) ? 1 : 0);
     if (fates == 0) verdict_.fail("signals", "a signal that was accepted resumed no hook, and is not in its mailbox");
     if (fates > 1) verdict_.fail("signals", "a signal that resumed a hook, or expired, is still in its mailbox");
   }

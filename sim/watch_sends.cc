@@ -61,7 +61,8 @@ void WatchStore::send(ShadowJob& job, const core::Send& send) {
     if (known == job.registrations.end() || box == nullptr || known->second.at != *box || meeting == meetings_.end() ||
         meeting->second.registration != taken->registration)
       return fail(job, "mailbox", "it took a signal that it was not offered");
-    if (!worked_.contains(taken->resume)) fail(job, "mailbox", "it says that it took a signal, and did nothing with it");
+    if (!worked_.contains(taken->resume))
+      fail(job, "mailbox", "it says that it took a signal, and did nothing with it");
     if (meeting->second.concludes && std::exchange(known->second.ended, true))
       fail(job, "mailbox", "a registration was ended twice");
   } else if (const auto* start = std::get_if<core::StartChild>(&message.body)) {
@@ -75,7 +76,8 @@ void WatchStore::send(ShadowJob& job, const core::Send& send) {
         job.parent->activity != word->activity)
       return fail(job, "children", "it tells its end to somebody who does not await it");
     if (word->status == ReplyStatus::pending) return;
-    if (++job.words > 1 || !core::is_closed(job.status)) fail(job, "children", "it tells its end twice, or before its end");
+    if (++job.words > 1 || !core::is_closed(job.status))
+      fail(job, "children", "it tells its end twice, or before its end");
   } else if (const auto* end = std::get_if<core::EndJob>(&message.body)) {
     for (auto& [place, child] : children_)
       if (end->parent && place.first == job.run && *end->parent == job.run && name != nullptr && child.key == *name)
@@ -142,7 +144,8 @@ void WatchStore::accept(const core::Envelope& envelope, core::LaneId lane, const
     return verdict_.fail("mailbox", format("{} has two mailboxes", key.key));
   ShadowMailbox& box = mailboxes_[outcome.run()];
   box.key = key;
-  const bool waits = std::any_of(box.inbox.begin(), box.inbox.end(), [&](const auto& one) { return one.guid == message.guid; });
+  const bool waits =
+      std::any_of(box.inbox.begin(), box.inbox.end(), [&](const auto& one) { return one.guid == message.guid; });
   if (waits == (outcome.kind == OutcomeKind::committed)) return fail(box, "a message was taken twice, or not at all");
   if (waits) return;
   if (!outcome.reason.empty()) return;  // refused: the mailbox is full
@@ -231,19 +234,21 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
   for (const core::Write& one : bundle.writes)
     if (const auto* put = std::get_if<core::PutActivity>(&one))
       if (job.shape->nodes()[put->after.node].kind == Graph::Kind::interrupt) descends = false;
-  for (auto place = children_.lower_bound({job.run, 0}); place != children_.end() && place->first.first == job.run; ++place) {
+  for (auto place = children_.lower_bound({job.run, 0}); place != children_.end() && place->first.first == job.run;
+       ++place) {
     const ShadowChild& child = place->second;
     if (!child.start.parent.awaits || child.ends_heard > 0) continue;
     const ShadowActivity& activity = job.activities.at(place->first.second);
     const bool over = work_done(activity.ledger);
-    if (over && !activity.timed_out) fail(job, "children", format("it goes on without the word of {}", child.key.id.raw()));
+    if (over && !activity.timed_out)
+      fail(job, "children", format("it goes on without the word of {}", child.key.id.raw()));
     if (closes && job.status == core::JobStatus::completed && !activity.timed_out)
       fail(job, "children", format("it completes without the word of {}", child.key.id.raw()));
     if ((over || (closes && descends)) && !child.told_to_end)
       fail(job, "children", format("{} is no longer awaited and was not ended", child.key.id.raw()));
   }
-  const bool publishes = job.shape != nullptr && job.shape->program() != nullptr &&
-                         !job.shape->program()->publishes().raw().empty();
+  const bool publishes =
+      job.shape != nullptr && job.shape->program() != nullptr && !job.shape->program()->publishes().raw().empty();
   if (job.completions == 1 && publishes && job.ends_announced != 1)
     fail(job, "announced", "it ended and did not say so");
   if (job.completions == 1 && job.parent && job.parent->awaits && job.words != 1)
@@ -257,8 +262,10 @@ void WatchStore::check_sends_at_end() {
     if (child.run == RunId(0) && !child.refused)
       verdict_.fail("children", format("{} was never started", child.key.id.raw()));
     const auto parent = status_of(place.first);
-    if (child.start.parent.awaits && parent == core::JobStatus::completed && child.ends_heard != 1 && !child.told_to_end)
-      verdict_.fail("children", format("the parent of {} heard its end {} times", child.key.id.raw(), child.ends_heard));
+    if (child.start.parent.awaits && parent == core::JobStatus::completed && child.ends_heard != 1 &&
+        !child.told_to_end)
+      verdict_.fail("children",
+                    format("the parent of {} heard its end {} times", child.key.id.raw(), child.ends_heard));
   }
 }
 

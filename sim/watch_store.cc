@@ -90,8 +90,8 @@ void WatchStore::put_message(ShadowJob& job, const core::Message& message, Insta
 void WatchStore::check_owner(core::LaneId lane, core::Epoch epoch, const char* what) {
   const ShadowLane& shadow = lanes_[lane];
   if (shadow.owner.empty() || shadow.epoch != epoch.raw())
-    verdict_.fail("lease", format("{} under epoch {} of lane {}, which is at {}", what, epoch.raw(),
-                                  lane.raw(), shadow.epoch));
+    verdict_.fail("lease",
+                  format("{} under epoch {} of lane {}, which is at {}", what, epoch.raw(), lane.raw(), shadow.epoch));
 }
 
 void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome) {
@@ -100,22 +100,21 @@ void WatchStore::note(const store::Submit& submit, const store::Outcome& outcome
   const auto known = keys_.find(key);
   ShadowJob* old = known == keys_.end() ? nullptr : find(known->second.run);
   const bool open = old != nullptr && !core::is_closed(old->status);
-  const bool expired = known != keys_.end() && known->second.expires_at != Instant() &&
-                       known->second.expires_at <= now_in(submit.lane);
-  const bool taken = known != keys_.end() && ((submit.reuse == Reuse::never && !expired) ||
-                                              (submit.reuse == Reuse::after_close && open));
+  const bool expired =
+      known != keys_.end() && known->second.expires_at != Instant() && known->second.expires_at <= now_in(submit.lane);
+  const bool taken = known != keys_.end() &&
+                     ((submit.reuse == Reuse::never && !expired) || (submit.reuse == Reuse::after_close && open));
   if (outcome.kind == OutcomeKind::exists) {
     if (!taken || known->second.run != outcome.run())
-      verdict_.fail("identity", format("{}/{} is said to be run {}, which is another job",
-                                       key.first, key.second, outcome.run().raw()));
+      verdict_.fail("identity", format("{}/{} is said to be run {}, which is another job", key.first, key.second,
+                                       outcome.run().raw()));
     return;
   }
   if (outcome.kind != OutcomeKind::committed) return;
   if (taken || jobs_.contains(outcome.run()) || removed_.contains(outcome.run()))
     return verdict_.fail("identity", format("{}/{} was accepted twice", key.first, key.second));
   if (outcome.replaced() != (open ? old->run : RunId(0)))
-    return verdict_.fail("identity", format("{}/{} replaced run {}", key.first, key.second,
-                                            outcome.replaced().raw()));
+    return verdict_.fail("identity", format("{}/{} replaced run {}", key.first, key.second, outcome.replaced().raw()));
   if (open) {
     const core::Message replaced = store::replaced_message(outcome.run());
     old->heard.insert(replaced.guid);
@@ -146,10 +145,8 @@ void WatchStore::note(const store::RemoveJob& remove, const store::Outcome& outc
   if (outcome.kind != OutcomeKind::committed) return;
   ShadowJob* job = find(remove.run);
   if (job == nullptr) return verdict_.fail("removal", "a job that is not there was removed");
-  if (!core::is_closed(job->status) || job->completions != 1)
-    fail(*job, "removal", "it was removed before its end");
-  if (job->remove_at != Instant() && !is_over(job->remove_at))
-    fail(*job, "timer", "it was removed before its time");
+  if (!core::is_closed(job->status) || job->completions != 1) fail(*job, "removal", "it was removed before its end");
+  if (job->remove_at != Instant() && !is_over(job->remove_at)) fail(*job, "timer", "it was removed before its time");
   const auto left = inner_.read_job(remove.run);
   if (!left || *left) fail(*job, "removal", "it was removed and can still be read");
   const auto due = inner_.read_due(core::lane_of(remove.run), std::nullopt, 1'000'000);
@@ -190,8 +187,10 @@ void WatchStore::note(const store::DropKeys& drop, const store::Outcome& outcome
 
 void WatchStore::note(const store::PauseTopic& pause, const store::Outcome& outcome) {
   if (outcome.kind != OutcomeKind::committed) return;
-  if (pause.paused) paused_.insert({pause.lane, pause.topic.raw()});
-  else paused_.erase({pause.lane, pause.topic.raw()});
+  if (pause.paused)
+    paused_.insert({pause.lane, pause.topic.raw()});
+  else
+    paused_.erase({pause.lane, pause.topic.raw()});
 }
 
 void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& outcome) {
@@ -199,11 +198,11 @@ void WatchStore::note(const store::AcquireLane& acquire, const store::Outcome& o
   ShadowLane& lane = lanes_[acquire.lane];
   const bool held = !lane.owner.empty() && lane.owner != acquire.owner;
   if (held && lane.lease_until > now_in(acquire.lane))
-    verdict_.fail("lease", format("lane {} was taken from {} before its lease ran out",
-                                  acquire.lane.raw(), lane.owner));
+    verdict_.fail("lease",
+                  format("lane {} was taken from {} before its lease ran out", acquire.lane.raw(), lane.owner));
   if (outcome.epoch().raw() != lane.epoch + 1)
-    verdict_.fail("lease", format("lane {} went from epoch {} to {}", acquire.lane.raw(),
-                                  lane.epoch, outcome.epoch().raw()));
+    verdict_.fail("lease",
+                  format("lane {} went from epoch {} to {}", acquire.lane.raw(), lane.epoch, outcome.epoch().raw()));
   lane = {outcome.epoch().raw(), acquire.owner, now_in(acquire.lane) + acquire.lease};
   if (on_owner_) on_owner_(acquire.lane, acquire.owner);
 }

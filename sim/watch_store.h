@@ -40,18 +40,18 @@
 #include <vector>
 
 #include "runtime/graph_catalog.h"
-#include "store/forward_store.h"
 #include "sim/journal.h"
 #include "sim/trace.h"
 #include "sim/verdict.h"
+#include "store/forward_store.h"
 
 namespace pawl::sim {
 
 struct WatchFigures {
   std::uint64_t operations = 0;
   std::uint64_t bundles = 0;
-  std::uint64_t rows_max = 0;  // of one bundle
-  std::uint64_t sent_across = 0;  // to an entity of another lane
+  std::uint64_t rows_max = 0;        // of one bundle
+  std::uint64_t sent_across = 0;     // to an entity of another lane
   std::uint64_t start_wait_max = 0;  // bundles of all jobs between a job's submit and its own first one
 };
 
@@ -59,7 +59,8 @@ class WatchStore final : public store::ForwardStore {
  public:
   // The references must outlive this store. `clock_error`: how far ahead of the store's clock an engine's may be.
   WatchStore(store::Store& inner, const Journal& journal, Verdict& verdict, TraceHash& trace,
-             const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0}, std::int64_t drift_ppm = 0)
+             const runtime::GraphCatalog* graphs = nullptr, Duration clock_error = Duration{0},
+             std::int64_t drift_ppm = 0)
       : store::ForwardStore(inner),
         journal_(journal),
         verdict_(verdict),
@@ -73,9 +74,7 @@ class WatchStore final : public store::ForwardStore {
   std::size_t to_remove() const { return to_remove_ + keys_expiring_; }  // jobs and keys whose time will come
   const WatchFigures& figures() const { return figures_; }
   // Whether a commit gave this run of a request to somebody: before that no worker may see it.
-  bool handed_out(const core::WorkItem& item) const {
-    return handed_out_.contains({item.request, item.token});
-  }
+  bool handed_out(const core::WorkItem& item) const { return handed_out_.contains({item.request, item.token}); }
   // How often a request that may act at most once was allowed to begin.
   std::uint32_t begins_allowed(const core::Guid& request) const {
     const auto found = allowed_again_.find(request);
@@ -125,10 +124,10 @@ class WatchStore final : public store::ForwardStore {
     // Of graphs of the graph language:
     std::optional<core::ActivitySeq> parent;
     bool skipped = false;
-    bool opened_by_arrival = false;  // a join
-    bool owes = false;               // a join that holds an obligation
+    bool opened_by_arrival = false;    // a join
+    bool owes = false;                 // a join that holds an obligation
     std::optional<core::Guid> closer;  // the arrival that satisfied a join
-    bool waits = false;              // for a word from outside: a worker's, a signal's, a child's, the clock's
+    bool waits = false;                // for a word from outside: a worker's, a signal's, a child's, the clock's
     bool timed_out = false;
   };
   struct ShadowRegistration {
@@ -164,10 +163,10 @@ class WatchStore final : public store::ForwardStore {
     std::set<core::Guid> sent;                  // transitions, ever
     std::set<core::Guid> heard;                 // what was asked of it and what timed out, ever
     std::map<std::uint32_t, core::WorkItem> work;
-    std::shared_ptr<const Graph> shape;         // of the graph language; null: no such graph
+    std::shared_ptr<const Graph> shape;  // of the graph language; null: no such graph
     std::optional<core::ParentLink> parent;
     std::map<core::Guid, ShadowRegistration> registrations;
-    std::uint32_t words = 0;                    // it told its parent its end
+    std::uint32_t words = 0;  // it told its parent its end
     std::uint32_t ends_announced = 0;
     std::set<core::Label> labels;
     std::set<std::pair<std::string, std::optional<std::string>>> measured;  // targets and values
@@ -322,18 +321,18 @@ class WatchStore final : public store::ForwardStore {
   bool is_paused(const Topic& topic, core::LaneId lane) const {
     return paused_.contains({core::LaneId(0), topic.raw()}) || paused_.contains({lane, topic.raw()});
   }
-  std::set<std::pair<core::LaneId, std::string>> paused_;  // lane 0: in all of them
-  std::map<RunId, std::string> removed_;  // to its input
+  std::set<std::pair<core::LaneId, std::string>> paused_;                   // lane 0: in all of them
+  std::map<RunId, std::string> removed_;                                    // to its input
   std::map<std::pair<core::LaneId, core::LaneId>, ShadowOutbox> outboxes_;  // by source and target
   std::map<RunId, ShadowMailbox> mailboxes_;
   std::map<core::MailboxKey, RunId> mailbox_runs_;
   std::map<std::pair<RunId, std::uint32_t>, ShadowChild> children_;
-  std::set<core::Guid> sent_;                   // to others, by any bundle
-  std::set<core::Guid> told_;                   // signals that a mailbox accepted
-  std::set<core::Guid> used_;                   // signals that did their work in a hook
-  std::set<core::Guid> expired_;                // signals that nobody took in time
+  std::set<core::Guid> sent_;                     // to others, by any bundle
+  std::set<core::Guid> told_;                     // signals that a mailbox accepted
+  std::set<core::Guid> used_;                     // signals that did their work in a hook
+  std::set<core::Guid> expired_;                  // signals that nobody took in time
   std::map<core::Guid, ShadowMeeting> meetings_;  // by the resume that tells it
-  std::set<core::Guid> worked_;                 // resumes that did their work in a job
+  std::set<core::Guid> worked_;                   // resumes that did their work in a job
   std::map<core::Guid, RunId> registered_by_;
   std::map<core::Guid, core::Guid> concluded_;  // registrations, to the resume that may conclude them
   std::size_t open_ = 0;

@@ -9,13 +9,11 @@ namespace pawl::sim {
 
 using store::OutcomeKind;
 
-void WatchStore::check_hand_out(const ShadowJob& job, const core::WorkItem& before,
-                                const core::WorkItem& after) {
+void WatchStore::check_hand_out(const ShadowJob& job, const core::WorkItem& before, const core::WorkItem& after) {
   const std::uint32_t seq = after.activity.raw();
   if (before.token == after.token) fail(job, "token", "two runs of an item have the same token");
   if (before.held || core::is_stopped(job.status))
-    fail(job, "held", format("work of activity {} was handed out while the job is {}", seq,
-                             core::name_of(job.status)));
+    fail(job, "held", format("work of activity {} was handed out while the job is {}", seq, core::name_of(job.status)));
   if (is_paused(after.topic, core::lane_of(after.run)))
     fail(job, "topic", format("work of the paused topic {} was handed out", after.topic.raw()));
   if (before.visible_at != Instant() && !is_over(before.visible_at))
@@ -23,11 +21,13 @@ void WatchStore::check_hand_out(const ShadowJob& job, const core::WorkItem& befo
   if (before.life.at_most_once && (before.life.unknown || before.token != core::WorkToken(0)))
     fail(job, "at most once", format("activity {} was handed out again and nobody allowed it", seq));
   if (after.runs != before.runs + 1 || after.life.failures != before.life.failures)
-    fail(job, "tries", format("run {} of activity {} became run {}, failures {} became {}", before.runs,
-                              seq, after.runs, before.life.failures, after.life.failures));
+    fail(job, "tries",
+         format("run {} of activity {} became run {}, failures {} became {}", before.runs, seq, after.runs,
+                before.life.failures, after.life.failures));
   if (after.life.progress != before.life.progress)
-    fail(job, "progress", format("run {} of activity {} reads {} where {} was said", after.runs, seq,
-                                 after.life.progress.view(), before.life.progress.view()));
+    fail(job, "progress",
+         format("run {} of activity {} reads {} where {} was said", after.runs, seq, after.life.progress.view(),
+                before.life.progress.view()));
 }
 
 void WatchStore::note(const store::Respond& respond, const store::Outcome& outcome) {
@@ -52,8 +52,7 @@ void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outco
   for (const core::WorkItem& item : outcome.items()) {
     ShadowJob* job = find(item.run);
     if (job == nullptr || !job->work.contains(item.activity.raw()))
-      return verdict_.fail("invented",
-                           format("worker {} was given an item that does not exist", claim.worker));
+      return verdict_.fail("invented", format("worker {} was given an item that does not exist", claim.worker));
     core::WorkItem& work = job->work[item.activity.raw()];
     const bool leased = work.token != core::WorkToken(0) &&
                         (work.epoch != core::Epoch(0) || work.lease_until > now_in(core::lane_of(item.run)));
@@ -67,8 +66,8 @@ void WatchStore::note(const store::ClaimWork& claim, const store::Outcome& outco
   for (const auto& [run, job] : jobs_)
     for (const auto& [seq, item] : job.work)
       if (item.token == core::WorkToken(0) && !item.held && item.visible_at == Instant() &&
-          (claim.lane == core::LaneId(0) || claim.lane == core::lane_of(run)) &&
-          item.priority > lowest && !is_paused(item.topic, core::lane_of(run)) &&
+          (claim.lane == core::LaneId(0) || claim.lane == core::lane_of(run)) && item.priority > lowest &&
+          !is_paused(item.topic, core::lane_of(run)) &&
           std::count(claim.topics.begin(), claim.topics.end(), item.topic) > 0)
         fail(job, "priority", format("work of priority {} waits while {} is given away", item.priority, lowest));
 }
@@ -81,8 +80,7 @@ void WatchStore::note(const store::ClaimItem& claim, const store::Outcome& outco
     return verdict_.fail("invented", "an item that does not exist was claimed");
   core::WorkItem& work = job->work[claim.activity.raw()];
   const core::WorkItem& item = outcome.items().front();
-  if (work.token != claim.before)
-    fail(*job, "token", "an item changed hands under another token");
+  if (work.token != claim.before) fail(*job, "token", "an item changed hands under another token");
   check_hand_out(*job, work, item);
   work = item;
   handed_out_.insert({item.request, item.token});
@@ -122,17 +120,18 @@ void WatchStore::note(const store::ReleaseWork& release, const store::Outcome& o
   if (work.epoch != core::Epoch(0)) {
     check_owner(core::lane_of(release.run), release.epoch, "an item was given back");
     if (began != (release.began == core::Began::yes))
-      fail(*job, "tries", format("run {} of activity {} {}begun, and given back as if it were otherwise", work.runs,
-                                 work.activity.raw(), began ? "was " : "was not "));
+      fail(*job, "tries",
+           format("run {} of activity {} {}begun, and given back as if it were otherwise", work.runs,
+                  work.activity.raw(), began ? "was " : "was not "));
     if (began && work.life.at_most_once)
-      fail(*job, "at most once", format("run {} of activity {} began and is given back", work.runs, work.activity.raw()));
+      fail(*job, "at most once",
+           format("run {} of activity {} began and is given back", work.runs, work.activity.raw()));
     --work.runs;
     if (began) ++given_back_[work.request];
   }
   if (work.epoch == core::Epoch(0) || began)
-    work.life.queue_by = work.life.queue_timeout.count() == 0
-                             ? Instant()
-                             : now_in(core::lane_of(release.run)) + work.life.queue_timeout;
+    work.life.queue_by =
+        work.life.queue_timeout.count() == 0 ? Instant() : now_in(core::lane_of(release.run)) + work.life.queue_timeout;
   work.token = core::WorkToken(0);
   work.worker.clear();
   work.epoch = core::Epoch(0);

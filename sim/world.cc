@@ -33,16 +33,17 @@ World::World(const Scenario& scenario, WorldOptions options)
              options_.clock_error_max + options_.lane_clock_error_max + leap_of(scenario_), options_.drift_ppm_max),
       lanes_(verdict_, {options_.lease, options_.lease / 2 + 20 * options_.latency_max + options_.lane_clock_error_max +
                                             std::chrono::milliseconds(10)}),
-      store_(watch_, store::fault::Options{
-                         [this](const store::fault::Call&) { return current_fault_; }, nullptr,
-                         options_.rates.read_failures_per_thousand, options_.seed,
-                         [this](RunId run) { return is_damaged(run); }, ErrorCode::corrupt, nullptr,
-                         [this](store::Listener& ear) { return loses_ring(static_cast<Node&>(ear)); }, ring_late}) {
+      store_(watch_, store::fault::Options{[this](const store::fault::Call&) { return current_fault_; }, nullptr,
+                                           options_.rates.read_failures_per_thousand, options_.seed,
+                                           [this](RunId run) { return is_damaged(run); }, ErrorCode::corrupt, nullptr,
+                                           [this](store::Listener& ear) { return loses_ring(static_cast<Node&>(ear)); },
+                                           ring_late}) {
   const store::Operation open = store::OpenPool{Pool("graphs"), options_.lanes};
   invariant(memory_.commit({&open, 1}).ok(), "a new store takes a pool");
   invariant(!options_.islands || options_.renewals, "lanes that are islands are not in a file");
   if (options_.renewals)
-    watch_.on_owner([this](core::LaneId lane, const std::string& owner) { lanes_.owned(lane, owner, clock_.monotonic()); });
+    watch_.on_owner(
+        [this](core::LaneId lane, const std::string& owner) { lanes_.owned(lane, owner, clock_.monotonic()); });
   watch_.set_lane_clocks([this](core::LaneId lane) { return lane_error(lane); });
   for (const WantedJob& wanted : scenario_.jobs)
     remote_lanes_.insert(options_.islands ? runtime::lane_for(**memory_.read_pool(Pool("graphs")),
@@ -50,7 +51,8 @@ World::World(const Scenario& scenario, WorldOptions options)
                                           : core::LaneId(0));
   for (const auto& graph : scenario_.all_graphs())
     for (const Graph::Node& node : graph->nodes())
-      if (scenario_.behaviour(node.topic.raw()).remote && std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
+      if (scenario_.behaviour(node.topic.raw()).remote &&
+          std::count(remote_topics_.begin(), remote_topics_.end(), node.topic) == 0)
         remote_topics_.push_back(node.topic);
   for (const WantedJob& wanted : scenario_.jobs) {
     const Expected& expected = expected_[&wanted] = expect(scenario_, wanted);
@@ -75,8 +77,7 @@ World::World(const Scenario& scenario, WorldOptions options)
   for (std::uint32_t i = 0; i < options_.engines; ++i) {
     EngineClock::Error error;
     if (drift > 0) {
-      error.drift_ppm =
-          static_cast<std::int64_t>(random_.below(2 * drift + 1)) - options_.drift_ppm_max;
+      error.drift_ppm = static_cast<std::int64_t>(random_.below(2 * drift + 1)) - options_.drift_ppm_max;
       error.monotonic_offset = drawn(std::chrono::hours(1));
     }
     if (options_.clock_error_max.count() > 0) error.wall_offset = drawn(options_.clock_error_max);
@@ -128,15 +129,15 @@ std::optional<FaultKind> World::draw_fault() {
   return std::nullopt;
 }
 
-Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operation> group,
-                                                  store::fault::Fault fault) {
+Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operation> group, store::fault::Fault fault) {
   current_fault_ = fault;
   auto result = store_.commit(group);
   current_fault_ = {};
   if (const auto violation = memory_.violation()) verdict_.fail("islands", *violation);
   if (!options_.renewals && result)
     for (store::Outcome& outcome : *result)
-      if (auto* lane = std::get_if<store::answer::Lane>(&outcome.answer)) lane->lease_until.reset();  // held until the process is gone
+      if (auto* lane = std::get_if<store::answer::Lane>(&outcome.answer))
+        lane->lease_until.reset();  // held until the process is gone
   look_for_asks();
   return result;
 }
@@ -189,14 +190,12 @@ WorldReport World::run() {
   if (verdict_.ok() && calm && scenario_.took_max.count() > 0 && report_.took > scenario_.took_max)
     verdict_.fail("late", format("it took {} ms, and nothing was in the way", report_.took.count() / 1000));
   if (verdict_.ok() && !all_done())
-    verdict_.fail("liveness",
-                  format("{} jobs are still open and {} parked, {} messages on their way after {} s", watch_.open_jobs(),
-                         watch_.parked_jobs(), watch_.in_transit(), report_.took.count() / 1'000'000));
+    verdict_.fail("liveness", format("{} jobs are still open and {} parked, {} messages on their way after {} s",
+                                     watch_.open_jobs(), watch_.parked_jobs(), watch_.in_transit(),
+                                     report_.took.count() / 1'000'000));
   // Late answers, delayed commits, engines that come back: nothing of it may change anything.
-  Duration rest =
-      options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
-  for (const PlannedFault& planned : options_.planned)
-    rest += options_.lease * 2 * static_cast<int>(planned.calls);
+  Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
+  for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
   if (!options_.renewals) rest = std::max(rest, 2 * ring_late);  // a lost ring of the last moment is noticed by then
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();
@@ -213,8 +212,6 @@ WorldReport World::run() {
   return report_;
 }
 
-WorldReport run_world(const Scenario& scenario, const WorldOptions& options) {
-  return World(scenario, options).run();
-}
+WorldReport run_world(const Scenario& scenario, const WorldOptions& options) { return World(scenario, options).run(); }
 
 }  // namespace pawl::sim

@@ -55,8 +55,8 @@ struct WorldOptions {
   std::uint32_t lanes = 1;
   std::uint32_t slots = 4;    // per engine: what it may hand out
   std::uint32_t threads = 2;  // per engine: what of it can run at once; the rest waits in front of them
-  bool renewals = true;       // false: lanes are held for as long as the engine lives, as over SQLite, and nothing is looked
-                              // at again by the way. REQUIRES then: one engine that keeps its name
+  bool renewals = true;  // false: lanes are held for as long as the engine lives, as over SQLite, and nothing is looked
+                         // at again by the way. REQUIRES then: one engine that keeps its name
   Duration lease = std::chrono::seconds(10);
   core::Fusion fusion = core::Fusion::on;
   std::size_t hot_jobs_max = 1000;
@@ -68,7 +68,7 @@ struct WorldOptions {
   bool guests = false;  // some clients are processes of their own: they commit their submit and ring
   std::string damaged;  // a job of the default namespace, which cannot be read from damage_at on
   Duration damage_at{0};
-  bool homes = false;  // every engine had its share of the lanes in an earlier life, and comes back to them
+  bool homes = false;           // every engine had its share of the lanes in an earlier life, and comes back to them
   std::vector<Coming> comings;  // REQUIRES: renewals, and one engine that stays
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
   std::int64_t drift_ppm_max = 0;
@@ -77,9 +77,9 @@ struct WorldOptions {
   Duration work_max = std::chrono::milliseconds(5);
   std::vector<PlannedFault> planned;
   FaultRates rates;
-  bool prints = false;  // every operation
+  bool prints = false;          // every operation
   bool traces_bundles = false;  // into WorldReport::trace, to compare two runs of a seed
-  Duration heal_at{0};  // of the random faults; planned ones end by themselves
+  Duration heal_at{0};          // of the random faults; planned ones end by themselves
   // Each lane is a node of the store by itself: groups go to one lane, and each travels, arrives and is answered alone.
   // REQUIRES: renewals
   bool islands = false;
@@ -104,8 +104,8 @@ struct WorldReport {
   std::uint64_t stops = 0;
   std::uint64_t letters_disturbed = 0;  // between islands
   std::uint64_t comings = 0;
-  std::uint64_t lane_moves = 0;     // from one engine to another
-  Duration lanes_settled{0};        // when a lane last changed hands
+  std::uint64_t lane_moves = 0;                  // from one engine to another
+  Duration lanes_settled{0};                     // when a lane last changed hands
   Duration took{0};                              // virtual
   std::map<std::string, std::string> canonical;  // per job
 };
@@ -119,7 +119,7 @@ class World {
   WorldReport run();
 
  private:
-  struct Node;  // one engine, alive or between two lives
+  struct Node;     // one engine, alive or between two lives
   struct Client {  // one submit that somebody waits for
     const WantedJob* wanted;
     std::uint64_t attempt = 0;
@@ -128,12 +128,12 @@ class World {
   struct Asked {  // one thing that somebody asks, and asks again until the answer is definite
     const Ask* ask;
     std::uint64_t attempt = 0;
-    std::uint64_t number = 0;  // of the request: its guid
-    std::uint32_t lane = 0;    // of islands: where a topic is paused next, from 0
+    std::uint64_t number = 0;   // of the request: its guid
+    std::uint32_t lane = 0;     // of islands: where a topic is paused next, from 0
     std::uint32_t repeats = 0;  // of a signal that was answered
-    bool waits = false;        // for an answer
-    bool done = false;         // asked once, and answered
-    Duration again_at{0};      // nobody asks the same again before this: an answer takes its time to act
+    bool waits = false;         // for an answer
+    bool done = false;          // asked once, and answered
+    Duration again_at{0};       // nobody asks the same again before this: an answer takes its time to act
     std::optional<store::Operation> operation;
   };
   struct Request {  // what one engine was asked to commit: its reply may come when there is something else to ask
@@ -149,8 +149,7 @@ class World {
     return core::JobSecret(core::Guid{Random::mix(options_.seed), Random::mix(++secrets_)});
   }
   Duration drawn(Duration up_to) {
-    return Duration(
-        1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
+    return Duration(1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
   }
   std::optional<FaultKind> draw_fault();
   // Of a call that no engine makes: it cannot be stopped.
@@ -163,9 +162,9 @@ class World {
   bool healed() const { return clock_.monotonic() >= options_.heal_at; }
   bool all_done() const;
   void run_until(const std::function<bool()>& done, Duration deadline);
-  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group,
-                                             store::fault::Fault fault);
-  Result<std::vector<store::Outcome>> commit_group(const runtime::Group& group, store::fault::Fault fault);  // effects.cc
+  Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group, store::fault::Fault fault);
+  Result<std::vector<store::Outcome>> commit_group(const runtime::Group& group,
+                                                   store::fault::Fault fault);  // effects.cc
 
   // world_engines.cc
   std::string name_of(const Node& node, std::uint32_t boot) const;
@@ -182,7 +181,9 @@ class World {
   void send_reads(Node& node);
   void plan_wake(Node& node);
   void set_clocks(const ClockStep& set);
-  const runtime::EngineBytes& bytes_max() const { return scenario_.bytes_max ? *scenario_.bytes_max : options_.bytes_max; }
+  const runtime::EngineBytes& bytes_max() const {
+    return scenario_.bytes_max ? *scenario_.bytes_max : options_.bytes_max;
+  }
   void submit(std::size_t client);
   void submit_as_guest(std::size_t client);
   bool is_damaged(RunId run) const;
@@ -190,7 +191,8 @@ class World {
 
   // world_islands.cc
   std::vector<std::size_t> disturb_letters(const runtime::Group& group);
-  Result<std::vector<store::Outcome>> commit_to_island(const runtime::Group& group, const std::vector<std::size_t>& order,
+  Result<std::vector<store::Outcome>> commit_to_island(const runtime::Group& group,
+                                                       const std::vector<std::size_t>& order,
                                                        store::fault::Fault fault);
   Duration lane_error(core::LaneId lane) const;
 
@@ -291,16 +293,15 @@ class World {
   std::size_t payload_max_ = 0;  // of any input or reply
   std::size_t replies_max_ = 0;  // of any job, pending ones too
   std::uint32_t random_faults_ = 0;
-  bool in_order_ = true;  // nothing happened but stops: hand-outs can be counted exactly
-  std::vector<Topic> remote_topics_;  // that jobs of this run need
+  bool in_order_ = true;                 // nothing happened but stops: hand-outs can be counted exactly
+  std::vector<Topic> remote_topics_;     // that jobs of this run need
   std::set<core::LaneId> remote_lanes_;  // where their work is; lane 0: the store looks in all of them
 };
 
 // The node is an EngineEvents of its own: what its engine tells it, it turns into events of the
 // world.
 struct World::Node final : runtime::EngineEvents, store::Listener {
-  Node(World& w, std::size_t i, EngineClock::Error error)
-      : world(w), index(i), clock(w.clock_, error) {}
+  Node(World& w, std::size_t i, EngineClock::Error error) : world(w), index(i), clock(w.clock_, error) {}
   void dispatch(const core::WorkItem& item) override;
   void cancel(const runtime::WorkRun& run) override { world.cancelled(*this, run); }
   void withdraw(const runtime::WorkRun& run) override { world.withdraw(*this, run); }
@@ -311,7 +312,9 @@ struct World::Node final : runtime::EngineEvents, store::Listener {
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override;
   void ring(core::LaneId lane, const store::Change& change) override { world.store_.ring(lane, change); }
-  void rung(const store::Change& change) override { world.hear(*this, change, world.drawn(world.options_.latency_max)); }
+  void rung(const store::Change& change) override {
+    world.hear(*this, change, world.drawn(world.options_.latency_max));
+  }
   void owner_gone() override {}
 
   World& world;
@@ -322,7 +325,7 @@ struct World::Node final : runtime::EngineEvents, store::Listener {
   std::uint32_t boots = 0;
   Duration paused_until{0};
   std::uint32_t groups_out = 0;
-  Duration last_arrival{0};                 // of a group
+  Duration last_arrival{0};  // of a group
   std::optional<Duration> wake_at;
   std::set<std::string> damage_said;
   std::deque<core::WorkItem> queue;                        // handed out, and no thread has begun it
@@ -335,7 +338,7 @@ struct World::Run {
   core::WorkItem item;
   std::uint32_t reply = 0;  // pending ones first
   std::uint32_t beats = 0;
-  bool silent = false;      // it answers only when it is cancelled, if then
+  bool silent = false;  // it answers only when it is cancelled, if then
   bool cancelled = false;
 };
 

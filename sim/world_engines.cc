@@ -81,8 +81,7 @@ void World::boot(Node& node) {
   node.queue.clear();
   node.active.clear();
   node.stopping = false;
-  node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock,
-                                                  *scenario_.graphs, node);
+  node.engine = std::make_unique<runtime::Engine>(options, **pool, store_, node.clock, *scenario_.graphs, node);
   for (const auto& graph : scenario_.all_graphs())
     for (const Graph::Node& activity : graph->nodes())
       if (activity.kind == Graph::Kind::worker) {
@@ -184,8 +183,10 @@ void World::step(Node& node) {
 // The machine tells its processes (runtime/clock_watch.h).
 void World::set_clocks(const ClockStep& set) {
   for (auto& node : nodes_) {
-    if (set.puts_right) node->clock.put_right_by(set.by);
-    else node->clock.set_by(set.by);
+    if (set.puts_right)
+      node->clock.put_right_by(set.by);
+    else
+      node->clock.set_by(set.by);
     if (node->engine == nullptr) continue;
     post_to(*node, drawn(options_.latency_max), [this, raw = node.get()] {
       raw->engine->tick();
@@ -234,7 +235,8 @@ void World::send(Node& node, runtime::Group group) {
   if (fault == FaultKind::stopped) stop(node);
   Passage passage = passage_of(fault, group.operations.size());
   // One thread writes to a file, in order.
-  if (!options_.renewals) passage.arrives = std::max(passage.arrives, node.last_arrival + Duration(1) - clock_.monotonic());
+  if (!options_.renewals)
+    passage.arrives = std::max(passage.arrives, node.last_arrival + Duration(1) - clock_.monotonic());
   node.last_arrival = clock_.monotonic() + passage.arrives;
   const std::uint64_t life = node.life;
   const auto order = options_.islands ? disturb_letters(group) : std::vector<std::size_t>();
@@ -290,10 +292,9 @@ void World::submit(std::size_t client) {
   if (node.engine == nullptr) return;
   post_to(node, drawn(options_.latency_max), [this, &node, client] {
     const WantedJob& wanted = *clients_[client].wanted;
-    node.engine->submit(
-        {Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted), draw_secret(),
-         wanted.reuse, wanted.delay, wanted.end_within, wanted.keep, wanted.priority},
-        client + 1);
+    node.engine->submit({Namespace(wanted.name_space), JobId(wanted.id), GraphName(wanted.graph), input_of(wanted),
+                         draw_secret(), wanted.reuse, wanted.delay, wanted.end_within, wanted.keep, wanted.priority},
+                        client + 1);
     step(node);
   });
 }
@@ -303,7 +304,12 @@ void World::submit_as_guest(std::size_t client) {
   const WantedJob& wanted = *clients_[client].wanted;
   const auto graph = scenario_.graphs->newest(GraphName(wanted.graph));
   const Instant now = memory_.now();
-  store::Submit submit{Namespace(wanted.name_space), JobId(wanted.id), core::LaneId(0), runtime::ref_of(*graph), input_of(wanted), now,
+  store::Submit submit{Namespace(wanted.name_space),
+                       JobId(wanted.id),
+                       core::LaneId(0),
+                       runtime::ref_of(*graph),
+                       input_of(wanted),
+                       now,
                        wanted.reuse};
   submit.lane = runtime::lane_for(**memory_.read_pool(Pool("graphs")), submit.name_space, submit.id.raw());
   if (wanted.delay.count() != 0) submit.start_at = now + wanted.delay;
@@ -342,8 +348,7 @@ void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& r
   const auto stored = memory_.read_job(result->run);
   const bool exists = *stored && (*stored)->state.job.id.raw() == wanted.id &&
                       (*stored)->state.job.name_space.raw() == wanted.name_space;
-  if (!exists && !removed)
-    verdict_.fail("client", format("{} was acknowledged and is not in the store", name));
+  if (!exists && !removed) verdict_.fail("client", format("{} was acknowledged and is not in the store", name));
   // An id that passes from run to run may mean another one the next time somebody asks.
   const bool passes_on = std::any_of(scenario_.jobs.begin(), scenario_.jobs.end(), [&](const WantedJob& other) {
     return other.id == wanted.id && other.name_space == wanted.name_space && other.reuse != store::Reuse::never;
@@ -351,10 +356,9 @@ void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& r
   if (passes_on) return;
   const auto [known, fresh] = acknowledged_.emplace(&wanted, result->run);
   if (!fresh && known->second != result->run)
-    verdict_.fail("client", format("{} was acknowledged as run {} and as run {}", name,
-                                   known->second.raw(), result->run.raw()));
-  if (result->created && ++created_[&wanted] > 1)
-    verdict_.fail("client", format("{} was created twice", name));
+    verdict_.fail("client",
+                  format("{} was acknowledged as run {} and as run {}", name, known->second.raw(), result->run.raw()));
+  if (result->created && ++created_[&wanted] > 1) verdict_.fail("client", format("{} was created twice", name));
 }
 
 void World::Node::dispatch(const core::WorkItem& item) { world.work(*this, item); }
@@ -367,10 +371,8 @@ void World::Node::submitted(runtime::Ticket ticket, Result<runtime::Submitted> r
 void World::Node::closed(const core::JobRow& job) {
   const auto stored = world.memory_.read_job(job.run);
   if (world.watch_.was_removed(job.run)) return;
-  if (!*stored || (*stored)->state.job.completions != 1 ||
-      (*stored)->state.job.status != job.status)
-    world.verdict_.fail("client",
-                        format("job {} was announced as ended before its commit", job.id.raw()));
+  if (!*stored || (*stored)->state.job.completions != 1 || (*stored)->state.job.status != job.status)
+    world.verdict_.fail("client", format("job {} was announced as ended before its commit", job.id.raw()));
 }
 
 }  // namespace pawl::sim

@@ -1,5 +1,5 @@
-// World: lanes that are islands. An engine commits to each lane by itself; what one lane sends to another is lost, comes
-// twice or out of order.
+// World: lanes that are islands. An engine commits to each lane by itself; what one lane sends to another is lost,
+// comes twice or out of order.
 #include <algorithm>
 
 #include "base/random.h"
@@ -51,14 +51,15 @@ std::vector<std::size_t> World::disturb_letters(const runtime::Group& group) {
   return order;
 }
 
-Result<std::vector<store::Outcome>> World::commit_to_island(const runtime::Group& group, const std::vector<std::size_t>& order,
+Result<std::vector<store::Outcome>> World::commit_to_island(const runtime::Group& group,
+                                                            const std::vector<std::size_t>& order,
                                                             store::fault::Fault fault) {
   std::vector<store::Operation> operations;
   for (const std::size_t index : order) operations.push_back(group.operations[index]);
   auto result = commit(operations, fault);
   if (!result) return result.error();
-  std::vector<store::Outcome> outcomes(group.operations.size(), store::Outcome{store::OutcomeKind::outcome_unknown,
-                                                                               "injected: the letter was lost"});
+  std::vector<store::Outcome> outcomes(
+      group.operations.size(), store::Outcome{store::OutcomeKind::outcome_unknown, "injected: the letter was lost"});
   for (std::size_t i = 0; i < order.size(); ++i) outcomes[order[i]] = std::move((*result)[i]);
   return outcomes;
 }

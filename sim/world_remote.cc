@@ -26,9 +26,7 @@ void World::remote_claim(core::LaneId lane) {
   claim.lease = options_.lease;
   claim.lane = lane;
   const auto fault = draw_foreign_fault();
-  if (fault == FaultKind::crash_before || fault == FaultKind::refused ||
-      fault == FaultKind::request_lost)
-    return;
+  if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
   if (fault) return miss_bell();  // the items are ours, and nobody knows: their lease must run out
@@ -49,9 +47,8 @@ void World::remote_go_on(std::shared_ptr<Run> run) {
     if (fault == FaultKind::crash_before) return;  // the worker died
     post(time_of(behaviour), [this, run] { remote_go_on(run); });
     if (fault == FaultKind::refused || fault == FaultKind::request_lost) return;
-    const store::Operation beat =
-        store::ExtendWork{item.run, item.activity, item.token, options_.lease,
-                          Payload(format("\"run {} beat {}\"", item.runs, run->beats))};
+    const store::Operation beat = store::ExtendWork{item.run, item.activity, item.token, options_.lease,
+                                                    Payload(format("\"run {} beat {}\"", item.runs, run->beats))};
     const auto result = commit({&beat, 1}, {});
     ring(beat, (*result)[0]);
     return;
@@ -65,12 +62,9 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const Said said = said_by(*run);
   const bool pending = said.status == core::ReplyStatus::pending;
   const core::Response response{item.activity, said.status, said.code, item.token, said.data};
-  const auto again = [this, run](Duration wait) {
-    post(wait, [this, run] { remote_answer(run); });
-  };
+  const auto again = [this, run](Duration wait) { post(wait, [this, run] { remote_answer(run); }); };
   const auto fault = draw_foreign_fault();
-  if (fault == FaultKind::crash_before)
-    return;  // the worker died: the item comes back by its lease
+  if (fault == FaultKind::crash_before) return;  // the worker died: the item comes back by its lease
   journal_.answer(item, said.status, run->reply, said.data);
   if (fault == FaultKind::refused || fault == FaultKind::request_lost) return again(remote_backoff);
   if (fault == FaultKind::delayed) return again(options_.lease * 3 / 2);

@@ -42,8 +42,8 @@ World::Said World::said_by(const Run& run) const {
 
 void World::work(Node& node, const core::WorkItem& item) {
   if (!watch_.handed_out(item))
-    verdict_.fail("dispatch", format("run {} of activity {} reached a worker before its commit",
-                                     item.runs, item.activity.raw()));
+    verdict_.fail("dispatch",
+                  format("run {} of activity {} reached a worker before its commit", item.runs, item.activity.raw()));
   if (node.stopping) {
     post_to(node, drawn(options_.latency_max), [this, &node, item] {
       node.engine->give_back(item, core::Began::no);
@@ -67,7 +67,8 @@ void World::check_started(const Node& node) {
   for (const auto& [token, run] : node.active)
     if (once(run->item)) ++started;
   if (started > threads())
-    verdict_.fail("at most once", format("{} runs count as started, and {} threads could begin them", started, threads()));
+    verdict_.fail("at most once",
+                  format("{} runs count as started, and {} threads could begin them", started, threads()));
 }
 
 void World::begin_some(Node& node) {
@@ -164,19 +165,21 @@ bool World::give_back_queued(Node& node, const runtime::WorkRun& named) {
 void World::leave_silence(Node& node, const std::shared_ptr<Run>& run) {
   const Behaviour& behaviour = scenario_.behaviour(run->item.topic.raw());
   const bool hangs = behaviour.hangs || run->item.life.at_most_once;
-  post_to(node, hangs ? options_.work_max + drawn(options_.work_max) : drawn(options_.latency_max), [this, &node, run, hangs] {
-    const core::WorkItem& item = run->item;
-    if (!node.active.contains(item.token)) return;
-    end(node, *run);
-    if (hangs) {
-      node.engine->write_off(runtime::run_of(item));
-      return step(node);
-    }
-    const Payload data = failure_data(item.topic.raw(), item.input.view());
-    journal_.answer(item, core::ReplyStatus::error, 0, data);
-    node.engine->answer({item.run, item.activity, item.token, item.request, core::ReplyStatus::error, 499, data, 0});
-    step(node);
-  });
+  post_to(node, hangs ? options_.work_max + drawn(options_.work_max) : drawn(options_.latency_max),
+          [this, &node, run, hangs] {
+            const core::WorkItem& item = run->item;
+            if (!node.active.contains(item.token)) return;
+            end(node, *run);
+            if (hangs) {
+              node.engine->write_off(runtime::run_of(item));
+              return step(node);
+            }
+            const Payload data = failure_data(item.topic.raw(), item.input.view());
+            journal_.answer(item, core::ReplyStatus::error, 0, data);
+            node.engine->answer(
+                {item.run, item.activity, item.token, item.request, core::ReplyStatus::error, 499, data, 0});
+            step(node);
+          });
 }
 
 // The next reply of a run: pending ones, the last one, and those that a careless worker sends after
@@ -189,8 +192,8 @@ void World::answer(Node& node, std::shared_ptr<Run> run) {
   const std::uint32_t reply = run->reply++;
   if (!pending) end(node, *run);
   journal_.answer(item, said.status, reply, said.data);
-  runtime::WorkAnswer answered{item.run, item.activity, item.token, item.request, said.status, said.code, said.data,
-                               pending ? reply : 0};
+  runtime::WorkAnswer answered{item.run,    item.activity, item.token, item.request,
+                               said.status, said.code,     said.data,  pending ? reply : 0};
   if (behaviour.transaction && said.status == core::ReplyStatus::success && !options_.islands)
     answered.transaction = std::make_shared<SimTransaction>(Effect{item.run, item.activity});
   node.engine->answer(std::move(answered));

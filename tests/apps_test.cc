@@ -39,10 +39,12 @@ class Apps : public ::testing::TestWithParam<Setting> {
       activities:
         start: {type: trigger, stats: {id: "{$self.input.data.id}"}}
         wait: {type: hook}
-        done: {type: hook, job: {maps: {version: )" + std::to_string(version) + R"(, word: "{wait.hook.data.word}"}}}
+        done: {type: hook, job: {maps: {version: )" +
+           std::to_string(version) + R"(, word: "{wait.hook.data.word}"}}}
       transitions: {start: [{to: wait}], wait: [{to: done}]}
       hooks:
-        told: [{to: wait, conditions: {match: [{expected: "{start.output.data.id}", actual: "{$hook.data.)" + field + R"(}"}]}}]
+        told: [{to: wait, conditions: {match: [{expected: "{start.output.data.id}", actual: "{$hook.data.)" +
+           field + R"(}"}]}}]
 )";
   }
   RunId start(const std::string& id) {
@@ -132,10 +134,13 @@ TEST_P(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
     Notes keys;
     const auto deployed = runtime_->deploy_app(app);
     ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
-    ASSERT_TRUE(runtime_->serve("price", [&](Work& work) {
-      keys.add(work.idempotency_key());
-      return Reply::success(mended ? R"({"total":30})" : R"({"total":"many"})");
-    }).ok());
+    ASSERT_TRUE(runtime_
+                    ->serve("price",
+                            [&](Work& work) {
+                              keys.add(work.idempotency_key());
+                              return Reply::success(mended ? R"({"total":30})" : R"({"total":"many"})");
+                            })
+                    .ok());
     const RunId run = start("any");
     EXPECT_EQ(runtime_->wait(run, 20s)->status, JobStatus::parked);
     const auto shown = runtime_->inspect(run);
@@ -157,11 +162,14 @@ TEST_P(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
 TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_token) {
   Notes tokens, keys;
   ASSERT_TRUE(runtime_->deploy_app(file(pricing)).ok());
-  ASSERT_TRUE(runtime_->serve("price", [&](Work& work) {
-    keys.add(work.idempotency_key());
-    tokens.add(work.token());
-    return Reply::later(1h);
-  }).ok());
+  ASSERT_TRUE(runtime_
+                  ->serve("price",
+                          [&](Work& work) {
+                            keys.add(work.idempotency_key());
+                            tokens.add(work.token());
+                            return Reply::later(1h);
+                          })
+                  .ok());
   const RunId run = start("any");
   ASSERT_TRUE(comes_true([&] { return tokens.size() == 1; }));
   ASSERT_TRUE(runtime_->complete(tokens.all()[0], Reply::success(R"({"total":"many"})")).ok());
@@ -171,7 +179,8 @@ TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_t
   ASSERT_TRUE(comes_true([&] { return tokens.size() == 2; }));
   EXPECT_NE(tokens.all()[1], tokens.all()[0]);
   EXPECT_EQ(keys.all()[1], keys.all()[0]);
-  EXPECT_TRUE(fails_with(runtime_->complete(tokens.all()[0], Reply::success(R"({"total":1})")), ErrorCode::conflict, {"no longer good"}));
+  EXPECT_TRUE(fails_with(runtime_->complete(tokens.all()[0], Reply::success(R"({"total":1})")), ErrorCode::conflict,
+                         {"no longer good"}));
   ASSERT_TRUE(runtime_->complete(tokens.all()[1], Reply::success(R"({"total":30})")).ok());
   EXPECT_EQ(result(run), R"({"total":30})");
   runtime_.reset();
@@ -227,8 +236,9 @@ TEST_P(Apps, a_version_is_active_when_it_is_told_to_be) {
 }
 
 TEST_P(Apps, item_20_a_file_with_mistakes_is_refused_and_says_where) {
-  const auto refused = runtime_->deploy_app(file("app:\n  id: x\n  version: 1\n  graphs:\n    - subscribes: t\n"
-                                                 "      activities:\n        a: {type: trigger}\n        b: {type: wroker}\n"));
+  const auto refused =
+      runtime_->deploy_app(file("app:\n  id: x\n  version: 1\n  graphs:\n    - subscribes: t\n"
+                                "      activities:\n        a: {type: trigger}\n        b: {type: wroker}\n"));
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().detail.find("wroker"), std::string::npos) << refused.error().detail;
   EXPECT_TRUE(runtime_->apps()->empty());
@@ -262,7 +272,8 @@ TEST_P(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happ
 }
 
 TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
-  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  ASSERT_TRUE(runtime_
+                  ->deploy_app(file(R"(app:
   id: short
   version: 1
   graphs:
@@ -270,7 +281,8 @@ TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
       expire: 100ms
       activities:
         start: {type: trigger}
-)")).ok());
+)"))
+                  .ok());
   JobRequest request;
   request.topic = "brief";
   request.id = "again";
@@ -286,7 +298,8 @@ TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
 // The end is announced, its time runs out, and only then the job ends: it must go then, also when its completion tasks
 // are a commit of their own.
 TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
-  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  ASSERT_TRUE(runtime_
+                  ->deploy_app(file(R"(app:
   id: early
   version: 1
   graphs:
@@ -297,7 +310,8 @@ TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
         start: {type: trigger, persist: true, job: {maps: {n: 1}}}
         nap: {type: hook, sleep: 400ms}
       transitions: {start: [{to: nap}]}
-)")).ok());
+)"))
+                  .ok());
   for (const bool fusion : {true, false}) {
     runtime_.reset();
     open(fusion);
@@ -316,12 +330,14 @@ TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
     if (open_job.ok()) {
       EXPECT_EQ(open_job->job.status, JobStatus::running) << "its time is over, and it stays until it ends";
     }
-    EXPECT_TRUE(comes_true([&] { return !runtime_->inspect(job->run).ok(); })) << (fusion ? "fused" : "every step alone");
+    EXPECT_TRUE(comes_true([&] { return !runtime_->inspect(job->run).ok(); }))
+        << (fusion ? "fused" : "every step alone");
   }
 }
 
 TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
-  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  ASSERT_TRUE(runtime_
+                  ->deploy_app(file(R"(app:
   id: broken
   version: 1
   graphs:
@@ -333,7 +349,8 @@ TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
         b: {type: worker, topic: echo}
         done: {type: join}
       transitions: {start: [{to: each}], each: [{to: a}, {to: b}], a: [{to: done}], b: [{to: done}]}
-)")).ok());
+)"))
+                  .ok());
   JobRequest request;
   request.topic = "broken";
   request.id = "b";
@@ -359,7 +376,8 @@ TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
 }
 
 TEST_P(Apps, a_child_is_a_job_of_its_own) {
-  ASSERT_TRUE(runtime_->deploy_app(file(R"(app:
+  ASSERT_TRUE(runtime_
+                  ->deploy_app(file(R"(app:
   id: family
   version: 1
   graphs:
@@ -373,7 +391,8 @@ TEST_P(Apps, a_child_is_a_job_of_its_own) {
         c: {type: trigger, stats: {id: the-child}}
         w: {type: worker, topic: echo, input: {maps: {x: "{c.output.data.x}"}}, job: {maps: {y: "{$self.output.data.x}"}}}
       transitions: {c: [{to: w}]}
-)")).ok());
+)"))
+                  .ok());
   JobRequest request;
   request.topic = "parent";
   request.input = R"({"x":42})";

@@ -9,8 +9,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::size_t payload_bytes_max = 4u
-                                          << 20;  // as promised; the limit's own name is internal
+constexpr std::size_t payload_bytes_max = 4u << 20;  // as promised; the limit's own name is internal
 
 TEST(BadGraph, a_transition_that_names_an_unknown_activity_is_refused_by_name) {
   const auto graph = GraphBuilder("order")
@@ -21,9 +20,8 @@ TEST(BadGraph, a_transition_that_names_an_unknown_activity_is_refused_by_name) {
                          .transition("chrage", "charge")
                          .result_of("nothing")
                          .build();
-  EXPECT_TRUE(fails_with(
-      graph, ErrorCode::invalid,
-      {"no activity named shipp", "no activity named chrage", "no activity named nothing"}));
+  EXPECT_TRUE(fails_with(graph, ErrorCode::invalid,
+                         {"no activity named shipp", "no activity named chrage", "no activity named nothing"}));
 }
 
 TEST(BadGraph, a_cycle_without_a_pivot_is_refused_with_its_path) {
@@ -45,25 +43,17 @@ TEST(BadGraph, an_activity_that_follows_itself_is_a_cycle) {
 }
 
 TEST(BadGraph, every_mistake_is_reported_at_once) {
-  const auto graph =
-      GraphBuilder("or der").worker("a", "").worker("a", "w").worker("lost", "w").build();
-  EXPECT_TRUE(fails_with(
-      graph, ErrorCode::invalid,
-      {"graph name", "topic of activity a", "activity a is declared twice", "0 triggers"}));
+  const auto graph = GraphBuilder("or der").worker("a", "").worker("a", "w").worker("lost", "w").build();
+  EXPECT_TRUE(fails_with(graph, ErrorCode::invalid,
+                         {"graph name", "topic of activity a", "activity a is declared twice", "0 triggers"}));
 }
 
 TEST(BadGraph, an_orphan_and_a_second_parent_are_named) {
-  EXPECT_TRUE(fails_with(GraphBuilder("g").trigger("t").worker("lost", "w").build(),
-                         ErrorCode::invalid, {"activity lost is not reachable"}));
-  EXPECT_TRUE(fails_with(GraphBuilder("g")
-                             .trigger("t")
-                             .worker("a", "w")
-                             .after("t")
-                             .worker("b", "w")
-                             .after("t")
-                             .after("a")
-                             .build(),
-                         ErrorCode::invalid, {"b has two parents, t and a"}));
+  EXPECT_TRUE(fails_with(GraphBuilder("g").trigger("t").worker("lost", "w").build(), ErrorCode::invalid,
+                         {"activity lost is not reachable"}));
+  EXPECT_TRUE(fails_with(
+      GraphBuilder("g").trigger("t").worker("a", "w").after("t").worker("b", "w").after("t").after("a").build(),
+      ErrorCode::invalid, {"b has two parents, t and a"}));
 }
 
 TEST(BadGraph, too_many_activities_are_over_the_limit) {
@@ -100,9 +90,7 @@ TEST_F(BadCallTest, an_unknown_graph_is_not_found) {
 }
 
 TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {
-  const auto submit = [&](std::string id) {
-    return runtime->submit({.graph = "chain", .id = std::move(id)});
-  };
+  const auto submit = [&](std::string id) { return runtime->submit({.graph = "chain", .id = std::move(id)}); };
   EXPECT_TRUE(fails_with(submit(""), ErrorCode::invalid, {"job id is empty"}));
   EXPECT_TRUE(fails_with(submit(std::string(201, 'a')), ErrorCode::invalid, {"201 bytes", "200"}));
   EXPECT_TRUE(fails_with(submit("-rf"), ErrorCode::invalid, {"job id starts with '-'"}));
@@ -114,10 +102,9 @@ TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {
 }
 
 TEST_F(BadCallTest, an_invalid_namespace_or_graph_name_is_refused_by_its_field) {
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j", .name_space = "a b"}),
-                         ErrorCode::invalid, {"namespace: byte 2"}));
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "", .id = "j"}), ErrorCode::invalid,
-                         {"graph name is empty"}));
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j", .name_space = "a b"}), ErrorCode::invalid,
+                         {"namespace: byte 2"}));
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "", .id = "j"}), ErrorCode::invalid, {"graph name is empty"}));
 }
 
 TEST_F(BadCallTest, the_longest_id_is_accepted) {
@@ -127,8 +114,8 @@ TEST_F(BadCallTest, the_longest_id_is_accepted) {
 
 TEST_F(BadCallTest, an_input_over_the_limit_is_refused_and_one_at_the_limit_is_not) {
   const std::string most(payload_bytes_max, 'x');
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "big", .input = most + "x"}),
-                         ErrorCode::over_limit, {"job big", "4194305", "payload_bytes_max"}));
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "big", .input = most + "x"}), ErrorCode::over_limit,
+                         {"job big", "4194305", "payload_bytes_max"}));
   const auto job = runtime->submit({.graph = "chain", .id = "most", .input = most});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
   // Its worker answers with one byte more: that is the worker's error, and the job says so.
@@ -159,23 +146,23 @@ TEST_F(BadCallTest, a_topic_without_a_name_or_a_worker_is_refused) {
 }
 
 TEST(BadOptions, numbers_out_of_range_are_refused_with_their_range) {
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .worker_threads = 0}),
-                         ErrorCode::invalid, {"worker_threads is 0", "between 1 and"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .worker_threads = 0}), ErrorCode::invalid,
+                         {"worker_threads is 0", "between 1 and"}));
   EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lanes = 5000}), ErrorCode::invalid,
                          {"lanes is 5000", "between 1 and 4096"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .worker_queue = 0}),
-                         ErrorCode::invalid, {"worker_queue is 0"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid,
-                         {"pool: byte 2"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}), ErrorCode::invalid,
-                         {"lease is 99000 microseconds", "between 100000 and"}));
+  EXPECT_TRUE(
+      fails_with(Runtime::open({.store = ":memory:", .worker_queue = 0}), ErrorCode::invalid, {"worker_queue is 0"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid, {"pool: byte 2"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}),
+                         ErrorCode::invalid, {"lease is 99000 microseconds", "between 100000 and"}));
   EXPECT_TRUE(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(100)}).ok());
 }
 
 // What a store can read as its address reaches it: nobody is there, which is another error than an unknown store.
 TEST(BadOptions, every_address_of_a_server_is_known) {
-  for (const char* address : {"redis+unix:///nowhere/socket", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis-cluster://127.0.0.1:1",
-                              "rediss-cluster://127.0.0.1:1", "postgres:///postgres?host=/nowhere", "postgresql:///postgres?host=/nowhere"}) {
+  for (const char* address :
+       {"redis+unix:///nowhere/socket", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis-cluster://127.0.0.1:1",
+        "rediss-cluster://127.0.0.1:1", "postgres:///postgres?host=/nowhere", "postgresql:///postgres?host=/nowhere"}) {
     const auto opened = Runtime::open({.store = address});
     ASSERT_FALSE(opened.ok()) << address;
     EXPECT_NE(opened.error().code, ErrorCode::invalid) << address << ": " << to_string(opened.error());

@@ -41,8 +41,7 @@ void sql(const std::string& path, const std::string& text) {
 class SmallDisk {
  public:
   explicit SmallDisk(const char* size) {
-    mounted_ =
-        mount("tmpfs", dir_.path().c_str(), "tmpfs", 0, (std::string("size=") + size).c_str()) == 0;
+    mounted_ = mount("tmpfs", dir_.path().c_str(), "tmpfs", 0, (std::string("size=") + size).c_str()) == 0;
     why_not_ = std::strerror(errno);
   }
   ~SmallDisk() {
@@ -51,9 +50,7 @@ class SmallDisk {
   bool mounted() const { return mounted_; }
   const std::string& why_not() const { return why_not_; }
   const std::string& path() const { return dir_.path(); }
-  bool make_read_only() const {
-    return mount("tmpfs", path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0;
-  }
+  bool make_read_only() const { return mount("tmpfs", path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0; }
   void fill() const {
     std::ofstream dummy(path() + "/dummy", std::ios::binary);
     const std::string block(4096, 'd');
@@ -84,8 +81,7 @@ TEST(BadStore, a_database_of_another_program_is_refused_and_stays_as_it_is) {
   const std::string path = dir / "other.db";
   sql(path, "CREATE TABLE jobs (a); INSERT INTO jobs VALUES (1)");
   const std::string before = read_file(path);
-  EXPECT_TRUE(
-      fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "another program"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "another program"}));
   EXPECT_EQ(read_file(path), before);
 }
 
@@ -96,8 +92,8 @@ TEST(BadStore, a_newer_version_is_refused_and_stays_as_it_is) {
   const Ran version = shell("sqlite3 '" + path + "' 'PRAGMA user_version'");
   sql(path, "PRAGMA user_version = 99");
   const std::string before = read_file(path);
-  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::unsupported,
-                         {path, "version 99", "use a newer program"}));
+  EXPECT_TRUE(
+      fails_with(Runtime::open({.store = path}), ErrorCode::unsupported, {path, "version 99", "use a newer program"}));
   EXPECT_EQ(read_file(path), before);
   sql(path, "PRAGMA user_version = " + version.output);
   expect_store_works(path);
@@ -107,10 +103,9 @@ TEST(BadStore, a_path_that_leads_nowhere_says_what_is_missing) {
   const TempDir dir;
   EXPECT_TRUE(fails_with(Runtime::open({.store = dir / "no/such/store.db"}), ErrorCode::not_found,
                          {"no directory", "no/such", "make it first"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = dir.path()}), ErrorCode::invalid,
-                         {dir.path(), "is a directory"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = "/dev/null"}), ErrorCode::invalid,
-                         {"/dev/null", "not a regular file"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = dir.path()}), ErrorCode::invalid, {dir.path(), "is a directory"}));
+  EXPECT_TRUE(
+      fails_with(Runtime::open({.store = "/dev/null"}), ErrorCode::invalid, {"/dev/null", "not a regular file"}));
 }
 
 TEST(BadStore, a_file_on_a_read_only_disk_is_refused_and_stays_as_it_is) {
@@ -148,8 +143,7 @@ TEST(BadStore, a_file_that_was_cut_short_is_refused_as_damaged) {
   const std::string whole = read_file(path);
   fs::resize_file(path, whole.size() / 2 / 4096 * 4096);
   const std::string half = read_file(path);
-  EXPECT_TRUE(
-      fails_with(Runtime::open({.store = path}), ErrorCode::corrupt, {path, "damaged", "backup"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::corrupt, {path, "damaged", "backup"}));
   EXPECT_EQ(read_file(path), half);
   write_file(path, whole);
   expect_store_works(path);
@@ -161,8 +155,7 @@ TEST(BadStore, a_file_with_its_first_page_overwritten_is_refused) {
   make_store(path);
   const std::string whole = read_file(path);
   write_file(path, std::string(4096, '\x5a') + whole.substr(4096));
-  EXPECT_TRUE(
-      fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "not an SQLite"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "not an SQLite"}));
   write_file(path, whole);
   expect_store_works(path);
 }
@@ -202,8 +195,7 @@ TEST(BadStore, a_file_whose_maker_was_killed_half_way_is_made_anew_and_opens_twi
   write_file(path, page);
   // A journal of a file that had no pages: magic, no record, nonce, 0 pages before, sector, page
   // size.
-  std::string journal("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\0\0\0\0\1\0\0\0\0\0\0\2\0\0\0\x10\0",
-                      28);
+  std::string journal("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\0\0\0\0\1\0\0\0\0\0\0\2\0\0\0\x10\0", 28);
   journal.resize(512, '\0');
   write_file(path + "-journal", journal);
   make_store(path);
@@ -221,8 +213,7 @@ TEST(FullDisk, new_jobs_are_refused_and_accepted_ones_end_when_there_is_room_aga
   std::vector<RunId> accepted;
   std::string input = "x";
   const auto submit = [&](int number) {
-    auto job =
-        runtime->submit({.graph = "chain", .id = "job-" + std::to_string(number), .input = input});
+    auto job = runtime->submit({.graph = "chain", .id = "job-" + std::to_string(number), .input = input});
     if (job) accepted.push_back(job->run);
     return job;
   };
@@ -282,8 +273,8 @@ TEST(FullDisk, a_new_store_on_a_full_disk_is_refused) {
   const SmallDisk disk("1m");
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount a tmpfs here: " << disk.why_not();
   disk.fill();
-  EXPECT_TRUE(fails_with(Runtime::open({.store = disk.path() + "/store.db"}),
-                         ErrorCode::retry_later, {"store.db", "free some space"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = disk.path() + "/store.db"}), ErrorCode::retry_later,
+                         {"store.db", "free some space"}));
   disk.empty();
   make_store(disk.path() + "/store.db");
 }

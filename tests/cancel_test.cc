@@ -70,10 +70,13 @@ TEST_P(CancelTest, the_other_branches_of_a_job_that_fails_are_told) {
     told = true;
     return Reply::success();
   });
-  ASSERT_TRUE(runtime->serve("wrong", [&](Work&) {
-    EXPECT_TRUE(comes_true([&] { return begun.load(); }));
-    return Reply::error("\"no\"");
-  }).ok());
+  ASSERT_TRUE(runtime
+                  ->serve("wrong",
+                          [&](Work&) {
+                            EXPECT_TRUE(comes_true([&] { return begun.load(); }));
+                            return Reply::error("\"no\"");
+                          })
+                  .ok());
   ASSERT_TRUE(runtime->start().ok());
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::failed);
   EXPECT_TRUE(comes_true([&] { return told.load(); }));

@@ -49,10 +49,13 @@ TEST_P(ControlTest, work_of_a_paused_job_is_handed_to_nobody) {
   ASSERT_TRUE(runtime->pause(run).ok());
   ASSERT_TRUE(comes_to(run, JobStatus::paused));
   std::atomic<int> runs{0};
-  ASSERT_TRUE(runtime->serve("work", [&](Work& work) {
-    ++runs;
-    return echo(work);
-  }).ok());
+  ASSERT_TRUE(runtime
+                  ->serve("work",
+                          [&](Work& work) {
+                            ++runs;
+                            return echo(work);
+                          })
+                  .ok());
   const RunId other = submit_step(*runtime, "other");
   EXPECT_EQ(end_of(*runtime, other).status, JobStatus::completed);
   EXPECT_FALSE(runtime->wait(run, 50ms).ok());
@@ -67,19 +70,23 @@ TEST_P(ControlTest, a_request_that_the_job_is_in_no_state_for_is_refused_and_say
                        [](Work& work) { return work.input().str() == "x" ? echo(work) : Reply::error("\"no\""); });
   const RunId run = submit_step(*runtime, "done");
   end_of(*runtime, run);
-  for (const Status& refused : {runtime->interrupt(run), runtime->pause(run), runtime->resume(run), runtime->redrive(run)})
+  for (const Status& refused :
+       {runtime->interrupt(run), runtime->pause(run), runtime->resume(run), runtime->redrive(run)})
     EXPECT_TRUE(fails_with(refused, ErrorCode::invalid, {"job done is completed"}));
-  EXPECT_TRUE(fails_with(runtime->settle(run, "act", ",0,0", Finding::retry()), ErrorCode::invalid, {"job done is completed"}));
+  EXPECT_TRUE(
+      fails_with(runtime->settle(run, "act", ",0,0", Finding::retry()), ErrorCode::invalid, {"job done is completed"}));
   const RunId parked = submit_step(*runtime, "parked", "bad");
   end_of(*runtime, parked);
   EXPECT_TRUE(fails_with(runtime->resume(parked), ErrorCode::invalid, {"job parked is parked", "redrive it"}));
   EXPECT_TRUE(fails_with(runtime->pause(parked), ErrorCode::invalid, {"only a running job"}));
-  EXPECT_TRUE(fails_with(runtime->remove(parked), ErrorCode::invalid, {"only a job that has ended", "interrupt it first"}));
+  EXPECT_TRUE(
+      fails_with(runtime->remove(parked), ErrorCode::invalid, {"only a job that has ended", "interrupt it first"}));
   for (const Status& refused : {runtime->interrupt(RunId(77)), runtime->pause(RunId(77)), runtime->resume(RunId(77)),
                                 runtime->redrive(RunId(77)), runtime->remove(RunId(77)),
                                 runtime->settle(RunId(77), "act", ",0,0", Finding::retry())})
     EXPECT_TRUE(fails_with(refused, ErrorCode::not_found, {"no job has run id 77"}));
-  EXPECT_TRUE(fails_with(runtime->interrupt(parked, std::string(5000, 'x')), ErrorCode::over_limit, {"reason_bytes_max"}));
+  EXPECT_TRUE(
+      fails_with(runtime->interrupt(parked, std::string(5000, 'x')), ErrorCode::over_limit, {"reason_bytes_max"}));
   EXPECT_TRUE(fails_with(runtime->pause_topic("no topic"), ErrorCode::invalid, {"topic"}));
 }
 

@@ -148,14 +148,16 @@ TEST(DamagedJob, under_duplex_is_parked_once_and_the_others_end) {
     const auto open = [&] {
       auto opened = Runtime::open({.store = path});
       EXPECT_TRUE(opened.ok());
-      auto graph = GraphBuilder("double").trigger("t").worker("act", "work").after("t").collation(Collation::duplex).build();
+      auto graph =
+          GraphBuilder("double").trigger("t").worker("act", "work").after("t").collation(Collation::duplex).build();
       EXPECT_TRUE((*opened)->deploy(std::move(*graph)).ok());
       return std::move(*opened);
     };
     {
       auto runtime = open();
       ASSERT_TRUE(runtime->start().ok());
-      for (const char* id : {"bad", "good"}) ASSERT_TRUE(runtime->submit({.graph = "double", .id = id, .input = "x"}).ok());
+      for (const char* id : {"bad", "good"})
+        ASSERT_TRUE(runtime->submit({.graph = "double", .id = id, .input = "x"}).ok());
       while (query(path, "SELECT count(*) FROM duplex_stream WHERE topic = 'work' AND done = 0") != "2\n") continue;
     }
     query(path, damage + " (SELECT run FROM jobs WHERE job_id = 'bad')");
@@ -170,7 +172,8 @@ TEST(DamagedJob, under_duplex_is_parked_once_and_the_others_end) {
     ASSERT_TRUE(runtime->start().ok());
     EXPECT_EQ(runtime->wait(**runtime->find("good"), 20s)->status, JobStatus::completed);
     const auto until = std::chrono::steady_clock::now() + 20s;
-    while (query(path, "SELECT status FROM jobs WHERE job_id = 'bad'") != "4\n" && std::chrono::steady_clock::now() < until)
+    while (query(path, "SELECT status FROM jobs WHERE job_id = 'bad'") != "4\n" &&
+           std::chrono::steady_clock::now() < until)
       continue;
     const std::string reason = query(path, "SELECT reason FROM jobs WHERE job_id = 'bad'");
     EXPECT_TRUE(reason.starts_with("corrupt: ")) << reason;

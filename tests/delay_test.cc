@@ -9,9 +9,9 @@ namespace {
 using namespace testing;
 
 Instant now() {
-  return Instant::from_micros(std::chrono::duration_cast<std::chrono::microseconds>(
-                                  std::chrono::system_clock::now().time_since_epoch())
-                                  .count());
+  return Instant::from_micros(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
 }
 
 class DelayTest : public LifeTest {
@@ -34,7 +34,8 @@ TEST_P(DelayTest, a_job_starts_after_its_delay_and_is_seen_before) {
 
 TEST_P(DelayTest, a_timer_fires_within_10_ms_of_its_time) {
   runtime = start_with(options(), step_graph(), echo);
-  const Duration late_max = (GetParam().place.is_server ? 100ms : 10ms) * slow_factor;  // a server's commits take what they take
+  const Duration late_max =
+      (GetParam().place.is_server ? 100ms : 10ms) * slow_factor;  // a server's commits take what they take
   Duration best = 1h;
   for (int i = 0; i < 20 && best > late_max; ++i) {
     Instant begun;

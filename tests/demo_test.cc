@@ -13,9 +13,7 @@ using namespace testing;
 
 Ran pawl(const std::string& arguments) { return shell(std::string(PAWL_BINARY) + " " + arguments); }
 
-bool has(const Ran& ran, const std::string& part) {
-  return ran.output.find(part) != std::string::npos;
-}
+bool has(const Ran& ran, const std::string& part) { return ran.output.find(part) != std::string::npos; }
 
 TEST(Demo, completes_a_job_and_shows_its_ledgers) {
   const TempDir dir;
@@ -48,8 +46,8 @@ TEST(Demo, carries_on_with_the_same_job_after_kill_9) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       if (freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
-      execl(PAWL_BINARY, PAWL_BINARY, "demo", mode, "--pace", "150", "--store", store.c_str(),
-            "--job", job.c_str(), nullptr);
+      execl(PAWL_BINARY, PAWL_BINARY, "demo", mode, "--pace", "150", "--store", store.c_str(), "--job", job.c_str(),
+            nullptr);
       _exit(127);
     }
     std::this_thread::sleep_for(400ms);

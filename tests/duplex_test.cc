@@ -175,8 +175,8 @@ TEST_P(DuplexJobs, an_observer_hears_what_happens_in_order) {
   ASSERT_TRUE(runtime->start().ok());
   run(*runtime, "o-1", "book");
   runtime->stop();
-  EXPECT_EQ(heard, (std::vector<std::string>{"started ", "opened charge", "opened ship", "closed charge",
-                                             "closed ship", "job closed "}));
+  EXPECT_EQ(heard, (std::vector<std::string>{"started ", "opened charge", "opened ship", "closed charge", "closed ship",
+                                             "job closed "}));
 }
 
 TEST_P(DuplexJobs, many_at_once_all_end) {
@@ -185,7 +185,8 @@ TEST_P(DuplexJobs, many_at_once_all_end) {
   ASSERT_TRUE(runtime->start().ok());
   std::vector<RunId> runs;
   for (int i = 0; i < 200; ++i) {
-    const auto job = runtime->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = i % 3 == 0 ? "broke" : "book"});
+    const auto job =
+        runtime->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = i % 3 == 0 ? "broke" : "book"});
     ASSERT_TRUE(job.ok());
     runs.push_back(job->run);
   }
@@ -252,7 +253,8 @@ TEST_P(DuplexJobs, an_answer_may_come_later_by_token_and_is_taken_once) {
   EXPECT_TRUE(fails_with(runtime->heartbeat(token, "half"), ErrorCode::unsupported, {"o-1", "duplex", "Reply::later"}));
   ASSERT_TRUE(complete(*runtime, token, Reply::success("by hand")).ok());
   EXPECT_EQ(runtime->wait(job->run, 30s)->result.str(), "by hand,shipped");
-  EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success("again")), ErrorCode::conflict, {"no longer good", "has ended"}));
+  EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success("again")), ErrorCode::conflict,
+                         {"no longer good", "has ended"}));
   const auto other = runtime->submit({.graph = "order", .id = "o-2", .input = "book"});
   ASSERT_TRUE(complete(*runtime, by_token.token(1), Reply::error("no money", 402)).ok());
   EXPECT_EQ(runtime->wait(other->run, 30s)->result.str(), "no money,refunded");
@@ -283,7 +285,8 @@ TEST_P(DuplexJobs, what_nobody_answers_in_time_is_handed_out_again_under_a_new_t
   const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
   const std::string first = by_token.token(0);
   (void)by_token.token(1);
-  EXPECT_TRUE(fails_with(complete(*runtime, first, Reply::success("too late")), ErrorCode::conflict, {"no longer good"}));
+  EXPECT_TRUE(
+      fails_with(complete(*runtime, first, Reply::success("too late")), ErrorCode::conflict, {"no longer good"}));
   // The newest one that is still good when we come.
   ASSERT_TRUE(comes_true([&] { return runtime->complete(by_token.tokens().back(), Reply::success("in time")).ok(); }));
   EXPECT_EQ(runtime->wait(job->run, 30s)->result.str(), "in time,shipped");
@@ -294,12 +297,15 @@ TEST_P(DuplexJobs, an_interrupt_ends_the_job_and_tells_its_workers) {
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
   std::atomic<bool> began{false};
-  ASSERT_TRUE(runtime->serve("charge", [&](Work& work) {
-    began = true;
-    work.heartbeat("on");  // kept nowhere, and no reason to be cancelled
-    while (!work.cancelled()) std::this_thread::sleep_for(1ms);
-    return Reply::success("for nobody");
-  }).ok());
+  ASSERT_TRUE(runtime
+                  ->serve("charge",
+                          [&](Work& work) {
+                            began = true;
+                            work.heartbeat("on");  // kept nowhere, and no reason to be cancelled
+                            while (!work.cancelled()) std::this_thread::sleep_for(1ms);
+                            return Reply::success("for nobody");
+                          })
+                  .ok());
   ASSERT_TRUE(runtime->start().ok());
   const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
   ASSERT_TRUE(comes_true([&] { return began.load(); }));
@@ -324,7 +330,8 @@ TEST_P(DuplexJobs, what_cannot_be_asked_of_them_is_refused_with_what_to_do) {
   EXPECT_TRUE(fails_with(runtime->pause(job), unsupported, {"o-1", "duplex", "interrupt it", "collation ledger"}));
   EXPECT_TRUE(fails_with(runtime->resume(job), unsupported, {"o-1", "duplex"}));
   EXPECT_TRUE(fails_with(runtime->redrive(job), unsupported, {"o-1", "duplex", "under a new id"}));
-  EXPECT_TRUE(fails_with(runtime->settle(job, "charge", "", Finding::retry()), unsupported, {"o-1", "nothing is unknown"}));
+  EXPECT_TRUE(
+      fails_with(runtime->settle(job, "charge", "", Finding::retry()), unsupported, {"o-1", "nothing is unknown"}));
   EXPECT_TRUE(fails_with(runtime->remove(job), unsupported, {"o-1", "rows stay", "JobRequest::keep"}));
   EXPECT_TRUE(runtime->inspect(job).ok()) << "a refused removal takes nothing away";
 }
@@ -337,12 +344,15 @@ TEST_P(DuplexJobs, a_worker_that_never_returns_keeps_nobody_elses_slot) {
   ASSERT_TRUE(runtime.deploy(order(Collation::duplex)).ok());
   serve_all(runtime);
   std::atomic<bool> began{false}, let_go{false};
-  ASSERT_TRUE(runtime.serve("charge", [&](Work& work) {
-    if (work.input().view() != "hang") return charge(work);
-    began = true;
-    while (!let_go) std::this_thread::sleep_for(1ms);  // deaf to Work::cancelled
-    return Reply::success("at last");
-  }).ok());
+  ASSERT_TRUE(runtime
+                  .serve("charge",
+                         [&](Work& work) {
+                           if (work.input().view() != "hang") return charge(work);
+                           began = true;
+                           while (!let_go) std::this_thread::sleep_for(1ms);  // deaf to Work::cancelled
+                           return Reply::success("at last");
+                         })
+                  .ok());
   ASSERT_TRUE(runtime.start().ok());
   const auto hung = runtime.submit({.graph = "order", .id = "hung", .input = "hang"});
   ASSERT_TRUE(hung.ok());
@@ -389,10 +399,14 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
   write_file(folder_ / "parcels.yaml", parcels);
   const auto deployed = runtime->deploy_app(folder_ / "parcels.yaml");
   ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
-  ASSERT_TRUE(runtime->serve("weigh", [](Work& work) {
-    if (work.input().view().find("lead") != std::string_view::npos) return Reply::error("\"too heavy\"", 413);
-    return Reply::success("{\"grams\":900}");
-  }).ok());
+  ASSERT_TRUE(runtime
+                  ->serve("weigh",
+                          [](Work& work) {
+                            if (work.input().view().find("lead") != std::string_view::npos)
+                              return Reply::error("\"too heavy\"", 413);
+                            return Reply::success("{\"grams\":900}");
+                          })
+                  .ok());
   ASSERT_TRUE(runtime->start().ok());
   const auto light = runtime->submit({.input = R"({"parcel":"p-1"})", .topic = "parcel.brought"});
   const auto heavy = runtime->submit({.input = R"({"parcel":"lead"})", .topic = "parcel.brought"});
@@ -405,8 +419,9 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
   EXPECT_EQ(detail->activities[1].name, ActivityName("weigh"));
   EXPECT_EQ(detail->activities[1].ledger, "888000001000001");
   EXPECT_TRUE(fails_with(runtime->submit({.input = "{}", .topic = "parcel.brought"}), ErrorCode::invalid, {"parcel"}));
-  EXPECT_TRUE(fails_with(runtime->submit({.id = "x", .input = R"({"parcel":"p-3"})", .delay = 1s, .topic = "parcel.brought"}),
-                         ErrorCode::unsupported, {"duplex", "delay"}));
+  EXPECT_TRUE(
+      fails_with(runtime->submit({.id = "x", .input = R"({"parcel":"p-3"})", .delay = 1s, .topic = "parcel.brought"}),
+                 ErrorCode::unsupported, {"duplex", "delay"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(store, DuplexJobs, every_store, setting_name);
@@ -417,7 +432,8 @@ TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
   auto runtime = Runtime::open({.store = ":memory:"});
   ASSERT_TRUE(runtime.ok());
   EXPECT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
-  EXPECT_TRUE(fails_with((*runtime)->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
+  EXPECT_TRUE(
+      fails_with((*runtime)->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
 }
 
 class DuplexStop : public DuplexTest {};
@@ -429,11 +445,14 @@ TEST_P(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart
     ASSERT_TRUE(runtime.ok());
     ASSERT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
     std::atomic<int> begun{0};
-    ASSERT_TRUE((*runtime)->serve("charge", [&](Work& work) {
-      ++begun;
-      while (hold) std::this_thread::sleep_for(1ms);
-      return charge(work);
-    }).ok());
+    ASSERT_TRUE((*runtime)
+                    ->serve("charge",
+                            [&](Work& work) {
+                              ++begun;
+                              while (hold) std::this_thread::sleep_for(1ms);
+                              return charge(work);
+                            })
+                    .ok());
     ASSERT_TRUE((*runtime)->start().ok());
     for (int i = 0; i < 5; ++i)
       ASSERT_TRUE((*runtime)->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = "book"}).ok());
@@ -570,7 +589,8 @@ TEST_P(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment)
     }
   }
   EXPECT_GT(interrupted, rounds / 2) << "a kill that meets no job proves nothing";
-  std::printf("  %d kills, %d of them with jobs open, %zu jobs acknowledged\n", rounds, interrupted, acknowledged.size());
+  std::printf("  %d kills, %d of them with jobs open, %zu jobs acknowledged\n", rounds, interrupted,
+              acknowledged.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(store, DuplexKill, every_lasting_store, setting_name);

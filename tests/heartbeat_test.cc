@@ -13,15 +13,16 @@ class HeartbeatTest : public LifeTest {};
 
 TEST_P(HeartbeatTest, a_run_that_beats_outlives_its_heartbeat_timeout) {
   std::atomic<int> runs{0};
-  runtime = start_with(options(), step_graph([](auto& act) { act.timeouts(Timeouts().heartbeat(1s)); }), [&](Work& work) {
-    ++runs;
-    const auto end = std::chrono::steady_clock::now() + 2500ms;
-    while (std::chrono::steady_clock::now() < end && !work.cancelled()) {
-      work.heartbeat();
-      std::this_thread::sleep_for(10ms);
-    }
-    return work.cancelled() ? Reply::fatal("\"cancelled\"") : Reply::success("alive");
-  });
+  runtime =
+      start_with(options(), step_graph([](auto& act) { act.timeouts(Timeouts().heartbeat(1s)); }), [&](Work& work) {
+        ++runs;
+        const auto end = std::chrono::steady_clock::now() + 2500ms;
+        while (std::chrono::steady_clock::now() < end && !work.cancelled()) {
+          work.heartbeat();
+          std::this_thread::sleep_for(10ms);
+        }
+        return work.cancelled() ? Reply::fatal("\"cancelled\"") : Reply::success("alive");
+      });
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).result.str(), "alive");
   EXPECT_EQ(runs, 1);
 }

@@ -131,7 +131,9 @@ struct Script {
     return *this;
   }
   // The token of the first run of the activity behind the trigger.
-  static std::uint64_t token(std::uint64_t run) { return (mix(Script(run).derive(1).derive(2).derive(3).low + 1) >> 1) | 1; }
+  static std::uint64_t token(std::uint64_t run) {
+    return (mix(Script(run).derive(1).derive(2).derive(3).low + 1) >> 1) | 1;
+  }
 };
 
 TEST_P(Identity, a_token_that_was_computed_from_another_is_refused) {
@@ -142,7 +144,11 @@ TEST_P(Identity, a_token_that_was_computed_from_another_is_refused) {
   const std::uint64_t mask = std::stoull(own.token.substr(last + 1), nullptr, 16) ^ Script::token(own.run);
   const std::uint64_t other_token = Script::token(other.run) ^ mask;
   std::string forged = other.token.substr(0, other.token.rfind('-') + 1);
-  forged += [&] { std::ostringstream hex; hex << std::hex << other_token; return hex.str(); }();
+  forged += [&] {
+    std::ostringstream hex;
+    hex << std::hex << other_token;
+    return hex.str();
+  }();
   EXPECT_TRUE(fails_with(complete(forged), ErrorCode::conflict, {"no longer good"}));
   EXPECT_FALSE(runtime_->heartbeat(forged, "mine").ok());
   EXPECT_TRUE(complete(other.token).ok());

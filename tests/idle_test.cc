@@ -37,8 +37,8 @@ Looked look_at(pid_t process) {
   for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
     const std::string id = task.path().filename().string();
     const std::string status = read_file(task.path().string() + "/status");
-    looked.switches[id] = number_after(status, "\nvoluntary_ctxt_switches:") +
-                          number_after(status, "\nnonvoluntary_ctxt_switches:");
+    looked.switches[id] =
+        number_after(status, "\nvoluntary_ctxt_switches:") + number_after(status, "\nnonvoluntary_ctxt_switches:");
     const auto name_end = status.find('\n');
     looked.names[id] = status.substr(6, name_end - 6);
     if (status.find("\nState:\tS") == std::string::npos) looked.asleep = false;

@@ -47,9 +47,8 @@ TEST_P(LaterTest, the_answer_may_be_faster_than_the_worker_leaves) {
   std::vector<std::future<Status>> answers;
   std::mutex mutex;
   runtime = start_with(options(), step_graph(), [&](Work& work) {
-    auto answer = std::async(std::launch::async, [this, token = work.token()] {
-      return runtime->complete(token, Reply::success("quick"));
-    });
+    auto answer = std::async(
+        std::launch::async, [this, token = work.token()] { return runtime->complete(token, Reply::success("quick")); });
     answer.wait();
     const std::lock_guard lock(mutex);
     answers.push_back(std::move(answer));
@@ -65,7 +64,8 @@ TEST_P(LaterTest, the_answer_may_be_faster_than_the_worker_leaves) {
 }
 
 TEST_P(LaterTest, an_error_that_comes_later_is_tried_again_as_any_other) {
-  runtime = start_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(3).first_delay(1ms)); }), gives_token());
+  runtime = start_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(3).first_delay(1ms)); }),
+                       gives_token());
   const RunId run = submit_step(*runtime);
   for (int i = 1; i <= 2; ++i) {
     ASSERT_TRUE(comes_true([&] { return tokens.size() == static_cast<std::size_t>(i); }));
@@ -112,7 +112,8 @@ TEST_P(LaterTest, a_heartbeat_by_token_keeps_the_work_and_says_how_far_it_is) {
 TEST_P(LaterTest, a_token_that_is_none_and_a_reply_that_is_none_are_refused_with_words) {
   runtime = start_with(options(), step_graph(), gives_token());
   const std::string token = token_of(submit_step(*runtime));
-  EXPECT_TRUE(fails_with(runtime->complete("nonsense", Reply::success()), ErrorCode::invalid, {"\"nonsense\" is no work token"}));
+  EXPECT_TRUE(fails_with(runtime->complete("nonsense", Reply::success()), ErrorCode::invalid,
+                         {"\"nonsense\" is no work token"}));
   EXPECT_TRUE(fails_with(runtime->heartbeat("", "x"), ErrorCode::invalid, {"is no work token"}));
   EXPECT_TRUE(fails_with(runtime->complete(token, Reply::later()), ErrorCode::invalid, {"Reply::later is no answer"}));
   EXPECT_TRUE(fails_with(runtime->heartbeat(token, "x", 0s), ErrorCode::invalid, {"lease"}));

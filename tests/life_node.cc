@@ -40,10 +40,11 @@ int effect(const std::string& dir, const std::string& policy) {
 }
 
 int queue(const std::string& dir, const std::string& policy) {
-  auto runtime = start_with({.store = dir + "/store.db", .worker_threads = 2}, effect_graph(policy), [&](Work& work) -> Reply {
-    write_line(dir + "/journal", "acted " + work.idempotency_key());
-    for (;;) std::this_thread::sleep_for(1h);
-  });
+  auto runtime =
+      start_with({.store = dir + "/store.db", .worker_threads = 2}, effect_graph(policy), [&](Work& work) -> Reply {
+        write_line(dir + "/journal", "acted " + work.idempotency_key());
+        for (;;) std::this_thread::sleep_for(1h);
+      });
   if (!runtime) return 1;
   for (int i = 0; i < 60; ++i) submit_step(*runtime, "e" + std::to_string(i));
   say("submitted");
@@ -88,7 +89,8 @@ int main(int argc, char** argv) {
   if (words.size() < 5) return 2;
   if (words[3] == "effect") return effect(words[0], words[4]);
   if (words[3] == "queue") return queue(words[0], words[4]);
-  if (words[3] == "threads") return threads(words[0], static_cast<std::uint32_t>(std::strtoul(words[4].c_str(), nullptr, 10)));
+  if (words[3] == "threads")
+    return threads(words[0], static_cast<std::uint32_t>(std::strtoul(words[4].c_str(), nullptr, 10)));
   auto runtime = Runtime::open({.store = words[0] + "/store.db"});
   const Status done = runtime ? ask(**runtime, {words.begin() + 4, words.end()}) : Status(runtime.error());
   say(done ? "ok" : to_string(done.error()));

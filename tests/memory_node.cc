@@ -114,7 +114,8 @@ void submit_all(Site& site, const Plan& plan) {
         const std::lock_guard lock(mutex);
         left.push_back(number);
       });
-    else std::this_thread::sleep_for(1ms);
+    else
+      std::this_thread::sleep_for(1ms);
   }
 }
 

@@ -1,4 +1,5 @@
-// Jobs in flight that are moved: from a file to PostgreSQL, to Redis, and back to a file. Each ends as if it had stayed.
+// Jobs in flight that are moved: from a file to PostgreSQL, to Redis, and back to a file. Each ends as if it had
+// stayed.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -62,12 +63,15 @@ class Moved : public ::testing::Test {
     const auto deployed = runtime_->deploy_app(folder_ / "app.yaml");
     ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
     if (serves == Serves::yes) {
-      ASSERT_TRUE(runtime_->serve("act", [this](Work& work) {
-        ++acted_;
-        const std::lock_guard lock(mutex_);
-        keys_.insert(work.idempotency_key());
-        return Reply::success("{}");
-      }).ok());
+      ASSERT_TRUE(runtime_
+                      ->serve("act",
+                              [this](Work& work) {
+                                ++acted_;
+                                const std::lock_guard lock(mutex_);
+                                keys_.insert(work.idempotency_key());
+                                return Reply::success("{}");
+                              })
+                      .ok());
     }
     ASSERT_TRUE(runtime_->start().ok());
   }
@@ -98,7 +102,8 @@ class Moved : public ::testing::Test {
     return false;
   }
   void signal(const std::string& id) {
-    const auto told = runtime_->signal("told", "{\"id\": \"" + id + "\", \"word\": \"" + id + "\"}", {.id = "signal-" + id});
+    const auto told =
+        runtime_->signal("told", "{\"id\": \"" + id + "\", \"word\": \"" + id + "\"}", {.id = "signal-" + id});
     EXPECT_TRUE(told.ok()) << to_string(told.error());
   }
   void expect_end(RunId run, const std::string& result) {

@@ -131,8 +131,7 @@ void on_small_stack(std::function<void()> call) {
 TEST(LongGraph, the_key_of_a_chain_of_10000_steps_is_made_without_overflowing_the_stack) {
   GraphBuilder builder("long");
   builder.trigger("a0");
-  for (int i = 1; i < 10'000; ++i)
-    builder.worker("a" + std::to_string(i), "work").after("a" + std::to_string(i - 1));
+  for (int i = 1; i < 10'000; ++i) builder.worker("a" + std::to_string(i), "work").after("a" + std::to_string(i - 1));
   auto graph = builder.build();
   ASSERT_TRUE(graph.ok()) << to_string(graph.error());
   auto runtime = start_with({.store = ":memory:"}, std::move(*graph), nullptr);

@@ -22,7 +22,7 @@ class Place {
 struct PlaceKind {
   std::string name;
   std::unique_ptr<Place> (*make)();
-  bool outlives = true;   // a second runtime finds there what the first one left
+  bool outlives = true;  // a second runtime finds there what the first one left
   bool is_server = false;
 };
 const std::vector<PlaceKind>& place_kinds();

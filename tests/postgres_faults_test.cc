@@ -1,5 +1,5 @@
-// Runtimes on a PostgreSQL that is restarted, crashed, killed, full, or replaced by a standby. What they accepted ends, each step of it
-// done once; what was lost with a standby that was behind is noticed.
+// Runtimes on a PostgreSQL that is restarted, crashed, killed, full, or replaced by a standby. What they accepted ends,
+// each step of it done once; what was lost with a standby that was behind is noticed.
 #include <sys/mount.h>
 
 #include <atomic>
@@ -29,7 +29,8 @@ class PostgresFaults : public ::testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened ? "" : to_string(opened.error()));
     if (!opened) return nullptr;
     Runtime& runtime = **opened;
-    auto graph = GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
+    auto graph =
+        GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
     EXPECT_TRUE(runtime.deploy(std::move(*graph)).ok());
     EXPECT_TRUE(runtime.serve("add", [](Work& work) { return Reply::success(work.input().str() + "+"); }).ok());
     runtime.on_problem([this](const std::string& text) {
@@ -47,12 +48,17 @@ class PostgresFaults : public ::testing::Test {
   // Told again under the same id until it is known that it was accepted.
   void submit(Runtime& runtime, const std::string& id, const std::string& input = "x") {
     std::string said;
-    EXPECT_TRUE(comes_true([&] {
-      const auto job = runtime.submit({.graph = "chain", .id = id, .input = input});
-      if (job) runs_.insert_or_assign(id, job->run);
-      else said = to_string(job.error());
-      return job.ok();
-    }, 60s)) << id << ": " << said;
+    EXPECT_TRUE(comes_true(
+        [&] {
+          const auto job = runtime.submit({.graph = "chain", .id = id, .input = input});
+          if (job)
+            runs_.insert_or_assign(id, job->run);
+          else
+            said = to_string(job.error());
+          return job.ok();
+        },
+        60s))
+        << id << ": " << said;
   }
   void expect_ends(Runtime& runtime) {
     for (const auto& [id, run] : runs_) {
@@ -65,7 +71,8 @@ class PostgresFaults : public ::testing::Test {
   }
   // What the server itself says: every job ended, with two steps each of which was committed once.
   void expect_rows(const TestServer& server) {
-    const std::string psql = (TestServer::programs() / "psql").string() + " -X -A -t -h " + server.folder().string() + " -U postgres -d postgres -c ";
+    const std::string psql = (TestServer::programs() / "psql").string() + " -X -A -t -h " + server.folder().string() +
+                             " -U postgres -d postgres -c ";
     const auto ask = [&](const std::string& sql) {
       FILE* pipe = popen((psql + "\"" + sql + "\"").c_str(), "r");
       char text[256] = "";
@@ -76,7 +83,8 @@ class PostgresFaults : public ::testing::Test {
     const std::string jobs = std::to_string(runs_.size());
     EXPECT_EQ(ask("SELECT count(*) FROM pawl.jobs WHERE status = 1 AND semaphore = 0"), jobs + "\n");
     EXPECT_EQ(ask("SELECT count(*) FROM pawl.jobs"), jobs + "\n");
-    EXPECT_EQ(ask("SELECT count(*) FROM pawl.activities WHERE ledger % 100000000 = 1"), std::to_string(3 * runs_.size()) + "\n")
+    EXPECT_EQ(ask("SELECT count(*) FROM pawl.activities WHERE ledger % 100000000 = 1"),
+              std::to_string(3 * runs_.size()) + "\n")
         << "one message concluded each of three activities";
     EXPECT_EQ(ask("SELECT (SELECT count(*) FROM pawl.inbox) + (SELECT count(*) FROM pawl.work)"), "0\n");
   }
@@ -91,7 +99,8 @@ class PostgresFaults : public ::testing::Test {
 TEST_F(PostgresFaults, jobs_outlive_every_way_in_which_a_server_stops) {
   server_ = TestServer::start();
   ASSERT_TRUE(server_);
-  const std::string psql = (TestServer::programs() / "psql").string() + " -X -A -t -h " + server_->folder().string() + " -U postgres -d postgres";
+  const std::string psql = (TestServer::programs() / "psql").string() + " -X -A -t -h " + server_->folder().string() +
+                           " -U postgres -d postgres";
   Runtime* first = node(server_->address());
   Runtime* second = node(server_->address());
   ASSERT_TRUE(first != nullptr && second != nullptr);
@@ -100,13 +109,18 @@ TEST_F(PostgresFaults, jobs_outlive_every_way_in_which_a_server_stops) {
       {"immediate", [&] { EXPECT_TRUE(server_->stop("immediate") && server_->run_server()); }},
       {"postmaster", [&] { EXPECT_TRUE(server_->kill_postmaster() && server_->run_server()); }},
       // The server takes this for damage: it ends all sessions and recovers.
-      {"backend", [&] {
+      {"backend",
+       [&] {
          const std::string kill = "kill -9 $(" + psql +
-                                  " -c \"SELECT pid FROM pg_stat_activity WHERE application_name = 'pawl' ORDER BY query_start DESC LIMIT 1\")";
+                                  " -c \"SELECT pid FROM pg_stat_activity WHERE application_name = 'pawl' ORDER BY "
+                                  "query_start DESC LIMIT 1\")";
          EXPECT_EQ(std::system(kill.c_str()), 0);
        }},
-      {"sessions", [&] {
-         const std::string end = psql + " -c \"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pawl'\" > /dev/null";
+      {"sessions",
+       [&] {
+         const std::string end = psql +
+                                 " -c \"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name "
+                                 "= 'pawl'\" > /dev/null";
          EXPECT_EQ(std::system(end.c_str()), 0);
        }},
   };
@@ -135,7 +149,8 @@ TEST_F(PostgresFaults, jobs_wait_while_the_disk_of_the_server_is_full) {
   {
     std::ofstream balloon(disk / "balloon", std::ios::binary);
     const std::string block(1 << 16, 'b');
-    while (balloon.write(block.data(), 1 << 16).flush()) {}
+    while (balloon.write(block.data(), 1 << 16).flush()) {
+    }
   }
   // Until something does not fit any more.
   std::string noise(400'000, ' ');
@@ -166,8 +181,9 @@ TEST_F(PostgresFaults, a_standby_that_was_behind_is_noticed_and_the_process_stop
   ASSERT_TRUE(server_);
   auto standby = server_->start_standby("second");
   ASSERT_TRUE(standby);
-  const std::string address = "postgres:///postgres?user=postgres&target_session_attrs=primary&host=" + server_->folder().string() + "," +
-                              standby->folder().string();
+  const std::string address =
+      "postgres:///postgres?user=postgres&target_session_attrs=primary&host=" + server_->folder().string() + "," +
+      standby->folder().string();
   Runtime* runtime = node(address, 2s);
   ASSERT_NE(runtime, nullptr);
   submit(*runtime, "kept");

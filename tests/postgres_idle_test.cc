@@ -1,4 +1,5 @@
-// Nodes on a PostgreSQL server that have nothing to do send it nothing but the renewals of their leases: its own log says so.
+// Nodes on a PostgreSQL server that have nothing to do send it nothing but the renewals of their leases: its own log
+// says so.
 #include <atomic>
 #include <map>
 #include <set>
@@ -38,7 +39,8 @@ class PostgresIdle : public ::testing::Test {
     const std::string lead = "LOG:  execute ";
     for (std::string line; std::getline(lines, line);) {
       const auto at = line.find(lead);
-      if (at != std::string::npos) ++counts[line.substr(at + lead.size(), line.find(':', at + lead.size()) - at - lead.size())];
+      if (at != std::string::npos)
+        ++counts[line.substr(at + lead.size(), line.find(':', at + lead.size()) - at - lead.size())];
     }
     return counts;
   }
@@ -58,8 +60,9 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
   }
   ASSERT_TRUE(comes_true([&] { return ended_ == 10; }, 60s));
   // Of a renewal and the beat that goes with it.
-  const std::set<std::string> renewal = {"pawl_begin", "lock_lanes_to_renew", "put_lanes",    "find_pool",  "put_engine",
-                                         "read_clock", "drop_dead_engines",   "read_engines", "read_commit_mark", "pawl_commit"};
+  const std::set<std::string> renewal = {"pawl_begin",       "lock_lanes_to_renew", "put_lanes",         "find_pool",
+                                         "put_engine",       "read_clock",          "drop_dead_engines", "read_engines",
+                                         "read_commit_mark", "pawl_commit"};
   const auto others = [&](const std::map<std::string, int>& counts) {
     std::string names;
     for (const auto& [name, count] : counts)
@@ -68,12 +71,14 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
   };
   // What the jobs left behind them may take a while: then it is quiet, over many renewals of both.
   std::map<std::string, int> counts;
-  const bool quiet = comes_true([&] {
-    const std::size_t begin = log_size();
-    while (executed_since(begin)["put_lanes"] < 4) std::this_thread::sleep_for(50ms);
-    counts = executed_since(begin);
-    return others(counts).empty();
-  }, 60s);
+  const bool quiet = comes_true(
+      [&] {
+        const std::size_t begin = log_size();
+        while (executed_since(begin)["put_lanes"] < 4) std::this_thread::sleep_for(50ms);
+        counts = executed_since(begin);
+        return others(counts).empty();
+      },
+      60s);
   EXPECT_TRUE(quiet) << others(counts);
   EXPECT_LE(counts["pawl_commit"], counts["lock_lanes_to_renew"] + counts["put_engine"] + 2);
 }

@@ -1,5 +1,5 @@
-// Starts and stops the server that a run of the tests shares: postgres_server start|stop|crash FILE. The file says where it is;
-// a crash is kill -9, and a start behind it.
+// Starts and stops the server that a run of the tests shares: postgres_server start|stop|crash FILE. The file says
+// where it is; a crash is kill -9, and a start behind it.
 #include <cstdio>
 #include <fstream>
 #include <string>

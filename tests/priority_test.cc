@@ -43,8 +43,7 @@ class PriorityTest : public LifeTest {
     EXPECT_EQ(runtime->list({.name_space = "default"})->back().priority, 1'000'000);
     return begun.all();
   }
-  const std::vector<std::string> expected{"first", "p1000000/6", "p7/2",  "p7/4",
-                                          "p0/0",  "p0/3",      "p-5/1", "p-5/5"};
+  const std::vector<std::string> expected{"first", "p1000000/6", "p7/2", "p7/4", "p0/0", "p0/3", "p-5/1", "p-5/5"};
 };
 
 TEST_P(PriorityTest, of_what_waits_for_a_thread_the_largest_goes_first) { EXPECT_EQ(order_of(100), expected); }

@@ -1,5 +1,5 @@
-// An engine over Redis with nothing to do: what it sends are its renewals, and a look with each. Nobody asks in circles whether there
-// is something to do.
+// An engine over Redis with nothing to do: what it sends are its renewals, and a look with each. Nobody asks in circles
+// whether there is something to do.
 #include <map>
 #include <memory>
 #include <sstream>
@@ -29,7 +29,8 @@ std::map<std::string, long> calls(const store::redis::TestServer& server) {
 
 long commits(const store::redis::TestServer& server) {
   long sum = 0;
-  for (std::uint32_t lane = 1; lane <= lanes; ++lane) sum += std::atol(server.ask({"HGET", "pawl:{" + std::to_string(lane) + "}:lane", "commits"}).c_str());
+  for (std::uint32_t lane = 1; lane <= lanes; ++lane)
+    sum += std::atol(server.ask({"HGET", "pawl:{" + std::to_string(lane) + "}:lane", "commits"}).c_str());
   return sum;
 }
 
@@ -60,7 +61,8 @@ TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_looks_only_with_
   ASSERT_TRUE(after_renewals(5 * lanes));
   const auto after = calls(server);
   const long renewals = commits(server) - commits_before;
-  // With a renewal goes a look at what waits in the lane, in case that a ring was lost. Whoever asks in circles asks far more often.
+  // With a renewal goes a look at what waits in the lane, in case that a ring was lost. Whoever asks in circles asks
+  // far more often.
   constexpr long per_renewal_max = 3;
   std::string all;
   for (const auto& [name, count] : after) {

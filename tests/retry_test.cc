@@ -18,9 +18,7 @@ class RetryTest : public LifeTest {
       return Reply::success("done");
     };
   }
-  static Retry quick(std::uint32_t attempts) {
-    return Retry().attempts(attempts).first_delay(1ms).longest_delay(5ms);
-  }
+  static Retry quick(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1ms).longest_delay(5ms); }
   Notes notes;
 };
 
@@ -47,9 +45,8 @@ TEST_P(RetryTest, without_a_policy_the_first_error_is_the_answer) {
 TEST_P(RetryTest, no_try_begins_before_its_time_and_each_waits_longer) {
   std::vector<std::chrono::steady_clock::time_point> begun;
   const auto graph = [] {
-    return step_graph([](auto& act) {
-      act.retry(Retry().attempts(4).first_delay(20ms).growth(2).longest_delay(50ms).jitter(0));
-    });
+    return step_graph(
+        [](auto& act) { act.retry(Retry().attempts(4).first_delay(20ms).growth(2).longest_delay(50ms).jitter(0)); });
   };
   runtime = start_with(options(), graph(), [&](Work& work) {
     begun.push_back(std::chrono::steady_clock::now());
@@ -79,12 +76,16 @@ TEST_P(RetryTest, a_code_may_have_a_rule_of_its_own) {
   // Busy is worth many tries, anything else one; the job says which error was the last.
   const auto graph = [] {
     return step_graph([](auto& act) {
-      act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::fail).on(503, quick(4).when_exhausted(WhenExhausted::fail)));
+      act.retry(Retry()
+                    .attempts(1)
+                    .when_exhausted(WhenExhausted::fail)
+                    .on(503, quick(4).when_exhausted(WhenExhausted::fail)));
     });
   };
   runtime = start_with(options(), graph(), [&](Work& work) {
     notes.add(work.input().str());
-    if (work.input().str() == "mends") return work.attempt() < 4 ? Reply::error("\"busy\"", 503) : Reply::success("done");
+    if (work.input().str() == "mends")
+      return work.attempt() < 4 ? Reply::error("\"busy\"", 503) : Reply::success("done");
     return Reply::error("\"no\"", work.input().str() == "busy" || work.attempt() == 1 ? 503 : 500);
   });
   const JobView mended = end_of(*runtime, submit_step(*runtime, "mends", "mends"));
@@ -119,8 +120,9 @@ TEST_P(RetryTest, tries_that_have_run_out_park_the_job_and_a_redrive_allows_them
 }
 
 TEST_P(RetryTest, tries_that_have_run_out_fail_the_job_if_the_policy_says_so) {
-  runtime = start_with(options(), step_graph([](auto& act) { act.retry(quick(2).when_exhausted(WhenExhausted::fail)); }),
-                       succeeds_on(9, 503));
+  runtime =
+      start_with(options(), step_graph([](auto& act) { act.retry(quick(2).when_exhausted(WhenExhausted::fail)); }),
+                 succeeds_on(9, 503));
   const JobView end = end_of(*runtime, submit_step(*runtime));
   EXPECT_EQ(end.status, JobStatus::failed);
   EXPECT_EQ(end.reason, "activity act failed with code 503: \"not yet\"");
@@ -128,9 +130,8 @@ TEST_P(RetryTest, tries_that_have_run_out_fail_the_job_if_the_policy_says_so) {
 }
 
 TEST_P(RetryTest, an_error_that_a_transition_catches_is_tried_first_and_caught_then) {
-  const auto graph = step_graph([](auto& act) {
-    act.retry(quick(2)).worker("mend", "mend").after("act", Condition::error());
-  });
+  const auto graph =
+      step_graph([](auto& act) { act.retry(quick(2)).worker("mend", "mend").after("act", Condition::error()); });
   runtime = open_with(options(), graph, succeeds_on(9));
   ASSERT_TRUE(runtime->serve("mend", [](Work&) { return Reply::success("mended"); }).ok());
   ASSERT_TRUE(runtime->start().ok());

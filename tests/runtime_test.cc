@@ -104,10 +104,16 @@ TEST_P(RuntimeTest, the_code_of_the_error_that_ended_a_job_stands_in_its_view) {
   for (const Collation collation : {Collation::ledger, Collation::duplex}) {
     auto opened = Runtime::open(options());
     ASSERT_TRUE(opened.ok());
-    ASSERT_TRUE((*opened)->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build()).ok());
-    ASSERT_TRUE((*opened)->serve("a", [](Work& work) {
-      return work.input().view() == "good" ? Reply::success() : Reply::error("\"declined\"", 402);
-    }).ok());
+    ASSERT_TRUE((*opened)
+                    ->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build())
+                    .ok());
+    ASSERT_TRUE((*opened)
+                    ->serve("a",
+                            [](Work& work) {
+                              return work.input().view() == "good" ? Reply::success()
+                                                                   : Reply::error("\"declined\"", 402);
+                            })
+                    .ok());
     ASSERT_TRUE((*opened)->start().ok());
     const std::string name(collation == Collation::duplex ? "d" : "l");
     const auto failed = (*opened)->submit({.graph = "g", .id = name + "-bad", .input = "bad"});
@@ -127,8 +133,7 @@ TEST_P(RuntimeTest, something_that_is_no_exception_fails_the_job_as_well) {
 }
 
 TEST_P(RuntimeTest, an_output_over_the_limit_becomes_error_413) {
-  const JobView end =
-      end_of_chain([](Work&) { return Reply::success(std::string(payload_bytes_max + 1, 'x')); });
+  const JobView end = end_of_chain([](Work&) { return Reply::success(std::string(payload_bytes_max + 1, 'x')); });
   EXPECT_EQ(end.status, JobStatus::failed);
   EXPECT_NE(end.reason.find("activity one failed with code 413"), std::string::npos);
 }
@@ -177,8 +182,8 @@ TEST_P(RuntimeTest, a_thousand_jobs_from_eight_threads_all_complete) {
     threads.emplace_back([&, t] {
       std::vector<RunId> runs;
       for (int i = 0; i < 125; ++i) {
-        const auto job = runtime->submit(
-            {.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i), .input = "x"});
+        const auto job =
+            runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i), .input = "x"});
         if (job) runs.push_back(job->run);
       }
       for (const RunId run : runs) {
@@ -205,8 +210,7 @@ TEST_P(RuntimeTest, many_threads_may_wait_for_one_job) {
       const auto end = runtime->wait(job->run, 20s);
       if (end && end->result.str() == "x++") ++heard;
     });
-  EXPECT_TRUE(
-      fails_with(runtime->wait(job->run, 10ms), ErrorCode::retry_later, {"job j", "not ended"}));
+  EXPECT_TRUE(fails_with(runtime->wait(job->run, 10ms), ErrorCode::retry_later, {"job j", "not ended"}));
   open = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(heard, 16);
@@ -264,8 +268,7 @@ TEST_P(RuntimeTest, stop_while_others_submit_answers_every_submit) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0;; ++i) {
-        const auto job =
-            runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i)});
+        const auto job = runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i)});
         if (job) {
           ++accepted;
           continue;
@@ -289,14 +292,13 @@ TEST_P(RuntimeTest, stop_while_others_submit_answers_every_submit) {
 
 TEST_P(RuntimeTest, before_start_and_after_stop_a_submit_is_refused_at_once) {
   runtime = open_runtime(options());
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::invalid,
-                         {"job j", "before start()"}));
+  EXPECT_TRUE(
+      fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::invalid, {"job j", "before start()"}));
   ASSERT_TRUE(runtime->start().ok());
   EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::already_done, {"runs already"}));
   runtime->stop();
   runtime->stop();
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::retry_later,
-                         {"stopped"}));
+  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::retry_later, {"stopped"}));
   EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::invalid, {"open the store again"}));
 }
 
@@ -368,8 +370,7 @@ TEST(TwoRuntimes, the_second_submits_through_the_first_and_takes_over_when_it_is
   EXPECT_FALSE(second->owns());
   first.reset();
   const auto limit = std::chrono::steady_clock::now() + 1s;
-  while (!second->owns() && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(1ms);
+  while (!second->owns() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(second->owns());
   expect_runs(*second, "c");
 }

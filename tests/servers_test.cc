@@ -1,5 +1,5 @@
-// Runtimes that share a server: PostgreSQL or Redis, each started for these tests. What one process does the others see, and
-// what it leaves they take over.
+// Runtimes that share a server: PostgreSQL or Redis, each started for these tests. What one process does the others
+// see, and what it leaves they take over.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -53,8 +53,10 @@ struct Redis final : Server {
 class Servers : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "postgres") server_ = std::make_unique<Postgres>();
-    else server_ = std::make_unique<Redis>();
+    if (GetParam() == "postgres")
+      server_ = std::make_unique<Postgres>();
+    else
+      server_ = std::make_unique<Redis>();
   }
 
   // A process that runs jobs: it says which of its runs it served.
@@ -69,19 +71,23 @@ class Servers : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(opened.ok()) << to_string(opened.error());
     if (!opened) return nullptr;
     made->runtime = std::move(*opened);
-    auto graph = GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
+    auto graph =
+        GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
     EXPECT_TRUE(made->runtime->deploy(std::move(*graph)).ok());
     if (serves == Serves::yes) serve(*made);
     EXPECT_TRUE(made->runtime->start().ok());
     return made;
   }
   void serve(Node& node) {
-    EXPECT_TRUE(node.runtime->serve("add", [this, &node](Work& work) {
-      ++node.served;
-      const std::lock_guard lock(mutex_);
-      ++runs_[work.idempotency_key()];
-      return Reply::success(work.input().str() + "+");
-    }).ok());
+    EXPECT_TRUE(node.runtime
+                    ->serve("add",
+                            [this, &node](Work& work) {
+                              ++node.served;
+                              const std::lock_guard lock(mutex_);
+                              ++runs_[work.idempotency_key()];
+                              return Reply::success(work.input().str() + "+");
+                            })
+                    .ok());
   }
   std::vector<RunId> submit(Runtime& runtime, int count, const std::string& prefix) {
     std::vector<RunId> runs;
@@ -167,10 +173,12 @@ TEST_P(Servers, a_signal_reaches_a_job_of_another_node) {
   for (const RunId run : runs) EXPECT_TRUE(first->runtime->wait(run, 30s).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(on, Servers, ::testing::Values("postgres", "redis"), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(on, Servers, ::testing::Values("postgres", "redis"),
+                         [](const auto& one) { return one.param; });
 
 TEST(ServerAddresses, what_is_no_store_is_said) {
-  EXPECT_TRUE(fails_with(Runtime::open({.store = "mysql://localhost/x"}), ErrorCode::invalid, {"mysql://", "postgres://", "redis://"}));
+  EXPECT_TRUE(fails_with(Runtime::open({.store = "mysql://localhost/x"}), ErrorCode::invalid,
+                         {"mysql://", "postgres://", "redis://"}));
 }
 
 TEST(ServerAddresses, a_server_that_is_not_there_is_an_error_without_the_password) {

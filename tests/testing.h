@@ -91,13 +91,8 @@ template <class T>
 }
 
 inline Graph chain_graph() {
-  auto graph = GraphBuilder("chain")
-                   .trigger("t")
-                   .worker("one", "work")
-                   .after("t")
-                   .worker("two", "work")
-                   .after("one")
-                   .build();
+  auto graph =
+      GraphBuilder("chain").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
   return std::move(*graph);
 }
 

@@ -34,7 +34,8 @@ TEST_P(TimeoutTest, a_run_that_takes_too_long_is_told_so_and_tried_again) {
 }
 
 TEST_P(TimeoutTest, without_another_try_a_run_that_takes_too_long_fails_with_408) {
-  runtime = start_with(options(), step_graph([](auto& act) { act.timeouts(Timeouts().attempt(20ms)); }), until_cancelled);
+  runtime =
+      start_with(options(), step_graph([](auto& act) { act.timeouts(Timeouts().attempt(20ms)); }), until_cancelled);
   const RunId run = submit_step(*runtime);
   const JobView end = end_of(*runtime, run);
   EXPECT_EQ(end.status, JobStatus::failed);
@@ -50,10 +51,11 @@ TEST_P(TimeoutTest, work_that_no_worker_takes_in_time_fails_with_408) {
 }
 
 TEST_P(TimeoutTest, all_tries_together_end_when_their_time_is_over) {
-  runtime = start_with(options(), step_graph([](auto& act) {
-                         act.timeouts(Timeouts().total(50ms)).retry(Retry().attempts(1000).first_delay(1ms).longest_delay(1ms));
-                       }),
-                       [](Work&) { return Reply::error("\"no\""); });
+  runtime = start_with(
+      options(), step_graph([](auto& act) {
+        act.timeouts(Timeouts().total(50ms)).retry(Retry().attempts(1000).first_delay(1ms).longest_delay(1ms));
+      }),
+      [](Work&) { return Reply::error("\"no\""); });
   const JobView end = end_of(*runtime, submit_step(*runtime));
   // The last error or the end of the time, whichever is noticed first: the next try would begin too late.
   EXPECT_NE(end.status, JobStatus::completed);
@@ -68,10 +70,9 @@ TEST_P(TimeoutTest, a_run_that_hangs_ends_with_the_time_of_all_tries) {
 }
 
 TEST_P(TimeoutTest, an_answer_in_time_is_not_disturbed_by_the_timers) {
-  runtime = start_with(options(), step_graph([](auto& act) {
-                         act.timeouts(Timeouts().attempt(1h).heartbeat(1h).queue(1h).total(1h));
-                       }),
-                       echo);
+  runtime = start_with(
+      options(), step_graph([](auto& act) { act.timeouts(Timeouts().attempt(1h).heartbeat(1h).queue(1h).total(1h)); }),
+      echo);
   for (int i = 0; i < 20; ++i) {
     const JobView end = end_of(*runtime, submit_step(*runtime, "j" + std::to_string(i)));
     EXPECT_EQ(end.result.str(), "x+");
@@ -90,7 +91,8 @@ TEST_P(TimeoutTest, a_job_beyond_its_time_is_interrupted_and_its_worker_told) {
   // Until there was time enough for the worker to begin.
   for (Duration within = 30ms; !began; within *= 2) {
     ASSERT_LT(within, 60s);
-    const auto job = runtime->submit({.graph = "step", .id = "j" + std::to_string(within.count()), .end_within = within});
+    const auto job =
+        runtime->submit({.graph = "step", .id = "j" + std::to_string(within.count()), .end_within = within});
     ASSERT_TRUE(job.ok());
     const JobView end = end_of(*runtime, job->run);
     EXPECT_EQ(end.status, JobStatus::interrupted);
@@ -104,7 +106,8 @@ TEST_P(TimeoutTest, a_job_that_ends_in_time_is_not_interrupted_later) {
   runtime = start_with(options(), step_graph(), echo);
   const auto job = runtime->submit({.graph = "step", .id = "j", .input = "x", .end_within = 200ms});
   ASSERT_TRUE(job.ok());
-  if (end_of(*runtime, job->run).status != JobStatus::completed) GTEST_SKIP() << "this machine took 200 ms for one step";
+  if (end_of(*runtime, job->run).status != JobStatus::completed)
+    GTEST_SKIP() << "this machine took 200 ms for one step";
   std::this_thread::sleep_for(300ms);
   EXPECT_EQ(status_of(*runtime, job->run), JobStatus::completed);
 }

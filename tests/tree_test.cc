@@ -31,8 +31,7 @@ std::vector<File> files_below(const std::string& folder) {
   if (!fs::exists(root / folder)) return files;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder))
     if (entry.is_regular_file())
-      files.push_back(
-          {fs::relative(entry.path(), root).string(), read_file(entry.path().string())});
+      files.push_back({fs::relative(entry.path(), root).string(), read_file(entry.path().string())});
   return files;
 }
 
@@ -52,9 +51,9 @@ std::vector<Include> includes_of(const std::string& text) {
 std::string first_part(const std::string& path) { return path.substr(0, path.find('/')); }
 
 // Folders of one rank do not see each other.
-const std::map<std::string, int> ranks = {
-    {"base", 0}, {"ledger", 1}, {"mapping", 2}, {"graph", 3},  {"flow", 3},
-    {"core", 3}, {"execute", 4}, {"store", 4}, {"duplex", 5}, {"runtime", 6}, {"server", 7}, {"cli", 8}};
+const std::map<std::string, int> ranks = {{"base", 0},   {"ledger", 1},  {"mapping", 2}, {"graph", 3},
+                                          {"flow", 3},   {"core", 3},    {"execute", 4}, {"store", 4},
+                                          {"duplex", 5}, {"runtime", 6}, {"server", 7},  {"cli", 8}};
 
 TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
   int seen = 0;
@@ -66,8 +65,7 @@ TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
       if (!include.quoted || first_part(include.what) == "pawl") continue;
       const std::string from = first_part(include.what);
       ASSERT_TRUE(ranks.count(from)) << file.path << " includes " << include.what;
-      EXPECT_TRUE(from == folder || ranks.at(from) < ranks.at(folder))
-          << file.path << " includes " << include.what;
+      EXPECT_TRUE(from == folder || ranks.at(from) < ranks.at(folder)) << file.path << " includes " << include.what;
       ++seen;
     }
   }
@@ -107,8 +105,8 @@ TEST(Tree, public_headers_use_only_themselves_and_the_standard_library) {
 
 TEST(Tree, the_storm_checker_and_supervisor_know_no_engine_code) {
   for (const File& file : files_below("tests/storm")) {
-    const bool node = file.path.find("/storm_") != std::string::npos ||
-                      file.path.find("synced_log") != std::string::npos;
+    const bool node =
+        file.path.find("/storm_") != std::string::npos || file.path.find("synced_log") != std::string::npos;
     if (node || !is_source(file.path)) continue;
     for (const Include& include : includes_of(file.text)) {
       const bool server = include.what == "store/postgres/server_test.h";  // starts PostgreSQL, and knows nothing of us
@@ -121,9 +119,7 @@ TEST(Tree, the_storm_checker_and_supervisor_know_no_engine_code) {
 TEST(Tree, every_header_is_included_once) {
   for (const char* folder : {"include", "src", "tests", "sim", "bench"})
     for (const File& file : files_below(folder))
-      EXPECT_TRUE(!ends_with(file.path, ".h") ||
-                  file.text.find("#pragma once") != std::string::npos)
-          << file.path;
+      EXPECT_TRUE(!ends_with(file.path, ".h") || file.text.find("#pragma once") != std::string::npos) << file.path;
 }
 
 // The words are put together here, so that this file does not contain them.
@@ -132,8 +128,7 @@ TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
                                        std::string("XX") + "X:",   std::string("/ho") + "me/",
                                        std::string("/ro") + "ot/", std::string("/wo") + "rk/"};
   int seen = 0;
-  for (const char* folder :
-       {"include", "src", "tests", "sim", "bench", "examples", "fuzz", "docs", "scripts", "cmake"})
+  for (const char* folder : {"include", "src", "tests", "sim", "bench", "examples", "fuzz", "docs", "scripts", "cmake"})
     for (const File& file : files_below(folder)) {
       if (fs::path(file.path).string().find("corpus") != std::string::npos) continue;
       ++seen;
@@ -145,8 +140,7 @@ TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
 
 TEST(Tree, a_folders_readme_is_short) {
   for (const File& file : files_below("src"))
-    EXPECT_TRUE(!ends_with(file.path, "/README.md") ||
-                std::count(file.text.begin(), file.text.end(), '\n') <= 20)
+    EXPECT_TRUE(!ends_with(file.path, "/README.md") || std::count(file.text.begin(), file.text.end(), '\n') <= 20)
         << file.path;
 }
 

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <chrono>
 
-#include "life_test.h"
 #include "life_node.h"
+#include "life_test.h"
 #include "storm/node_process.h"
 
 namespace pawl {
@@ -102,7 +102,9 @@ TEST_P(WorkersTest, a_worker_that_does_not_return_is_reported_once_and_others_go
   const auto told = [&] {
     std::size_t count = 0;
     for (const std::string& text : problems.all())
-      if (text.find("the worker of topic work") != std::string::npos && text.find("has not returned") != std::string::npos) ++count;
+      if (text.find("the worker of topic work") != std::string::npos &&
+          text.find("has not returned") != std::string::npos)
+        ++count;
     return count;
   };
   EXPECT_TRUE(comes_true([&] { return told() == 4; })) << told();
@@ -156,10 +158,11 @@ TEST_P(WorkersTest, what_a_worker_finishes_while_stopping_counts) {
 
 TEST_P(WorkersTest, timeouts_go_on_while_stopping) {
   std::atomic<int> begun{0};
-  runtime = start_with(few(2, 30s, 30s), step_graph([](auto& act) { act.timeouts(Timeouts().attempt(100ms)); }), [&](Work& work) {
-    ++begun;
-    return until_told(work);
-  });
+  runtime = start_with(few(2, 30s, 30s), step_graph([](auto& act) { act.timeouts(Timeouts().attempt(100ms)); }),
+                       [&](Work& work) {
+                         ++begun;
+                         return until_told(work);
+                       });
   const RunId run = submit_step(*runtime);
   ASSERT_TRUE(comes_true([&] { return begun == 1; }));
   const auto before = Clock::now();
@@ -191,7 +194,8 @@ TEST_P(WorkersTest, a_stop_does_not_wait_for_ever_and_the_work_is_handed_out_aga
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_NE(problems.all()[0].find("the worker of topic work"), std::string::npos) << problems.all()[0];
   if (GetParam().place.outlives) {
-    runtime = start_with(few(2), step_graph(), [](Work& work) { return Reply::success(std::to_string(work.attempt())); });
+    runtime =
+        start_with(few(2), step_graph(), [](Work& work) { return Reply::success(std::to_string(work.attempt())); });
     const auto run = runtime->find("j");
     ASSERT_TRUE(run.ok() && run->has_value());
     EXPECT_EQ(end_of(*runtime, **run).result.str(), "2") << "as after a crash";

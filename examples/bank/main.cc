@@ -1,6 +1,6 @@
-// A bank in the user's own tables, beside the jobs that move its money (docs/TRANSACTIONS.md). Each transfer takes, gives and
-// books in the transaction that commits the answer of its step: kill this program at any moment, run the same command again,
-// and no money is lost, made or moved twice.
+// A bank in the user's own tables, beside the jobs that move its money (docs/TRANSACTIONS.md). Each transfer takes,
+// gives and books in the transaction that commits the answer of its step: kill this program at any moment, run the same
+// command again, and no money is lost, made or moved twice.
 //
 //   bank_example STORE [TRANSFERS]      STORE: a file, or postgres://...
 #include <pawl/pawl.h>
@@ -39,7 +39,9 @@ pawl::Graph one_step(const std::string& name, const std::string& topic) {
                    .build());
 }
 
-pawl::Reply failed(const pawl::Error& error) { return pawl::Reply::error("\"" + std::string(name_of(error.code)) + "\""); }
+pawl::Reply failed(const pawl::Error& error) {
+  return pawl::Reply::error("\"" + std::string(name_of(error.code)) + "\"");
+}
 
 // The table of transfers has no key: a transfer that was made twice would be seen there.
 pawl::Reply open_bank(pawl::Work&, pawl::Transaction& sql) {
@@ -47,7 +49,8 @@ pawl::Reply open_bank(pawl::Work&, pawl::Transaction& sql) {
                            "CREATE TABLE transfer (id TEXT, source INTEGER, target INTEGER, amount BIGINT)"})
     if (const auto made = sql.execute(text); !made) return failed(made.error());
   for (int id = 0; id < accounts; ++id)
-    if (const auto put = sql.execute("INSERT INTO account VALUES ($1, $2)", {id, first_balance}); !put) return failed(put.error());
+    if (const auto put = sql.execute("INSERT INTO account VALUES ($1, $2)", {id, first_balance}); !put)
+      return failed(put.error());
   return pawl::Reply::success("{}");
 }
 
@@ -59,8 +62,10 @@ pawl::Reply transfer(pawl::Work& work, pawl::Transaction& sql) {
   if (!taken) return failed(taken.error());
   const auto given = sql.execute("UPDATE account SET balance = balance + $1 WHERE id = $2", {amount, target});
   if (!given) return failed(given.error());
-  if (taken->changed != 1 || given->changed != 1) return pawl::Reply::fatal("\"no such account\"", 404);  // nothing of it is kept
-  const auto booked = sql.execute("INSERT INTO transfer VALUES ($1, $2, $3, $4)", {"transfer-" + std::to_string(number), source, target, amount});
+  if (taken->changed != 1 || given->changed != 1)
+    return pawl::Reply::fatal("\"no such account\"", 404);  // nothing of it is kept
+  const auto booked = sql.execute("INSERT INTO transfer VALUES ($1, $2, $3, $4)",
+                                  {"transfer-" + std::to_string(number), source, target, amount});
   if (!booked) return failed(booked.error());
   return pawl::Reply::success("{\"moved\":" + std::to_string(amount) + "}");
 }
@@ -94,7 +99,8 @@ int main(int argc, char** argv) {
   const auto begin = [&](const std::string& graph, const std::string& id, const std::string& input) {
     for (;;) {
       auto job = runtime->submit({.graph = graph, .id = id, .input = input});
-      if (job || (job.error().code != pawl::ErrorCode::retry_later && job.error().code != pawl::ErrorCode::outcome_unknown))
+      if (job ||
+          (job.error().code != pawl::ErrorCode::retry_later && job.error().code != pawl::ErrorCode::outcome_unknown))
         return check(std::move(job)).run;
     }
   };
@@ -112,7 +118,8 @@ int main(int argc, char** argv) {
                              std::to_string((i * 7 + 3) % accounts) + "," + std::to_string(1 + i % 5) + "]"));
   int completed = 0;
   for (const pawl::RunId run : runs) completed += await(run).status == pawl::JobStatus::completed ? 1 : 0;
-  const pawl::RunId last = begin("audit", "audit-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count()), "{}");
+  const pawl::RunId last =
+      begin("audit", "audit-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count()), "{}");
   std::printf("%d of %d transfers completed: %s\n", completed, transfers, await(last).result.str().c_str());
   return completed == transfers ? 0 : 1;
 }

@@ -18,8 +18,10 @@ int main(int argc, char** argv) {
   auto graph = pawl::GraphBuilder("delivery")
                    .collation(pawl::Collation::duplex)
                    .trigger("ordered")
-                   .worker("pack", "store.pack").after("ordered")
-                   .worker("send", "post.send").after("pack")
+                   .worker("pack", "store.pack")
+                   .after("ordered")
+                   .worker("send", "post.send")
+                   .after("pack")
                    .build();
   if (!graph) return fail(graph.error());
   auto runtime = pawl::Runtime::open({.store = argc > 1 ? argv[1] : "deliveries.db"});
@@ -31,7 +33,8 @@ int main(int argc, char** argv) {
     work.pending("first parcel");
     return pawl::Reply::success("second parcel");
   });
-  (void)(*runtime)->serve("post.send", [](pawl::Work& work) { return pawl::Reply::success(work.input().str() + " sent"); });
+  (void)(*runtime)->serve("post.send",
+                          [](pawl::Work& work) { return pawl::Reply::success(work.input().str() + " sent"); });
   if (auto started = (*runtime)->start(); !started) return fail(started.error());
 
   auto job = (*runtime)->submit({.graph = "delivery", .id = "order-17", .input = "two books"});

@@ -17,9 +17,12 @@ int fail(const pawl::Error& error) {
 int main(int argc, char** argv) {
   auto graph = pawl::GraphBuilder("greet")
                    .trigger("asked")
-                   .worker("look_up", "people.look_up").after("asked")
-                   .worker("greet", "mail.greet").after("look_up")
-                   .worker("apologise", "mail.apologise").after("look_up", pawl::Condition::code(404))
+                   .worker("look_up", "people.look_up")
+                   .after("asked")
+                   .worker("greet", "mail.greet")
+                   .after("look_up")
+                   .worker("apologise", "mail.apologise")
+                   .after("look_up", pawl::Condition::code(404))
                    .build();
   if (!graph) return fail(graph.error());
 

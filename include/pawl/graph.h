@@ -69,12 +69,12 @@ class Graph {
     std::vector<Edge> edges;
     Policy policy;
     // Of graphs in the graph language:
-    std::uint32_t depth = 1;                // how many parts its address has
-    std::optional<std::uint32_t> aim{};     // a cycle's pivot, a map's closing join, the map that a join closes
-    bool is_pivot = false;                  // cycles return to it
-    bool before_join = false;               // a join is below it, and waits until it is known what fires
-    std::uint32_t edges_in = 0;             // of a join
-    std::uint32_t need = 0;                 // of a join: so many arrivals; 0: all that can still come
+    std::uint32_t depth = 1;             // how many parts its address has
+    std::optional<std::uint32_t> aim{};  // a cycle's pivot, a map's closing join, the map that a join closes
+    bool is_pivot = false;               // cycles return to it
+    bool before_join = false;            // a join is below it, and waits until it is known what fires
+    std::uint32_t edges_in = 0;          // of a join
+    std::uint32_t need = 0;              // of a join: so many arrivals; 0: all that can still come
   };
   // A graph as the graph language makes it; C++ programs use GraphBuilder.
   struct Parts {
@@ -83,7 +83,7 @@ class Graph {
     std::uint64_t fingerprint = 0;
     std::vector<Node> nodes{};
     std::uint32_t trigger = 0;
-    bool drains = false;                    // an error that nobody takes lets the others finish first
+    bool drains = false;  // an error that nobody takes lets the others finish first
     Collation collation = Collation::ledger;
     std::shared_ptr<const core::Program> program{};
   };

@@ -10,16 +10,16 @@
 
 namespace pawl {
 
-using Namespace = Strong<struct NamespaceTag, std::string>;        // a tenant's name space
-using JobId = Strong<struct JobIdTag, std::string>;                // chosen by the user, unique in its namespace
+using Namespace = Strong<struct NamespaceTag, std::string>;  // a tenant's name space
+using JobId = Strong<struct JobIdTag, std::string>;          // chosen by the user, unique in its namespace
 using GraphName = Strong<struct GraphNameTag, std::string>;
 using ActivityName = Strong<struct ActivityNameTag, std::string>;  // a node of a graph
 using Topic = Strong<struct TopicTag, std::string>;                // what a worker serves
 using Pool = Strong<struct PoolTag, std::string>;                  // which code a job needs
 
-// One life of a job id. Never used twice in a store, so a message for an earlier life finds nothing to change. A store that
-// was put back to an older copy gives the numbers since then away again: outside it, use job ids and idempotency keys.
-// The lane stands in the upper bits: every row keyed by a run id is keyed by its lane as well.
+// One life of a job id. Never used twice in a store, so a message for an earlier life finds nothing to change. A store
+// that was put back to an older copy gives the numbers since then away again: outside it, use job ids and idempotency
+// keys. The lane stands in the upper bits: every row keyed by a run id is keyed by its lane as well.
 using RunId = Strong<struct RunIdTag, std::uint64_t>;
 
 inline Namespace default_namespace() { return Namespace("default"); }

@@ -26,16 +26,16 @@ struct JobView {
   JobStatus status = JobStatus::running;
   std::int64_t semaphore = 0;  // open obligations
   Instant created_at;
-  Instant closed_at;           // when closed
-  Payload result;              // when completed; before that, if its end was announced (persist)
-  std::string reason;          // when failed, interrupted, parked or paused
+  Instant closed_at;   // when closed
+  Payload result;      // when completed; before that, if its end was announced (persist)
+  std::string reason;  // when failed, interrupted, parked or paused
   std::int32_t priority = 0;
-  Instant deadline;            // it is interrupted then; 0: none
-  Instant remove_at;           // once closed, if it does not stay for ever
+  Instant deadline;   // it is interrupted then; 0: none
+  Instant remove_at;  // once closed, if it does not stay for ever
   std::uint32_t redrives = 0;
-  Payload data;                // what its activities share so far, of a graph in the graph language
-  std::int32_t code = 0;       // of the error that ends it; 0: none
-  std::string cursor{};        // of Runtime::list: the place behind it, for JobFilter::after
+  Payload data;           // what its activities share so far, of a graph in the graph language
+  std::int32_t code = 0;  // of the error that ends it; 0: none
+  std::string cursor{};   // of Runtime::list: the place behind it, for JobFilter::after
   bool closed() const {
     return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
   }
@@ -53,32 +53,32 @@ enum class Effect : std::uint8_t {
   started,   // a worker has it
   done,
   failed,
-  unknown,   // it may act at most once, its run was lost, and nobody knows whether it acted
+  unknown,  // it may act at most once, its run was lost, and nobody knows whether it acted
 };
 std::string_view name_of(Effect effect);
 
 // A request as it waits for, or is with, a worker.
 struct WorkView {
-  std::string token;            // names the run at hand; empty: nobody has it
+  std::string token;  // names the run at hand; empty: nobody has it
   std::string worker;
-  std::uint32_t runs = 0;       // how often it was handed out
-  std::uint32_t failures = 0;   // tries that failed
+  std::uint32_t runs = 0;      // how often it was handed out
+  std::uint32_t failures = 0;  // tries that failed
   std::int32_t failure_code = 0;
-  std::string failure;          // what the last of them said
-  Instant next_try_at;          // 0: not waiting for a time
-  Instant attempt_by;           // 0: no limit, or the process that runs it keeps that clock
-  Instant deadline;             // 0: no limit
-  Payload progress;             // of the last heartbeat
-  bool held = false;            // its job is paused or parked
+  std::string failure;  // what the last of them said
+  Instant next_try_at;  // 0: not waiting for a time
+  Instant attempt_by;   // 0: no limit, or the process that runs it keeps that clock
+  Instant deadline;     // 0: no limit
+  Payload progress;     // of the last heartbeat
+  bool held = false;    // its job is paused or parked
 };
 
 // What an open activity waits for. A field without a value: not for that.
 struct WaitView {
-  std::string topic;     // a worker's, or that of the signal
-  std::string key;       // the values that the signal must agree with, as a JSON list
-  Instant wakes_at;      // its sleep is over then; of an await: its next try begins
-  Instant times_out_at;  // it fails then
-  std::string child;     // the id of the job that it awaits
+  std::string topic;       // a worker's, or that of the signal
+  std::string key;         // the values that the signal must agree with, as a JSON list
+  Instant wakes_at;        // its sleep is over then; of an await: its next try begins
+  Instant times_out_at;    // it fails then
+  std::string child;       // the id of the job that it awaits
   std::uint32_t done = 0;  // of a join: arrivals that came; of a map: items that are done
   std::uint32_t of = 0;    // how many it waits for
 };
@@ -96,9 +96,9 @@ std::string_view name_of(ActivityStatus status);
 struct ActivityView {
   ActivityName name{""};
   std::optional<Graph::Kind> kind;  // none: its graph is not known here
-  std::string address;      // its dimensional address, such as ,0,1,0
-  std::string ledger;       // 15 digits
-  std::string explanation;  // the digits in words
+  std::string address;              // its dimensional address, such as ,0,1,0
+  std::string ledger;               // 15 digits
+  std::string explanation;          // the digits in words
   std::vector<MessageView> messages;
   ActivityStatus status = ActivityStatus::open;
   bool open() const { return status == ActivityStatus::open; }
@@ -108,17 +108,17 @@ struct ActivityView {
   Instant closed_at;
   Payload output;
   Effect effect = Effect::none;
-  std::optional<WorkView> work;       // while it is open, as is the next
+  std::optional<WorkView> work;  // while it is open, as is the next
   std::optional<WaitView> waits_for;
-  std::string child;                  // the id of the job that it started, also after its end
-  std::optional<RefusedView> refused; // while its job is parked for it
+  std::string child;                   // the id of the job that it started, also after its end
+  std::optional<RefusedView> refused;  // while its job is parked for it
 };
 
 // Something that the clock will say to the job.
 struct TimerView {
   Instant due;
-  std::string what;          // start, sleep, timeout, retry or deadline
-  std::string activity;      // whose it is; empty: the job's
+  std::string what;      // start, sleep, timeout, retry or deadline
+  std::string activity;  // whose it is; empty: the job's
   std::string address;
 };
 
@@ -128,7 +128,7 @@ struct JobDetail {
   // One digit per activity of the graph, ids in ascending order; an awaited job's own digits stand between 1 and 2.
   std::string collation_key;
   Payload input;
-  std::vector<TimerView> timers;         // by due time
+  std::vector<TimerView> timers;  // by due time
 };
 
 }  // namespace pawl

@@ -34,8 +34,8 @@ struct MoveReport {
   std::uint64_t delivered = 0;  // messages between jobs that were on their way
 };
 
-// Copies everything of a store that nobody runs on into one that is empty, reads it back and compares. Afterwards the first one
-// says that it was moved, and is refused; it is a backup. retry_later: somebody runs on it.
+// Copies everything of a store that nobody runs on into one that is empty, reads it back and compares. Afterwards the
+// first one says that it was moved, and is refused; it is a backup. retry_later: somebody runs on it.
 Result<MoveReport> move_store(const MoveOptions& options);
 
 // Makes a store usable again that was moved. Its copy must not be used then: work would be done twice.

@@ -28,12 +28,12 @@ enum class WhenExhausted : std::uint8_t {
 // did not answer in time; a process that died in the middle is not a failed try (limits::reentries_max).
 class Retry {
  public:
-  Retry& attempts(std::uint32_t count) { return attempts_ = count, *this; }             // tries in all
+  Retry& attempts(std::uint32_t count) { return attempts_ = count, *this; }  // tries in all
   Retry& first_delay(Duration delay) { return first_delay_ = delay, *this; }
-  Retry& growth(double factor) { return growth_ = factor, *this; }                      // of the delay, each time
+  Retry& growth(double factor) { return growth_ = factor, *this; }  // of the delay, each time
   Retry& longest_delay(Duration delay) { return longest_delay_ = delay, *this; }
-  Retry& jitter(double share) { return jitter_ = share, *this; }                        // of the delay taken off at random
-  Retry& within(Duration time) { return within_ = time, *this; }                        // no try begins later than that
+  Retry& jitter(double share) { return jitter_ = share, *this; }  // of the delay taken off at random
+  Retry& within(Duration time) { return within_ = time, *this; }  // no try begins later than that
   Retry& never_on(std::vector<std::int32_t> codes) { return never_on_ = std::move(codes), *this; }
   Retry& when_exhausted(WhenExhausted then) { return when_exhausted_ = then, *this; }
   // An error with this code follows another rule, as a whole. A rule's attempts bound the tries in all: every failed

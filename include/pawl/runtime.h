@@ -40,19 +40,22 @@ struct MemoryOptions {
 };
 
 struct RuntimeOptions {
-  // The path of a SQLite file, which one process at a time works on; or a server that many share: postgres://..., redis://...,
-  // rediss://..., redis-cluster://..., redis-sentinel://... (docs/POSTGRES.md, docs/REDIS.md). ":memory:" keeps nothing.
+  // The path of a SQLite file, which one process at a time works on; or a server that many share: postgres://...,
+  // redis://..., rediss://..., redis-cluster://..., redis-sentinel://... (docs/POSTGRES.md, docs/REDIS.md). ":memory:"
+  // keeps nothing.
   std::string store = "pawl.db";
-  bool accept_weaker_store = false;   // of a server whose settings keep less than docs/GUARANTEES.md says; else it is refused
-  std::string pool = "graphs";        // which jobs this process runs
-  std::uint32_t lanes = 0;            // fixed when the pool is made; 0: 1 in a file, 16 on a server, for its processes share them
-  // On a server: how long what a process had stays its own when nothing is heard of it; then others go on with it. 0: 10 s.
+  bool accept_weaker_store =
+      false;                    // of a server whose settings keep less than docs/GUARANTEES.md says; else it is refused
+  std::string pool = "graphs";  // which jobs this process runs
+  std::uint32_t lanes = 0;  // fixed when the pool is made; 0: 1 in a file, 16 on a server, for its processes share them
+  // On a server: how long what a process had stays its own when nothing is heard of it; then others go on with it. 0:
+  // 10 s.
   Duration lease{0};
   std::uint32_t worker_threads = 4;
-  std::uint32_t worker_queue = 4096;  // requests claimed for those threads at the most
+  std::uint32_t worker_queue = 4096;       // requests claimed for those threads at the most
   std::uint64_t log_bytes_max = 1u << 30;  // of the file's log, while another program keeps a transaction open on
-                                      // it: then nothing is accepted (retry_later) until that one ends
-  bool fusion = true;                 // false: every step commits alone (for proofs and for the curious)
+                                           // it: then nothing is accepted (retry_later) until that one ends
+  bool fusion = true;                      // false: every step commits alone (for proofs and for the curious)
   MemoryOptions memory{};
   // A worker that is told to stop (Work::cancelled) returns within this time. One that does not is reported, and
   // another thread takes its place.
@@ -97,8 +100,8 @@ struct AppVersion {
 // What a signal says beside its data.
 struct SignalOptions {
   std::string name_space = "default";
-  bool pending = false;     // its taker waits on for the next one
-  std::int32_t code = 0;    // 0: 200, or 202 of a pending one
+  bool pending = false;   // its taker waits on for the next one
+  std::int32_t code = 0;  // 0: 200, or 202 of a pending one
   // Names this signal, 1 to 200 bytes as other names. Told again under the same id, to the same hook or key, it counts
   // once, for a day: repeat it freely when an answer was lost. Empty: one is made, and the error of a signal whose
   // outcome is not known says which.
@@ -137,7 +140,7 @@ struct JobFilter {
   std::optional<JobStatus> status;
   std::string name_space;  // empty: all
   JobOrder order = JobOrder::oldest_first;
-  std::string after{};     // JobView::cursor; empty: from the beginning
+  std::string after{};  // JobView::cursor; empty: from the beginning
   std::uint32_t rows_max = 100;
   // Only jobs of this graph whose activities stand as `where` says: names with the digit or the word of the
   // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
@@ -155,7 +158,7 @@ struct JobFilter {
 
 // What was measured of a graph's jobs (`stats.measures`): a line per key, slice of time and target.
 struct MeasureFilter {
-  std::string topic;                 // what the graph subscribes to
+  std::string topic;  // what the graph subscribes to
   std::string name_space = "default";
   std::optional<std::string> key{};  // none: all
   std::string from{}, to{};          // slices such as 202402291305, both included; empty: no bound
@@ -163,11 +166,11 @@ struct MeasureFilter {
 };
 struct MeasureView {
   std::string key;
-  std::string slice;                 // when their jobs began
-  std::string target;                // empty: the jobs themselves
+  std::string slice;   // when their jobs began
+  std::string target;  // empty: the jobs themselves
   std::uint64_t count = 0;
-  std::optional<double> sum{}, least{}, most{};  // of a `sum`, `avg`, `min` or `max`
-  std::optional<double> median{};                // of a `mdn`
+  std::optional<double> sum{}, least{}, most{};                 // of a `sum`, `avg`, `min` or `max`
+  std::optional<double> median{};                               // of a `mdn`
   std::vector<std::pair<std::string, std::uint64_t>> values{};  // of a `count` with a target: jobs by value
 };
 
@@ -182,12 +185,12 @@ struct AnnouncementFilter {
   std::uint32_t rows_max = 100;
 };
 struct Announcement {
-  std::string cursor;        // the place behind it: a text of the store's own, some bytes for each lane
+  std::string cursor;  // the place behind it: a text of the store's own, some bytes for each lane
   std::string topic;
   Namespace name_space{""};
   JobId job{""};
   RunId run{0};
-  bool end = false;          // false: the job's data so far
+  bool end = false;  // false: the job's data so far
   bool error = false;
   std::int32_t code = 0;
   Instant at;
@@ -197,11 +200,17 @@ struct Announcement {
 // What happens, as it becomes durable.
 struct Event {
   enum class Kind : std::uint8_t {
-    job_started, activity_opened, activity_pending, activity_closed, job_closed, job_parked,
+    job_started,
+    activity_opened,
+    activity_pending,
+    activity_closed,
+    job_closed,
+    job_parked,
     activity_retried,  // a try failed; `at` is when the next one begins
     activity_unknown,  // at most once, and nobody knows whether it acted
-    job_paused, job_resumed,
-    job_announced,     // what its graph publishes: `output` is the job's data, `code` 202 while it goes on
+    job_paused,
+    job_resumed,
+    job_announced,  // what its graph publishes: `output` is the job's data, `code` 202 while it goes on
   };
   Kind kind = Kind::job_started;
   JobId job{""};
@@ -220,7 +229,7 @@ struct RuntimeStats {
   std::uint64_t commits = 0;     // transactions, each one sync
   std::uint64_t operations = 0;  // bundles and other operations in them
   std::uint64_t row_writes = 0;
-  std::uint64_t bytes = 0;       // written to the log
+  std::uint64_t bytes = 0;  // written to the log
 };
 
 // Any thread may call any method, from workers and observers too (but not wait() or stop() there).
@@ -237,12 +246,12 @@ class Runtime {
   virtual Result<AppVersion> deploy_app(const std::string& path, bool activate = true) = 0;
   virtual Status activate_app(const std::string& app, const std::string& version) = 0;
   virtual Result<std::vector<AppVersion>> apps() = 0;
-  // For the hook that waits for it, or for the first that will. Returns when it is durable. over_limit: too many of this
-  // topic and key are kept that no hook has taken; this one is not.
+  // For the hook that waits for it, or for the first that will. Returns when it is durable. over_limit: too many of
+  // this topic and key are kept that no hook has taken; this one is not.
   virtual Status signal(const std::string& topic, const Payload& data, const SignalOptions& options = {}) = 0;
   virtual Status serve(const std::string& topic, Worker worker) = 0;
-  // A worker whose own SQL is committed with its answer: what it writes counts exactly once (docs/TRANSACTIONS.md). On SQLite
-  // and PostgreSQL; unsupported: this store cannot, or a graph under collation duplex has the topic.
+  // A worker whose own SQL is committed with its answer: what it writes counts exactly once (docs/TRANSACTIONS.md). On
+  // SQLite and PostgreSQL; unsupported: this store cannot, or a graph under collation duplex has the topic.
   virtual Status serve_transaction(const std::string& topic, TransactionWorker worker) = 0;
   // Who is asked when an at-most-once activity of this topic is unknown (WhenUnknown::ask_probe).
   virtual Status probe(const std::string& topic, Probe probe) = 0;
@@ -251,10 +260,10 @@ class Runtime {
   virtual void on_problem(std::function<void(const std::string&)> reporter) = 0;
 
   virtual Status start() = 0;
-  // Takes nothing new, gives back what no worker has begun, lets the running ones finish and commits their answers. After
-  // stop_within they are told (Work::cancelled); what they answer then counts if it is a success, and is otherwise
-  // handed out again by the next owner, without a failed try. Returns within stop_within + worker_grace: a worker that
-  // runs on is left behind, and its work is handed out again as after a crash.
+  // Takes nothing new, gives back what no worker has begun, lets the running ones finish and commits their answers.
+  // After stop_within they are told (Work::cancelled); what they answer then counts if it is a success, and is
+  // otherwise handed out again by the next owner, without a failed try. Returns within stop_within + worker_grace: a
+  // worker that runs on is left behind, and its work is handed out again as after a crash.
   virtual void stop() = 0;
 
   // Returns when the job is durable.

@@ -28,7 +28,5 @@ class Strong {
 
 template <class Tag, class Rep>
 struct std::hash<pawl::Strong<Tag, Rep>> {
-  std::size_t operator()(const pawl::Strong<Tag, Rep>& value) const noexcept {
-    return std::hash<Rep>{}(value.raw());
-  }
+  std::size_t operator()(const pawl::Strong<Tag, Rep>& value) const noexcept { return std::hash<Rep>{}(value.raw()); }
 };

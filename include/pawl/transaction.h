@@ -2,9 +2,9 @@
 // crashes: it is committed with the answer, or neither is (docs/TRANSACTIONS.md).
 //
 //   runtime->serve_transaction("bank.transfer", [](pawl::Work& work, pawl::Transaction& sql) {
-//     auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2 AND balance >= $1", {20, "ann"});
-//     if (!taken) return pawl::Reply::error("\"no database\"");
-//     if (taken->changed == 0) return pawl::Reply::fatal("\"too little money\"", 402);  // nothing of it is kept
+//     auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2 AND balance >= $1", {20,
+//     "ann"}); if (!taken) return pawl::Reply::error("\"no database\""); if (taken->changed == 0) return
+//     pawl::Reply::fatal("\"too little money\"", 402);  // nothing of it is kept
 //     ...
 //     return pawl::Reply::success("{}");                                                // all of it is, or none
 //   });

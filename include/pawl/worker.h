@@ -18,7 +18,9 @@ class Reply {
  public:
   enum class Status : std::uint8_t { success, error, fatal, later };
 
-  static Reply success(Payload data = {}, std::int32_t code = 200) { return Reply(Status::success, code, std::move(data)); }
+  static Reply success(Payload data = {}, std::int32_t code = 200) {
+    return Reply(Status::success, code, std::move(data));
+  }
   // A failed try: the activity's retry policy says whether there is another one.
   static Reply error(Payload data, std::int32_t code = 500) { return Reply(Status::error, code, std::move(data)); }
   // An error that no further try mends.

@@ -31,7 +31,9 @@ Instant SteadyClock::now() const {
   return Instant::from_micros(source_.monotonic().count() + std::max(offset, seen));
 }
 
-Duration SteadyClock::ahead() const { return Duration(std::max<std::int64_t>(offset_.load(std::memory_order_relaxed) - look(), 0)); }
+Duration SteadyClock::ahead() const {
+  return Duration(std::max<std::int64_t>(offset_.load(std::memory_order_relaxed) - look(), 0));
+}
 
 const SteadyClock& process_clock() {
   static const SystemClock system;

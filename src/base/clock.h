@@ -11,8 +11,8 @@ namespace pawl {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual Instant now() const = 0;             // wall time, for people and timers
-  virtual Duration monotonic() const = 0;      // since an arbitrary point, for leases and latency
+  virtual Instant now() const = 0;         // wall time, for people and timers
+  virtual Duration monotonic() const = 0;  // since an arbitrary point, for leases and latency
 };
 
 // The machine's clocks as they are. Any thread may call it.

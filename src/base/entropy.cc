@@ -15,9 +15,10 @@ Result<Bits128> draw_entropy() {
     const ssize_t got = getrandom(&drawn, sizeof drawn, 0);
     if (got == static_cast<ssize_t>(sizeof drawn)) return drawn;
     if (got >= 0 || errno == EINTR) continue;  // a part of so few bytes is never given, but it is allowed
-    return Error{ErrorCode::unsupported,
-                 format("the system gives no random numbers (getrandom: {}), and a job needs one; use a system that has them",
-                        std::strerror(errno))};
+    return Error{
+        ErrorCode::unsupported,
+        format("the system gives no random numbers (getrandom: {}), and a job needs one; use a system that has them",
+               std::strerror(errno))};
   }
 }
 

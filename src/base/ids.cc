@@ -17,8 +17,8 @@ bool allowed(char c) {
 Status check_name(std::string_view what, std::string_view name) {
   if (name.empty()) return Error{ErrorCode::invalid, format("{} is empty", what)};
   if (name.size() > limits::name_bytes_max)
-    return Error{ErrorCode::invalid, format("{} has {} bytes; at most {} are allowed", what, name.size(),
-                                            limits::name_bytes_max)};
+    return Error{ErrorCode::invalid,
+                 format("{} has {} bytes; at most {} are allowed", what, name.size(), limits::name_bytes_max)};
   if (name.front() == '-')
     return Error{ErrorCode::invalid, format("{} starts with '-', which reads as an option", what)};
   for (std::size_t i = 0; i < name.size(); ++i)

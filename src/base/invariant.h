@@ -9,9 +9,9 @@ namespace pawl {
 
 [[noreturn]] void invariant_failed(const char* why, const char* file, int line);
 
-inline void invariant(bool holds, const char* why, const char* file = __builtin_FILE(),
-                      int line = __builtin_LINE()) {
-  if (!holds) [[unlikely]] invariant_failed(why, file, line);
+inline void invariant(bool holds, const char* why, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (!holds) [[unlikely]]
+    invariant_failed(why, file, line);
 }
 
 // Visitors of closed sets: std::visit(Overloaded{[](const A&) {}, [](const B&) {}}, value).
@@ -28,10 +28,7 @@ template <class F, class... Kinds>
 struct EachOf {
   F answer;
   template <class Kind>
-    requires(std::same_as<Kind, Kinds> || ...)
-  auto operator()(const Kind&) const {
-    return answer();
-  }
+  requires(std::same_as<Kind, Kinds> || ...) auto operator()(const Kind&) const { return answer(); }
 };
 template <class... Kinds, class F>
 EachOf<F, Kinds...> each_of(F answer) {

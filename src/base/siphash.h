@@ -33,8 +33,7 @@ class SipHash {
   // The rest of the message, up to seven bytes, ends it.
   constexpr Bits128 finish(std::string_view rest = {}) {
     std::uint64_t last = (bytes_ + rest.size()) << 56;
-    for (std::size_t i = 0; i < rest.size(); ++i)
-      last |= std::uint64_t{static_cast<unsigned char>(rest[i])} << (8 * i);
+    for (std::size_t i = 0; i < rest.size(); ++i) last |= std::uint64_t{static_cast<unsigned char>(rest[i])} << (8 * i);
     take(last);
     v2_ ^= 0xee;
     for (int i = 0; i < 4; ++i) round();

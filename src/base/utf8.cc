@@ -113,10 +113,14 @@ std::string printable(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Decoded next = decode_at(text, at);
     at += next.bytes;
-    if (!is_control(next.point) || next.point == '\n' || next.point == '\t') append_utf8(out, next.point);
-    else if (next.point < 0x20) append_utf8(out, picture_of_first + next.point);
-    else if (next.point == 0x7F) append_utf8(out, picture_of_delete);
-    else out.append(format("<U+{:04X}>", static_cast<unsigned>(next.point)));
+    if (!is_control(next.point) || next.point == '\n' || next.point == '\t')
+      append_utf8(out, next.point);
+    else if (next.point < 0x20)
+      append_utf8(out, picture_of_first + next.point);
+    else if (next.point == 0x7F)
+      append_utf8(out, picture_of_delete);
+    else
+      out.append(format("<U+{:04X}>", static_cast<unsigned>(next.point)));
   }
   return out;
 }
@@ -128,8 +132,10 @@ std::string printable_json(std::string_view json) {
     const Decoded next = decode_at(json, at);
     at += next.bytes;
     const bool space = next.point == '\n' || next.point == '\t' || next.point == '\r';  // between its parts
-    if (!is_control(next.point) || space) append_utf8(out, next.point);
-    else out.append(format("\\u{:04x}", static_cast<unsigned>(next.point)));
+    if (!is_control(next.point) || space)
+      append_utf8(out, next.point);
+    else
+      out.append(format("\\u{:04x}", static_cast<unsigned>(next.point)));
   }
   return out;
 }

@@ -8,16 +8,19 @@ namespace pawl {
 namespace {
 
 TEST(Utf8, valid_text_stays_as_it_is) {
-  for (const char* text : {"", "plain", "é", "日本", "a😀b", "\x7f", "\xf4\x8f\xbf\xbf"}) EXPECT_EQ(valid_utf8(text), text);
+  for (const char* text : {"", "plain", "é", "日本", "a😀b", "\x7f", "\xf4\x8f\xbf\xbf"})
+    EXPECT_EQ(valid_utf8(text), text);
 }
 
 TEST(Utf8, bytes_that_are_no_character_are_replaced_one_by_one) {
-  EXPECT_EQ(valid_utf8("a\xff" "b"), "a\uFFFDb");
+  EXPECT_EQ(valid_utf8("a\xff"
+                       "b"),
+            "a\uFFFDb");
   EXPECT_EQ(valid_utf8("\xff\xff"), "\uFFFD\uFFFD");
-  EXPECT_EQ(valid_utf8("\xc3"), "\uFFFD");                            // cut short
+  EXPECT_EQ(valid_utf8("\xc3"), "\uFFFD");  // cut short
   EXPECT_EQ(valid_utf8("\xe6\x97"), "\uFFFD\uFFFD");
-  EXPECT_EQ(valid_utf8("\xc0\xaf"), "\uFFFD\uFFFD");                  // longer than need be
-  EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");        // half of a pair
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), "\uFFFD\uFFFD");                      // longer than need be
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");            // half of a pair
   EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond the last one
   EXPECT_EQ(valid_utf8("é\x80日"), "é\uFFFD日");
 }
@@ -52,7 +55,9 @@ TEST(Utf8, what_is_kept_has_a_limit_although_replacements_are_longer) {
 
 TEST(Utf8, what_is_printed_tells_a_terminal_nothing) {
   EXPECT_EQ(printable("a\x1b[31mb\r\n\tc\x7f"), "a\u241B[31mb\u240D\n\tc\u2421");
-  EXPECT_EQ(printable("\xc2\x9b" "2J é\xff"), "<U+009B>2J é\uFFFD");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J é\xff"),
+            "<U+009B>2J é\uFFFD");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\u2400");
   EXPECT_EQ(printable_json("{\"a\":\n\"\x7f\xc2\x9b\xff\"}"), "{\"a\":\n\"\\u007f\\u009b\uFFFD\"}");
 }

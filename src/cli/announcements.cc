@@ -43,7 +43,8 @@ int run(Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("announcements", runtime.error());
   if (!options.job.empty()) {
-    const auto job = find_job(**runtime, JobTarget{options.job, options.filter.name_space.empty() ? "default" : options.filter.name_space});
+    const auto job = find_job(
+        **runtime, JobTarget{options.job, options.filter.name_space.empty() ? "default" : options.filter.name_space});
     if (!job) return fail("announcements", job.error());
     options.filter.run = *job;
   }
@@ -74,14 +75,16 @@ int run(Options& options) {
 
 void add_announcements(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("announcements", "Show what jobs announced on the topic that their graph publishes");
+  CLI::App* command =
+      app.add_subcommand("announcements", "Show what jobs announced on the topic that their graph publishes");
   add_store_options(*command, options->store);
   command->add_option("--topic", options->filter.topic, "Only this topic (default: all)");
   command->add_option("--job", options->job, "Only this job");
   command->add_option("--namespace", options->filter.name_space, "Only this namespace (default: all)");
   command->add_option("--after", options->filter.after, "Go on behind this cursor, that of an earlier line (--json)");
   command->add_option("--rows", options->filter.rows_max, "Rows at the most, or at once with --follow")
-      ->capture_default_str()->check(CLI::Range(1, 10'000));
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
   command->add_flag("--follow", options->follow, "Wait for more, until Ctrl-C");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

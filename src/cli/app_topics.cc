@@ -34,8 +34,10 @@ class Walk {
   }
   void look_at(const graph::Activity& activity) {
     if (const auto* worker = std::get_if<graph::Worker>(&activity.kind)) {
-      if (auto topic = literal(worker->topic)) found_.topics.insert(std::move(*topic));
-      else found_.computed = true;
+      if (auto topic = literal(worker->topic))
+        found_.topics.insert(std::move(*topic));
+      else
+        found_.computed = true;
     }
     const auto* await = std::get_if<graph::Await>(&activity.kind);
     if (await == nullptr) return;
@@ -61,7 +63,8 @@ Result<const graph::Graph*> choose_graph(const graph::App& app, const std::strin
   }
   if (topic.empty())
     return Error{ErrorCode::invalid, fmt::format("all graphs of app {} are private; say --topic: {}", app.id, topics)};
-  return Error{ErrorCode::not_found, fmt::format("no graph of app {} subscribes to {}; its topics: {}", app.id, topic, topics)};
+  return Error{ErrorCode::not_found,
+               fmt::format("no graph of app {} subscribes to {}; its topics: {}", app.id, topic, topics)};
 }
 
 bool names_its_jobs(const graph::Graph& graph) {

@@ -1,7 +1,7 @@
 // pawl deploy FILE, pawl activate APP VERSION, pawl apps: which versions of which apps a store has, and on which of
 // them new jobs start.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <boost/json.hpp>
 #include <memory>
@@ -45,8 +45,9 @@ int deploy(const Options& options) {
     return 0;
   }
   fmt::print("app {} version {} is deployed{}\n", deployed->app, deployed->version,
-             options.no_activate ? fmt::format("; pawl activate {} {} lets new jobs start on it", deployed->app, deployed->version)
-                                 : " and active");
+             options.no_activate
+                 ? fmt::format("; pawl activate {} {} lets new jobs start on it", deployed->app, deployed->version)
+                 : " and active");
   for (const std::string& topic : deployed->topics) fmt::print("  {}\n", topic);
   return 0;
 }
@@ -54,9 +55,12 @@ int deploy(const Options& options) {
 int activate(const Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("activate", runtime.error());
-  if (const auto done = (*runtime)->activate_app(options.app, options.version); !done) return fail("activate", done.error());
-  if (options.store.json) fmt::print("{{\"ok\":true}}\n");
-  else fmt::print("new jobs of app {} start on version {}; jobs that run stay on theirs\n", options.app, options.version);
+  if (const auto done = (*runtime)->activate_app(options.app, options.version); !done)
+    return fail("activate", done.error());
+  if (options.store.json)
+    fmt::print("{{\"ok\":true}}\n");
+  else
+    fmt::print("new jobs of app {} start on version {}; jobs that run stay on theirs\n", options.app, options.version);
   return 0;
 }
 

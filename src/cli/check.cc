@@ -44,8 +44,7 @@ int run(const Options& options) {
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();  // shared: the callback outlives this function
   auto* command = app.add_subcommand("check", "Find every mistake in an app's YAML");
-  command->add_option("file", options->file, "The app's main file; $refs stay inside its folder")
-      ->required();
+  command->add_option("file", options->file, "The app's main file; $refs stay inside its folder")->required();
   command->add_flag("--json", options->json, "Machine-readable output");
   command->add_flag("--compat-hotmesh", options->hotmesh, "As if the file said compat: hotmesh");
   command->add_option("--color", options->colour, "auto, always or never")

@@ -12,7 +12,7 @@ using AddCommand = void (*)(CLI::App& app, int& exit_code);
 
 void add_about(CLI::App& app, int& exit_code);
 void add_announcements(CLI::App& app, int& exit_code);
-void add_apps(CLI::App& app, int& exit_code);     // deploy, activate, apps
+void add_apps(CLI::App& app, int& exit_code);  // deploy, activate, apps
 void add_check(CLI::App& app, int& exit_code);
 void add_complete(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
@@ -31,9 +31,9 @@ void add_signal(CLI::App& app, int& exit_code);
 void add_stats(CLI::App& app, int& exit_code);
 void add_topics(CLI::App& app, int& exit_code);
 
-inline constexpr AddCommand commands[] = {add_run,    add_apps,     add_signal, add_jobs,  add_show,  add_export,
-                                         add_init,   add_announcements, add_stats, add_control, add_settle, add_complete,
-                                         add_topics, add_move, add_check,    add_graph,  add_eval,  add_demo,  add_completion,
-                                         add_about};
+inline constexpr AddCommand commands[] = {add_run,    add_apps,     add_signal,        add_jobs,       add_show,
+                                          add_export, add_init,     add_announcements, add_stats,      add_control,
+                                          add_settle, add_complete, add_topics,        add_move,       add_check,
+                                          add_graph,  add_eval,     add_demo,          add_completion, add_about};
 
 }  // namespace pawl::cli

@@ -39,7 +39,8 @@ constexpr Verb verbs[] = {
      [](Runtime& runtime, RunId run, const Options&) { return runtime.redrive(run); }},
     {"remove", "Take a job that has ended out of the store", "removed", false,
      [](Runtime& runtime, RunId run, const Options& options) {
-       return runtime.remove(run, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.keep_id_seconds)));
+       return runtime.remove(
+           run, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.keep_id_seconds)));
      }},
 };
 
@@ -53,7 +54,8 @@ void add_control(CLI::App& app, int& exit_code) {
     add_job_target(*command, options->target);
     if (verb.has_reason) command->add_option("--reason", options->reason, "Why; it is kept with the job");
     if (std::string_view(verb.name) == "remove")
-      command->add_option("--keep-id", options->keep_id_seconds, "Seconds that the id stays taken")->check(CLI::Range(0.0, 1e9));
+      command->add_option("--keep-id", options->keep_id_seconds, "Seconds that the id stays taken")
+          ->check(CLI::Range(0.0, 1e9));
     command->callback([options, &verb, &exit_code] {
       exit_code = act_on_job(verb.name, options->store, options->target, verb.done,
                              [&](Runtime& runtime, RunId run) { return verb.act(runtime, run, *options); });

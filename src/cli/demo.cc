@@ -1,9 +1,9 @@
 // pawl demo: a sample job on the embedded store, shown as it happens. Kill it at any moment and run it again:
 // it carries on with the job it finds.
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -29,12 +29,18 @@ struct DemoOptions {
 Result<Graph> order_graph() {
   return GraphBuilder("order")
       .trigger("received")
-      .worker("score", "fraud.score").after("received")
-      .worker("reserve", "stock.reserve").after("received")
-      .worker("charge", "payments.charge").after("reserve")
-      .worker("ship", "shipping.ship").after("charge")
-      .worker("refuse", "orders.refuse").after("charge", Condition::code(402))
-      .worker("notify", "mail.send").after("ship")
+      .worker("score", "fraud.score")
+      .after("received")
+      .worker("reserve", "stock.reserve")
+      .after("received")
+      .worker("charge", "payments.charge")
+      .after("reserve")
+      .worker("ship", "shipping.ship")
+      .after("charge")
+      .worker("refuse", "orders.refuse")
+      .after("charge", Condition::code(402))
+      .worker("notify", "mail.send")
+      .after("ship")
       .result_of("ship")
       .build();
 }
@@ -55,11 +61,11 @@ Status serve_all(Runtime& runtime, std::chrono::milliseconds pace) {
     std::this_thread::sleep_for(pace);
     return Reply::success(R"({"parcel":"delivered"})");
   };
-  for (const auto& served : {runtime.serve("fraud.score", paced(R"({"score":3})")),
-                             runtime.serve("stock.reserve", paced(R"({"shelf":17})")),
-                             runtime.serve("payments.charge", paced(R"({"paid":true})")),
-                             runtime.serve("orders.refuse", paced(R"({"refused":true})")),
-                             runtime.serve("mail.send", paced(R"({"sent":true})")), runtime.serve("shipping.ship", ship)})
+  for (const auto& served :
+       {runtime.serve("fraud.score", paced(R"({"score":3})")), runtime.serve("stock.reserve", paced(R"({"shelf":17})")),
+        runtime.serve("payments.charge", paced(R"({"paid":true})")),
+        runtime.serve("orders.refuse", paced(R"({"refused":true})")),
+        runtime.serve("mail.send", paced(R"({"sent":true})")), runtime.serve("shipping.ship", ship)})
     if (!served) return served;
   return {};
 }
@@ -70,20 +76,43 @@ void show(const Event& event, const Paint& paint) {
   const auto micros = event.at.micros() % 1'000'000;
   std::string what;
   switch (event.kind) {
-    case Kind::job_started: what = paint(Ink::bold, "job started"); break;
-    case Kind::activity_opened: what = paint(Ink::blue, "leg 1: request enqueued"); break;
-    case Kind::activity_pending: what = paint(Ink::cyan, "leg 2: pending reply"); break;
-    case Kind::activity_closed: what = paint(Ink::green, fmt::format("leg 2: concluded, code {}", event.code)); break;
-    case Kind::job_closed: what = paint(Ink::bold, "job closed, completion tasks done"); break;
-    case Kind::job_parked: what = paint(Ink::red, "job parked"); break;
-    case Kind::activity_retried: what = paint(Ink::yellow, fmt::format("try failed with code {}, again later", event.code)); break;
-    case Kind::activity_unknown: what = paint(Ink::red, "nobody knows whether it acted"); break;
-    case Kind::job_paused: what = paint(Ink::yellow, "job paused"); break;
-    case Kind::job_announced: what = paint(Ink::cyan, "announced"); break;
-    case Kind::job_resumed: what = paint(Ink::bold, "job goes on"); break;
+    case Kind::job_started:
+      what = paint(Ink::bold, "job started");
+      break;
+    case Kind::activity_opened:
+      what = paint(Ink::blue, "leg 1: request enqueued");
+      break;
+    case Kind::activity_pending:
+      what = paint(Ink::cyan, "leg 2: pending reply");
+      break;
+    case Kind::activity_closed:
+      what = paint(Ink::green, fmt::format("leg 2: concluded, code {}", event.code));
+      break;
+    case Kind::job_closed:
+      what = paint(Ink::bold, "job closed, completion tasks done");
+      break;
+    case Kind::job_parked:
+      what = paint(Ink::red, "job parked");
+      break;
+    case Kind::activity_retried:
+      what = paint(Ink::yellow, fmt::format("try failed with code {}, again later", event.code));
+      break;
+    case Kind::activity_unknown:
+      what = paint(Ink::red, "nobody knows whether it acted");
+      break;
+    case Kind::job_paused:
+      what = paint(Ink::yellow, "job paused");
+      break;
+    case Kind::job_announced:
+      what = paint(Ink::cyan, "announced");
+      break;
+    case Kind::job_resumed:
+      what = paint(Ink::bold, "job goes on");
+      break;
   }
-  fmt::print("{:%H:%M:%S}.{:03}  {:<10} {:<10} {:<16} {}\n", fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(time)),
-             micros / 1000, event.activity.raw(), event.address, event.ledger, what);
+  fmt::print("{:%H:%M:%S}.{:03}  {:<10} {:<10} {:<16} {}\n",
+             fmt::gmtime(std::chrono::time_point_cast<std::chrono::seconds>(time)), micros / 1000, event.activity.raw(),
+             event.address, event.ledger, what);
   std::fflush(stdout);
 }
 
@@ -104,11 +133,14 @@ Result<RunId> find_or_submit(Runtime& runtime, const DemoOptions& options, const
     return left->front().run;
   }
   std::string id = options.job;
-  if (id.empty()) id = fmt::format("order-{}", std::chrono::duration_cast<std::chrono::seconds>(
-                                                   std::chrono::system_clock::now().time_since_epoch()).count());
+  if (id.empty())
+    id = fmt::format(
+        "order-{}",
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
   auto submitted = runtime.submit({.graph = "order", .id = id, .input = R"({"item":"pawl","count":1})"});
   if (!submitted) return submitted.error();
-  fmt::print("{} {} in {}\n\n", paint(Ink::bold, id), submitted->created ? "accepted and durable" : "exists already", options.store);
+  fmt::print("{} {} in {}\n\n", paint(Ink::bold, id), submitted->created ? "accepted and durable" : "exists already",
+             options.store);
   return submitted->run;
 }
 
@@ -120,7 +152,8 @@ int run_demo(const DemoOptions& options) {
   auto graph = order_graph();
   if (!graph) return fail(graph.error());
   if (const auto deployed = runtime.deploy(std::move(*graph)); !deployed) return fail(deployed.error());
-  if (const auto served = serve_all(runtime, std::chrono::milliseconds(options.milliseconds)); !served) return fail(served.error());
+  if (const auto served = serve_all(runtime, std::chrono::milliseconds(options.milliseconds)); !served)
+    return fail(served.error());
   runtime.observe([&](const Event& event) { show(event, paint); });
   runtime.on_problem([](const std::string& text) { fmt::print(stderr, "pawl demo: {}\n", text); });
   if (const auto started = runtime.start(); !started) return fail(started.error());
@@ -134,7 +167,8 @@ int run_demo(const DemoOptions& options) {
   fmt::print("\n{}", job_report(*detail, paint));
   runtime.stop();
   if (options.store != ":memory:")
-    fmt::print("\nIt is all in {}: sqlite3 {} 'select job_id, place, ledger, status from activity_view'\n", options.store, options.store);
+    fmt::print("\nIt is all in {}: sqlite3 {} 'select job_id, place, ledger, status from activity_view'\n",
+               options.store, options.store);
   return end->status == JobStatus::completed ? 0 : 1;
 }
 
@@ -145,7 +179,9 @@ void add_demo(CLI::App& app, int& exit_code) {
   CLI::App* demo = app.add_subcommand("demo", "Run a sample job on the embedded store and show each step");
   demo->add_option("--store", options->store, "The SQLite file to use, or :memory:")->capture_default_str();
   demo->add_option("--job", options->job, "The job's id (default: a new one, or one that was left open)");
-  demo->add_option("--pace", options->milliseconds, "Milliseconds that each worker takes")->capture_default_str()->check(CLI::Range(0, 60'000));
+  demo->add_option("--pace", options->milliseconds, "Milliseconds that each worker takes")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 60'000));
   demo->add_flag("--no-fusion", options->no_fusion, "Commit every step alone");
   demo->add_flag("--no-color", options->no_color, "No colours");
   demo->callback([options, &exit_code] { exit_code = run_demo(*options); });

@@ -91,8 +91,7 @@ Result<json::value> parse_expression(const std::string& text) {
   try {
     return value_of(YAML::Load(text), 0);
   } catch (const YAML::Exception& problem) {
-    return Error{ErrorCode::invalid,
-                 fmt::format("the expression is neither JSON nor YAML: {}", problem.what())};
+    return Error{ErrorCode::invalid, fmt::format("the expression is neither JSON nor YAML: {}", problem.what())};
   }
 }
 
@@ -109,14 +108,12 @@ Result<json::value> read_data(const std::string& path) {
   while (in.read(chunk, sizeof chunk) || in.gcount() > 0) {
     text.append(chunk, static_cast<std::size_t>(in.gcount()));
     if (text.size() > data_bytes_max)
-      return Error{ErrorCode::over_limit,
-                   fmt::format("{} is larger than {} bytes", path, data_bytes_max)};
+      return Error{ErrorCode::over_limit, fmt::format("{} is larger than {} bytes", path, data_bytes_max)};
   }
   auto value = mapping::parse_json(text);
   if (!value) return Error{value.error().code, fmt::format("{}: {}", path, value.error().detail)};
   if (!value->is_object())
-    return Error{ErrorCode::invalid,
-                 fmt::format("{}: wants an object of scopes, such as {{\"$job\": ...}}", path)};
+    return Error{ErrorCode::invalid, fmt::format("{}: wants an object of scopes, such as {{\"$job\": ...}}", path)};
   return value;
 }
 
@@ -169,19 +166,13 @@ int run(const Options& options) {
 void add_eval(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<Options>();  // outlives this function inside the callback
   CLI::App* command = app.add_subcommand("eval", "Evaluate a mapping expression (docs/MAPPING.md)");
-  command->add_option("expression", options->expression, "JSON, YAML or a bare {reference}")
-      ->required();
-  command->add_option("--data", options->data_path,
-                      "JSON file with the scopes to read, - for standard input");
-  command->add_option("--now", options->now,
-                      "The time that dates and cron see, ISO 8601 (default: the clock)");
+  command->add_option("expression", options->expression, "JSON, YAML or a bare {reference}")->required();
+  command->add_option("--data", options->data_path, "JSON file with the scopes to read, - for standard input");
+  command->add_option("--now", options->now, "The time that dates and cron see, ISO 8601 (default: the clock)");
   command->add_option("--seed", options->seed, "The seed of math.random")->capture_default_str();
-  auto* pretty =
-      command->add_flag("--pretty", options->pretty, "Indent (the default on a terminal)");
-  command->add_flag("--compact", options->compact, "One line (the default elsewhere)")
-      ->excludes(pretty);
-  command->add_flag("--compat-hotmesh", options->compat_hotmesh,
-                    "Behave as the original dialect does");
+  auto* pretty = command->add_flag("--pretty", options->pretty, "Indent (the default on a terminal)");
+  command->add_flag("--compact", options->compact, "One line (the default elsewhere)")->excludes(pretty);
+  command->add_flag("--compat-hotmesh", options->compat_hotmesh, "Behave as the original dialect does");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -1,6 +1,6 @@
 // pawl export JOB: the whole job as one JSON document, for tools and for a bug report.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 

@@ -45,8 +45,7 @@ int run(const Options& options) {
   }
   graph::Graphs graphs;
   for (const graph::Graph& candidate : checked.app->graphs)
-    if (options.topic.empty() || candidate.subscribes == options.topic)
-      graphs.push_back(&candidate);
+    if (options.topic.empty() || candidate.subscribes == options.topic) graphs.push_back(&candidate);
   if (graphs.empty()) {
     fmt::print(stderr, "no graph of {} subscribes to {}\n", options.file, options.topic);
     return 2;

@@ -1,6 +1,7 @@
-// pawl init STORE: makes the schema of a PostgreSQL store, or brings it forward, and lets a role run it that can do nothing else.
-#include <CLI/CLI.hpp>
+// pawl init STORE: makes the schema of a PostgreSQL store, or brings it forward, and lets a role run it that can do
+// nothing else.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <boost/json.hpp>
 #include <memory>
@@ -19,12 +20,15 @@ struct Options {
   std::string run_role;
 };
 
-bool is_postgres(const std::string& store) { return store.starts_with("postgres://") || store.starts_with("postgresql://"); }
+bool is_postgres(const std::string& store) {
+  return store.starts_with("postgres://") || store.starts_with("postgresql://");
+}
 
 int run(const Options& options) {
   if (!is_postgres(options.store.store))
-    return fail("init", {ErrorCode::invalid, "a PostgreSQL store is made by pawl init postgres://...; other stores are made when they are "
-                                             "first used"});
+    return fail("init", {ErrorCode::invalid,
+                         "a PostgreSQL store is made by pawl init postgres://...; other stores are made when they are "
+                         "first used"});
   store::postgres::InitOptions wanted;
   if (options.store.accept_weaker) wanted.durability = store::postgres::Durability::as_configured;
   if (!options.run_role.empty()) wanted.run_role = options.run_role;
@@ -32,16 +36,20 @@ int run(const Options& options) {
   if (!done) return fail("init", done.error());
   for (const std::string& weakness : done->weaknesses) fmt::print(stderr, "pawl init: {}\n", printable(weakness));
   if (options.store.json) {
-    boost::json::object said{{"schema", wanted.schema}, {"version", done->version}, {"before", done->before}, {"owner", done->owner}};
+    boost::json::object said{
+        {"schema", wanted.schema}, {"version", done->version}, {"before", done->before}, {"owner", done->owner}};
     if (wanted.run_role) said["run_role"] = *wanted.run_role;
     fmt::print("{}\n", boost::json::serialize(said));
     return 0;
   }
-  if (done->before < 0) fmt::print("the schema {} is made, version {}\n", wanted.schema, done->version);
+  if (done->before < 0)
+    fmt::print("the schema {} is made, version {}\n", wanted.schema, done->version);
   else if (done->before < done->version)
     fmt::print("the schema {} is brought from version {} to {}\n", wanted.schema, done->before, done->version);
-  else fmt::print("the schema {} has version {} already\n", wanted.schema, done->version);
-  if (wanted.run_role) fmt::print("the role {} can run it, and cannot change or drop its tables\n", printable(*wanted.run_role));
+  else
+    fmt::print("the schema {} has version {} already\n", wanted.schema, done->version);
+  if (wanted.run_role)
+    fmt::print("the role {} can run it, and cannot change or drop its tables\n", printable(*wanted.run_role));
   return 0;
 }
 
@@ -49,8 +57,11 @@ int run(const Options& options) {
 
 void add_init(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("init", "Make the schema of a PostgreSQL store, or bring it forward, as its owner");
-  command->add_option("store", options->store.store, "postgres://owner@host/database?...")->envname("PAWL_STORE")->required();
+  CLI::App* command =
+      app.add_subcommand("init", "Make the schema of a PostgreSQL store, or bring it forward, as its owner");
+  command->add_option("store", options->store.store, "postgres://owner@host/database?...")
+      ->envname("PAWL_STORE")
+      ->required();
   command->add_option("--run-role", options->run_role, "A role that gets the rights to run jobs there, and no others");
   command->add_flag("--accept-weaker-store", options->store.accept_weaker,
                     "Use a server whose settings may lose what it acknowledged (fsync and the like)");

@@ -28,22 +28,22 @@ json::value time_of(Instant at) {
 
 json::object object_of(const JobView& job) {
   json::object object = {{"namespace", job.name_space.raw()},
-          {"id", job.id.raw()},
-          {"run", run_text(job.run)},
-          {"graph", job.graph.raw()},
-          {"version", job.version},
-          {"status", json::string(name_of(job.status))},
-          {"semaphore", job.semaphore},
-          {"priority", job.priority},
-          {"created_at", time_of(job.created_at)},
-          {"closed_at", time_of(job.closed_at)},
-          {"deadline", time_of(job.deadline)},
-          {"remove_at", time_of(job.remove_at)},
-          {"redrives", job.redrives},
-          {"code", job.code},
-          {"reason", job.reason},
-          {"data", value_of(job.data)},
-          {"result", value_of(job.result)}};
+                         {"id", job.id.raw()},
+                         {"run", run_text(job.run)},
+                         {"graph", job.graph.raw()},
+                         {"version", job.version},
+                         {"status", json::string(name_of(job.status))},
+                         {"semaphore", job.semaphore},
+                         {"priority", job.priority},
+                         {"created_at", time_of(job.created_at)},
+                         {"closed_at", time_of(job.closed_at)},
+                         {"deadline", time_of(job.deadline)},
+                         {"remove_at", time_of(job.remove_at)},
+                         {"redrives", job.redrives},
+                         {"code", job.code},
+                         {"reason", job.reason},
+                         {"data", value_of(job.data)},
+                         {"result", value_of(job.result)}};
   if (!job.cursor.empty()) object["cursor"] = job.cursor;
   return object;
 }

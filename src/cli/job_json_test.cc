@@ -1,7 +1,7 @@
 #include "cli/job_json.h"
 
-#include <boost/json.hpp>
 #include <gtest/gtest.h>
+#include <boost/json.hpp>
 
 #include <limits>
 

@@ -48,8 +48,9 @@ std::string timeline(const JobDetail& detail, const Paint& paint) {
     const int length = std::max(1, column(until) - from);
     std::string bar;
     for (int i = 0; i < length; ++i) bar += "█";
-    text += fmt::format("  {:<{}}  {}{}{}  {:>9.2f} ms\n", label_of(activity), label_width(detail), std::string(static_cast<std::size_t>(from), ' '),
-                        paint(ink_of(activity), bar), std::string(static_cast<std::size_t>(std::max(0, bar_columns - from - length)), ' '),
+    text += fmt::format("  {:<{}}  {}{}{}  {:>9.2f} ms\n", label_of(activity), label_width(detail),
+                        std::string(static_cast<std::size_t>(from), ' '), paint(ink_of(activity), bar),
+                        std::string(static_cast<std::size_t>(std::max(0, bar_columns - from - length)), ' '),
                         milliseconds(until - activity.opened_at));
   }
   return text;
@@ -60,15 +61,15 @@ std::string ledgers(const JobDetail& detail, const Paint& paint) {
   const std::size_t width = label_width(detail);
   for (const ActivityView& activity : detail.activities) {
     const std::string kind = activity.kind ? fmt::format("{} ", name_of(*activity.kind)) : "";
-    text += fmt::format("  {:<{}}  {}  {}{}{}: {}\n", label_of(activity), width, paint(Ink::bold, activity.ledger), kind,
-                        paint(ink_of(activity), name_of(activity.status)),
+    text += fmt::format("  {:<{}}  {}  {}{}{}: {}\n", label_of(activity), width, paint(Ink::bold, activity.ledger),
+                        kind, paint(ink_of(activity), name_of(activity.status)),
                         activity.code != 0 ? fmt::format(" {}", activity.code) : "", activity.explanation);
     for (const MessageView& message : activity.messages)
-      text += fmt::format("  {:<{}}  {}  {}\n", "", width, paint(Ink::dim, message.ledger), paint(Ink::dim, message.explanation));
+      text += fmt::format("  {:<{}}  {}  {}\n", "", width, paint(Ink::dim, message.ledger),
+                          paint(Ink::dim, message.explanation));
   }
   return text;
 }
-
 
 // What open activities wait for, beside work: a line each.
 std::string waits(const JobDetail& detail, const Paint& paint) {
@@ -97,8 +98,9 @@ std::string work_lines(const JobDetail& detail, const Paint& paint) {
   for (const ActivityView& activity : detail.activities) {
     if (!activity.work) continue;
     const WorkView& work = *activity.work;
-    std::string line = fmt::format("  {:<{}}  {}", label_of(activity), label_width(detail),
-                                   paint(activity.effect == Effect::unknown ? Ink::red : Ink::yellow, name_of(activity.effect)));
+    std::string line =
+        fmt::format("  {:<{}}  {}", label_of(activity), label_width(detail),
+                    paint(activity.effect == Effect::unknown ? Ink::red : Ink::yellow, name_of(activity.effect)));
     if (work.runs > 0) line += fmt::format(", run {}", work.runs);
     if (!work.worker.empty()) line += fmt::format(" by {}", printable(work.worker));
     if (!work.token.empty()) line += fmt::format(", token {}", work.token);
@@ -109,7 +111,8 @@ std::string work_lines(const JobDetail& detail, const Paint& paint) {
     text += line + "\n";
     if (work.failures > 0)
       text += fmt::format("  {:<{}}  {}\n", "", label_width(detail),
-                          paint(Ink::red, fmt::format("{} failed, the last with code {}: {}", work.failures, work.failure_code, printable(work.failure))));
+                          paint(Ink::red, fmt::format("{} failed, the last with code {}: {}", work.failures,
+                                                      work.failure_code, printable(work.failure))));
     if (activity.refused)
       text += fmt::format("  {:<{}}  {}\n", "", label_width(detail),
                           paint(Ink::red, fmt::format("refused its answer (code {}), asks again when redriven: {}",
@@ -129,19 +132,24 @@ Ink ink_of(JobStatus status) {
 
 std::string job_report(const JobDetail& detail, const Paint& paint) {
   const JobView& job = detail.job;
-  std::string text = fmt::format("{} {} {}", paint(Ink::bold, job.id.raw()), paint(ink_of(job.status), name_of(job.status)),
-                                 job.closed() ? fmt::format("in {:.2f} ms", milliseconds(job.closed_at - job.created_at)) : "");
+  std::string text =
+      fmt::format("{} {} {}", paint(Ink::bold, job.id.raw()), paint(ink_of(job.status), name_of(job.status)),
+                  job.closed() ? fmt::format("in {:.2f} ms", milliseconds(job.closed_at - job.created_at)) : "");
   text += fmt::format(", graph {} version {}, semaphore {}\n", job.graph.raw(), job.version, job.semaphore);
   if (!job.reason.empty()) text += fmt::format("  {}\n", paint(Ink::red, printable(job.reason)));
-  if (!job.data.empty()) text += fmt::format("  data {}\n", printable(job.data.view()));
-  else if (!job.result.empty()) text += fmt::format("  result {}\n", printable(job.result.view()));
+  if (!job.data.empty())
+    text += fmt::format("  data {}\n", printable(job.data.view()));
+  else if (!job.result.empty())
+    text += fmt::format("  result {}\n", printable(job.result.view()));
   text += fmt::format("\n{}\n{}", paint(Ink::bold, "Timeline"), timeline(detail, paint));
-  text += fmt::format("\n{} (activity in bold, each message below it)\n{}", paint(Ink::bold, "Ledgers"), ledgers(detail, paint));
+  text += fmt::format("\n{} (activity in bold, each message below it)\n{}", paint(Ink::bold, "Ledgers"),
+                      ledgers(detail, paint));
   const std::pair<const char*, std::string> sections[] = {
       {"Work", work_lines(detail, paint)}, {"Waits", waits(detail, paint)}, {"Jobs that it started", children(detail)}};
   for (const auto& [title, lines] : sections)
     if (!lines.empty()) text += fmt::format("\n{}\n{}", paint(Ink::bold, title), lines);
-  if (!detail.collation_key.empty()) text += fmt::format("\n{} {}\n", paint(Ink::bold, "Collation key"), detail.collation_key);
+  if (!detail.collation_key.empty())
+    text += fmt::format("\n{} {}\n", paint(Ink::bold, "Collation key"), detail.collation_key);
   return text;
 }
 

@@ -53,16 +53,18 @@ int fail(const std::string& command, const Error& error) {
   return error.code == ErrorCode::invalid || error.code == ErrorCode::not_found ? 2 : 1;
 }
 
-int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target, const std::string& done,
-               const std::function<Status(Runtime&, RunId)>& act) {
+int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target,
+               const std::string& done, const std::function<Status(Runtime&, RunId)>& act) {
   auto runtime = open_existing(options);
   if (!runtime) return fail(command, runtime.error());
   const auto run = find_job(**runtime, target);
   if (!run) return fail(command, run.error());
   const auto acted = act(**runtime, *run);
   if (!acted) return fail(command, acted.error());
-  if (options.json) fmt::print("{}\n", done_json(*run));
-  else fmt::print("job {}: {}\n", target.id, done);
+  if (options.json)
+    fmt::print("{}\n", done_json(*run));
+  else
+    fmt::print("job {}: {}\n", target.id, done);
   return 0;
 }
 

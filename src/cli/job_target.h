@@ -40,7 +40,7 @@ Result<RunId> find_job(Runtime& runtime, const JobTarget& target);
 int fail(const std::string& command, const Error& error);
 
 // Opens the store, finds the job and does one thing to it. Prints what `done` says, or {"ok":true} as JSON.
-int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target, const std::string& done,
-               const std::function<Status(Runtime&, RunId)>& act);
+int act_on_job(const std::string& command, const StoreOptions& options, const JobTarget& target,
+               const std::string& done, const std::function<Status(Runtime&, RunId)>& act);
 
 }  // namespace pawl::cli

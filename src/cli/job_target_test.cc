@@ -12,8 +12,8 @@ std::string shown(const std::string& store) {
 }
 
 TEST(StoreOptions, shows_a_store_as_it_was_named) {
-  for (const char* store : {"pawl.db", ":memory:", "folder/a:b@c.db", "postgres://db.example:5432/jobs", "redis://pawl@127.0.0.1:6379",
-                            "redis+unix:///run/redis/socket", "redis-cluster://a:1,b:2"})
+  for (const char* store : {"pawl.db", ":memory:", "folder/a:b@c.db", "postgres://db.example:5432/jobs",
+                            "redis://pawl@127.0.0.1:6379", "redis+unix:///run/redis/socket", "redis-cluster://a:1,b:2"})
     EXPECT_EQ(shown(store), store);
 }
 

@@ -93,14 +93,17 @@ void add_jobs(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"running", "completed", "failed", "interrupted", "parked", "paused"}));
   command->add_option("--namespace", options->name_space, "Only this namespace (default: all)");
   command->add_option("--graph", options->graph, "Only jobs of this graph");
-  command->add_option("--where", options->where, "Only jobs whose activity stands so: ACTIVITY=STATE, e.g. charge=errored")
+  command
+      ->add_option("--where", options->where, "Only jobs whose activity stands so: ACTIVITY=STATE, e.g. charge=errored")
       ->needs("--graph");
-  command->add_option("--label", options->label, "Only jobs that the graph's stats index so: NAME=VALUE, e.g. shop=north")
+  command
+      ->add_option("--label", options->label, "Only jobs that the graph's stats index so: NAME=VALUE, e.g. shop=north")
       ->needs("--graph");
   command->add_option("--key", options->key, "Only jobs with this stats.key")->needs("--graph");
   CLI::Option* newest = command->add_flag("--newest", options->newest, "The newest first, of those that are there now");
   command->add_flag("--oldest")->description("The oldest first (default)")->excludes(newest);
-  command->add_option("--after", options->after, "Go on behind this cursor, that of a job of an earlier page in the same order");
+  command->add_option("--after", options->after,
+                      "Go on behind this cursor, that of a job of an earlier page in the same order");
   command->add_option("--rows", options->rows, "Rows at the most")->capture_default_str()->check(CLI::Range(1, 10'000));
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -34,8 +34,8 @@ class JsonLines {
 
   const std::function<void(std::string)> earlier_;
   mapping::JsonCheck check_;
-  std::string line_;                 // begun and not ended
-  std::string value_;                // the text of the value that is being read
+  std::string line_;   // begun and not ended
+  std::string value_;  // the text of the value that is being read
   std::string broken_;
   std::optional<Error> why_broken_;
   std::optional<std::string> last_;

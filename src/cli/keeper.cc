@@ -22,7 +22,7 @@ namespace {
 constexpr char all_in_order = '.';
 constexpr int polite_rounds = 50;  // of 10 ms: from SIGTERM to SIGKILL, as for a command that is ended
 constexpr int rounds_max = 500;
-constexpr int quiet_rounds = 3;    // in the midst of an exec nobody has a mark
+constexpr int quiet_rounds = 3;  // in the midst of an exec nobody has a mark
 constexpr int round_milliseconds = 10;
 
 // Sends it to every process that has the mark. How many there were.

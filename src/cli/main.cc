@@ -1,7 +1,7 @@
 // The pawl binary: parses the command line and hands over to one command. Each command has a file.
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
 
@@ -10,7 +10,8 @@ namespace {
 // A standard stream that is closed gives its number to the next file that is opened, and what is printed goes there.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream) _exit(1);  // it takes the lowest that is free
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream)
+      _exit(1);  // it takes the lowest that is free
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // pawl move --from STORE --to STORE: a stopped store becomes another one, of any kind.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <boost/json.hpp>
 #include <chrono>
@@ -32,7 +32,8 @@ struct Options {
 // A bar that is drawn over itself on a terminal; elsewhere a line now and then.
 class Bar {
  public:
-  explicit Bar(const Options& options) : is_terminal_(isatty(STDERR_FILENO) == 1), quiet_(options.json && !is_terminal_) {}
+  explicit Bar(const Options& options)
+      : is_terminal_(isatty(STDERR_FILENO) == 1), quiet_(options.json && !is_terminal_) {}
   ~Bar() { clear(); }
 
   void show(const MoveProgress& progress) {
@@ -43,16 +44,18 @@ class Bar {
     last_ = now;
     checking_ = progress.checking;
     shown_ = true;
-    const double part = progress.jobs_total == 0 ? 1.0 : static_cast<double>(progress.jobs) / static_cast<double>(progress.jobs_total);
-    const std::string said = fmt::format("{} of {} jobs, {} records, {:.1f} MB", progress.jobs, progress.jobs_total, progress.records,
-                                         static_cast<double>(progress.bytes) / 1e6);
+    const double part =
+        progress.jobs_total == 0 ? 1.0 : static_cast<double>(progress.jobs) / static_cast<double>(progress.jobs_total);
+    const std::string said = fmt::format("{} of {} jobs, {} records, {:.1f} MB", progress.jobs, progress.jobs_total,
+                                         progress.records, static_cast<double>(progress.bytes) / 1e6);
     const char* what = progress.checking ? "checking" : "copying";
     if (!is_terminal_) {
       fmt::print(stderr, "{} {:3.0f} %: {}\n", what, part * 100, said);
       return;
     }
     const int full = static_cast<int>(part * width);
-    fmt::print(stderr, "\r\033[K{:<8} [{:#<{}}{:.<{}}] {:3.0f} %  {}", what, "", full, "", width - full, part * 100, said);
+    fmt::print(stderr, "\r\033[K{:<8} [{:#<{}}{:.<{}}] {:3.0f} %  {}", what, "", full, "", width - full, part * 100,
+               said);
     std::fflush(stderr);
   }
   void clear() {
@@ -71,9 +74,11 @@ class Bar {
 
 int undo(const Options& options) {
   if (const auto undone = undo_move(options.from, options.accept_weaker); !undone) return fail("move", undone.error());
-  if (options.json) fmt::print("{{\"ok\":true}}\n");
+  if (options.json)
+    fmt::print("{{\"ok\":true}}\n");
   else
-    fmt::print("{} can be used again. Never use its copy beside it: both would do the same work\n", shown_store(options.from));
+    fmt::print("{} can be used again. Never use its copy beside it: both would do the same work\n",
+               shown_store(options.from));
   return 0;
 }
 
@@ -94,10 +99,12 @@ void print(const Options& options, const MoveReport& report, double seconds) {
   const Paint paint = Paint::for_stdout(!options.no_color);
   for (const MoveReport::Kind& kind : report.kinds)
     fmt::print("{:>12}  {:<22} {}\n", kind.records, kind.name, paint(Ink::dim, kind.checksum));
-  if (report.delivered > 0) fmt::print("{:>12}  messages between jobs were on their way, and are delivered\n", report.delivered);
-  fmt::print("{} is moved to {} in {:.1f} s; both have these checksums\n", shown_store(options.from), shown_store(options.to), seconds);
-  fmt::print("{} is a backup now and is not opened for work; pawl move --undo --from {} would change that\n", shown_store(options.from),
-             shown_store(options.from));
+  if (report.delivered > 0)
+    fmt::print("{:>12}  messages between jobs were on their way, and are delivered\n", report.delivered);
+  fmt::print("{} is moved to {} in {:.1f} s; both have these checksums\n", shown_store(options.from),
+             shown_store(options.to), seconds);
+  fmt::print("{} is a backup now and is not opened for work; pawl move --undo --from {} would change that\n",
+             shown_store(options.from), shown_store(options.from));
 }
 
 int run(const Options& options) {
@@ -112,7 +119,8 @@ int run(const Options& options) {
                                  }});
   bar.clear();
   if (!moved && interruption.asked()) {
-    fmt::print(stderr, "pawl move: interrupted; {} is as it was. Run the same command again: it starts over\n", shown_store(options.from));
+    fmt::print(stderr, "pawl move: interrupted; {} is as it was. Run the same command again: it starts over\n",
+               shown_store(options.from));
     return exit_code_interrupted;
   }
   if (!moved) return fail("move", moved.error());
@@ -124,10 +132,15 @@ int run(const Options& options) {
 
 void add_move(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("move", "Move a stopped store into another one, of any kind: a file, PostgreSQL, Redis");
-  command->add_option("--from", options->from, "The store to move: a SQLite file, postgres://..., redis://...; nobody runs on it")->required();
+  CLI::App* command =
+      app.add_subcommand("move", "Move a stopped store into another one, of any kind: a file, PostgreSQL, Redis");
+  command
+      ->add_option("--from", options->from,
+                   "The store to move: a SQLite file, postgres://..., redis://...; nobody runs on it")
+      ->required();
   command->add_option("--to", options->to, "An empty store: a file that does not exist yet, a database, a Redis");
-  command->add_flag("--undo", options->undo, "Make a store usable again that was moved; its copy must not be used then");
+  command->add_flag("--undo", options->undo,
+                    "Make a store usable again that was moved; its copy must not be used then");
   command->add_flag("--accept-weaker-store", options->accept_weaker,
                     "Use a server whose settings may lose what it acknowledged (fsync, appendfsync and the like)");
   command->add_flag("--json", options->json, "Machine-readable output");

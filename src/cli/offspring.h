@@ -44,10 +44,10 @@ class Offspring {
   bool end_one(pid_t process, pid_t command, std::string_view mark);
 
   const std::string owner_mark_;
-  std::mutex mutex_;                // held while a process starts: a sweep must know it
-  std::uint64_t marks_ = 0;         // guarded by mutex_
-  std::set<pid_t> commands_;        // that run; guarded by mutex_
-  std::set<pid_t> spared_;          // guarded by mutex_
+  std::mutex mutex_;          // held while a process starts: a sweep must know it
+  std::uint64_t marks_ = 0;   // guarded by mutex_
+  std::set<pid_t> commands_;  // that run; guarded by mutex_
+  std::set<pid_t> spared_;    // guarded by mutex_
 };
 
 }  // namespace pawl::cli

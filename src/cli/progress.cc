@@ -45,21 +45,30 @@ struct Said {
 Said words_for(const Event& event) {
   using Kind = Event::Kind;
   switch (event.kind) {
-    case Kind::job_started: return {Ink::bold, "job started"};
-    case Kind::activity_opened: return {Ink::blue, opened_text(event)};
+    case Kind::job_started:
+      return {Ink::bold, "job started"};
+    case Kind::activity_opened:
+      return {Ink::blue, opened_text(event)};
     case Kind::activity_pending:
       return {Ink::cyan, with(event.activity_kind == Graph::Kind::map ? "next item" : "pending", event.output)};
     case Kind::activity_closed:
-      return {is_error(event.code) ? Ink::red : Ink::green, with(fmt::format("concluded, code {}", event.code), event.output)};
-    case Kind::job_closed: return {Ink::bold, "job ended"};
-    case Kind::job_parked: return {Ink::red, "job parked: it waits for a person"};
+      return {is_error(event.code) ? Ink::red : Ink::green,
+              with(fmt::format("concluded, code {}", event.code), event.output)};
+    case Kind::job_closed:
+      return {Ink::bold, "job ended"};
+    case Kind::job_parked:
+      return {Ink::red, "job parked: it waits for a person"};
     case Kind::activity_retried:
-      return {Ink::yellow, with(fmt::format("failed with code {}, next try at {}", event.code, clock_text(event.at)), event.output)};
-    case Kind::activity_unknown: return {Ink::red, "nobody knows whether it acted"};
-    case Kind::job_paused: return {Ink::yellow, "job paused"};
+      return {Ink::yellow,
+              with(fmt::format("failed with code {}, next try at {}", event.code, clock_text(event.at)), event.output)};
+    case Kind::activity_unknown:
+      return {Ink::red, "nobody knows whether it acted"};
+    case Kind::job_paused:
+      return {Ink::yellow, "job paused"};
     case Kind::job_announced:
       return {Ink::cyan, with(event.code == 202 ? "announced" : "announced its end", event.output)};
-    case Kind::job_resumed: return {Ink::bold, "job goes on"};
+    case Kind::job_resumed:
+      return {Ink::bold, "job goes on"};
   }
   return {Ink::plain, ""};
 }
@@ -70,8 +79,9 @@ std::string short_name(const std::string& job, const std::string& followed) {
 }
 
 Instant now() {
-  return Instant::from_micros(std::chrono::duration_cast<std::chrono::microseconds>(
-                                  std::chrono::system_clock::now().time_since_epoch()).count());
+  return Instant::from_micros(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
 }
 
 std::string clock_with_milliseconds(Instant at) { return time_text(at).substr(11, 12); }
@@ -87,11 +97,16 @@ std::string clock_text(Instant at) {
 
 std::string wait_text(const WaitView& wait, std::optional<Graph::Kind> kind) {
   std::string text;
-  if (kind == Graph::Kind::worker) text = fmt::format("waits for a worker of {}", wait.topic);
-  else if (!wait.topic.empty()) text = fmt::format("waits for signal {} {}", wait.topic, printable(wait.key));
-  else if (!wait.child.empty()) text = fmt::format("waits for job {}", wait.child);
-  else if (kind == Graph::Kind::map) text = fmt::format("{} of {} items done", wait.done, wait.of);
-  else if (kind == Graph::Kind::join) text = fmt::format("{} of {} arrived", wait.done, wait.of);
+  if (kind == Graph::Kind::worker)
+    text = fmt::format("waits for a worker of {}", wait.topic);
+  else if (!wait.topic.empty())
+    text = fmt::format("waits for signal {} {}", wait.topic, printable(wait.key));
+  else if (!wait.child.empty())
+    text = fmt::format("waits for job {}", wait.child);
+  else if (kind == Graph::Kind::map)
+    text = fmt::format("{} of {} items done", wait.done, wait.of);
+  else if (kind == Graph::Kind::join)
+    text = fmt::format("{} of {} arrived", wait.done, wait.of);
   if (kind == Graph::Kind::await && wait.wakes_at != Instant())
     text = fmt::format("tries again at {}", clock_text(wait.wakes_at));
   else if (wait.wakes_at != Instant())
@@ -118,7 +133,8 @@ void Progress::show(const Event& event) {
   // The time of a retry is when the next try begins; the line says when it was written.
   const Instant at = event.kind == Event::Kind::activity_retried ? now() : event.at;
   const std::lock_guard lock(mutex_);
-  const std::string whose = job_.empty() || event.job.raw() == job_ ? "" : paint_(Ink::dim, short_name(event.job.raw(), job_) + "  ");
+  const std::string whose =
+      job_.empty() || event.job.raw() == job_ ? "" : paint_(Ink::dim, short_name(event.job.raw(), job_) + "  ");
   print(fmt::format("{}  {}{:<16} {:<12} {}", clock_with_milliseconds(at), whose, event.activity.raw(), event.address,
                     paint_(said.ink, said.words)));
 }

@@ -1,7 +1,7 @@
 // pawl run FILE: deploys an app, runs a job of it with shell commands as workers, and shows what happens. Ctrl-C
 // leaves the job as it is; the same command goes on with it.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -71,7 +71,8 @@ Result<Plan> make_plan(const Options& options) {
   const graph::Checked checked = graph::check_file(options.file);
   if (!checked.could_read) return Error{ErrorCode::not_found, fmt::format("{} cannot be read", options.file)};
   if (checked.app == nullptr)
-    return Error{ErrorCode::invalid, fmt::format("{} has mistakes\n{}", options.file, graph::report_text(checked, graph::Colours::off))};
+    return Error{ErrorCode::invalid,
+                 fmt::format("{} has mistakes\n{}", options.file, graph::report_text(checked, graph::Colours::off))};
   plan.app = checked.app;
   const auto graph = choose_graph(*plan.app, options.topic);
   if (!graph) return graph.error();
@@ -91,13 +92,17 @@ void warn_about_topics(const Plan& plan, Progress& progress) {
   for (const std::string& topic : work.topics)
     if (!served.contains(topic)) unserved += (unserved.empty() ? "" : ", ") + topic;
   if (!unserved.empty())
-    progress.warn(fmt::format("pawl run: no --worker serves {}: the job waits there for somebody else who does", unserved));
+    progress.warn(
+        fmt::format("pawl run: no --worker serves {}: the job waits there for somebody else who does", unserved));
 }
 
 class Session {
  public:
   Session(const Options& options, const Plan& plan, Progress& progress, Runtime& runtime)
-      : options_(options), plan_(plan), progress_(progress), runtime_(runtime),
+      : options_(options),
+        plan_(plan),
+        progress_(progress),
+        runtime_(runtime),
         workers_([&runtime](RunId run) { return job_name(runtime, run); },
                  [&progress](const std::string& topic, std::string_view line) { progress.command_says(topic, line); },
                  [&progress](const std::string& text) { progress.warn("pawl run: " + printable(text)); }) {}
@@ -106,7 +111,8 @@ class Session {
     const auto deployed = runtime_.deploy_app(options_.file, true);
     if (!deployed) return deployed.error();
     for (const WorkerSpec& spec : plan_.workers) {
-      const auto served = runtime_.serve(spec.topic, [this, command = spec.command](Work& work) { return workers_.run(command, work); });
+      const auto served = runtime_.serve(
+          spec.topic, [this, command = spec.command](Work& work) { return workers_.run(command, work); });
       if (!served) return served;
     }
     runtime_.observe([this](const Event& event) { progress_.show(event); });
@@ -185,11 +191,14 @@ class Session {
     if (!submitted) return submitted.error();
     follow(job_name(runtime_, submitted->run).value_or(std::to_string(submitted->run.raw())), submitted->run);
     if (submitted->created)
-      progress_.say(fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.shown()));
+      progress_.say(
+          fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.shown()));
     else if (options_.fresh)
-      return Error{ErrorCode::already_exists, fmt::format("job {} is open; interrupt it first, or give the new one another id with --job", job_)};
+      return Error{ErrorCode::already_exists,
+                   fmt::format("job {} is open; interrupt it first, or give the new one another id with --job", job_)};
     else
-      progress_.say(fmt::format("{} exists in {}: going on with it", progress_.paint()(Ink::bold, job_), options_.store.shown()));
+      progress_.say(
+          fmt::format("{} exists in {}: going on with it", progress_.paint()(Ink::bold, job_), options_.store.shown()));
     return {};
   }
 
@@ -204,7 +213,8 @@ class Session {
     if (said_who_owns_ || runtime_.owns()) said_who_owns_ = true;
     if (said_who_owns_ || std::chrono::steady_clock::now() - started_ < owner_within) return;
     said_who_owns_ = true;
-    progress_.warn(fmt::format("pawl run: another process runs {}: its workers serve the job until it ends", options_.store.shown()));
+    progress_.warn(fmt::format("pawl run: another process runs {}: its workers serve the job until it ends",
+                               options_.store.shown()));
   }
 
   const Options& options_;
@@ -229,8 +239,10 @@ int report(const Options& options, const Plan& plan, const JobView& job, Progres
   if (options.store.json) {
     fmt::print("{}\n", job_json(job));
   } else {
-    std::string line = fmt::format("{} {}", progress.paint()(Ink::bold, job.id.raw()), progress.paint()(ink_of(job.status), name_of(job.status)));
-    if (job.closed()) line += fmt::format(" in {:.2f} s", static_cast<double>((job.closed_at - job.created_at).count()) / 1e6);
+    std::string line = fmt::format("{} {}", progress.paint()(Ink::bold, job.id.raw()),
+                                   progress.paint()(ink_of(job.status), name_of(job.status)));
+    if (job.closed())
+      line += fmt::format(" in {:.2f} s", static_cast<double>((job.closed_at - job.created_at).count()) / 1e6);
     if (!job.reason.empty()) line += ": " + printable(job.reason);
     progress.warn(line);
     if (job.status == JobStatus::parked)
@@ -246,7 +258,8 @@ int run(const Options& options) {
   const auto plan = make_plan(options);  // it may read the standard input: Ctrl-C just ends that
   if (!plan) return fail("run", plan.error());
   const Interruption interruption;
-  Progress progress(Paint::for_stderr(!options.store.no_color), options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
+  Progress progress(Paint::for_stderr(!options.store.no_color),
+                    options.quiet ? Progress::Volume::quiet : Progress::Volume::lines);
   warn_about_topics(*plan, progress);
   std::optional<Keeper> keeper;  // made before there are threads, gone after them
   if (!plan->workers.empty()) keeper.emplace();
@@ -277,11 +290,14 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("file", options->file, "The app's main file")->required();
   command->add_option("--topic", options->topic, "Which graph (default: the only one, or the first public one)");
   command->add_option("--input", options->input, "The job's input: JSON, @FILE, or @- (default: {})");
-  command->add_option("--worker", options->workers, "TOPIC=COMMAND: a shell command that serves a topic; may be repeated")
+  command
+      ->add_option("--worker", options->workers, "TOPIC=COMMAND: a shell command that serves a topic; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--job", options->job, "The job's id (default: the open job, the graph's own, or a fresh one)");
   command->add_flag("--new", options->fresh, "Start another job although one is open");
-  command->add_option("--workers", options->threads, "How many commands run at once")->capture_default_str()->check(CLI::Range(1, 1024));
+  command->add_option("--workers", options->threads, "How many commands run at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
   command->add_flag("-q,--quiet", options->quiet, "No progress, only warnings and the result");
   add_store_options(*command, options->store);
   command->callback([options, &exit_code] { exit_code = run(*options); });

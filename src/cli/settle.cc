@@ -27,8 +27,9 @@ struct SettleOptions {
 Result<Finding> finding_of(const SettleOptions& options) {
   const int said = (options.done ? 1 : 0) + (options.failed ? 1 : 0) + (options.retry ? 1 : 0);
   if (said != 1)
-    return Error{ErrorCode::invalid, "say one of --done OUTPUT (it happened), --failed ERROR (it did not and will not), "
-                                     "--retry (it did not: run it again)"};
+    return Error{ErrorCode::invalid,
+                 "say one of --done OUTPUT (it happened), --failed ERROR (it did not and will not), "
+                 "--retry (it did not: run it again)"};
   if (options.done) return Finding::done(Payload(*options.done), options.code != 0 ? options.code : 200);
   if (options.failed) return Finding::failed(Payload(*options.failed), options.code != 0 ? options.code : 500);
   return Finding::retry();

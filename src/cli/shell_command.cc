@@ -124,10 +124,18 @@ class Running {
  public:
   Running(pid_t process, std::string mark, Descriptor in, Descriptor out, Descriptor err, const ShellCommand& command,
           const ShellListener& listener)
-      : process_(process), mark_(std::move(mark)), end_(descriptor_of_end(process)), in_(std::move(in)), out_(std::move(out)),
-        err_(std::move(err)), input_(command.input), listener_(listener) {
-    if (input_.empty()) in_.close();
-    else fcntl(in_.raw(), F_SETFL, O_NONBLOCK);
+      : process_(process),
+        mark_(std::move(mark)),
+        end_(descriptor_of_end(process)),
+        in_(std::move(in)),
+        out_(std::move(out)),
+        err_(std::move(err)),
+        input_(command.input),
+        listener_(listener) {
+    if (input_.empty())
+      in_.close();
+    else
+      fcntl(in_.raw(), F_SETFL, O_NONBLOCK);
   }
 
   ShellEnd run() {
@@ -190,7 +198,8 @@ class Running {
   void drain(Descriptor& from, const std::function<void(std::string_view)>& tell) {
     int waiting = 0;
     if (!from.open() || ioctl(from.raw(), FIONREAD, &waiting) != 0) return;
-    for (auto left = static_cast<std::size_t>(waiting); left > 0 && from.open();) left -= std::min(left, hear(from, tell));
+    for (auto left = static_cast<std::size_t>(waiting); left > 0 && from.open();)
+      left -= std::min(left, hear(from, tell));
   }
 
   // It stays there to be waited for: until then its number, and that of its group, is nobody else's.
@@ -251,8 +260,8 @@ Result<ShellEnd> run_shell(const ShellCommand& command, const ShellListener& lis
   in->reads.close();
   out->writes.close();
   err->writes.close();
-  return Running(*process, std::move(mark), std::move(in->writes), std::move(out->reads), std::move(err->reads), command,
-                 listener)
+  return Running(*process, std::move(mark), std::move(in->writes), std::move(out->reads), std::move(err->reads),
+                 command, listener)
       .run();
 }
 

@@ -27,7 +27,7 @@ struct ShellListener {
 };
 
 struct ShellEnd {
-  int exit_code = 0;     // 128 + n when signal n ended it, as shells say it
+  int exit_code = 0;  // 128 + n when signal n ended it, as shells say it
   bool ended_by_us = false;
 };
 

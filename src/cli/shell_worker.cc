@@ -25,8 +25,8 @@ constexpr std::int32_t code_too_large = 413;
 constexpr std::int64_t code_min = 100;
 constexpr std::int64_t code_max = 999;
 constexpr std::size_t names_max = 10'000;
-constexpr std::size_t error_bytes_max = 2'000;  // kept of the standard error: its end
-constexpr std::size_t character_bytes_max = 4;  // in UTF-8
+constexpr std::size_t error_bytes_max = 2'000;               // kept of the standard error: its end
+constexpr std::size_t character_bytes_max = 4;               // in UTF-8
 constexpr auto first_pause = std::chrono::milliseconds(10);  // until a command that could not be started is tried again
 constexpr auto longest_pause = std::chrono::milliseconds(1000);
 constexpr auto look_up_every = std::chrono::milliseconds(50);  // for the end of such a pause
@@ -95,7 +95,8 @@ Reply failed_reply(const JsonLines& output, const std::string& errors, int exit_
 }
 
 Reply reply_of(const JsonLines& output, const std::string& errors, const ShellEnd& end) {
-  if (output.too_much()) return error_of(fmt::format("the command was ended: it printed {}", *output.too_much()), code_too_large);
+  if (output.too_much())
+    return error_of(fmt::format("the command was ended: it printed {}", *output.too_much()), code_too_large);
   if (end.exit_code != 0) return failed_reply(output, errors, end.exit_code);
   if (output.why_broken() && output.why_broken()->code == ErrorCode::over_limit)
     return error_of(fmt::format("the command's output is {}", output.why_broken()->detail), code_failed);
@@ -109,7 +110,8 @@ Reply reply_of(const JsonLines& output, const std::string& errors, const ShellEn
 Result<WorkerSpec> parse_worker_spec(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    return Error{ErrorCode::invalid, fmt::format("--worker {}: write TOPIC=COMMAND, such as mail.send='./send.sh'", text)};
+    return Error{ErrorCode::invalid,
+                 fmt::format("--worker {}: write TOPIC=COMMAND, such as mail.send='./send.sh'", text)};
   WorkerSpec spec{text.substr(0, equals), text.substr(equals + 1)};
   if (const auto named = check_name("topic", spec.topic); !named)
     return Error{ErrorCode::invalid, fmt::format("--worker {}: {}", text, named.error().detail)};
@@ -138,8 +140,10 @@ Reply ShellWorkers::run(const std::string& command, Work& work) {
     if (reply.error().code != ErrorCode::retry_later) return error_of(reply.error().detail, code_failed);
     // The job is not to blame for what this machine lacks: no try has failed, the command only begins later.
     if (!std::exchange(said, true))
-      warn_(fmt::format("{}: {}; it is tried again until it can be started: close what holds descriptors, processes or "
-                        "memory (ulimit -n, ulimit -u)", work.topic().raw(), reply.error().detail));
+      warn_(
+          fmt::format("{}: {}; it is tried again until it can be started: close what holds descriptors, processes or "
+                      "memory (ulimit -n, ulimit -u)",
+                      work.topic().raw(), reply.error().detail));
     const auto until = std::chrono::steady_clock::now() + pause;
     while (wanted() && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(pause, look_up_every));

@@ -26,8 +26,10 @@ int run(const Options& options) {
   if (!found) return fail("show", found.error());
   const auto detail = (*runtime)->inspect(*found);
   if (!detail) return fail("show", detail.error());
-  if (options.store.json) fmt::print("{}\n", job_json(*detail));
-  else fmt::print("{}", job_report(*detail, Paint::for_stdout(!options.store.no_color)));
+  if (options.store.json)
+    fmt::print("{}\n", job_json(*detail));
+  else
+    fmt::print("{}", job_report(*detail, Paint::for_stdout(!options.store.no_color)));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // pawl signal TOPIC DATA: tells a waiting hook, or the first that will wait, what it waits for.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -24,9 +24,12 @@ int run(const Options& options) {
   if (!data) return fail("signal", data.error());
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("signal", runtime.error());
-  if (const auto sent = (*runtime)->signal(options.topic, *data, options.signal); !sent) return fail("signal", sent.error());
-  if (options.store.json) fmt::print("{{\"ok\":true}}\n");
-  else fmt::print("signal {} is kept for the hook that waits for it, or the first that will\n", options.topic);
+  if (const auto sent = (*runtime)->signal(options.topic, *data, options.signal); !sent)
+    return fail("signal", sent.error());
+  if (options.store.json)
+    fmt::print("{{\"ok\":true}}\n");
+  else
+    fmt::print("signal {} is kept for the hook that waits for it, or the first that will\n", options.topic);
   return 0;
 }
 
@@ -39,10 +42,13 @@ void add_signal(CLI::App& app, int& exit_code) {
   command->add_option("topic", options->topic, "A topic of some graph's hooks")->required();
   command->add_option("data", options->data, "JSON, @FILE, or @-")->required();
   command->add_flag("--pending", options->signal.pending, "The hook waits on for the next one");
-  command->add_option("--code", options->signal.code, "The code that the hook answers with (default: 200, or 202 if pending)")
+  command
+      ->add_option("--code", options->signal.code,
+                   "The code that the hook answers with (default: 200, or 202 if pending)")
       ->check(CLI::Range(100, 999));
   command->add_option("--id", options->signal.id, "Names the signal: told again under the same id, it counts once");
-  command->add_option("--namespace", options->signal.name_space, "The namespace of the waiting job")->capture_default_str();
+  command->add_option("--namespace", options->signal.name_space, "The namespace of the waiting job")
+      ->capture_default_str();
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -93,7 +93,8 @@ void add_stats(CLI::App& app, int& exit_code) {
   command->add_option("--to", options->filter.to, "The last slice");
   command->add_option("--namespace", options->filter.name_space, "The namespace")->capture_default_str();
   command->add_option("--rows", options->filter.rows_max, "Stored rows to read at the most")
-      ->capture_default_str()->check(CLI::Range(1, 1'000'000));
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
   command->callback([options, key, &exit_code] {
     options->of_key = key->count() > 0;
     exit_code = run(*options);

@@ -34,22 +34,21 @@ Status check_write(const JobState& state, const PutRecord& write) {
   }
   if (stored == nullptr) return corrupt(format("message {} has no ledger", write.after.guid.text()));
   if (stored->ledger != *write.before)
-    return corrupt(format("message {}: ledger is {}, expected {}", write.after.guid.text(),
-                          stored->ledger.digits(), write.before->digits()));
+    return corrupt(format("message {}: ledger is {}, expected {}", write.after.guid.text(), stored->ledger.digits(),
+                          write.before->digits()));
   return {};
 }
 
 // The compound step of the rules, computed from the stored semaphore. The threshold is the step's own: any integer.
 Status check_semaphore(const JobRow& job, const SemaphoreStep& step) {
-  if (job.semaphore != step.before)
-    return corrupt(format("semaphore is {}, expected {}", job.semaphore, step.before));
+  if (job.semaphore != step.before) return corrupt(format("semaphore is {}, expected {}", job.semaphore, step.before));
   const auto stored = ledger::Semaphore::decode(job.semaphore);
   if (!stored) return stored.error();
   const auto stepped = stored->step(step.delta, step.threshold);
   if (!stepped) return stepped.error();
   if (stepped->threshold_hit != step.hit)
-    return corrupt(format("semaphore {} + {} {} the threshold {}, the bundle says otherwise", job.semaphore,
-                          step.delta, stepped->threshold_hit ? "hits" : "misses", step.threshold));
+    return corrupt(format("semaphore {} + {} {} the threshold {}, the bundle says otherwise", job.semaphore, step.delta,
+                          stepped->threshold_hit ? "hits" : "misses", step.threshold));
   return {};
 }
 
@@ -84,9 +83,10 @@ Status check(const JobState& state, const Bundle& bundle) {
                 return Status{corrupt(format("work for activity {}, which does not exist", w.activity.raw()))};
               return Status{};
             },
-            each_of<PutEntry, DropEntry, OfferEntry>([] { return Status{corrupt("a mailbox write in a job's bundle")}; }),
-            each_of<PutMessage, CountRedelivery, Consume, DropWork, Sweep, Send, HoldWork, PutLabel, DropLabel, AddMeasure,
-                    Announce>([] { return Status{}; }),
+            each_of<PutEntry, DropEntry, OfferEntry>(
+                [] { return Status{corrupt("a mailbox write in a job's bundle")}; }),
+            each_of<PutMessage, CountRedelivery, Consume, DropWork, Sweep, Send, HoldWork, PutLabel, DropLabel,
+                    AddMeasure, Announce>([] { return Status{}; }),
         },
         write);
     if (!checked) return checked;
@@ -127,8 +127,8 @@ Status check(const MailboxState& state, const Bundle& bundle) {
               return Status{};
             },
             each_of<PutMessage, CountRedelivery, Consume, Send>([] { return Status{}; }),
-            each_of<PutActivity, PutRecord, PutWork, DropWork, Sweep, ChangeWork, HoldWork, PutLabel, DropLabel, AddMeasure,
-                    Announce>([] { return Status{corrupt("a job's write in a mailbox bundle")}; }),
+            each_of<PutActivity, PutRecord, PutWork, DropWork, Sweep, ChangeWork, HoldWork, PutLabel, DropLabel,
+                    AddMeasure, Announce>([] { return Status{corrupt("a job's write in a mailbox bundle")}; }),
         },
         write);
     if (!checked) return checked;
@@ -166,29 +166,29 @@ void apply(JobState& state, const Bundle& bundle) {
   if (head.data) job.data = *head.data;
   job.code = head.code;
   for (const Write& write : bundle.writes) {
-    std::visit(Overloaded{
-                   [&](const PutActivity& w) {
-                     // A remote worker's answer took its work item with it, without a bundle of the job.
-                     if (w.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) state.drop_work(w.after.seq);
-                     state.put(w.after);
-                   },
-                   [&](const PutRecord& w) { state.put(w.after); },
-                   [&](const PutWork& w) { state.put(w.item); },
-                   [&](const DropWork& w) { state.drop_work(w.activity); },
-                   [&](const Sweep&) { state.drop_all_work(); },
-                   [&](const ChangeWork& w) {
-                     if (const WorkItem* known = state.find_work(w.activity)) {
-                       WorkItem item = *known;
-                       apply_change(item, w);
-                       state.put(std::move(item));
-                     }
-                   },
-                   [&](const HoldWork& w) { state.hold_work(w.held); },
-                   each_of<PutMessage, CountRedelivery, Consume, Send, PutLabel, DropLabel, AddMeasure, Announce>([] {}),
-                   each_of<PutEntry, DropEntry, OfferEntry>(
-                       [] { invariant(false, "a mailbox write in a job's bundle"); }),
-               },
-               write);
+    std::visit(
+        Overloaded{
+            [&](const PutActivity& w) {
+              // A remote worker's answer took its work item with it, without a bundle of the job.
+              if (w.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) state.drop_work(w.after.seq);
+              state.put(w.after);
+            },
+            [&](const PutRecord& w) { state.put(w.after); },
+            [&](const PutWork& w) { state.put(w.item); },
+            [&](const DropWork& w) { state.drop_work(w.activity); },
+            [&](const Sweep&) { state.drop_all_work(); },
+            [&](const ChangeWork& w) {
+              if (const WorkItem* known = state.find_work(w.activity)) {
+                WorkItem item = *known;
+                apply_change(item, w);
+                state.put(std::move(item));
+              }
+            },
+            [&](const HoldWork& w) { state.hold_work(w.held); },
+            each_of<PutMessage, CountRedelivery, Consume, Send, PutLabel, DropLabel, AddMeasure, Announce>([] {}),
+            each_of<PutEntry, DropEntry, OfferEntry>([] { invariant(false, "a mailbox write in a job's bundle"); }),
+        },
+        write);
   }
 }
 

@@ -10,12 +10,8 @@ namespace pawl::core {
 
 namespace {
 
-ledger::ActivityLedger activity_digits(std::uint64_t digits) {
-  return *ledger::ActivityLedger::decode(digits);
-}
-ledger::MessageLedger message_digits(std::uint64_t digits) {
-  return *ledger::MessageLedger::decode(digits);
-}
+ledger::ActivityLedger activity_digits(std::uint64_t digits) { return *ledger::ActivityLedger::decode(digits); }
+ledger::MessageLedger message_digits(std::uint64_t digits) { return *ledger::MessageLedger::decode(digits); }
 
 Activity activity(std::uint32_t seq, std::uint64_t digits) {
   Activity made;
@@ -55,12 +51,11 @@ Bundle good() {
   bundle.rev_before = Rev(3);
   bundle.id = BundleId(50);
   bundle.head = head;
-  bundle.writes = {PutActivity{activity_digits(1'100'000'000'000), activity(1, 1'110'000'000'001)},
-                   PutRecord{message_digits(10'000'000'001),
-                             {Guid{1, 1}, ActivitySeq(1), message_digits(11'000'000'001)}},
-                   PutActivity{std::nullopt, activity(2, 1'100'000'000'000)},
-                   PutRecord{std::nullopt, {Guid{2, 2}, ActivitySeq(2), message_digits(1)}},
-                   PutWork{item}};
+  bundle.writes = {
+      PutActivity{activity_digits(1'100'000'000'000), activity(1, 1'110'000'000'001)},
+      PutRecord{message_digits(10'000'000'001), {Guid{1, 1}, ActivitySeq(1), message_digits(11'000'000'001)}},
+      PutActivity{std::nullopt, activity(2, 1'100'000'000'000)},
+      PutRecord{std::nullopt, {Guid{2, 2}, ActivitySeq(2), message_digits(1)}}, PutWork{item}};
   return bundle;
 }
 
@@ -83,9 +78,8 @@ TEST_P(Check, refuses_it) {
   GetParam().spoil(bundle);
   const auto checked = check(scene(), bundle);
   ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().code, GetParam().name == "semaphore_above_the_ceiling"
-                                      ? ErrorCode::over_limit
-                                      : ErrorCode::corrupt);
+  EXPECT_EQ(checked.error().code,
+            GetParam().name == "semaphore_above_the_ceiling" ? ErrorCode::over_limit : ErrorCode::corrupt);
   EXPECT_FALSE(checked.error().detail.empty());
 }
 
@@ -93,17 +87,13 @@ INSTANTIATE_TEST_SUITE_P(
     wrong, Check,
     testing::Values(
         Wrong{"a_mailbox_head", [](Bundle& b) { b.head = MailboxHead{}; }},
-        Wrong{
-            "activity_ledger_behind",
-            [](Bundle& b) { nth<PutActivity>(b, 0).before = activity_digits(1'000'000'000'000); }},
-        Wrong{
-            "activity_ledger_ahead",
-            [](Bundle& b) { nth<PutActivity>(b, 0).before = activity_digits(1'110'000'000'001); }},
+        Wrong{"activity_ledger_behind",
+              [](Bundle& b) { nth<PutActivity>(b, 0).before = activity_digits(1'000'000'000'000); }},
+        Wrong{"activity_ledger_ahead",
+              [](Bundle& b) { nth<PutActivity>(b, 0).before = activity_digits(1'110'000'000'001); }},
         Wrong{"activity_said_to_be_new", [](Bundle& b) { nth<PutActivity>(b, 0).before.reset(); }},
-        Wrong{"activity_said_to_be_known",
-              [](Bundle& b) { nth<PutActivity>(b, 2).before = activity_digits(0); }},
-        Wrong{"a_gap_in_the_numbers",
-              [](Bundle& b) { nth<PutActivity>(b, 2).after.seq = ActivitySeq(3); }},
+        Wrong{"activity_said_to_be_known", [](Bundle& b) { nth<PutActivity>(b, 2).before = activity_digits(0); }},
+        Wrong{"a_gap_in_the_numbers", [](Bundle& b) { nth<PutActivity>(b, 2).after.seq = ActivitySeq(3); }},
         Wrong{"two_new_activities_of_one_number",
               [](Bundle& b) {
                 b.writes.push_back(b.writes[2]);
@@ -111,13 +101,10 @@ INSTANTIATE_TEST_SUITE_P(
               }},
         Wrong{"next_activity_too_low", [](Bundle& b) { head_of(b).next_activity = 2; }},
         Wrong{"next_activity_too_high", [](Bundle& b) { head_of(b).next_activity = 4; }},
-        Wrong{"record_ledger_behind",
-              [](Bundle& b) { nth<PutRecord>(b, 1).before = message_digits(1); }},
-        Wrong{"record_ledger_ahead",
-              [](Bundle& b) { nth<PutRecord>(b, 1).before = message_digits(11'000'000'001); }},
+        Wrong{"record_ledger_behind", [](Bundle& b) { nth<PutRecord>(b, 1).before = message_digits(1); }},
+        Wrong{"record_ledger_ahead", [](Bundle& b) { nth<PutRecord>(b, 1).before = message_digits(11'000'000'001); }},
         Wrong{"record_said_to_be_new", [](Bundle& b) { nth<PutRecord>(b, 1).before.reset(); }},
-        Wrong{"record_said_to_be_known",
-              [](Bundle& b) { nth<PutRecord>(b, 3).before = message_digits(1); }},
+        Wrong{"record_said_to_be_known", [](Bundle& b) { nth<PutRecord>(b, 3).before = message_digits(1); }},
         Wrong{"semaphore_before", [](Bundle& b) { head_of(b).semaphore->before = 3; }},
         Wrong{"a_hit_that_is_none", [](Bundle& b) { head_of(b).semaphore->hit = true; }},
         Wrong{"a_hit_that_is_denied", [](Bundle& b) { head_of(b).semaphore->delta = -2; }},
@@ -133,14 +120,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(check, refuses_to_open_a_closed_job_again) {
   for (const JobStatus closed : {JobStatus::completed, JobStatus::failed, JobStatus::interrupted})
-    for (const JobStatus next :
-         {JobStatus::running, JobStatus::parked, JobStatus::completed, JobStatus::failed}) {
+    for (const JobStatus next : {JobStatus::running, JobStatus::parked, JobStatus::completed, JobStatus::failed}) {
       JobState state = scene();
       state.job.status = closed;
       Bundle bundle = good();
       head_of(bundle).status = next;
-      EXPECT_EQ(check(state, bundle).ok(), closed == next)
-          << name_of(closed) << " to " << name_of(next);
+      EXPECT_EQ(check(state, bundle).ok(), closed == next) << name_of(closed) << " to " << name_of(next);
     }
 }
 
@@ -182,8 +167,7 @@ TEST(apply, a_closed_job_owes_nothing) {
 }
 
 TEST(apply, drops_work_by_item_and_by_sweep) {
-  for (const Write& write :
-       {Write(DropWork{ActivitySeq(1), WorkToken(0)}), Write(Sweep{std::nullopt})}) {
+  for (const Write& write : {Write(DropWork{ActivitySeq(1), WorkToken(0)}), Write(Sweep{std::nullopt})}) {
     JobState state = scene();
     Bundle bundle = good();
     head_of(bundle).next_activity = 2;
@@ -217,9 +201,7 @@ TEST(check_mailbox, accepts_and_refuses_entries) {
     bundle.writes = std::move(writes);
     return check(state, bundle).ok();
   };
-  const auto entry = [](std::uint64_t seq) {
-    return PutEntry{MailboxEntry{seq, Guid{seq, 2}, Signal{"y"}}};
-  };
+  const auto entry = [](std::uint64_t seq) { return PutEntry{MailboxEntry{seq, Guid{seq, 2}, Signal{"y"}}}; };
   EXPECT_TRUE(checked(5, {DropEntry{3}, Consume{Guid{9, 9}}}));
   EXPECT_TRUE(checked(7, {entry(5), entry(6)}));
   EXPECT_TRUE(checked(7, {entry(6)})) << "5 came and went within the bundle";

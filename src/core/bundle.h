@@ -149,9 +149,9 @@ struct Announce {
 };
 
 // Append only.
-using Write = std::variant<PutActivity, PutRecord, PutMessage, CountRedelivery, Consume, PutWork, DropWork, Sweep,
-                           Send, PutEntry, DropEntry, ChangeWork, HoldWork, PutLabel, DropLabel, AddMeasure,
-                           Announce, OfferEntry>;
+using Write =
+    std::variant<PutActivity, PutRecord, PutMessage, CountRedelivery, Consume, PutWork, DropWork, Sweep, Send, PutEntry,
+                 DropEntry, ChangeWork, HoldWork, PutLabel, DropLabel, AddMeasure, Announce, OfferEntry>;
 
 struct Bundle {
   RunId entity{0};

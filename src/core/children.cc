@@ -6,8 +6,10 @@ namespace pawl::core {
 
 bool fires(const Condition& when, ReplyStatus status, std::int32_t code) {
   switch (when.kind()) {
-    case Condition::Kind::always: return !is_error(status);
-    case Condition::Kind::on_error: return is_error(status);
+    case Condition::Kind::always:
+      return !is_error(status);
+    case Condition::Kind::on_error:
+      return is_error(status);
     case Condition::Kind::on_codes:
       return std::find(when.code_list().begin(), when.code_list().end(), code) != when.code_list().end();
   }

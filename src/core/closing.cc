@@ -101,8 +101,8 @@ void announce_end(Context& context) {
   if (!published && !awaited) return;
   End end = end_of(draft);
   if (published)
-    draft.announce(Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now,
-                            end.data});
+    draft.announce(
+        Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now, end.data});
   if (awaited)
     draft.send(Envelope{parent->run, Message{last_word_of(parent->request),
                                              ChildDone{parent->activity, end.status, end.code, std::move(end.data)}}});

@@ -17,7 +17,9 @@ class Decoder {
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
 
   template <class... Ts>
-  void operator()(Ts&... values) { (get(values), ...); }
+  void operator()(Ts&... values) {
+    (get(values), ...);
+  }
   template <class T>
   void at_the_end(std::optional<T>& value) {
     if (!failed_ && !at_end()) get(value.emplace());
@@ -52,8 +54,10 @@ class Decoder {
   }
   template <class T>
   void keep(T& into, Result<T> decoded) {
-    if (decoded) into = std::move(*decoded);
-    else failed_ = true;
+    if (decoded)
+      into = std::move(*decoded);
+    else
+      failed_ = true;
   }
 
   void get(bool& value) {
@@ -85,8 +89,10 @@ class Decoder {
   template <class T>
   void get_enum(T& value, T last) {
     const std::uint64_t read = number();
-    if (read > static_cast<std::uint64_t>(last)) failed_ = true;
-    else value = static_cast<T>(read);
+    if (read > static_cast<std::uint64_t>(last))
+      failed_ = true;
+    else
+      value = static_cast<T>(read);
   }
   void get(std::string& text) { text = bytes(); }
   void get(Payload& payload) { payload = Payload(bytes()); }
@@ -146,19 +152,25 @@ class Decoder {
     }
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void get(T& value) { fields_of(*this, value); }
 
   // A value to decode into; strong types have no default of their own.
   template <class T>
   static T blank() {
-    if constexpr (std::is_default_constructible_v<T>) return T{};
-    else return blank_of(static_cast<T*>(nullptr));
+    if constexpr (std::is_default_constructible_v<T>)
+      return T{};
+    else
+      return blank_of(static_cast<T*>(nullptr));
   }
   template <class Tag, class Rep>
-  static Strong<Tag, Rep> blank_of(Strong<Tag, Rep>*) { return Strong<Tag, Rep>(Rep{}); }
+  static Strong<Tag, Rep> blank_of(Strong<Tag, Rep>*) {
+    return Strong<Tag, Rep>(Rep{});
+  }
   template <class First, class... Rest>
-  static std::variant<First, Rest...> blank_of(std::variant<First, Rest...>*) { return blank<First>(); }
+  static std::variant<First, Rest...> blank_of(std::variant<First, Rest...>*) {
+    return blank<First>();
+  }
 
   std::string_view rest_;
   bool failed_ = false;
@@ -199,8 +211,6 @@ Result<KindState> decode_kind_state(std::string_view bytes) {
 Result<Bundle> decode_bundle(std::string_view bytes) { return decode_any(bytes, Bundle{}, "bundle"); }
 Result<Body> decode_body(std::string_view bytes) { return decode_any(bytes, Body{}, "message"); }
 Result<WorkLife> decode_life(std::string_view bytes) { return decode_any(bytes, WorkLife{}, "work item's life"); }
-Result<Envelope> decode_envelope(std::string_view bytes) {
-  return decode_any(bytes, Envelope{}, "message on its way");
-}
+Result<Envelope> decode_envelope(std::string_view bytes) { return decode_any(bytes, Envelope{}, "message on its way"); }
 
 }  // namespace pawl::core

@@ -127,22 +127,18 @@ TEST_P(ImpossibleBodies, are_corrupt) {
 
 INSTANTIATE_TEST_SUITE_P(
     codec, ImpossibleBodies,
-    testing::Values(Impossible{"nothing", ""},
-                    Impossible{"unknown_kind", std::string("\x15\x00", 2)},
+    testing::Values(Impossible{"nothing", ""}, Impossible{"unknown_kind", std::string("\x15\x00", 2)},
                     Impossible{"huge_kind", "\xff\xff\xff\xff\xff\xff\xff\xff\x7f"},
                     Impossible{"length_beyond_the_end", std::string("\x00\x05"
                                                                     "abcd",
                                                                     6)},
-                    Impossible{"length_of_2_to_the_63",
-                               std::string("\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10)},
+                    Impossible{"length_of_2_to_the_63", std::string("\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10)},
                     Impossible{"number_of_11_bytes",
                                std::string("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12)},
-                    Impossible{"number_of_65_bits",
-                               std::string("\x00\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 11)},
+                    Impossible{"number_of_65_bits", std::string("\x00\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 11)},
                     Impossible{"number_with_a_needless_byte", std::string("\x00\x80\x00", 3)},
                     Impossible{"unknown_reply_status", std::string("\x02\x00\x04\x00\x00\x00", 6)},
-                    Impossible{"activity_of_33_bits",
-                               std::string("\x02\x80\x80\x80\x80\x10\x00\x00\x00\x00", 10)},
+                    Impossible{"activity_of_33_bits", std::string("\x02\x80\x80\x80\x80\x10\x00\x00\x00\x00", 10)},
                     Impossible{"unknown_timer", std::string("\x0c\x01\x03", 3)},
                     Impossible{"arrival_that_is_half_skipped", std::string("\x0e\x00\x00\x00\x00\x02", 6)},
                     Impossible{"address_that_is_none", std::string("\x01\x00\x02,x\x00\x00", 7)}),
@@ -150,11 +146,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(codec, a_ledger_with_impossible_digits_is_corrupt) {
   Bundle bundle;
-  bundle.writes = {PutRecord{
-      std::nullopt, MessageRecord{Guid{1, 1}, ActivitySeq(0), *ledger::MessageLedger::decode(1)}}};
+  bundle.writes = {
+      PutRecord{std::nullopt, MessageRecord{Guid{1, 1}, ActivitySeq(0), *ledger::MessageLedger::decode(1)}}};
   std::string bytes = encode(bundle);
   ASSERT_TRUE(bytes.ends_with(std::string("\x01\x00", 2)));  // the ordinal, and an empty output
-  bytes[bytes.size() - 2] = '\x00';  // an ordinal of 0
+  bytes[bytes.size() - 2] = '\x00';                          // an ordinal of 0
   EXPECT_FALSE(decode_bundle(bytes));
 }
 

@@ -15,30 +15,30 @@ namespace {
 
 Progress take(Context& context) {
   if (is_stopped(context.draft.status()) && !is_control(context.delivery.message.body)) return keep_answer(context);
-  return std::visit(Overloaded{
-                        [&](const Start& start_message) { return start(context, start_message); },
-                        [&](const Transition& transition) { return leg1(context, transition); },
-                        [&](const Response& response) { return respond(context, response); },
-                        [&](const Resume& message) { return kinds::resume(context, message); },
-                        [&](const TimeUp& message) { return kinds::time_up(context, message); },
-                        [&](const ChildDone& message) { return kinds::child_done(context, message); },
-                        [&](const Reenter& message) { return kinds::reenter(context, message); },
-                        [&](const Arrive& message) { return kinds::arrive(context, message); },
-                        [&](const Item& message) { return kinds::take_item(context, message); },
-                        [&](const Expand& message) { return kinds::expand(context, message); },
-                        [&](const Unlabel& message) { return kinds::unlabel(context, message); },
-                        [&](const EndJob& message) { return end_job(context, message); },
-                        [&](const NoAnswer& message) { return no_answer(context, message); },
-                        [&](const Verdict& verdict) { return settle(context, verdict); },
-                        [&](const Interrupt& message) { return interrupt(context, message); },
-                        [&](const Pause& message) { return pause(context, message); },
-                        [&](const Proceed&) { return proceed(context); },
-                        [&](const Redrive&) { return redrive(context); },
-                        // A mailbox's, or what made the job, or what only people read: no job's any more.
-                        each_of<Register, Signal, Withdraw, Taken, Expire, StartChild, Refused>(
-                            [&] { return acknowledge(context); }),
-                    },
-                    context.delivery.message.body);
+  return std::visit(
+      Overloaded{
+          [&](const Start& start_message) { return start(context, start_message); },
+          [&](const Transition& transition) { return leg1(context, transition); },
+          [&](const Response& response) { return respond(context, response); },
+          [&](const Resume& message) { return kinds::resume(context, message); },
+          [&](const TimeUp& message) { return kinds::time_up(context, message); },
+          [&](const ChildDone& message) { return kinds::child_done(context, message); },
+          [&](const Reenter& message) { return kinds::reenter(context, message); },
+          [&](const Arrive& message) { return kinds::arrive(context, message); },
+          [&](const Item& message) { return kinds::take_item(context, message); },
+          [&](const Expand& message) { return kinds::expand(context, message); },
+          [&](const Unlabel& message) { return kinds::unlabel(context, message); },
+          [&](const EndJob& message) { return end_job(context, message); },
+          [&](const NoAnswer& message) { return no_answer(context, message); },
+          [&](const Verdict& verdict) { return settle(context, verdict); },
+          [&](const Interrupt& message) { return interrupt(context, message); },
+          [&](const Pause& message) { return pause(context, message); },
+          [&](const Proceed&) { return proceed(context); },
+          [&](const Redrive&) { return redrive(context); },
+          // A mailbox's, or what made the job, or what only people read: no job's any more.
+          each_of<Register, Signal, Withdraw, Taken, Expire, StartChild, Refused>([&] { return acknowledge(context); }),
+      },
+      context.delivery.message.body);
 }
 
 // A hook's time and a signal for it, both here: the signal was accepted before anybody knew that the time is over, and
@@ -90,7 +90,8 @@ Progress stop_job(Context& context, const Error& why) {
   const bool refused = answer != nullptr && refuse(context, *answer);
   if (!refused && !context.stored()) {
     const WorkItem* item = nullptr;
-    if (const auto* response = std::get_if<Response>(&body); response != nullptr && response->status == ReplyStatus::success)
+    if (const auto* response = std::get_if<Response>(&body);
+        response != nullptr && response->status == ReplyStatus::success)
       item = draft.find_work(response->activity);
     else if (const auto* silence = std::get_if<NoAnswer>(&body))
       item = draft.find_work(silence->activity);
@@ -145,8 +146,10 @@ class Pass {
     bool parked = false;
     std::size_t sent_first = passed_on_.size();
     while (!passed_on_.empty() && draft_.active() && draft_.write_count() < limits::messages_per_bundle_max) {
-      if (sent_first > 0) --sent_first;
-      else if (!may_go_on()) break;
+      if (sent_first > 0)
+        --sent_first;
+      else if (!may_go_on())
+        break;
       const Delivery delivery{std::move(passed_on_.front()), Origin::unstored};
       passed_on_.pop_front();
       Context context{draft_, graph_, delivery, options_, passed_on_};
@@ -219,12 +222,13 @@ Progress count_reentry(Context& context) {
   const std::uint32_t before = entries_before(context.draft.base(), delivery);
   // However often it was redriven: the count has eight digits.
   const std::uint64_t allowed = std::min<std::uint64_t>(
-      std::uint64_t{context.options.reentries_max} * (std::uint64_t{context.draft.redrives()} + 1), limits::redeliveries_ceiling);
+      std::uint64_t{context.options.reentries_max} * (std::uint64_t{context.draft.redrives()} + 1),
+      limits::redeliveries_ceiling);
   if (before >= allowed && !is_closed(context.draft.status()))
-    return park(context, Error{ErrorCode::over_limit,
-                               format("message {} was entered {} times and never finished", delivery.message.guid.shown(),
-                                      before)});
-  if (std::holds_alternative<Transition>(delivery.message.body)) return Progress::commit_first;  // leg1 counts on its ledger
+    return park(context, Error{ErrorCode::over_limit, format("message {} was entered {} times and never finished",
+                                                             delivery.message.guid.shown(), before)});
+  if (std::holds_alternative<Transition>(delivery.message.body))
+    return Progress::commit_first;  // leg1 counts on its ledger
   context.draft.count_redelivery(delivery.message.guid, delivery.redeliveries);
   context.entered = true;
   return Progress::commit_first;

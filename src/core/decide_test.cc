@@ -14,8 +14,8 @@ std::vector<std::string> trace(TestJob& job, std::uint32_t activity, const Guid&
   std::vector<std::string> lines;
   while (job.step()) {
     const Activity* found = job.state.find(ActivitySeq(activity));
-    lines.push_back(format("{} {} {}", found == nullptr ? "none" : found->ledger.digits(),
-                           job.ledger(message), job.state.job.semaphore));
+    lines.push_back(format("{} {} {}", found == nullptr ? "none" : found->ledger.digits(), job.ledger(message),
+                           job.state.job.semaphore));
   }
   return lines;
 }
@@ -92,14 +92,13 @@ TEST(decide_alone, a_pending_reply_marks_its_message_but_not_its_activity) {
   job.run();
   const Message pending = TestJob::answer(job.claim(1), ReplyStatus::pending);
   job.deliver_local(pending);
-  EXPECT_EQ(trace(job, 1, pending.guid),
-            (Trace{
-                "001100000000000 none 1",
-                "001100000000001 000000000000001 1",  // the entry alone
-                "001100000000001 000010000000001 1",
-                "001100000000001 000011000000001 1",
-                "001100000000001 000011000000001 1",
-            }));
+  EXPECT_EQ(trace(job, 1, pending.guid), (Trace{
+                                             "001100000000000 none 1",
+                                             "001100000000001 000000000000001 1",  // the entry alone
+                                             "001100000000001 000010000000001 1",
+                                             "001100000000001 000011000000001 1",
+                                             "001100000000001 000011000000001 1",
+                                         }));
   EXPECT_EQ(job.state.job.status, JobStatus::running);
   EXPECT_NE(job.state.find_work(ActivitySeq(1)), nullptr) << "its worker goes on";
 }
@@ -112,29 +111,21 @@ TEST(decide_fused, ten_pending_replies_never_carry_into_a_mark) {
     job.deliver_local(TestJob::answer(item, ReplyStatus::pending, 202, index));
   EXPECT_EQ(job.run(), 1) << "all of them in one bundle";
   EXPECT_EQ(job.ledger(1), "001100000000012");
-  EXPECT_EQ(job.ledger(TestJob::answer(item, ReplyStatus::pending, 202, 11).guid),
-            "000011000000012");
+  EXPECT_EQ(job.ledger(TestJob::answer(item, ReplyStatus::pending, 202, 11).guid), "000011000000012");
   job.work(1);
   EXPECT_EQ(job.ledger(1), "001111100000013");
   EXPECT_EQ(job.state.job.status, JobStatus::completed);
 }
 
 TEST(decide_fused, pending_replies_open_children_in_planes_of_their_own) {
-  TestJob job(*GraphBuilder("g")
-                   .trigger("t")
-                   .worker("work", "a")
-                   .after("t")
-                   .worker("each", "b")
-                   .after("work")
-                   .build());
+  TestJob job(*GraphBuilder("g").trigger("t").worker("work", "a").after("t").worker("each", "b").after("work").build());
   job.run();
   const WorkItem item = job.claim(1);
   for (std::uint64_t index = 0; index < 3; ++index)
     job.deliver_local(TestJob::answer(item, ReplyStatus::pending, 202, index));
   job.run();
   ASSERT_EQ(job.state.activities().size(), 5u);
-  for (std::uint32_t i = 0; i < 3; ++i)
-    EXPECT_EQ(job.state.activities()[2 + i].at.text(), format(",0,{},0", i));
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(job.state.activities()[2 + i].at.text(), format(",0,{},0", i));
   EXPECT_EQ(job.state.job.semaphore, 4) << "pending: the parent stays open beside its children";
 }
 
@@ -245,13 +236,7 @@ TEST_P(BothFusions, a_response_to_a_closed_job_changes_nothing) {
 }
 
 TEST_P(BothFusions, a_chain_passes_each_output_on_and_ends_with_the_last) {
-  TestJob job(*GraphBuilder("g")
-                   .trigger("t")
-                   .worker("a", "x")
-                   .after("t")
-                   .worker("b", "y")
-                   .after("a")
-                   .build(),
+  TestJob job(*GraphBuilder("g").trigger("t").worker("a", "x").after("t").worker("b", "y").after("a").build(),
               GetParam());
   job.run();
   EXPECT_EQ(job.state.find_work(ActivitySeq(1))->input, Payload("input"));
@@ -268,8 +253,7 @@ TEST_P(BothFusions, a_fan_in_of_a_thousand_closes_the_job_once) {
   for (int i = 0; i < 1000; ++i) builder.worker(format("w{}", i), "topic").after("t");
   TestJob job(*builder.build(), GetParam());
   job.run();
-  for (std::uint32_t i = 1; i <= 1000; ++i)
-    job.deliver_local(TestJob::answer(job.claim(i), ReplyStatus::success));
+  for (std::uint32_t i = 1; i <= 1000; ++i) job.deliver_local(TestJob::answer(job.claim(i), ReplyStatus::success));
   const int commits = job.run();
   if (GetParam() == Fusion::on) {
     EXPECT_EQ(commits, 1);
@@ -277,15 +261,12 @@ TEST_P(BothFusions, a_fan_in_of_a_thousand_closes_the_job_once) {
   EXPECT_EQ(job.state.job.status, JobStatus::completed);
   EXPECT_EQ(job.state.job.completions, 1u);
   int closers = 0;
-  for (const auto& [guid, record] : job.state.messages())
-    closers += record.ledger.job_closed() ? 1 : 0;
+  for (const auto& [guid, record] : job.state.messages()) closers += record.ledger.job_closed() ? 1 : 0;
   EXPECT_EQ(closers, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(fusions, BothFusions, testing::Values(Fusion::on, Fusion::off),
-                         [](const auto& one) {
-                           return one.param == Fusion::on ? "fused" : "alone";
-                         });
+                         [](const auto& one) { return one.param == Fusion::on ? "fused" : "alone"; });
 
 }  // namespace
 

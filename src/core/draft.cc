@@ -185,8 +185,7 @@ void Draft::announce_end(Payload result, Instant now) {
 
 void Draft::step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& step) {
   touched_ = true;
-  if (!head_.semaphore)
-    head_.semaphore = SemaphoreStep{base_.job.semaphore, 0, base_.job.threshold, false};
+  if (!head_.semaphore) head_.semaphore = SemaphoreStep{base_.job.semaphore, 0, base_.job.threshold, false};
   head_.semaphore->delta += delta;
   head_.semaphore->hit = step.threshold_hit;
   semaphore_ = step.after.value();
@@ -199,8 +198,10 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   // The last obligation closes a job without leaving anything behind; every other closing sweeps.
   const bool something_left = semaphore_ != 0;
   semaphore_ = 0;
-  if (something_left) writes_.emplace_back(Sweep{keep});
-  else if (base_.job.deadline != Instant()) consume(deadline_guid(base_.job.run));
+  if (something_left)
+    writes_.emplace_back(Sweep{keep});
+  else if (base_.job.deadline != Instant())
+    consume(deadline_guid(base_.job.run));
   if (keep_ && head_.remove_at == Instant()) head_.remove_at = now + *keep_;
 }
 
@@ -210,9 +211,7 @@ void Draft::finish(std::optional<Payload> result) {
   head_.result = std::move(result);
 }
 
-void Draft::fail_reason(std::string reason) {
-  head_.reason = kept_text(reason, limits::reason_bytes_max);
-}
+void Draft::fail_reason(std::string reason) { head_.reason = kept_text(reason, limits::reason_bytes_max); }
 
 void Draft::park(std::string reason) {
   touched_ = true;

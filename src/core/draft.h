@@ -59,7 +59,7 @@ class Draft {
   void share(Payload data);  // the job's data, from now on
   void fail_with(std::int32_t code) { head_.code = code; }
   void keep_for(Duration time) { keep_ = time; }  // once it is closed
-  void keep_instead(Duration time) {  // also when its end was announced and its time runs already
+  void keep_instead(Duration time) {              // also when its end was announced and its time runs already
     keep_ = time;
     head_.remove_at = Instant();
   }

@@ -1,5 +1,5 @@
-// Encoder: values as bytes, by the grammar of codec.h. A struct is encoded by the list of its fields (fields.h, or any other
-// `fields_of` beside the struct).
+// Encoder: values as bytes, by the grammar of codec.h. A struct is encoded by the list of its fields (fields.h, or any
+// other `fields_of` beside the struct).
 #pragma once
 
 #include <bit>
@@ -25,7 +25,9 @@ namespace pawl::core {
 class Encoder {
  public:
   template <class... Ts>
-  void operator()(const Ts&... values) { (put(values), ...); }
+  void operator()(const Ts&... values) {
+    (put(values), ...);
+  }
   // What came later than what is stored: nothing follows it.
   template <class T>
   void at_the_end(const std::optional<T>& value) {
@@ -48,14 +50,16 @@ class Encoder {
 
   void put(bool value) { number(value ? 1 : 0); }
   template <std::unsigned_integral T>
-  void put(T value) { number(value); }
+  void put(T value) {
+    number(value);
+  }
   template <std::signed_integral T>
   void put(T value) {
     const auto wide = static_cast<std::int64_t>(value);
     number((static_cast<std::uint64_t>(wide) << 1) ^ static_cast<std::uint64_t>(wide >> 63));
   }
   template <class T>
-    requires std::is_enum_v<T>
+  requires std::is_enum_v<T>
   void put(T value) { number(static_cast<std::uint64_t>(value)); }
   void put(const std::string& text) { bytes(text); }
   void put(const Payload& payload) { bytes(payload.view()); }
@@ -66,7 +70,9 @@ class Encoder {
   void put(Instant at) { put(at.micros()); }
   void put(Duration time) { put(static_cast<std::int64_t>(time.count())); }
   template <class Tag, class Rep>
-  void put(const Strong<Tag, Rep>& value) { put(value.raw()); }
+  void put(const Strong<Tag, Rep>& value) {
+    put(value.raw());
+  }
   template <class T>
   void put(const std::optional<T>& value) {
     number(value ? 1 : 0);
@@ -83,7 +89,7 @@ class Encoder {
     std::visit([&](const auto& alternative) { put(alternative); }, value);
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void put(const T& value) { fields_of(*this, const_cast<T&>(value)); }  // the lists take T&; encoding only reads
 
   std::string out_;

@@ -8,12 +8,11 @@
 
 namespace pawl::core {
 
-
-#define PAWL_FIELDS(Type, ...)                 \
-  template <class Codec>                       \
-  void fields_of(Codec& codec, Type& value) {  \
-    [[maybe_unused]] auto& v = value;          \
-    codec(__VA_ARGS__);                        \
+#define PAWL_FIELDS(Type, ...)                \
+  template <class Codec>                      \
+  void fields_of(Codec& codec, Type& value) { \
+    [[maybe_unused]] auto& v = value;         \
+    codec(__VA_ARGS__);                       \
   }
 
 PAWL_FIELDS(Guid, v.high, v.low)
@@ -66,8 +65,8 @@ void fields_of(Codec& codec, StoredKindState& v) {
 }
 PAWL_FIELDS(MailboxEntry, v.seq, v.guid, v.what, v.expires_at, v.offered_to)
 PAWL_FIELDS(SemaphoreStep, v.before, v.delta, v.threshold, v.hit)
-PAWL_FIELDS(JobHead, v.status, v.semaphore, v.completions_before, v.completions, v.next_activity, v.closed_at,
-            v.result, v.reason, v.remove_at, v.redrives, v.data, v.code)
+PAWL_FIELDS(JobHead, v.status, v.semaphore, v.completions_before, v.completions, v.next_activity, v.closed_at, v.result,
+            v.reason, v.remove_at, v.redrives, v.data, v.code)
 PAWL_FIELDS(MailboxHead, v.next_entry)
 PAWL_FIELDS(PutActivity, v.before, v.after)
 PAWL_FIELDS(PutRecord, v.before, v.after)

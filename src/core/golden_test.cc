@@ -15,8 +15,7 @@ namespace {
 
 std::string hex(std::string_view bytes) {
   std::string text;
-  for (const char c : bytes)
-    text += format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  for (const char c : bytes) text += format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -91,12 +90,10 @@ class Golden : public testing::TestWithParam<Pinned> {};
 
 TEST_P(Golden, bytes_never_change) { EXPECT_EQ(hex(GetParam().bytes), GetParam().hex); }
 
-INSTANTIATE_TEST_SUITE_P(stored, Golden, testing::ValuesIn(pinned()),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(stored, Golden, testing::ValuesIn(pinned()), [](const auto& one) { return one.param.name; });
 
 TEST(golden, every_kind_is_pinned) {
-  EXPECT_EQ(pinned().size(), std::variant_size_v<Write> + std::variant_size_v<Body> +
-                                 std::variant_size_v<Target> + 3);
+  EXPECT_EQ(pinned().size(), std::variant_size_v<Write> + std::variant_size_v<Body> + std::variant_size_v<Target> + 3);
 }
 
 std::vector<Pinned> pinned() {
@@ -116,8 +113,7 @@ std::vector<Pinned> pinned() {
   closing.head = head;
   Bundle mailbox = closing;
   mailbox.head = MailboxHead{200};
-  const MessageRecord record{Guid{1, 2}, ActivitySeq(1),
-                             *ledger::MessageLedger::decode(111'000'000'001), "o"};
+  const MessageRecord record{Guid{1, 2}, ActivitySeq(1), *ledger::MessageLedger::decode(111'000'000'001), "o"};
   const Message message{Guid{~std::uint64_t{0}, 1}, Start{"x"}};
   Envelope to_run;
   to_run.to = RunId(9);
@@ -129,12 +125,9 @@ std::vector<Pinned> pinned() {
   to_job.to = JobKey{Namespace("n"), JobId("j")};
   to_job.message = message;
   return {
-      {"JobHead", encode(closing),
-       "81808080808020020380800200020104030001000109c80101017201037768790000010164a80600"},
+      {"JobHead", encode(closing), "81808080808020020380800200020104030001000109c80101017201037768790000010164a80600"},
       {"MailboxHead", encode(mailbox), "81808080808020020380800201c80100"},
-      {"PutActivity",
-       encode(
-           bundle_of(PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), activity()})),
+      {"PutActivity", encode(bundle_of(PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), activity()})),
        "8180808080802002038080020000000000000000000000000001000180f0efe881200102042c302c33010081b89"
        "f89a72002e7078080f2818389850601036f7574027374"},
       {"PutRecord", encode(bundle_of(PutRecord{std::nullopt, record})),
@@ -143,49 +136,38 @@ std::vector<Pinned> pinned() {
        "818080808080200203808002000000000000000000000000000102ffffffffffffffffff010100017800"},
       {"CountRedelivery", encode(bundle_of(CountRedelivery{Guid{1, 2}, 3})),
        "818080808080200203808002000000000000000000000000000103010203"},
-      {"Consume", encode(bundle_of(Consume{Guid{1, 2}})),
-       "8180808080802002038080020000000000000000000000000001040102"},
+      {"Consume", encode(bundle_of(Consume{Guid{1, 2}})), "8180808080802002038080020000000000000000000000000001040102"},
       {"PutWork", encode(bundle_of(PutWork{item()})),
        "8180808080802002038080020000000000000000000000000001058180808080802001037061790102ac0201770"
        "480010502696e0000000000000000000000000000000000"},
       {"DropWork", encode(bundle_of(DropWork{ActivitySeq(1), WorkToken(300)})),
        "81808080808020020380800200000000000000000000000000010601ac02"},
-      {"Sweep", encode(bundle_of(Sweep{Guid{1, 2}})),
-       "818080808080200203808002000000000000000000000000000107010102"},
+      {"Sweep", encode(bundle_of(Sweep{Guid{1, 2}})), "818080808080200203808002000000000000000000000000000107010102"},
       {"Send", encode(bundle_of(Send{to_run, LaneId(3)})),
        "8180808080802002038080020000000000000000000000000001080009ffffffffffffffffff010100017803"},
-      {"PutEntry",
-       encode(bundle_of(PutEntry{MailboxEntry{5, Guid{1, 2}, Register{RunId(9), ActivitySeq(1)}}})),
+      {"PutEntry", encode(bundle_of(PutEntry{MailboxEntry{5, Guid{1, 2}, Register{RunId(9), ActivitySeq(1)}}})),
        "8180808080802002038080020000000000000000000000000001090501020009010000"},
-      {"DropEntry", encode(bundle_of(DropEntry{5})),
-       "81808080808020020380800200000000000000000000000000010a05"},
+      {"DropEntry", encode(bundle_of(DropEntry{5})), "81808080808020020380800200000000000000000000000000010a05"},
       {"ChangeWork",
-       encode(bundle_of(
-           ChangeWork{ActivitySeq(1), WorkToken(300), true, Instant::from_micros(5), life()})),
+       encode(bundle_of(ChangeWork{ActivitySeq(1), WorkToken(300), true, Instant::from_micros(5), life()})),
        "81808080808020020380800200000000000000000000000000010b01ac02010a0204060801010a0c0e08e807016"
        "60170"},
-      {"HoldWork", encode(bundle_of(HoldWork{true})),
-       "81808080808020020380800200000000000000000000000000010c01"},
+      {"HoldWork", encode(bundle_of(HoldWork{true})), "81808080808020020380800200000000000000000000000000010c01"},
       {"WorkLife", encode(life()), "0204060801010a0c0e08e80701660170"},
       {"Start", encode(Body(Start{"in"})), "0002696e"},
-      {"Transition",
-       encode(Body(Transition{2, *ledger::Dimensions::parse(",0,3"), ActivitySeq(1), "in"})),
+      {"Transition", encode(Body(Transition{2, *ledger::Dimensions::parse(",0,3"), ActivitySeq(1), "in"})),
        "0102042c302c330102696e"},
-      {"Response",
-       encode(Body(Response{ActivitySeq(1), ReplyStatus::error, -500, WorkToken(300), "d"})),
+      {"Response", encode(Body(Response{ActivitySeq(1), ReplyStatus::error, -500, WorkToken(300), "d"})),
        "020102e707ac020164"},
       {"Register", encode(Body(Register{RunId(9), ActivitySeq(1)})), "030901"},
       {"Signal", encode(Body(Signal{"s", ReplyStatus::pending, 202})), "040173019403"},
-      {"Resume", encode(Body(Resume{ActivitySeq(1), Guid{1, 2}, "d", ReplyStatus::error, 500})),
-       "05010102016402e807"},
-      {"NoAnswer", encode(Body(NoAnswer{ActivitySeq(1), WorkToken(300), NoAnswer::Why::lost})),
-       "0601ac0204"},
+      {"Resume", encode(Body(Resume{ActivitySeq(1), Guid{1, 2}, "d", ReplyStatus::error, 500})), "05010102016402e807"},
+      {"NoAnswer", encode(Body(NoAnswer{ActivitySeq(1), WorkToken(300), NoAnswer::Why::lost})), "0601ac0204"},
       {"Interrupt", encode(Body(Interrupt{410, "why"})), "07b40603776879"},
       {"Pause", encode(Body(Pause{"why"})), "0803776879"},
       {"Proceed", encode(Body(Proceed{})), "09"},
       {"Redrive", encode(Body(Redrive{})), "0a"},
-      {"Verdict", encode(Body(Verdict{ActivitySeq(1), Verdict::Kind::retry, 200, "d"})),
-       "0b010290030164"},
+      {"Verdict", encode(Body(Verdict{ActivitySeq(1), Verdict::Kind::retry, 200, "d"})), "0b010290030164"},
       {"TimeUp", encode(Body(TimeUp{ActivitySeq(1), TimeUp::What::timeout})), "0c0101"},
       {"Reenter", encode(Body(Reenter{ActivitySeq(1), "d"})), "0d010164"},
       {"Arrive", encode(Body(Arrive{2, *ledger::Dimensions::parse(",0,3"), ActivitySeq(1), 4, true})),
@@ -212,7 +194,8 @@ std::vector<Pinned> pinned() {
       {"AddMeasure", encode(bundle_of(AddMeasure{Measure{"k", "0", "t", "v", 1.5}})),
        "81808080808020020380800200000000000000000000000000010f016b0130017401017680808080808080fc3f"},
       {"Announce",
-       encode(bundle_of(Announce{Topic("t"), Announce::What::end, ReplyStatus::error, 404, Instant::from_micros(64), "d"})),
+       encode(bundle_of(
+           Announce{Topic("t"), Announce::What::end, ReplyStatus::error, 404, Instant::from_micros(64), "d"})),
        "81808080808020020380800200000000000000000000000000011001740102a80680010164"},
       {"OfferEntry", encode(bundle_of(OfferEntry{5, Guid{1, 2}, Guid{3, 4}})),
        "818080808080200203808002000000000000000000000000000111050102010304"},
@@ -229,7 +212,11 @@ TEST(golden, tries_of_an_await_are_added_at_the_end) {
   state.request = Guid{1, 2};
   state.times_out_at = Instant::from_micros(5);
   state.child = "c";
-  const std::string before("\x01\x02\x00\x0a\x00\x01" "c" "\x00\x00\x00\x00\x00\x01\x00\x00", 15);
+  const std::string before(
+      "\x01\x02\x00\x0a\x00\x01"
+      "c"
+      "\x00\x00\x00\x00\x00\x01\x00\x00",
+      15);
   EXPECT_EQ(hex(encode(state).view()), hex(before));
   EXPECT_EQ(*decode_kind_state(before), KindState(state));
   state.tries = AwaitState::Tries{3, Instant::from_micros(7)};
@@ -259,7 +246,11 @@ TEST(golden, the_state_of_each_kind) {
 }
 
 TEST(golden, a_state_belongs_to_one_kind) {
-  const std::string hook_and_child("\x01\x02\x06\x0a\x00\x01" "c" "\x00\x00\x00\x00\x00\x01\x00\x00", 15);
+  const std::string hook_and_child(
+      "\x01\x02\x06\x0a\x00\x01"
+      "c"
+      "\x00\x00\x00\x00\x00\x01\x00\x00",
+      15);
   EXPECT_FALSE(decode_kind_state(hook_and_child));
   const Payload join = encode(JoinState{{Guid{1, 2}, Instant()}, {1}, {}, true, {}});
   EXPECT_TRUE(decode_state<JoinState>(join.view()));

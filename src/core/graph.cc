@@ -137,8 +137,7 @@ bool runs_under_duplex(Graph::Kind kind) { return kind == Graph::Kind::trigger |
 std::string cycle_through(std::uint32_t node, const std::vector<std::optional<std::uint32_t>>& parent,
                           const std::vector<Graph::Node>& nodes) {
   std::string text = nodes[node].name.raw();
-  for (auto at = parent[node]; at && *at != node; at = parent[*at])
-    text = nodes[*at].name.raw() + " -> " + text;
+  for (auto at = parent[node]; at && *at != node; at = parent[*at]) text = nodes[*at].name.raw() + " -> " + text;
   return nodes[node].name.raw() + " -> " + text;
 }
 
@@ -146,23 +145,34 @@ std::string cycle_through(std::uint32_t node, const std::vector<std::optional<st
 
 std::string_view name_of(Graph::Kind kind) {
   switch (kind) {
-    case Graph::Kind::trigger: return "trigger";
-    case Graph::Kind::worker: return "worker";
-    case Graph::Kind::await: return "await";
-    case Graph::Kind::hook: return "hook";
-    case Graph::Kind::signal: return "signal";
-    case Graph::Kind::cycle: return "cycle";
-    case Graph::Kind::interrupt: return "interrupt";
-    case Graph::Kind::join: return "join";
-    case Graph::Kind::map: return "map";
+    case Graph::Kind::trigger:
+      return "trigger";
+    case Graph::Kind::worker:
+      return "worker";
+    case Graph::Kind::await:
+      return "await";
+    case Graph::Kind::hook:
+      return "hook";
+    case Graph::Kind::signal:
+      return "signal";
+    case Graph::Kind::cycle:
+      return "cycle";
+    case Graph::Kind::interrupt:
+      return "interrupt";
+    case Graph::Kind::join:
+      return "join";
+    case Graph::Kind::map:
+      return "map";
   }
   return "?";
 }
 
 std::string_view name_of(Collation collation) {
   switch (collation) {
-    case Collation::ledger: return "ledger";
-    case Collation::duplex: return "duplex";
+    case Collation::ledger:
+      return "ledger";
+    case Collation::duplex:
+      return "duplex";
   }
   return "?";
 }
@@ -262,20 +272,24 @@ Result<Graph> GraphBuilder::build() const {
   for (const Declared& declared : activities_) {
     const auto number = static_cast<std::uint32_t>(graph.nodes_.size());
     require_name("activity name", declared.name);
-    if (declared.kind == Graph::Kind::worker) require_name(format("topic of activity {}", declared.name), declared.topic);
+    if (declared.kind == Graph::Kind::worker)
+      require_name(format("topic of activity {}", declared.name), declared.topic);
     if (!index.emplace(declared.name, number).second)
       mistakes.add(format("activity {} is declared twice", declared.name));
     if (declared.kind == Graph::Kind::trigger) triggers.push_back(number);
     if (collation_ == Collation::duplex && !runs_under_duplex(declared.kind))
-      mistakes.add(format("activity {}: collation duplex runs triggers and workers only, since it has no transaction "
-                          "for what else this kind would have to write at once; use collation ledger",
-                          declared.name));
+      mistakes.add(
+          format("activity {}: collation duplex runs triggers and workers only, since it has no transaction "
+                 "for what else this kind would have to write at once; use collation ledger",
+                 declared.name));
     if (collation_ == Collation::duplex && !is_default(declared.policy))
-      mistakes.add(format("activity {}: collation duplex has no retries, timeouts, at-most-once or priority, since its "
-                          "operations are single adds; use collation ledger",
-                          declared.name));
+      mistakes.add(
+          format("activity {}: collation duplex has no retries, timeouts, at-most-once or priority, since its "
+                 "operations are single adds; use collation ledger",
+                 declared.name));
     check_policy(declared.name, declared.policy, mistakes);
-    graph.nodes_.push_back(Graph::Node{ActivityName(declared.name), declared.kind, Topic(declared.topic), {}, declared.policy});
+    graph.nodes_.push_back(
+        Graph::Node{ActivityName(declared.name), declared.kind, Topic(declared.topic), {}, declared.policy});
   }
   if (policy_misplaced_)
     mistakes.add("retry(), timeouts(), at_most_once() and priority() belong after the worker() they are meant for");
@@ -286,8 +300,10 @@ Result<Graph> GraphBuilder::build() const {
   for (const Link& link : links_) {
     const auto from = index.find(link.from);
     const auto to = index.find(link.to);
-    if (from == index.end()) mistakes.add(format("transition {} -> {}: no activity named {}", link.from, link.to, link.from));
-    if (to == index.end()) mistakes.add(format("transition {} -> {}: no activity named {}", link.from, link.to, link.to));
+    if (from == index.end())
+      mistakes.add(format("transition {} -> {}: no activity named {}", link.from, link.to, link.from));
+    if (to == index.end())
+      mistakes.add(format("transition {} -> {}: no activity named {}", link.from, link.to, link.to));
     if (from == index.end() || to == index.end()) continue;
     if (link.when.kind() == Condition::Kind::on_codes && link.when.code_list().empty())
       mistakes.add(format("transition {} -> {}: a condition without codes never fires", link.from, link.to));
@@ -304,8 +320,10 @@ Result<Graph> GraphBuilder::build() const {
   }
   if (result_) {
     const auto found = index.find(*result_);
-    if (found == index.end()) mistakes.add(format("result_of: no activity named {}", *result_));
-    else graph.result_ = found->second;
+    if (found == index.end())
+      mistakes.add(format("result_of: no activity named {}", *result_));
+    else
+      graph.result_ = found->second;
   }
   if (!mistakes.none()) return Error{ErrorCode::invalid, mistakes.text()};
 
@@ -317,8 +335,8 @@ Result<Graph> GraphBuilder::build() const {
     const auto [node, depth] = queue.back();
     queue.pop_back();
     if (depth > ledger::Dimensions::depth_max)
-      return Error{ErrorCode::over_limit, format("graph {} is more than {} activities deep", name_,
-                                                 ledger::Dimensions::depth_max)};
+      return Error{ErrorCode::over_limit,
+                   format("graph {} is more than {} activities deep", name_, ledger::Dimensions::depth_max)};
     reached[node] = true;
     for (const Graph::Edge& edge : graph.nodes_[node].edges) queue.emplace_back(edge.to, depth + 1);
   }

@@ -24,8 +24,7 @@ const std::vector<Mistake> mistakes = {
     {"empty_graph_name", GraphBuilder("").trigger("t"), "graph name is empty"},
     {"bad_activity_name", good().worker("a b", "topic").after("t"), "activity name"},
     {"option_like_activity_name", good().worker("-a", "topic").after("t"), "starts with '-'"},
-    {"long_activity_name",
-     good().worker(std::string(limits::name_bytes_max + 1, 'x'), "topic").after("t"),
+    {"long_activity_name", good().worker(std::string(limits::name_bytes_max + 1, 'x'), "topic").after("t"),
      "at most 200"},
     {"bad_topic", good().worker("b", "to pic").after("t"), "topic of activity b"},
     {"empty_topic", good().worker("b", "").after("t"), "topic of activity b is empty"},
@@ -38,18 +37,15 @@ const std::vector<Mistake> mistakes = {
     {"unknown_target", good().transition("a", "nobody"), "no activity named nobody"},
     {"after_nothing", GraphBuilder("g").after("t").trigger("t"), "no activity named "},
     {"unknown_result", good().result_of("nobody"), "result_of: no activity named nobody"},
-    {"two_parents", good().worker("b", "topic").after("t").after("a"),
-     "activity b has two parents, t and a"},
+    {"two_parents", good().worker("b", "topic").after("t").after("a"), "activity b has two parents, t and a"},
     {"same_transition_twice", good().after("t"), "transition t -> a is declared twice"},
     {"empty_condition", good().worker("b", "topic").after("a", Condition::codes({})),
      "a condition without codes never fires"},
     {"parent_of_the_trigger", good().transition("a", "t"), "a trigger has no parent"},
     {"unreachable", good().worker("b", "topic"), "activity b is not reachable from the trigger"},
-    {"unreachable_chain", good().worker("b", "topic").worker("c", "topic").after("b"),
-     "activity c is not reachable"},
+    {"unreachable_chain", good().worker("b", "topic").worker("c", "topic").after("b"), "activity c is not reachable"},
     {"cycle_of_one", good().worker("b", "topic").after("b"), "cycle without a pivot: b -> b"},
-    {"cycle_of_two",
-     good().worker("b", "topic").worker("c", "topic").after("b").transition("c", "b"),
+    {"cycle_of_two", good().worker("b", "topic").worker("c", "topic").after("b").transition("c", "b"),
      "cycle without a pivot: b -> c -> b"},
 };
 
@@ -77,14 +73,8 @@ TEST(graph_builder, reports_every_mistake_at_once_one_line_each) {
 }
 
 TEST(graph_builder, names_a_cycle_once) {
-  const auto graph = good()
-                         .worker("b", "x")
-                         .worker("c", "x")
-                         .after("b")
-                         .worker("d", "x")
-                         .after("c")
-                         .transition("d", "b")
-                         .build();
+  const auto graph =
+      good().worker("b", "x").worker("c", "x").after("b").worker("d", "x").after("c").transition("d", "b").build();
   ASSERT_FALSE(graph);
   const std::string& text = graph.error().detail;
   EXPECT_EQ(text.find("cycle"), text.rfind("cycle")) << text;
@@ -115,15 +105,12 @@ TEST(graph_builder, keeps_what_was_declared) {
   EXPECT_EQ(graph->result_of(), 1u);
 }
 
-TEST(graph_builder, a_trigger_alone_is_a_graph) {
-  EXPECT_TRUE(GraphBuilder("g").trigger("t").build());
-}
+TEST(graph_builder, a_trigger_alone_is_a_graph) { EXPECT_TRUE(GraphBuilder("g").trigger("t").build()); }
 
 TEST(graph_builder, takes_as_many_activities_as_the_limit_and_no_more) {
   GraphBuilder builder("wide");
   builder.trigger("t");
-  for (std::uint32_t i = 1; i < limits::graph_activities_max; ++i)
-    builder.worker(format("w{}", i), "x").after("t");
+  for (std::uint32_t i = 1; i < limits::graph_activities_max; ++i) builder.worker(format("w{}", i), "x").after("t");
   EXPECT_TRUE(builder.build());
   const auto too_many = builder.worker("one-more", "x").after("t").build();
   ASSERT_FALSE(too_many);
@@ -137,8 +124,7 @@ TEST(graph_builder, takes_a_chain_of_as_many_activities_as_a_graph_may_have_and_
   for (std::size_t i = 2; i <= limits::graph_activities_max; ++i)
     builder.worker(format("w{}", i), "x").after(format("w{}", i - 1));
   EXPECT_TRUE(builder.build());
-  const auto too_deep =
-      builder.worker("deeper", "x").after(format("w{}", limits::graph_activities_max)).build();
+  const auto too_deep = builder.worker("deeper", "x").after(format("w{}", limits::graph_activities_max)).build();
   ASSERT_FALSE(too_deep);
   EXPECT_EQ(too_deep.error().code, ErrorCode::over_limit);
 }

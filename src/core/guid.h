@@ -66,7 +66,7 @@ struct Guid {
     return Guid{Random::unmix(high) ^ salt, Random::unmix(low) - salt - (high >> 7)};
   }
 
-  std::string text() const;   // 32 hexadecimal digits
+  std::string text() const;  // 32 hexadecimal digits
   // The first half, for people: it finds the message, and tells nobody what else follows from the guid.
   std::string shown() const;
   static std::optional<Guid> parse(std::string_view text);

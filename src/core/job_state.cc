@@ -6,42 +6,60 @@ namespace pawl::core {
 
 std::string_view name_of(JobStatus status) {
   switch (status) {
-    case JobStatus::running: return "running";
-    case JobStatus::completed: return "completed";
-    case JobStatus::failed: return "failed";
-    case JobStatus::interrupted: return "interrupted";
-    case JobStatus::parked: return "parked";
-    case JobStatus::paused: return "paused";
+    case JobStatus::running:
+      return "running";
+    case JobStatus::completed:
+      return "completed";
+    case JobStatus::failed:
+      return "failed";
+    case JobStatus::interrupted:
+      return "interrupted";
+    case JobStatus::parked:
+      return "parked";
+    case JobStatus::paused:
+      return "paused";
   }
   return "?";
 }
 
 std::string_view name_of(NoAnswer::Why why) {
   switch (why) {
-    case NoAnswer::Why::queue: return "queue";
-    case NoAnswer::Why::attempt: return "attempt";
-    case NoAnswer::Why::heartbeat: return "heartbeat";
-    case NoAnswer::Why::total: return "total";
-    case NoAnswer::Why::lost: return "lost";
+    case NoAnswer::Why::queue:
+      return "queue";
+    case NoAnswer::Why::attempt:
+      return "attempt";
+    case NoAnswer::Why::heartbeat:
+      return "heartbeat";
+    case NoAnswer::Why::total:
+      return "total";
+    case NoAnswer::Why::lost:
+      return "lost";
   }
   return "?";
 }
 
 std::string_view name_of(TimeUp::What what) {
   switch (what) {
-    case TimeUp::What::sleep: return "sleep";
-    case TimeUp::What::timeout: return "timeout";
-    case TimeUp::What::retry: return "retry";
+    case TimeUp::What::sleep:
+      return "sleep";
+    case TimeUp::What::timeout:
+      return "timeout";
+    case TimeUp::What::retry:
+      return "retry";
   }
   return "?";
 }
 
 std::string_view name_of(ActivityStatus status) {
   switch (status) {
-    case ActivityStatus::open: return "open";
-    case ActivityStatus::completed: return "completed";
-    case ActivityStatus::errored: return "errored";
-    case ActivityStatus::skipped: return "skipped";
+    case ActivityStatus::open:
+      return "open";
+    case ActivityStatus::completed:
+      return "completed";
+    case ActivityStatus::errored:
+      return "errored";
+    case ActivityStatus::skipped:
+      return "skipped";
   }
   return "?";
 }
@@ -61,7 +79,9 @@ const MessageRecord* JobState::find_message(const Guid& guid) const {
 }
 
 namespace {
-std::uint64_t plane_key(ActivitySeq activity, std::uint32_t plane) { return std::uint64_t{activity.raw()} << 32 | plane; }
+std::uint64_t plane_key(ActivitySeq activity, std::uint32_t plane) {
+  return std::uint64_t{activity.raw()} << 32 | plane;
+}
 }  // namespace
 
 const MessageRecord* JobState::find_message(ActivitySeq activity, std::uint32_t plane) const {
@@ -84,7 +104,9 @@ constexpr std::size_t index_bytes = 96;
 std::size_t weight_of(const Activity& activity) {
   return sizeof(Activity) + index_bytes + activity.output.size() + activity.state.size();
 }
-std::size_t weight_of(const MessageRecord& record) { return sizeof(MessageRecord) + index_bytes + record.output.size(); }
+std::size_t weight_of(const MessageRecord& record) {
+  return sizeof(MessageRecord) + index_bytes + record.output.size();
+}
 std::size_t weight_of(const WorkItem& item) {
   return sizeof(WorkItem) + index_bytes + item.input.size() + item.life.progress.size();
 }
@@ -107,9 +129,12 @@ void JobState::put(Activity activity) {
 void JobState::put(MessageRecord record) {
   using Step = ledger::MessageLedger::Step;
   const bool half = record.ledger.done(Step::work) && !record.ledger.done(Step::spawn);
-  if (half) half_done_ = record.guid;
-  else if (half_done_ == record.guid) half_done_.reset();
-  if (!record.output.empty()) by_plane_.insert_or_assign(plane_key(record.activity, record.ledger.plane()), record.guid);
+  if (half)
+    half_done_ = record.guid;
+  else if (half_done_ == record.guid)
+    half_done_.reset();
+  if (!record.output.empty())
+    by_plane_.insert_or_assign(plane_key(record.activity, record.ledger.plane()), record.guid);
   bytes_ += weight_of(record);
   if (const auto known = messages_.find(record.guid); known != messages_.end()) {
     bytes_ -= weight_of(known->second);

@@ -41,25 +41,25 @@ struct JobRow {
   JobId id{""};
   GraphRef graph{GraphName(""), 0, 0};
   Rev rev{0};
-  BundleId bundle{0};                 // the last bundle that wrote this row
+  BundleId bundle{0};  // the last bundle that wrote this row
   JobStatus status = JobStatus::running;
-  std::int64_t semaphore = 1;         // open obligations; the trigger is the first
-  std::int64_t threshold = 0;         // the semaphore value that closes the job
-  std::uint32_t completions = 0;      // how often the completion tasks ran: 0 or 1
-  std::uint32_t next_activity = 0;    // the next ActivitySeq
+  std::int64_t semaphore = 1;       // open obligations; the trigger is the first
+  std::int64_t threshold = 0;       // the semaphore value that closes the job
+  std::uint32_t completions = 0;    // how often the completion tasks ran: 0 or 1
+  std::uint32_t next_activity = 0;  // the next ActivitySeq
   Instant created_at;
   Instant closed_at;
   Payload result;
-  std::string reason;                 // why it failed, was parked or paused
-  std::int32_t priority = 0;          // larger goes first
-  std::optional<Duration> keep;       // how long after its end it stays; none: for ever
-  Instant remove_at;                  // once closed, if it does not stay for ever
-  Instant deadline;                   // it is interrupted then; 0: none
-  std::uint32_t redrives = 0;         // each allows every try once more
-  Payload data;                       // what its activities share; empty: nothing yet
-  std::int32_t code = 0;              // of the error that ends it, perhaps while others finish; 0: none
-  std::optional<ParentLink> parent;   // who started it, if a job did
-  JobSecret secret{Guid{}};           // what its work is named by; never shown
+  std::string reason;                // why it failed, was parked or paused
+  std::int32_t priority = 0;         // larger goes first
+  std::optional<Duration> keep;      // how long after its end it stays; none: for ever
+  Instant remove_at;                 // once closed, if it does not stay for ever
+  Instant deadline;                  // it is interrupted then; 0: none
+  std::uint32_t redrives = 0;        // each allows every try once more
+  Payload data;                      // what its activities share; empty: nothing yet
+  std::int32_t code = 0;             // of the error that ends it, perhaps while others finish; 0: none
+  std::optional<ParentLink> parent;  // who started it, if a job did
+  JobSecret secret{Guid{}};          // what its work is named by; never shown
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
@@ -70,11 +70,11 @@ struct Activity {
   std::optional<ActivitySeq> parent;
   ledger::ActivityLedger ledger;
   ActivityStatus status = ActivityStatus::open;
-  std::int32_t code = 0;              // of the concluding response
+  std::int32_t code = 0;  // of the concluding response
   Instant opened_at;
   Instant closed_at;
   Payload output;
-  Payload state;                      // what its kind remembers between messages
+  Payload state;  // what its kind remembers between messages
   friend bool operator==(const Activity&, const Activity&) = default;
 };
 
@@ -82,25 +82,25 @@ struct MessageRecord {
   Guid guid;
   ActivitySeq activity{0};
   ledger::MessageLedger ledger;
-  Payload output;                     // of its plane, unless it concluded the activity: then it is the activity's
+  Payload output;  // of its plane, unless it concluded the activity: then it is the activity's
   friend bool operator==(const MessageRecord&, const MessageRecord&) = default;
 };
 
 // The times, tries and doubts of a work item. Most items have none of them and store nothing here.
 struct WorkLife {
-  Duration queue_timeout{0};          // 0: none, as for all of these
+  Duration queue_timeout{0};  // 0: none, as for all of these
   Duration attempt_timeout{0};
   Duration heartbeat_timeout{0};
-  Instant deadline;                   // of all tries together
+  Instant deadline;  // of all tries together
   bool at_most_once = false;
-  bool unknown = false;               // at most once, and nobody knows whether the last run acted
-  Instant queue_by;                   // of the wait at hand: a worker begins it by then
-  Instant attempt_by;                 // of the run at hand, if it is leased
-  Instant heartbeat_by;               // likewise
-  std::uint32_t failures = 0;         // tries that failed
-  std::int32_t failure_code = 0;      // of the last one
-  std::string failure;                // what it said
-  Payload progress;                   // of the last heartbeat: the next run may read it
+  bool unknown = false;           // at most once, and nobody knows whether the last run acted
+  Instant queue_by;               // of the wait at hand: a worker begins it by then
+  Instant attempt_by;             // of the run at hand, if it is leased
+  Instant heartbeat_by;           // likewise
+  std::uint32_t failures = 0;     // tries that failed
+  std::int32_t failure_code = 0;  // of the last one
+  std::string failure;            // what it said
+  Payload progress;               // of the last heartbeat: the next run may read it
   friend bool operator==(const WorkLife&, const WorkLife&) = default;
 };
 
@@ -109,17 +109,17 @@ struct WorkItem {
   RunId run{0};
   ActivitySeq activity{0};
   Topic topic{""};
-  Guid request;                       // names the work, stable over runs; never shown
+  Guid request;  // names the work, stable over runs; never shown
   WorkToken token{0};
   std::string worker;
-  Epoch epoch{0};                     // of the lane's owner, when the claim came with a bundle; 0 otherwise
-  Instant lease_until;                // for claims by remote workers
-  std::uint32_t runs = 0;             // how often it was handed to a worker
+  Epoch epoch{0};          // of the lane's owner, when the claim came with a bundle; 0 otherwise
+  Instant lease_until;     // for claims by remote workers
+  std::uint32_t runs = 0;  // how often it was handed to a worker
   Payload input;
-  std::int32_t priority = 0;          // larger goes first
-  Instant visible_at;                 // handed to nobody before then; 0: at once
-  bool held = false;                  // its job is paused or parked: handed to nobody
-  bool plain_key = false;             // it is from before there were secrets: workers know it by its request
+  std::int32_t priority = 0;  // larger goes first
+  Instant visible_at;         // handed to nobody before then; 0: at once
+  bool held = false;          // its job is paused or parked: handed to nobody
+  bool plain_key = false;     // it is from before there were secrets: workers know it by its request
   WorkLife life;
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };

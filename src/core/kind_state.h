@@ -1,5 +1,5 @@
-// KindState: what an open activity remembers between its messages, as the bytes of Activity::state. Each kind that waits
-// has its own; an activity that waits for nothing but a worker has none.
+// KindState: what an open activity remembers between its messages, as the bytes of Activity::state. Each kind that
+// waits has its own; an activity that waits for nothing but a worker has none.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct HookState : WaitState {
 
 // It stays when the await is over, without a request, so that the child is still found.
 struct AwaitState : WaitState {
-  struct Tries {              // of a child that failed and is replaced
+  struct Tries {               // of a child that failed and is replaced
     std::uint32_t failed = 0;  // children that ended with an error
     Instant again_at;          // the next one is started then; 0: it runs
     friend bool operator==(const Tries&, const Tries&) = default;
@@ -89,7 +89,8 @@ Result<State> decode_state(std::string_view bytes) {
   if (!decoded) return decoded.error();
   if (auto* own = std::get_if<State>(&*decoded)) return std::move(*own);
   State blank;
-  if (const auto* wait = std::get_if<WaitState>(&*decoded)) static_cast<WaitState&>(blank) = *wait;
+  if (const auto* wait = std::get_if<WaitState>(&*decoded))
+    static_cast<WaitState&>(blank) = *wait;
   else if (!std::holds_alternative<std::monostate>(*decoded))
     return Error{ErrorCode::corrupt, "the state of another kind of activity"};
   return blank;

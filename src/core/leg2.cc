@@ -14,7 +14,8 @@ using Step = ledger::MessageLedger::Step;
 using Role = Answer::Role;
 
 // Only the concluding message marks the activity (DESIGN 3.1 b).
-Status mark(Context& context, MessageRecord record, Activity activity, const Answer& answer, Step step, Mark activity_mark) {
+Status mark(Context& context, MessageRecord record, Activity activity, const Answer& answer, Step step,
+            Mark activity_mark) {
   const auto message = record.ledger.with(step);
   if (!message) return message.error();
   record.ledger = *message;
@@ -45,12 +46,13 @@ void emit(Context& context, const MessageRecord& record) {
   Draft& draft = context.draft;
   const Topic& topic = context.graph.program()->publishes();
   if (!topic.raw().empty())
-    draft.announce(Announce{topic, Announce::What::progress, ReplyStatus::pending, 202, context.options.now,
-                            shared_data(draft)});
+    draft.announce(
+        Announce{topic, Announce::What::progress, ReplyStatus::pending, 202, context.options.now, shared_data(draft)});
   const auto& parent = draft.base().job.parent;
   if (!parent || !parent->awaits) return;
   const Guid guid = word_of(parent->request, record.guid);
-  draft.send(Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, shared_data(draft)}}});
+  draft.send(
+      Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, shared_data(draft)}}});
 }
 
 // The end is announced though the job goes on: once.
@@ -132,8 +134,8 @@ Status snapshot(Context& context) {
 // Step 2, closing variant: nobody catches the error, so the job fails once.
 Status fail(Context& context, const Answer& answer) {
   const Activity activity = *context.draft.find(answer.activity);
-  const auto marked = mark(context, *context.draft.find_message(context.guid()), activity, answer, Step::spawn,
-                           Mark::children_spawned);
+  const auto marked =
+      mark(context, *context.draft.find_message(context.guid()), activity, answer, Step::spawn, Mark::children_spawned);
   if (!marked) return marked;
   context.draft.fail_reason(describe_error(context, answer, activity));
   context.draft.fail_with(answer.code);
@@ -257,8 +259,7 @@ Status spawn(Context& context, const Answer& answer) {
   if (decides) kinds::skip_edges(context, activity, plane, fired);
   // An item whose body nothing entered and no join waits for is over at once.
   const bool nothing_begins = answer.role == Role::item && made.empty() && !context.node(activity).before_join;
-  if (nothing_begins)
-    context.pass_on(Message{guid.derive(Guid::Purpose::item_done, 0), Item{activity.seq, 0, true}});
+  if (nothing_begins) context.pass_on(Message{guid.derive(Guid::Purpose::item_done, 0), Item{activity.seq, 0, true}});
   return {};
 }
 

@@ -25,10 +25,14 @@ class MailboxDraft {
       const bool is_signal = std::holds_alternative<Signal>(entry.what);
       rows_.emplace(entry.seq, Row{entry, true, false, entry.offered_to});
       by_guid_.emplace(entry.guid, entry.seq);
-      if (!waits) offers_[*entry.offered_to].insert(entry.seq);
-      else if (!is_signal) registrations_.insert(entry.seq);
-      else if (entry.expires_at <= now) forget(rows_.at(entry.seq));  // its time is over
-      else signals_.insert(entry.seq);
+      if (!waits)
+        offers_[*entry.offered_to].insert(entry.seq);
+      else if (!is_signal)
+        registrations_.insert(entry.seq);
+      else if (entry.expires_at <= now)
+        forget(rows_.at(entry.seq));  // its time is over
+      else
+        signals_.insert(entry.seq);
     }
     if (cut.signals && !signals_.empty()) last_signal_ = *signals_.rbegin();
   }
@@ -44,7 +48,8 @@ class MailboxDraft {
             [](const Expire&) { return true; },  // it only woke the mailbox: the entry says when it goes
             // What does not concern a mailbox is acknowledged without effect.
             each_of<Start, Transition, Response, Resume, NoAnswer, Interrupt, Pause, Proceed, Redrive, Verdict, TimeUp,
-                    Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>([] { return true; }),
+                    Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>(
+                [] { return true; }),
         },
         message.body);
     if (done) consumed_.insert(message.guid);
@@ -56,9 +61,12 @@ class MailboxDraft {
   std::vector<Write> writes() && {
     std::vector<Write> all;
     for (auto& [seq, row] : rows_) {
-      if (!row.stored && !row.gone) all.emplace_back(PutEntry{row.entry});
-      else if (row.stored && row.gone) all.emplace_back(DropEntry{seq});
-      else if (row.stored && row.entry.offered_to != row.offered_before) all.emplace_back(OfferEntry{seq, row.entry.guid, row.entry.offered_to});
+      if (!row.stored && !row.gone)
+        all.emplace_back(PutEntry{row.entry});
+      else if (row.stored && row.gone)
+        all.emplace_back(DropEntry{seq});
+      else if (row.stored && row.entry.offered_to != row.offered_before)
+        all.emplace_back(OfferEntry{seq, row.entry.guid, row.entry.offered_to});
       write_timer(row, all);
     }
     for (Send& send : sends_) all.emplace_back(std::move(send));
@@ -121,8 +129,10 @@ class MailboxDraft {
       if (cut && !row.stored) break;  // those that the page left out are older
       out.erase(out.begin());
       row.entry.offered_to.reset();
-      if (row.entry.expires_at <= now_) forget(row);
-      else place(row);
+      if (row.entry.expires_at <= now_)
+        forget(row);
+      else
+        place(row);
     }
     return !cut;
   }
@@ -154,9 +164,9 @@ class MailboxDraft {
     row.entry.offered_to = to;
     signals_.erase(row.entry.seq);
     offers_[to].insert(row.entry.seq);
-    sends_.push_back(Send{Envelope{registration.reply_to,
-                                   Message{meeting_of(row.entry.guid, to),
-                                           Resume{registration.activity, to, signal.data, signal.status, signal.code}}}});
+    sends_.push_back(Send{Envelope{
+        registration.reply_to, Message{meeting_of(row.entry.guid, to),
+                                       Resume{registration.activity, to, signal.data, signal.status, signal.code}}}});
   }
 
   Row& add(const Guid& guid, std::variant<Register, Signal> what) {
@@ -203,7 +213,8 @@ Decision decide(const MailboxState& state, std::span<const Delivery> deliveries,
   const std::uint64_t next_entry = draft.next_entry();
   std::vector<Write> writes = std::move(draft).writes();
   if (!writes.empty())
-    decision.bundle = Bundle{state.run, options.epoch, state.rev, options.id, MailboxHead{next_entry}, std::move(writes)};
+    decision.bundle =
+        Bundle{state.run, options.epoch, state.rev, options.id, MailboxHead{next_entry}, std::move(writes)};
   return decision;
 }
 

@@ -42,8 +42,9 @@ struct MailboxState {
 // Where the entry of this seq is; the end: nowhere.
 template <class Entries>
 auto find_entry(Entries& entries, std::uint64_t seq) {
-  const auto found = std::lower_bound(entries.begin(), entries.end(), seq,
-                                      [](const MailboxEntry& entry, std::uint64_t wanted) { return entry.seq < wanted; });
+  const auto found =
+      std::lower_bound(entries.begin(), entries.end(), seq,
+                       [](const MailboxEntry& entry, std::uint64_t wanted) { return entry.seq < wanted; });
   return found != entries.end() && found->seq == seq ? found : entries.end();
 }
 

@@ -21,7 +21,9 @@ Delivery pending(std::uint64_t number) { return signal(number, ReplyStatus::pend
 Delivery registration(std::uint64_t number) {
   return {{Guid{number, 2}, Register{RunId(number), ActivitySeq(3)}}, Origin::memory, 0, false};
 }
-Delivery withdraw(std::uint64_t number) { return {{Guid{number, 3}, Withdraw{Guid{number, 2}}}, Origin::memory, 0, false}; }
+Delivery withdraw(std::uint64_t number) {
+  return {{Guid{number, 3}, Withdraw{Guid{number, 2}}}, Origin::memory, 0, false};
+}
 Delivery taken(std::uint64_t signalled, std::uint64_t by) {
   const Guid registered{by, 2};
   const Guid resume = meeting_of(Guid{signalled, 1}, registered);
@@ -39,7 +41,9 @@ struct Box {
   std::size_t rows_written = 0;
   Instant now = start;
 
-  std::size_t take(std::vector<Delivery> deliveries, const MailboxCut& cut = {}) { return take_of(state, deliveries, cut); }
+  std::size_t take(std::vector<Delivery> deliveries, const MailboxCut& cut = {}) {
+    return take_of(state, deliveries, cut);
+  }
 
   // `seen`: a page of the state.
   std::size_t take_of(const MailboxState& seen, const std::vector<Delivery>& deliveries, const MailboxCut& cut = {}) {

@@ -32,9 +32,9 @@ struct Start {
 
 // Asks for leg 1 of an activity.
 struct Transition {
-  std::uint32_t node = 0;         // index in the job's graph
-  ledger::Dimensions at;          // where the new instance stands
-  ActivitySeq parent{0};          // the instance that spawned it
+  std::uint32_t node = 0;  // index in the job's graph
+  ledger::Dimensions at;   // where the new instance stands
+  ActivitySeq parent{0};   // the instance that spawned it
   Payload input;
   friend bool operator==(const Transition&, const Transition&) = default;
 };
@@ -135,10 +135,10 @@ struct Reenter {
 
 // To a join: an edge that leads to it fired, or never will (then no obligation comes with it).
 struct Arrive {
-  std::uint32_t node = 0;         // the join
-  ledger::Dimensions at;          // where its instance stands
-  ActivitySeq parent{0};          // the nearest activity that all its edges come from
-  std::uint32_t edge = 0;         // which of the edges that lead to it
+  std::uint32_t node = 0;  // the join
+  ledger::Dimensions at;   // where its instance stands
+  ActivitySeq parent{0};   // the nearest activity that all its edges come from
+  std::uint32_t edge = 0;  // which of the edges that lead to it
   bool skipped = false;
   friend bool operator==(const Arrive&, const Arrive&) = default;
 };
@@ -155,7 +155,7 @@ struct Item {
 struct ParentLink {
   RunId run{0};
   ActivitySeq activity{0};
-  Guid request;                   // the end is said under a name that follows from it
+  Guid request;  // the end is said under a name that follows from it
   bool awaits = true;
   friend bool operator==(const ParentLink&, const ParentLink&) = default;
 };
@@ -174,7 +174,7 @@ struct StartChild {
   Payload input;
   ParentLink parent;
   std::int32_t priority = 0;
-  JobSecret secret{Guid{}};       // of the child
+  JobSecret secret{Guid{}};  // of the child
   friend bool operator==(const StartChild&, const StartChild&) = default;
 };
 
@@ -192,14 +192,14 @@ struct EndJob {
   std::optional<RunId> parent;
   std::int32_t code = 410;
   std::string reason;
-  bool throws = true;             // false: it ends without an error
-  bool descend = false;           // its own children end too
+  bool throws = true;    // false: it ends without an error
+  bool descend = false;  // its own children end too
   std::optional<Duration> keep;
   friend bool operator==(const EndJob&, const EndJob&) = default;
 };
 
-// To a mailbox: whoever registered under this guid waits no more. Signals that it was offered and did not take (`Taken`)
-// are others' again.
+// To a mailbox: whoever registered under this guid waits no more. Signals that it was offered and did not take
+// (`Taken`) are others' again.
 struct Withdraw {
   Guid registration;
   friend bool operator==(const Withdraw&, const Withdraw&) = default;
@@ -214,12 +214,12 @@ struct Expire {
 // To a job that signals all jobs with a label: tell the next page of them. The engine brings the page.
 struct Expand {
   ActivitySeq activity{0};
-  GraphName graph{""};            // theirs
+  GraphName graph{""};  // theirs
   Label label;
-  RunId after{0};                 // the cursor: the last one that was told
+  RunId after{0};  // the cursor: the last one that was told
   std::uint32_t page = 0;
   std::uint64_t told = 0;
-  bool scrub = false;             // they lose the label
+  bool scrub = false;  // they lose the label
   Topic topic{""};
   Payload data;
   ReplyStatus status = ReplyStatus::success;
@@ -241,8 +241,8 @@ struct Taken {
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
-// In the inbox of a parked job: the answer that it could not take, for people to see. When the job goes on, it goes too,
-// and the worker is asked again.
+// In the inbox of a parked job: the answer that it could not take, for people to see. When the job goes on, it goes
+// too, and the worker is asked again.
 struct Refused {
   ActivitySeq activity{0};
   ReplyStatus status = ReplyStatus::success;
@@ -260,8 +260,8 @@ inline bool is_control(const Body& body) {
   return std::visit(
       Overloaded{
           each_of<Interrupt, Pause, Proceed, Redrive, EndJob>([] { return true; }),
-          each_of<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Verdict, TimeUp, Reenter, Arrive, Item,
-                  StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused>([] { return false; }),
+          each_of<Start, Transition, Response, Register, Signal, Resume, NoAnswer, Verdict, TimeUp, Reenter, Arrive,
+                  Item, StartChild, ChildDone, Withdraw, Expire, Expand, Unlabel, Taken, Refused>([] { return false; }),
       },
       body);
 }
@@ -334,10 +334,9 @@ inline bool is_word_of(const Guid& request, const Guid& word) {
 
 // What a parent hears of a child whose id is taken.
 inline Envelope refused_child(const StartChild& start, const JobId& id) {
-  return Envelope{start.parent.run,
-                  Message{last_word_of(start.parent.request),
-                          ChildDone{start.parent.activity, ReplyStatus::error, 409,
-                                    Payload("\"the job id " + id.raw() + " is taken\"")}}};
+  return Envelope{start.parent.run, Message{last_word_of(start.parent.request),
+                                            ChildDone{start.parent.activity, ReplyStatus::error, 409,
+                                                      Payload("\"the job id " + id.raw() + " is taken\"")}}};
 }
 
 }  // namespace pawl::core

@@ -42,7 +42,8 @@ Progress doubt(Context& context, const WorkItem& item) {
     give_back(context, item, std::move(life), context.options.now);
   } else {
     life.unknown = true;
-    context.draft.change_work(item, ChangeWork{.release = false, .visible_at = item.visible_at, .life = std::move(life)});
+    context.draft.change_work(item,
+                              ChangeWork{.release = false, .visible_at = item.visible_at, .life = std::move(life)});
   }
   return Progress::finished;
 }
@@ -110,8 +111,7 @@ Progress settle(Context& context, const Verdict& verdict) {
   if (item == nullptr || !draft.active())
     return settles && context.stored() ? leg2(context, answer) : acknowledge(context);
   if (!item->life.unknown) return acknowledge(context);
-  if (settles)
-    return context.stored() ? leg2(context, answer) : conclude_unstored(context, *item, answer, true);
+  if (settles) return context.stored() ? leg2(context, answer) : conclude_unstored(context, *item, answer, true);
   WorkLife life = item->life;
   life.unknown = false;
   give_back(context, *item, std::move(life), context.options.now);

@@ -106,7 +106,8 @@ TEST_P(Silence, each_kind_ends_an_activity_that_is_not_tried_again) {
 }
 
 TEST_P(Silence, an_attempt_that_took_too_long_is_tried_again_by_the_policy) {
-  TestJob job(*GraphBuilder("g").trigger("t").worker("work", "x").after("t").retry(Retry().attempts(2)).build(), GetParam());
+  TestJob job(*GraphBuilder("g").trigger("t").worker("work", "x").after("t").retry(Retry().attempts(2)).build(),
+              GetParam());
   job.run();
   job.deliver_local(silence(job.claim(1), Why::attempt));
   job.run();

@@ -22,8 +22,8 @@ namespace pawl::core {
 enum class Speaker : std::uint8_t {
   answer,  // whoever was asked; a kind that asks nobody answers itself
   signal,
-  sleep,   // it is over
-  cycle,   // it returned here
+  sleep,  // it is over
+  cycle,  // it returned here
 };
 
 // Where an expression stands: an instance, in the plane that the last index of `at` names.
@@ -49,7 +49,7 @@ class Program {
 
   // Leg 1. What a worker, a child or a pivot is sent.
   virtual Result<Payload> input(const Sight& sight) const = 0;
-  virtual Result<Topic> topic(const Sight& sight) const = 0;            // of a worker
+  virtual Result<Topic> topic(const Sight& sight) const = 0;  // of a worker
   virtual Result<std::optional<Duration>> timeout(const Sight& sight) const = 0;
   // Skipped when no more obligations are open; a step 2 that leaves exactly so many closes the job. 0: neither.
   virtual Result<std::int64_t> threshold(const Sight& sight) const = 0;
@@ -84,7 +84,7 @@ class Program {
   };
   virtual Result<Child> child(const Sight& sight, const Payload& input) const = 0;
 
-  struct Ending {  // an interrupt
+  struct Ending {                 // an interrupt
     std::optional<JobId> target;  // none: this job
     std::int32_t code = 410;
     std::string reason;
@@ -94,7 +94,7 @@ class Program {
   };
   virtual Result<Ending> ending(const Sight& sight) const = 0;
 
-  struct Items {  // a map
+  struct Items {    // a map
     Payload items;  // as the program wants to see it again
     std::uint32_t count = 0;
     std::uint32_t parallel = 1;

@@ -114,15 +114,15 @@ class RandomBundle {
       case 17:
         return ChildDone{seq(), reply_status(), code(), payload()};
       case 18:
-        return EndJob{maybe([this] { return RunId(number()); }), code(), text(), coin(), coin(),
+        return EndJob{maybe([this] { return RunId(number()); }),          code(), text(), coin(), coin(),
                       maybe([this] { return Duration(signed_number()); })};
       case 19:
         return Withdraw{guid()};
       case 20:
         return Expire{guid()};
       case 21:
-        return Expand{seq(),  GraphName(text()), label(),   RunId(number()), small(),
-                      number(), coin(), Topic(text()), payload(), reply_status(), code()};
+        return Expand{seq(),  GraphName(text()), label(),   RunId(number()), small(), number(),
+                      coin(), Topic(text()),     payload(), reply_status(),  code()};
       case 22:
         return Unlabel{label()};
       case 23:
@@ -160,13 +160,10 @@ class RandomBundle {
   Instant instant() { return Instant::from_micros(signed_number()); }
   std::string text() {
     std::string made;
-    for (std::uint64_t i = random_.below(20); i > 0; --i)
-      made.push_back(static_cast<char>(random_.below(256)));
+    for (std::uint64_t i = random_.below(20); i > 0; --i) made.push_back(static_cast<char>(random_.below(256)));
     return made;
   }
-  Payload payload() {
-    return random_.one_in(20) ? Payload(std::string(300, 'p')) : Payload(text());
-  }
+  Payload payload() { return random_.one_in(20) ? Payload(std::string(300, 'p')) : Payload(text()); }
   template <class F>
   auto maybe(F make) -> std::optional<decltype(make())> {
     if (coin()) return std::nullopt;
@@ -174,15 +171,13 @@ class RandomBundle {
   }
   ledger::ActivityLedger activity_ledger() {
     std::uint64_t digits = random_.below(1000) * 1'000'000'000'000 + random_.below(100'000'000);
-    static constexpr std::uint64_t weights[] = {100'000'000'000, 10'000'000'000, 1'000'000'000,
-                                                100'000'000};
+    static constexpr std::uint64_t weights[] = {100'000'000'000, 10'000'000'000, 1'000'000'000, 100'000'000};
     for (const std::uint64_t weight : weights)
       if (coin()) digits += weight;
     return *ledger::ActivityLedger::decode(digits);
   }
   ledger::MessageLedger message_ledger() {
-    static constexpr std::uint64_t shapes[] = {0, 10'000'000'000, 11'000'000'000, 111'000'000'000,
-                                               111'100'000'000};
+    static constexpr std::uint64_t shapes[] = {0, 10'000'000'000, 11'000'000'000, 111'000'000'000, 111'100'000'000};
     return *ledger::MessageLedger::decode(shapes[random_.below(5)] + 1 + random_.below(99'999'999));
   }
   ledger::Dimensions dimensions() {
@@ -267,9 +262,7 @@ class RandomBundle {
   JobHead job_head() {
     JobHead made;
     made.status = static_cast<JobStatus>(random_.below(6));
-    made.semaphore = maybe([this] {
-      return SemaphoreStep{signed_number(), signed_number(), signed_number(), coin()};
-    });
+    made.semaphore = maybe([this] { return SemaphoreStep{signed_number(), signed_number(), signed_number(), coin()}; });
     made.completions_before = small();
     made.completions = small();
     made.next_activity = small();

@@ -24,8 +24,7 @@ JobState play(Fusion fusion, ReplyStatus status, int crash_at, int* commits) {
                                       i == 0 && status == ReplyStatus::error ? 500 : 200));
     advance();
     // A worker whose answer was lost with the engine answers again.
-    if (job.state.find_work(items[i].activity) != nullptr &&
-        job.state.job.status == JobStatus::running) {
+    if (job.state.find_work(items[i].activity) != nullptr && job.state.job.status == JobStatus::running) {
       job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success,
                                         i == 0 && status == ReplyStatus::error ? 500 : 200));
       advance();
@@ -39,8 +38,7 @@ JobState play(Fusion fusion, ReplyStatus status, int crash_at, int* commits) {
 // Ledgers without what a crash may add: leg-1 attempts.
 std::vector<std::uint64_t> masked(const JobState& state) {
   std::vector<std::uint64_t> digits;
-  for (const Activity& one : state.activities())
-    digits.push_back(one.ledger.encode() % 1'000'000'000'000);
+  for (const Activity& one : state.activities()) digits.push_back(one.ledger.encode() % 1'000'000'000'000);
   return digits;
 }
 
@@ -107,9 +105,7 @@ TEST_P(Recovery, a_message_has_a_ceiling_of_entries_however_often_its_job_was_re
 }
 
 INSTANTIATE_TEST_SUITE_P(fusions, Recovery, testing::Values(Fusion::on, Fusion::off),
-                         [](const auto& one) {
-                           return one.param == Fusion::on ? "fused" : "alone";
-                         });
+                         [](const auto& one) { return one.param == Fusion::on ? "fused" : "alone"; });
 
 // Up to the child's transition in the inbox, entered once.
 TestJob with_transition_waiting() {
@@ -164,9 +160,8 @@ TEST(reentry, a_configured_limit_parks_earlier) {
   options.reentries_max = 3;
   Delivery delivery = job.queue.front();
   delivery.redeliveries = 2;
-  EXPECT_FALSE(std::get<JobHead>(
-                   decide(job.state, one_worker(), std::span(&delivery, 1), options).bundle->head)
-                   .reason);
+  EXPECT_FALSE(
+      std::get<JobHead>(decide(job.state, one_worker(), std::span(&delivery, 1), options).bundle->head).reason);
   delivery.redeliveries = 3;
   const Decision parked = decide(job.state, one_worker(), std::span(&delivery, 1), options);
   EXPECT_EQ(std::get<JobHead>(parked.bundle->head).status, JobStatus::parked);
@@ -199,8 +194,7 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");
   for (const Fusion fusion : {Fusion::on, Fusion::off}) {
     TestJob job(*builder.build(), fusion, 1);
-    job.state.job.semaphore =
-        2;  // the trigger and somebody else's obligation: 2 - 1 + 3 = 4 are open
+    job.state.job.semaphore = 2;  // the trigger and somebody else's obligation: 2 - 1 + 3 = 4 are open
     job.run();
     ASSERT_EQ(job.state.job.semaphore, 4);
     job.work(1);

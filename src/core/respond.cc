@@ -9,9 +9,7 @@ namespace {
 bool is_final(const Response& response) { return response.status != ReplyStatus::pending; }
 
 // A stale worker's answer: somebody else was given the item since.
-bool is_stale(const WorkItem& item, const Response& response) {
-  return item.token != response.token;
-}
+bool is_stale(const WorkItem& item, const Response& response) { return item.token != response.token; }
 
 }  // namespace
 
@@ -35,8 +33,8 @@ namespace {
 constexpr std::uint32_t runs_searched_max = 64;
 constexpr std::uint64_t epochs_searched_max = 1'000;
 
-// Which run of the work was given this token, by a lease (epoch 0) or by one of the lane's last owners. None: it cannot be
-// told; a number that is used again might give the same token to two.
+// Which run of the work was given this token, by a lease (epoch 0) or by one of the lane's last owners. None: it cannot
+// be told; a number that is used again might give the same token to two.
 std::optional<std::uint32_t> run_of(const Guid& request, WorkToken token, Epoch now) {
   const std::uint64_t first = now.raw() > epochs_searched_max ? now.raw() - epochs_searched_max : 1;
   for (std::uint32_t run = 1; run <= runs_searched_max; ++run) {
@@ -81,7 +79,8 @@ bool refuse(Context& context, const Response& response) {
     if (item->token != response.token) return false;
     WorkLife life = asked_again(item->life);
     life.unknown = life.at_most_once;  // it has acted: a person says what became of it
-    draft.change_work(WorkItem(*item), ChangeWork{.release = !life.at_most_once, .visible_at = {}, .life = std::move(life)});
+    draft.change_work(WorkItem(*item),
+                      ChangeWork{.release = !life.at_most_once, .visible_at = {}, .life = std::move(life)});
   } else {
     auto item_again = remade(context, *activity, response);
     if (!item_again) return false;

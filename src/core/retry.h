@@ -21,7 +21,7 @@ struct Tried {
   Guid request;
   std::uint32_t failures = 0;  // the one at hand is among them
   Instant opened_at;
-  Instant deadline;            // of all tries together; 0: none
+  Instant deadline;  // of all tries together; 0: none
 };
 
 // When the next try begins by this rule, that of the last failure's code; none: the tries have run out. A redrive

@@ -14,8 +14,11 @@ Graph retried(Retry retry) {
 Graph caught(Retry retry) {
   return *GraphBuilder("g")
               .trigger("t")
-              .worker("work", "topic").after("t").retry(std::move(retry))
-              .worker("catch", "topic").after("work", Condition::error())
+              .worker("work", "topic")
+              .after("t")
+              .retry(std::move(retry))
+              .worker("catch", "topic")
+              .after("work", Condition::error())
               .build();
 }
 Retry plain(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1s).jitter(0); }
@@ -182,7 +185,8 @@ TEST(retry_policy, one_attempt_is_one_attempt_after_a_redrive_too) {
 }
 
 TEST_P(Retries, no_try_begins_after_the_time_that_is_allowed) {
-  TestJob job(retried(plain(100).first_delay(10s).growth(1).within(25s).when_exhausted(WhenExhausted::fail)), GetParam());
+  TestJob job(retried(plain(100).first_delay(10s).growth(1).within(25s).when_exhausted(WhenExhausted::fail)),
+              GetParam());
   job.run();
   for (int tries = 0; job.state.job.status == JobStatus::running; ++tries) {
     ASSERT_LT(tries, 5);

@@ -38,8 +38,7 @@ struct Played {
 Played play(Graph graph, ReplyStatus status = ReplyStatus::success) {
   TestJob job(std::move(graph), Fusion::off);
   job.run();
-  const Message answer =
-      TestJob::answer(job.claim(1), status, status == ReplyStatus::error ? 500 : 200);
+  const Message answer = TestJob::answer(job.claim(1), status, status == ReplyStatus::error ? 500 : 200);
   const std::size_t first = job.commits.size();
   job.deliver_local(answer);
   job.run();
@@ -50,10 +49,8 @@ Played play(Graph graph, ReplyStatus status = ReplyStatus::success) {
 const Bundle* commit_of(const Played& played, Step step) {
   for (std::size_t i = played.first; i < played.job.commits.size(); ++i)
     for (const Write& write : played.job.commits[i].writes)
-      if (const auto* put = std::get_if<PutRecord>(&write);
-          put != nullptr && put->after.guid == played.answer.guid)
-        if (put->after.ledger.done(step) && !(put->before && put->before->done(step)))
-          return &played.job.commits[i];
+      if (const auto* put = std::get_if<PutRecord>(&write); put != nullptr && put->after.guid == played.answer.guid)
+        if (put->after.ledger.done(step) && !(put->before && put->before->done(step))) return &played.job.commits[i];
   return nullptr;
 }
 
@@ -125,8 +122,7 @@ TEST(rules, rule_c_step_3_runs_although_the_semaphore_is_already_zero) {
   for (const ReplyStatus status : {ReplyStatus::success, ReplyStatus::error}) {
     TestJob job(one_worker(), Fusion::off);
     job.run();
-    const Message answer =
-        TestJob::answer(job.claim(1), status, status == ReplyStatus::error ? 500 : 200);
+    const Message answer = TestJob::answer(job.claim(1), status, status == ReplyStatus::error ? 500 : 200);
     job.deliver_local(answer);
     for (int i = 0; i < 3; ++i) job.step();
     ASSERT_EQ(job.ledger(answer.guid), "000111000000001");
@@ -148,8 +144,7 @@ TEST(rules, rule_d_step_2_is_one_commit_of_children_semaphore_marks_and_snapshot
   ASSERT_TRUE(semaphore);
   EXPECT_EQ(*semaphore, (SemaphoreStep{1, 1, 0, false})) << "N - 1 for two children";
   int children = 0;
-  for (const Write& write : spawn->writes)
-    children += std::holds_alternative<PutMessage>(write) ? 1 : 0;
+  for (const Write& write : spawn->writes) children += std::holds_alternative<PutMessage>(write) ? 1 : 0;
   EXPECT_EQ(children, 2);
   EXPECT_FALSE(find_write<PutRecord>(*spawn)->after.ledger.job_closed());
 

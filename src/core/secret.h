@@ -17,7 +17,8 @@ using JobSecret = Strong<struct JobSecretTag, Guid>;  // all zero: of a job from
 enum class SecretUse : std::uint64_t { request = 1, child = 2, child_name = 3, key = 4, token = 5 };
 
 constexpr Guid keyed(const Guid& key, SecretUse use, const Guid& about) {
-  const Bits128 made = SipHash({key.high, key.low}).add(static_cast<std::uint64_t>(use)).add(about.high).add(about.low).finish();
+  const Bits128 made =
+      SipHash({key.high, key.low}).add(static_cast<std::uint64_t>(use)).add(about.high).add(about.low).finish();
   return Guid{made.high, made.low};
 }
 
@@ -37,9 +38,9 @@ constexpr JobSecret child_secret(const JobSecret& parent, const Guid& request) {
 
 // What follows from a piece of work. Its name is the key: whoever knows one of these knows nothing of the others.
 constexpr Guid key_of_work(const Guid& request) { return keyed(request, SecretUse::key, Guid{}); }
-// Of its nth run: whoever was given an earlier one is stale. A local claim's owner may give its run back, and the number is
-// used again: under the epoch of whoever claims it then, so that the token is another one. It fits a signed integer and
-// is never 0.
+// Of its nth run: whoever was given an earlier one is stale. A local claim's owner may give its run back, and the
+// number is used again: under the epoch of whoever claims it then, so that the token is another one. It fits a signed
+// integer and is never 0.
 constexpr WorkToken token_of(const Guid& request, std::uint32_t run, Epoch epoch = Epoch(0)) {
   return WorkToken((keyed(request, SecretUse::token, Guid{epoch.raw(), run}).high >> 1) | 1);
 }

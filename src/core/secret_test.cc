@@ -71,7 +71,8 @@ TEST(Secret, of_a_job_gives_the_same_work_the_same_name_and_all_else_another) {
   EXPECT_NE(work_request(secret, Guid{21, 23}), request);
   EXPECT_NE(key_of_work(request), request);
   EXPECT_NE(token_of(request, 1), token_of(request, 2));
-  EXPECT_EQ(child_secret(secret, cause), child_secret(secret, cause)) << "a start that is repeated makes the same child";
+  EXPECT_EQ(child_secret(secret, cause), child_secret(secret, cause))
+      << "a start that is repeated makes the same child";
   EXPECT_NE(child_secret(secret, cause).raw(), request);
 }
 

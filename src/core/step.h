@@ -37,8 +37,10 @@ struct Context {
 
   // A message of this job for itself: stored when every step commits alone.
   void pass_on(Message message) {
-    if (alone()) draft.put_message(std::move(message));
-    else passed_on.push_back(std::move(message));
+    if (alone())
+      draft.put_message(std::move(message));
+    else
+      passed_on.push_back(std::move(message));
   }
 };
 
@@ -59,13 +61,13 @@ struct Answer {
   bool concludes() const { return role == Role::answer && status != ReplyStatus::pending; }
 };
 
-Progress leg1(Context& context, const Transition& transition);      // leg1.cc
-Progress leg2(Context& context, const Answer& answer);              // leg2.cc
-Progress start(Context& context, const Start& start);               // start.cc
-Progress respond(Context& context, const Response& response);       // respond.cc
-Progress no_answer(Context& context, const NoAnswer& message);      // no_answer.cc
-Progress settle(Context& context, const Verdict& verdict);          // no_answer.cc
-Progress interrupt(Context& context, const Interrupt& message);     // control.cc, as the next four
+Progress leg1(Context& context, const Transition& transition);   // leg1.cc
+Progress leg2(Context& context, const Answer& answer);           // leg2.cc
+Progress start(Context& context, const Start& start);            // start.cc
+Progress respond(Context& context, const Response& response);    // respond.cc
+Progress no_answer(Context& context, const NoAnswer& message);   // no_answer.cc
+Progress settle(Context& context, const Verdict& verdict);       // no_answer.cc
+Progress interrupt(Context& context, const Interrupt& message);  // control.cc, as the next four
 Progress end_job(Context& context, const EndJob& message);
 Progress pause(Context& context, const Pause& message);
 Progress proceed(Context& context);

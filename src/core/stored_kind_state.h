@@ -1,5 +1,5 @@
-// A KindState as it is stored: the fields of all kinds in one row, blank but for those of one kind. These bytes are older
-// than the types of kind_state.h, and stay.
+// A KindState as it is stored: the fields of all kinds in one row, blank but for those of one kind. These bytes are
+// older than the types of kind_state.h, and stay.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,7 @@ class TestJob {
 
   // One commit, or nothing left to do.
   bool step() {
-    DecideOptions options{Instant::from_micros(now + static_cast<std::int64_t>(commits.size())),
-                          fusion_};
+    DecideOptions options{Instant::from_micros(now + static_cast<std::int64_t>(commits.size())), fusion_};
     options.id = BundleId(commits.size() + 1);
     const Decision decision = decide(state, graph_, queue, options);
     for (const std::size_t index : decision.entered) queue[index].entered = true;
@@ -36,8 +35,7 @@ class TestJob {
     for (std::size_t i = queue.size(); i-- > 0;)
       for (const std::size_t done : decision.done)
         if (done == i) queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(i));
-    for (const Message& message : handed_over_)
-      queue.push_back({message, Origin::memory, 0, false});
+    for (const Message& message : handed_over_) queue.push_back({message, Origin::memory, 0, false});
     handed_over_.clear();
     return decision.bundle.has_value();
   }
@@ -50,8 +48,7 @@ class TestJob {
   // The engine dies: what was in memory is gone, what was stored is loaded.
   void crash() {
     queue.clear();
-    for (const InboxMessage& one : inbox)
-      queue.push_back({one.message, Origin::loaded, one.redeliveries, false});
+    for (const InboxMessage& one : inbox) queue.push_back({one.message, Origin::loaded, one.redeliveries, false});
   }
 
   // A worker takes the item, as a claim would.
@@ -61,21 +58,17 @@ class TestJob {
     state.put(item);
     return item;
   }
-  static Message answer(const WorkItem& item, ReplyStatus status, std::int32_t code = 200,
-                        std::uint64_t index = 0, Payload data = "output") {
-    const auto purpose = status == ReplyStatus::pending ? Guid::Purpose::response_pending
-                                                        : Guid::Purpose::response_final;
-    return {item.request.derive(purpose, index),
-            Response{item.activity, status, code, item.token, std::move(data)}};
+  static Message answer(const WorkItem& item, ReplyStatus status, std::int32_t code = 200, std::uint64_t index = 0,
+                        Payload data = "output") {
+    const auto purpose =
+        status == ReplyStatus::pending ? Guid::Purpose::response_pending : Guid::Purpose::response_final;
+    return {item.request.derive(purpose, index), Response{item.activity, status, code, item.token, std::move(data)}};
   }
   // Straight from a local worker.
-  void deliver_local(Message message) {
-    queue.push_back({std::move(message), Origin::unstored, 0, false});
-  }
+  void deliver_local(Message message) { queue.push_back({std::move(message), Origin::unstored, 0, false}); }
   // Through the inbox, as a remote worker's answer comes: the store takes a success's item with it.
   void deliver_remote(const Message& message) {
-    if (const auto* response = std::get_if<Response>(&message.body);
-        response->status == ReplyStatus::success)
+    if (const auto* response = std::get_if<Response>(&message.body); response->status == ReplyStatus::success)
       state.drop_work(response->activity);
     deliver_stored(message);
   }
@@ -84,15 +77,12 @@ class TestJob {
     queue.push_back({message, Origin::memory, 0, false});
   }
   // The whole life of one activity, by a local worker.
-  void work(std::uint32_t activity, ReplyStatus status = ReplyStatus::success,
-            std::int32_t code = 200) {
+  void work(std::uint32_t activity, ReplyStatus status = ReplyStatus::success, std::int32_t code = 200) {
     deliver_local(answer(claim(activity), status, code));
     run();
   }
 
-  std::string ledger(std::uint32_t activity) const {
-    return state.find(ActivitySeq(activity))->ledger.digits();
-  }
+  std::string ledger(std::uint32_t activity) const { return state.find(ActivitySeq(activity))->ledger.digits(); }
   std::string ledger(const Guid& message) const {
     const MessageRecord* record = state.find_message(message);
     return record == nullptr ? "none" : record->ledger.digits();
@@ -100,8 +90,7 @@ class TestJob {
   template <class W>
   int writes_of_last() const {
     int count = 0;
-    for (const Write& write : commits.back().writes)
-      count += std::holds_alternative<W>(write) ? 1 : 0;
+    for (const Write& write : commits.back().writes) count += std::holds_alternative<W>(write) ? 1 : 0;
     return count;
   }
 
@@ -124,14 +113,12 @@ class TestJob {
         inbox.push_back({put->message, 0});
         handed_over_.push_back(put->message);
       } else if (const auto* consume = std::get_if<Consume>(&write)) {
-        std::erase_if(inbox,
-                      [&](const InboxMessage& one) { return one.message.guid == consume->guid; });
+        std::erase_if(inbox, [&](const InboxMessage& one) { return one.message.guid == consume->guid; });
       } else if (const auto* count = std::get_if<CountRedelivery>(&write)) {
         for (InboxMessage& one : inbox)
           if (one.message.guid == count->guid) one.redeliveries += 1;
       } else if (const auto* sweep = std::get_if<Sweep>(&write)) {
-        std::erase_if(inbox,
-                      [&](const InboxMessage& one) { return one.message.guid != sweep->keep; });
+        std::erase_if(inbox, [&](const InboxMessage& one) { return one.message.guid != sweep->keep; });
       }
     }
     commits.push_back(bundle);
@@ -144,9 +131,7 @@ class TestJob {
 };
 
 // trigger -> work
-inline Graph one_worker() {
-  return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").build();
-}
+inline Graph one_worker() { return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").build(); }
 // trigger -> work -> catch on error
 inline Graph one_catcher() {
   return *GraphBuilder("g")
@@ -159,13 +144,7 @@ inline Graph one_catcher() {
 }
 // trigger -> a, b in parallel
 inline Graph two_workers() {
-  return *GraphBuilder("g")
-              .trigger("t")
-              .worker("a", "topic")
-              .after("t")
-              .worker("b", "topic")
-              .after("t")
-              .build();
+  return *GraphBuilder("g").trigger("t").worker("a", "topic").after("t").worker("b", "topic").after("t").build();
 }
 
 }  // namespace pawl::core

@@ -52,8 +52,10 @@ void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_un
   // A local claim still waits for a thread, and the clocks of its run start when one begins: no instant is known now.
   item.life.attempt_by = local ? never : moment(now, item.life.attempt_timeout);
   item.life.heartbeat_by = local ? never : moment(now, item.life.heartbeat_timeout);
-  if (!local) item.life.queue_by = never;
-  else if (was_lost) item.life.queue_by = moment(now, item.life.queue_timeout);
+  if (!local)
+    item.life.queue_by = never;
+  else if (was_lost)
+    item.life.queue_by = moment(now, item.life.queue_timeout);
 }
 
 Guid idempotency_key(const WorkItem& item, const Guid& store) {
@@ -70,7 +72,8 @@ void release(WorkItem& item, Instant now, Began began) {
   item.lease_until = never;
   item.life.attempt_by = never;
   item.life.heartbeat_by = never;
-  if (!local || began == Began::yes) item.life.queue_by = moment(std::max(now, item.visible_at), item.life.queue_timeout);
+  if (!local || began == Began::yes)
+    item.life.queue_by = moment(std::max(now, item.visible_at), item.life.queue_timeout);
 }
 
 }  // namespace pawl::core

@@ -26,8 +26,13 @@ std::size_t bytes_of(const stream::Body& body) {
 
 }  // namespace
 
-Engine::Engine(EngineOptions options, store::DuplexStore& store, const Clock& clock, FindGraph find_graph, Events& events)
-    : options_(options), store_(store), clock_(clock), events_(events), sequences_(store, std::move(find_graph), *this) {}
+Engine::Engine(EngineOptions options, store::DuplexStore& store, const Clock& clock, FindGraph find_graph,
+               Events& events)
+    : options_(options),
+      store_(store),
+      clock_(clock),
+      events_(events),
+      sequences_(store, std::move(find_graph), *this) {}
 
 // --- input
 
@@ -51,7 +56,8 @@ void Engine::rebuild_streams() {
   streams_.clear();
   for (const OwnedLane& owned : lanes_)
     for (std::size_t i = 0; i <= topics_.size(); ++i)
-      streams_.push_back(Stream{owned.lane, i == 0 ? Topic("") : topics_[i - 1], owned.epoch, false, clock_.monotonic()});
+      streams_.push_back(
+          Stream{owned.lane, i == 0 ? Topic("") : topics_[i - 1], owned.epoch, false, clock_.monotonic()});
   for (const Stream& old : before)
     if (Stream* stream = find_stream(old.lane, old.topic)) stream->out = old.out;
 }
@@ -76,8 +82,9 @@ void Engine::stop() { stopping_ = true; }
 void Engine::submit(store::StartDuplex request, Ticket ticket) {
   if (stopping_) return events_.submitted(ticket, Error{ErrorCode::retry_later, "this engine is stopping"});
   if (steps_.size() >= limits::submits_waiting_max)
-    return events_.submitted(ticket, Error{ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)",
-                                                                          limits::submits_waiting_max)});
+    return events_.submitted(
+        ticket, Error{ErrorCode::retry_later,
+                      format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max)});
   const std::size_t bytes = request.input.size();
   add(start(std::move(request), ticket), bytes, Role::submit, ticket);
 }
@@ -224,15 +231,17 @@ void Engine::begin(ClaimedMessage claimed) {
   }
   if (hand.deliveries > options_.deliveries_max) {
     if (request != nullptr) free_slot(bytes);
-    return add(sequences_.stop_job(hand.run, format("message {} was delivered {} times and never finished",
-                                                    hand.guid.shown(), hand.deliveries)));
+    return add(sequences_.stop_job(
+        hand.run, format("message {} was delivered {} times and never finished", hand.guid.shown(), hand.deliveries)));
   }
   std::visit(Overloaded{
                  [&](stream::Start& start) { add(sequences_.start(hand, std::move(start)), bytes); },
                  [&](stream::Transition& transition) { add(sequences_.leg1(hand, std::move(transition)), bytes); },
                  [&](stream::Response& response) { add(sequences_.leg2(hand, std::move(response)), bytes); },
                  [&](stream::Cleanup& cleanup) { add(sequences_.cleanup(hand, std::move(cleanup)), bytes); },
-                 [&](stream::Request& held) { begin_worker(HeldRequest{hand, std::move(held)}); },
+                 [&](stream::Request& held) {
+                   begin_worker(HeldRequest{hand, std::move(held)});
+                 },
              },
              claimed.message.body);
 }
@@ -333,12 +342,15 @@ void Engine::settle(StepId id, Result<Outcome> result) {
   switch (result->kind) {
     case OutcomeKind::committed:
     case OutcomeKind::already_done:
-    case OutcomeKind::exists: break;
-    case OutcomeKind::outcome_unknown: return refuse(id, Error{ErrorCode::outcome_unknown, result->reason});
+    case OutcomeKind::exists:
+      break;
+    case OutcomeKind::outcome_unknown:
+      return refuse(id, Error{ErrorCode::outcome_unknown, result->reason});
     case OutcomeKind::conflict:
     case OutcomeKind::fenced:
     case OutcomeKind::over_limit:
-    case OutcomeKind::rejected: return drop(id, *result);
+    case OutcomeKind::rejected:
+      return drop(id, *result);
   }
   Step& step = steps_.at(id);
   step.refusals = 0;
@@ -368,7 +380,8 @@ void Engine::refuse(StepId id, const Error& error) {
     events_.submitted(step.ticket, error);
     return finish(id);
   }
-  step.not_before = clock_.monotonic() + backoff(++step.refusals);  // others may succeed meanwhile: its lane may be lost
+  step.not_before =
+      clock_.monotonic() + backoff(++step.refusals);  // others may succeed meanwhile: its lane may be lost
 }
 
 // Who will want to look where, and what the driver must hear.

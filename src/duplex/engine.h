@@ -5,8 +5,8 @@
 //     ->  ready()   ->  for each: store.commit(operation(step))  ->  settle(step, outcome) ...
 //
 // Steps of different messages are independent of each other: a driver may carry out several together or in any order,
-// or leave one where it stands. Steps of one message follow each other. A driver that goes on meanwhile says which are on
-// their way to the store (send).
+// or leave one where it stands. Steps of one message follow each other. A driver that goes on meanwhile says which are
+// on their way to the store (send).
 //
 // An operation whose outcome is not known is asked for again: each may be repeated (store/duplex_operation.h).
 #pragma once
@@ -106,13 +106,13 @@ class Engine : private Events {
   struct Step {
     Sequence sequence;
     Role role = Role::message;
-    Ticket ticket = 0;       // of a submit, a reply or what was asked
-    core::Guid request;      // of a worker's steps and answers
-    std::size_t bytes = 0;   // that it holds
-    Duration not_before{0};  // after the store refused it,
+    Ticket ticket = 0;           // of a submit, a reply or what was asked
+    core::Guid request;          // of a worker's steps and answers
+    std::size_t bytes = 0;       // that it holds
+    Duration not_before{0};      // after the store refused it,
     std::uint32_t refusals = 0;  // so often in a row
-    bool is_out = false;     // on its way to the store
-    store::ClaimId claim{0};  // of a worker's step: which dequeue brought the request, and took a slot for it
+    bool is_out = false;         // on its way to the store
+    store::ClaimId claim{0};     // of a worker's step: which dequeue brought the request, and took a slot for it
   };
   struct Running {  // a request that is with a local worker
     HeldRequest claimed;
@@ -129,7 +129,7 @@ class Engine : private Events {
     core::LaneId lane{0};
     Topic topic{""};
     core::Epoch epoch{0};
-    bool out = false;                 // a dequeue is under way
+    bool out = false;  // a dequeue is under way
     bool is_own() const { return topic.raw().empty(); }
     std::optional<Duration> look_at;  // none: nothing is known to wait
   };
@@ -177,7 +177,7 @@ class Engine : private Events {
 
   std::vector<OwnedLane> lanes_;
   std::vector<Topic> topics_;
-  std::vector<Stream> streams_;  // a stream of each lane for the engine and for each topic
+  std::vector<Stream> streams_;   // a stream of each lane for the engine and for each topic
   std::map<StepId, Step> steps_;  // in the order they began
   std::unordered_map<core::Guid, Running> running_;
   std::size_t free_slots_ = 0;

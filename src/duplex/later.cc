@@ -26,7 +26,8 @@ bool is_left(const Hand& request) { return request.claim == store::ClaimId(0) &&
 core::WorkToken token_of(const Hand& request) { return token_after(request, request.given_back); }
 
 bool is_settled(const store::DuplexJob& job, const HeldRequest& request) {
-  return is_left(request.hand) && std::none_of(job.stream.begin(), job.stream.end(), [&](const ClaimedMessage& waiting) {
+  return is_left(request.hand) &&
+         std::none_of(job.stream.begin(), job.stream.end(), [&](const ClaimedMessage& waiting) {
            const auto* response = std::get_if<stream::Response>(&waiting.message.body);
            return response != nullptr && response->place == request.body.place &&
                   response->status == core::ReplyStatus::pending;
@@ -46,8 +47,8 @@ std::optional<HeldRequest> find_request(const store::DuplexJob& job, core::WorkT
   return std::nullopt;
 }
 
-std::vector<Operation> completion_of(const store::DuplexJob& job, const HeldRequest& request,
-                                     core::ReplyStatus status, std::int32_t code, Payload data) {
+std::vector<Operation> completion_of(const store::DuplexJob& job, const HeldRequest& request, core::ReplyStatus status,
+                                     std::int32_t code, Payload data) {
   const store::DuplexCell* cell = cell_of(job, request.body.place);
   const auto state = ledger::DuplexState::decode(cell == nullptr ? 0 : cell->value);
   const std::uint32_t pendings = state ? state->exits() : 0;

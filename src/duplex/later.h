@@ -24,7 +24,7 @@ bool is_settled(const store::DuplexJob& job, const HeldRequest& request);
 
 // REQUIRES: is_settled(job, request). j, then k: once the first is durable, so is the answer. Without the second the
 // request is handed out once more, and found to be answered.
-std::vector<Operation> completion_of(const store::DuplexJob& job, const HeldRequest& request,
-                                     core::ReplyStatus status, std::int32_t code, Payload data);
+std::vector<Operation> completion_of(const store::DuplexJob& job, const HeldRequest& request, core::ReplyStatus status,
+                                     std::int32_t code, Payload data);
 
 }  // namespace pawl::duplex

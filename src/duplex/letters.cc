@@ -2,7 +2,6 @@
 
 #include <utility>
 
-
 namespace pawl::duplex {
 
 namespace {
@@ -13,12 +12,16 @@ core::Guid mark_of(const Hand& hand, Step step) {
   const core::Guid& guid = hand.guid;
   switch (step) {
     case Step::leg1_entry:
-    case Step::leg2_entry: return guid.derive(Purpose::duplex_entry, hand.claim.raw());
-    case Step::undo_leg2_entry: return guid.derive(Purpose::duplex_undo, hand.claim.raw());
+    case Step::leg2_entry:
+      return guid.derive(Purpose::duplex_entry, hand.claim.raw());
+    case Step::undo_leg2_entry:
+      return guid.derive(Purpose::duplex_undo, hand.claim.raw());
     case Step::leg1_exit:
-    case Step::leg2_exit: return guid.derive(Purpose::duplex_exit, 0);
+    case Step::leg2_exit:
+      return guid.derive(Purpose::duplex_exit, 0);
     case Step::conclude:
-    case Step::fail: break;
+    case Step::fail:
+      break;
   }
   return guid.derive(Purpose::duplex_closing, 0);
 }
@@ -33,7 +36,9 @@ Operation add(const Hand& hand, const Place& place, Step step) {
 
 Operation acknowledge(const Hand& hand) { return store::Ack{hand.run, hand.guid, hand.claim}; }
 
-Operation give_back(const Hand& hand, Duration delay) { return store::GiveBack{hand.run, hand.guid, hand.claim, delay}; }
+Operation give_back(const Hand& hand, Duration delay) {
+  return store::GiveBack{hand.run, hand.guid, hand.claim, delay};
+}
 
 Operation enqueue(const StreamMessage& message) { return store::Enqueue{message, false}; }
 Operation renew(const StreamMessage& message) { return store::Enqueue{message, true}; }
@@ -47,13 +52,15 @@ Operation name_closer(const Hand& hand, const Place& place, const LastWord& said
 
 Operation close_address(RunId run, const Place& place) { return store::CloseAddress{run, place}; }
 
-std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children, Instant at) {
+std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children,
+                             Instant at) {
   std::vector<Operation> obligations, presets, messages;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const Place place{children[i].node, children[i].at};
     obligations.emplace_back(store::OpenAddress{cause.run, place});
     presets.emplace_back(store::SetCell{cause.run, place, ledger::DuplexState::preset().encode(), at});
-    messages.push_back(enqueue({cause.run, cause.guid.derive(Purpose::transition, i), stream::Transition{place, data}}));
+    messages.push_back(
+        enqueue({cause.run, cause.guid.derive(Purpose::transition, i), stream::Transition{place, data}}));
   }
   std::vector<Operation> all = std::move(obligations);
   for (auto* part : {&presets, &messages})
@@ -67,8 +74,8 @@ StreamMessage request_of(const Hand& hand, const stream::Transition& transition,
           stream::Request{transition.place, graph.nodes()[transition.place.node].topic, transition.data}};
 }
 
-StreamMessage response_to(const HeldRequest& request, core::ReplyStatus status, std::int32_t code,
-                          std::uint32_t number, Payload data) {
+StreamMessage response_to(const HeldRequest& request, core::ReplyStatus status, std::int32_t code, std::uint32_t number,
+                          Payload data) {
   const core::Guid& guid = request.hand.guid;
   const bool pending = status == core::ReplyStatus::pending;
   return {request.hand.run,

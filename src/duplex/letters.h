@@ -63,12 +63,13 @@ Operation name_closer(const Hand& hand, const Place& place, const LastWord& said
 Operation close_address(RunId run, const Place& place);
 
 // n and q, E and C: first all obligations, then all presets, then the messages. `data` is what the parent said.
-std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children, Instant at);
+std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children,
+                             Instant at);
 
 StreamMessage request_of(const Hand& hand, const stream::Transition& transition, const Graph& graph,
                          const core::JobSecret& secret);
-StreamMessage response_to(const HeldRequest& request, core::ReplyStatus status, std::int32_t code,
-                          std::uint32_t number, Payload data);
+StreamMessage response_to(const HeldRequest& request, core::ReplyStatus status, std::int32_t code, std::uint32_t number,
+                          Payload data);
 StreamMessage cleanup_of(RunId run, std::optional<stream::Cleanup::Failure> failure);
 
 }  // namespace pawl::duplex

@@ -38,8 +38,12 @@ std::string line_of(const Operation& operation, const Outcome& outcome) {
           [&](const store::AddToCell& o) { return format("add {} {:015}", o.place.node, outcome.value()); },
           [&](const store::NameCloser& o) { return format("closer {}", o.place.node); },
           [&](const store::OpenAddress& o) { return format("open {}", o.place.node); },
-          [&](const store::CloseAddress& o) { return format("close {}{}", o.place.node, outcome.none_left() ? " empty" : ""); },
-          [&](const store::Enqueue& o) { return format("enqueue {}{}", name_of(o.message.body), o.renew ? " anew" : ""); },
+          [&](const store::CloseAddress& o) {
+            return format("close {}{}", o.place.node, outcome.none_left() ? " empty" : "");
+          },
+          [&](const store::Enqueue& o) {
+            return format("enqueue {}{}", name_of(o.message.body), o.renew ? " anew" : "");
+          },
           [&](const store::Dequeue&) {
             const auto& messages = outcome.handed().messages;
             return messages.empty() ? std::string() : format("dequeue {}", name_of(messages[0].message.body));
@@ -72,7 +76,8 @@ class Letters : public ::testing::Test, public Events {
   void restart(std::size_t slots = 4, EngineOptions options = {}) {
     ++epoch_;
     options.seed = epoch_;
-    engine_ = std::make_unique<Engine>(options, store_.duplex(), clock_, [this](const core::GraphRef&) { return graph_; }, *this);
+    engine_ = std::make_unique<Engine>(
+        options, store_.duplex(), clock_, [this](const core::GraphRef&) { return graph_; }, *this);
     engine_->own({{core::LaneId(1), core::Epoch(epoch_)}});
     engine_->serve(Topic("work"));
     engine_->serve(Topic("other"));
@@ -151,20 +156,20 @@ TEST_F(Letters, trigger_leg_2_and_worker_leg_1) {
   submit();
   run();
   EXPECT_EQ(take(), (Lines{
-                        "unique id",                // A
-                        "dequeue start",            //
-                        "set 0 888000001000001",    // B
-                        "closer 0",                 //
-                        "open 1",                   //
-                        "set 1 999000000000000",    // E, before
-                        "enqueue transition",       // C
-                        "ack",                      //
-                        "dequeue transition",       // a
-                        "add 1 899000000000000",    // c
-                        "enqueue request",          // d
-                        "add 1 889000000000000",    // e
-                        "ack",                      // f
-                        "dequeue request",          // g, h and X follow
+                        "unique id",              // A
+                        "dequeue start",          //
+                        "set 0 888000001000001",  // B
+                        "closer 0",               //
+                        "open 1",                 //
+                        "set 1 999000000000000",  // E, before
+                        "enqueue transition",     // C
+                        "ack",                    //
+                        "dequeue transition",     // a
+                        "add 1 899000000000000",  // c
+                        "enqueue request",        // d
+                        "add 1 889000000000000",  // e
+                        "ack",                    // f
+                        "dequeue request",        // g, h and X follow
                     }));
   ASSERT_EQ(dispatched_.size(), 1u);
 }
@@ -255,8 +260,8 @@ TEST_F(Letters, a_crash_before_leg_1_was_left_reads_799_and_is_run_again) {
   take();
   restart();
   run("ack");
-  EXPECT_EQ(take(), (Lines{"dequeue transition", "dequeue request", "add 1 799000000000000",
-                           "enqueue request anew", "add 1 789000000000000", "ack"}));
+  EXPECT_EQ(take(), (Lines{"dequeue transition", "dequeue request", "add 1 799000000000000", "enqueue request anew",
+                           "add 1 789000000000000", "ack"}));
 }
 
 TEST_F(Letters, a_crash_before_the_ack_of_leg_1_reads_789_and_only_looks) {

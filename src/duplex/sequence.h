@@ -1,8 +1,9 @@
-// Sequence: a coroutine that asks for one commit or one read at a time and goes on with what came of it. Whoever holds it
-// looks at operation() or question(), carries it out, and calls resume(). Destroying it at any point is a crash at that point.
+// Sequence: a coroutine that asks for one commit or one read at a time and goes on with what came of it. Whoever holds
+// it looks at operation() or question(), carries it out, and calls resume(). Destroying it at any point is a crash at
+// that point.
 //
-// g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so what is awaited has a constructor and takes
-// a variant (no aggregate).
+// g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so what is awaited has a constructor
+// and takes a variant (no aggregate).
 #pragma once
 
 #include <coroutine>

@@ -48,7 +48,8 @@ Payload result_of(const Graph& graph, const store::DuplexJob& job) {
     if (!cell.closer) return false;
     if (graph.result_of()) return cell.place.node == *graph.result_of();
     const auto state = DuplexState::decode(cell.value);
-    const auto status = cell.status == core::ActivityStatus::errored ? core::ReplyStatus::error : core::ReplyStatus::success;
+    const auto status =
+        cell.status == core::ActivityStatus::errored ? core::ReplyStatus::error : core::ReplyStatus::success;
     return state && state->exits() > 0 &&
            core::children_of(graph, cell.place.node, cell.place.at, state->exits() - 1, status, cell.code).empty();
   };
@@ -175,9 +176,7 @@ Sequence Sequences::answer(Hand request, StreamMessage response) {
   if (final) co_await Ask(acknowledge(request));  // k
 }
 
-Sequence Sequences::release(Hand request, Duration after) {
-  co_await Ask(give_back(request, after));
-}
+Sequence Sequences::release(Hand request, Duration after) { co_await Ask(give_back(request, after)); }
 
 Sequence Sequences::defer(Hand request) {
   co_await Ask(acknowledge(request));  // k
@@ -200,7 +199,8 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
                                           message.status, message.code);
   const bool uncaught = children.empty() && message.status == core::ReplyStatus::error;
   using Verdict = DuplexState::Leg2Verdict;
-  Verdict verdict = state->leg2_verdict(uncaught ? DuplexState::Arrival::uncaught_error : DuplexState::Arrival::response);
+  Verdict verdict =
+      state->leg2_verdict(uncaught ? DuplexState::Arrival::uncaught_error : DuplexState::Arrival::response);
   if (verdict == Verdict::proceed && is_final(message) && state->exits() < message.number) verdict = Verdict::too_early;
 
   if (verdict == Verdict::park) {
@@ -214,8 +214,7 @@ Sequence Sequences::leg2(Hand hand, stream::Response message) {
     closer = named.kind != OutcomeKind::exists;
     if (verdict == Verdict::proceed && !closer) verdict = Verdict::too_late;
   }
-  if (verdict != Verdict::proceed)
-    co_await Ask(add(hand, message.place, Step::undo_leg2_entry));
+  if (verdict != Verdict::proceed) co_await Ask(add(hand, message.place, Step::undo_leg2_entry));
   if (verdict == Verdict::too_early) {
     co_await Ask(give_back(hand, early_delay(hand)));
     co_return;
@@ -268,8 +267,10 @@ Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
       // Not a choice within co_await: GCC 12 would destroy the text of it with the sequence, though it was never made.
       const Error why = job ? Error{ErrorCode::not_found, format("job {} is gone", hand.run.raw())} : job.error();
       std::string damage;
-      if (why.code == ErrorCode::corrupt) damage = why.detail;
-      else events_.problem(to_string(why));
+      if (why.code == ErrorCode::corrupt)
+        damage = why.detail;
+      else
+        events_.problem(to_string(why));
       co_await Ask(unread(hand, damage));
       co_return;
     }

@@ -33,7 +33,7 @@ class Sequences {
   Sequence worker(HeldRequest request);                  // g h, then X: Events::dispatch
   Sequence leg2(Hand hand, stream::Response message);    // l m n o q s | l m n o p q r s | l m p r s
   Sequence cleanup(Hand hand, stream::Cleanup message);  // the job's end
-  Sequence stop_job(RunId run, std::string reason);  // parks it
+  Sequence stop_job(RunId run, std::string reason);      // parks it
 
   // j, then k: the answer of a worker that holds its request. A pending one keeps it.
   Sequence answer(Hand request, StreamMessage response);

@@ -22,8 +22,7 @@ class Names {
   Status check(const graph::App& app) {
     for (const graph::Graph& source : app.graphs) {
       where_ = format("graph \"{}\"", source.subscribes);
-      need("its name", app.id + "/" + source.subscribes,
-           "change 'subscribes' or shorten the app's id");
+      need("its name", app.id + "/" + source.subscribes, "change 'subscribes' or shorten the app's id");
       if (!source.publishes.empty()) need("the topic it publishes", source.publishes, "change 'publishes'");
       for (const graph::Activity& activity : source.activities) check(source, activity);
     }
@@ -38,8 +37,7 @@ class Names {
     if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic)
       need("the topic it waits for", *hook->topic, "rename the topic under 'hooks'");
     if (const auto* worker = std::get_if<graph::Worker>(&activity.kind))
-      if (const json::value* topic = worker->topic.expression.literal();
-          topic && topic->is_string())
+      if (const json::value* topic = worker->topic.expression.literal(); topic && topic->is_string())
         need("its topic", view(topic->get_string()), "change 'topic'");
   }
 
@@ -47,8 +45,7 @@ class Names {
     const Status fine = check_name(what, name);
     if (fine) return;
     if (!mistakes_.empty()) mistakes_ += '\n';
-    mistakes_ += format("{}: {} \"{}\" cannot be used: {}; {}", where_, what, name,
-                        fine.error().detail, advice);
+    mistakes_ += format("{}: {} \"{}\" cannot be used: {}; {}", where_, what, name, fine.error().detail, advice);
   }
 
   std::string where_;
@@ -117,10 +114,8 @@ class Assembler {
       node.need = need_of(*join);
       if (place.closes_map) node.aim = *place.closes_map;
     }
-    if (const auto* cycle = std::get_if<graph::Cycle>(&activity.kind))
-      node.aim = source_.find(cycle->ancestor);
-    if (const auto* map = std::get_if<graph::Map>(&activity.kind))
-      node.aim = source_.find(map->join);
+    if (const auto* cycle = std::get_if<graph::Cycle>(&activity.kind)) node.aim = source_.find(cycle->ancestor);
+    if (const auto* map = std::get_if<graph::Map>(&activity.kind)) node.aim = source_.find(map->join);
     if (const auto* hook = std::get_if<graph::Hook>(&activity.kind)) node.is_pivot = hook->is_pivot;
     return node;
   }
@@ -145,8 +140,7 @@ class Assembler {
   static std::string topic_of(const graph::Activity& activity) {
     const auto* worker = std::get_if<graph::Worker>(&activity.kind);
     const json::value* literal = worker == nullptr ? nullptr : worker->topic.expression.literal();
-    return literal != nullptr && literal->is_string() ? std::string(view(literal->get_string()))
-                                                      : std::string();
+    return literal != nullptr && literal->is_string() ? std::string(view(literal->get_string())) : std::string();
   }
 
   static std::uint32_t need_of(const graph::Join& join) {
@@ -168,12 +162,10 @@ class Assembler {
   }
 
   void mark_before_join(std::vector<Graph::Node>& nodes) const {
-    const auto& order =
-        source_.topology.order;  // parents first, so from the end children are known
+    const auto& order = source_.topology.order;  // parents first, so from the end children are known
     for (auto at = order.rbegin(); at != order.rend(); ++at)
       for (const Graph::Edge& edge : nodes[*at].edges)
-        if (nodes[edge.to].kind == Graph::Kind::join || nodes[edge.to].before_join)
-          nodes[*at].before_join = true;
+        if (nodes[edge.to].kind == Graph::Kind::join || nodes[edge.to].before_join) nodes[*at].before_join = true;
   }
 
   const graph::Graph& source_;
@@ -190,8 +182,7 @@ std::uint32_t version_number(std::string_view version) {
   return static_cast<std::uint32_t>(stable_hash(version) & 0x7fffffffU);
 }
 
-Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
-                                    std::string_view content) {
+Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app, std::string_view content) {
   if (const Status fine = Names().check(*app); !fine) return fine.error();
   const std::uint32_t version = version_number(app->version);
   const std::uint64_t content_hash = stable_hash(content);
@@ -203,16 +194,15 @@ Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
   std::vector<Graph> graphs;
   for (std::uint32_t i = 0; i < plan->graphs.size(); ++i) {
     const GraphPlan& one = plan->graphs[i];
-    graphs.push_back(Graph::assemble({.name = one.ref.name,
-                                      .version = one.ref.version,
-                                      .fingerprint = one.ref.fingerprint,
-                                      .nodes = Assembler(*one.graph).nodes(),
-                                      .trigger = one.graph->topology.trigger,
-                                      .drains = one.graph->on_error == graph::OnError::drain,
-                                      .collation = one.graph->collation == graph::Collation::duplex
-                                                       ? Collation::duplex
-                                                       : Collation::ledger,
-                                      .program = std::make_shared<GraphProgram>(plan, i)}));
+    graphs.push_back(Graph::assemble(
+        {.name = one.ref.name,
+         .version = one.ref.version,
+         .fingerprint = one.ref.fingerprint,
+         .nodes = Assembler(*one.graph).nodes(),
+         .trigger = one.graph->topology.trigger,
+         .drains = one.graph->on_error == graph::OnError::drain,
+         .collation = one.graph->collation == graph::Collation::duplex ? Collation::duplex : Collation::ledger,
+         .program = std::make_shared<GraphProgram>(plan, i)}));
   }
   return graphs;
 }

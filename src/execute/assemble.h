@@ -14,8 +14,7 @@ namespace pawl::execute {
 // One graph per graph of the app, named "<app id>/<subscribes>". `content` is the text of all files
 // of the app: a job runs only on the very content it started on. Errors: a name that the language
 // allows and the engine does not, with what to change.
-Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app,
-                                    std::string_view content);
+Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app, std::string_view content);
 
 // The number of a version: itself when it is a whole number, else 31 bits that follow from the
 // text.

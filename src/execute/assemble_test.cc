@@ -30,8 +30,7 @@ TEST(Assemble, names_versions_and_fingerprints_a_graph) {
   EXPECT_TRUE(graph.drains());
   EXPECT_EQ(graph.trigger(), app.node("start"));
   EXPECT_EQ(graph.fingerprint(), TestApp::of_graph(join_graph).graphs[0].fingerprint());
-  EXPECT_NE(graph.fingerprint(),
-            TestApp::of_graph(std::string(join_graph) + "title: x\n").graphs[0].fingerprint());
+  EXPECT_NE(graph.fingerprint(), TestApp::of_graph(std::string(join_graph) + "title: x\n").graphs[0].fingerprint());
 }
 
 TEST(Assemble, fills_the_nodes_of_a_join) {

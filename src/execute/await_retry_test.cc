@@ -7,9 +7,9 @@
 namespace pawl::execute {
 namespace {
 
+using core::AwaitState;
 using core::ChildDone;
 using core::Guid;
-using core::AwaitState;
 using core::Message;
 using core::ReplyStatus;
 using core::StartChild;
@@ -112,8 +112,8 @@ TEST_P(AwaitRetry, words_of_a_child_that_was_replaced_change_nothing) {
   const Message timer = hold_timer();
   const core::JobState waiting = job.state;
   const auto speak_late = [&] {
-    for (const Message& late : {last_word(first, ReplyStatus::error, 503), last_word(first, ReplyStatus::success, 200),
-                                word(first)}) {
+    for (const Message& late :
+         {last_word(first, ReplyStatus::error, 503), last_word(first, ReplyStatus::success, 200), word(first)}) {
       job.deliver_stored(late);
       job.run();
     }

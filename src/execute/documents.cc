@@ -40,9 +40,7 @@ class Documents {
   };
 
   // A job that left memory and came back has the same bytes in another place.
-  static bool is_same(const Payload& a, const Payload& b) {
-    return a.view().data() == b.view().data() || a == b;
-  }
+  static bool is_same(const Payload& a, const Payload& b) { return a.view().data() == b.view().data() || a == b; }
 
   std::shared_ptr<const json::value> parse(const Payload& payload) {
     ++parsed_;

@@ -72,8 +72,9 @@ TEST(Documents, only_so_many_bytes_are_kept) {
   EXPECT_EQ(kept, 3) << "each is a little more than a quarter";
   EXPECT_FALSE(made.back().expired());
   for (std::size_t i = 0; i < 2 * documents_max; ++i) made.push_back(document_of(document(2'000, static_cast<int>(i))));
-  EXPECT_LE(static_cast<std::size_t>(std::count_if(made.begin(), made.end(), [](const auto& one) { return !one.expired(); })),
-            documents_max);
+  EXPECT_LE(
+      static_cast<std::size_t>(std::count_if(made.begin(), made.end(), [](const auto& one) { return !one.expired(); })),
+      documents_max);
 }
 
 TEST(Documents, a_decision_over_several_of_the_largest_parses_each_once) {
@@ -87,16 +88,17 @@ TEST(Documents, a_decision_over_several_of_the_largest_parses_each_once) {
   std::string transitions = "transitions:\n  start: [{to: second}]\n  second: [{to: third}]\n  third: [";
   for (int i = 0; i < 40; ++i) {
     const std::string name = "work" + std::to_string(i);
-    activities += "  " + name + R"(: {type: worker, topic: do, input: {maps: {a: "{start.output.data.number}",)"
-                  R"( b: "{second.output.data.number}", c: "{third.output.data.number}"}}})" "\n";
+    activities += "  " + name +
+                  R"(: {type: worker, topic: do, input: {maps: {a: "{start.output.data.number}",)"
+                  R"( b: "{second.output.data.number}", c: "{third.output.data.number}"}}})"
+                  "\n";
     transitions += (i == 0 ? "{to: " : ", {to: ") + name + "}";
   }
   const TestApp app = TestApp::of_graph(activities + transitions + "]\n");
   const std::string text(limits::payload_bytes_max - 200, 'x');
   core::JobState state;
   state.job.run = RunId(42);
-  const core::Delivery start{
-      core::start_message(state.job.run, Payload(R"({"number":1,"text":")" + text + "\"}"))};
+  const core::Delivery start{core::start_message(state.job.run, Payload(R"({"number":1,"text":")" + text + "\"}"))};
   const std::uint64_t before = documents_parsed();
   const core::Decision decision = core::decide(state, app.graphs[0], {&start, 1}, {});
   ASSERT_TRUE(decision.bundle);

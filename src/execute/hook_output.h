@@ -14,8 +14,7 @@ namespace pawl::execute {
 // Whether the output of this activity is kept in that form.
 bool keeps_payload(const graph::Activity& activity);
 
-boost::json::value join_outputs(boost::json::value output,
-                                std::optional<boost::json::value> payload);
+boost::json::value join_outputs(boost::json::value output, std::optional<boost::json::value> payload);
 // The two parts; null when absent. What was not kept in that form is an output.
 const boost::json::value* output_in(const boost::json::value& kept);
 const boost::json::value* payload_in(const boost::json::value& kept);

@@ -15,8 +15,7 @@ namespace {
 constexpr std::int64_t code_min = 100;
 constexpr std::int64_t code_max = 999;
 
-Result<std::string> evaluate_text(Scene& scene, const graph::Formula& formula,
-                                  std::string_view label) {
+Result<std::string> evaluate_text(Scene& scene, const graph::Formula& formula, std::string_view label) {
   auto value = scene.evaluate(formula, label);
   if (!value) return value.error();
   auto text = text_of(*value);
@@ -25,8 +24,7 @@ Result<std::string> evaluate_text(Scene& scene, const graph::Formula& formula,
 }
 
 // An absent or null code is the default.
-Result<std::int32_t> evaluate_code(Scene& scene, const graph::OptionalFormula& formula,
-                                   std::int32_t otherwise) {
+Result<std::int32_t> evaluate_code(Scene& scene, const graph::OptionalFormula& formula, std::int32_t otherwise) {
   if (!formula) return otherwise;
   auto value = scene.evaluate(*formula, "code");
   if (!value) return value.error();
@@ -80,8 +78,7 @@ Result<core::Program::Wait> GraphProgram::wait(const core::Sight& sight) const {
     }
     auto key = mailbox_key(hash_of(hook.matches), std::move(expected));
     if (!key) return name_place(scene.activity(), label, key.error());
-    wait.mailbox =
-        core::MailboxKey{sight.draft.base().job.name_space, Topic(*hook.topic), std::move(*key)};
+    wait.mailbox = core::MailboxKey{sight.draft.base().job.name_space, Topic(*hook.topic), std::move(*key)};
   }
   return wait;
 }
@@ -104,8 +101,7 @@ Result<core::Program::Telling> GraphProgram::signal(const core::Sight& sight) co
   if (!code) return code.error();
   auto data = write_payload(payload);
   if (!data) return name_place(scene.activity(), "signal.maps", data.error());
-  Telling telling{
-      .to = {}, .data = std::move(*data), .status = status_of(kind.status), .code = *code};
+  Telling telling{.to = {}, .data = std::move(*data), .status = status_of(kind.status), .code = *code};
   if (kind.to_all) {
     auto all = to_all(scene, sight, std::move(*topic));
     if (!all) return all.error();
@@ -128,17 +124,17 @@ Result<core::Program::Telling::All> GraphProgram::to_all(Scene& scene, const cor
   for (const GraphPlan& one : app_->graphs)
     if (waits_for(*one.graph, topic)) {
       if (target != nullptr)
-        return name_place(here, "topic",
-                          {ErrorCode::invalid,
-                           format("the graphs \"{}\" and \"{}\" both wait for \"{}\"; a signal to all needs "
-                                  "a topic of one graph",
-                                  target->graph->subscribes, one.graph->subscribes, topic)});
+        return name_place(
+            here, "topic",
+            {ErrorCode::invalid, format("the graphs \"{}\" and \"{}\" both wait for \"{}\"; a signal to all needs "
+                                        "a topic of one graph",
+                                        target->graph->subscribes, one.graph->subscribes, topic)});
       target = &one;
     }
   if (target == nullptr)
-    return name_place(here, "topic",
-                      {ErrorCode::not_found, format("no hook of the app \"{}\" waits for the topic \"{}\"",
-                                                    app().id, topic)});
+    return name_place(
+        here, "topic",
+        {ErrorCode::not_found, format("no hook of the app \"{}\" waits for the topic \"{}\"", app().id, topic)});
   json::value resolved = json::object();
   if (kind.resolver.maps) {
     auto made = scene.evaluate(*kind.resolver.maps, "resolver.maps");
@@ -189,8 +185,7 @@ Result<core::Program::Telling> GraphProgram::tell(const core::Sight& sight, cons
   return telling;
 }
 
-Result<core::Program::Child> GraphProgram::child(const core::Sight& sight,
-                                                 const Payload& input) const {
+Result<core::Program::Child> GraphProgram::child(const core::Sight& sight, const Payload& input) const {
   const auto& kind = kind_of_node<graph::Await>(sight.node);
   Scene scene(*app_, plan_, sight, sight.node, "child");
   auto topic = evaluate_text(scene, kind.topic, "topic");
@@ -198,13 +193,13 @@ Result<core::Program::Child> GraphProgram::child(const core::Sight& sight,
   const auto found = app_->graph_of_topic.find(*topic);
   if (found == app_->graph_of_topic.end())
     return name_place(scene.activity(), "topic",
-                      {ErrorCode::not_found,
-                       format("no graph of the app \"{}\" subscribes \"{}\"", app().id, *topic)});
+                      {ErrorCode::not_found, format("no graph of the app \"{}\" subscribes \"{}\"", app().id, *topic)});
   const GraphPlan& target = app_->graphs[found->second];
   if (target.graph->collation == graph::Collation::duplex)
-    return name_place(scene.activity(), "topic",
-                      {ErrorCode::unsupported,
-                       format("the graph \"{}\" has collation: duplex, and no other job can start one of its jobs", *topic)});
+    return name_place(
+        scene.activity(), "topic",
+        {ErrorCode::unsupported,
+         format("the graph \"{}\" has collation: duplex, and no other job can start one of its jobs", *topic)});
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(target.graph->input.schema, scene.document(input)); !fits)
       return name_place(scene.activity(), format("input.schema of \"{}\"", *topic), fits.error());

@@ -33,9 +33,7 @@ TEST(Wait, is_nothing_a_time_a_signal_or_both) {
   const TestApp app = TestApp::of_graph(hooks_graph);
   TestStep step(app);
   step.ran("start", ",0", R"({"nap":1.5,"id":{"b":1,"a":2}})");
-  const auto wait = [&](const char* activity) {
-    return *app.program().wait(step.sight(activity, ",0,0"));
-  };
+  const auto wait = [&](const char* activity) { return *app.program().wait(step.sight(activity, ",0,0")); };
   EXPECT_FALSE(wait("pass").sleep || wait("pass").mailbox);
   EXPECT_EQ(wait("nap").sleep, Duration(1500000));
   EXPECT_FALSE(wait("nap").mailbox);
@@ -60,11 +58,7 @@ TEST(Wait, a_sleep_of_nothing_passes_through) {
   for (const char* input : {R"({"nap":-1})", R"({"nap":true})", R"({"nap":"soon"})"}) {
     TestStep step(app);
     step.ran("start", ",0", input);
-    EXPECT_EQ(app.program()
-                  .wait(step.sight("nap", ",0,0"))
-                  .error()
-                  .detail.find("activity \"nap\": sleep: wants "),
-              0u)
+    EXPECT_EQ(app.program().wait(step.sight("nap", ",0,0")).error().detail.find("activity \"nap\": sleep: wants "), 0u)
         << input;
   }
 }
@@ -72,9 +66,8 @@ TEST(Wait, a_sleep_of_nothing_passes_through) {
 TEST(Signal, finds_the_mailbox_in_which_the_hook_waits) {
   const TestApp app = TestApp::of_graph(hooks_graph);
   TestStep step(app);
-  step.ran(
-      "start", ",0",
-      R"({"topic":"told","id":{"a":2,"b":1.0},"say":{"n":1,"id":{"b":1,"a":2},"job":"order-17"},"code":202})");
+  step.ran("start", ",0",
+           R"({"topic":"told","id":{"a":2,"b":1.0},"say":{"n":1,"id":{"b":1,"a":2},"job":"order-17"},"code":202})");
   const auto telling = app.program().signal(step.sight("tell", ",0,0"));
   ASSERT_TRUE(telling) << telling.error().detail;
   EXPECT_EQ(telling->data.view(), R"({"n":1,"id":{"b":1,"a":2},"job":"order-17"})");
@@ -101,10 +94,7 @@ TEST(Signal, leaves_out_hooks_whose_schema_the_payload_breaks) {
 transitions: {start: [{to: ask}]}
 hooks: {told: [{to: ask, conditions: {match: [{expected: 1, actual: "{$hook.data.id}"}]}}]}
 )");
-  EXPECT_EQ(strict.program()
-                .keys_of(Topic("told"), "{}")
-                .error()
-                .detail.find("the payload of a signal \"told\": "),
+  EXPECT_EQ(strict.program().keys_of(Topic("told"), "{}").error().detail.find("the payload of a signal \"told\": "),
             0u);
   EXPECT_TRUE(strict.program().keys_of(Topic("told"), R"({"id":2})"));
 }
@@ -256,10 +246,8 @@ TEST(Items, of_lists_and_maps) {
   ASSERT_TRUE(list) << list.error().detail;
   EXPECT_EQ(list->count, 2u);
   EXPECT_EQ(list->parallel, 8u);
-  EXPECT_EQ(text_of_result(app.program().item(list->items, 0)),
-            R"({"item":"a","index":0,"key":"0"})");
-  EXPECT_EQ(text_of_result(app.program().item(list->items, 1)),
-            R"({"item":{"b":1},"index":1,"key":"1"})");
+  EXPECT_EQ(text_of_result(app.program().item(list->items, 0)), R"({"item":"a","index":0,"key":"0"})");
+  EXPECT_EQ(text_of_result(app.program().item(list->items, 1)), R"({"item":{"b":1},"index":1,"key":"1"})");
   EXPECT_FALSE(app.program().item(list->items, 2));
 
   const auto map = items_of(app, R"({"list":{"x":1,"y":2}})");
@@ -267,19 +255,16 @@ TEST(Items, of_lists_and_maps) {
   EXPECT_EQ(map->parallel, 1u);
   EXPECT_EQ(text_of_result(app.program().item(map->items, 1)), R"({"item":2,"index":1,"key":"y"})");
   // The same bytes elsewhere, then other bytes: what was parsed before is not taken for them.
-  EXPECT_EQ(text_of_result(app.program().item(Payload(map->items.str()), 0)),
-            R"({"item":1,"index":0,"key":"x"})");
+  EXPECT_EQ(text_of_result(app.program().item(Payload(map->items.str()), 0)), R"({"item":1,"index":0,"key":"x"})");
   EXPECT_EQ(text_of_result(app.program().item("[5]", 0)), R"({"item":5,"index":0,"key":"0"})");
-  EXPECT_EQ(text_of_result(app.program().collect(
-                TestStep(app).ran("start", ",0", "{}").sight("each", ",0,0"))),
+  EXPECT_EQ(text_of_result(app.program().collect(TestStep(app).ran("start", ",0", "{}").sight("each", ",0,0"))),
             "null");
   EXPECT_EQ(items_of(app, R"({"list":[]})")->count, 0u);
 }
 
 TEST(Items, errors) {
   const TestApp app = TestApp::of_graph(map_graph);
-  EXPECT_EQ(items_of(app, "{}").error().detail,
-            "activity \"each\": items: wants a list or a map, got null");
+  EXPECT_EQ(items_of(app, "{}").error().detail, "activity \"each\": items: wants a list or a map, got null");
   EXPECT_EQ(items_of(app, R"({"list":[],"width":0})").error().detail,
             "activity \"each\": parallel: wants a whole number from 1 to 1000, got 0");
 }

@@ -42,12 +42,10 @@ TEST(Input, sees_what_is_not_json_as_a_text) {
   const TestApp app = TestApp::of_graph(chain);
   TestStep step(app);
   step.ran("start", ",0", "{}").ran("first", ",0,0", "plain words");
-  EXPECT_EQ(text_of_result(app.program().input(step.sight("text", ",0,0,0"))),
-            R"({"said":"plain words"})");
+  EXPECT_EQ(text_of_result(app.program().input(step.sight("text", ",0,0,0"))), R"({"said":"plain words"})");
   TestStep broken(app);
   broken.ran("start", ",0", "{}").ran("first", ",0,0", "a\xff");
-  EXPECT_EQ(text_of_result(app.program().input(broken.sight("text", ",0,0,0"))),
-            "{\"said\":\"a\xEF\xBF\xBD\"}");
+  EXPECT_EQ(text_of_result(app.program().input(broken.sight("text", ",0,0,0"))), "{\"said\":\"a\xEF\xBF\xBD\"}");
 }
 
 TEST(Input, errors_name_activity_key_and_place) {
@@ -84,15 +82,13 @@ transitions: {start: [{to: charge}]}
   step.ran("start", ",0", R"({"amount":"much"})");
   const auto made = app.program().input(step.sight("charge", ",0,0"));
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().detail.find("activity \"charge\": input.schema./amount: "), 0u)
-      << made.error().detail;
+  EXPECT_EQ(made.error().detail.find("activity \"charge\": input.schema./amount: "), 0u) << made.error().detail;
 }
 
 TEST(Leg1, topic_timeout_and_threshold_are_expressions) {
   const TestApp app = TestApp::of_graph(chain);
   TestStep step(app);
-  step.ran("start", ",0", "{}")
-      .ran("first", ",0,0", R"({"topic":"pay.card","wait":"5m","threshold":2})");
+  step.ran("start", ",0", "{}").ran("first", ",0,0", R"({"topic":"pay.card","wait":"5m","threshold":2})");
   const core::Sight charge = step.sight("charge", ",0,0,0");
   EXPECT_EQ(app.program().topic(charge)->raw(), "pay.card");
   EXPECT_EQ(*app.program().timeout(charge), Duration(std::chrono::minutes(5)));
@@ -106,17 +102,15 @@ TEST(Leg1, topic_timeout_and_threshold_are_expressions) {
 TEST(Leg1, topic_timeout_and_threshold_of_a_wrong_type_are_errors) {
   const TestApp app = TestApp::of_graph(chain);
   TestStep step(app);
-  step.ran("start", ",0", "{}")
-      .ran("first", ",0,0", R"({"topic":null,"wait":"soon","threshold":1.5})");
+  step.ran("start", ",0", "{}").ran("first", ",0,0", R"({"topic":null,"wait":"soon","threshold":1.5})");
   const core::Sight charge = step.sight("charge", ",0,0,0");
-  EXPECT_EQ(app.program().topic(charge).error().detail,
-            "activity \"charge\": topic: wants a text, got null");
+  EXPECT_EQ(app.program().topic(charge).error().detail, "activity \"charge\": topic: wants a text, got null");
   EXPECT_EQ(app.program().timeout(charge).error().detail,
             "activity \"charge\": timeout: wants seconds or a text such as 90s, 5m or 2h, got a "
             "text");
-  EXPECT_EQ(app.program().threshold(charge).error().detail.find(
-                "activity \"charge\": statusThreshold: wants a whole number"),
-            0u);
+  EXPECT_EQ(
+      app.program().threshold(charge).error().detail.find("activity \"charge\": statusThreshold: wants a whole number"),
+      0u);
 }
 
 TEST(Leg1, random_numbers_of_a_step_are_the_same_again) {
@@ -141,8 +135,7 @@ activities:
 )");
   const GraphProgram& program = app.program();
   EXPECT_EQ(text_of_result(program.check_start(R"({"id": 5})")), R"({"id": 5})");
-  EXPECT_EQ(
-      program.check_start("{}").error().detail.find("start of \"test.start\": input.schema: "), 0u);
+  EXPECT_EQ(program.check_start("{}").error().detail.find("start of \"test.start\": input.schema: "), 0u);
   EXPECT_EQ(program.check_start("hello").error().detail.find(
                 "start of \"test.start\": the input is not JSON: line 1, column 1"),
             0u)
@@ -151,10 +144,8 @@ activities:
   EXPECT_EQ((*program.start_id(R"({"id": 5})"))->raw(), "5");
   EXPECT_EQ((*program.start_id(R"({"id": "a-1"})"))->raw(), "a-1");
   EXPECT_EQ(*program.start_id("{}"), std::nullopt);
-  EXPECT_EQ(program.start_id(R"({"id": "a b"})")
-                .error()
-                .detail.find("activity \"start\": stats.id: the job id: byte 2"),
-            0u);
+  EXPECT_EQ(
+      program.start_id(R"({"id": "a b"})").error().detail.find("activity \"start\": stats.id: the job id: byte 2"), 0u);
   EXPECT_FALSE(program.start_id(R"({"id": [1]})"));
 }
 

@@ -20,14 +20,12 @@ Result<core::Program::Items> GraphProgram::items(const core::Sight& sight) const
   const json::array* list = value->if_array();
   const json::object* object = value->if_object();
   if (list == nullptr && object == nullptr)
-    return name_place(
-        scene.activity(), "items",
-        {ErrorCode::invalid, format("wants a list or a map, got {}", execute::kind_of(*value))});
+    return name_place(scene.activity(), "items",
+                      {ErrorCode::invalid, format("wants a list or a map, got {}", execute::kind_of(*value))});
   const std::size_t count = list != nullptr ? list->size() : object->size();
   auto payload = write_payload(*value);
   if (!payload) return name_place(scene.activity(), "items", payload.error());
-  Items items{
-      .items = std::move(*payload), .count = static_cast<std::uint32_t>(count), .parallel = 1};
+  Items items{.items = std::move(*payload), .count = static_cast<std::uint32_t>(count), .parallel = 1};
   if (kind.parallel) {
     auto parallel = scene.evaluate(*kind.parallel, "parallel");
     if (!parallel) return parallel.error();
@@ -46,9 +44,7 @@ Result<Payload> GraphProgram::item(const Payload& items, std::uint32_t index) co
   const json::array* list = collection.if_array();
   const json::object* object = collection.if_object();
   const std::size_t count = list != nullptr ? list->size() : object != nullptr ? object->size() : 0;
-  if (index >= count)
-    return Error{ErrorCode::corrupt,
-                 format("a map of {} items was asked for item {}", count, index)};
+  if (index >= count) return Error{ErrorCode::corrupt, format("a map of {} items was asked for item {}", count, index)};
   json::object out;
   if (list != nullptr) {
     out.emplace("item", (*list)[index]);

@@ -12,9 +12,7 @@
 namespace pawl::execute {
 namespace {
 
-json::value text(std::string_view value) {
-  return json::value(json::string_view(value.data(), value.size()));
-}
+json::value text(std::string_view value) { return json::value(json::string_view(value.data(), value.size())); }
 json::value time(Instant at) { return text(mapping::iso_text(mapping::date_of(at))); }
 
 // The name behind the kind: whom a worker asks, what a hook waits for.
@@ -23,11 +21,9 @@ std::string_view subtype_of(const graph::Activity& activity) {
   if (const auto* worker = std::get_if<graph::Worker>(&activity.kind)) topic = &worker->topic;
   if (const auto* await = std::get_if<graph::Await>(&activity.kind)) topic = &await->topic;
   if (const auto* signal = std::get_if<graph::Signal>(&activity.kind)) topic = &signal->topic;
-  if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic)
-    return *hook->topic;
+  if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic) return *hook->topic;
   const json::value* literal = topic == nullptr ? nullptr : topic->expression.literal();
-  return literal != nullptr && literal->is_string() ? view(literal->get_string())
-                                                    : std::string_view();
+  return literal != nullptr && literal->is_string() ? view(literal->get_string()) : std::string_view();
 }
 
 }  // namespace
@@ -37,13 +33,12 @@ Answer answer_of(const core::Activity* instance) {
   return {instance->status == core::ActivityStatus::errored, instance->code};
 }
 
-json::value activity_metadata(const graph::Activity& activity, const core::Activity* instance,
-                              const Answer& answer, const json::value* error) {
+json::value activity_metadata(const graph::Activity& activity, const core::Activity* instance, const Answer& answer,
+                              const json::value* error) {
   json::object out;
   out.emplace("aid", text(activity.id));
   out.emplace("atp", text(graph::name_of(activity.kind)));
-  if (const std::string_view subtype = subtype_of(activity); !subtype.empty())
-    out.emplace("stp", text(subtype));
+  if (const std::string_view subtype = subtype_of(activity); !subtype.empty()) out.emplace("stp", text(subtype));
   if (instance != nullptr) {
     out.emplace("ac", time(instance->opened_at));
     const bool closed = instance->closed_at != Instant();
@@ -80,8 +75,7 @@ json::value job_metadata(const graph::App& app, const graph::Graph& graph, const
   const auto& stats = std::get<graph::Trigger>(trigger.kind).stats;
   out.emplace("ts", text(slice_of(job.created_at, stats.granularity)));
   if (stats.key) {
-    const core::Activity* first =
-        sight.draft.find(graph.topology.trigger, ledger::Dimensions::trigger());
+    const core::Activity* first = sight.draft.find(graph.topology.trigger, ledger::Dimensions::trigger());
     const auto input = document_of(first == nullptr ? Payload() : first->output);
     if (auto key = stats_key(graph, *input, job.created_at)) out.emplace("key", text(*key));
   }

@@ -16,15 +16,13 @@ struct Answer {
 Answer answer_of(const core::Activity* instance);
 
 // `error` is what the activity failed with, or null.
-boost::json::value activity_metadata(const graph::Activity& activity,
-                                     const core::Activity* instance, const Answer& answer,
-                                     const boost::json::value* error);
-boost::json::value job_metadata(const graph::App& app, const graph::Graph& graph,
-                                const core::Sight& sight, const graph::Activity& here);
+boost::json::value activity_metadata(const graph::Activity& activity, const core::Activity* instance,
+                                     const Answer& answer, const boost::json::value* error);
+boost::json::value job_metadata(const graph::App& app, const graph::Graph& graph, const core::Sight& sight,
+                                const graph::Activity& here);
 
 // A formula of the trigger's `stats`, over the input of a job that may not exist yet.
-Result<boost::json::value> evaluate_stats(const graph::Activity& trigger,
-                                          const graph::Formula& formula, std::string_view label,
-                                          const boost::json::value& input, Instant now);
+Result<boost::json::value> evaluate_stats(const graph::Activity& trigger, const graph::Formula& formula,
+                                          std::string_view label, const boost::json::value& input, Instant now);
 
 }  // namespace pawl::execute

@@ -28,8 +28,7 @@ std::uint8_t sections_of(const std::vector<std::string>& parts) {
 class Planner {
  public:
   explicit Planner(GraphPlan& plan) : plan_(plan), graph_(*plan.graph) {
-    for (ActivityIndex i = 0; i < graph_.activities.size(); ++i)
-      ids_.emplace(graph_.activities[i].id, i);
+    for (ActivityIndex i = 0; i < graph_.activities.size(); ++i) ids_.emplace(graph_.activities[i].id, i);
   }
 
   void run() {
@@ -37,8 +36,7 @@ class Planner {
     const graph::VisitFormula visit = [&](const graph::Formula& formula, graph::Role role) {
       if (role != graph::Role::payload) add(formula, here, role);
     };
-    for (here = 0; here < graph_.activities.size(); ++here)
-      graph::visit_formulas(graph_.activities[here], visit);
+    for (here = 0; here < graph_.activities.size(); ++here) graph::visit_formulas(graph_.activities[here], visit);
     for (const graph::Transition& transition : graph_.transitions) {
       here = transition.from;
       graph::visit_formulas(transition, visit);
@@ -63,8 +61,7 @@ class Planner {
     plan_.reads.insert_or_assign(&formula, std::move(reads));
   }
 
-  void add_activity(Reads& reads, const mapping::Reference& reference, ActivityIndex here,
-                    graph::Role role) {
+  void add_activity(Reads& reads, const mapping::Reference& reference, ActivityIndex here, graph::Role role) {
     const auto found = ids_.find(reference.activity);
     if (found == ids_.end()) return;
     const ActivityIndex target = found->second;
@@ -102,8 +99,7 @@ class Planner {
 void add_rule(AppPlan& plan, const graph::Hook& hook) {
   auto& rules = plan.rules_of_topic[*hook.topic];
   const std::uint64_t hash = hash_of(hook.matches);
-  auto rule = std::find_if(rules.begin(), rules.end(),
-                           [&](const HookRule& known) { return known.hash == hash; });
+  auto rule = std::find_if(rules.begin(), rules.end(), [&](const HookRule& known) { return known.hash == hash; });
   if (rule == rules.end()) {
     rule = rules.insert(rules.end(), HookRule{.hash = hash, .actual = {}, .payloads = {}});
     for (const graph::HookMatch& match : hook.matches) rule->actual.push_back(&match.actual);
@@ -133,8 +129,7 @@ std::shared_ptr<AppPlan> make_plan(std::shared_ptr<const graph::App> app) {
     plan->graph_of_topic.emplace(source.subscribes, i);
     Planner(plan->graphs[i]).run();
     for (const graph::Activity& activity : source.activities)
-      if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic)
-        add_rule(*plan, *hook);
+      if (const auto* hook = std::get_if<graph::Hook>(&activity.kind); hook && hook->topic) add_rule(*plan, *hook);
   }
   return plan;
 }

@@ -54,12 +54,8 @@ struct GraphPlan {
   // By the formula itself, which the app keeps in place. Over a signal's payload: not here.
   std::unordered_map<const graph::Formula*, Reads> reads;
 
-  const graph::Activity& activity(graph::ActivityIndex index) const {
-    return graph->activities[index];
-  }
-  const graph::Place& place(graph::ActivityIndex index) const {
-    return graph->topology.places[index];
-  }
+  const graph::Activity& activity(graph::ActivityIndex index) const { return graph->activities[index]; }
+  const graph::Place& place(graph::ActivityIndex index) const { return graph->topology.places[index]; }
 };
 
 // Hooks of one topic whose `actual` sides are the same: a signal finds all of them under one key.

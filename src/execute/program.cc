@@ -5,9 +5,9 @@
 
 #include "base/format.h"
 #include "execute/documents.h"
+#include "execute/hook_output.h"
 #include "execute/mailbox_key.h"
 #include "execute/metadata.h"
-#include "execute/hook_output.h"
 #include "execute/scene.h"
 #include "execute/stats.h"
 #include "execute/values.h"
@@ -18,9 +18,7 @@ namespace pawl::execute {
 GraphProgram::GraphProgram(std::shared_ptr<const AppPlan> app, std::uint32_t graph)
     : app_(std::move(app)), plan_(app_->graphs[graph]), publishes_(plan_.graph->publishes) {}
 
-const GraphProgram* GraphProgram::of(const Graph& graph) {
-  return dynamic_cast<const GraphProgram*>(graph.program());
-}
+const GraphProgram* GraphProgram::of(const Graph& graph) { return dynamic_cast<const GraphProgram*>(graph.program()); }
 
 Result<Payload> GraphProgram::check_start(const Payload& input) const {
   const auto refuse = [&](const Error& error) {
@@ -36,8 +34,7 @@ Result<Payload> GraphProgram::check_start(const Payload& input) const {
   return given;
 }
 
-Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Payload& input,
-                                                  Instant now) const {
+Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Payload& input, Instant now) const {
   const graph::Activity& trigger = of.activity(of.graph->topology.trigger);
   const graph::OptionalFormula& formula = std::get<graph::Trigger>(trigger.kind).stats.id;
   if (!formula) return std::optional<JobId>{};
@@ -46,8 +43,7 @@ Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Pay
   if (value->is_null()) return std::optional<JobId>{};  // none was given: a fresh one
   auto id = text_of(*value);
   if (!id) return name_place(trigger, "stats.id", id.error());
-  if (const Status fine = check_name("the job id", *id); !fine)
-    return name_place(trigger, "stats.id", fine.error());
+  if (const Status fine = check_name("the job id", *id); !fine) return name_place(trigger, "stats.id", fine.error());
   return std::optional(JobId(std::move(*id)));
 }
 
@@ -55,8 +51,7 @@ Result<std::optional<JobId>> GraphProgram::start_id(const Payload& input, Instan
   return job_id(plan_, input, now);
 }
 
-Result<std::vector<std::string>> GraphProgram::keys_of(const Topic& topic,
-                                                       const Payload& payload) const {
+Result<std::vector<std::string>> GraphProgram::keys_of(const Topic& topic, const Payload& payload) const {
   return mailbox_keys(*app_, topic.raw(), read_payload(payload));
 }
 

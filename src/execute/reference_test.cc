@@ -110,8 +110,7 @@ TEST(Reference, inside_a_body_reads_the_item_of_its_plane) {
             R"({"each":{"whole":true},"items":[1,2]})");
   // What is collected is asked at the map or at its join, in the plane of the item.
   for (const auto& [activity, address] : {std::pair{"each", ",0,1"}, {"done", ",0,1,0"}})
-    EXPECT_EQ(text_of_result(app.program().collect(step.sight(activity, address))),
-              R"({"r":"Y","i":1,"k":"1"})")
+    EXPECT_EQ(text_of_result(app.program().collect(step.sight(activity, address))), R"({"r":"Y","i":1,"k":"1"})")
         << activity;
 }
 
@@ -132,26 +131,22 @@ hooks:
 )");
   TestStep trigger(app);
   trigger.answer(R"({"x":7})");
-  EXPECT_EQ(app.program().work(trigger.sight("start", ",0"))->data->view(),
-            R"({"in":7,"named":7,"out":7})");
+  EXPECT_EQ(app.program().work(trigger.sight("start", ",0"))->data->view(), R"({"in":7,"named":7,"out":7})");
 
   TestStep hook(app);
   hook.ran("start", ",0", "{}").answer(R"({"id":1,"yes":true})").said_by(core::Speaker::signal);
   const auto worked = app.program().work(hook.sight("ask", ",0,0"));
   ASSERT_TRUE(worked) << worked.error().detail;
   EXPECT_EQ(worked->output.view(), R"({"output":{"yes":true},"hook":{"id":1,"yes":true}})");
-  EXPECT_EQ(worked->data->view(),
-            R"({"said":{"id":1,"yes":true},"kept":{"yes":true},"by_id":true})");
+  EXPECT_EQ(worked->data->view(), R"({"said":{"id":1,"yes":true},"kept":{"yes":true},"by_id":true})");
 
   TestStep after(app);
   after.ran("start", ",0", R"({"q":1})").ran("ask", ",0,0", worked->output);
-  EXPECT_EQ(probe(app, after, ",0,0,0"),
-            R"({"h":{"id":1,"yes":true},"o":{"yes":true},"t":{"q":1}})");
+  EXPECT_EQ(probe(app, after, ",0,0,0"), R"({"h":{"id":1,"yes":true},"o":{"yes":true},"t":{"q":1}})");
 
   TestStep work(app);
   work.input(R"({"s":"in"})").answer(R"({"g":"out"})");
-  EXPECT_EQ(app.program().work(work.sight("work", ",0,0,0"))->data->view(),
-            R"({"sent":"in","got":"out"})");
+  EXPECT_EQ(app.program().work(work.sight("work", ",0,0,0"))->data->view(), R"({"sent":"in","got":"out"})");
 }
 
 TEST(Reference, reads_metadata) {
@@ -169,13 +164,12 @@ transitions:
   TestStep step(app);
   step.ran("start", ",0", R"({"shop":"north"})").ran("work", ",0,0", "{}");
   step.state.job.parent = core::ParentLink{RunId(41), core::ActivitySeq(2), {}, true};
-  EXPECT_EQ(
-      probe(app, step, ",0,0,0"),
-      R"({"job":{"jid":"order-17","gid":"42","dad":",0,0,0","aid":"probe","app":"test","vrs":"1",)"
-      R"("tpc":"test.start","jc":"2024-02-29T13:00:00.000Z","ju":"2024-02-29T13:05:09.007Z","js":1,)"
-      R"("ts":"202402291300","key":"north","pg":"41"},)"
-      R"("work":{"aid":"work","atp":"worker","stp":"do.work","ac":"2024-02-29T13:00:01.000Z",)"
-      R"("au":"2024-02-29T13:00:02.000Z","dad":",0,0","as":"000000000000001"},"aid":"work"})");
+  EXPECT_EQ(probe(app, step, ",0,0,0"),
+            R"({"job":{"jid":"order-17","gid":"42","dad":",0,0,0","aid":"probe","app":"test","vrs":"1",)"
+            R"("tpc":"test.start","jc":"2024-02-29T13:00:00.000Z","ju":"2024-02-29T13:05:09.007Z","js":1,)"
+            R"("ts":"202402291300","key":"north","pg":"41"},)"
+            R"("work":{"aid":"work","atp":"worker","stp":"do.work","ac":"2024-02-29T13:00:01.000Z",)"
+            R"("au":"2024-02-29T13:00:02.000Z","dad":",0,0","as":"000000000000001"},"aid":"work"})");
 }
 
 TEST(Reference, reads_the_error_of_an_answer) {

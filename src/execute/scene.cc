@@ -13,8 +13,7 @@ namespace pawl::execute {
 namespace {
 
 // The same decision draws the same numbers, whoever takes it again after a crash.
-std::uint64_t seed_of(const core::Sight& sight, graph::ActivityIndex node,
-                      std::string_view purpose) {
+std::uint64_t seed_of(const core::Sight& sight, graph::ActivityIndex node, std::string_view purpose) {
   const core::JobRow& job = sight.draft.base().job;
   std::uint64_t seed = stable_hash(sight.at.text(), job.run.raw());
   seed = Random::mix(seed ^ job.rev.raw());
@@ -23,13 +22,9 @@ std::uint64_t seed_of(const core::Sight& sight, graph::ActivityIndex node,
 
 }  // namespace
 
-Scene::Scene(const AppPlan& app, const GraphPlan& graph, const core::Sight& sight,
-             graph::ActivityIndex node, std::string_view purpose)
-    : app_(app),
-      graph_(graph),
-      sight_(sight),
-      node_(node),
-      random_(seed_of(sight, node, purpose)) {}
+Scene::Scene(const AppPlan& app, const GraphPlan& graph, const core::Sight& sight, graph::ActivityIndex node,
+             std::string_view purpose)
+    : app_(app), graph_(graph), sight_(sight), node_(node), random_(seed_of(sight, node, purpose)) {}
 
 void Scene::set_self(const json::value* output, const json::value* hook) {
   self_is_set_ = true;
@@ -45,9 +40,7 @@ const json::value& Scene::document(const Payload& payload) {
 
 const json::value* Scene::keep(json::value value) { return &made_.emplace_front(std::move(value)); }
 
-bool Scene::equal(const json::value& a, const json::value& b) {
-  return mapping::deep_equal(a, b, budget_);
-}
+bool Scene::equal(const json::value& a, const json::value& b) { return mapping::deep_equal(a, b, budget_); }
 
 Scene::Found Scene::find(const Route& route) const {
   if (route.shared == 0 || route.shared > sight_.at.depth()) return {};
@@ -67,8 +60,7 @@ Scene::Found Scene::find_on_path(const Route& route) const {
 }
 
 // Beside the path no address says which plane is meant: it is the last one that leads there.
-Scene::Found Scene::find_below(const ledger::Dimensions& parent,
-                               const std::vector<graph::ActivityIndex>& down,
+Scene::Found Scene::find_below(const ledger::Dimensions& parent, const std::vector<graph::ActivityIndex>& down,
                                std::size_t index) const {
   const core::Activity* instance = sight_.draft.find(down[index], parent.child());
   if (instance == nullptr) return {};
@@ -82,8 +74,7 @@ Scene::Found Scene::find_below(const ledger::Dimensions& parent,
     return {instance, &instance->output};
   }
   for (std::uint32_t plane = last + 1; plane-- > 0;)
-    if (const Found found = find_below(instance->at.in_plane(plane), down, index + 1);
-        found.instance != nullptr)
+    if (const Found found = find_below(instance->at.in_plane(plane), down, index + 1); found.instance != nullptr)
       return found;
   return {};
 }
@@ -103,8 +94,7 @@ Scene::Pair Scene::output_of(graph::ActivityIndex target, const Payload& payload
   return {output_in(value), payload_in(value)};
 }
 
-mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Found& found,
-                                         std::uint8_t sections) {
+mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Found& found, std::uint8_t sections) {
   mapping::ActivityValues values;
   if (found.instance == nullptr && found.output == nullptr) return values;
   const bool is_trigger = target == graph_.graph->topology.trigger;
@@ -119,16 +109,14 @@ mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Foun
   if ((sections & metadata) != 0) {
     // Of the activity at hand the answer is not written yet: what the sight says counts.
     const bool at_hand = target == node_ && sight_.node == node_;
-    const Answer answer =
-        at_hand ? Answer{core::is_error(sight_.status), sight_.code} : answer_of(found.instance);
+    const Answer answer = at_hand ? Answer{core::is_error(sight_.status), sight_.code} : answer_of(found.instance);
     const json::value* error = nullptr;
     if (answer.is_error && at_hand && self_is_set_) {
       error = self_output_;
     } else if (answer.is_error && found.output != nullptr && !found.output->empty()) {
       error = output_of(target, *found.output).output;
     }
-    const auto* made =
-        keep(activity_metadata(graph_.activity(target), found.instance, answer, error));
+    const auto* made = keep(activity_metadata(graph_.activity(target), found.instance, answer, error));
     values.input_metadata = values.output_metadata = values.hook_metadata = made;
   }
   return values;
@@ -155,18 +143,15 @@ Result<json::value> Scene::evaluate(const graph::Formula& formula, std::string_v
   activities.reserve(reads.ancestors.size());
   for (const Read& read : reads.ancestors) {
     const graph::ActivityIndex target = read.route.target;
-    const mapping::ActivityValues values = target == node_
-                                               ? self_values(read.sections)
-                                               : values_of(target, find(read.route), read.sections);
+    const mapping::ActivityValues values =
+        target == node_ ? self_values(read.sections) : values_of(target, find(read.route), read.sections);
     activities.push_back({graph_.activity(target).id, values});
   }
   data.activities = activities;
   if (reads.self != 0) data.self = self_values(reads.self);
-  if (reads.job_data && !sight_.draft.data().empty())
-    data.job_data = &document(sight_.draft.data());
+  if (reads.job_data && !sight_.draft.data().empty()) data.job_data = &document(sight_.draft.data());
   if (reads.job_metadata) {
-    if (job_metadata_ == nullptr)
-      job_metadata_ = keep(job_metadata(*app_.app, *graph_.graph, sight_, activity()));
+    if (job_metadata_ == nullptr) job_metadata_ = keep(job_metadata(*app_.app, *graph_.graph, sight_, activity()));
     data.job_metadata = job_metadata_;
   }
   data.now = sight_.now;

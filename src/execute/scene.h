@@ -24,8 +24,8 @@ class Scene {
  public:
   // `node` is whose expressions are evaluated: that of the sight, or an ancestor on its path.
   // `purpose` keeps the random numbers of two steps of one decision apart.
-  Scene(const AppPlan& app, const GraphPlan& graph, const core::Sight& sight,
-        graph::ActivityIndex node, std::string_view purpose);
+  Scene(const AppPlan& app, const GraphPlan& graph, const core::Sight& sight, graph::ActivityIndex node,
+        std::string_view purpose);
   Scene(const Scene&) = delete;  // documents are pointed to
 
   // {$self.output.data} and {$self.hook.data} from now on; null: absent. The values must outlive
@@ -61,8 +61,7 @@ class Scene {
                    std::size_t index) const;
   Found find_self() const;
   Pair output_of(graph::ActivityIndex target, const Payload& payload);
-  mapping::ActivityValues values_of(graph::ActivityIndex target, const Found& found,
-                                    std::uint8_t sections);
+  mapping::ActivityValues values_of(graph::ActivityIndex target, const Found& found, std::uint8_t sections);
   mapping::ActivityValues self_values(std::uint8_t sections);
   const boost::json::value* keep(boost::json::value value);
 

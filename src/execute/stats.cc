@@ -14,9 +14,7 @@
 namespace pawl::execute {
 namespace {
 
-const graph::Activity& trigger_of(const graph::Graph& graph) {
-  return graph.activities[graph.topology.trigger];
-}
+const graph::Activity& trigger_of(const graph::Graph& graph) { return graph.activities[graph.topology.trigger]; }
 
 class Collector {
  public:
@@ -65,8 +63,7 @@ class Collector {
     if (value->is_null()) return {};  // a job without the value is not measured
     const bool is_number = value->is_number();
     if (one.measure != graph::Measure::count && !is_number)
-      return name_place(trigger_, place,
-                        {ErrorCode::invalid, format("wants a number, got {}", kind_of(*value))});
+      return name_place(trigger_, place, {ErrorCode::invalid, format("wants a number, got {}", kind_of(*value))});
     if (one.measure == graph::Measure::count || one.measure == graph::Measure::mdn) {
       auto text = label_text(*value);
       if (!text) return name_place(trigger_, place, text.error());
@@ -96,8 +93,8 @@ class Collector {
 Result<std::string> label_text(const json::value& value) {
   std::string text = value.is_string() ? std::string(view(value.get_string())) : mapping::json_text(value);
   if (text.size() <= limits::label_bytes_max) return text;
-  return Error{ErrorCode::over_limit, format("has {} bytes; at most {} are allowed", text.size(),
-                                             limits::label_bytes_max)};
+  return Error{ErrorCode::over_limit,
+               format("has {} bytes; at most {} are allowed", text.size(), limits::label_bytes_max)};
 }
 
 bool has_stats(const graph::Graph& graph) {
@@ -128,13 +125,11 @@ std::string slice_of(Instant created, std::string_view granularity) {
   int minutes = 60;
   if (granularity != "1h") minutes = std::atoi(std::string(granularity).c_str());
   const auto fields = mapping::fields_of(mapping::date_of(created));
-  const auto at = [&](mapping::DateField field) {
-    return static_cast<int>(fields[static_cast<std::size_t>(field)]);
-  };
+  const auto at = [&](mapping::DateField field) { return static_cast<int>(fields[static_cast<std::size_t>(field)]); };
   using mapping::DateField;
   const int minute = at(DateField::minute) / minutes * minutes;
-  return format("{:04}{:02}{:02}{:02}{:02}", at(DateField::year), at(DateField::month) + 1,
-                at(DateField::day), at(DateField::hour), minute);
+  return format("{:04}{:02}{:02}{:02}{:02}", at(DateField::year), at(DateField::month) + 1, at(DateField::day),
+                at(DateField::hour), minute);
 }
 
 std::string name_of_target(const graph::Formula& target, std::size_t index) {

@@ -35,9 +35,7 @@ class TestApp {
     return TestApp(graph::app_with(graph, app_keys));
   }
 
-  const GraphProgram& program(std::size_t graph = 0) const {
-    return *GraphProgram::of(graphs[graph]);
-  }
+  const GraphProgram& program(std::size_t graph = 0) const { return *GraphProgram::of(graphs[graph]); }
   std::uint32_t node(std::string_view name, std::size_t graph = 0) const {
     return graphs[graph].find(ActivityName(std::string(name))).value();
   }
@@ -62,8 +60,7 @@ class TestStep {
   }
 
   // An instance that has answered: in plane 0 unless records say more.
-  TestStep& ran(std::string_view activity, std::string_view address, Payload output,
-                std::uint32_t entries = 1) {
+  TestStep& ran(std::string_view activity, std::string_view address, Payload output, std::uint32_t entries = 1) {
     core::Activity instance;
     instance.seq = core::ActivitySeq(state.job.next_activity++);
     instance.node = app_.node(activity, graph_);
@@ -97,8 +94,7 @@ class TestStep {
     input_ = std::move(value);
     return *this;
   }
-  TestStep& answer(Payload value, core::ReplyStatus status = core::ReplyStatus::success,
-                   std::int32_t code = 200) {
+  TestStep& answer(Payload value, core::ReplyStatus status = core::ReplyStatus::success, std::int32_t code = 200) {
     output_ = std::move(value);
     status_ = status;
     code_ = code;

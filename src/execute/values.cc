@@ -38,8 +38,7 @@ std::optional<KeyForm> key_form(std::string_view key) {
   const auto open = key.rfind('[');
   if (open == std::string_view::npos || open == 0 || key.back() != ']') return std::nullopt;
   const std::string_view inside = key.substr(open + 1, key.size() - open - 2);
-  const bool number =
-      !inside.empty() && inside.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool number = !inside.empty() && inside.find_first_not_of("0123456789") == std::string_view::npos;
   if (!number && inside != "-" && inside != "_") return std::nullopt;
   return KeyForm{key.substr(0, open), inside};
 }
@@ -58,8 +57,8 @@ Result<Payload> write_payload(const json::value& value) {
     return Error{ErrorCode::over_limit, format("nests more than {} deep", mapping::json_depth_max)};
   std::string text = mapping::json_text(value);
   if (text.size() > limits::payload_bytes_max)
-    return Error{ErrorCode::over_limit, format("makes {} bytes of JSON; at most {} are allowed",
-                                               text.size(), limits::payload_bytes_max)};
+    return Error{ErrorCode::over_limit,
+                 format("makes {} bytes of JSON; at most {} are allowed", text.size(), limits::payload_bytes_max)};
   return Payload(std::move(text));
 }
 
@@ -91,13 +90,12 @@ Result<std::string> text_of(const json::value& value) {
 
 Result<std::int64_t> whole_of(const json::value& value, std::int64_t min, std::int64_t max) {
   const auto out_of_range = [&] {
-    return Error{ErrorCode::invalid, format("wants a whole number from {} to {}, got {}", min, max,
-                                            mapping::json_text(value))};
+    return Error{ErrorCode::invalid,
+                 format("wants a whole number from {} to {}, got {}", min, max, mapping::json_text(value))};
   };
   if (!value.is_number()) return wanted("a whole number", value);
   const double number = number_of(value);
-  if (number != std::floor(number) || number < static_cast<double>(min) ||
-      number > static_cast<double>(max))
+  if (number != std::floor(number) || number < static_cast<double>(min) || number > static_cast<double>(max))
     return out_of_range();
   return static_cast<std::int64_t>(number);
 }
@@ -120,8 +118,7 @@ Result<std::optional<Duration>> duration_of(const json::value& value, graph::Dia
   }
   if (!seconds) return wanted("seconds or a text such as 90s, 5m or 2h", value);
   if (*seconds < 0 && dialect == graph::Dialect::pawl)
-    return Error{ErrorCode::invalid,
-                 format("wants a time that is not negative, got {}", mapping::json_text(value))};
+    return Error{ErrorCode::invalid, format("wants a time that is not negative, got {}", mapping::json_text(value))};
   return std::optional(duration_of_seconds(std::max(*seconds, 0.0)));
 }
 
@@ -150,8 +147,7 @@ void merge_job_data(json::value& into, json::value from, graph::Dialect dialect)
       merge(into, std::move(member.value()));
       continue;
     }
-    const std::string_view name =
-        form ? form->name : std::string_view(member.key().data(), member.key().size());
+    const std::string_view name = form ? form->name : std::string_view(member.key().data(), member.key().size());
     json::value& place = into.get_object()[json::string_view(name.data(), name.size())];
     merge_job_data(place, std::move(member.value()), dialect);
   }
@@ -161,8 +157,7 @@ Status check_schema(const graph::SchemaPointer& schema, const json::value& value
   if (!schema) return {};
   const std::vector<graph::Fault> faults = schema->validate(value);
   if (faults.empty()) return {};
-  std::string text = faults[0].path.empty() ? faults[0].message
-                                            : format("{}: {}", faults[0].path, faults[0].message);
+  std::string text = faults[0].path.empty() ? faults[0].message : format("{}: {}", faults[0].path, faults[0].message);
   if (faults.size() > 1) text += format(" (and {} more)", faults.size() - 1);
   return Error{ErrorCode::invalid, std::move(text)};
 }
@@ -176,8 +171,7 @@ const graph::SchemaPointer& schema_for(const graph::Channel& channel, std::int32
 Error name_place(const graph::Activity& activity, std::string_view label, const Error& error) {
   // A detail that begins with a place continues the key: input.maps./amount.
   const std::string_view between = error.detail.starts_with('/') ? "." : ": ";
-  return Error{error.code,
-               format("activity \"{}\": {}{}{}", activity.id, label, between, error.detail)};
+  return Error{error.code, format("activity \"{}\": {}{}{}", activity.id, label, between, error.detail)};
 }
 
 }  // namespace pawl::execute

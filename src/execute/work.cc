@@ -28,8 +28,7 @@ Payload as_it_came(const core::Sight& sight) {
 
 // The maps that were written for an answer like this one. `job: {maps: {state: paid}}` speaks of a
 // payment that went well: an error has maps only under its code, except in the original.
-const graph::Formula* job_maps(const graph::Channel& job, const core::Sight& sight,
-                               graph::Dialect dialect) {
+const graph::Formula* job_maps(const graph::Channel& job, const core::Sight& sight, graph::Dialect dialect) {
   for (const auto& [code, maps] : job.maps_by_code)
     if (code == sight.code) return &maps;
   const bool fits = !core::is_error(sight.status) || dialect == graph::Dialect::hotmesh;
@@ -69,19 +68,18 @@ Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Si
   return Outcome{std::move(*kept), {}, {}};
 }
 
-Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
-                                                         const core::Sight& sight) const {
+Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene, const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   const bool has_answer = sight.output != nullptr && !sight.output->empty();
   if (sight.speaker == core::Speaker::cycle) return Outcome{as_it_came(sight), {}, {}};  // its output is what was sent
 
   Outcome out;
-  if (keeps_payload(activity) && has_answer && sight.speaker == core::Speaker::signal) out.hook = scene.document(*sight.output);
+  if (keeps_payload(activity) && has_answer && sight.speaker == core::Speaker::signal)
+    out.hook = scene.document(*sight.output);
   scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
   const graph::SchemaPointer& payload = std::get<graph::Hook>(activity.kind).payload;
   if (out.hook && app_->enforces_schemas() && !core::is_error(sight.status))
-    if (const Status fits = check_schema(payload, *out.hook); !fits)
-      return name_place(activity, "hook", fits.error());
+    if (const Status fits = check_schema(payload, *out.hook); !fits) return name_place(activity, "hook", fits.error());
 
   json::value output = json::object();
   if (core::is_error(sight.status)) {
@@ -99,8 +97,7 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene,
 }
 
 // The join that closes a map has what was collected as `items`; its own maps are laid over that.
-Result<GraphProgram::Outcome> GraphProgram::join_outcome(Scene& scene,
-                                                         const core::Sight& sight) const {
+Result<GraphProgram::Outcome> GraphProgram::join_outcome(Scene& scene, const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   Outcome out;
   json::value output = json::object();
@@ -126,8 +123,7 @@ Result<GraphProgram::Outcome> GraphProgram::join_outcome(Scene& scene,
   return out;
 }
 
-Status GraphProgram::check_output(Scene& scene, const core::Sight& sight,
-                                  const Outcome& outcome) const {
+Status GraphProgram::check_output(Scene& scene, const core::Sight& sight, const Outcome& outcome) const {
   // An error has its own way out; nobody promised its shape.
   if (!app_->enforces_schemas() || core::is_error(sight.status)) return {};
   const graph::SchemaPointer& schema = schema_for(scene.activity().output, sight.code);
@@ -182,9 +178,7 @@ Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const
     worked.labels = std::move(stats->labels);
     worked.measures = std::move(stats->measures);
   }
-  if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit &&
-      !activity.persist)
-    return worked;
+  if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit && !activity.persist) return worked;
 
   // Only now, since few activities share anything and parsing an answer costs.
   const json::value* output = made->output ? &*made->output : &scene.document(made->kept);

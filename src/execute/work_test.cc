@@ -37,9 +37,8 @@ hooks:
 
 struct Work : testing::Test {
   Result<core::Program::Worked> work(const char* activity, const char* address, Payload answer,
-                                     ReplyStatus status = ReplyStatus::success,
-                                     std::int32_t code = 200, Payload data = {},
-                                     core::Speaker speaker = core::Speaker::answer) {
+                                     ReplyStatus status = ReplyStatus::success, std::int32_t code = 200,
+                                     Payload data = {}, core::Speaker speaker = core::Speaker::answer) {
     TestStep step(app);
     step.said_by(speaker);
     step.ran("start", ",0", R"({"x":7})").data(std::move(data));
@@ -129,9 +128,9 @@ transitions: {start: [{to: work}]}
 TEST_F(Work, enforces_the_schema_of_an_answer_but_not_of_an_error) {
   EXPECT_EQ(output("work", ",0,0", "{}").find("error: activity \"work\": output.schema: "), 0u)
       << output("work", ",0,0", "{}");
-  EXPECT_EQ(output("work", ",0,0", R"({"a":1})", ReplyStatus::pending, 202)
-                .find("error: activity \"work\": output.schema: "),
-            0u);
+  EXPECT_EQ(
+      output("work", ",0,0", R"({"a":1})", ReplyStatus::pending, 202).find("error: activity \"work\": output.schema: "),
+      0u);
   EXPECT_EQ(output("work", ",0,0", R"({"b":1})", ReplyStatus::pending, 202), R"({"b":1})");
   EXPECT_EQ(output("work", ",0,0", "{}", ReplyStatus::error, 500), "{}");
 }
@@ -256,8 +255,7 @@ transitions:
 )";
 
 struct Fired : testing::Test {
-  std::vector<std::uint32_t> fired(Payload answer, ReplyStatus status = ReplyStatus::success,
-                                   std::int32_t code = 200) {
+  std::vector<std::uint32_t> fired(Payload answer, ReplyStatus status = ReplyStatus::success, std::int32_t code = 200) {
     TestStep step(app);
     step.ran("start", ",0", R"({"colour":"red"})").answer(std::move(answer), status, code);
     const auto edges = app.program().fired(step.sight("work", ",0,0"));

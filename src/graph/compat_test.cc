@@ -12,9 +12,7 @@ using Codes = std::vector<std::string>;
 Checked ours(std::string_view graph) { return check_graph(graph); }
 Checked theirs(std::string_view graph) { return check_graph(graph, "compat: hotmesh"); }
 
-const Transition& only_transition(const Checked& checked) {
-  return checked.app->graphs.at(0).transitions.at(0);
-}
+const Transition& only_transition(const Checked& checked) { return checked.app->graphs.at(0).transitions.at(0); }
 
 constexpr const char* plain =
     "activities: {t: {type: trigger}, w: {type: worker, topic: x}}\ntransitions: {t: [{to: w}]}\n";
@@ -43,8 +41,7 @@ TEST(Compat, expected_of_a_transition_is_taken_literally) {
       "activities: {t: {type: trigger}, w: {type: hook}}\ntransitions: {t: [{to: w, conditions: "
       "{match: [{expected: '{t.output.data.a}', actual: '{t.output.data.b}'}]}}]}\n";
   EXPECT_TRUE(std::holds_alternative<Formula>(only_transition(ours(graph)).matches.at(0).expected));
-  EXPECT_EQ(std::get<boost::json::value>(only_transition(theirs(graph)).matches.at(0).expected),
-            "{t.output.data.a}");
+  EXPECT_EQ(std::get<boost::json::value>(only_transition(theirs(graph)).matches.at(0).expected), "{t.output.data.a}");
 }
 
 TEST(Compat, unknown_keys_are_ignored) {
@@ -55,15 +52,13 @@ TEST(Compat, unknown_keys_are_ignored) {
 }
 
 TEST(Compat, a_code_beside_conditions_is_ignored) {
-  const char* graph =
-      "activities: {t: {type: trigger}, w: {type: hook}}\ntransitions: {t: [{to: w, code: 500}]}\n";
+  const char* graph = "activities: {t: {type: trigger}, w: {type: hook}}\ntransitions: {t: [{to: w, code: 500}]}\n";
   EXPECT_EQ(codes_of(ours(graph)), Codes{"G101"});
   EXPECT_EQ(only_transition(theirs(graph)).on, Transition::On::anything);
 }
 
 TEST(Compat, keys_its_compiler_writes_are_ignored) {
-  const char* graph =
-      "activities: {t: {type: trigger, ancestors: [], consumes: {}, PRODUCES: []}}\n";
+  const char* graph = "activities: {t: {type: trigger, ancestors: [], consumes: {}, PRODUCES: []}}\n";
   EXPECT_EQ(codes_of(ours(graph)), (Codes{"G101", "G101", "G101"}));
   EXPECT_TRUE(theirs(graph).app);
 }
@@ -92,8 +87,7 @@ TEST(Compat, a_reference_to_a_stranger_reads_nothing) {
 }
 
 TEST(Compat, a_reference_to_nobody_is_a_mistake_in_both) {
-  const char* graph =
-      "activities: {t: {type: trigger, job: {maps: {x: '{nobody.output.data.y}'}}}}\n";
+  const char* graph = "activities: {t: {type: trigger, job: {maps: {x: '{nobody.output.data.y}'}}}}\n";
   EXPECT_EQ(codes_of(ours(graph)), Codes{"G302"});
   EXPECT_EQ(codes_of(theirs(graph)), Codes{"G302"});
 }
@@ -151,11 +145,9 @@ TEST(Compat, timeout_does_nothing) {
 }
 
 TEST(Compat, a_time_is_a_bare_number) {
-  const char* graph =
-      "activities: {t: {type: trigger}, h: {type: hook, sleep: 5m}}\ntransitions: {t: [{to: h}]}\n";
+  const char* graph = "activities: {t: {type: trigger}, h: {type: hook, sleep: 5m}}\ntransitions: {t: [{to: h}]}\n";
   EXPECT_TRUE(std::get<Hook>(ours(graph).app->graphs.at(0).activities.at(1).kind).sleep);
-  EXPECT_TRUE(
-      std::get<Hook>(theirs(graph).app->graphs.at(0).activities.at(1).kind).passes_through());
+  EXPECT_TRUE(std::get<Hook>(theirs(graph).app->graphs.at(0).activities.at(1).kind).passes_through());
 }
 
 TEST(Compat, the_last_of_two_equal_transitions_counts) {
@@ -168,11 +160,10 @@ TEST(Compat, the_last_of_two_equal_transitions_counts) {
 }
 
 TEST(Compat, what_nothing_can_run_without_is_a_mistake_in_both) {
-  for (const char* text :
-       {"app: k", "app: {id: 5, version: 1, graphs: []}", "app: {id: a, version: 1, graphs: 5}",
-        "app: {id: a, version: 1, graphs: [{subscribes: 5, activities: {t: {type: trigger}}}]}",
-        "app: {id: a, version: 1, graphs: [{subscribes: a, activities: 5}]}",
-        "app: {id: a, version: [], graphs: [{subscribes: a, activities: {t: {type: trigger}}}]}"}) {
+  for (const char* text : {"app: k", "app: {id: 5, version: 1, graphs: []}", "app: {id: a, version: 1, graphs: 5}",
+                           "app: {id: a, version: 1, graphs: [{subscribes: 5, activities: {t: {type: trigger}}}]}",
+                           "app: {id: a, version: 1, graphs: [{subscribes: a, activities: 5}]}",
+                           "app: {id: a, version: [], graphs: [{subscribes: a, activities: {t: {type: trigger}}}]}"}) {
     EXPECT_FALSE(check_text(text).app) << text;
     EXPECT_FALSE(check_text(text, {.force_hotmesh = true}).app) << text;
   }

@@ -45,8 +45,7 @@ std::vector<Block> blocks_of(const std::string& page) {
 TEST(Docs, every_example_of_the_graph_page_checks) {
   std::size_t count = 0;
   for (const Block& block : blocks_of(read_source("docs/GRAPHS.md"))) {
-    const Checked checked =
-        block.kind == "yaml graph" ? check_graph(block.text) : check_text(block.text);
+    const Checked checked = block.kind == "yaml graph" ? check_graph(block.text) : check_text(block.text);
     EXPECT_TRUE(checked.app) << "docs/GRAPHS.md:" << block.line << "\n" << report_of(checked);
     EXPECT_TRUE(checked.mistakes.empty()) << report_of(checked);
     ++count;
@@ -71,10 +70,8 @@ TEST(Docs, every_example_app_checks) {
 TEST(Docs, every_mistake_has_a_row) {
   const std::string page = read_source("docs/MISTAKES.md");
   for (const CodeInfo& info : all_codes())
-    EXPECT_NE(page.find(format("| {} | {}", id_of(info.code), info.title)), std::string::npos)
-        << id_of(info.code);
-  EXPECT_EQ(static_cast<std::size_t>(std::count(page.begin(), page.end(), '\n')),
-            all_codes().size() + 8);
+    EXPECT_NE(page.find(format("| {} | {}", id_of(info.code), info.title)), std::string::npos) << id_of(info.code);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(page.begin(), page.end(), '\n')), all_codes().size() + 8);
 }
 
 TEST(Docs, every_difference_of_the_compat_page_is_a_test) {

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "graph/test_support.h"
 #include "graph/test_cost.h"
+#include "graph/test_support.h"
 
 namespace pawl::graph {
 namespace {
@@ -107,8 +107,7 @@ TEST(Hostile, a_billion_laughs_stay_small) {
 
   std::string nested_anchors;
   for (int i = 0; i < 90; ++i) nested_anchors += format("&n{} [", i);
-  expect_cheap("anchors inside anchors",
-               nested_anchors + repeated("1,", 10'000) + std::string(90, ']'));
+  expect_cheap("anchors inside anchors", nested_anchors + repeated("1,", 10'000) + std::string(90, ']'));
 }
 
 TEST(Hostile, thousands_of_duplicate_keys_stay_small) {

@@ -11,9 +11,8 @@ inline constexpr std::size_t document_depth_max = 100;      // lists and maps in
 inline constexpr std::size_t document_nodes_max = 100'000;  // of one file, aliases written out
 inline constexpr std::size_t app_nodes_max = 100'000;       // of one app, $refs written out
 inline constexpr std::size_t key_bytes_max = 512;
-inline constexpr std::size_t flow_depth_max =
-    256;  // brackets open at once, before YAML looks at them
-inline constexpr std::size_t mistakes_max = 200;  // more are counted, not kept
+inline constexpr std::size_t flow_depth_max = 256;  // brackets open at once, before YAML looks at them
+inline constexpr std::size_t mistakes_max = 200;    // more are counted, not kept
 inline constexpr std::size_t graphs_max = 256;
 inline constexpr std::size_t activities_max = 2'000;  // of one graph
 inline constexpr std::size_t transitions_max = 10'000;

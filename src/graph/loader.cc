@@ -11,13 +11,11 @@
 namespace pawl::graph {
 namespace fs = std::filesystem;
 
-MemoryLoader::MemoryLoader(std::map<std::string, std::string, std::less<>> files)
-    : files_(std::move(files)) {}
+MemoryLoader::MemoryLoader(std::map<std::string, std::string, std::less<>> files) : files_(std::move(files)) {}
 
 Result<std::string> MemoryLoader::read(std::string_view name) const {
   const auto found = files_.find(name);
-  if (found == files_.end())
-    return Error{ErrorCode::not_found, format("there is no file {}", name)};
+  if (found == files_.end()) return Error{ErrorCode::not_found, format("there is no file {}", name)};
   return found->second;
 }
 
@@ -32,8 +30,7 @@ Result<std::string> FolderLoader::read(std::string_view name) const {
   const fs::path inside = path.lexically_relative(root);
   if (inside.empty() || *inside.begin() == "..")
     return Error{ErrorCode::invalid, format("{} leads out of the app's folder", name)};
-  if (!fs::is_regular_file(path, failed))
-    return Error{ErrorCode::invalid, format("{} is not a file", name)};
+  if (!fs::is_regular_file(path, failed)) return Error{ErrorCode::invalid, format("{} is not a file", name)};
 
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return Error{ErrorCode::not_found, format("{} cannot be opened", name)};

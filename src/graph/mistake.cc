@@ -71,8 +71,7 @@ std::size_t distance(std::string_view a, std::string_view b, std::size_t limit) 
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({replace, last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(last);
     last.swap(row);
@@ -131,11 +130,8 @@ void Mistakes::add(Mistake mistake) {
 }
 
 std::vector<Mistake> Mistakes::take_sorted() {
-  const auto place = [](const Mistake& m) {
-    return std::tuple(m.mark.file, m.mark.line, m.mark.column, m.code);
-  };
-  std::stable_sort(list_.begin(), list_.end(),
-                   [&](const Mistake& a, const Mistake& b) { return place(a) < place(b); });
+  const auto place = [](const Mistake& m) { return std::tuple(m.mark.file, m.mark.line, m.mark.column, m.code); };
+  std::stable_sort(list_.begin(), list_.end(), [&](const Mistake& a, const Mistake& b) { return place(a) < place(b); });
   return std::move(list_);
 }
 

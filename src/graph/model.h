@@ -111,8 +111,7 @@ struct Join {
 struct Map {
   Formula items;
   OptionalFormula parallel;  // items in flight at once; absent: 1, that is in order
-  OptionalFormula
-      collect;  // evaluated at the end of each item; the results go to the join, by index
+  OptionalFormula collect;   // evaluated at the end of each item; the results go to the join, by index
   std::string join;
   Where where;  // of `join`
 };
@@ -159,7 +158,7 @@ struct Transition {
 // Indices of transitions, except where said otherwise.
 struct Place {
   std::vector<std::uint32_t> in, out;
-  std::vector<ActivityIndex> chain;  // from the trigger to here along the address, itself included
+  std::vector<ActivityIndex> chain;         // from the trigger to here along the address, itself included
   std::optional<ActivityIndex> inside_map;  // the innermost map whose body holds it
   std::optional<ActivityIndex> closes_map;  // joins only
   bool reachable = false;
@@ -171,9 +170,7 @@ class Topology {
   std::vector<ActivityIndex> order;  // parents before children; reachable activities only
   std::vector<Place> places;         // by activity
 
-  bool is_ancestor(ActivityIndex maybe, ActivityIndex of) const {
-    return ancestors.at(of).at(maybe);
-  }
+  bool is_ancestor(ActivityIndex maybe, ActivityIndex of) const { return ancestors.at(of).at(maybe); }
   std::vector<std::vector<bool>> ancestors;  // [of][maybe]
 };
 

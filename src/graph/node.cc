@@ -39,8 +39,7 @@ boost::json::value to_json(const Node& node) {
       boost::json::object out;
       out.reserve(node.entries.size());
       for (const Entry& entry : node.entries)
-        out.emplace(boost::json::string_view(entry.key.data(), entry.key.size()),
-                    to_json(entry.value));
+        out.emplace(boost::json::string_view(entry.key.data(), entry.key.size()), to_json(entry.value));
       return out;
     }
   }
@@ -59,8 +58,7 @@ std::string describe(const Node& node) {
     case Node::Kind::real:
       return format("the number {}", node.real);
     case Node::Kind::text:
-      return node.text.size() <= shown_bytes_max ? format("the text '{}'", node.text)
-                                                 : std::string("a text");
+      return node.text.size() <= shown_bytes_max ? format("the text '{}'", node.text) : std::string("a text");
     case Node::Kind::list:
       return "a list";
     case Node::Kind::map:

@@ -34,13 +34,9 @@ class Resolver {
     std::optional<Node> root;
   };
 
-  void mistake(Code code, Mark mark, const std::string& path, std::string message,
-               std::string suggestion = {}) {
-    mistakes_.add({.code = code,
-                   .mark = mark,
-                   .path = path,
-                   .message = std::move(message),
-                   .suggestion = std::move(suggestion)});
+  void mistake(Code code, Mark mark, const std::string& path, std::string message, std::string suggestion = {}) {
+    mistakes_.add(
+        {.code = code, .mark = mark, .path = path, .message = std::move(message), .suggestion = std::move(suggestion)});
   }
 
   // Null when the file cannot be had; a file that is not YAML is remembered without a root.
@@ -53,8 +49,7 @@ class Resolver {
     auto text = loader_.read(name);
     if (!text) {
       if (sources_.count() == 0) sources_.add(name, "");
-      mistake(from.line == 0 ? Code::cannot_read : Code::ref_not_found, from, path,
-              text.error().detail);
+      mistake(from.line == 0 ? Code::cannot_read : Code::ref_not_found, from, path, text.error().detail);
       return nullptr;
     }
     const std::uint32_t file = sources_.add(name, std::move(*text));
@@ -67,15 +62,13 @@ class Resolver {
   void resolve(Node& node, const std::string& file, const std::string& path) {
     if (exhausted_) return;
     if (node.is_map()) {
-      if (const Entry* ref = node.find_entry("$ref");
-          ref != nullptr && !is_schema_ref(ref->value)) {
+      if (const Entry* ref = node.find_entry("$ref"); ref != nullptr && !is_schema_ref(ref->value)) {
         replace(node, *ref, file, path);
         return;
       }
       for (Entry& entry : node.entries) resolve(entry.value, file, append_key(path, entry.key));
     }
-    for (std::size_t i = 0; i < node.items.size(); ++i)
-      resolve(node.items[i], file, format("{}[{}]", path, i));
+    for (std::size_t i = 0; i < node.items.size(); ++i) resolve(node.items[i], file, format("{}[{}]", path, i));
   }
 
   static bool is_schema_ref(const Node& value) {
@@ -99,8 +92,7 @@ class Resolver {
     node_count_ += count_nodes(*found->node);
     if (node_count_ > app_nodes_max || stack_.size() >= document_depth_max) {
       if (!exhausted_)
-        mistake(Code::too_large, mark, path,
-                format("more than {} values, references written out", app_nodes_max));
+        mistake(Code::too_large, mark, path, format("more than {} values, references written out", app_nodes_max));
       exhausted_ = true;
       node.entries.clear();
       return;
@@ -122,8 +114,8 @@ class Resolver {
     for (Entry& entry : node.entries) {
       if (entry.key == "$ref") continue;
       resolve(entry.value, file, append_key(path, entry.key));
-      const auto same = std::find_if(copy.entries.begin(), copy.entries.end(),
-                                     [&](const Entry& e) { return e.key == entry.key; });
+      const auto same =
+          std::find_if(copy.entries.begin(), copy.entries.end(), [&](const Entry& e) { return e.key == entry.key; });
       if (same == copy.entries.end()) {
         copy.entries.push_back(std::move(entry));
       } else {
@@ -138,8 +130,7 @@ class Resolver {
     const Node* node;
   };
 
-  std::optional<Target> find_target(const Entry& ref, const std::string& file,
-                                    const std::string& path) {
+  std::optional<Target> find_target(const Entry& ref, const std::string& file, const std::string& path) {
     const Mark mark = ref.value.mark;
     if (!ref.value.is_text() || ref.value.text.empty()) {
       mistake(Code::bad_ref, mark, path, "a $ref is a text such as schemas.yaml#/order");
@@ -168,8 +159,7 @@ class Resolver {
     if (!walk.complete) {
       std::vector<std::string_view> keys;
       for (const Entry& entry : walk.node->entries) keys.push_back(entry.key);
-      mistake(Code::ref_not_found, mark, path,
-              format("{} has nothing at '{}'", document->name, walk.missing),
+      mistake(Code::ref_not_found, mark, path, format("{} has nothing at '{}'", document->name, walk.missing),
               nearest(walk.missing, keys));
       return std::nullopt;
     }
@@ -187,8 +177,8 @@ class Resolver {
 
 }  // namespace
 
-std::optional<Node> load_document(const Loader& loader, std::string_view main_file,
-                                  Sources& sources, Mistakes& mistakes) {
+std::optional<Node> load_document(const Loader& loader, std::string_view main_file, Sources& sources,
+                                  Mistakes& mistakes) {
   return Resolver(loader, sources, mistakes).load_main(main_file);
 }
 

@@ -15,7 +15,7 @@
 namespace pawl::graph {
 
 // Reads the main file and all it refers to. Empty when the main file is not usable.
-std::optional<Node> load_document(const Loader& loader, std::string_view main_file,
-                                  Sources& sources, Mistakes& mistakes);
+std::optional<Node> load_document(const Loader& loader, std::string_view main_file, Sources& sources,
+                                  Mistakes& mistakes);
 
 }  // namespace pawl::graph

@@ -26,29 +26,25 @@ Loaded load(Files files, const std::string& main = "app.yaml") {
 }
 
 TEST(Refs, a_reference_is_replaced_by_what_it_names) {
-  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml}\n"}, {"b.yaml", "x: 1\n"}}).json,
-            R"({"a":{"x":1}})");
+  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml}\n"}, {"b.yaml", "x: 1\n"}}).json, R"({"a":{"x":1}})");
   EXPECT_EQ(load({{"app.yaml", "a: {$ref: 'b.yaml#/x/1'}\n"}, {"b.yaml", "x: [1, {y: 2}]\n"}}).json,
             R"({"a":{"y":2}})");
   EXPECT_EQ(load({{"app.yaml", "a: {$ref: '#/b~1c'}\n'b/c': 5\n"}}).json, R"({"a":5,"b/c":5})");
 }
 
 TEST(Refs, references_are_relative_to_the_file_they_stand_in) {
-  const Loaded loaded =
-      load({{"app.yaml", "a: {$ref: sub/b.yaml}\n"},
-            {"sub/b.yaml", "x: {$ref: c.yaml}\ny: {$ref: ../d.yaml}\nz: {$ref: '#/x'}\n"},
-            {"sub/c.yaml", "1"},
-            {"d.yaml", "2"}});
+  const Loaded loaded = load({{"app.yaml", "a: {$ref: sub/b.yaml}\n"},
+                              {"sub/b.yaml", "x: {$ref: c.yaml}\ny: {$ref: ../d.yaml}\nz: {$ref: '#/x'}\n"},
+                              {"sub/c.yaml", "1"},
+                              {"d.yaml", "2"}});
   EXPECT_EQ(loaded.json, R"({"a":{"x":1,"y":2,"z":1}})");
   EXPECT_TRUE(loaded.mistakes.empty());
 }
 
 TEST(Refs, keys_beside_a_reference_are_laid_over_it) {
-  EXPECT_EQ(
-      load({{"app.yaml", "a: {$ref: b.yaml, x: 9, z: 3}\n"}, {"b.yaml", "x: 1\ny: 2\n"}}).json,
-      R"({"a":{"x":9,"y":2,"z":3}})");
-  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml, x: 9}\n"}, {"b.yaml", "1"}}).mistakes.at(0).code,
-            Code::bad_ref);
+  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml, x: 9, z: 3}\n"}, {"b.yaml", "x: 1\ny: 2\n"}}).json,
+            R"({"a":{"x":9,"y":2,"z":3}})");
+  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml, x: 9}\n"}, {"b.yaml", "1"}}).mistakes.at(0).code, Code::bad_ref);
 }
 
 TEST(Refs, the_references_of_json_schema_stay) {
@@ -59,8 +55,7 @@ TEST(Refs, the_references_of_json_schema_stay) {
 TEST(Refs, nothing_outside_the_folder_can_be_named) {
   for (const char* ref : {"../secret.yaml", "/etc/passwd", "sub/../../x.yaml", "file:///etc/passwd",
                           "http://example.com/x.yaml", "..\\\\x.yaml", "."}) {
-    const Loaded loaded =
-        load({{"app.yaml", format("a: {{$ref: \"{}\"}}\n", ref)}, {"secret.yaml", "1"}});
+    const Loaded loaded = load({{"app.yaml", format("a: {{$ref: \"{}\"}}\n", ref)}, {"secret.yaml", "1"}});
     ASSERT_EQ(loaded.mistakes.size(), 1U) << ref;
     EXPECT_EQ(loaded.mistakes[0].code, Code::ref_escapes) << ref;
     EXPECT_EQ(loaded.mistakes[0].mark.line, 1U);
@@ -70,8 +65,7 @@ TEST(Refs, nothing_outside_the_folder_can_be_named) {
 
 TEST(Refs, broken_references_say_what_is_missing) {
   const auto first = [](const char* ref) {
-    return load({{"app.yaml", format("a: {{$ref: {}}}\n", ref)}, {"b.yaml", "member: 1"}})
-        .mistakes.at(0);
+    return load({{"app.yaml", format("a: {{$ref: {}}}\n", ref)}, {"b.yaml", "member: 1"}}).mistakes.at(0);
   };
   EXPECT_EQ(first("c.yaml").code, Code::ref_not_found);
   EXPECT_EQ(first("'b.yaml#/membr'").code, Code::ref_not_found);
@@ -81,12 +75,9 @@ TEST(Refs, broken_references_say_what_is_missing) {
 }
 
 TEST(Refs, circles_are_found) {
-  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml}\n"}, {"b.yaml", "x: {$ref: app.yaml}\n"}})
-                .mistakes.at(0)
-                .code,
+  EXPECT_EQ(load({{"app.yaml", "a: {$ref: b.yaml}\n"}, {"b.yaml", "x: {$ref: app.yaml}\n"}}).mistakes.at(0).code,
             Code::ref_circular);
-  EXPECT_EQ(load({{"app.yaml", "a: {b: {$ref: '#/a'}}\n"}}).mistakes.at(0).code,
-            Code::ref_circular);
+  EXPECT_EQ(load({{"app.yaml", "a: {b: {$ref: '#/a'}}\n"}}).mistakes.at(0).code, Code::ref_circular);
   EXPECT_EQ(load({{"app.yaml", "a: {$ref: '#/a'}\n"}}).mistakes.at(0).code, Code::ref_circular);
 }
 

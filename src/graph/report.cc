@@ -61,21 +61,16 @@ std::size_t word_length(std::string_view line, std::size_t at) {
     end = line.find(first, at + 1);
     end = end == std::string_view::npos ? line.size() : end + 1;
   } else {
-    while (end < line.size() &&
-           std::string_view(" ,:]}\t").find(line[end]) == std::string_view::npos)
-      ++end;
+    while (end < line.size() && std::string_view(" ,:]}\t").find(line[end]) == std::string_view::npos) ++end;
   }
   for (std::size_t i = at; i < end; ++i)
     if ((static_cast<unsigned char>(line[i]) & 0xC0U) != 0x80U) ++length;
   return length == 0 ? 1 : length;
 }
 
-void add_excerpt(std::string& out, const Checked& checked, const Mistake& mistake,
-                 const Paint& paint) {
+void add_excerpt(std::string& out, const Checked& checked, const Mistake& mistake, const Paint& paint) {
   const std::string_view line = checked.sources.line(mistake.mark);
-  if (line.empty() || line.size() > excerpt_bytes_max ||
-      find_invalid_utf8(line) != std::string_view::npos)
-    return;
+  if (line.empty() || line.size() > excerpt_bytes_max || find_invalid_utf8(line) != std::string_view::npos) return;
   const std::string number = format("{}", mistake.mark.line);
   const std::string margin(number.size(), ' ');
   const std::size_t at = byte_of_column(line, mistake.mark.column);
@@ -85,23 +80,20 @@ void add_excerpt(std::string& out, const Checked& checked, const Mistake& mistak
                 paint.severity(mistake.severity, std::string(word_length(line, at), '^')));
 }
 
-void add_mistake(std::string& out, const Checked& checked, const Mistake& mistake,
-                 const Paint& paint) {
+void add_mistake(std::string& out, const Checked& checked, const Mistake& mistake, const Paint& paint) {
   const std::string_view word = mistake.severity == Severity::error ? "error" : "warning";
-  out += format("{}: {}\n",
-                paint.severity(mistake.severity, format("{}[{}]", word, id_of(mistake.code))),
+  out += format("{}: {}\n", paint.severity(mistake.severity, format("{}[{}]", word, id_of(mistake.code))),
                 paint.bold(printable_columns(mistake.message)));
   const bool has_file = mistake.mark.file < checked.sources.count();
-  std::string place =
-      has_file ? printable_columns(checked.sources.file(mistake.mark.file).name) : std::string();
+  std::string place = has_file ? printable_columns(checked.sources.file(mistake.mark.file).name) : std::string();
   if (mistake.mark.line > 0) place += format(":{}:{}", mistake.mark.line, mistake.mark.column);
   out += format("  {} {}", paint.dim("-->"), place);
   if (!mistake.path.empty()) out += format("  {}", paint.dim(printable_columns(mistake.path)));
   out += '\n';
   add_excerpt(out, checked, mistake, paint);
   if (!mistake.suggestion.empty())
-    out += format("   {} did you mean {}?\n", paint.dim("="),
-                  paint.with("1;32", printable_columns(mistake.suggestion)));
+    out +=
+        format("   {} did you mean {}?\n", paint.dim("="), paint.with("1;32", printable_columns(mistake.suggestion)));
   out += '\n';
 }
 
@@ -121,12 +113,11 @@ std::string report_text(const Checked& checked, Colours colours) {
     add_mistake(out, checked, mistake, paint);
   }
   if (checked.left_out > 0) out += format("and {} more that are not shown\n", checked.left_out);
-  if (!checked.app)
-    return out + format("{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
+  if (!checked.app) return out + format("{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
   std::size_t activities = 0;
   for (const Graph& graph : checked.app->graphs) activities += graph.activities.size();
-  out += format("{} {} version {}: {}, {}", paint.with("1;32", "ok"), checked.app->id,
-                checked.app->version, counted(checked.app->graphs.size(), "graph"),
+  out += format("{} {} version {}: {}, {}", paint.with("1;32", "ok"), checked.app->id, checked.app->version,
+                counted(checked.app->graphs.size(), "graph"),
                 activities == 1 ? std::string("1 activity") : format("{} activities", activities));
   if (warnings > 0) out += format(", {}", counted(warnings, "warning"));
   return out + "\n";
@@ -136,19 +127,17 @@ std::string report_json(const Checked& checked) {
   boost::json::array list;
   for (const Mistake& mistake : checked.mistakes) {
     const bool has_file = mistake.mark.file < checked.sources.count();
-    list.push_back(
-        {{"code", id_of(mistake.code)},
-         {"severity", mistake.severity == Severity::error ? "error" : "warning"},
-         {"file", has_file ? checked.sources.file(mistake.mark.file).name : std::string()},
-         {"line", mistake.mark.line},
-         {"column", mistake.mark.column},
-         {"path", mistake.path},
-         {"message", mistake.message},
-         {"suggestion", mistake.suggestion}});
+    list.push_back({{"code", id_of(mistake.code)},
+                    {"severity", mistake.severity == Severity::error ? "error" : "warning"},
+                    {"file", has_file ? checked.sources.file(mistake.mark.file).name : std::string()},
+                    {"line", mistake.mark.line},
+                    {"column", mistake.mark.column},
+                    {"path", mistake.path},
+                    {"message", mistake.message},
+                    {"suggestion", mistake.suggestion}});
   }
-  return printable_json(boost::json::serialize(boost::json::object{{"ok", checked.app != nullptr},
-                                                                   {"mistakes", std::move(list)},
-                                                                   {"left_out", checked.left_out}}));
+  return printable_json(boost::json::serialize(boost::json::object{
+      {"ok", checked.app != nullptr}, {"mistakes", std::move(list)}, {"left_out", checked.left_out}}));
 }
 
 }  // namespace pawl::graph

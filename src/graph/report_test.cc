@@ -29,8 +29,7 @@ TEST(Report, shows_the_line_and_points_at_the_word) {
 }
 
 TEST(Report, says_ok_with_the_size_of_the_app) {
-  EXPECT_EQ(report_of(check_graph("activities: {t: {type: trigger}}")),
-            "ok test version 1: 1 graph, 1 activity\n");
+  EXPECT_EQ(report_of(check_graph("activities: {t: {type: trigger}}")), "ok test version 1: 1 graph, 1 activity\n");
 }
 
 TEST(Report, colours_only_when_asked) {
@@ -52,9 +51,7 @@ TEST(Report, as_json_holds_the_same) {
   EXPECT_EQ(
       boost::json::serialize(json.at("mistakes").as_array().at(0)),
       R"({"code":"G106","severity":"error","file":"app.yaml","line":6,"column":30,"path":"app.graphs[0].activities.t.type","message":"there is no activity type 'triger'; there are trigger, worker, await, hook, signal, cycle, interrupt, join or map","suggestion":"trigger"})");
-  EXPECT_EQ(
-      boost::json::parse(report_json(check_graph("activities: {t: {type: trigger}}"))).at("ok"),
-      true);
+  EXPECT_EQ(boost::json::parse(report_json(check_graph("activities: {t: {type: trigger}}"))).at("ok"), true);
 }
 
 TEST(Report, near_words_are_suggested_and_far_ones_are_not) {
@@ -73,8 +70,7 @@ TEST(Report, a_code_keeps_its_number_and_has_one_title) {
   EXPECT_EQ(id_of(Code::bad_hook), "G216");
   EXPECT_EQ(id_of(Code::bad_reference), "G305");
   EXPECT_EQ(id_of(Code::unknown_keyword), "G402");
-  for (std::size_t i = 1; i < all_codes().size(); ++i)
-    EXPECT_LT(all_codes()[i - 1].code, all_codes()[i].code);
+  for (std::size_t i = 1; i < all_codes().size(); ++i) EXPECT_LT(all_codes()[i - 1].code, all_codes()[i].code);
 }
 
 }  // namespace

@@ -72,8 +72,7 @@ bool parse_decimal(std::string_view text, Node& node) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   // Too large for a double: there is no JSON number for it. Too small: zero.
   if (result.ec == std::errc::result_out_of_range)
-    return std::abs(value) < 1 && text.find("e-") != std::string_view::npos ? set_real(0, node)
-                                                                            : false;
+    return std::abs(value) < 1 && text.find("e-") != std::string_view::npos ? set_real(0, node) : false;
   return set_real(value, node);
 }
 
@@ -86,9 +85,7 @@ bool parse_based(std::string_view digits, int base, Node& node) {
   return true;
 }
 
-bool is_null(std::string_view text) {
-  return text.empty() || is_one_of(text, {"~", "null", "Null", "NULL"});
-}
+bool is_null(std::string_view text) { return text.empty() || is_one_of(text, {"~", "null", "Null", "NULL"}); }
 bool is_true(std::string_view text) { return is_one_of(text, {"true", "True", "TRUE"}); }
 bool is_false(std::string_view text) { return is_one_of(text, {"false", "False", "FALSE"}); }
 
@@ -108,8 +105,7 @@ bool resolve_scalar(std::string_view text, ScalarStyle style, Node& node) {
   if (text.starts_with("0x") && parse_based(text.substr(2), 16, node)) return true;
   if (text.starts_with("0o") && parse_based(text.substr(2), 8, node)) return true;
   if (looks_like_number(text)) return parse_decimal(text, node);
-  const std::string_view unsigned_text =
-      text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
+  const std::string_view unsigned_text = text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
   if (is_one_of(unsigned_text, {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"})) return false;
   return set_text(text, node);
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "graph/test_support.h"
 #include "graph/test_cost.h"
+#include "graph/test_support.h"
 
 namespace pawl::graph {
 namespace {
@@ -58,8 +58,8 @@ Cost cost_of(int activities) {
     cost.ms = std::min(cost.ms, ms);
     cost.yaml_ms = std::min(cost.yaml_ms, yaml_ms);
   }
-  fmt::print("{} activities, {} bytes: {:.1f} ms, of which YAML {:.1f} ms\n", activities, text.size(),
-             cost.ms, cost.yaml_ms);
+  fmt::print("{} activities, {} bytes: {:.1f} ms, of which YAML {:.1f} ms\n", activities, text.size(), cost.ms,
+             cost.yaml_ms);
   return cost;
 }
 

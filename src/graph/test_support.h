@@ -34,8 +34,8 @@ inline std::string indented(std::string_view text, std::size_t by) {
 
 // An app of one graph; `graph` is what stands under its list item, without indentation.
 inline std::string app_with(std::string_view graph, std::string_view app_keys = "") {
-  return "app:\n  id: test\n  version: \"1\"\n" + indented(app_keys, 2) +
-         "  graphs:\n    - subscribes: test.start\n" + indented(graph, 6);
+  return "app:\n  id: test\n  version: \"1\"\n" + indented(app_keys, 2) + "  graphs:\n    - subscribes: test.start\n" +
+         indented(graph, 6);
 }
 
 inline Checked check_graph(std::string_view graph, std::string_view app_keys = "") {

@@ -68,8 +68,7 @@ class Builder final : public YAML::EventHandler {
   std::optional<Node> take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++document_count_ > 1)
-      stop(Code::many_documents, mark_of(mark), "one file is one document");
+    if (++document_count_ > 1) stop(Code::many_documents, mark_of(mark), "one file is one document");
   }
   void OnDocumentEnd() override {}
   void OnAnchor(const YAML::Mark&, const std::string&) override {}
@@ -82,8 +81,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end())
-      stop(Code::bad_alias, mark_of(mark), "this alias stands inside the value it repeats");
+    if (found == anchors_.end()) stop(Code::bad_alias, mark_of(mark), "this alias stands inside the value it repeats");
     spend(found->second.nodes, found->second.bytes, mark_of(mark));
     Node copy = found->second.node;
     if (expecting_key() && !copy.items.empty()) stop_bad_key(mark_of(mark));
@@ -96,10 +94,9 @@ class Builder final : public YAML::EventHandler {
     Node node;
     node.mark = mark_of(mark);
     const bool plain = tag.empty() || tag == "?";
-    const bool known =
-        plain || tag == "!"
-            ? resolve_scalar(value, plain ? ScalarStyle::plain : ScalarStyle::quoted, node)
-            : resolve_tagged(value, tag, node);
+    const bool known = plain || tag == "!"
+                           ? resolve_scalar(value, plain ? ScalarStyle::plain : ScalarStyle::quoted, node)
+                           : resolve_tagged(value, tag, node);
     if (!known) {
       mistakes_.add({.code = Code::bad_scalar,
                      .mark = node.mark,
@@ -148,9 +145,7 @@ class Builder final : public YAML::EventHandler {
   static std::string shortened(const std::string& text) {
     return text.size() <= 40 ? text : std::string(cut_utf8(text, 40)) + "...";
   }
-  bool expecting_key() const {
-    return !frames_.empty() && frames_.back().node.is_map() && !frames_.back().has_key;
-  }
+  bool expecting_key() const { return !frames_.empty() && frames_.back().node.is_map() && !frames_.back().has_key; }
   std::string path() const {
     std::string out;
     for (const Frame& frame : frames_) {
@@ -161,11 +156,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   [[noreturn]] void stop(Code code, Mark mark, std::string message) {
-    mistakes_.add({.code = code,
-                   .mark = mark,
-                   .path = path(),
-                   .message = std::move(message),
-                   .suggestion = {}});
+    mistakes_.add({.code = code, .mark = mark, .path = path(), .message = std::move(message), .suggestion = {}});
     throw Stop{};
   }
   [[noreturn]] void stop_bad_key(Mark mark) {
@@ -176,11 +167,9 @@ class Builder final : public YAML::EventHandler {
     node_count_ += nodes;
     byte_count_ += bytes;
     if (node_count_ > document_nodes_max)
-      stop(Code::too_large, mark,
-           format("more than {} values, aliases written out", document_nodes_max));
+      stop(Code::too_large, mark, format("more than {} values, aliases written out", document_nodes_max));
     if (byte_count_ > expanded_bytes_max)
-      stop(Code::too_large, mark,
-           format("more than {} bytes, aliases written out", expanded_bytes_max));
+      stop(Code::too_large, mark, format("more than {} bytes, aliases written out", expanded_bytes_max));
   }
 
   void keep_anchor(YAML::anchor_t anchor, const Node& node, std::size_t nodes, std::size_t bytes) {
@@ -197,13 +186,12 @@ class Builder final : public YAML::EventHandler {
     add(std::move(node), key_text, mark, std::exchange(merge_candidate_, false));
   }
 
-  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag,
-            YAML::anchor_t anchor) {
+  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (expecting_key()) stop_bad_key(mark_of(mark));
     if (frames_.size() >= document_depth_max)
       stop(Code::too_deep, mark_of(mark), format("more than {} levels", document_depth_max));
-    const bool plain = tag.empty() || tag == "?" || tag == "!" || tag == "tag:yaml.org,2002:map" ||
-                       tag == "tag:yaml.org,2002:seq";
+    const bool plain =
+        tag.empty() || tag == "?" || tag == "!" || tag == "tag:yaml.org,2002:map" || tag == "tag:yaml.org,2002:seq";
     if (!plain) stop(Code::bad_scalar, mark_of(mark), format("the tag {} is not supported", tag));
     Frame frame;
     frame.nodes_before = node_count_;
@@ -220,11 +208,9 @@ class Builder final : public YAML::EventHandler {
     frames_.pop_back();
     for (const Node& merged : frame.merged) {
       for (const Entry& entry : merged.entries)
-        if (frame.seen.emplace(entry.key, frame.node.entries.size()).second)
-          frame.node.entries.push_back(entry);
+        if (frame.seen.emplace(entry.key, frame.node.entries.size()).second) frame.node.entries.push_back(entry);
     }
-    keep_anchor(frame.anchor, frame.node, node_count_ - frame.nodes_before,
-                byte_count_ - frame.bytes_before);
+    keep_anchor(frame.anchor, frame.node, node_count_ - frame.nodes_before, byte_count_ - frame.bytes_before);
     const Mark mark = frame.node.mark;
     add(std::move(frame.node), {}, mark, false);
   }
@@ -274,12 +260,11 @@ class Builder final : public YAML::EventHandler {
   void report_duplicate(const Frame& frame) {
     const Mark first = frame.node.entries[frame.seen.at(frame.key)].mark;
     const std::string parent = path();
-    mistakes_.add(
-        {.code = Code::duplicate_key,
-         .mark = frame.key_mark,
-         .path = parent.empty() ? frame.key : parent + "." + frame.key,
-         .message = format("the key '{}' already stands on line {}", frame.key, first.line),
-         .suggestion = {}});
+    mistakes_.add({.code = Code::duplicate_key,
+                   .mark = frame.key_mark,
+                   .path = parent.empty() ? frame.key : parent + "." + frame.key,
+                   .message = format("the key '{}' already stands on line {}", frame.key, first.line),
+                   .suggestion = {}});
   }
 
   std::uint32_t file_;
@@ -311,15 +296,11 @@ Mark mark_at(std::string_view text, std::size_t offset, std::uint32_t file) {
 // What must hold before yaml-cpp may see the text.
 std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file) {
   const auto mistake = [&](Code code, std::size_t offset, std::string message) {
-    return Mistake{.code = code,
-                   .mark = mark_at(text, offset, file),
-                   .path = {},
-                   .message = std::move(message),
-                   .suggestion = {}};
+    return Mistake{
+        .code = code, .mark = mark_at(text, offset, file), .path = {}, .message = std::move(message), .suggestion = {}};
   };
   if (text.size() > file_bytes_max)
-    return mistake(Code::too_large, 0,
-                   format("{} bytes; the limit is {}", text.size(), file_bytes_max));
+    return mistake(Code::too_large, 0, format("{} bytes; the limit is {}", text.size(), file_bytes_max));
   if (const auto offset = find_invalid_utf8(text); offset != std::string_view::npos)
     return mistake(Code::not_utf8, offset, "this byte is not UTF-8");
   std::size_t depth = 0;
@@ -328,8 +309,7 @@ std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth > 0) --depth;
     if (depth > flow_depth_max)
-      return mistake(Code::too_deep, i,
-                     format("more than {} brackets are open here", flow_depth_max));
+      return mistake(Code::too_deep, i, format("more than {} brackets are open here", flow_depth_max));
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t')
       return mistake(Code::bad_yaml, i, "a control character");
   }

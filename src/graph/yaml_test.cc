@@ -85,8 +85,7 @@ TEST(Yaml, every_key_and_value_knows_its_line_and_column) {
 
 TEST(Yaml, aliases_and_merge_keys_are_written_out) {
   EXPECT_EQ(json_of("a: &x {k: 1}\nb: *x\n"), R"({"a":{"k":1},"b":{"k":1}})");
-  EXPECT_EQ(json_of("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"),
-            R"({"a":{"k":1,"l":2},"b":{"k":3,"l":2}})");
+  EXPECT_EQ(json_of("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}\n"), R"({"a":{"k":1,"l":2},"b":{"k":3,"l":2}})");
   EXPECT_EQ(json_of("a: &x {k: 1}\nb: &y {l: 2}\nc: {<<: [*x, *y]}\n"),
             R"({"a":{"k":1},"b":{"l":2},"c":{"k":1,"l":2}})");
   EXPECT_EQ(json_of("'<<': 1\n"), R"({"<<":1})");
@@ -107,8 +106,7 @@ TEST(Yaml, broken_text_is_refused_with_its_place) {
   ASSERT_EQ(parsed.mistakes.size(), 1U);
   EXPECT_EQ(parsed.mistakes[0].code, Code::bad_yaml);
   EXPECT_GE(parsed.mistakes[0].mark.line, 1U);
-  for (const char* text :
-       {"a: *nobody", "\"open", "a: b: c", "\t- x", "{a: 1, [2]: 3}", "? [a]\n: b", "? \n: b"})
+  for (const char* text : {"a: *nobody", "\"open", "a: b: c", "\t- x", "{a: 1, [2]: 3}", "? [a]\n: b", "? \n: b"})
     EXPECT_EQ(only_code(text), Code::bad_yaml) << text;
   EXPECT_EQ(only_code(std::string("a: \0b", 5)), Code::bad_yaml);
   EXPECT_EQ(only_code("&a [*a]"), Code::bad_alias);
@@ -116,9 +114,8 @@ TEST(Yaml, broken_text_is_refused_with_its_place) {
 }
 
 TEST(Yaml, text_that_is_not_utf8_is_refused_at_the_byte) {
-  for (const std::string& bytes :
-       {std::string("\xff"), std::string("\xc0\x80"), std::string("\xed\xa0\x80"),
-        std::string("\xf4\x90\x80\x80"), std::string("\xe2\x82")}) {
+  for (const std::string& bytes : {std::string("\xff"), std::string("\xc0\x80"), std::string("\xed\xa0\x80"),
+                                   std::string("\xf4\x90\x80\x80"), std::string("\xe2\x82")}) {
     const Parsed parsed = parse("a: 1\nb: " + bytes + "\n");
     EXPECT_FALSE(parsed.root);
     ASSERT_EQ(parsed.mistakes.size(), 1U);

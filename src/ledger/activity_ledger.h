@@ -34,13 +34,9 @@ class ActivityLedger {
   constexpr std::uint64_t encode() const { return value_; }
   std::string digits() const { return fifteen_digits(value_); }
 
-  constexpr std::uint32_t leg1_attempts() const {
-    return static_cast<std::uint32_t>(attempts_field.read(value_));
-  }
+  constexpr std::uint32_t leg1_attempts() const { return static_cast<std::uint32_t>(attempts_field.read(value_)); }
   constexpr bool has(Mark mark) const { return field_of(mark).read(value_) == 1; }
-  constexpr std::uint32_t entries() const {
-    return static_cast<std::uint32_t>(entries_field.read(value_));
-  }
+  constexpr std::uint32_t entries() const { return static_cast<std::uint32_t>(entries_field.read(value_)); }
 
   Result<ActivityLedger> with_leg1_attempt() const;  // over_limit at leg1_attempts_max
   Result<ActivityLedger> with(Mark mark) const;      // already_done when the mark is set

@@ -9,13 +9,12 @@ namespace pawl::ledger {
 Result<ActivityOrder> ActivityOrder::of(std::vector<std::string> ids) {
   if (ids.empty()) return Error{ErrorCode::invalid, "a graph has at least one activity"};
   if (ids.size() > activities_max)
-    return Error{ErrorCode::over_limit, format("{} activities in one graph; at most {} are allowed",
-                                               ids.size(), activities_max)};
+    return Error{ErrorCode::over_limit,
+                 format("{} activities in one graph; at most {} are allowed", ids.size(), activities_max)};
   std::sort(ids.begin(), ids.end());
   if (ids.front().empty()) return Error{ErrorCode::invalid, "an activity has no id"};
   const auto twin = std::adjacent_find(ids.begin(), ids.end());
-  if (twin != ids.end())
-    return Error{ErrorCode::invalid, format("two activities are called \"{}\"", *twin)};
+  if (twin != ids.end()) return Error{ErrorCode::invalid, format("two activities are called \"{}\"", *twin)};
   return ActivityOrder(std::move(ids));
 }
 

@@ -26,13 +26,11 @@ constexpr State all_states[] = {State::skipped, State::released, State::paused, 
 constexpr bool is_state(char c) { return c >= digit_of(State::skipped) && c <= '9'; }
 
 Error invalid(std::string_view text, std::string_view why) {
-  return Error{ErrorCode::invalid,
-               format("collation key \"{}\": {}", text.substr(0, shown_length_max), why)};
+  return Error{ErrorCode::invalid, format("collation key \"{}\": {}", text.substr(0, shown_length_max), why)};
 }
 
 Error over_limit(std::string_view what, std::size_t count, std::size_t max) {
-  return Error{ErrorCode::over_limit,
-               format("a collation key with {} {}; at most {} are allowed", count, what, max)};
+  return Error{ErrorCode::over_limit, format("a collation key with {} {}; at most {} are allowed", count, what, max)};
 }
 
 // The offset behind the activity whose digit stands at `at`, awaited job included.
@@ -50,14 +48,12 @@ std::size_t behind(std::string_view digits, std::size_t at) {
 // Walks the digits, padding removed: the grammar of the header and every limit.
 Status check(std::string_view digits) {
   if (digits.empty()) return invalid(digits, "a job has at least one activity");
-  if (digits.size() > CollationKey::digits_max)
-    return over_limit("digits", digits.size(), CollationKey::digits_max);
+  if (digits.size() > CollationKey::digits_max) return over_limit("digits", digits.size(), CollationKey::digits_max);
   std::vector<std::size_t> activities = {0};  // of each job that is open here, outermost first
   char before = opens;                        // a job begins as if behind a parenthesis
   for (const char c : digits) {
     if (c == opens) {
-      if (!is_state(before))
-        return invalid(digits, "1 stands only behind the activity that awaits a job");
+      if (!is_state(before)) return invalid(digits, "1 stands only behind the activity that awaits a job");
       if (activities.size() > CollationKey::awaited_depth_max)
         return over_limit("nested jobs", activities.size(), CollationKey::awaited_depth_max);
       activities.push_back(0);
@@ -110,8 +106,7 @@ std::size_t CollationKey::offset_of(std::size_t position) const {
 
 std::string CollationKey::own_digits() const {
   std::string own;
-  for (std::size_t at = 0; at < digits_.size(); at = behind(digits_, at))
-    own.push_back(digits_[at]);
+  for (std::size_t at = 0; at < digits_.size(); at = behind(digits_, at)) own.push_back(digits_[at]);
   return own;
 }
 
@@ -129,16 +124,13 @@ std::optional<CollationKey> CollationKey::awaited(std::size_t position) const {
   return CollationKey(digits_.substr(at + 2, end - at - 3));  // between the parentheses
 }
 
-Result<CollationKey> CollationKey::with_awaited(std::size_t position,
-                                                const CollationKey& job) const {
+Result<CollationKey> CollationKey::with_awaited(std::size_t position, const CollationKey& job) const {
   const std::size_t at = offset_of(position);
   if (at >= digits_.size())
-    return Error{ErrorCode::not_found,
-                 format("no activity at position {} of collation key {}", position, text())};
+    return Error{ErrorCode::not_found, format("no activity at position {} of collation key {}", position, text())};
   if (behind(digits_, at) != at + 1)
     return Error{ErrorCode::already_exists,
-                 format("the activity at position {} of collation key {} awaits a job already",
-                        position, text())};
+                 format("the activity at position {} of collation key {} awaits a job already", position, text())};
   std::string digits = digits_;
   digits.insert(at + 1, opens + job.digits_ + closes);
   if (const Status checked = check(digits); !checked) return checked.error();
@@ -147,14 +139,11 @@ Result<CollationKey> CollationKey::with_awaited(std::size_t position,
 
 bool CollationKey::is_complete() const {
   const std::string own = own_digits();
-  constexpr char active[] = {digit_of(State::pending), digit_of(State::started),
-                             digit_of(State::paused)};
+  constexpr char active[] = {digit_of(State::pending), digit_of(State::started), digit_of(State::paused)};
   return own.find_first_of(std::string_view(active, std::size(active))) == std::string::npos;
 }
 
-bool CollationKey::has(State state) const {
-  return own_digits().find(digit_of(state)) != std::string::npos;
-}
+bool CollationKey::has(State state) const { return own_digits().find(digit_of(state)) != std::string::npos; }
 
 std::string_view name_of(CollationKey::State state) {
   switch (state) {

@@ -70,9 +70,7 @@ class CollationKey {
   std::string digits_;  // without padding
 };
 
-constexpr char digit_of(CollationKey::State state) {
-  return static_cast<char>('0' + static_cast<int>(state));
-}
+constexpr char digit_of(CollationKey::State state) { return static_cast<char>('0' + static_cast<int>(state)); }
 std::string_view name_of(CollationKey::State state);
 // By the name that name_of() gives, for search requests written by people.
 std::optional<CollationKey::State> find_state(std::string_view name);

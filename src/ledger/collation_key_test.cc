@@ -125,9 +125,9 @@ TEST(collation_example, two_jobs_compose_into_99996146636629) {
 }
 
 TEST(collation_key, every_digit_is_pinned_to_its_name) {
-  const std::pair<char, std::string_view> table[] = {
-      {'9', "pending"}, {'8', "started"},  {'7', "errored"}, {'6', "completed"},
-      {'5', "paused"},  {'4', "released"}, {'3', "skipped"}};
+  const std::pair<char, std::string_view> table[] = {{'9', "pending"},   {'8', "started"}, {'7', "errored"},
+                                                     {'6', "completed"}, {'5', "paused"},  {'4', "released"},
+                                                     {'3', "skipped"}};
   for (const auto& [digit, name] : table) {
     const auto state = find_state(name);
     ASSERT_TRUE(state.has_value()) << name;
@@ -156,10 +156,9 @@ TEST(collation_key, is_padded_to_fifteen_and_grows_beyond) {
 }
 
 TEST(collation_key, parse_reads_one_spelling_only) {
-  for (const char* text :
-       {"", "0", "000000000000000", "999969", "9999690000000000", "99996900000000",
-        "999069000000000", "12", "1662", "612", "6196", "62", "6192192", "61962192",
-        "9999614663662900", "99996146636629 ", "x", "666666666666666x", "99996146636629000"})
+  for (const char* text : {"", "0", "000000000000000", "999969", "9999690000000000", "99996900000000",
+                           "999069000000000", "12", "1662", "612", "6196", "62", "6192192", "61962192",
+                           "9999614663662900", "99996146636629 ", "x", "666666666666666x", "99996146636629000"})
     EXPECT_EQ(outcome(CollationKey::parse(text)), "invalid") << text;
   EXPECT_EQ(outcome(CollationKey::parse("6192")), "ok");
   EXPECT_EQ(outcome(CollationKey::parse("6666666666666666")), "ok");
@@ -168,10 +167,8 @@ TEST(collation_key, parse_reads_one_spelling_only) {
 TEST(collation_key, awaited_jobs_nest_and_come_apart_again) {
   const auto inner = key_of({{"x", State::completed}, {"y", State::errored}});
   const auto middle = key_of({{"m", State::completed}}).with_awaited(0, inner).value();
-  const auto outer = key_of({{"a", State::started}, {"b", State::pending}})
-                         .with_awaited(1, inner)
-                         ->with_awaited(0, middle)
-                         .value();
+  const auto outer =
+      key_of({{"a", State::started}, {"b", State::pending}}).with_awaited(1, inner)->with_awaited(0, middle).value();
   EXPECT_EQ(outer.text(), "8161672291672");
   EXPECT_EQ(outer.awaited(0).value(), middle);
   EXPECT_EQ(outer.awaited(0)->awaited(0).value(), inner);
@@ -192,12 +189,10 @@ TEST(collation_key, has_named_limits) {
   EXPECT_EQ(outcome(CollationKey::parse(longest)), "ok");
   EXPECT_EQ(outcome(CollationKey::parse(longest + "6")), "over_limit");
   EXPECT_EQ(outcome(CollationKey::parse("61" + longest + "62")), "over_limit");
-  EXPECT_EQ(outcome(CollationKey::parse(std::string(CollationKey::digits_max + 1, '6'))),
-            "over_limit");
+  EXPECT_EQ(outcome(CollationKey::parse(std::string(CollationKey::digits_max + 1, '6'))), "over_limit");
   const auto leaf = key_of({{"x", State::completed}});
   CollationKey key = leaf;
-  for (std::size_t depth = 0; depth < CollationKey::awaited_depth_max; ++depth)
-    key = leaf.with_awaited(0, key).value();
+  for (std::size_t depth = 0; depth < CollationKey::awaited_depth_max; ++depth) key = leaf.with_awaited(0, key).value();
   EXPECT_EQ(parsed(key.text()), key);
   EXPECT_EQ(outcome(leaf.with_awaited(0, key)), "over_limit");
   EXPECT_EQ(outcome(CollationKey::from({})), "invalid");
@@ -205,8 +200,7 @@ TEST(collation_key, has_named_limits) {
 
 TEST(activity_order, sorts_the_ids_of_the_seed) {
   const auto order = ActivityOrder::of({"quick", "brown", "fox", "jumped", "slept", "ate"}).value();
-  EXPECT_EQ(order.ids(),
-            (std::vector<std::string>{"ate", "brown", "fox", "jumped", "quick", "slept"}));
+  EXPECT_EQ(order.ids(), (std::vector<std::string>{"ate", "brown", "fox", "jumped", "quick", "slept"}));
   EXPECT_EQ(order.find_position("quick"), 4U);
   EXPECT_FALSE(order.find_position("slow").has_value());
   EXPECT_FALSE(order.find_position("zzz").has_value());
@@ -217,8 +211,7 @@ TEST(activity_order, refuses_ids_that_give_no_order) {
   EXPECT_EQ(outcome(ActivityOrder::of({"a", ""})), "invalid");
   EXPECT_EQ(outcome(ActivityOrder::of({"a", "b", "a"})), "invalid");
   std::vector<std::string> many;
-  for (std::size_t i = 0; i <= ActivityOrder::activities_max; ++i)
-    many.push_back(std::to_string(i));
+  for (std::size_t i = 0; i <= ActivityOrder::activities_max; ++i) many.push_back(std::to_string(i));
   EXPECT_EQ(outcome(ActivityOrder::of(many)), "over_limit");
 }
 

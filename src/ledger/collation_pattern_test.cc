@@ -15,12 +15,11 @@ TEST(collation_pattern, finds_all_jobs_where_ate_is_errored) {
   const auto ate_errored = CollationPattern::where(order, "ate", State::errored).value();
   EXPECT_EQ(ate_errored.text(), "7*");
   EXPECT_TRUE(ate_errored.matches(key("766366000000000")));
-  for (const char* other : {"999969000000000", "968969000000000", "366863000000000",
-                            "366663000000000", "566366000000000", "466366000000000"})
+  for (const char* other : {"999969000000000", "968969000000000", "366863000000000", "366663000000000",
+                            "566366000000000", "466366000000000"})
     EXPECT_FALSE(ate_errored.matches(key(other))) << other;
   EXPECT_EQ(CollationPattern::where(order, "fox", State::started).value().text(), "??8*");
-  EXPECT_TRUE(
-      CollationPattern::where(order, "fox", State::started)->matches(key("968969000000000")));
+  EXPECT_TRUE(CollationPattern::where(order, "fox", State::started)->matches(key("968969000000000")));
   EXPECT_EQ(outcome(CollationPattern::where(order, "hen", State::started)), "not_found");
 }
 
@@ -46,11 +45,9 @@ TEST(collation_pattern, passes_over_the_digits_of_awaited_jobs) {
 }
 
 TEST(collation_pattern, parse_refuses_what_no_key_can_hold) {
-  for (const char* text :
-       {"", "0", "1", "62", "7*7", "**", "7 ", "a", "000000000000000", "7.*", "70"})
+  for (const char* text : {"", "0", "1", "62", "7*7", "**", "7 ", "a", "000000000000000", "7.*", "70"})
     EXPECT_EQ(outcome(CollationPattern::parse(text)), "invalid") << text;
-  EXPECT_EQ(outcome(CollationPattern::parse(std::string(CollationKey::activities_max + 2, '?'))),
-            "over_limit");
+  EXPECT_EQ(outcome(CollationPattern::parse(std::string(CollationKey::activities_max + 2, '?'))), "over_limit");
 }
 
 }  // namespace

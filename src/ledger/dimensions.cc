@@ -25,8 +25,7 @@ struct Span {
 using Path = std::vector<Span>;
 
 Error invalid(std::string_view text, std::string_view why) {
-  return Error{ErrorCode::invalid,
-               format("dimensional address \"{}\": {}", text.substr(0, shown_length_max), why)};
+  return Error{ErrorCode::invalid, format("dimensional address \"{}\": {}", text.substr(0, shown_length_max), why)};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -45,8 +44,10 @@ std::uint32_t number(std::string_view digits) {
 
 void append(Path& path, std::uint32_t plane, std::size_t count) {
   if (count == 0) return;
-  if (plane == 0 && !path.empty() && path.back().plane == 0) path.back().count += count;
-  else path.push_back({plane, count});
+  if (plane == 0 && !path.empty() && path.back().plane == 0)
+    path.back().count += count;
+  else
+    path.push_back({plane, count});
 }
 
 // REQUIRES: text was checked by parse() or made by text_of().
@@ -94,9 +95,8 @@ void drop_last(Path& path) {
 Result<Dimensions> Dimensions::parse(std::string_view text) {
   if (text.empty()) return invalid(text, "it is empty; a trigger stands at \",0\"");
   if (text.size() > text_length_max)
-    return Error{ErrorCode::over_limit,
-                 format("a dimensional address of {} characters; at most {} are allowed",
-                        text.size(), text_length_max)};
+    return Error{ErrorCode::over_limit, format("a dimensional address of {} characters; at most {} are allowed",
+                                               text.size(), text_length_max)};
   std::size_t depth = 0;
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] != ',') return invalid(text, "every part is a comma and a number");
@@ -104,8 +104,7 @@ Result<Dimensions> Dimensions::parse(std::string_view text) {
     if (length == 0) return invalid(text, "a part has no number");
     if (length > 1 && text[at + 1] == '0') return invalid(text, "a number has a leading zero");
     if (length > number_length_max || number(text.substr(at + 1, length)) > plane_max)
-      return Error{ErrorCode::over_limit,
-                   format("a plane in a dimensional address is above {}", plane_max)};
+      return Error{ErrorCode::over_limit, format("a plane in a dimensional address is above {}", plane_max)};
     const bool zero = length == 1 && text[at + 1] == '0';
     at += 1 + length;
     std::size_t count = 1;
@@ -119,12 +118,10 @@ Result<Dimensions> Dimensions::parse(std::string_view text) {
     }
     depth += count;
     if (depth > depth_max)
-      return Error{ErrorCode::over_limit,
-                   format("a dimensional address has more than {} parts", depth_max)};
+      return Error{ErrorCode::over_limit, format("a dimensional address has more than {} parts", depth_max)};
   }
   // The one text of this path, or none: two texts for one place would be two places.
-  if (text_of(path_of(text)) != text)
-    return invalid(text, "eight or more zeros in a row are written as \",0*8\"");
+  if (text_of(path_of(text)) != text) return invalid(text, "eight or more zeros in a row are written as \",0*8\"");
   return Dimensions(std::string(text));
 }
 

@@ -40,8 +40,8 @@ TEST(dimensions, a_cycle_returns_to_plane_zero_of_its_pivot) {
 }
 
 TEST(dimensions, parse_takes_the_canonical_form_only) {
-  for (const char* text : {"", "0", ",", ",0,", ",,0", ",00", ",01", ",0,010", ",-1", ",+1", ",0 ",
-                           " ,0", ",0x", "0,0", ",0;0", ",1.5"})
+  for (const char* text :
+       {"", "0", ",", ",0,", ",,0", ",00", ",01", ",0,010", ",-1", ",+1", ",0 ", " ,0", ",0x", "0,0", ",0;0", ",1.5"})
     EXPECT_EQ(outcome(Dimensions::parse(text)), "invalid") << '"' << text << '"';
   EXPECT_EQ(outcome(Dimensions::parse(std::string_view(",0\0", 3))), "invalid");
 }
@@ -93,8 +93,7 @@ TEST(dimensions, are_ordered_by_number_part_by_part) {
   Random random(20'240'611);
   const auto random_path = [&random] {
     std::vector<std::uint32_t> path(1 + random.below(4));
-    for (auto& index : path)
-      index = static_cast<std::uint32_t>(random.below(random.one_in(2) ? 3 : 1'100));
+    for (auto& index : path) index = static_cast<std::uint32_t>(random.below(random.one_in(2) ? 3 : 1'100));
     return path;
   };
   const auto text_of = [](const std::vector<std::uint32_t>& path) {

@@ -26,10 +26,8 @@ Result<DuplexState> DuplexState::decode(std::int64_t stored) {
   if (leg1_exit_field.read(value) < left_digit) return corrupt(stored, "digit 2 is below 8");
   if (leg2_status_field.read(value) < errored_digit) return corrupt(stored, "digit 3 is below 7");
   const DuplexState state(value);
-  if (state.leg1_left() && state.leg1_entries() == 0)
-    return corrupt(stored, "leg 1 was left and never entered");
-  if (state.closed() && !state.leg1_left())
-    return corrupt(stored, "leg 2 is closed and leg 1 was never left");
+  if (state.leg1_left() && state.leg1_entries() == 0) return corrupt(stored, "leg 1 was left and never entered");
+  if (state.closed() && !state.leg1_left()) return corrupt(stored, "leg 2 is closed and leg 1 was never left");
   return state;
 }
 
@@ -39,16 +37,14 @@ Result<DuplexState> DuplexState::after(Operation operation) const {
   };
   switch (operation) {
     case Operation::leg1_entry:
-      if (leg1_entries() == leg1_entries_max)
-        return refused(ErrorCode::over_limit, "leg 1 was entered nine times");
+      if (leg1_entries() == leg1_entries_max) return refused(ErrorCode::over_limit, "leg 1 was entered nine times");
       break;
     case Operation::leg1_exit:
       if (leg1_left()) return refused(ErrorCode::already_done, "leg 1 was left before");
       if (leg1_entries() == 0) return refused(ErrorCode::invalid, "leg 1 was never entered");
       break;
     case Operation::leg2_entry:
-      if (entries() == entries_max)
-        return refused(ErrorCode::over_limit, "leg 2 was entered 999,999 times");
+      if (entries() == entries_max) return refused(ErrorCode::over_limit, "leg 2 was entered 999,999 times");
       break;
     case Operation::conclude:
       if (!open()) return refused(ErrorCode::already_done, "leg 2 is over");
@@ -94,8 +90,8 @@ std::string DuplexState::describe() const {
     return format("{} {}", count, count == 1 ? one : many);
   };
   return format("leg 1: {}{}; leg 2: {}, {}, {}", counted(leg1_entries(), "entry", "entries"),
-                leg1_left() ? ", left" : "", status_of(*this),
-                counted(entries(), "entry", "entries"), counted(exits(), "exit", "exits"));
+                leg1_left() ? ", left" : "", status_of(*this), counted(entries(), "entry", "entries"),
+                counted(exits(), "exit", "exits"));
 }
 
 }  // namespace pawl::ledger

@@ -81,12 +81,8 @@ class DuplexState {
   constexpr bool open() const { return leg2_status_field.read(value_) == open_digit; }
   constexpr bool closed() const { return leg2_status_field.read(value_) == closed_digit; }
   constexpr bool errored() const { return leg2_status_field.read(value_) == errored_digit; }
-  constexpr std::uint32_t entries() const {
-    return static_cast<std::uint32_t>(entries_field.read(value_));
-  }
-  constexpr std::uint32_t exits() const {
-    return static_cast<std::uint32_t>(exits_field.read(value_));
-  }
+  constexpr std::uint32_t entries() const { return static_cast<std::uint32_t>(entries_field.read(value_)); }
+  constexpr std::uint32_t exits() const { return static_cast<std::uint32_t>(exits_field.read(value_)); }
 
   std::string describe() const;
 
@@ -111,8 +107,7 @@ class DuplexState {
 };
 
 constexpr DuplexState DuplexState::preset() {
-  return DuplexState(open_digit *
-                     (leg1_entry_field.unit + leg1_exit_field.unit + leg2_status_field.unit));
+  return DuplexState(open_digit * (leg1_entry_field.unit + leg1_exit_field.unit + leg2_status_field.unit));
 }
 
 constexpr DuplexState DuplexState::trigger() {

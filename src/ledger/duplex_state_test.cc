@@ -15,9 +15,9 @@ using Leg2 = DuplexState::Leg2Verdict;
 using Arrival = DuplexState::Arrival;
 using Worker = DuplexState::WorkerVerdict;
 
-constexpr Operation all_operations[] = {
-    Operation::leg1_entry, Operation::leg1_exit, Operation::leg2_entry,     Operation::leg2_exit,
-    Operation::conclude,   Operation::fail,      Operation::undo_leg2_entry};
+constexpr Operation all_operations[] = {Operation::leg1_entry,     Operation::leg1_exit, Operation::leg2_entry,
+                                        Operation::leg2_exit,      Operation::conclude,  Operation::fail,
+                                        Operation::undo_leg2_entry};
 
 DuplexState state(std::string_view digits) {
   return DuplexState::decode(static_cast<std::int64_t>(number_of(digits))).value();
@@ -55,8 +55,8 @@ TEST(duplex_example, a_crash_before_the_ack_shows_as_789_and_is_verified) {
 }
 
 TEST(duplex_example, a_pending_response_then_a_final_one) {
-  EXPECT_EQ(trace(state("889000000000000"), {Operation::leg2_entry, Operation::leg2_exit,
-                                             Operation::leg2_entry, Operation::conclude}),
+  EXPECT_EQ(trace(state("889000000000000"),
+                  {Operation::leg2_entry, Operation::leg2_exit, Operation::leg2_entry, Operation::conclude}),
             (Digits{"889000001000000", "889000001000001", "889000002000001", "888000002000002"}));
 }
 
@@ -147,14 +147,11 @@ TEST(duplex_state, the_ninth_leg_1_entry_parks_and_a_tenth_is_refused) {
     now = now.after(Operation::leg1_entry).value();
     EXPECT_EQ(now.leg1_entries(), entry);
     EXPECT_FALSE(now.leg1_left());
-    EXPECT_EQ(now.leg1_verdict(), entry == 1   ? Leg1::proceed
-                                  : entry == 9 ? Leg1::park
-                                               : Leg1::rerun_after_cleanup);
+    EXPECT_EQ(now.leg1_verdict(), entry == 1 ? Leg1::proceed : entry == 9 ? Leg1::park : Leg1::rerun_after_cleanup);
   }
   EXPECT_EQ(now.digits(), "099000000000000");
   EXPECT_EQ(outcome(now.after(Operation::leg1_entry)), "over_limit");
-  const auto borrowed =
-      DuplexState::decode(now.encode() + DuplexState::delta(Operation::leg1_entry));
+  const auto borrowed = DuplexState::decode(now.encode() + DuplexState::delta(Operation::leg1_entry));
   EXPECT_EQ(outcome(borrowed), "corrupt");
   EXPECT_NE(borrowed.error().detail.find("below zero"), std::string::npos);
 }
@@ -175,13 +172,11 @@ TEST(duplex_state, the_last_entry_that_fits_parks_and_one_more_is_refused) {
   EXPECT_EQ(last.leg2_verdict(Arrival::response), Leg2::park);
   EXPECT_EQ(outcome(last.after(Operation::leg2_entry)), "over_limit");
   // A server that adds all the same carries into the third digit, and that is seen.
-  EXPECT_EQ(outcome(DuplexState::decode(last.encode() + DuplexState::delta(Operation::leg2_entry))),
-            "corrupt");
+  EXPECT_EQ(outcome(DuplexState::decode(last.encode() + DuplexState::delta(Operation::leg2_entry))), "corrupt");
 }
 
 TEST(duplex_state, exits_never_outrun_entries_so_they_never_carry) {
-  EXPECT_EQ(state("889999999999998").after(Operation::leg2_exit).value().digits(),
-            "889999999999999");
+  EXPECT_EQ(state("889999999999998").after(Operation::leg2_exit).value().digits(), "889999999999999");
   EXPECT_EQ(outcome(state("889999999999999").after(Operation::leg2_exit)), "invalid");
   EXPECT_EQ(outcome(state("889999999999999").after(Operation::conclude)), "invalid");
   EXPECT_EQ(outcome(state("889000001000001").after(Operation::leg2_exit)), "invalid");
@@ -209,10 +204,8 @@ TEST(duplex_state, decode_refuses_every_other_first_triple) {
   for (int first = 0; first <= 9; ++first)
     for (int second = 0; second <= 9; ++second)
       for (int third = 0; third <= 9; ++third) {
-        const std::int64_t stored =
-            (first * 100LL + second * 10LL + third) * 1'000'000'000'000 + 3'000'002;
-        const bool possible = second >= 8 && third >= 7 && !(second == 8 && first == 9) &&
-                              !(third == 8 && second == 9);
+        const std::int64_t stored = (first * 100LL + second * 10LL + third) * 1'000'000'000'000 + 3'000'002;
+        const bool possible = second >= 8 && third >= 7 && !(second == 8 && first == 9) && !(third == 8 && second == 9);
         EXPECT_EQ(outcome(DuplexState::decode(stored)), possible ? "ok" : "corrupt") << stored;
       }
   EXPECT_EQ(outcome(DuplexState::decode(-1)), "corrupt");
@@ -258,10 +251,8 @@ TEST(duplex_state, counters_read_alone_at_every_boundary) {
 
 TEST(duplex_state, describes_itself_in_words) {
   EXPECT_EQ(DuplexState::preset().describe(), "leg 1: 0 entries; leg 2: open, 0 entries, 0 exits");
-  EXPECT_EQ(state("888000002000001").describe(),
-            "leg 1: 1 entry, left; leg 2: closed, 2 entries, 1 exit");
-  EXPECT_EQ(state("797000001000000").describe(),
-            "leg 1: 2 entries; leg 2: errored, 1 entry, 0 exits");
+  EXPECT_EQ(state("888000002000001").describe(), "leg 1: 1 entry, left; leg 2: closed, 2 entries, 1 exit");
+  EXPECT_EQ(state("797000001000000").describe(), "leg 1: 2 entries; leg 2: errored, 1 entry, 0 exits");
 }
 
 }  // namespace

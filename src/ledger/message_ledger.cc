@@ -30,8 +30,7 @@ Error corrupt(std::uint64_t stored, std::string_view why) {
 
 Result<MessageLedger> MessageLedger::opened_by(ActivityLedger after_entry) {
   if (after_entry.entries() == 0)
-    return Error{ErrorCode::invalid,
-                 format("no message has entered leg 2 of an activity at {}", after_entry.digits())};
+    return Error{ErrorCode::invalid, format("no message has entered leg 2 of an activity at {}", after_entry.digits())};
   return MessageLedger(after_entry.entries() * ordinal_field.unit);
 }
 
@@ -49,21 +48,18 @@ Result<MessageLedger> MessageLedger::decode(std::uint64_t stored) {
 }
 
 const char* MessageLedger::contradiction() const {
-  if (done(Step::spawn) && !done(Step::work))
-    return "children were spawned before the work was done";
-  if (done(Step::finish) && !job_closed())
-    return "completion tasks ran for a message that did not close the job";
+  if (done(Step::spawn) && !done(Step::work)) return "children were spawned before the work was done";
+  if (done(Step::finish) && !job_closed()) return "completion tasks ran for a message that did not close the job";
   return nullptr;
 }
 
 Result<MessageLedger> MessageLedger::with(Step step) const {
   if (done(step))
-    return Error{ErrorCode::already_done,
-                 format("message ledger {} already says \"{}\"", digits(), words_of(step))};
+    return Error{ErrorCode::already_done, format("message ledger {} already says \"{}\"", digits(), words_of(step))};
   // The completion tasks are the last step: what was left out before them stays out.
   if (done(Step::finish))
-    return Error{ErrorCode::invalid, format("message ledger {} is finished, \"{}\" comes too late",
-                                            digits(), words_of(step))};
+    return Error{ErrorCode::invalid,
+                 format("message ledger {} is finished, \"{}\" comes too late", digits(), words_of(step))};
   const MessageLedger after(value_ + field_of(step).unit);
   if (const char* why = after.contradiction())
     return Error{ErrorCode::invalid, format("message ledger {}: {}", after.digits(), why)};
@@ -72,8 +68,7 @@ Result<MessageLedger> MessageLedger::with(Step step) const {
 
 Result<MessageLedger> MessageLedger::with_job_closed() const {
   if (job_closed())
-    return Error{ErrorCode::already_done,
-                 format("message ledger {} already says that it closed the job", digits())};
+    return Error{ErrorCode::already_done, format("message ledger {} already says that it closed the job", digits())};
   return MessageLedger(value_ + snapshot_field.unit);
 }
 

@@ -42,9 +42,7 @@ class MessageLedger {
   constexpr std::uint64_t encode() const { return value_; }
   std::string digits() const { return fifteen_digits(value_); }
 
-  constexpr std::uint32_t ordinal() const {
-    return static_cast<std::uint32_t>(ordinal_field.read(value_));
-  }
+  constexpr std::uint32_t ordinal() const { return static_cast<std::uint32_t>(ordinal_field.read(value_)); }
   constexpr std::uint32_t plane() const { return ordinal() - 1; }
   constexpr bool done(Step step) const { return field_of(step).read(value_) == 1; }
   constexpr bool job_closed() const { return snapshot_field.read(value_) == 1; }

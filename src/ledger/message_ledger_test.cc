@@ -15,8 +15,7 @@ constexpr std::uint64_t snapshot_weight = 100'000'000'000;
 constexpr std::uint64_t work_weight = 10'000'000'000;
 constexpr std::uint64_t spawn_weight = 1'000'000'000;
 constexpr std::uint64_t finish_weight = 100'000'000;
-constexpr std::uint32_t ordinals_at_the_edges[] = {1,   9,       10,         11,        99,
-                                                   100, 999'999, 10'000'000, 99'999'999};
+constexpr std::uint32_t ordinals_at_the_edges[] = {1, 9, 10, 11, 99, 100, 999'999, 10'000'000, 99'999'999};
 
 // Every value that the operations can reach from a message with this ordinal.
 std::set<std::uint64_t> reachable_from(std::uint32_t ordinal) {
@@ -39,9 +38,8 @@ TEST(message_ledger, decode_accepts_exactly_what_the_operations_can_write) {
   for (const std::uint32_t ordinal : ordinals_at_the_edges) {
     const auto reachable = reachable_from(ordinal);
     for (unsigned bits = 0; bits < 16; ++bits) {
-      const std::uint64_t stored =
-          ordinal + (bits & 1U) * snapshot_weight + ((bits >> 1) & 1U) * work_weight +
-          ((bits >> 2) & 1U) * spawn_weight + ((bits >> 3) & 1U) * finish_weight;
+      const std::uint64_t stored = ordinal + (bits & 1U) * snapshot_weight + ((bits >> 1) & 1U) * work_weight +
+                                   ((bits >> 2) & 1U) * spawn_weight + ((bits >> 3) & 1U) * finish_weight;
       const auto ledger = MessageLedger::decode(stored);
       EXPECT_EQ(outcome(ledger), reachable.count(stored) == 1 ? "ok" : "corrupt") << stored;
       if (!ledger) continue;
@@ -61,21 +59,20 @@ TEST(message_ledger, decode_accepts_exactly_what_the_operations_can_write) {
 // Claim: nine sets of marks exist in all, named one by one; the other seven are corrupt.
 TEST(message_ledger, has_nine_possible_lives_per_ordinal) {
   EXPECT_EQ(reachable_from(1),
-            (std::set<std::uint64_t>{number_of("000000000000001"),  // just seen
-                                     number_of("000010000000001"),  // work
-                                     number_of("000011000000001"),  // work, children
-                                     number_of("000111000000001"),  // and that closed the job
-                                     number_of("000111100000001"),  // and the job was completed
-                                     number_of("000100000000001"),  // closed by an error at once
-                                     number_of("000100100000001"),  // and completed
-                                     number_of("000110000000001"),  // closed by an error after work
+            (std::set<std::uint64_t>{number_of("000000000000001"),     // just seen
+                                     number_of("000010000000001"),     // work
+                                     number_of("000011000000001"),     // work, children
+                                     number_of("000111000000001"),     // and that closed the job
+                                     number_of("000111100000001"),     // and the job was completed
+                                     number_of("000100000000001"),     // closed by an error at once
+                                     number_of("000100100000001"),     // and completed
+                                     number_of("000110000000001"),     // closed by an error after work
                                      number_of("000110100000001")}));  // and completed
 }
 
 TEST(message_ledger, refuses_second_mark) {
   const auto done = message("000111100000001");
-  for (const Step step : {Step::work, Step::spawn, Step::finish})
-    EXPECT_EQ(outcome(done.with(step)), "already_done");
+  for (const Step step : {Step::work, Step::spawn, Step::finish}) EXPECT_EQ(outcome(done.with(step)), "already_done");
   EXPECT_EQ(outcome(done.with_job_closed()), "already_done");
 }
 
@@ -97,11 +94,9 @@ TEST(message_ledger, marks_nothing_after_the_completion_tasks) {
 TEST(message_ledger, decode_refuses_every_other_digit) {
   for (std::uint64_t digit = 2; digit <= 9; ++digit)
     for (const std::uint64_t weight : {snapshot_weight, work_weight, spawn_weight, finish_weight})
-      EXPECT_EQ(outcome(MessageLedger::decode(number_of("000111100000001") + (digit - 1) * weight)),
-                "corrupt");
+      EXPECT_EQ(outcome(MessageLedger::decode(number_of("000111100000001") + (digit - 1) * weight)), "corrupt");
   for (std::uint64_t digit = 1; digit <= 9; ++digit)
-    for (const std::uint64_t weight :
-         {100'000'000'000'000U, 10'000'000'000'000U, 1'000'000'000'000U})
+    for (const std::uint64_t weight : {100'000'000'000'000U, 10'000'000'000'000U, 1'000'000'000'000U})
       EXPECT_EQ(outcome(MessageLedger::decode(1 + digit * weight)), "corrupt") << digit * weight;
   EXPECT_EQ(outcome(MessageLedger::decode(1'000'000'000'000'001)), "corrupt");
   EXPECT_EQ(outcome(MessageLedger::decode(std::numeric_limits<std::uint64_t>::max())), "corrupt");
@@ -125,11 +120,9 @@ TEST(message_ledger, the_last_ordinal_still_opens_and_keeps_clear_of_the_marks) 
 
 TEST(message_ledger, describes_itself_in_words) {
   EXPECT_EQ(message("000000000000001").describe(), "entry 1 (plane 0): no step committed");
-  EXPECT_EQ(message("000011000000003").describe(),
-            "entry 3 (plane 2): work done, children spawned");
-  EXPECT_EQ(
-      message("000111100000001").describe(),
-      "entry 1 (plane 0): work done, children spawned, closed the job, completion tasks done");
+  EXPECT_EQ(message("000011000000003").describe(), "entry 3 (plane 2): work done, children spawned");
+  EXPECT_EQ(message("000111100000001").describe(),
+            "entry 1 (plane 0): work done, children spawned, closed the job, completion tasks done");
 }
 
 }  // namespace

@@ -71,8 +71,7 @@ TEST(protocol_example, step_2_with_two_children_opens_one_more_obligation) {
   const auto msg = message("000010000000001").with(Step::spawn).value();
   EXPECT_EQ(msg.digits(), "000011000000001");
   EXPECT_FALSE(msg.job_closed());
-  EXPECT_EQ(activity("001110000000001").with(Mark::children_spawned).value().digits(),
-            "001111000000001");
+  EXPECT_EQ(activity("001110000000001").with(Mark::children_spawned).value().digits(), "001111000000001");
 }
 
 TEST(protocol_example, step_2_without_children_closes_the_job) {
@@ -87,8 +86,7 @@ TEST(protocol_example, step_2_without_children_closes_the_job) {
   msg = msg.with(Step::finish).value();
   EXPECT_EQ(msg.digits(), "000111100000001");
   EXPECT_EQ(resumes_at(msg), std::nullopt);
-  EXPECT_EQ(activity("001111000000001").with(Mark::completion_done).value().digits(),
-            "001111100000001");
+  EXPECT_EQ(activity("001111000000001").with(Mark::completion_done).value().digits(), "001111100000001");
 }
 
 // The table "A pending activity" of docs/LEDGER.md.
@@ -125,8 +123,7 @@ TEST(protocol_rule, rule_a_ledgers_only_grow) {
     std::vector<Result<ActivityLedger>> nexts;
     if (before.leg1_attempts() < 2) nexts.push_back(before.with_leg1_attempt());
     if (before.entries() < 2) nexts.push_back(before.with_entry());
-    for (const Mark mark :
-         {Mark::leg1_complete, Mark::work_done, Mark::children_spawned, Mark::completion_done})
+    for (const Mark mark : {Mark::leg1_complete, Mark::work_done, Mark::children_spawned, Mark::completion_done})
       nexts.push_back(before.with(mark));
     for (const auto& next : nexts) {
       if (!next) continue;
@@ -170,9 +167,7 @@ TEST(protocol_rule, rule_d_step_2_is_one_compound_value) {
 TEST(protocol_rule, rule_e_the_snapshot_is_nothing_but_zero_or_one) {
   EXPECT_EQ(outcome(message("000111000000001").with_job_closed()), "already_done");
   for (std::uint64_t digit = 2; digit <= 9; ++digit)
-    EXPECT_EQ(
-        outcome(MessageLedger::decode(number_of("000011000000001") + digit * 100'000'000'000)),
-        "corrupt");
+    EXPECT_EQ(outcome(MessageLedger::decode(number_of("000011000000001") + digit * 100'000'000'000)), "corrupt");
 }
 
 TEST(protocol_rule, rule_f_every_counter_is_checked_before_it_is_raised) {
@@ -187,8 +182,8 @@ TEST(protocol_rule, rule_f_every_counter_is_checked_before_it_is_raised) {
 TEST(protocol_rule, rule_g_every_message_reaches_its_ack) {
   // From each possible ledger of a running job at most three steps are left. The ack itself, and
   // the jobs that ended otherwise, are the core's part.
-  for (const char* digits : {"000000000000001", "000010000000001", "000011000000001",
-                             "000111000000001", "000111100000001"}) {
+  for (const char* digits :
+       {"000000000000001", "000010000000001", "000011000000001", "000111000000001", "000111100000001"}) {
     MessageLedger msg = message(digits);
     int steps = 0;
     while (const auto step = resumes_at(msg)) {
@@ -268,8 +263,7 @@ TEST(protocol_reading, reading_h_the_first_concluding_message_claims_the_activit
 }
 
 TEST(protocol_reading, reading_h_leg_1_of_a_pivot_is_entry_1_and_the_first_cycle_gets_plane_1) {
-  const ActivityLedger leg1 =
-      ActivityLedger().with_leg1_attempt()->with(Mark::leg1_complete)->with_entry().value();
+  const ActivityLedger leg1 = ActivityLedger().with_leg1_attempt()->with(Mark::leg1_complete)->with_entry().value();
   EXPECT_EQ(leg1.digits(), "001100000000001");
   EXPECT_EQ(MessageLedger::opened_by(leg1).value().plane(), 0U);
   ActivityLedger pivot = leg1.with(Mark::work_done)->with(Mark::children_spawned).value();

@@ -19,13 +19,9 @@ inline std::uint64_t number_of(std::string_view digits) {
   return value;
 }
 
-inline ActivityLedger activity(std::string_view digits) {
-  return ActivityLedger::decode(number_of(digits)).value();
-}
+inline ActivityLedger activity(std::string_view digits) { return ActivityLedger::decode(number_of(digits)).value(); }
 
-inline MessageLedger message(std::string_view digits) {
-  return MessageLedger::decode(number_of(digits)).value();
-}
+inline MessageLedger message(std::string_view digits) { return MessageLedger::decode(number_of(digits)).value(); }
 
 // "ok", or the name of the error: compares in one line and prints well.
 template <class T>

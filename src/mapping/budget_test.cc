@@ -73,13 +73,12 @@ TEST(Budget, stops_lists_that_double) {
 }
 
 TEST(Budget, stops_loops_within_loops) {
-  EXPECT_EQ(
-      outcome(
-          R"({"@pipe": [["{$job.data}", 0], {"@reduce": [{"@pipe": [["{$input}", 0], {"@reduce": [
+  EXPECT_EQ(outcome(
+                R"({"@pipe": [["{$job.data}", 0], {"@reduce": [{"@pipe": [["{$input}", 0], {"@reduce": [
                        {"@pipe": [["{$input}", 0], {"@reduce": [["{@math.add}"]]}]}, ["{@math.add}"]]}]},
                        ["{@math.add}"]]}]})",
-          many(1000)),
-      "over_limit");
+                many(1000)),
+            "over_limit");
 }
 
 TEST(Budget, stops_huge_texts_before_they_are_made) {
@@ -110,13 +109,10 @@ TEST(Budget, search_is_linear_in_hostile_text) {
 
 TEST(Budget, a_pattern_cannot_explode) {
   const json::value text = json::string(100'000, 'a');
-  EXPECT_EQ(outcome(R"({"@pipe": [["{$job.data}", "(a+)+$b"], ["{@string.search}"]]})", text),
-            "-1");
+  EXPECT_EQ(outcome(R"({"@pipe": [["{$job.data}", "(a+)+$b"], ["{@string.search}"]]})", text), "-1");
   const std::string long_pattern = json_text(json::value(std::string(5000, 'a')));
-  EXPECT_EQ(outcome("{\"@pipe\": [[\"a\", " + long_pattern + "], [\"{@string.search}\"]]}", {}),
-            "over_limit");
-  EXPECT_EQ(outcome(R"({"@pipe": [["a", "(a{1000}){1000}"], ["{@string.search}"]]})", {}),
-            "invalid");
+  EXPECT_EQ(outcome("{\"@pipe\": [[\"a\", " + long_pattern + "], [\"{@string.search}\"]]}", {}), "over_limit");
+  EXPECT_EQ(outcome(R"({"@pipe": [["a", "(a{1000}){1000}"], ["{@string.search}"]]})", {}), "invalid");
 }
 
 // Without the depth limit the value's destructor would run out of stack.
@@ -125,22 +121,18 @@ TEST(Budget, values_cannot_nest_without_end) {
                        ["{@object.create}"]]}]})",
                     many(100'000)),
             "over_limit");
-  EXPECT_EQ(
-      outcome(
-          R"({"@pipe": [["{$job.data}", 0], {"@reduce": [{"@pipe": [[[]]]}, {"@pipe": [["{$output}"]]},
+  EXPECT_EQ(outcome(
+                R"({"@pipe": [["{$job.data}", 0], {"@reduce": [{"@pipe": [[[]]]}, {"@pipe": [["{$output}"]]},
                        ["{@array.push}"]]}]})",
-          many(100'000)),
-      "over_limit");
-  EXPECT_EQ(
-      outcome(R"({"@pipe": [["{$job.data}", 0], {"@reduce": [["{$item}", {"a": ["{$output}"]}],
+                many(100'000)),
+            "over_limit");
+  EXPECT_EQ(outcome(R"({"@pipe": [["{$job.data}", 0], {"@reduce": [["{$item}", {"a": ["{$output}"]}],
                        ["{@logical.and}"]]}]})",
-              many(100'000)),
-      "over_limit");
+                    many(100'000)),
+            "over_limit");
 }
 
-TEST(Budget, ordinary_work_fits_easily) {
-  EXPECT_EQ(evaluate(sum_of_all, many(100'000), Budget()).text, "100000");
-}
+TEST(Budget, ordinary_work_fits_easily) { EXPECT_EQ(evaluate(sum_of_all, many(100'000), Budget()).text, "100000"); }
 
 }  // namespace
 }  // namespace pawl::mapping

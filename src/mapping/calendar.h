@@ -38,8 +38,7 @@ std::string iso_text(DateMillis date);      // 2024-02-29T13:05:09.007Z
 std::string iso_day_text(DateMillis date);  // 2024-02-29
 std::string compact_text(DateMillis date);  // 20240229130509.007
 std::string day_text(DateMillis date);      // Thu Feb 29 2024
-std::string long_text(
-    DateMillis date);  // Thu Feb 29 2024 13:05:09 GMT+0000 (Coordinated Universal Time)
+std::string long_text(DateMillis date);     // Thu Feb 29 2024 13:05:09 GMT+0000 (Coordinated Universal Time)
 std::string us_day_text(DateMillis date);   // 2/29/2024
 std::string us_time_text(DateMillis date);  // 1:05:09 PM
 

@@ -177,9 +177,8 @@ char32_t mapped(const Range (&ranges)[N], char32_t point) {
 
 template <std::size_t N>
 const Several* find_several(const Several (&several)[N], char32_t point) {
-  const Several* found =
-      std::lower_bound(std::begin(several), std::end(several), point,
-                       [](const Several& s, char32_t at) { return s.point < at; });
+  const Several* found = std::lower_bound(std::begin(several), std::end(several), point,
+                                          [](const Several& s, char32_t at) { return s.point < at; });
   return found != std::end(several) && found->point == point ? found : nullptr;
 }
 

@@ -38,15 +38,12 @@ TEST(Compat, nested_rows_at_the_end_are_computed_and_dropped) {
   EXPECT_EQ(eval(source, original), "1");
 }
 
-TEST(Compat, keys_beside_a_pipe_are_ignored) {
-  EXPECT_EQ(eval(R"({"@pipe": [[1]], "note": "x"})", original), "1");
-}
+TEST(Compat, keys_beside_a_pipe_are_ignored) { EXPECT_EQ(eval(R"({"@pipe": [[1]], "note": "x"})", original), "1"); }
 
 TEST(Compat, names_that_do_not_exist_are_missing) {
   for (const char* source : {R"(["{act.result.data}"])", R"(["{$job.x}"])", R"(["{$item}"])"}) {
     EXPECT_TRUE(has_mistakes(source)) << source;
-    EXPECT_EQ(eval(source, original), R"({})")
-        << source;  // the list became an object, its key is left out
+    EXPECT_EQ(eval(source, original), R"({})") << source;  // the list became an object, its key is left out
   }
 }
 
@@ -57,8 +54,7 @@ TEST(Compat, unshift_gives_the_new_length) {
 }
 
 TEST(Compat, sort_puts_letters_of_both_cases_together) {
-  constexpr std::string_view source =
-      R"({"@pipe": [[["b", "a", "B", "A", "_", "1"]], ["{@array.sort}"]]})";
+  constexpr std::string_view source = R"({"@pipe": [[["b", "a", "B", "A", "_", "1"]], ["{@array.sort}"]]})";
   EXPECT_EQ(eval(source), R"(["1","A","B","_","a","b"])");
   EXPECT_EQ(eval(source, original), R"(["_","1","a","A","b","B"])");
 }

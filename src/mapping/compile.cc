@@ -39,8 +39,7 @@ Node folded(MapNode map) {
   json::object object;
   for (MapEntry& entry : map.entries)
     if (as_literal(entry.value) == nullptr) return Node{std::move(map)};
-  for (MapEntry& entry : map.entries)
-    object.emplace(entry.key, std::move(as_literal(entry.value)->value));
+  for (MapEntry& entry : map.entries) object.emplace(entry.key, std::move(as_literal(entry.value)->value));
   return literal(std::move(object));
 }
 
@@ -54,8 +53,7 @@ Node folded(ListNode list) {
 
 }  // namespace
 
-Compiler::Step::Step(Compiler& compiler, std::string_view key)
-    : path_(compiler.path_), size_(compiler.path_.size()) {
+Compiler::Step::Step(Compiler& compiler, std::string_view key) : path_(compiler.path_), size_(compiler.path_.size()) {
   path_.push_back('/');
   append_escaped(path_, key);
 }
@@ -64,8 +62,7 @@ Compiler::Step::Step(Compiler& compiler, std::size_t index)
     : Step(compiler, std::string_view(fmt::format_int(index).c_str())) {}
 
 void Compiler::mistake(std::string message, std::string suggestion) {
-  if (mistakes_.size() < mistakes_max)
-    mistakes_.push_back({path_, std::move(message), std::move(suggestion)});
+  if (mistakes_.size() < mistakes_max) mistakes_.push_back({path_, std::move(message), std::move(suggestion)});
 }
 
 CompileResult Compiler::run(const json::value& source) {
@@ -92,8 +89,7 @@ Node Compiler::compile_value(const json::value& source) {
     return literal(nullptr);
   }
   ++depth_;
-  Node node =
-      source.is_object() ? compile_map(source.get_object()) : compile_list(source.get_array());
+  Node node = source.is_object() ? compile_map(source.get_object()) : compile_list(source.get_array());
   --depth_;
   return node;
 }
@@ -158,8 +154,7 @@ Node Compiler::compile_function(std::string_view name) {
   const Function* function = look_up_function(name);
   if (function == nullptr) return literal(nullptr);
   if (function->count_min > 0 && !compat_)
-    mistake(format("{} wants operands: name it first in a row, with its operands in the row before",
-                   name));
+    mistake(format("{} wants operands: name it first in a row, with its operands in the row before", name));
   return Node{CallNode{function, path_}};
 }
 
@@ -174,8 +169,7 @@ const Function* Compiler::look_up_function(std::string_view name) {
 
 CompileResult compile(const json::value& source, const CompileOptions& options) {
   CompileResult result = Compiler(options).run(source);
-  invariant(result.expression.has_value() == result.mistakes.empty(),
-            "an expression exists without mistakes");
+  invariant(result.expression.has_value() == result.mistakes.empty(), "an expression exists without mistakes");
   return result;
 }
 

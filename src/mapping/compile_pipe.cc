@@ -157,11 +157,9 @@ void Compiler::compile_head(const json::value& cell, std::size_t operand_count, 
 }
 
 void Compiler::check_count(const Function& function, std::size_t count) {
-  if (compat_ || (count >= function.count_min &&
-                  (function.count_max == any_count || count <= function.count_max)))
+  if (compat_ || (count >= function.count_min && (function.count_max == any_count || count <= function.count_max)))
     return;
-  mistake(format("{} wants {} operands, the row before gives {}", function.name,
-                 count_text(function), count));
+  mistake(format("{} wants {} operands, the row before gives {}", function.name, count_text(function), count));
 }
 
 void Compiler::compile_object_row(const json::object& source, Flow& flow, PipeNode& pipe) {
@@ -192,8 +190,7 @@ void Compiler::compile_object_row(const json::object& source, Flow& flow, PipeNo
 
 void Compiler::compile_reduce(const json::value& source, Flow& flow, PipeNode& pipe) {
   const std::size_t count = flow.queued > 0 ? flow.queued : flow.operands;
-  if (count == 0 || (count > 2 && !compat_))
-    mistake("@reduce wants the row before it to be [collection, initial]");
+  if (count == 0 || (count > 2 && !compat_)) mistake("@reduce wants the row before it to be [collection, initial]");
   Row row{};
   row.kind = Row::Kind::reduce;
   row.path = path_;
@@ -208,8 +205,8 @@ void Compiler::compile_reduce(const json::value& source, Flow& flow, PipeNode& p
 }
 
 void Compiler::check_end(const Flow& flow, PipeNode& pipe) {
-  const bool yields = std::any_of(pipe.rows.begin(), pipe.rows.end(),
-                                  [](const Row& row) { return row.kind != Row::Kind::nested; });
+  const bool yields =
+      std::any_of(pipe.rows.begin(), pipe.rows.end(), [](const Row& row) { return row.kind != Row::Kind::nested; });
   if (!yields) {
     mistake("nested pipes alone give no result: end with a row that uses theirs");
     return;

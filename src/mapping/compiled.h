@@ -86,9 +86,8 @@ struct Row {
   };
   Kind kind;
   const Function* function = nullptr;
-  std::vector<Node>
-      cells;      // look_up: the first is the variable; nested, discarded: the only one is the pipe
-  PipeNode body;  // reduce
+  std::vector<Node> cells;  // look_up: the first is the variable; nested, discarded: the only one is the pipe
+  PipeNode body;            // reduce
   bool takes_seed = false;  // reduce: the body's first row is the accumulator's only reader
   std::string path;
 };

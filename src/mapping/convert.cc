@@ -56,9 +56,7 @@ void append_text(std::string& out, const json::value& value, Budget& budget) {
   (void)budget.spend_bytes(out.size() - before);  // a refusal is sticky, the evaluator sees it
 }
 
-bool both_integers(const json::value& a, const json::value& b) {
-  return a.is_int64() && b.is_int64();
-}
+bool both_integers(const json::value& a, const json::value& b) { return a.is_int64() && b.is_int64(); }
 
 bool equal_numbers(const json::value& a, const json::value& b) {
   if (both_integers(a, b)) return a.get_int64() == b.get_int64();  // exact beyond 2^53
@@ -91,9 +89,7 @@ std::string_view kind_name(const Operand& operand) {
   return "?";
 }
 
-bool is_number(const json::value& value) {
-  return value.is_int64() || value.is_double() || value.is_uint64();
-}
+bool is_number(const json::value& value) { return value.is_int64() || value.is_double() || value.is_uint64(); }
 
 double number_of(const json::value& value) {
   if (value.is_int64()) return static_cast<double>(value.get_int64());
@@ -199,10 +195,8 @@ bool loose_equal(const Operand& a, const Operand& b, Budget& budget) {
   const json::value& left = a.value();
   const json::value& right = b.value();
   const bool same_kind = left.kind() == right.kind() || (is_number(left) && is_number(right));
-  if (same_kind || (is_container(left) && is_container(right)))
-    return deep_equal(left, right, budget);
-  const bool as_text =
-      (is_container(left) && right.is_string()) || (is_container(right) && left.is_string());
+  if (same_kind || (is_container(left) && is_container(right))) return deep_equal(left, right, budget);
+  const bool as_text = (is_container(left) && right.is_string()) || (is_container(right) && left.is_string());
   if (as_text) {
     std::string buffer;
     std::string other_buffer;
@@ -215,9 +209,7 @@ std::optional<bool> less_than(const Operand& a, const Operand& b, Budget& budget
   const json::value& left = a.value();
   const json::value& right = b.value();
   if (both_integers(left, right)) return left.get_int64() < right.get_int64();
-  const auto textual = [](const json::value& value) {
-    return value.is_string() || is_container(value);
-  };
+  const auto textual = [](const json::value& value) { return value.is_string() || is_container(value); };
   if (textual(left) && textual(right)) {
     std::string buffer;
     std::string other_buffer;

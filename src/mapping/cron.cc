@@ -16,8 +16,7 @@ namespace {
 constexpr double day_millis = 86'400'000;
 constexpr int search_days_max = 28 * 366 + 8 * 366;  // 28 years, and the eight around 1900 or 2100
 
-constexpr std::array<std::string_view, 7> weekday_names = {"SUN", "MON", "TUE", "WED",
-                                                           "THU", "FRI", "SAT"};
+constexpr std::array<std::string_view, 7> weekday_names = {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
 constexpr std::array<std::string_view, 12> month_names = {"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
                                                           "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
 
@@ -55,8 +54,8 @@ std::optional<int> read_value(std::string_view text, const FieldRule& rule) {
 }
 
 Error refuse(std::string_view item, const FieldRule& rule) {
-  return Error{ErrorCode::invalid, format("not a cron expression: \"{}\" is no {} ({} to {})", item,
-                                          rule.name, rule.least, rule.most)};
+  return Error{ErrorCode::invalid,
+               format("not a cron expression: \"{}\" is no {} ({} to {})", item, rule.name, rule.least, rule.most)};
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -84,8 +83,7 @@ Result<std::uint64_t> read_item(std::string_view item, const FieldRule& rule) {
   if (range != "*" && range != "?") {
     const std::size_t dash = range.find('-');
     const auto begin = read_value(range.substr(0, dash), rule);
-    const auto end =
-        dash == std::string_view::npos ? begin : read_value(range.substr(dash + 1), rule);
+    const auto end = dash == std::string_view::npos ? begin : read_value(range.substr(dash + 1), rule);
     if (!begin || !end) return refuse(item, rule);
     first = *begin;
     const bool open_ended = dash == std::string_view::npos && slash != std::string_view::npos;
@@ -93,8 +91,7 @@ Result<std::uint64_t> read_item(std::string_view item, const FieldRule& rule) {
   }
   if (first < rule.least || last > rule.most || first > last) return refuse(item, rule);
   std::uint64_t bits = 0;
-  for (int value = first; value <= last; value += step)
-    bits |= 1ULL << static_cast<unsigned>(value);
+  for (int value = first; value <= last; value += step) bits |= 1ULL << static_cast<unsigned>(value);
   return bits;
 }
 
@@ -130,9 +127,7 @@ std::string_view spelled_out(std::string_view text) {
   return text;
 }
 
-bool has(std::uint64_t bits, double value) {
-  return (bits >> static_cast<unsigned>(value) & 1U) != 0;
-}
+bool has(std::uint64_t bits, double value) { return (bits >> static_cast<unsigned>(value) & 1U) != 0; }
 
 // The smallest set bit at or above `from`, or -1.
 int next_bit(std::uint64_t bits, int from) {
@@ -145,8 +140,7 @@ int next_bit(std::uint64_t bits, int from) {
 
 Result<CronSchedule> CronSchedule::parse(std::string_view text) {
   if (text.size() > cron_bytes_max)
-    return Error{ErrorCode::over_limit,
-                 format("a cron expression has at most {} bytes", cron_bytes_max)};
+    return Error{ErrorCode::over_limit, format("a cron expression has at most {} bytes", cron_bytes_max)};
   std::vector<std::string_view> words = words_of(text);
   if (words.size() == 1) words = words_of(spelled_out(words[0]));
   if (words.size() == 5) words.insert(words.begin(), "0");
@@ -158,10 +152,9 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
     std::uint64_t* bits;
     const FieldRule* rule;
   };
-  const Target targets[] = {
-      {&schedule.seconds_, &second_rule}, {&schedule.minutes_, &minute_rule},
-      {&schedule.hours_, &hour_rule},     {&schedule.days_, &day_rule},
-      {&schedule.months_, &month_rule},   {&schedule.weekdays_, &weekday_rule}};
+  const Target targets[] = {{&schedule.seconds_, &second_rule}, {&schedule.minutes_, &minute_rule},
+                            {&schedule.hours_, &hour_rule},     {&schedule.days_, &day_rule},
+                            {&schedule.months_, &month_rule},   {&schedule.weekdays_, &weekday_rule}};
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto bits = read_field(words[i], *targets[i].rule);
     if (!bits) return bits.error();

@@ -50,14 +50,12 @@ TEST(Cron, short_names) {
 }
 
 TEST(Cron, refuses_what_is_no_schedule) {
-  for (const char* wrong :
-       {"", "*", "* * * *", "* * * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
-        "* * * * 8", "a * * * *", "*/0 * * * *", "5-1 * * * *", "1,,2 * * * *", "1-2-3 * * * *",
-        "-1 * * * *", "1/ * * * *", "/5 * * * *", "@never"})
+  for (const char* wrong : {"", "*", "* * * *", "* * * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
+                            "* * * * 8", "a * * * *", "*/0 * * * *", "5-1 * * * *", "1,,2 * * * *", "1-2-3 * * * *",
+                            "-1 * * * *", "1/ * * * *", "/5 * * * *", "@never"})
     EXPECT_FALSE(CronSchedule::parse(wrong)) << wrong;
   EXPECT_EQ(CronSchedule::parse(std::string(300, '*')).error().code, ErrorCode::over_limit);
-  EXPECT_EQ(next("61 * * * *", "2024-01-01"),
-            "invalid: not a cron expression: \"61\" is no minute (0 to 59)");
+  EXPECT_EQ(next("61 * * * *", "2024-01-01"), "invalid: not a cron expression: \"61\" is no minute (0 to 59)");
 }
 
 }  // namespace

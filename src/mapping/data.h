@@ -34,11 +34,11 @@ struct NamedActivity {
 };
 
 struct Data {
-  ActivityValues self;                           // {$self...}: the activity being evaluated
-  std::span<const NamedActivity> activities;     // {id...}: searched in order, so list what is used
-  const boost::json::value* job_data = nullptr;  // {$job.data...}
-  const boost::json::value* job_metadata = nullptr;  // {$job.metadata...}
-  const boost::json::value* hook_data = nullptr;  // {$hook.data...}: only in a hook rule's `actual`
+  ActivityValues self;                                // {$self...}: the activity being evaluated
+  std::span<const NamedActivity> activities;          // {id...}: searched in order, so list what is used
+  const boost::json::value* job_data = nullptr;       // {$job.data...}
+  const boost::json::value* job_metadata = nullptr;   // {$job.metadata...}
+  const boost::json::value* hook_data = nullptr;      // {$hook.data...}: only in a hook rule's `actual`
   const boost::json::value* hook_metadata = nullptr;  // {$hook.metadata...}
   const boost::json::value* app = nullptr;            // {$app...}
   const boost::json::value* graph = nullptr;          // {$graph...}

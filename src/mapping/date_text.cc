@@ -8,19 +8,15 @@ namespace pawl::mapping {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> weekdays = {"Sun", "Mon", "Tue", "Wed",
-                                                      "Thu", "Fri", "Sat"};
+constexpr std::array<std::string_view, 7> weekdays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
 // The fields as integers, for printing.
 struct Printed {
-  explicit Printed(DateMillis date)
-      : weekday(weekdays[static_cast<std::size_t>(weekday_of(date))]) {
+  explicit Printed(DateMillis date) : weekday(weekdays[static_cast<std::size_t>(weekday_of(date))]) {
     const DateFields fields = fields_of(date);
-    const auto at = [&fields](DateField field) {
-      return static_cast<int>(fields[static_cast<std::size_t>(field)]);
-    };
+    const auto at = [&fields](DateField field) { return static_cast<int>(fields[static_cast<std::size_t>(field)]); };
     year = at(DateField::year);
     month = at(DateField::month);
     day = at(DateField::day);
@@ -152,8 +148,7 @@ std::optional<DateMillis> parse_iso(std::string_view text) {
   double offset = 0;
   if (reader.take('T') || reader.take('t') || reader.take(' ')) {
     if (!read_clock(reader, fields)) return std::nullopt;
-    if (!reader.done() && !reader.take('Z') && !reader.take('z') && !read_offset(reader, offset))
-      return std::nullopt;
+    if (!reader.done() && !reader.take('Z') && !reader.take('z') && !read_offset(reader, offset)) return std::nullopt;
   }
   if (!reader.done()) return std::nullopt;
   return finish(fields, offset);
@@ -200,8 +195,8 @@ std::optional<DateMillis> parse_date(std::string_view text) {
 
 std::string iso_text(DateMillis date) {
   const Printed p(date);
-  return format("{}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", iso_year(p.year), p.month + 1, p.day,
-                p.hour, p.minute, p.second, p.millisecond);
+  return format("{}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", iso_year(p.year), p.month + 1, p.day, p.hour, p.minute,
+                p.second, p.millisecond);
 }
 
 std::string iso_day_text(DateMillis date) {
@@ -211,20 +206,19 @@ std::string iso_day_text(DateMillis date) {
 
 std::string compact_text(DateMillis date) {
   const Printed p(date);
-  return format("{}{:02}{:02}{:02}{:02}{:02}.{:03}", iso_year(p.year), p.month + 1, p.day, p.hour,
-                p.minute, p.second, p.millisecond);
+  return format("{}{:02}{:02}{:02}{:02}{:02}.{:03}", iso_year(p.year), p.month + 1, p.day, p.hour, p.minute, p.second,
+                p.millisecond);
 }
 
 std::string day_text(DateMillis date) {
   const Printed p(date);
-  return format("{} {} {:02} {}", p.weekday, months[static_cast<std::size_t>(p.month)], p.day,
-                long_year(p.year));
+  return format("{} {} {:02} {}", p.weekday, months[static_cast<std::size_t>(p.month)], p.day, long_year(p.year));
 }
 
 std::string long_text(DateMillis date) {
   const Printed p(date);
-  return format("{} {:02}:{:02}:{:02} GMT+0000 (Coordinated Universal Time)", day_text(date),
-                p.hour, p.minute, p.second);
+  return format("{} {:02}:{:02}:{:02} GMT+0000 (Coordinated Universal Time)", day_text(date), p.hour, p.minute,
+                p.second);
 }
 
 std::string us_day_text(DateMillis date) {

@@ -65,8 +65,7 @@ class Interpreter {
   }
 
   Value text(const std::string& source, const Variables* variables) {
-    if (source.size() < 2 || source.front() != '{' || source.back() != '}')
-      return json::value(source);
+    if (source.size() < 2 || source.front() != '{' || source.back() != '}') return json::value(source);
     const std::string inner = source.substr(1, source.size() - 2);
     if (inner.size() >= 2 && inner.front() == '{' && inner.back() == '}') return json::value(inner);
     if (inner[0] == '@') return call(inner.substr(1), {});
@@ -81,8 +80,7 @@ class Interpreter {
     }
     Value at;
     const std::string scope = parts[0];
-    if (scope == "$input" || scope == "$output" || scope == "$item" || scope == "$key" ||
-        scope == "$index") {
+    if (scope == "$input" || scope == "$output" || scope == "$item" || scope == "$key" || scope == "$index") {
       at = scope == "$input"    ? variables->input
            : scope == "$output" ? variables->output
            : scope == "$item"   ? variables->item
@@ -116,8 +114,7 @@ class Interpreter {
     return result->missing() ? Value() : Value(result->value());
   }
 
-  Value pipe(const json::array& rows, std::vector<Value> operands, bool seeded,
-             const Variables* variables) {
+  Value pipe(const json::array& rows, std::vector<Value> operands, bool seeded, const Variables* variables) {
     std::vector<Value> queue;
     bool first = !seeded;
     for (const json::value& row : rows) {
@@ -161,8 +158,7 @@ class Interpreter {
     }
     std::int64_t index = 0;
     for (const auto& [key, value] : members) {
-      const Variables variables{collection, accumulator, value, json::value(key),
-                                json::value(index++)};
+      const Variables variables{collection, accumulator, value, json::value(key), json::value(index++)};
       accumulator = pipe(body, {accumulator}, true, &variables);
     }
     return accumulator;
@@ -216,8 +212,7 @@ class Generator {
         operands = 1;
         queued = 0;
       } else {
-        out.push_back(
-            list_row(depth, out.empty() && !seeded, queued > 0 ? queued : operands, operands));
+        out.push_back(list_row(depth, out.empty() && !seeded, queued > 0 ? queued : operands, operands));
         queued = 0;
       }
     }
@@ -232,8 +227,7 @@ class Generator {
     } else if (!first) {
       cells.push_back(json::value("{@" + function(arriving) + "}"));
     }
-    for (std::uint64_t i = random_.below(3) + (first ? 1 : 0); i > 0; --i)
-      cells.push_back(source(depth - 1));
+    for (std::uint64_t i = random_.below(3) + (first ? 1 : 0); i > 0; --i) cells.push_back(source(depth - 1));
     operands = cells.size();
     return cells;
   }
@@ -299,8 +293,7 @@ TEST(Differential, compiled_and_interpreted_agree) {
   for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
     const json::value source = Generator(seed).source(4);
     const CompileResult compiled = compile(source);
-    ASSERT_TRUE(compiled.expression)
-        << "seed " << seed << " " << json_text(source) << describe(compiled.mistakes);
+    ASSERT_TRUE(compiled.expression) << "seed " << seed << " " << json_text(source) << describe(compiled.mistakes);
     Data data = view.data();
     data.now = test_now;
     Budget budget;
@@ -318,8 +311,7 @@ TEST(Differential, compiled_and_interpreted_agree) {
         << "seed " << seed << " " << json_text(source) << (result ? "" : to_string(result.error()));
     if (!result) continue;
     ++succeeded;
-    ASSERT_EQ(json_text(*result), json_text(*expected))
-        << "seed " << seed << " " << json_text(source);
+    ASSERT_EQ(json_text(*result), json_text(*expected)) << "seed " << seed << " " << json_text(source);
   }
   EXPECT_GT(succeeded, rounds / 3);  // failing everywhere would agree as well
 }

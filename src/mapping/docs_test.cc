@@ -52,8 +52,7 @@ bool is_function_row(const std::string& line) {
   if (!line.starts_with("| `")) return false;
   const std::string code = code_in(line.substr(0, line.find(" | ")));
   const std::string name = code.substr(0, code.find('('));
-  return code.find('(') != std::string::npos && name.find('.') != std::string::npos &&
-         name[0] != '{';
+  return code.find('(') != std::string::npos && name.find('.') != std::string::npos && name[0] != '{';
 }
 
 Page read_page() {

@@ -18,9 +18,7 @@ namespace json = boost::json;
 
 namespace {
 
-Error over_budget() {
-  return Error{ErrorCode::over_limit, "the expression does more work than its budget allows"};
-}
+Error over_budget() { return Error{ErrorCode::over_limit, "the expression does more work than its budget allows"}; }
 
 // Bytes of text, or elements, that count as one step for a function that scans its operands.
 constexpr std::uint64_t scanned_per_step = 64;
@@ -43,12 +41,9 @@ class Evaluator {
 
   Result<Operand> run(const Node& node) {
     if (!call_.budget.spend_steps(1)) return over_budget();
-    if (const auto* literal = std::get_if<LiteralNode>(&node.body))
-      return Operand::borrow(literal->value);
-    if (const auto* reference = std::get_if<ReferenceNode>(&node.body))
-      return run_reference(*reference);
-    if (const auto* call = std::get_if<CallNode>(&node.body))
-      return run_call(*call->function, {}, call->path);
+    if (const auto* literal = std::get_if<LiteralNode>(&node.body)) return Operand::borrow(literal->value);
+    if (const auto* reference = std::get_if<ReferenceNode>(&node.body)) return run_reference(*reference);
+    if (const auto* call = std::get_if<CallNode>(&node.body)) return run_call(*call->function, {}, call->path);
     if (const auto* map = std::get_if<MapNode>(&node.body)) return run_map(*map);
     if (const auto* list = std::get_if<ListNode>(&node.body)) return run_list(*list);
     return run_pipe(std::get<PipeNode>(node.body), {});
@@ -108,26 +103,22 @@ class Evaluator {
   Result<Operand> run_call(const Function& function, Operands operands, const std::string& path) {
     const std::uint64_t steps = function.work == Work::scans ? scan_steps(operands) : 0;
     if (!call_.budget.spend_steps(1 + steps)) return over_budget();
-    Result<Operand> result = fits(function, operands.size()) ? function.body(call_, operands)
-                                                             : call_padded(function, operands);
+    Result<Operand> result =
+        fits(function, operands.size()) ? function.body(call_, operands) : call_padded(function, operands);
     if (call_.budget.exhausted()) return over_budget();
     if (result) return result;
-    return Error{result.error().code,
-                 format("{}: {}: {}", path, function.name, result.error().detail)};
+    return Error{result.error().code, format("{}: {}: {}", path, function.name, result.error().detail)};
   }
 
   static bool fits(const Function& function, std::size_t count) {
-    return count >= function.count_min &&
-           (function.count_max == any_count || count <= function.count_max);
+    return count >= function.count_min && (function.count_max == any_count || count <= function.count_max);
   }
 
   // Only in compat_hotmesh: JavaScript ignores operands too many and takes undefined for operands
   // too few.
   Result<Operand> call_padded(const Function& function, Operands operands) {
-    if (operands.size() > function.count_max)
-      return function.body(call_, operands.first(function.count_max));
-    std::vector<Operand> padded(std::make_move_iterator(operands.begin()),
-                                std::make_move_iterator(operands.end()));
+    if (operands.size() > function.count_max) return function.body(call_, operands.first(function.count_max));
+    std::vector<Operand> padded(std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end()));
     padded.resize(function.count_min);
     return function.body(call_, padded);
   }
@@ -177,20 +168,19 @@ class Evaluator {
 
   Result<Operand> run_reduce(const Row& row, std::vector<Operand>& operands) {
     const Operand collection = std::move(operands[0]);
-    Operand initial =
-        operands.size() > 1 && !operands[1].missing() ? std::move(operands[1]) : Operand::null();
+    Operand initial = operands.size() > 1 && !operands[1].missing() ? std::move(operands[1]) : Operand::null();
     if (const auto owned = own(call_, initial); !owned) return over_budget();
     const json::value& value = collection.value();
     if (value.is_null()) return initial;
     if (!value.is_array() && !value.is_object()) {
-      return Error{ErrorCode::invalid, format("{}: @reduce wants an array or an object, got {}",
-                                              row.path, kind_name(collection))};
+      return Error{ErrorCode::invalid,
+                   format("{}: @reduce wants an array or an object, got {}", row.path, kind_name(collection))};
     }
     ReduceFrame frame{&value, std::move(initial), {}, {}, {}};
     ReduceFrame* const outer = frame_;
     frame_ = &frame;
-    const Status done = value.is_array() ? reduce_array(row, value.get_array(), frame)
-                                         : reduce_object(row, value.get_object(), frame);
+    const Status done =
+        value.is_array() ? reduce_array(row, value.get_array(), frame) : reduce_object(row, value.get_object(), frame);
     frame_ = outer;
     if (!done) return done.error();
     return std::move(frame.output);

@@ -85,8 +85,7 @@ class Expression {
   const boost::json::value* literal() const;
 
  private:
-  std::shared_ptr<const Compiled>
-      compiled_;  // shared: versions of a graph keep the same expressions
+  std::shared_ptr<const Compiled> compiled_;  // shared: versions of a graph keep the same expressions
 };
 
 struct CompileResult {

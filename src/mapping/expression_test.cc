@@ -41,9 +41,8 @@ TEST(Reference, every_scope_resolves) {
 TEST(Reference, a_whole_object_is_seen_whole) {
   EXPECT_EQ(eval(R"("{first.output}")"),
             R"({"data":{"items":[{"id":1},{"id":2}],"length":"own"},"metadata":{"ac":"x"}})");
-  EXPECT_EQ(eval(R"("{$self}")"),
-            R"({"input":{"data":{"n":3,"list":[10,20,{"deep":"yes"}]},"metadata":{"aid":"me"}},)"
-            R"("output":{"data":"out"},"hook":{"data":{"signal":1}}})");
+  EXPECT_EQ(eval(R"("{$self}")"), R"({"input":{"data":{"n":3,"list":[10,20,{"deep":"yes"}]},"metadata":{"aid":"me"}},)"
+                                  R"("output":{"data":"out"},"hook":{"data":{"signal":1}}})");
   EXPECT_EQ(eval(R"("{$hook}")"), R"({"data":{"key":"k"}})");
   EXPECT_EQ(eval(R"("{$app}")"), R"({"id":"shop"})");
 }
@@ -68,8 +67,7 @@ TEST(Literal, strings_are_never_interpreted_again) {
   EXPECT_EQ(eval(R"("/tango")"), "\"/tango\"");
   EXPECT_EQ(eval(R"("")"), "\"\"");
   EXPECT_EQ(eval(R"("Hello {name}!")"), "\"Hello {name}!\"");
-  EXPECT_EQ(eval(R"(["{$job.data.slash}", "{$job.data.empty}", "{$job.data.braces}"])"),
-            R"(["/tango","","{x}"])");
+  EXPECT_EQ(eval(R"(["{$job.data.slash}", "{$job.data.empty}", "{$job.data.braces}"])"), R"(["/tango","","{x}"])");
   EXPECT_EQ(eval(R"({"@pipe": [["{$job.data.braces}", ""], ["{@string.concat}"]]})"), "\"{x}\"");
 }
 
@@ -96,32 +94,25 @@ TEST(Map, objects_and_arrays_keep_their_shape) {
 
 TEST(Pipe, a_row_applies_its_function_to_all_operands_before_it) {
   EXPECT_EQ(eval(R"({"@pipe": [[1, 2, 3], ["{@math.add}", 10, 20], ["{@math.max}"]]})"), "20");
-  EXPECT_EQ(eval(R"({"@pipe": [["{@date.now}"], ["{@date.toISOString}"]]})"),
-            "\"2024-02-29T13:05:09.007Z\"");
+  EXPECT_EQ(eval(R"({"@pipe": [["{@date.now}"], ["{@date.toISOString}"]]})"), "\"2024-02-29T13:05:09.007Z\"");
   EXPECT_EQ(eval(R"({"@pipe": [["only", "the first"]]})"), "\"only\"");
-  EXPECT_EQ(
-      eval(
-          R"({"@pipe": [["a"], ["{@string.toUpperCase}", "{@symbol.whitespace}", "{$job.data.name}"],
+  EXPECT_EQ(eval(
+                R"({"@pipe": [["a"], ["{@string.toUpperCase}", "{@symbol.whitespace}", "{$job.data.name}"],
                                ["{@string.concat}"]]})"),
-      "\"A tango\"");
+            "\"A tango\"");
 }
 
 TEST(Pipe, nested_pipes_queue_their_results_for_the_next_row) {
-  EXPECT_EQ(
-      eval(
-          R"({"@pipe": [{"@pipe": [[1, 2], ["{@math.add}"]]}, {"@pipe": [[3, 4], ["{@math.multiply}"]]},
+  EXPECT_EQ(eval(
+                R"({"@pipe": [{"@pipe": [[1, 2], ["{@math.add}"]]}, {"@pipe": [[3, 4], ["{@math.multiply}"]]},
                                ["{@math.subtract}"]]})"),
-      "-9");
+            "-9");
   // The operands of the row before are replaced by the queue.
-  EXPECT_EQ(
-      eval(R"({"@pipe": [[100, 200], {"@pipe": [[5]]}, ["{@math.add}", 1], ["{@math.add}"]]})"),
-      "6");
+  EXPECT_EQ(eval(R"({"@pipe": [[100, 200], {"@pipe": [[5]]}, ["{@math.add}", 1], ["{@math.add}"]]})"), "6");
 }
 
 TEST(Pipe, cells_are_expressions) {
-  EXPECT_EQ(
-      eval(R"({"@pipe": [[{"@pipe": [[1, 2], ["{@math.add}"]]}, 10], ["{@math.multiply}"]]})"),
-      "30");
+  EXPECT_EQ(eval(R"({"@pipe": [[{"@pipe": [[1, 2], ["{@math.add}"]]}, 10], ["{@math.multiply}"]]})"), "30");
   EXPECT_EQ(eval(R"({"@pipe": [[{"a": "{$self.input.data.n}"}, "a"], ["{@object.get}"]]})"), "3");
   EXPECT_EQ(eval(R"("{@symbol.date}")"), "\"2024-02-29T13:05:09.007Z\"");
 }
@@ -137,10 +128,8 @@ TEST(Reduce, runs_its_body_per_element) {
 }
 
 TEST(Reduce, the_body_starts_with_the_accumulator) {
-  EXPECT_EQ(
-      eval(
-          R"({"@pipe": [[[1, 2, 3], 100], {"@reduce": [["{@math.add}", "{$item}"], ["{@math.add}"]]}]})"),
-      "106");
+  EXPECT_EQ(eval(R"({"@pipe": [[[1, 2, 3], 100], {"@reduce": [["{@math.add}", "{$item}"], ["{@math.add}"]]}]})"),
+            "106");
 }
 
 TEST(Reduce, variables_are_those_of_the_innermost_reduce) {
@@ -149,11 +138,10 @@ TEST(Reduce, variables_are_those_of_the_innermost_reduce) {
                      {"@pipe": [["{$item}", 0], {"@reduce": [["{$output}", "{$item}"], ["{@math.add}"]]}]},
                      ["{@array.push}"]]}]})"),
             "[3,3]");
-  EXPECT_EQ(
-      eval(
-          R"({"@pipe": [[["a", "b"], ""], {"@reduce": [["{$output}", "{$key}", "{$input.length}", "{$item}"],
+  EXPECT_EQ(eval(
+                R"({"@pipe": [[["a", "b"], ""], {"@reduce": [["{$output}", "{$key}", "{$input.length}", "{$item}"],
                      ["{@string.concat}"]]}]})"),
-      "\"02a12b\"");
+            "\"02a12b\"");
 }
 
 TEST(Reduce, nothing_to_reduce_gives_the_initial_value) {
@@ -167,8 +155,8 @@ TEST(Reduce, nothing_to_reduce_gives_the_initial_value) {
 TEST(Reduce, building_a_long_list_is_linear) {
   json::array numbers;
   for (int i = 0; i < 50'000; ++i) numbers.emplace_back(i);
-  const CompileResult compiled = compile(json_of(
-      R"({"@pipe": [["{$job.data}", []], {"@reduce": [["{$output}", "{$item}"], ["{@array.push}"]]}]})"));
+  const CompileResult compiled = compile(
+      json_of(R"({"@pipe": [["{$job.data}", []], {"@reduce": [["{$output}", "{$item}"], ["{@array.push}"]]}]})"));
   ASSERT_TRUE(compiled.expression);
   const json::value job = numbers;
   Data view;
@@ -193,15 +181,13 @@ TEST(Expression, references_are_listed_with_their_places) {
 }
 
 TEST(Expression, numbers_that_json_cannot_hold_are_null) {
-  EXPECT_EQ(eval(R"(["{@symbol.NaN}", "{@symbol.posInfinity}", "{@symbol.undefined}"])"),
-            "[null,null,null]");
+  EXPECT_EQ(eval(R"(["{@symbol.NaN}", "{@symbol.posInfinity}", "{@symbol.undefined}"])"), "[null,null,null]");
   EXPECT_EQ(eval(R"({"@pipe": [[0, 0], ["{@math.divide}"], ["{@number.isNaN}"]]})"), "true");
   EXPECT_EQ(eval(R"({"@pipe": [[0], ["{@unary.negative}"]]})"), "0");
 }
 
 TEST(Expression, large_integers_survive_untouched) {
-  EXPECT_EQ(evaluate_text(R"("{$job.data}")",
-                          R"({"$job": {"data": [9007199254740993, 18446744073709551615]}})"),
+  EXPECT_EQ(evaluate_text(R"("{$job.data}")", R"({"$job": {"data": [9007199254740993, 18446744073709551615]}})"),
             "[9007199254740993,18446744073709551615]");
 }
 

@@ -19,10 +19,9 @@ namespace json = boost::json;
 // C's and JavaScript's libraries may differ in the last digit of these.
 bool may_differ_in_last_digit(std::string_view name) {
   static const std::set<std::string_view> names = {
-      "math.acos",  "math.acosh", "math.asin",  "math.asinh", "math.atan", "math.atan2",
-      "math.atanh", "math.cbrt",  "math.cos",   "math.cosh",  "math.exp",  "math.expm1",
-      "math.hypot", "math.log",   "math.log10", "math.log1p", "math.log2", "math.pow",
-      "math.sin",   "math.sinh",  "math.tan",   "math.tanh",  "number.pow"};
+      "math.acos", "math.acosh", "math.asin", "math.asinh", "math.atan",  "math.atan2", "math.atanh", "math.cbrt",
+      "math.cos",  "math.cosh",  "math.exp",  "math.expm1", "math.hypot", "math.log",   "math.log10", "math.log1p",
+      "math.log2", "math.pow",   "math.sin",  "math.sinh",  "math.tan",   "math.tanh",  "number.pow"};
   return names.contains(name);
 }
 
@@ -53,8 +52,7 @@ TEST(Javascript, every_function_answers_as_javascript_does) {
     const auto result = compiled.expression->evaluate(data, budget);
     const bool right = result && same(name, *result, test.at("expected"));
     if (!right && ++failures <= 60)
-      ADD_FAILURE() << line << "\n  got "
-                    << (result ? json_text(*result) : to_string(result.error()));
+      ADD_FAILURE() << line << "\n  got " << (result ? json_text(*result) : to_string(result.error()));
   }
   EXPECT_EQ(failures, 0);
   for (const Function& function : all_functions()) {

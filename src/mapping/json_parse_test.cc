@@ -29,8 +29,7 @@ TEST(JsonParse, numbers_survive_being_written_and_read) {
 
 TEST(JsonParse, refuses_with_line_and_column) {
   EXPECT_NE(parse_json("{\n  \"a\": tru\n}").error().detail.find("line 2"), std::string::npos);
-  for (const char* wrong :
-       {"", "{", "[1,]", "{'a':1}", "1 2", "nul", "\"\xff\"", "01", "+1", "1e999", "-1e999", "NaN"})
+  for (const char* wrong : {"", "{", "[1,]", "{'a':1}", "1 2", "nul", "\"\xff\"", "01", "+1", "1e999", "-1e999", "NaN"})
     EXPECT_FALSE(parse_json(wrong)) << wrong;
 }
 

@@ -20,25 +20,21 @@ TEST(Mistakes, all_are_reported_at_once) {
 TEST(Mistakes, a_wrong_part_of_a_reference_is_named) {
   EXPECT_EQ(mistakes_of(R"("{act.outptu.data.x}")"),
             "[] \"outptu\" is not one of input, output, hook -> {act.output.data.x}\n");
-  EXPECT_EQ(mistakes_of(R"("{act.output.dat.x}")"),
-            "[] \"dat\" is not one of data, metadata -> {act.output.data.x}\n");
+  EXPECT_EQ(mistakes_of(R"("{act.output.dat.x}")"), "[] \"dat\" is not one of data, metadata -> {act.output.data.x}\n");
   EXPECT_EQ(mistakes_of(R"("{$job.x}")"), "[] \"x\" is not one of data, metadata\n");
   EXPECT_EQ(mistakes_of(R"("{$item}")"), "[] $item exists only inside @reduce\n");
 }
 
 TEST(Mistakes, braces_around_something_else_are_explained) {
-  EXPECT_EQ(
-      mistakes_of(R"("{\"a\":1}")"),
-      "[] this is not a reference; a literal string in braces has them doubled -> {{\"a\":1}}\n");
-  EXPECT_EQ(
-      mistakes_of(R"("{}")"),
-      "[] a reference has no space inside its braces; a literal has its braces doubled -> {{}}\n");
+  EXPECT_EQ(mistakes_of(R"("{\"a\":1}")"),
+            "[] this is not a reference; a literal string in braces has them doubled -> {{\"a\":1}}\n");
+  EXPECT_EQ(mistakes_of(R"("{}")"),
+            "[] a reference has no space inside its braces; a literal has its braces doubled -> {{}}\n");
   EXPECT_EQ(mistakes_of(R"("{ a.output.data }")"),
             "[] a reference has no space inside its braces; a literal has its braces doubled -> "
             "{a.output.data}\n");
-  EXPECT_EQ(
-      mistakes_of(R"("{a..b}")"),
-      "[] this is not a reference; a literal string in braces has them doubled -> {{a..b}}\n");
+  EXPECT_EQ(mistakes_of(R"("{a..b}")"),
+            "[] this is not a reference; a literal string in braces has them doubled -> {{a..b}}\n");
 }
 
 TEST(Mistakes, a_wrong_number_of_operands_is_found_before_anything_runs) {
@@ -48,9 +44,8 @@ TEST(Mistakes, a_wrong_number_of_operands_is_found_before_anything_runs) {
             "[/@pipe/1/0] string.slice wants 1 to 3 operands, the row before gives 4\n");
   EXPECT_EQ(mistakes_of(R"({"@pipe": [[{"a": 1}], ["{@array.push}"]]})"),
             "[/@pipe/1/0] array.push wants 2 or more operands, the row before gives 1\n");
-  EXPECT_EQ(
-      mistakes_of(R"("{@math.abs}")"),
-      "[] math.abs wants operands: name it first in a row, with its operands in the row before\n");
+  EXPECT_EQ(mistakes_of(R"("{@math.abs}")"),
+            "[] math.abs wants operands: name it first in a row, with its operands in the row before\n");
   EXPECT_EQ(mistakes_of(R"({"@pipe": [{"@pipe": [[1]]}, {"@pipe": [[2]]}, ["{@math.abs}"]]})"),
             "[/@pipe/2/0] math.abs wants 1 operands, the row before gives 2\n");
 }
@@ -91,8 +86,7 @@ TEST(Mistakes, a_source_has_limits) {
   boost::json::array wide;
   wide.resize(60'000);
   EXPECT_EQ(describe(compile(wide).mistakes), "[/49999] an expression has at most 50000 values\n");
-  EXPECT_NE(mistakes_of("\"{a." + std::string(2000, 'x') + "}\"").find("at most 1024"),
-            std::string::npos);
+  EXPECT_NE(mistakes_of("\"{a." + std::string(2000, 'x') + "}\"").find("at most 1024"), std::string::npos);
   std::string many = "\"{a.output.data";
   for (int i = 0; i < 70; ++i) many += ".x";
   EXPECT_NE(mistakes_of(many + "}\"").find("at most 64 names"), std::string::npos);

@@ -39,8 +39,7 @@ Digits split_scientific(std::string_view text) {
 
 Digits shortest_digits(double positive) {
   std::array<char, 64> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), positive,
-                                 std::chars_format::scientific);
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), positive, std::chars_format::scientific);
   return split_scientific({buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data())});
 }
 
@@ -50,8 +49,8 @@ constexpr int exact_digits = 767;
 // REQUIRES: 1 <= count <= exact_digits. Rounded to nearest, ties to even.
 Digits nearest_digits(double positive, int count) {
   std::array<char, exact_digits + 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), positive,
-                                 std::chars_format::scientific, count - 1);
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), positive, std::chars_format::scientific, count - 1);
   return split_scientific({buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data())});
 }
 
@@ -78,8 +77,7 @@ Digits round_half_up(Digits number, int count) {
 // A tie shows as a 5 in the digit after the last one wanted; only then is the exact expansion,
 // which is slow, needed. `count` below 1 is left to it as well.
 bool may_be_tie(double positive, int count) {
-  return count < 1 || count >= exact_digits ||
-         nearest_digits(positive, count + 1).digits.back() == '5';
+  return count < 1 || count >= exact_digits || nearest_digits(positive, count + 1).digits.back() == '5';
 }
 
 // `count` significant digits, ties upwards.
@@ -101,9 +99,7 @@ std::string digits_to_place(double positive, int places) {
   return round_half_up(all, all.exponent + places).digits;
 }
 
-void append_exponent(std::string& out, int exponent) {
-  fmt::format_to(std::back_inserter(out), "e{:+d}", exponent);
-}
+void append_exponent(std::string& out, int exponent) { fmt::format_to(std::back_inserter(out), "e{:+d}", exponent); }
 
 // digits "123", exponent e: 1.23e+(e-1).
 std::string scientific(std::string_view sign, const Digits& number) {
@@ -171,8 +167,7 @@ double decimal_value(std::string_view text) {
   const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
   const std::size_t leading = mantissa.find_first_not_of("0.");
   if (leading == std::string_view::npos) return 0;
-  const auto magnitude =
-      static_cast<std::int64_t>(point) - static_cast<std::int64_t>(leading) + exponent;
+  const auto magnitude = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(leading) + exponent;
   return magnitude > 0 ? infinity : 0;
 }
 
@@ -190,12 +185,8 @@ constexpr std::string_view infinity_name = "Infinity";
 
 }  // namespace
 
-void append_number(std::string& out, std::int64_t number) {
-  out.append(fmt::format_int(number).c_str());
-}
-void append_number(std::string& out, std::uint64_t number) {
-  out.append(fmt::format_int(number).c_str());
-}
+void append_number(std::string& out, std::int64_t number) { out.append(fmt::format_int(number).c_str()); }
+void append_number(std::string& out, std::uint64_t number) { out.append(fmt::format_int(number).c_str()); }
 
 void append_number(std::string& out, double number) {
   if (std::isnan(number)) {
@@ -286,8 +277,7 @@ std::string to_fixed(double number, int digits) {
   const auto places = static_cast<std::size_t>(digits);
   std::string kept = number == 0 ? "" : digits_to_place(std::fabs(number), digits);
   if (kept.size() < places + 1) kept.insert(0, places + 1 - kept.size(), '0');
-  std::string out(
-      sign_of(number));  // kept even when nothing else is: (-0.001).toFixed(2) is "-0.00"
+  std::string out(sign_of(number));  // kept even when nothing else is: (-0.001).toFixed(2) is "-0.00"
   out.append(kept, 0, kept.size() - places);
   if (digits > 0) out.append(".").append(kept, kept.size() - places);
   return out;

@@ -33,9 +33,7 @@ class Operand {
   bool owned() const { return state_ == State::owned; }
 
   // The value; of a missing operand, null.
-  const boost::json::value& value() const {
-    return state_ == State::borrowed ? *borrowed_ : owned_;
-  }
+  const boost::json::value& value() const { return state_ == State::borrowed ? *borrowed_ : owned_; }
 
   // REQUIRES: owned(). For functions that build on their operand in place.
   boost::json::value& owned_value() { return owned_; }

@@ -14,8 +14,8 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr std::string_view scope_names[] = {
-    "", "$self", "$job", "$hook", "$app", "$graph", "$item", "$key", "$index", "$input", "$output"};
+constexpr std::string_view scope_names[] = {"",      "$self", "$job",   "$hook",  "$app",   "$graph",
+                                            "$item", "$key",  "$index", "$input", "$output"};
 constexpr std::string_view job_values[] = {"data", "metadata"};
 
 bool is_reduce_scope(Scope scope) { return scope >= Scope::item; }
@@ -34,8 +34,7 @@ std::string literal_form(std::string_view text) { return format("{{{}}}", text);
 
 std::optional<std::size_t> index_of(std::string_view name) {
   constexpr std::size_t index_digits_max = 9;
-  if (name.empty() || name.size() > index_digits_max || (name.size() > 1 && name[0] == '0'))
-    return std::nullopt;
+  if (name.empty() || name.size() > index_digits_max || (name.size() > 1 && name[0] == '0')) return std::nullopt;
   std::size_t index = 0;
   for (const char c : name) {
     if (c < '0' || c > '9') return std::nullopt;
@@ -64,8 +63,7 @@ std::optional<WrongText> check_part(const ReferenceText& text, std::size_t at,
 bool is_metadata(const std::string& part) { return part == job_values[1]; }
 
 void set_rest(ReferenceNode& node, const ReferenceText& text, std::size_t from) {
-  for (std::size_t i = from; i < text.parts.size(); ++i)
-    node.rest.push_back({text.parts[i], index_of(text.parts[i])});
+  for (std::size_t i = from; i < text.parts.size(); ++i) node.rest.push_back({text.parts[i], index_of(text.parts[i])});
 }
 
 using Bound = std::variant<ReferenceNode, WrongText>;
@@ -148,8 +146,7 @@ Operand walk(const json::value* value, std::span<const PathPart> rest) {
     if (const json::object* object = value->if_object()) {
       value = object->if_contains(part.name);
     } else if (const json::array* array = value->if_array()) {
-      if (part.name == "length" && i + 1 == rest.size())
-        return Operand::number(static_cast<double>(array->size()));
+      if (part.name == "length" && i + 1 == rest.size()) return Operand::number(static_cast<double>(array->size()));
       value = part.index && *part.index < array->size() ? &(*array)[*part.index] : nullptr;
     } else {
       value = nullptr;
@@ -172,8 +169,7 @@ Operand resolve_activity(const ReferenceNode& node, const ActivityValues& values
   return walk(values.*section_values[node.section][node.metadata ? 1 : 0], node.rest);
 }
 
-Operand resolve_pair(const ReferenceNode& node, const json::value* value,
-                     const json::value* metadata) {
+Operand resolve_pair(const ReferenceNode& node, const json::value* value, const json::value* metadata) {
   if (node.reach == ReferenceNode::Reach::whole) return pair_of(value, metadata);
   if (node.reach == ReferenceNode::Reach::nothing) return Operand();
   return walk(node.metadata ? metadata : value, node.rest);
@@ -193,8 +189,7 @@ SourceText read_source_text(std::string_view text) {
   const bool braces = text.size() >= 2 && text.front() == '{' && text.back() == '}';
   if (!braces) return LiteralText{std::string(text)};
   const std::string_view inner = text.substr(1, text.size() - 2);
-  if (inner.size() >= 2 && inner.front() == '{' && inner.back() == '}')
-    return LiteralText{std::string(inner)};
+  if (inner.size() >= 2 && inner.front() == '{' && inner.back() == '}') return LiteralText{std::string(inner)};
   if (inner.size() > reference_bytes_max)
     return WrongText{format("a reference has at most {} characters", reference_bytes_max), ""};
   if (inner.find_first_not_of(" \t") != 0 || inner.back() == ' ') {
@@ -210,12 +205,10 @@ SourceText read_source_text(std::string_view text) {
     end = inner.find('.', begin);
     parts.emplace_back(inner.substr(begin, end == std::string_view::npos ? end : end - begin));
   }
-  const bool named =
-      std::all_of(parts.begin(), parts.end(), [](const auto& part) { return !part.empty(); });
+  const bool named = std::all_of(parts.begin(), parts.end(), [](const auto& part) { return !part.empty(); });
   if (inner.front() == '@') return FunctionText{std::string(inner.substr(1))};
   if (!plain_name(parts[0]) || !named)
-    return WrongText{"this is not a reference; a literal string in braces has them doubled",
-                     literal_form(text)};
+    return WrongText{"this is not a reference; a literal string in braces has them doubled", literal_form(text)};
   if (parts.size() > reference_parts_max)
     return WrongText{format("a reference has at most {} names", reference_parts_max), ""};
   std::string scope = std::move(parts[0]);
@@ -223,8 +216,7 @@ SourceText read_source_text(std::string_view text) {
   return ReferenceText{std::move(scope), std::move(parts)};
 }
 
-std::variant<ReferenceNode, WrongText> bind_reference(const ReferenceText& text,
-                                                      const ReferenceContext& context) {
+std::variant<ReferenceNode, WrongText> bind_reference(const ReferenceText& text, const ReferenceContext& context) {
   ReferenceNode node{};
   node.scope = Scope::activity;
   if (text.scope.front() != '$') {
@@ -242,8 +234,7 @@ std::variant<ReferenceNode, WrongText> bind_reference(const ReferenceText& text,
   node.scope = *scope;
   if (is_reduce_scope(*scope)) {
     if (!context.reducing)
-      return wrong_or_nothing(std::move(node),
-                              {format("{} exists only inside @reduce", text.scope), ""},
+      return wrong_or_nothing(std::move(node), {format("{} exists only inside @reduce", text.scope), ""},
                               context.compat_hotmesh);
     set_rest(node, text, 0);
     return node;

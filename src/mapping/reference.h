@@ -39,8 +39,7 @@ struct ReferenceContext {
   bool reducing;
   bool compat_hotmesh;
 };
-std::variant<ReferenceNode, WrongText> bind_reference(const ReferenceText& text,
-                                                      const ReferenceContext& context);
+std::variant<ReferenceNode, WrongText> bind_reference(const ReferenceText& text, const ReferenceContext& context);
 
 // The variables of the @reduce that is running; inner ones hide outer ones.
 struct ReduceFrame {

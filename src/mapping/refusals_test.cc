@@ -12,8 +12,7 @@ namespace {
 namespace json = boost::json;
 
 std::string call(std::string_view name, std::string_view operands) {
-  return evaluate_text("{\"@pipe\": [" + std::string(operands) + ", [\"{@" + std::string(name) +
-                       "}\"]]}");
+  return evaluate_text("{\"@pipe\": [" + std::string(operands) + ", [\"{@" + std::string(name) + "}\"]]}");
 }
 
 TEST(Refusals, name_the_place_the_function_and_the_operand) {
@@ -26,8 +25,7 @@ TEST(Refusals, name_the_place_the_function_and_the_operand) {
   EXPECT_EQ(call("date.getDay", R"(["yesterday"])"),
             "error: invalid: /@pipe/1: date.getDay: wants a date (ISO 8601 text or milliseconds) "
             "as operand 1, got a string");
-  EXPECT_EQ(call("number.toFixed", "[1.5, 101]"),
-            "error: invalid: /@pipe/1: number.toFixed: wants 0 to 100 digits");
+  EXPECT_EQ(call("number.toFixed", "[1.5, 101]"), "error: invalid: /@pipe/1: number.toFixed: wants 0 to 100 digits");
   EXPECT_EQ(call("string.repeat", R"(["a", -1])"),
             "error: invalid: /@pipe/1: string.repeat: wants a count of 0 or more as operand 2, got "
             "a number");
@@ -36,14 +34,13 @@ TEST(Refusals, name_the_place_the_function_and_the_operand) {
             "operand 2, got a string");
   EXPECT_EQ(call("json.parse", R"(["[1,"])").substr(0, 63),
             "error: invalid: /@pipe/1: json.parse: not JSON: line 1, column ");
-  EXPECT_NE(call("string.search", R"(["a", "(?=b)c"])").find("cannot use the pattern"),
-            std::string::npos);
+  EXPECT_NE(call("string.search", R"(["a", "(?=b)c"])").find("cannot use the pattern"), std::string::npos);
   EXPECT_NE(call("object.fromEntries", "[[1]]").find("[key, value] pairs"), std::string::npos);
 }
 
 TEST(Refusals, null_in_is_null_out) {
-  for (const char* name : {"array.get", "array.length", "array.pop", "object.keys", "string.trim",
-                           "string.split", "date.getTime", "json.parse", "number.toFixed"}) {
+  for (const char* name : {"array.get", "array.length", "array.pop", "object.keys", "string.trim", "string.split",
+                           "date.getTime", "json.parse", "number.toFixed"}) {
     EXPECT_EQ(call(name, "[null]"), "null") << name;
     EXPECT_EQ(call(name, R"(["{$job.data.missing}"])"), "null") << name;
   }
@@ -69,16 +66,15 @@ TEST(Refusals, no_function_breaks_on_any_operand) {
   data.random = &random;
   std::size_t answered = 0;
   for (const Function& function : all_functions()) {
-    for (std::size_t count = std::max<std::size_t>(1, function.count_min);
-         count <= 3 && count <= function.count_max; ++count) {
+    for (std::size_t count = std::max<std::size_t>(1, function.count_min); count <= 3 && count <= function.count_max;
+         ++count) {
       std::size_t combinations = 1;
       for (std::size_t i = 0; i < count; ++i) combinations *= all.size();
       for (std::size_t n = 0; n < combinations; n += 1 + combinations / 400) {
         json::array cells;
-        for (std::size_t i = 0, rest = n; i < count; ++i, rest /= all.size())
-          cells.push_back(all[rest % all.size()]);
-        const CompileResult compiled = compile(json::object{
-            {"@pipe", {cells, json::array{json::value("{@" + std::string(function.name) + "}")}}}});
+        for (std::size_t i = 0, rest = n; i < count; ++i, rest /= all.size()) cells.push_back(all[rest % all.size()]);
+        const CompileResult compiled = compile(
+            json::object{{"@pipe", {cells, json::array{json::value("{@" + std::string(function.name) + "}")}}}});
         ASSERT_TRUE(compiled.expression) << function.name << describe(compiled.mistakes);
         Budget budget;
         const auto result = compiled.expression->evaluate(data, budget);

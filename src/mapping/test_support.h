@@ -36,8 +36,7 @@ inline constexpr Instant test_now = Instant::from_micros(1709211909007000);
 inline std::string describe(const std::vector<Mistake>& mistakes) {
   std::string out;
   for (const Mistake& m : mistakes)
-    out += "[" + m.path + "] " + m.message + (m.suggestion.empty() ? "" : " -> " + m.suggestion) +
-           "\n";
+    out += "[" + m.path + "] " + m.message + (m.suggestion.empty() ? "" : " -> " + m.suggestion) + "\n";
   return out;
 }
 

@@ -9,9 +9,7 @@ namespace {
 
 constexpr char32_t replacement = 0xFFFD;
 
-constexpr unsigned char byte_at(std::string_view text, std::size_t at) {
-  return static_cast<unsigned char>(text[at]);
-}
+constexpr unsigned char byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
 std::size_t units_of(char32_t point) { return point > 0xFFFF ? 2 : 1; }
 
@@ -76,9 +74,7 @@ int compare_units(std::string_view a, std::string_view b) {
   char32_t left = decode_at(a, at).point;
   char32_t right = decode_at(b, at).point;
   // Points above U+FFFF are pairs that begin at D800, so they sort before E000..FFFF.
-  const auto lifted = [](char32_t point) {
-    return point >= 0xE000 && point <= 0xFFFF ? point + 0x200000 : point;
-  };
+  const auto lifted = [](char32_t point) { return point >= 0xE000 && point <= 0xFFFF ? point + 0x200000 : point; };
   left = lifted(left);
   right = lifted(right);
   return left < right ? -1 : (left > right ? 1 : 0);

@@ -55,22 +55,24 @@ bool Alarms::read_page(OwnedLane& lane) {
   const std::uint64_t number = lane.due.ask_page();
   parts_.reads.ask(lane, store::ReadDue{lane.id, lane.due.horizon(), limits::due_page_rows},
                    [this, number](OwnedLane& its_lane, store::AnswerTo<store::ReadDue> page) {
-    if (!page) {
-      its_lane.due.page_failed(number);
-      return parts_.loader.cannot_read(page.error());
-    }
-    parts_.loader.page_read();
-    for (const store::Damaged& row : page->damaged) parts_.loader.damaged(row.run, row.what);
-    if (seeded(SeededBug::timer_forgotten)) page->clear();
-    its_lane.due.add_page(number, *page, limits::due_page_rows);
-  });
+                     if (!page) {
+                       its_lane.due.page_failed(number);
+                       return parts_.loader.cannot_read(page.error());
+                     }
+                     parts_.loader.page_read();
+                     for (const store::Damaged& row : page->damaged) parts_.loader.damaged(row.run, row.what);
+                     if (seeded(SeededBug::timer_forgotten)) page->clear();
+                     its_lane.due.add_page(number, *page, limits::due_page_rows);
+                   });
   return lane.due.pages() != before;
 }
 
 void Alarms::fire(OwnedLane& lane, const store::Due& due) {
   switch (due.kind) {
-    case store::Due::Kind::message: return fire_message(lane, due);
-    case store::Due::Kind::work: return fire_work(lane, WorkRef{due.run, due.activity});
+    case store::Due::Kind::message:
+      return fire_message(lane, due);
+    case store::Due::Kind::work:
+      return fire_work(lane, WorkRef{due.run, due.activity});
     case store::Due::Kind::removal:
       return parts_.outgoing.push(store::RemoveJob{due.run, parts_.clock.now() + parts_.options.keep_keys});
     case store::Due::Kind::key:
@@ -96,13 +98,16 @@ void Alarms::fire_message(OwnedLane& lane, const store::Due& due) {
   if (job == nullptr) return parts_.loader.load_if_cold(lane, due.run);
   if (has(*job, due.guid)) return;
   parts_.jobs.begin_lookup(*job);
-  parts_.reads.ask(lane, store::ReadMessage{due.run, due.guid},
-                   [this, due, launches = job->launches](OwnedLane& its_lane, store::AnswerTo<store::ReadMessage> message) {
-    if (message && *message) return message_read(its_lane, due, launches, std::move(**message));
-    if (!message && message.error().code == ErrorCode::corrupt) parts_.loader.damaged(due.run, message.error().detail);
-    else if (!message) its_lane.due_again.push_back(due);
-    parts_.jobs.end_lookup(due.run);
-  });
+  parts_.reads.ask(
+      lane, store::ReadMessage{due.run, due.guid},
+      [this, due, launches = job->launches](OwnedLane& its_lane, store::AnswerTo<store::ReadMessage> message) {
+        if (message && *message) return message_read(its_lane, due, launches, std::move(**message));
+        if (!message && message.error().code == ErrorCode::corrupt)
+          parts_.loader.damaged(due.run, message.error().detail);
+        else if (!message)
+          its_lane.due_again.push_back(due);
+        parts_.jobs.end_lookup(due.run);
+      });
 }
 
 // A signal that came before the hook goes before the hook's time.
@@ -112,12 +117,13 @@ void Alarms::message_read(OwnedLane& lane, const store::Due& due, std::uint64_t 
     return take_timer(lane, due, launches, std::move(message));
   const core::JobState& state = job->state;
   const core::Message timer = message.message;
-  parts_.mailboxes.look_for_signal(lane, state, timer,
-                              [this, due, launches, message = std::move(message)](OwnedLane& its_lane, bool goes_first) mutable {
-    if (!goes_first) return take_timer(its_lane, due, launches, std::move(message));
-    its_lane.due_again.push_back(due);
-    parts_.jobs.end_lookup(due.run);
-  });
+  parts_.mailboxes.look_for_signal(
+      lane, state, timer,
+      [this, due, launches, message = std::move(message)](OwnedLane& its_lane, bool goes_first) mutable {
+        if (!goes_first) return take_timer(its_lane, due, launches, std::move(message));
+        its_lane.due_again.push_back(due);
+        parts_.jobs.end_lookup(due.run);
+      });
 }
 
 void Alarms::take_timer(OwnedLane& lane, const store::Due& due, std::uint64_t launches, core::InboxMessage message) {
@@ -138,14 +144,15 @@ void Alarms::fire_work(OwnedLane& lane, const WorkRef& ref) {
   if (parts_.jobs.find(ref.run) == nullptr) return parts_.loader.load_if_cold(lane, ref.run);  // that looks at its work
   parts_.reads.ask(lane, store::ReadItem{ref.run, ref.activity},
                    [this, ref](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& item) {
-    work_read(its_lane, ref, item);
-  });
+                     work_read(its_lane, ref, item);
+                   });
 }
 
 void Alarms::work_read(OwnedLane& lane, const WorkRef& ref, const store::AnswerTo<store::ReadItem>& item) {
   if (!item) {
     if (item.error().code != ErrorCode::corrupt)
-      lane.due_again.push_back(store::Due{parts_.clock.now(), ref.run, store::Due::Kind::work, core::Guid{}, ref.activity});
+      lane.due_again.push_back(
+          store::Due{parts_.clock.now(), ref.run, store::Due::Kind::work, core::Guid{}, ref.activity});
     else
       parts_.loader.damaged(ref.run, item.error().detail);
     return;

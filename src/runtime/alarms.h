@@ -1,5 +1,5 @@
-// Alarms: what the clock sets going: timers of jobs and mailboxes, times of work items, removals. An alarm only says "look
-// there now"; what it was about may be over, or later, when its time comes.
+// Alarms: what the clock sets going: timers of jobs and mailboxes, times of work items, removals. An alarm only says
+// "look there now"; what it was about may be over, or later, when its time comes.
 #pragma once
 
 #include <optional>

@@ -14,8 +14,10 @@ class AlarmsTest : public ::testing::Test {
   explicit AlarmsTest(EngineOptions options = {}) : bench_(std::move(options)) {
     bench_.deploy(GraphBuilder("step").trigger("t").worker("a", "work").after("t"));
     bench_.deploy(GraphBuilder("alone").trigger("t"));
-    bench_.deploy(GraphBuilder("late").trigger("t").worker("a", "work").after("t").timeouts(Timeouts().queue(seconds(5))));
-    bench_.deploy(GraphBuilder("short").trigger("t").worker("a", "work").after("t").timeouts(Timeouts().total(seconds(5))));
+    bench_.deploy(
+        GraphBuilder("late").trigger("t").worker("a", "work").after("t").timeouts(Timeouts().queue(seconds(5))));
+    bench_.deploy(
+        GraphBuilder("short").trigger("t").worker("a", "work").after("t").timeouts(Timeouts().total(seconds(5))));
     bench_.own(RoomsBench::one);
     bench_.own(RoomsBench::two);
   }

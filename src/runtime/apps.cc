@@ -139,7 +139,8 @@ Result<std::vector<AppVersion>> Apps::list() const {
   for (const store::AppInfo& info : *known) {
     AppVersion version{info.app, info.version, info.active, info.deployed_at, {}};
     if (const auto graphs = graphs_of(info))
-      for (const auto& graph : *graphs) version.topics.push_back(execute::GraphProgram::of(*graph)->source().subscribes);
+      for (const auto& graph : *graphs)
+        version.topics.push_back(execute::GraphProgram::of(*graph)->source().subscribes);
     versions.push_back(std::move(version));
   }
   return versions;
@@ -197,8 +198,10 @@ Result<std::vector<std::string>> Apps::mailboxes_for(const std::string& topic, c
     if (graphs->empty()) continue;
     // Every graph of an app knows the hooks of all of them.
     const auto found = execute::GraphProgram::of(*graphs->front())->keys_of(Topic(topic), data);
-    if (found) keys.insert(found->begin(), found->end());
-    else if (!why || found.error().code != ErrorCode::not_found) why = found.error();
+    if (found)
+      keys.insert(found->begin(), found->end());
+    else if (!why || found.error().code != ErrorCode::not_found)
+      why = found.error();
   }
   if (!keys.empty()) return std::vector<std::string>(keys.begin(), keys.end());
   if (why) return *why;

@@ -18,8 +18,10 @@ Decider& Bundles::decider_of(const core::Bundle& bundle) {
 
 void Bundles::launch(core::Bundle bundle, std::shared_ptr<store::OpenTransaction> transaction) {
   parts_.post.address(bundle);
-  if (transaction != nullptr) parts_.outgoing.push(std::move(bundle), std::move(transaction));
-  else parts_.outgoing.push(std::move(bundle));
+  if (transaction != nullptr)
+    parts_.outgoing.push(std::move(bundle), std::move(transaction));
+  else
+    parts_.outgoing.push(std::move(bundle));
 }
 
 void Bundles::settle(core::Bundle& bundle, const store::Outcome& outcome) {
@@ -32,7 +34,8 @@ void Bundles::settle(core::Bundle& bundle, const store::Outcome& outcome) {
   if (!waited_for) return;
   switch (outcome.kind) {
     case OutcomeKind::committed:
-    case OutcomeKind::already_done: return;
+    case OutcomeKind::already_done:
+      return;
     case OutcomeKind::exists:
     case OutcomeKind::conflict:
     case OutcomeKind::outcome_unknown:
@@ -42,7 +45,8 @@ void Bundles::settle(core::Bundle& bundle, const store::Outcome& outcome) {
       parts_.events.problem(format("lane {} has another owner", core::lane_of(bundle.entity).raw()));
       return parts_.lane_taken(core::lane_of(bundle.entity));
     case OutcomeKind::over_limit:
-    case OutcomeKind::rejected: return decider.refused(bundle, outcome.reason);
+    case OutcomeKind::rejected:
+      return decider.refused(bundle, outcome.reason);
   }
 }
 

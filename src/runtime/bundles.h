@@ -1,6 +1,7 @@
 // Bundles: the one way of a decision to the store and back, whether it was made for a job or for a mailbox.
 //
-// loaded (Loader) -> decided (Jobs, Mailboxes) -> launch() -> Store::commit -> settle() -> absorbed, read again or refused
+// loaded (Loader) -> decided (Jobs, Mailboxes) -> launch() -> Store::commit -> settle() -> absorbed, read again or
+// refused
 #pragma once
 
 #include <memory>

@@ -13,10 +13,14 @@ using State = ledger::CollationKey::State;
 // Of an activity's newest instance.
 State state_of(const core::Activity& activity, core::JobStatus job) {
   switch (activity.status) {
-    case core::ActivityStatus::completed: return State::completed;
-    case core::ActivityStatus::errored: return State::errored;
-    case core::ActivityStatus::skipped: return State::skipped;
-    case core::ActivityStatus::open: break;
+    case core::ActivityStatus::completed:
+      return State::completed;
+    case core::ActivityStatus::errored:
+      return State::errored;
+    case core::ActivityStatus::skipped:
+      return State::skipped;
+    case core::ActivityStatus::open:
+      break;
   }
   // In a job that has ended nothing is under way: what was open is passed over.
   if (core::is_closed(job)) return State::skipped;
@@ -52,7 +56,8 @@ Result<ledger::CollationKey> own_key(const core::JobState& state, const Graph& g
   for (const std::uint32_t node : parents_first(graph)) {
     const core::Activity* activity = newest[node];
     const State without = may_come[node] ? State::pending : State::skipped;
-    states.emplace(graph.nodes()[node].name.raw(), activity == nullptr ? without : state_of(*activity, state.job.status));
+    states.emplace(graph.nodes()[node].name.raw(),
+                   activity == nullptr ? without : state_of(*activity, state.job.status));
     const bool under_way =
         !closed && (activity == nullptr ? may_come[node] : activity->status == core::ActivityStatus::open);
     if (!under_way) continue;

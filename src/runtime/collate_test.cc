@@ -61,7 +61,8 @@ TEST(Collate, joins_in_a_row_cost_no_more_than_their_number) {
   constexpr std::uint32_t rows = 40;
   for (std::uint32_t row = 0; row < rows; ++row) {
     const std::uint32_t first = row * 3;
-    nodes.push_back(node(format("a{}", row), row == 0 ? Graph::Kind::trigger : Graph::Kind::join, {first + 1, first + 2}));
+    nodes.push_back(
+        node(format("a{}", row), row == 0 ? Graph::Kind::trigger : Graph::Kind::join, {first + 1, first + 2}));
     nodes.push_back(node(format("b{}", row), Graph::Kind::worker, {first + 3}));
     nodes.push_back(node(format("c{}", row), Graph::Kind::worker, {first + 3}));
   }
@@ -70,15 +71,18 @@ TEST(Collate, joins_in_a_row_cost_no_more_than_their_number) {
 }
 
 TEST(Collate, an_awaited_job_stands_between_one_and_two) {
-  const Graph graph = graph_of({node("a", Graph::Kind::trigger, {1}), node("b", Graph::Kind::await, {2}), node("c", Graph::Kind::hook, {})});
+  const Graph graph = graph_of(
+      {node("a", Graph::Kind::trigger, {1}), node("b", Graph::Kind::await, {2}), node("c", Graph::Kind::hook, {})});
   Job job;
   job.with(0, ActivityStatus::completed).with(1, ActivityStatus::open);
-  const auto inner = ledger::CollationKey::from({{"x", ledger::CollationKey::State::completed}, {"y", ledger::CollationKey::State::started}});
+  const auto inner = ledger::CollationKey::from(
+      {{"x", ledger::CollationKey::State::completed}, {"y", ledger::CollationKey::State::started}});
   ASSERT_TRUE(inner);
-  const auto key = collation_key_of(job.state, graph, [&](const core::Activity& activity) -> std::optional<ledger::CollationKey> {
-    EXPECT_EQ(activity.node, 1U);
-    return *inner;
-  });
+  const auto key =
+      collation_key_of(job.state, graph, [&](const core::Activity& activity) -> std::optional<ledger::CollationKey> {
+        EXPECT_EQ(activity.node, 1U);
+        return *inner;
+      });
   ASSERT_TRUE(key);
   EXPECT_EQ(key->text(), "6816829");
 }

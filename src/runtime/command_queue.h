@@ -72,8 +72,10 @@ class CommandQueue {
     if (values_.empty()) {
       sleeping_ = true;
       const auto something = [&] { return !values_.empty(); };
-      if (wait) ready_.wait_for(lock, *wait, something);
-      else ready_.wait(lock, something);
+      if (wait)
+        ready_.wait_for(lock, *wait, something);
+      else
+        ready_.wait(lock, something);
       sleeping_ = false;
     }
     into.swap(values_);
@@ -91,9 +93,9 @@ class CommandQueue {
   std::atomic<bool> something_{false};  // a hint: values_ is not empty
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::vector<T> values_;   // guarded by mutex_
-  bool sleeping_ = false;   // guarded by mutex_
-  bool closed_ = false;     // guarded by mutex_
+  std::vector<T> values_;  // guarded by mutex_
+  bool sleeping_ = false;  // guarded by mutex_
+  bool closed_ = false;    // guarded by mutex_
 };
 
 }  // namespace pawl::runtime

@@ -34,8 +34,10 @@ class CompleteTest : public ::testing::TestWithParam<Collation> {
     // What comes after it waits: the clean-up of a job reads it whole.
     auto graph = GraphBuilder("step")
                      .trigger("t")
-                     .worker("act", "work").after("t")
-                     .worker("next", "nobody").after("act")
+                     .worker("act", "work")
+                     .after("t")
+                     .worker("next", "nobody")
+                     .after("act")
                      .collation(GetParam())
                      .build();
     EXPECT_TRUE(runtime_->deploy(std::move(*graph)));

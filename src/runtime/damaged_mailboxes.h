@@ -1,5 +1,5 @@
-// DamagedMailboxes: mailboxes of which a row cannot be read. Nobody would ever read what comes after it, so whoever signals
-// to one is told, until somebody has mended the row (Post::push_if_readable).
+// DamagedMailboxes: mailboxes of which a row cannot be read. Nobody would ever read what comes after it, so whoever
+// signals to one is told, until somebody has mended the row (Post::push_if_readable).
 //
 // What another process puts in is accepted there: only the owner knows, and says so. It waits until the row is mended.
 #pragma once

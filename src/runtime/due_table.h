@@ -54,7 +54,7 @@ class DueTable {
   bool asked_ = false;                 // a page is being read
   std::uint64_t last_asked_ = 0;
   std::uint64_t pages_ = 0;
-  std::set<store::Due> meanwhile_;     // added since it was asked for, beyond the horizon
+  std::set<store::Due> meanwhile_;  // added since it was asked for, beyond the horizon
 };
 
 }  // namespace pawl::runtime

@@ -1,5 +1,6 @@
-// DuplexBatch: what duplex jobs want of the store at one time: single operations, each of another message, and reads. It is carried
-// out by whoever has the time to wait: the engine's thread if the store is at hand, a thread of the store if it is far away.
+// DuplexBatch: what duplex jobs want of the store at one time: single operations, each of another message, and reads.
+// It is carried out by whoever has the time to wait: the engine's thread if the store is at hand, a thread of the store
+// if it is far away.
 #pragma once
 
 #include <optional>

@@ -16,16 +16,18 @@ DuplexRunner::DuplexRunner(const Setup& setup, const Clock& clock, const GraphCa
   options.seed = setup.seed;
   options.bytes_max = setup.memory.waiting;
   options.work_bytes_max = setup.memory.worker_queue;
-  engine_.emplace(options, *duplex_, clock_, [this](const core::GraphRef& ref) { return graphs_.find(ref); },
-                  static_cast<duplex::Events&>(*this));
+  engine_.emplace(
+      options, *duplex_, clock_, [this](const core::GraphRef& ref) { return graphs_.find(ref); },
+      static_cast<duplex::Events&>(*this));
 }
 
 Status DuplexRunner::admits(const Graph& graph) const {
   if (graph.collation() != Collation::duplex || duplex_ != nullptr) return {};
-  return Error{ErrorCode::unsupported,
-               format("graph {} has collation duplex, and this store keeps no jobs of that kind; use collation ledger, or "
-                      "a store that does (a SQLite file, :memory:)",
-                      graph.name().raw())};
+  return Error{
+      ErrorCode::unsupported,
+      format("graph {} has collation duplex, and this store keeps no jobs of that kind; use collation ledger, or "
+             "a store that does (a SQLite file, :memory:)",
+             graph.name().raw())};
 }
 
 std::shared_ptr<const Graph> DuplexRunner::graph_of(const SubmitRequest& request) const {
@@ -42,10 +44,11 @@ void DuplexRunner::submit(SubmitRequest request, core::LaneId lane, Ticket ticke
                      request.end_within.count() == 0 && !request.keep && request.priority == 0;
   if (!plain)
     return events_.submitted(
-        ticket, Error{ErrorCode::unsupported,
-                      format("graph {} has collation duplex: reuse, delay, end_within, keep and priority need collation "
-                             "ledger",
-                             request.graph.raw())});
+        ticket,
+        Error{ErrorCode::unsupported,
+              format("graph {} has collation duplex: reuse, delay, end_within, keep and priority need collation "
+                     "ledger",
+                     request.graph.raw())});
   const auto graph = graph_of(request);
   engine_->submit(store::StartDuplex{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
                                      std::move(request.input), clock_.now(), request.secret},
@@ -189,10 +192,17 @@ void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const du
   event.at = clock_.now();
   using Kind = duplex::Change::Kind;
   switch (change.kind) {
-    case Kind::job_started: break;
-    case Kind::activity_opened: event.kind = Event::Kind::activity_opened; break;
-    case Kind::activity_pending: event.kind = Event::Kind::activity_pending; break;
-    case Kind::activity_closed: event.kind = Event::Kind::activity_closed; break;
+    case Kind::job_started:
+      break;
+    case Kind::activity_opened:
+      event.kind = Event::Kind::activity_opened;
+      break;
+    case Kind::activity_pending:
+      event.kind = Event::Kind::activity_pending;
+      break;
+    case Kind::activity_closed:
+      event.kind = Event::Kind::activity_closed;
+      break;
   }
   if (change.kind != Kind::job_started) {
     event.activity = graph.nodes()[change.place.node].name;

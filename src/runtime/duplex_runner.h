@@ -4,7 +4,8 @@
 // A store that keeps no such jobs is none of its business: then nothing is ever one of ours.
 //
 // The operations of different messages share a sync. Each is still a step of its own: of one message there is never
-// more than one operation in a batch. Nothing here waits for the store: a batch is taken, carried out by somebody, and told.
+// more than one operation in a batch. Nothing here waits for the store: a batch is taken, carried out by somebody, and
+// told.
 #pragma once
 
 #include <functional>
@@ -34,15 +35,15 @@ class DuplexRunner final : private duplex::Events {
   DuplexRunner(const Setup& setup, const Clock& clock, const GraphCatalog& graphs, EngineEvents& events,
                const std::function<void(const Event&)>& observer);
 
-  Status admits(const Graph& graph) const;  // what the store keeps nothing of is refused, and says what to do
+  Status admits(const Graph& graph) const;         // what the store keeps nothing of is refused, and says what to do
   bool takes(const SubmitRequest& request) const;  // its graph is one of ours
   void submit(SubmitRequest request, core::LaneId lane, Ticket ticket);
-  bool answer(const WorkAnswer& answer);         // false: not one of ours
-  bool give_back(const core::WorkItem& item);    // likewise
+  bool answer(const WorkAnswer& answer);       // false: not one of ours
+  bool give_back(const core::WorkItem& item);  // likewise
   // Likewise. Its progress is kept nowhere: a duplex job has no row for it.
   bool heartbeat(const WorkRun& run) const { return running_.contains(run); }
   bool leave(const WorkRun& run, Duration within);  // likewise; the answer comes by token
-  bool write_off(const WorkRun& run);  // likewise: its worker does not return
+  bool write_off(const WorkRun& run);               // likewise: its worker does not return
   // One operation that a caller waits for.
   using Done = std::function<void(Result<store::DuplexOutcome>)>;
   void request(store::DuplexOperation operation, Done done);
@@ -54,8 +55,8 @@ class DuplexRunner final : private duplex::Events {
   void stop();
   void leave_runs();  // nobody here waits for any worker: as after a crash
 
-  // What is to be carried out now, one batch after the other; none: nothing, or a batch is out. Of reads alone there may be one
-  // before each: at hand they cost nothing, and whoever has read takes part in the commit.
+  // What is to be carried out now, one batch after the other; none: nothing, or a batch is out. Of reads alone there
+  // may be one before each: at hand they cost nothing, and whoever has read takes part in the commit.
   std::optional<DuplexBatch> take_batch();
   std::optional<DuplexBatch> take_reads();
   void carried_out(const DuplexBatch& batch, DuplexAnswers answers);
@@ -85,10 +86,10 @@ class DuplexRunner final : private duplex::Events {
   const std::function<void(const Event&)>& observer_;
   std::unordered_map<WorkRun, core::Guid, WorkRunHash> running_;  // with local workers, to their requests
   std::unordered_map<Ticket, Done> asked_;
-  Ticket next_ticket_ = 1;                 // of these
-  std::vector<RunId> ended_;               // whose row is to be read
-  bool is_out_ = false;                    // a batch
-  std::optional<duplex::Engine> engine_;   // none: the store keeps no such jobs
+  Ticket next_ticket_ = 1;                // of these
+  std::vector<RunId> ended_;              // whose row is to be read
+  bool is_out_ = false;                   // a batch
+  std::optional<duplex::Engine> engine_;  // none: the store keeps no such jobs
 };
 
 // What `inspect` shows of a duplex job: the 15 digits of each instance are its duplex state.

@@ -35,15 +35,17 @@ TEST(StoreWithoutDuplex, refuses_a_deploy_of_such_a_graph_and_says_what_to_do) {
   const auto refused = runtime->deploy(step(Collation::duplex, "double"));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
-  EXPECT_NE(refused.error().detail.find("graph double has collation duplex"), std::string::npos) << refused.error().detail;
+  EXPECT_NE(refused.error().detail.find("graph double has collation duplex"), std::string::npos)
+      << refused.error().detail;
   EXPECT_NE(refused.error().detail.find("use collation ledger"), std::string::npos) << refused.error().detail;
   EXPECT_TRUE(open_over_memory(true)->deploy(step(Collation::duplex, "double")).ok());
 }
 
 TEST(StoreWithoutDuplex, refuses_an_app_of_such_a_graph_before_it_is_stored) {
   const auto path = std::filesystem::temp_directory_path() / "pawl-no-duplex.yaml";
-  std::ofstream(path) << "app:\n  id: twice\n  version: \"1\"\n  graphs:\n    - subscribes: one\n      collation: duplex\n"
-                         "      activities: {t: {type: trigger}}\n";
+  std::ofstream(path)
+      << "app:\n  id: twice\n  version: \"1\"\n  graphs:\n    - subscribes: one\n      collation: duplex\n"
+         "      activities: {t: {type: trigger}}\n";
   const auto runtime = open_over_memory(false);
   const auto refused = runtime->deploy_app(path.string(), true);
   std::filesystem::remove(path);

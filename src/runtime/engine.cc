@@ -32,14 +32,21 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
   const auto refuse = [&](ErrorCode code, std::string why) { p.events.submitted(ticket, Error{code, std::move(why)}); };
   if (p.stopping) return refuse(ErrorCode::retry_later, "this engine is stopping");
   if (p.outgoing.waiting() >= limits::submits_waiting_max)
-    return refuse(ErrorCode::retry_later, format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max));
+    return refuse(ErrorCode::retry_later,
+                  format("{} submits wait already (submits_waiting_max)", limits::submits_waiting_max));
   if (!p.has_room()) return refuse(ErrorCode::retry_later, no_room(p.options.bytes_max.waiting));
-  if (graph == nullptr) return refuse(ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw()));
+  if (graph == nullptr)
+    return refuse(ErrorCode::not_found, format("no graph named {} is deployed", request.graph.raw()));
   const core::LaneId lane = lane_for(request.name_space, request.id.raw());
   if (seeded(SeededBug::ack_before_commit)) p.events.submitted(ticket, Submitted{core::make_run(lane, 1), true});
   const Instant now = p.clock.now();
-  store::Submit submit{std::move(request.name_space), std::move(request.id), lane, ref_of(*graph),
-                       std::move(request.input), now, request.reuse};
+  store::Submit submit{std::move(request.name_space),
+                       std::move(request.id),
+                       lane,
+                       ref_of(*graph),
+                       std::move(request.input),
+                       now,
+                       request.reuse};
   if (request.delay.count() != 0) submit.start_at = now + request.delay;
   if (request.end_within.count() != 0) submit.deadline = now + request.delay + request.end_within;
   submit.keep = request.keep;
@@ -54,12 +61,14 @@ void Engine::submit(SubmitRequest request, Ticket ticket) {
 void Engine::request(store::Operation operation, Ticket ticket) {
   Parts& p = *parts_;
   if (const std::string* why = p.outgoing.refusal_of(operation))
-    return p.events.answered(ticket, Error{ErrorCode::retry_later,
-                                           "the store takes no writes at the moment, try again: " + *why});
+    return p.events.answered(
+        ticket, Error{ErrorCode::retry_later, "the store takes no writes at the moment, try again: " + *why});
   if (!p.has_room() && bytes_of(operation) > limits::light_request_bytes)
     return p.events.answered(ticket, Error{ErrorCode::retry_later, no_room(p.options.bytes_max.waiting)});
-  if (p.mailboxes.may_be_damaged(operation)) p.mailboxes.push_if_readable(std::move(operation), ticket);
-  else p.outgoing.push(std::move(operation), ticket);
+  if (p.mailboxes.may_be_damaged(operation))
+    p.mailboxes.push_if_readable(std::move(operation), ticket);
+  else
+    p.outgoing.push(std::move(operation), ticket);
 }
 
 void Engine::changed(const store::Change& change) {
@@ -94,7 +103,8 @@ void Engine::stop() {
 }
 
 void Engine::release_lanes() {
-  for (const OwnedLane* lane : parts_->lanes.all_mine()) parts_->outgoing.push(store::ReleaseLane{lane->id, lane->epoch});
+  for (const OwnedLane* lane : parts_->lanes.all_mine())
+    parts_->outgoing.push(store::ReleaseLane{lane->id, lane->epoch});
   parts_->shares.leave();
 }
 
@@ -158,7 +168,8 @@ void Engine::answered(ReadBatch batch, std::vector<store::ReadAnswer> answers) {
 void Engine::tell(const store::Operation& operation, const store::Outcome& outcome) {
   const store::Domain domain = store::domain_of(operation);
   // That it gives a lane back, or that a topic goes on in the last lane, concerns others too.
-  const bool of_all = std::holds_alternative<store::ReleaseLane>(operation) || std::holds_alternative<store::PauseTopic>(operation);
+  const bool of_all =
+      std::holds_alternative<store::ReleaseLane>(operation) || std::holds_alternative<store::PauseTopic>(operation);
   const bool is_mine = domain.kind == store::Domain::Kind::lane && parts_->lanes.mine(domain.lane) != nullptr;
   if (is_mine && !of_all) return;
   store::Change change = store::changed_by({&operation, 1}, {&outcome, 1});
@@ -178,8 +189,8 @@ std::optional<Duration> Engine::next_wake() const {
   sooner(p.workshop.next_wake());
   if (!p.stopping && p.may_find_more() && p.loader.waits_for_more()) sooner(now);
   // Reads that failed, and scans that could not go on, are tried again.
-  bool again = p.loader.must_try_again() || p.alarms.must_try_again() || p.workshop.must_try_again() || p.post.must_try_again() ||
-               p.mailboxes.must_try_again();
+  bool again = p.loader.must_try_again() || p.alarms.must_try_again() || p.workshop.must_try_again() ||
+               p.post.must_try_again() || p.mailboxes.must_try_again();
   // Without room nothing is looked at: the commit that makes some wakes us.
   if (!p.stopping && p.has_room()) {
     again = again || p.alarms.wants_page();
@@ -191,25 +202,27 @@ std::optional<Duration> Engine::next_wake() const {
 
 bool Engine::drained() const {
   const Parts& p = *parts_;
-  return p.outgoing.empty() && p.reads.empty() && p.jobs.waiting() == 0 && p.loader.empty() && p.workshop.running() == 0;
+  return p.outgoing.empty() && p.reads.empty() && p.jobs.waiting() == 0 && p.loader.empty() &&
+         p.workshop.running() == 0;
 }
 
 namespace {
 
 // Whose work it gives to somebody, or takes away.
 RunId work_of(const store::Operation& operation) {
-  return std::visit(Overloaded{
-                        [](const core::Bundle& bundle) { return bundle.entity; },
-                        [](const store::ClaimItem& claim) { return claim.run; },
-                        [](const store::ExtendWork& extend) { return extend.run; },
-                        [](const store::ReleaseWork& release) { return release.run; },
-                        [](const store::Respond& respond) { return respond.run; },
-                        each_of<store::Submit, store::Deliver, store::ClaimWork, store::DropOutbox, store::OpenPool,
-                                store::AcquireLane, store::RenewLane, store::ReleaseLane, store::BeatEngine,
-                                store::LeaveEngine, store::RemoveJob, store::DropKeys, store::PauseTopic, store::PutApp,
-                                store::ActivateApp>([] { return RunId(0); }),
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          [](const core::Bundle& bundle) { return bundle.entity; },
+          [](const store::ClaimItem& claim) { return claim.run; },
+          [](const store::ExtendWork& extend) { return extend.run; },
+          [](const store::ReleaseWork& release) { return release.run; },
+          [](const store::Respond& respond) { return respond.run; },
+          each_of<store::Submit, store::Deliver, store::ClaimWork, store::DropOutbox, store::OpenPool,
+                  store::AcquireLane, store::RenewLane, store::ReleaseLane, store::BeatEngine, store::LeaveEngine,
+                  store::RemoveJob, store::DropKeys, store::PauseTopic, store::PutApp, store::ActivateApp>(
+              [] { return RunId(0); }),
+      },
+      operation);
 }
 
 }  // namespace
@@ -246,32 +259,33 @@ void Engine::settle(store::Operation& operation, store::Outcome outcome, Ticket 
 void Engine::settle_asked(const store::Operation& operation, const store::Outcome& outcome) {
   Parts& p = *parts_;
   const bool unknown = outcome.kind == OutcomeKind::outcome_unknown;
-  std::visit(Overloaded{
-                 [&](const store::ExtendWork& extend) { p.workshop.settle_extend(extend, outcome); },
-                 [&](const store::ReleaseWork& release) { p.workshop.settle_release(release, outcome); },
-                 [&](const store::Deliver& deliver) {
-                   if (deliver.source) p.post.settle_delivery(deliver, outcome);
-                   p.post.arrived(deliver.envelope.to, outcome.run(), deliver.envelope.message, outcome.kind);
-                 },
-                 [&](const store::Respond& respond) { p.post.hand_over(respond.run, respond.message, outcome.kind); },
-                 [&](const store::RemoveJob& remove) {
-                   OwnedLane* lane = p.lanes.mine(remove.run);
-                   if (lane == nullptr) return;  // its next owner reads what is due
-                   if (unknown) p.alarms.arm(*lane, store::Due{p.clock.now(), remove.run, store::Due::Kind::removal});
-                   else if (outcome.done() && remove.key_until != Instant())
-                     p.alarms.arm(*lane, store::Due{remove.key_until, remove.run, store::Due::Kind::key});
-                 },
-                 [&](const store::DropKeys& drop) {
-                   if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop.rows_max, drop.lane});
-                 },
-                 [&](const store::PauseTopic&) { p.workshop.topics_changed(); },
-                 each_of<store::ClaimWork, store::OpenPool, store::LeaveEngine, store::PutApp, store::ActivateApp>([] {}),
-                 each_of<core::Bundle, store::Submit, store::ClaimItem, store::AcquireLane, store::RenewLane,
-                         store::ReleaseLane, store::BeatEngine, store::DropOutbox>([] {
-                   invariant(false, "settled by who made it");
-                 }),
-             },
-             operation);
+  std::visit(
+      Overloaded{
+          [&](const store::ExtendWork& extend) { p.workshop.settle_extend(extend, outcome); },
+          [&](const store::ReleaseWork& release) { p.workshop.settle_release(release, outcome); },
+          [&](const store::Deliver& deliver) {
+            if (deliver.source) p.post.settle_delivery(deliver, outcome);
+            p.post.arrived(deliver.envelope.to, outcome.run(), deliver.envelope.message, outcome.kind);
+          },
+          [&](const store::Respond& respond) { p.post.hand_over(respond.run, respond.message, outcome.kind); },
+          [&](const store::RemoveJob& remove) {
+            OwnedLane* lane = p.lanes.mine(remove.run);
+            if (lane == nullptr) return;  // its next owner reads what is due
+            if (unknown)
+              p.alarms.arm(*lane, store::Due{p.clock.now(), remove.run, store::Due::Kind::removal});
+            else if (outcome.done() && remove.key_until != Instant())
+              p.alarms.arm(*lane, store::Due{remove.key_until, remove.run, store::Due::Kind::key});
+          },
+          [&](const store::DropKeys& drop) {
+            if (unknown) p.outgoing.push(store::DropKeys{p.clock.now(), drop.rows_max, drop.lane});
+          },
+          [&](const store::PauseTopic&) { p.workshop.topics_changed(); },
+          each_of<store::ClaimWork, store::OpenPool, store::LeaveEngine, store::PutApp, store::ActivateApp>([] {}),
+          each_of<core::Bundle, store::Submit, store::ClaimItem, store::AcquireLane, store::RenewLane,
+                  store::ReleaseLane, store::BeatEngine, store::DropOutbox>(
+              [] { invariant(false, "settled by who made it"); }),
+      },
+      operation);
 }
 
 // From now on this engine acts for the lane: what waits there is looked for.
@@ -356,4 +370,3 @@ core::LaneId Engine::lane_for(const Namespace& name_space, std::string_view id) 
 }
 
 }  // namespace pawl::runtime
-

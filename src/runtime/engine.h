@@ -57,14 +57,14 @@ class Engine {
   void write_off(const WorkRun& run);
   // What its worker did was undone with the transaction, for no fault of its own.
   void undone(const WorkRun& run);
-  void leave_runs();  // nobody here waits for any worker: as after a crash
-  void changed(const store::Change& change);  // others committed this: look there
+  void leave_runs();                                              // nobody here waits for any worker: as after a crash
+  void changed(const store::Change& change);                      // others committed this: look there
   void inbox_changed() { changed(store::Change::everything()); }  // others may have committed anything
-  void graphs_changed();     // jobs may have waited for one
-  void ownership_changed();  // lanes may have become free: ask for them
-  void tick();               // time passed
-  void stop();               // take nothing new; finish what runs
-  void release_lanes();      // once drained: others may take over at once
+  void graphs_changed();                                          // jobs may have waited for one
+  void ownership_changed();                                       // lanes may have become free: ask for them
+  void tick();                                                    // time passed
+  void stop();                                                    // take nothing new; finish what runs
+  void release_lanes();                                           // once drained: others may take over at once
 
   // --- commits
   void pump();
@@ -85,7 +85,7 @@ class Engine {
   // When tick() has something to do; none: not before the next input.
   std::optional<Duration> next_wake() const;
   bool drained() const;
-  bool store_refuses() const;  // what was decided waits for the store
+  bool store_refuses() const;              // what was decided waits for the store
   std::size_t operations_waiting() const;  // that the next group would have
   bool owns_anything() const;
   // The lanes it owns now, and under which epoch.

@@ -50,7 +50,7 @@ struct Recorder final : EngineEvents {
 using Script = std::function<WorkAnswer(const core::WorkItem&)>;
 
 inline WorkAnswer reply(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success,
-                 std::int32_t code = 200, Payload data = "{}") {
+                        std::int32_t code = 200, Payload data = "{}") {
   return {item.run, item.activity, item.token, item.request, status, code, std::move(data), 0};
 }
 
@@ -97,7 +97,8 @@ struct Bench {
   }
   void submit(std::string id, std::string graph) {
     engine->submit(SubmitRequest{default_namespace(), JobId(std::move(id)), GraphName(std::move(graph)), "{\"n\":1}",
-                                 core::JobSecret(core::Guid{1, ++submits})}, 1);
+                                 core::JobSecret(core::Guid{1, ++submits})},
+                   1);
   }
   // Time passes; whatever it sets going is served, no work is answered.
   void wait(Duration time) {

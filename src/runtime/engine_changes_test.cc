@@ -59,7 +59,8 @@ struct Changes : ::testing::Test {
     turns();
   }
   store::Submit guest_submit(const std::string& id, const std::string& graph) {
-    return {default_namespace(), JobId(id), core::LaneId(1), ref_of(*graphs.newest(GraphName(graph))), "{}", clock.now()};
+    return {default_namespace(), JobId(id), core::LaneId(1), ref_of(*graphs.newest(GraphName(graph))), "{}",
+            clock.now()};
   }
   // As another process: it commits, and its bell says what that touched.
   store::Outcome by_guest(const store::Operation& operation) {

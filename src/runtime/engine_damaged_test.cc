@@ -14,9 +14,10 @@ class EngineDamaged : public ::testing::Test {
  protected:
   explicit EngineDamaged(ErrorCode as = ErrorCode::corrupt)
       : memory_(clock_),
-        store_(memory_, {.is_damaged = [this](RunId run) { return damaged_.contains(run); },
-                         .damaged_as = as,
-                         .is_damaged_row = [this](const store::OutboxRow& row) { return row.lane == damaged_route_; }}) {
+        store_(memory_,
+               {.is_damaged = [this](RunId run) { return damaged_.contains(run); },
+                .damaged_as = as,
+                .is_damaged_row = [this](const store::OutboxRow& row) { return row.lane == damaged_route_; }}) {
     const store::Operation open = store::OpenPool{Pool("graphs"), 3};
     EXPECT_TRUE(memory_.commit({&open, 1}).ok());
     EngineOptions options;
@@ -128,7 +129,8 @@ class EngineBadSector : public EngineDamaged {
 TEST_F(EngineBadSector, a_job_that_the_disk_does_not_give_back_is_parked_by_its_row) {
   auto graph = GraphBuilder("one").trigger("t").worker("a", "nobody").after("t").build();
   ASSERT_TRUE(graphs_.add(std::move(*graph)).ok());
-  engine_->submit(SubmitRequest{default_namespace(), JobId("j"), GraphName("one"), "{}", core::JobSecret(core::Guid{1, 1})}, 1);
+  engine_->submit(
+      SubmitRequest{default_namespace(), JobId("j"), GraphName("one"), "{}", core::JobSecret(core::Guid{1, 1})}, 1);
   engine_->pump();
   auto submit = engine_->take_group();
   engine_->finished(std::move(*submit), store_.commit(submit->operations));
@@ -137,8 +139,9 @@ TEST_F(EngineBadSector, a_job_that_the_disk_does_not_give_back_is_parked_by_its_
   ASSERT_TRUE(bundle);
   const RunId run = **memory_.find_run(default_namespace(), JobId("j"));
   damaged_.insert(run);
-  engine_->finished(std::move(*bundle), std::vector<store::Outcome>(bundle->operations.size(),
-                                                                    store::Outcome{store::OutcomeKind::rejected, "disk I/O error"}));
+  engine_->finished(std::move(*bundle),
+                    std::vector<store::Outcome>(bundle->operations.size(),
+                                                store::Outcome{store::OutcomeKind::rejected, "disk I/O error"}));
   settle();
   damaged_.clear();
   const core::JobRow row = (*memory_.read_job(run))->state.job;

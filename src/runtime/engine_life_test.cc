@@ -67,7 +67,8 @@ TEST_P(EngineLife, a_run_that_takes_too_long_is_told_and_tried_again) {
 
 TEST_P(EngineLife, work_that_nobody_takes_runs_into_its_queue_timeout) {
   Bench bench(GetParam());
-  bench.deploy(GraphBuilder("g").trigger("t").worker("a", "unserved").after("t").timeouts(Timeouts().queue(5s)).build());
+  bench.deploy(
+      GraphBuilder("g").trigger("t").worker("a", "unserved").after("t").timeouts(Timeouts().queue(5s)).build());
   bench.submit("j", "g");
   bench.settle();
   bench.wait(6s);
@@ -218,7 +219,8 @@ TEST_P(EngineLife, a_lost_run_that_may_act_once_is_not_handed_out_again) {
       bench.settle();
       EXPECT_EQ(bench.events.probes.size(), 1u) << "asked once";
       const core::WorkItem& asked = bench.events.probes[0];
-      bench.engine->probed({asked.run, asked.activity, asked.token, asked.request, asked.runs, ProbeAnswer::Kind::done, 200, "seen"});
+      bench.engine->probed(
+          {asked.run, asked.activity, asked.token, asked.request, asked.runs, ProbeAnswer::Kind::done, 200, "seen"});
       bench.settle();
     }
     EXPECT_EQ(bench.state("j").job.status, JobStatus::completed);
@@ -238,8 +240,13 @@ TEST_P(EngineLife, what_a_probe_was_asked_is_forgotten_when_its_run_is_in_doubt_
       {"the probe: it was done", probe_says(ProbeAnswer::Kind::done)},
       {"the probe: it was not", probe_says(ProbeAnswer::Kind::not_done)},
       {"a person",
-       [](Bench& bench) { bench.ask("j", core::Verdict{core::ActivitySeq(1), core::Verdict::Kind::done, 200, "seen"}); }},
-      {"an interrupt", [](Bench& bench) { bench.ask("j", core::Interrupt{410, "enough"}); }},
+       [](Bench& bench) {
+         bench.ask("j", core::Verdict{core::ActivitySeq(1), core::Verdict::Kind::done, 200, "seen"});
+       }},
+      {"an interrupt",
+       [](Bench& bench) {
+         bench.ask("j", core::Interrupt{410, "enough"});
+       }},
   };
   for (const auto& [who, end] : ends) {
     SCOPED_TRACE(who);
@@ -278,9 +285,10 @@ TEST_P(EngineLife, a_burst_of_removals_is_many_turns) {
     bench.engine->pump();
     auto group = bench.engine->take_group();
     ASSERT_TRUE(group);
-    const auto count = static_cast<std::size_t>(
-        std::count_if(group->operations.begin(), group->operations.end(),
-                      [](const auto& one) { return std::holds_alternative<store::RemoveJob>(one); }));
+    const auto count =
+        static_cast<std::size_t>(std::count_if(group->operations.begin(), group->operations.end(), [](const auto& one) {
+          return std::holds_alternative<store::RemoveJob>(one);
+        }));
     EXPECT_LE(count, limits::due_per_turn_max);
     removed += count;
     auto result = bench.store.commit(group->operations);
@@ -368,7 +376,8 @@ TEST_P(EngineLife, the_time_of_an_attempt_begins_with_its_thread_and_not_with_it
 
 TEST_P(EngineLife, every_run_of_an_item_has_its_time) {
   Bench bench(GetParam());
-  bench.deploy(one([](auto& b) { b.retry(Retry().attempts(4).first_delay(1s).jitter(0)).timeouts(Timeouts().attempt(5s)); }));
+  bench.deploy(
+      one([](auto& b) { b.retry(Retry().attempts(4).first_delay(1s).jitter(0)).timeouts(Timeouts().attempt(5s)); }));
   bench.submit("j", "g");
   for (std::uint32_t i = 1; i <= 3; ++i) {
     const core::WorkItem item = bench.next_work();
@@ -489,7 +498,8 @@ TEST_P(EngineLife, a_word_of_a_former_owner_does_not_give_back_what_its_successo
   const core::WorkItem second = bench.next_work();
   EXPECT_EQ(second.runs, first.runs);
   EXPECT_NE(second.token, first.token);
-  const store::Operation late = store::ReleaseWork{first.run, first.activity, first.token, first.epoch, core::Began::no};
+  const store::Operation late =
+      store::ReleaseWork{first.run, first.activity, first.token, first.epoch, core::Began::no};
   EXPECT_EQ(bench.store.commit({&late, 1})->front().kind, store::OutcomeKind::fenced);
   EXPECT_EQ(*bench.state("j").find_work(first.activity), second);
 }

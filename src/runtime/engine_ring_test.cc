@@ -12,7 +12,8 @@ class Guest : public testing::Test {
  protected:
   Guest() : bench_(core::Fusion::on) {
     std::vector<store::Operation> taken;
-    for (const std::uint32_t lane : {1u, 2u}) taken.push_back(store::AcquireLane{core::LaneId(lane), "other", std::chrono::hours(1)});
+    for (const std::uint32_t lane : {1u, 2u})
+      taken.push_back(store::AcquireLane{core::LaneId(lane), "other", std::chrono::hours(1)});
     EXPECT_TRUE(bench_.store.commit(taken).ok());
     bench_.deploy(GraphBuilder("g").trigger("t").worker("a", "work").after("t").build());
     bench_.settle();

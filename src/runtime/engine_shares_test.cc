@@ -69,7 +69,8 @@ class SharedPool : public testing::Test {
       const std::string id = "j" + std::to_string(i);
       if (!lanes.insert(engine(at).lane_for(default_namespace(), id)).second) continue;
       engine(at).submit(SubmitRequest{default_namespace(), JobId(id), GraphName("g"), "{}",
-                                      core::JobSecret(core::Guid{1, static_cast<std::uint64_t>(i)})}, 1);
+                                      core::JobSecret(core::Guid{1, static_cast<std::uint64_t>(i)})},
+                        1);
     }
     settle();
   }
@@ -149,8 +150,8 @@ TEST_F(SharedPool, a_lane_that_cannot_be_given_back_is_served_meanwhile) {
   wait(lease);
   const auto first = members_.at("a").events.work.front();
   members_.at("a").events.work.clear();
-  engine("a").submit(SubmitRequest{default_namespace(), JobId("later"), GraphName("g"), "{}",
-                                   core::JobSecret(core::Guid{2, 2})}, 1);
+  engine("a").submit(
+      SubmitRequest{default_namespace(), JobId("later"), GraphName("g"), "{}", core::JobSecret(core::Guid{2, 2})}, 1);
   wait(lease / 2);
   EXPECT_EQ(members_.at("a").events.work.size(), 1u) << "the new job's work";
   EXPECT_NE(members_.at("a").events.work.front().run, first.run);

@@ -108,9 +108,12 @@ TEST_P(EngineTest, a_caught_error_takes_the_branch_of_its_code) {
   Bench bench(GetParam());
   bench.deploy(GraphBuilder("c")
                    .trigger("t")
-                   .worker("a", "work").after("t")
-                   .worker("ok", "work").after("a")
-                   .worker("refund", "work").after("a", Condition::code(402))
+                   .worker("a", "work")
+                   .after("t")
+                   .worker("ok", "work")
+                   .after("a")
+                   .worker("refund", "work")
+                   .after("a", Condition::code(402))
                    .build());
   bench.submit("j1", "c");
   bench.run([](const core::WorkItem& item) {

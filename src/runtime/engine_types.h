@@ -25,7 +25,7 @@ struct SubmitRequest {
   JobId id;
   GraphName graph;
   Payload input;
-  core::JobSecret secret;                 // drawn for this submit
+  core::JobSecret secret;  // drawn for this submit
   store::Reuse reuse = store::Reuse::never;
   Duration delay{0};
   Duration end_within{0};
@@ -49,7 +49,8 @@ struct WorkAnswer {
   std::int32_t code = 200;
   Payload data;
   std::uint64_t pending_index = 0;
-  // What the worker wrote, open until the bundle that takes this answer is committed with it; none: an answer of its own.
+  // What the worker wrote, open until the bundle that takes this answer is committed with it; none: an answer of its
+  // own.
   std::shared_ptr<store::OpenTransaction> transaction{};
 };
 
@@ -106,8 +107,8 @@ struct EngineOptions {
   std::size_t signal_page_jobs = limits::signal_page_jobs;
   store::MailboxPageSize mailbox_page{};
   Duration keep_keys = limits::start_key_keep;
-  // Whoever commits for a lane of ours may die before it rings: each renewal looks everywhere. Not needed where the ring is part of
-  // the commit.
+  // Whoever commits for a lane of ours may die before it rings: each renewal looks everywhere. Not needed where the
+  // ring is part of the commit.
   bool looks_with_renewals = true;
   bool reads_later = false;  // the store is far away: reads are asked in batches (Engine::take_reads)
 };

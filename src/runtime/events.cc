@@ -98,8 +98,8 @@ void tell_put(Teller& teller, const core::JobState& after, const core::Bundle& b
               Kind kind) {
   if (kind == Kind::activity_opened) return teller.opened(after, put.after);
   Event event = teller.about(kind, put.after, put.after.code);
-  event.output = teller.shown(put.after.node, kind == Kind::activity_closed ? put.after.output
-                                                                            : said_in(bundle, put.after.seq));
+  event.output =
+      teller.shown(put.after.node, kind == Kind::activity_closed ? put.after.output : said_in(bundle, put.after.seq));
   teller.tell(event);
 }
 
@@ -121,8 +121,10 @@ void for_each_event(const core::JobState& after, const core::Bundle& bundle, con
     // Work is held by the one bundle that stops the job, and let go by the one that goes on.
     const auto* hold = std::get_if<core::HoldWork>(&write);
     if (hold == nullptr) continue;
-    if (!hold->held) teller.job(Kind::job_resumed);
-    else teller.job(after.job.status == core::JobStatus::parked ? Kind::job_parked : Kind::job_paused);
+    if (!hold->held)
+      teller.job(Kind::job_resumed);
+    else
+      teller.job(after.job.status == core::JobStatus::parked ? Kind::job_parked : Kind::job_paused);
   }
   const auto& head = std::get<core::JobHead>(bundle.head);
   if (head.completions > head.completions_before) teller.job(Kind::job_closed);

@@ -41,7 +41,8 @@ std::optional<Family::Child> Family::child_of(const core::JobState& state, const
   const auto kind = core::decode_kind_state(activity.state.view());
   const auto* await = kind ? std::get_if<core::AwaitState>(&*kind) : nullptr;
   if (await != nullptr && !await->child.empty()) return taken_by(state, activity, await->child);
-  if (auto named = taken_by(state, activity, core::child_name(state.job.id, graph.nodes()[activity.node].name, activity.at)))
+  if (auto named =
+          taken_by(state, activity, core::child_name(state.job.id, graph.nodes()[activity.node].name, activity.at)))
     return named;
   return taken_by(state, activity, id_in(activity.output));
 }
@@ -56,7 +57,8 @@ std::optional<ledger::CollationKey> Family::key_of(RunId run, std::uint32_t dept
   return key ? std::optional(*key) : std::nullopt;
 }
 
-Result<ledger::CollationKey> Family::key_of(const core::JobState& state, const Graph& graph, std::uint32_t depth) const {
+Result<ledger::CollationKey> Family::key_of(const core::JobState& state, const Graph& graph,
+                                            std::uint32_t depth) const {
   return collation_key_of(state, graph, [&](const core::Activity& activity) -> std::optional<ledger::CollationKey> {
     const auto child = child_of(state, activity, graph);
     if (!child) return std::nullopt;

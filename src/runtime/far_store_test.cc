@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 
 class FarStore final : public store::ForwardStore {
  public:
-  FarStore(std::unique_ptr<store::Store> inner, Duration way) : ForwardStore(*inner), owned_(std::move(inner)), way_(way) {}
+  FarStore(std::unique_ptr<store::Store> inner, Duration way)
+      : ForwardStore(*inner), owned_(std::move(inner)), way_(way) {}
   std::size_t connections() const override { return 4; }
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override {
     const Under under(*this);
@@ -43,7 +44,8 @@ class FarStore final : public store::ForwardStore {
     explicit Under(FarStore& its_store) : store(its_store) {
       const int now = ++store.under_way_;
       int most = store.most_;
-      while (now > most && !store.most_.compare_exchange_weak(most, now)) {}
+      while (now > most && !store.most_.compare_exchange_weak(most, now)) {
+      }
     }
     ~Under() { --store.under_way_; }
     FarStore& store;
@@ -71,14 +73,16 @@ class FarStoreTest : public ::testing::TestWithParam<store::memory::Lanes> {
     RuntimeOptions options;
     options.worker_threads = 2;
     runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), info);
-    auto graph = GraphBuilder("pair").trigger("in").worker("one", "work").after("in").worker("two", "work").after("one").build();
+    auto graph =
+        GraphBuilder("pair").trigger("in").worker("one", "work").after("in").worker("two", "work").after("one").build();
     EXPECT_TRUE(runtime_->deploy(std::move(*graph)).ok());
   }
   FarStore* store_ = nullptr;
   std::unique_ptr<LocalRuntime> runtime_;
 };
 
-INSTANTIATE_TEST_SUITE_P(lanes, FarStoreTest, ::testing::Values(store::memory::Lanes::one_domain, store::memory::Lanes::islands),
+INSTANTIATE_TEST_SUITE_P(lanes, FarStoreTest,
+                         ::testing::Values(store::memory::Lanes::one_domain, store::memory::Lanes::islands),
                          [](const auto& tested) {
                            return tested.param == store::memory::Lanes::islands ? "islands" : "one_domain";
                          });

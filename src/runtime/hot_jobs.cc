@@ -57,12 +57,15 @@ void HotJobs::erase(RunId run) {
 
 void HotJobs::weigh(HotJob& job) {
   if (job.queue.size() < job.queue_weighed) job.queue_bytes = job.queue_weighed = 0;
-  for (; job.queue_weighed < job.queue.size(); ++job.queue_weighed) job.queue_bytes += bytes_of(job.queue[job.queue_weighed]);
+  for (; job.queue_weighed < job.queue.size(); ++job.queue_weighed)
+    job.queue_bytes += bytes_of(job.queue[job.queue_weighed]);
   const std::size_t state = sizeof(HotJob) + job.state.bytes();
   const std::size_t bytes = state + job.queue_bytes;
   const std::size_t busy_bytes = std::min(state, limits::payload_bytes_max) + job.queue_bytes;
-  if (job.idle) idle_bytes_ += bytes - job.bytes;
-  else busy_bytes_ += busy_bytes - job.busy_bytes;
+  if (job.idle)
+    idle_bytes_ += bytes - job.bytes;
+  else
+    busy_bytes_ += busy_bytes - job.busy_bytes;
   job.bytes = bytes;
   job.busy_bytes = busy_bytes;
 }

@@ -19,22 +19,22 @@ struct HotJob {
   core::JobState state;
   std::shared_ptr<const Graph> graph;
   std::vector<core::Delivery> queue;
-  core::Decision decision;   // of the bundle in flight; its bundle was moved into the group
+  core::Decision decision;  // of the bundle in flight; its bundle was moved into the group
   bool in_flight = false;
-  core::BundleId bundle{0};  // the one in flight; 0: none, something of it is being read
+  core::BundleId bundle{0};    // the one in flight; 0: none, something of it is being read
   std::uint64_t launches = 0;  // bundles so far: what was read before the last one may be over
   std::uint32_t lookups = 0;   // messages that are looked up before they join the queue; it stays in memory until then
-  bool look_again = false;   // others may have written to its inbox
-  bool ready = false;        // stands in line to be decided (Turns)
-  bool goes_on = false;      // its last decision left it more to do by itself
+  bool look_again = false;     // others may have written to its inbox
+  bool ready = false;          // stands in line to be decided (Turns)
+  bool goes_on = false;        // its last decision left it more to do by itself
   std::uint32_t last_turns = 0;  // since the engine is stopping
-  std::string damaged;       // what of it cannot be read; nothing of it is decided any more
-  bool suspect = false;      // holds a message that earlier engines did not survive
+  std::string damaged;           // what of it cannot be read; nothing of it is decided any more
+  bool suspect = false;          // holds a message that earlier engines did not survive
   std::optional<std::list<RunId>::iterator> idle;
   // As it was last weighed:
-  std::size_t bytes = 0;          // all of it
-  std::size_t busy_bytes = 0;     // what it counts for while it is served (HotJobs::weigh)
-  std::size_t queue_bytes = 0;    // of the first `queue_weighed` of the queue
+  std::size_t bytes = 0;        // all of it
+  std::size_t busy_bytes = 0;   // what it counts for while it is served (HotJobs::weigh)
+  std::size_t queue_bytes = 0;  // of the first `queue_weighed` of the queue
   std::size_t queue_weighed = 0;
 
   bool is_held() const { return in_flight && bundle == core::BundleId(0); }

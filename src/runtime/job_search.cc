@@ -48,7 +48,8 @@ Result<Conditions> parse_conditions(const JobFilter& filter, const GraphCatalog&
     if (!known.contains(activity)) {
       std::string names;
       for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-      return Error{ErrorCode::invalid, format("graph {} has no activity {}; it has: {}", filter.graph, activity, names)};
+      return Error{ErrorCode::invalid,
+                   format("graph {} has no activity {}; it has: {}", filter.graph, activity, names)};
     }
     const auto state = parse_state(word);
     if (!state) return state.error();
@@ -85,8 +86,7 @@ class Search {
     const auto graph = graphs_.find(row.graph);
     if (graph == nullptr) return false;
     auto known = patterns_.find(row.graph.version);
-    if (known == patterns_.end())
-      known = patterns_.emplace(row.graph.version, patterns_for(*graph, conditions_)).first;
+    if (known == patterns_.end()) known = patterns_.emplace(row.graph.version, patterns_for(*graph, conditions_)).first;
     if (!known->second) return false;
     const auto job = store_.read_job(row.run);
     if (!job) return job.error();
@@ -117,10 +117,11 @@ Result<std::vector<JobView>> list_jobs(store::Store& store, const GraphCatalog& 
   if (filter.label) {
     if (filter.graph.empty()) return Error{ErrorCode::invalid, "a search by label needs the name of the graph (graph)"};
     if (!query.name_space) query.name_space = default_namespace();
-    query.label = store::ListQuery::Labelled{GraphName(filter.graph), filter.label->name, filter.label->value,
-                                             filter.label->key};
+    query.label =
+        store::ListQuery::Labelled{GraphName(filter.graph), filter.label->name, filter.label->value, filter.label->key};
   }
-  const auto order = filter.order == JobOrder::newest_first ? store::ListOrder::newest_first : store::ListOrder::oldest_first;
+  const auto order =
+      filter.order == JobOrder::newest_first ? store::ListOrder::newest_first : store::ListOrder::oldest_first;
   auto list = store::JobList::begin(store, std::move(query), order, filter.after, filter.rows_max);
   if (!list) return list.error();
   std::vector<JobView> views;

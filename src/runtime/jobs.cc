@@ -31,16 +31,13 @@ void Jobs::make_ready(HotJob& job) { turns_.stand(job, parts_.clock.monotonic())
 namespace {
 
 bool has_unstored(const HotJob& job) {
-  return std::any_of(job.queue.begin(), job.queue.end(), [](const core::Delivery& delivery) {
-    return delivery.origin == core::Origin::unstored;
-  });
+  return std::any_of(job.queue.begin(), job.queue.end(),
+                     [](const core::Delivery& delivery) { return delivery.origin == core::Origin::unstored; });
 }
 
 // A stopping engine finishes what it alone has, answers of local workers, and a few turns of what follows from them.
 // The rest is stored and waits for the next start: a job that never pauses would keep it from ending.
-bool may_decide_last(HotJob& job) {
-  return has_unstored(job) || job.last_turns++ < limits::last_turns_max;
-}
+bool may_decide_last(HotJob& job) { return has_unstored(job) || job.last_turns++ < limits::last_turns_max; }
 
 // A signal to all jobs with a label is decided over a page of them.
 const core::Delivery* without_page(const HotJob& job) {
@@ -146,8 +143,10 @@ void Jobs::set_aside(HotJob& job) {
   auto unstored = take_unstored(job);
   forget(run);
   // What comes later must not be served before what could not be read, so it may not stay in memory either.
-  if (OwnedLane* lane = parts_.lanes.mine(run)) lane->unread[run].deliveries = std::move(unstored);
-  else parts_.workshop.abandon(run, unstored);
+  if (OwnedLane* lane = parts_.lanes.mine(run))
+    lane->unread[run].deliveries = std::move(unstored);
+  else
+    parts_.workshop.abandon(run, unstored);
 }
 
 void Jobs::forget(RunId run) {
@@ -164,8 +163,10 @@ bool Jobs::put_away(core::LaneId lane) {
   bool all = true;
   for (const RunId run : hot_.of_lane(lane)) {
     const HotJob& job = *hot_.find(run);
-    if (job.in_flight || has_unstored(job)) all = false;
-    else forget(run);
+    if (job.in_flight || has_unstored(job))
+      all = false;
+    else
+      forget(run);
   }
   return all;
 }

@@ -32,7 +32,9 @@ class Jobs final : public Decider {
 
   HotJob* find(RunId run) { return hot_.find(run); }
   const HotJob* find(RunId run) const { return hot_.find(run); }
-  HotJob& add(core::JobState state, std::shared_ptr<const Graph> graph) { return hot_.add(std::move(state), std::move(graph)); }
+  HotJob& add(core::JobState state, std::shared_ptr<const Graph> graph) {
+    return hot_.add(std::move(state), std::move(graph));
+  }
   // A message for a job of this lane, wherever that is now.
   void deliver(OwnedLane& lane, RunId run, core::Delivery delivery);
   // It has something to decide.

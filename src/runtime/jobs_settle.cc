@@ -15,7 +15,8 @@ using store::OutcomeKind;
 void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outcome, Ticket ticket) {
   OwnedLane* lane = parts_.lanes.mine(submit.lane);
   switch (outcome.kind) {
-    case OutcomeKind::committed: break;
+    case OutcomeKind::committed:
+      break;
     case OutcomeKind::already_done:
     case OutcomeKind::exists:
       // Perhaps by an earlier try of ours whose reply was lost: then its start message has no taker yet.
@@ -29,7 +30,8 @@ void Jobs::settle_submit(const store::Submit& submit, const store::Outcome& outc
     case OutcomeKind::conflict:
     case OutcomeKind::fenced:
     case OutcomeKind::over_limit:
-    case OutcomeKind::rejected: return parts_.events.submitted(ticket, Error{ErrorCode::invalid, outcome.reason});
+    case OutcomeKind::rejected:
+      return parts_.events.submitted(ticket, Error{ErrorCode::invalid, outcome.reason});
   }
   parts_.events.submitted(ticket, Submitted{outcome.run(), true});
   if (lane == nullptr) return;
@@ -120,7 +122,8 @@ void Jobs::hand_on(HotJob& job, const core::Bundle& bundle) {
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       parts_.workshop.cancel_run(WorkRun{WorkRef{bundle.entity, drop->activity}, drop->token});
     } else if (const auto* put = std::get_if<core::PutMessage>(&write)) {
-      if (put->due == Instant()) job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
+      if (put->due == Instant())
+        job.queue.push_back(core::Delivery{put->message, core::Origin::memory});
       else if (lane != nullptr)
         parts_.alarms.arm(*lane, store::Due{put->due, bundle.entity, store::Due::Kind::message, put->message.guid});
     }
@@ -187,8 +190,8 @@ void Jobs::park_rejected(RunId run, const std::string& reason, store::AnswerTo<s
     if (left != nullptr && left->damaged.empty()) forget(run);
     return;
   }
-  const bool can_park = *stored && (*stored)->state.job.status == core::JobStatus::running &&
-                        job->state.job.reason != reason;
+  const bool can_park =
+      *stored && (*stored)->state.job.status == core::JobStatus::running && job->state.job.reason != reason;
   OwnedLane* lane = parts_.lanes.mine(run);
   if (!can_park || lane == nullptr) return forget(run);
   job->state = std::move((*stored)->state);

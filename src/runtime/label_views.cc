@@ -45,8 +45,9 @@ std::optional<double> median_of(const std::vector<std::pair<std::string, std::ui
 
 }  // namespace
 
-Result<std::vector<MeasureView>> read_measures(store::Queries& store, const GraphName& graph, const MeasureFilter& filter) {
-  store::MeasureQuery query{Namespace(filter.name_space), graph, filter.key, filter.from, filter.to,
+Result<std::vector<MeasureView>> read_measures(store::Queries& store, const GraphName& graph,
+                                               const MeasureFilter& filter) {
+  store::MeasureQuery query{Namespace(filter.name_space),    graph, filter.key, filter.from, filter.to,
                             std::size_t{filter.rows_max} + 1};
   auto rows = store.read_measures(query);
   if (!rows) return rows.error();

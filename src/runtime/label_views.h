@@ -9,7 +9,8 @@
 
 namespace pawl::runtime {
 
-Result<std::vector<MeasureView>> read_measures(store::Queries& store, const GraphName& graph, const MeasureFilter& filter);
+Result<std::vector<MeasureView>> read_measures(store::Queries& store, const GraphName& graph,
+                                               const MeasureFilter& filter);
 Result<std::vector<Announcement>> read_announcements(store::Queries& store, const AnnouncementFilter& filter);
 
 }  // namespace pawl::runtime

@@ -53,9 +53,8 @@ LaneShare lane_share(const std::string& name, std::span<const store::EngineInfo>
   for (std::size_t i = 0; i < holder_of.size() && !all.empty(); ++i) {
     if (holder_of[i] != nullptr) continue;
     // To whoever lacks most.
-    const auto next = std::max_element(all.begin(), all.end(), [](const Member& a, const Member& b) {
-      return a.share + b.has < b.share + a.has;
-    });
+    const auto next = std::max_element(
+        all.begin(), all.end(), [](const Member& a, const Member& b) { return a.share + b.has < b.share + a.has; });
     invariant(next->has < next->share, "all shares together are all lanes: a free one is missing somewhere");
     ++next->has;
     if (next->engine->name == name) mine.take.emplace_back(pool.first.raw() + static_cast<std::uint32_t>(i));

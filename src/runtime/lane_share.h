@@ -3,7 +3,8 @@
 // 1. Shares differ by at most one. Leaving engines have none; what they hold is theirs until they give it back.
 // 2. Only what is too much moves: whoever holds more keeps the larger share, and a lane that is held moves only from an
 //    engine that has too many. So a joining engine moves its own share and no more, a leaving one what it had.
-// 3. A free lane is for exactly one engine. What an engine has too much it gives back first: which lanes is its own choice.
+// 3. A free lane is for exactly one engine. What an engine has too much it gives back first: which lanes is its own
+// choice.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,8 @@ struct Pooled {
 
   core::LaneId lane(std::uint32_t index) const { return core::LaneId(pool.first.raw() + index); }
   std::size_t staying() const {
-    return static_cast<std::size_t>(std::count_if(engines.begin(), engines.end(), [](const auto& e) { return !e.leaving; }));
+    return static_cast<std::size_t>(
+        std::count_if(engines.begin(), engines.end(), [](const auto& e) { return !e.leaving; }));
   }
   LaneShare of(const EngineInfo& engine) const { return lane_share(engine.name, engines, pool); }
 
@@ -46,7 +47,8 @@ Pooled draw(Random& random) {
   Pooled drawn;
   drawn.pool.lanes = 1 + static_cast<std::uint32_t>(random.below(20));
   const std::uint64_t count = 1 + random.below(6);
-  for (std::uint64_t i = 0; i < count; ++i) drawn.engines.push_back({format("e{}", i), {}, {}, {}, random.below(6) == 0});
+  for (std::uint64_t i = 0; i < count; ++i)
+    drawn.engines.push_back({format("e{}", i), {}, {}, {}, random.below(6) == 0});
   for (std::uint32_t i = 0; i < drawn.pool.lanes; ++i)
     if (random.below(4) != 0) drawn.engines[random.below(count)].holds.push_back(drawn.lane(i));
   return drawn;

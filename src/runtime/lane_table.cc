@@ -9,8 +9,7 @@
 namespace pawl::runtime {
 
 LaneTable::LaneTable(store::PoolInfo pool, Duration lease) : pool_(pool), lease_(lease) {
-  for (std::uint32_t i = 0; i < pool.lanes; ++i)
-    lanes_[core::LaneId(pool.first.raw() + i)].wanted = lease.count() == 0;
+  for (std::uint32_t i = 0; i < pool.lanes; ++i) lanes_[core::LaneId(pool.first.raw() + i)].wanted = lease.count() == 0;
 }
 
 void LaneTable::want(const std::vector<core::LaneId>& lanes) {

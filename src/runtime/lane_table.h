@@ -60,13 +60,13 @@ class LaneTable {
     core::Epoch epoch{0};
     bool owned = false;
     bool wanted = false;
-    bool gives = false;                // its release is under way
-    bool asked = false;                // an operation is under way
-    bool again = false;                // should it be refused, the reason may be gone by now
+    bool gives = false;  // its release is under way
+    bool asked = false;  // an operation is under way
+    bool again = false;  // should it be refused, the reason may be gone by now
     bool expires = false;
     Duration usable_until{0};
     Duration ask_at{0};
-    bool waits = false;                // do not ask before somebody says so (no lease: the store tells)
+    bool waits = false;  // do not ask before somebody says so (no lease: the store tells)
   };
   store::PoolInfo pool_;
   Duration lease_;

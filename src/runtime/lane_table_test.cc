@@ -23,7 +23,8 @@ class LaneTableTest : public ::testing::Test {
   std::vector<core::LaneId> asked(Duration at, LaneTable::Wants wants = LaneTable::Wants::everything) {
     std::vector<core::LaneId> lanes;
     for (const store::Operation& operation : table_.due("e1", at, wants))
-      if (const auto* kind = std::get_if<Kind>(&operation)) lanes.push_back(kind->lane);
+      if (const auto* kind = std::get_if<Kind>(&operation))
+        lanes.push_back(kind->lane);
       else
         ADD_FAILURE() << "something else is asked";
     return lanes;

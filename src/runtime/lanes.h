@@ -1,6 +1,6 @@
-// Lanes: the lanes of the pool, and those among them that this engine owns. LaneTable says until when; this says what is
-// remembered of each. A lane that is lost is no longer found, but its memory is freed only at the next turn: a function
-// further up may still hold a reference to it.
+// Lanes: the lanes of the pool, and those among them that this engine owns. LaneTable says until when; this says what
+// is remembered of each. A lane that is lost is no longer found, but its memory is freed only at the next turn: a
+// function further up may still hold a reference to it.
 #pragma once
 
 #include <map>

@@ -31,15 +31,19 @@ void Loader::load(OwnedLane& lane, RunId run, std::vector<core::Delivery> unstor
   Unread& unread = lane.unread[run];
   for (core::Delivery& delivery : unstored) unread.deliveries.push_back(std::move(delivery));
   if (uncertain != nullptr) unread.uncertain = std::move(uncertain);
-  if (unread.asked) unread.look = true;
-  else read(lane, run);
+  if (unread.asked)
+    unread.look = true;
+  else
+    read(lane, run);
 }
 
 void Loader::load_mailbox(OwnedLane& lane, RunId run) {
   Unread& unread = lane.unread[run];
   unread.kind = store::EntityKind::mailbox;
-  if (unread.asked) unread.look = true;
-  else read(lane, run);
+  if (unread.asked)
+    unread.look = true;
+  else
+    read(lane, run);
 }
 
 void Loader::read(OwnedLane& lane, RunId run) {
@@ -47,8 +51,10 @@ void Loader::read(OwnedLane& lane, RunId run) {
   unread.asked = true;
   unread.look = false;
   const auto take = [this, run](OwnedLane& its_lane, auto stored) { loaded(its_lane, run, std::move(stored)); };
-  if (unread.kind == store::EntityKind::job) parts_.reads.ask(lane, store::ReadJob{run}, take);
-  else parts_.reads.ask(lane, store::ReadMailboxPage{run, parts_.options.mailbox_page, parts_.clock.now()}, take);
+  if (unread.kind == store::EntityKind::job)
+    parts_.reads.ask(lane, store::ReadJob{run}, take);
+  else
+    parts_.reads.ask(lane, store::ReadMailboxPage{run, parts_.options.mailbox_page, parts_.clock.now()}, take);
 }
 
 // What waited for this answer, if that can be used. Otherwise tick() asks again, or the row is damaged.
@@ -83,13 +89,13 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   if (!waited) return;
   Unread& unread = *waited;
   if (!*stored) parts_.workshop.abandon(run, unread.deliveries);  // nobody waits for them
-  if (!*stored) return parts_.mailboxes.serve(lane, run);  // if it is one
+  if (!*stored) return parts_.mailboxes.serve(lane, run);         // if it is one
   const core::JobRow& job = (*stored)->state.job;
   const Instant now = parts_.clock.now();
   const bool timer_is_due = std::any_of((*stored)->timers.begin(), (*stored)->timers.end(),
                                         [&](const core::InboxMessage& timer) { return timer.due <= now; });
-  const bool nothing_to_do = (*stored)->inbox.empty() && unread.deliveries.empty() && !timer_is_due &&
-                             job.status != core::JobStatus::running;
+  const bool nothing_to_do =
+      (*stored)->inbox.empty() && unread.deliveries.empty() && !timer_is_due && job.status != core::JobStatus::running;
   if (nothing_to_do) {
     for (const core::InboxMessage& timer : (*stored)->timers)
       parts_.alarms.arm(lane, store::Due{timer.due, run, store::Due::Kind::message, timer.message.guid});
@@ -102,8 +108,9 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   if (graph == nullptr) {
     parts_.workshop.abandon(run, unread.deliveries);
     if (blocked_.emplace(run, job.graph).second)
-      parts_.events.problem(format("job {} waits: graph {} version {} is not deployed here with the content it started on",
-                                   job.id.raw(), job.graph.name.raw(), job.graph.version));
+      parts_.events.problem(
+          format("job {} waits: graph {} version {} is not deployed here with the content it started on", job.id.raw(),
+                 job.graph.name.raw(), job.graph.version));
     return;
   }
   enter(lane, std::move(**stored), std::move(graph), std::move(unread));
@@ -118,17 +125,22 @@ void Loader::enter(OwnedLane& lane, store::StoredJob stored, std::shared_ptr<con
   std::vector<store::Due> hooks;  // a signal may go first: that has to be looked up
   for (core::InboxMessage& timer : stored.timers) {
     const store::Due due{timer.due, run, store::Due::Kind::message, timer.message.guid};
-    if (timer.due > now && !seeded(SeededBug::timer_early)) parts_.alarms.arm(lane, due);  // perhaps put by others
-    else if (job.state.job.status == core::JobStatus::running && parts_.mailboxes.may_have_signal(job.state, timer.message))
+    if (timer.due > now && !seeded(SeededBug::timer_early))
+      parts_.alarms.arm(lane, due);  // perhaps put by others
+    else if (job.state.job.status == core::JobStatus::running &&
+             parts_.mailboxes.may_have_signal(job.state, timer.message))
       hooks.push_back(due);
     else
-      parts_.jobs.queue(job, {std::move(timer.message), parts_.alarms.origin_of_timer(lane, timer.due), timer.redeliveries});
+      parts_.jobs.queue(job,
+                        {std::move(timer.message), parts_.alarms.origin_of_timer(lane, timer.due), timer.redeliveries});
   }
   for (core::Delivery& delivery : unread.deliveries) job.queue.push_back(std::move(delivery));
   adopt_work(lane, job, unread.uncertain.get());
   job.look_again = unread.look;
-  if (job.queue.empty()) parts_.jobs.rest(job);
-  else parts_.jobs.make_ready(job);
+  if (job.queue.empty())
+    parts_.jobs.rest(job);
+  else
+    parts_.jobs.make_ready(job);
   for (const store::Due& due : hooks) parts_.alarms.fire_message(lane, due);
 }
 
@@ -145,8 +157,10 @@ void Loader::adopt_work(OwnedLane& lane, HotJob& job, const core::Bundle* uncert
   std::sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   for (const core::WorkItem& item : items) {
     if (parts_.workshop.is_answered(lane, item)) continue;
-    if (is_claimed_by(uncertain, item)) parts_.workshop.go_on_with_claim(lane, item);
-    else parts_.workshop.adopt(lane, item);
+    if (is_claimed_by(uncertain, item))
+      parts_.workshop.go_on_with_claim(lane, item);
+    else
+      parts_.workshop.adopt(lane, item);
   }
 }
 
@@ -171,9 +185,12 @@ void Loader::look(OwnedLane& lane, RunId run) {
     return;
   }
   HotJob* job = parts_.jobs.find(run);
-  if (job == nullptr) load(lane, run, {});
-  else if (job->in_flight) job->look_again = true;
-  else merge_inbox(lane, *job);
+  if (job == nullptr)
+    load(lane, run, {});
+  else if (job->in_flight)
+    job->look_again = true;
+  else
+    merge_inbox(lane, *job);
 }
 
 void Loader::merge_inbox(OwnedLane& lane, HotJob& job) {
@@ -230,7 +247,8 @@ void Loader::read_labelled(OwnedLane& lane, HotJob& job, const core::Delivery& s
   const auto& expand = std::get<core::Expand>(signal.message.body);
   store::ListQuery query;
   query.name_space = job.state.job.name_space;
-  query.label = store::ListQuery::Labelled{expand.graph, expand.label.name, expand.label.value, expand.label.key, true, true};
+  query.label =
+      store::ListQuery::Labelled{expand.graph, expand.label.name, expand.label.value, expand.label.key, true, true};
   query.after = expand.after;
   query.rows_max = std::clamp<std::size_t>(limits::signal_page_bytes / std::max<std::size_t>(expand.data.size(), 1), 1,
                                            parts_.options.signal_page_jobs);
@@ -240,19 +258,19 @@ void Loader::read_labelled(OwnedLane& lane, HotJob& job, const core::Delivery& s
   parts_.jobs.hold(job);
   parts_.reads.ask(lane, store::ListJobs{std::move(query)},
                    [this, run, guid, rows_max](OwnedLane&, const store::AnswerTo<store::ListJobs>& rows) {
-    HotJob* asked = parts_.jobs.release(run);
-    if (asked == nullptr) return;
-    if (!rows && rows.error().code == ErrorCode::corrupt)
-      parts_.events.problem(
-          format("job {}: a page of jobs cannot be read: {}", asked->state.job.id.raw(), rows.error().detail));
-    if (!rows) return parts_.jobs.set_aside(*asked);
-    core::Page page;
-    for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);
-    page.last = rows->size() < rows_max;
-    for (core::Delivery& delivery : asked->queue)
-      if (delivery.message.guid == guid) delivery.page = std::move(page);
-    parts_.jobs.make_ready(*asked);
-  });
+                     HotJob* asked = parts_.jobs.release(run);
+                     if (asked == nullptr) return;
+                     if (!rows && rows.error().code == ErrorCode::corrupt)
+                       parts_.events.problem(format("job {}: a page of jobs cannot be read: {}",
+                                                    asked->state.job.id.raw(), rows.error().detail));
+                     if (!rows) return parts_.jobs.set_aside(*asked);
+                     core::Page page;
+                     for (const core::JobRow& row : *rows) page.jobs.emplace_back(row.run, row.id);
+                     page.last = rows->size() < rows_max;
+                     for (core::Delivery& delivery : asked->queue)
+                       if (delivery.message.guid == guid) delivery.page = std::move(page);
+                     parts_.jobs.make_ready(*asked);
+                   });
 }
 
 void Loader::damaged(RunId run, const std::string& what) {
@@ -273,17 +291,20 @@ void Loader::park_damaged(RunId run, const std::string& what) {
   store::ListQuery query;
   query.after = RunId(run.raw() - 1);
   query.rows_max = 1;
-  parts_.reads.ask(*lane, store::ListJobs{std::move(query)},
-                   [this, run, what](OwnedLane& its_lane, const store::AnswerTo<store::ListJobs>& rows) {
-    if (!rows && rows.error().code != ErrorCode::corrupt) its_lane.unparked.emplace(run, what);  // tick() tries again
-    if (!rows || rows->empty() || rows->front().run != run || rows->front().status != core::JobStatus::running) return;
-    if (parts_.jobs.find(run) != nullptr) return;  // read after all, or stopped by another look
-    core::JobState state;
-    state.job = rows->front();
-    HotJob& job = parts_.jobs.add(std::move(state), nullptr);
-    job.damaged = what;
-    parts_.jobs.park(its_lane, job, "corrupt: " + what);
-  });
+  parts_.reads.ask(
+      *lane, store::ListJobs{std::move(query)},
+      [this, run, what](OwnedLane& its_lane, const store::AnswerTo<store::ListJobs>& rows) {
+        if (!rows && rows.error().code != ErrorCode::corrupt)
+          its_lane.unparked.emplace(run, what);  // tick() tries again
+        if (!rows || rows->empty() || rows->front().run != run || rows->front().status != core::JobStatus::running)
+          return;
+        if (parts_.jobs.find(run) != nullptr) return;  // read after all, or stopped by another look
+        core::JobState state;
+        state.job = rows->front();
+        HotJob& job = parts_.jobs.add(std::move(state), nullptr);
+        job.damaged = what;
+        parts_.jobs.park(its_lane, job, "corrupt: " + what);
+      });
 }
 
 }  // namespace pawl::runtime

@@ -1,6 +1,6 @@
-// Loader: what is read from the store: cold jobs, jobs whose outcome is not known, mailboxes, what others wrote, a lane that
-// was taken over. What cannot be read now is tried again by tick(); what no store can have written stops its own job and
-// nothing else.
+// Loader: what is read from the store: cold jobs, jobs whose outcome is not known, mailboxes, what others wrote, a lane
+// that was taken over. What cannot be read now is tried again by tick(); what no store can have written stops its own
+// job and nothing else.
 #pragma once
 
 #include <deque>
@@ -77,12 +77,12 @@ class Loader {
   void end_scan(OwnedLane& lane);
 
   Parts& parts_;
-  std::deque<RunId> looks_;                                     // something may be new there
-  std::unordered_map<RunId, core::GraphRef> blocked_;           // their graph is not deployed here
-  std::unordered_set<RunId> damaged_;                           // what was said about them is not said again
-  std::deque<core::LaneId> scanning_;                           // lanes with scans, in their order
-  std::size_t rows_left_ = 0;                                   // to be looked at in this turn
-  bool failed_ = false;                                         // the last page could not be read
+  std::deque<RunId> looks_;                            // something may be new there
+  std::unordered_map<RunId, core::GraphRef> blocked_;  // their graph is not deployed here
+  std::unordered_set<RunId> damaged_;                  // what was said about them is not said again
+  std::deque<core::LaneId> scanning_;                  // lanes with scans, in their order
+  std::size_t rows_left_ = 0;                          // to be looked at in this turn
+  bool failed_ = false;                                // the last page could not be read
   std::optional<Duration> failing_since_;
   bool failing_said_ = false;
 };

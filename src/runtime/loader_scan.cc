@@ -32,7 +32,8 @@ void Loader::look_around() {
     if (OwnedLane* lane = parts_.lanes.mine(run)) look(*lane, run);
   }
   // Of a store far away, the pages of all lanes are asked for at once.
-  for (std::size_t asked = 0; asked < scanning_.size() && rows_left_ > 0 && may_read_page() && parts_.may_find_more();) {
+  for (std::size_t asked = 0;
+       asked < scanning_.size() && rows_left_ > 0 && may_read_page() && parts_.may_find_more();) {
     OwnedLane* lane = parts_.lanes.mine(scanning_.front());
     if (lane == nullptr || lane->scans.empty()) {  // lost since, and perhaps taken again
       scanning_.pop_front();
@@ -55,8 +56,10 @@ void Loader::scan_some(OwnedLane& lane, std::size_t rows_max) {
     page_read();
     scanned(its_lane, *page);
   };
-  if (scan.inboxes) parts_.reads.ask(lane, store::ReadWaiting{lane.id, scan.after_run, rows_max}, take);
-  else parts_.reads.ask(lane, store::ReadWorkPlaces{lane.id, scan.after_work, rows_max}, take);
+  if (scan.inboxes)
+    parts_.reads.ask(lane, store::ReadWaiting{lane.id, scan.after_run, rows_max}, take);
+  else
+    parts_.reads.ask(lane, store::ReadWorkPlaces{lane.id, scan.after_work, rows_max}, take);
 }
 
 void Loader::scanned(OwnedLane& lane, const std::vector<store::Waiting>& page) {
@@ -65,8 +68,10 @@ void Loader::scanned(OwnedLane& lane, const std::vector<store::Waiting>& page) {
     if (!parts_.has_room()) return;  // the rest when what was found is on its way
     scan.after_run = waiting.run;
     if (rows_left_ > 0) --rows_left_;
-    if (waiting.kind == store::EntityKind::job) look(lane, waiting.run);
-    else if (!seeded(SeededBug::mailbox_left_behind)) parts_.mailboxes.serve(lane, waiting.run);
+    if (waiting.kind == store::EntityKind::job)
+      look(lane, waiting.run);
+    else if (!seeded(SeededBug::mailbox_left_behind))
+      parts_.mailboxes.serve(lane, waiting.run);
   }
   if (!page.empty()) return;
   scan.inboxes = false;
@@ -101,7 +106,8 @@ void Loader::adopt_scanned(OwnedLane& lane, const store::WorkPlace& place) {
     return;
   }
   const core::WorkItem* own = job->state.find_work(place.activity);
-  if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lane.epoch)) parts_.workshop.adopt(lane, *own);
+  if (own != nullptr && (own->token == core::WorkToken(0) || own->epoch != lane.epoch))
+    parts_.workshop.adopt(lane, *own);
 }
 
 // A read that fails once is tried again, and nobody needs to know; one that goes on failing is said, once.
@@ -145,15 +151,17 @@ bool Loader::must_try_again() const {
   const auto mine = parts_.lanes.all_mine();
   return failed_ || std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) {
            return lane->rescan || !lane->unparked.empty() ||
-                  std::any_of(lane->unread.begin(), lane->unread.end(), [](const auto& one) { return !one.second.asked; });
+                  std::any_of(lane->unread.begin(), lane->unread.end(),
+                              [](const auto& one) { return !one.second.asked; });
          });
 }
 
 bool Loader::empty() const {
   const auto mine = parts_.lanes.all_mine();
   const auto waits = [](const auto& one) { return !one.second.may_wait(); };
-  return std::all_of(mine.begin(), mine.end(),
-                     [&](const OwnedLane* lane) { return std::none_of(lane->unread.begin(), lane->unread.end(), waits); });
+  return std::all_of(mine.begin(), mine.end(), [&](const OwnedLane* lane) {
+    return std::none_of(lane->unread.begin(), lane->unread.end(), waits);
+  });
 }
 
 }  // namespace pawl::runtime

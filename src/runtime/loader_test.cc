@@ -58,7 +58,8 @@ TEST_F(LoaderTest, what_came_while_it_was_read_is_read_again) {
 
 TEST_F(LoaderTest, a_read_that_fails_is_tried_again_by_tick_with_what_waited_for_it) {
   const RunId run = stored_job();
-  rooms.parts.loader.load(*lane, run, {core::Delivery{{core::Guid{8, 8}, core::Interrupt{410, "asked"}}, core::Origin::unstored}});
+  rooms.parts.loader.load(*lane, run,
+                          {core::Delivery{{core::Guid{8, 8}, core::Interrupt{410, "asked"}}, core::Origin::unstored}});
   EXPECT_FALSE(rooms.parts.loader.empty()) << "the interrupt lives only here";
   rooms.fail_reads();
   EXPECT_EQ(asked(), 0u) << "not before tick()";

@@ -23,7 +23,8 @@ namespace pawl::runtime {
 namespace {
 
 constexpr Duration wait_max = std::chrono::hours(24 * 365);
-// An owner hears of an end; a look now and then finds what nobody told, such as a duplex job that another process ended.
+// An owner hears of an end; a look now and then finds what nobody told, such as a duplex job that another process
+// ended.
 constexpr Duration wait_look_owner = std::chrono::seconds(10);
 // Another process's engine tells nobody here. So the row is looked at: soon at first, then after an eighth of the time
 // waited so far.
@@ -40,9 +41,12 @@ std::uint64_t unique_seed(const Clock& clock) {
 store::Reuse store_reuse(IdReuse reuse) {
   switch (reuse) {
     case IdReuse::attach:
-    case IdReuse::reject: return store::Reuse::never;
-    case IdReuse::after_close: return store::Reuse::after_close;
-    case IdReuse::replace: return store::Reuse::replace;
+    case IdReuse::reject:
+      return store::Reuse::never;
+    case IdReuse::after_close:
+      return store::Reuse::after_close;
+    case IdReuse::replace:
+      return store::Reuse::replace;
   }
   return store::Reuse::never;
 }
@@ -80,10 +84,12 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       door_(std::make_shared<Door>(options_.memory.waiting)),
       store_(std::move(store)),
       store_clock_(*store_.store, clock_),
-      apps_(*store_.store, graphs_, [this](store::Operation operation) { return commit_request(std::move(operation)); }),
+      apps_(*store_.store, graphs_,
+            [this](store::Operation operation) { return commit_request(std::move(operation)); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
-                {store_.duplex, [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
+                {store_.duplex,
+                 [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
       engine_(engine_options(options_, store_, clock_), pool, *store_.store, store_clock_, graphs_, *this),
       duplex_({unique_seed(clock_), store_.duplex, options_.memory}, store_clock_, graphs_, *this, observer_),
       transaction_desk_(store_.transactions.get(), clock_, engine_) {
@@ -131,7 +137,8 @@ Status LocalRuntime::serve(const std::string& topic, Worker worker) {
   if (!worker) return Error{ErrorCode::invalid, format("the worker for topic {} is empty", topic)};
   const auto served = topics_.serve(topic, ServedTopics::Way::plain, graphs_);
   if (!served) return served;
-  commands_.push(ServeCommand{Topic(topic), std::make_shared<const Worker>(std::move(worker)), ServedTopics::Way::plain});
+  commands_.push(
+      ServeCommand{Topic(topic), std::make_shared<const Worker>(std::move(worker)), ServedTopics::Way::plain});
   return {};
 }
 
@@ -200,9 +207,10 @@ Status LocalRuntime::start_threads() {
   } catch (const std::system_error& error) {
     pool_.reset();
     clock_watch_.reset();
-    return Error{ErrorCode::retry_later, format("a thread of the runtime cannot be made: {}; raise the system's limit on "
-                                                "threads and memory, and start it again",
-                                                error.code().message())};
+    return Error{ErrorCode::retry_later,
+                 format("a thread of the runtime cannot be made: {}; raise the system's limit on "
+                        "threads and memory, and start it again",
+                        error.code().message())};
   }
   return {};
 }
@@ -234,8 +242,9 @@ Result<Submission> LocalRuntime::submit(JobRequest request) {
     return Error{ErrorCode::invalid, "an observer cannot wait for a submit: use the form with a callback"};
   std::promise<Result<Submission>> promise;
   auto future = promise.get_future();
-  submit_job(std::move(request), [&](Result<Submission> result) { promise.set_value(std::move(result)); },
-             ByteGate::Wait::yes);
+  submit_job(
+      std::move(request), [&](Result<Submission> result) { promise.set_value(std::move(result)); },
+      ByteGate::Wait::yes);
   return future.get();
 }
 
@@ -258,8 +267,8 @@ void LocalRuntime::submit_job(JobRequest request, std::function<void(Result<Subm
   if (!secret) return done(secret.error());
   SubmitCommand command{SubmitRequest{Namespace(request.name_space), JobId(request.id), GraphName(request.graph),
                                       std::move(request.input), core::JobSecret(core::Guid{secret->high, secret->low}),
-                                      store_reuse(request.reuse), request.delay,
-                                      request.end_within, request.keep, request.priority, std::move(version)},
+                                      store_reuse(request.reuse), request.delay, request.end_within, request.keep,
+                                      request.priority, std::move(version)},
                         done};
   if (request.reuse == IdReuse::reject)
     command.done = [done, id = request.id](Result<Submission> result) {
@@ -273,15 +282,16 @@ template <class Answer>
 Result<Answer> LocalRuntime::ask_engine(const std::function<Result<Answer>()>& direct,
                                         const std::function<Command(std::function<void(Result<Answer>)>)>& make) {
   if (std::this_thread::get_id() == engine_id_.load())
-    return Error{ErrorCode::invalid, "an observer runs on the engine's thread and cannot wait for it: ask from another thread"};
+    return Error{ErrorCode::invalid,
+                 "an observer runs on the engine's thread and cannot wait for it: ask from another thread"};
   if (life_ == Life::made) {
     const std::lock_guard lock(direct_mutex_);
     if (life_ == Life::made) return direct();
   }
   std::promise<Result<Answer>> promise;
   auto future = promise.get_future();
-  const auto given = give_command(make([&](Result<Answer> outcome) { promise.set_value(std::move(outcome)); }),
-                                  ByteGate::Wait::yes);
+  const auto given =
+      give_command(make([&](Result<Answer> outcome) { promise.set_value(std::move(outcome)); }), ByteGate::Wait::yes);
   if (!given) return given.error();
   return future.get();
 }
@@ -293,17 +303,22 @@ Result<store::Outcome> LocalRuntime::commit_request(store::Operation operation) 
         if (!outcomes) return outcomes.error();
         return std::move(outcomes->front());
       },
-      [&](auto done) { return RequestCommand{std::move(operation), std::move(done)}; });
+      [&](auto done) {
+        return RequestCommand{std::move(operation), std::move(done)};
+      });
 }
 
 Result<store::DuplexOutcome> LocalRuntime::commit_duplex_request(store::DuplexOperation operation) {
   return ask_engine<store::DuplexOutcome>([&] { return store_.duplex->commit_one(operation); },
-                                          [&](auto done) { return DuplexCommand{std::move(operation), std::move(done)}; });
+                                          [&](auto done) {
+                                            return DuplexCommand{std::move(operation), std::move(done)};
+                                          });
 }
 
 std::size_t LocalRuntime::bytes_of_command(const Command& command) {
   if (const auto* submit = std::get_if<SubmitCommand>(&command)) return sizeof(Command) + submit->request.input.size();
-  if (const auto* request = std::get_if<RequestCommand>(&command)) return sizeof(Command) + bytes_of(request->operation);
+  if (const auto* request = std::get_if<RequestCommand>(&command))
+    return sizeof(Command) + bytes_of(request->operation);
   if (const auto* request = std::get_if<DuplexCommand>(&command)) return sizeof(Command) + bytes_of(request->operation);
   const auto* word = std::get_if<WorkerWord>(&command);
   if (word == nullptr) return 0;
@@ -315,11 +330,15 @@ std::size_t LocalRuntime::bytes_of_command(const Command& command) {
 Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
   const std::size_t bytes = bytes_of_command(command);
   // What somebody asks of a job, such as that it end, must get in when nothing else does.
-  const bool request = std::holds_alternative<RequestCommand>(command) || std::holds_alternative<DuplexCommand>(command);
+  const bool request =
+      std::holds_alternative<RequestCommand>(command) || std::holds_alternative<DuplexCommand>(command);
   const bool light = request && bytes <= limits::light_request_bytes;
-  if (light) gate_.add(bytes);
-  else if (const auto pass = gate_.enter(bytes, wait); pass == ByteGate::Pass::closed) return stopped();
-  else if (pass == ByteGate::Pass::full) return Error{ErrorCode::retry_later, no_room(options_.memory.waiting)};
+  if (light)
+    gate_.add(bytes);
+  else if (const auto pass = gate_.enter(bytes, wait); pass == ByteGate::Pass::closed)
+    return stopped();
+  else if (pass == ByteGate::Pass::full)
+    return Error{ErrorCode::retry_later, no_room(options_.memory.waiting)};
   const auto taken = commands_.try_push(std::move(command), limits::submits_waiting_max);
   if (taken == CommandQueue<Command>::Taken::yes) return {};
   gate_.leave(bytes);
@@ -358,8 +377,9 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
     if (*ended) return view_of(**job);
     const Duration now = clock_.monotonic();
     if (now >= until) return Error{ErrorCode::retry_later, format("job {} has not ended yet", (*job)->id.raw())};
-    const Duration look = heard ? wait_look_owner
-                                : std::clamp((now - begin) / wait_look_guest_share, wait_look_guest_min, wait_look_guest_max);
+    const Duration look =
+        heard ? wait_look_owner
+              : std::clamp((now - begin) / wait_look_guest_share, wait_look_guest_min, wait_look_guest_max);
     if (auto end = place.wait(std::min(until - now, look))) return std::move(*end);
   }
 }

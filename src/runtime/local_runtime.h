@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/clock_watch.h"
 #include "pawl/runtime.h"
 #include "runtime/apps.h"
 #include "runtime/byte_gate.h"
+#include "runtime/clock_watch.h"
 #include "runtime/command_queue.h"
 #include "runtime/duplex_runner.h"
 #include "runtime/engine.h"
@@ -42,7 +42,8 @@ namespace pawl::runtime {
 class LocalRuntime final : public Runtime, private EngineEvents, private store::Listener {
  public:
   // `clock` must outlive it, and is the store's as well.
-  LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool, const SteadyClock& clock = process_clock());
+  LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool,
+               const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
 
   Status deploy(Graph graph) override;
@@ -113,9 +114,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
     std::shared_ptr<const Probe> probe;
   };
   enum class Signal : std::uint8_t { look, owner_gone, clock, stop };
-  using Command =
-      std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, StoreThreads::Committed, StoreThreads::Answered,
-                   StoreThreads::CarriedOut, ServeCommand, ProbeCommand, Signal>;
+  using Command = std::variant<WorkerWord, SubmitCommand, RequestCommand, DuplexCommand, StoreThreads::Committed,
+                               StoreThreads::Answered, StoreThreads::CarriedOut, ServeCommand, ProbeCommand, Signal>;
 
   // The way into the engine's thread. Shared with the workers' threads: one that never returns outlives this runtime,
   // and what it says then goes nowhere.
@@ -154,8 +154,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   void say_if_set_back();
   void look_at_graphs();
   void give_back(const core::WorkItem& item, core::Began began);
-  void tell_workers();        // what the engine wants of them
-  void look_after_workers();  // who does not return; while stopping, who is told so and who is left behind
+  void tell_workers();            // what the engine wants of them
+  void look_after_workers();      // who does not return; while stopping, who is told so and who is left behind
   void refuse(Command& command);  // it came after the engine's last look
   // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
   Result<store::Outcome> commit_request(store::Operation operation);
@@ -169,9 +169,9 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   static std::size_t bytes_of_command(const Command& command);
   Status give_command(Command command, ByteGate::Wait wait);
   void tell(WorkerWord word);  // called by worker threads
-  bool commit_something();  // false: nothing to commit now
-  bool commit_duplex();     // likewise
-  bool send_to_store();     // likewise, if it is far away
+  bool commit_something();     // false: nothing to commit now
+  bool commit_duplex();        // likewise
+  bool send_to_store();        // likewise, if it is far away
   void commit_here(Group group);
   bool begin_transaction();
   bool may_end() const;
@@ -188,21 +188,21 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   ByteGate& gate_ = door_->gate;
   std::atomic<std::thread::id>& engine_id_ = door_->engine_id;
   std::mutex rung_mutex_;
-  store::Change rung_;  // guarded by rung_mutex_; not empty: a command says so
-  OpenedStore store_;                                       // after commands_: its doorbell pushes to them
-  StoreClock store_clock_;                                  // what time it is for the engine
+  store::Change rung_;      // guarded by rung_mutex_; not empty: a command says so
+  OpenedStore store_;       // after commands_: its doorbell pushes to them
+  StoreClock store_clock_;  // what time it is for the engine
   GraphCatalog graphs_;
   ServedTopics topics_;
   Apps apps_;
   Waiters waiters_;
-  std::function<void(const Event&)> observer_;              // constant after start()
-  std::function<void(const std::string&)> reporter_;        // constant after start()
-  CommandQueue<std::optional<Group>> groups_;               // to the committer; none: end
+  std::function<void(const Event&)> observer_;        // constant after start()
+  std::function<void(const std::string&)> reporter_;  // constant after start()
+  CommandQueue<std::optional<Group>> groups_;         // to the committer; none: end
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;
-  std::mutex direct_mutex_;                                 // held by whoever commits before start(), and by start()
+  std::mutex direct_mutex_;  // held by whoever commits before start(), and by start()
   enum class Life : std::uint8_t { made, running, stopped };
-  std::atomic<Life> life_{Life::made};                      // written under life_mutex_
+  std::atomic<Life> life_{Life::made};  // written under life_mutex_
 
   Requests requests_;
 
@@ -224,8 +224,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   std::size_t committing_ = 0;  // groups that are with another thread
   std::size_t reading_ = 0;     // batches of reads, likewise
   bool stopping_ = false;
-  Duration stop_by_{0};  // even if the store takes no writes by then
-  Duration set_back_{0};  // of the wall clock, as far as it was said
+  Duration stop_by_{0};                    // even if the store takes no writes by then
+  Duration set_back_{0};                   // of the wall clock, as far as it was said
   std::optional<Duration> stop_tell_at_;   // then workers are told to stop; none: they were, or there is no stop
   std::optional<Duration> stop_leave_at_;  // then those that run on are left behind
 

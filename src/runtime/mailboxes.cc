@@ -14,8 +14,10 @@ namespace pawl::runtime {
 void Mailboxes::read_waiting() {
   for (OwnedLane* lane : parts_.lanes.all_mine()) {
     for (const RunId run : std::exchange(lane->mailboxes, {})) {
-      if (lane->mailboxes_out.contains(run)) lane->mailboxes.insert(run);
-      else parts_.loader.load_mailbox(*lane, run);
+      if (lane->mailboxes_out.contains(run))
+        lane->mailboxes.insert(run);
+      else
+        parts_.loader.load_mailbox(*lane, run);
     }
   }
 }
@@ -82,18 +84,19 @@ bool Mailboxes::may_have_signal(const core::JobState& state, const core::Message
 }
 
 void Mailboxes::look_for_signal(OwnedLane& lane, const core::JobState& state, const core::Message& timer,
-                           std::function<void(OwnedLane&, bool goes_first)> then) {
+                                std::function<void(OwnedLane&, bool goes_first)> then) {
   const auto hook = hook_of(state, timer);
   if (!hook) return then(lane, false);
   parts_.reads.ask(lane, store::FindMailbox{*hook->mailbox},
                    [this, registration = hook->registration(), guid = timer.guid, then = std::move(then)](
                        OwnedLane& its_lane, const store::AnswerTo<store::FindMailbox>& mailbox) {
-    if (!mailbox || !*mailbox) return then(its_lane, false);
-    parts_.reads.ask(its_lane, store::ReadMessage{**mailbox, registration},
-                     [this, run = **mailbox, guid, then](OwnedLane& last_lane, const store::AnswerTo<store::ReadMessage>& found) {
-      then(last_lane, goes_first(run, guid, found && *found));
-    });
-  });
+                     if (!mailbox || !*mailbox) return then(its_lane, false);
+                     parts_.reads.ask(its_lane, store::ReadMessage{**mailbox, registration},
+                                      [this, run = **mailbox, guid, then](
+                                          OwnedLane& last_lane, const store::AnswerTo<store::ReadMessage>& found) {
+                                        then(last_lane, goes_first(run, guid, found && *found));
+                                      });
+                   });
 }
 
 bool Mailboxes::goes_first(RunId mailbox, const core::Guid& timer, bool registered) {
@@ -113,17 +116,20 @@ bool Mailboxes::may_be_damaged(const store::Operation& operation) const {
 
 void Mailboxes::push_if_readable(store::Operation operation, Ticket ticket) {
   const core::MailboxKey key = std::get<core::MailboxKey>(std::get<store::Deliver>(operation).envelope.to);
-  parts_.reads.ask(store::FindMailbox{key}, [this, operation = std::move(operation), ticket](
-                                                const store::AnswerTo<store::FindMailbox>& found) mutable {
+  parts_.reads.ask(store::FindMailbox{key}, [this, operation = std::move(operation),
+                                             ticket](const store::AnswerTo<store::FindMailbox>& found) mutable {
     if (!found || !*found || !damaged_.contains(**found)) return parts_.outgoing.push(std::move(operation), ticket);
-    parts_.reads.ask(store::ReadMailboxPage{**found, parts_.options.mailbox_page, parts_.clock.now()},
-                     [this, run = **found, operation = std::move(operation), ticket](
-                         const store::AnswerTo<store::ReadMailboxPage>& page) mutable {
-      if (page) damaged_.mended(run);
-      if (page || page.error().code != ErrorCode::corrupt) return parts_.outgoing.push(std::move(operation), ticket);
-      parts_.events.answered(ticket, Error{ErrorCode::corrupt, format("nobody would read this signal: {}; mend that row, or remove it",
-                                                                      page.error().detail)});
-    });
+    parts_.reads.ask(
+        store::ReadMailboxPage{**found, parts_.options.mailbox_page, parts_.clock.now()},
+        [this, run = **found, operation = std::move(operation),
+         ticket](const store::AnswerTo<store::ReadMailboxPage>& page) mutable {
+          if (page) damaged_.mended(run);
+          if (page || page.error().code != ErrorCode::corrupt)
+            return parts_.outgoing.push(std::move(operation), ticket);
+          parts_.events.answered(
+              ticket, Error{ErrorCode::corrupt, format("nobody would read this signal: {}; mend that row, or remove it",
+                                                       page.error().detail)});
+        });
   });
 }
 

@@ -1,5 +1,5 @@
-// Mailboxes: what is decided for them, and what becomes of it. Most are used once, so none stays in memory: each is read
-// for every decision, and of one that holds much only a page.
+// Mailboxes: what is decided for them, and what becomes of it. Most are used once, so none stays in memory: each is
+// read for every decision, and of one that holds much only a page.
 #pragma once
 
 #include <functional>

@@ -28,7 +28,8 @@ std::string name_of_store(const std::string& store, StoreKind kind) {
 
 Result<StoreKind> kind_of(const std::string& store) {
   const auto kind = runtime::kind_of_store(store);
-  if (kind && *kind == StoreKind::memory) return Error{ErrorCode::invalid, "a store in memory ends with its process: it cannot be moved"};
+  if (kind && *kind == StoreKind::memory)
+    return Error{ErrorCode::invalid, "a store in memory ends with its process: it cannot be moved"};
   return kind;
 }
 
@@ -44,14 +45,18 @@ store::redis::Options redis_options(bool accept_weaker) {
 }
 
 Result<std::unique_ptr<store::transfer::Source>> open_source(const MoveOptions& options, StoreKind kind) {
-  if (kind == StoreKind::postgres) return store::postgres::open_source(options.from, postgres_options(options.accept_weaker_store));
-  if (kind == StoreKind::redis) return store::redis::open_source(options.from, redis_options(options.accept_weaker_store));
+  if (kind == StoreKind::postgres)
+    return store::postgres::open_source(options.from, postgres_options(options.accept_weaker_store));
+  if (kind == StoreKind::redis)
+    return store::redis::open_source(options.from, redis_options(options.accept_weaker_store));
   return store::sqlite::open_source(options.from, {});
 }
 
 Result<std::unique_ptr<store::transfer::Target>> open_target(const MoveOptions& options, StoreKind kind) {
-  if (kind == StoreKind::postgres) return store::postgres::open_target(options.to, postgres_options(options.accept_weaker_store));
-  if (kind == StoreKind::redis) return store::redis::open_target(options.to, redis_options(options.accept_weaker_store));
+  if (kind == StoreKind::postgres)
+    return store::postgres::open_target(options.to, postgres_options(options.accept_weaker_store));
+  if (kind == StoreKind::redis)
+    return store::redis::open_target(options.to, redis_options(options.accept_weaker_store));
   return store::sqlite::open_target(options.to, {});
 }
 
@@ -59,7 +64,8 @@ MoveReport report_of(const store::transfer::Moved& moved) {
   MoveReport report;
   for (std::size_t kind = 0; kind < store::transfer::kinds; ++kind) {
     const store::transfer::Sum& sum = moved.sums.of(kind);
-    if (sum.records > 0) report.kinds.push_back({std::string(store::transfer::kind_names[kind]), sum.records, sum.text()});
+    if (sum.records > 0)
+      report.kinds.push_back({std::string(store::transfer::kind_names[kind]), sum.records, sum.text()});
   }
   report.records = moved.sums.records();
   report.bytes = moved.sums.bytes();
@@ -81,12 +87,13 @@ Result<MoveReport> move_store(const MoveOptions& options) {
   if (!source) return source.error();
   auto target = open_target(options, *to);
   if (!target) return target.error();
-  const auto moved = store::transfer::run({**source, **target, from_name, to_name, [&](const store::transfer::Progress& at) -> Status {
-                                             const bool checking = at.phase == store::transfer::Progress::Phase::check;
-                                             const MoveProgress progress{checking, at.jobs, at.jobs_total, at.records, at.bytes};
-                                             if (!options.on_progress || options.on_progress(progress)) return {};
-                                             return Error{ErrorCode::retry_later, "the move was ended by its caller; run it again"};
-                                           }});
+  const auto moved =
+      store::transfer::run({**source, **target, from_name, to_name, [&](const store::transfer::Progress& at) -> Status {
+                              const bool checking = at.phase == store::transfer::Progress::Phase::check;
+                              const MoveProgress progress{checking, at.jobs, at.jobs_total, at.records, at.bytes};
+                              if (!options.on_progress || options.on_progress(progress)) return {};
+                              return Error{ErrorCode::retry_later, "the move was ended by its caller; run it again"};
+                            }});
   if (!moved) return moved.error();
   return report_of(*moved);
 }

@@ -28,12 +28,14 @@ Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
                                 within("lanes", std::max(options.lanes, 1u), limits::lanes_per_pool_max),
                                 within("log_bytes_max", options.log_bytes_max, limits::log_bytes_ceiling)})
     if (!checked) return checked.error();
-  for (const auto& [what, time] : {std::pair("worker_grace", options.worker_grace), std::pair("stop_within", options.stop_within)})
+  for (const auto& [what, time] :
+       {std::pair("worker_grace", options.worker_grace), std::pair("stop_within", options.stop_within)})
     if (time < Duration{0} || time > limits::duration_max)
-      return Error{ErrorCode::invalid, format("{} is {} microseconds; it must be between 0 and 100 years", what, time.count())};
+      return Error{ErrorCode::invalid,
+                   format("{} is {} microseconds; it must be between 0 and 100 years", what, time.count())};
   if (options.lease != Duration{0} && (options.lease < lease_min || options.lease > limits::duration_max))
-    return Error{ErrorCode::invalid, format("lease is {} microseconds; it must be 0, or between {} and 100 years", options.lease.count(),
-                                            lease_min.count())};
+    return Error{ErrorCode::invalid, format("lease is {} microseconds; it must be 0, or between {} and 100 years",
+                                            options.lease.count(), lease_min.count())};
 
   auto opened = runtime::open_store(options, process_clock());
   if (!opened) return opened.error();
@@ -48,7 +50,8 @@ Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
     if (!info) return info.error();
     if (!*info) return Error{ErrorCode::retry_later, format("pool {}: {}", options.pool, made->front().reason)};
   }
-  return std::unique_ptr<Runtime>(std::make_unique<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info));
+  return std::unique_ptr<Runtime>(
+      std::make_unique<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info));
 }
 
 }  // namespace
@@ -57,8 +60,9 @@ Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
   try {
     return open_with(std::move(options));
   } catch (const std::system_error& error) {  // a thread of the store
-    return Error{ErrorCode::retry_later, format("a thread cannot be made: {}; raise the system's limit on threads and memory",
-                                                error.code().message())};
+    return Error{
+        ErrorCode::retry_later,
+        format("a thread cannot be made: {}; raise the system's limit on threads and memory", error.code().message())};
   }
 }
 

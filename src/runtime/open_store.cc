@@ -50,7 +50,9 @@ Result<OpenedStore> open_sqlite(const RuntimeOptions& runtime, const Clock& cloc
   return opened;
 }
 
-Duration lease_of(const RuntimeOptions& runtime) { return runtime.lease == Duration{0} ? Duration(limits::server_lease) : runtime.lease; }
+Duration lease_of(const RuntimeOptions& runtime) {
+  return runtime.lease == Duration{0} ? Duration(limits::server_lease) : runtime.lease;
+}
 
 Result<OpenedStore> open_postgres(const RuntimeOptions& runtime) {
   store::postgres::Options options;
@@ -89,7 +91,8 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
   opened.stats = [] { return RuntimeStats{}; };
   opened.duplex = &raw->duplex();
   opened.no_transactions =
-      "Redis has no transaction that a worker's SQL could join: serve_transaction() needs a SQLite file or postgres://...; here"
+      "Redis has no transaction that a worker's SQL could join: serve_transaction() needs a SQLite file or "
+      "postgres://...; here"
       " use serve(), and give Work::idempotency_key() to whoever must not act twice";
   opened.store = std::move(*redis);
   opened.lease = lease_of(runtime);
@@ -98,8 +101,9 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
 }
 
 constexpr std::array<std::string_view, 2> postgres_addresses{"postgres://", "postgresql://"};
-constexpr std::array<std::string_view, 7> redis_addresses{"redis://",           "rediss://",          "redis-cluster://", "rediss-cluster://",
-                                                            "redis-sentinel://", "rediss-sentinel://", "redis+unix://"};
+constexpr std::array<std::string_view, 7> redis_addresses{
+    "redis://",          "rediss://",          "redis-cluster://", "rediss-cluster://",
+    "redis-sentinel://", "rediss-sentinel://", "redis+unix://"};
 
 }  // namespace
 
@@ -108,9 +112,10 @@ Result<StoreKind> kind_of_store(const std::string& store) {
   if (begins_with(store, postgres_addresses)) return StoreKind::postgres;
   if (begins_with(store, redis_addresses)) return StoreKind::redis;
   if (const auto scheme = store.find("://"); scheme != std::string::npos && scheme > 0)
-    return Error{ErrorCode::invalid, "there is no store " + store.substr(0, scheme) +
-                                         "://; a store is the path of a SQLite file, postgres://..., redis://..., rediss://..., "
-                                         "redis-cluster://... or redis-sentinel://..."};
+    return Error{ErrorCode::invalid,
+                 "there is no store " + store.substr(0, scheme) +
+                     "://; a store is the path of a SQLite file, postgres://..., redis://..., rediss://..., "
+                     "redis-cluster://... or redis-sentinel://..."};
   return StoreKind::sqlite;
 }
 
@@ -118,10 +123,14 @@ Result<OpenedStore> open_store(const RuntimeOptions& runtime, const Clock& clock
   const auto kind = kind_of_store(runtime.store);
   if (!kind) return kind.error();
   switch (*kind) {
-    case StoreKind::memory: return open_memory(clock);
-    case StoreKind::postgres: return open_postgres(runtime);
-    case StoreKind::redis: return open_redis(runtime);
-    case StoreKind::sqlite: break;
+    case StoreKind::memory:
+      return open_memory(clock);
+    case StoreKind::postgres:
+      return open_postgres(runtime);
+    case StoreKind::redis:
+      return open_redis(runtime);
+    case StoreKind::sqlite:
+      break;
   }
   return open_sqlite(runtime, clock);
 }

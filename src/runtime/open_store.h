@@ -20,13 +20,13 @@ Result<StoreKind> kind_of_store(const std::string& store);
 
 struct OpenedStore {
   std::unique_ptr<store::Store> store;
-  store::DuplexStore* duplex = nullptr;                       // its half for collation duplex; null: it has none
+  store::DuplexStore* duplex = nullptr;  // its half for collation duplex; null: it has none
   // Transactions for workers' own SQL; a worker that never returns may outlive the store. Null: it has none, and why.
   std::shared_ptr<store::TransactionStore> transactions;
   std::string no_transactions = "this store has no transactions for a worker's own SQL";
-  Duration lease{0};                                          // for the engine's lanes
-  std::uint32_t lanes = 1;                                    // of a new pool, unless the caller says how many
-  bool rings_with_commits = false;                            // what is committed is rung by the same transaction
+  Duration lease{0};                // for the engine's lanes
+  std::uint32_t lanes = 1;          // of a new pool, unless the caller says how many
+  bool rings_with_commits = false;  // what is committed is rung by the same transaction
   // What a person should see to.
   std::function<void(std::function<void(const std::string&)>)> on_problem = [](const auto&) {};
   std::function<RuntimeStats()> stats;

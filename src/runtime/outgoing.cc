@@ -43,18 +43,19 @@ constexpr std::size_t far_group_operations_min = 32;
 // The lane without which the operation means nothing: its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {
   using Lane = std::optional<core::LaneId>;
-  return std::visit(Overloaded{
-                        [](const core::Bundle& bundle) { return Lane(core::lane_of(bundle.entity)); },
-                        [](const store::ClaimItem& claim) { return Lane(core::lane_of(claim.run)); },
-                        [](const store::Deliver& deliver) {  // its next owner delivers it
-                          return deliver.source ? Lane(deliver.source->lane) : Lane();
-                        },
-                        each_of<store::Submit, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
-                                store::DropOutbox, store::OpenPool, store::AcquireLane, store::RenewLane,
-                                store::ReleaseLane, store::BeatEngine, store::LeaveEngine, store::RemoveJob, store::DropKeys,
-                                store::PauseTopic, store::PutApp, store::ActivateApp>([] { return Lane(); }),
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          [](const core::Bundle& bundle) { return Lane(core::lane_of(bundle.entity)); },
+          [](const store::ClaimItem& claim) { return Lane(core::lane_of(claim.run)); },
+          [](const store::Deliver& deliver) {  // its next owner delivers it
+            return deliver.source ? Lane(deliver.source->lane) : Lane();
+          },
+          each_of<store::Submit, store::Respond, store::ClaimWork, store::ExtendWork, store::ReleaseWork,
+                  store::DropOutbox, store::OpenPool, store::AcquireLane, store::RenewLane, store::ReleaseLane,
+                  store::BeatEngine, store::LeaveEngine, store::RemoveJob, store::DropKeys, store::PauseTopic,
+                  store::PutApp, store::ActivateApp>([] { return Lane(); }),
+      },
+      operation);
 }
 
 }  // namespace
@@ -117,10 +118,13 @@ bool Outgoing::takes_bundles() const {
 
 bool Outgoing::may_send_beside_others(const Stream& stream) const {
   switch (groups_) {
-    case Groups::over_all_lanes: return true;
+    case Groups::over_all_lanes:
+      return true;
     case Groups::steps_apart:
-      return stream.pending.operations.size() >= far_group_operations_min && !is_removal(stream.pending.operations.front());
-    case Groups::by_lane: return false;
+      return stream.pending.operations.size() >= far_group_operations_min &&
+             !is_removal(stream.pending.operations.front());
+    case Groups::by_lane:
+      return false;
   }
   return false;
 }
@@ -180,7 +184,8 @@ Group Outgoing::cut(Stream& stream) {
   return first;
 }
 
-std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group, Result<std::vector<store::Outcome>> result) {
+std::optional<std::vector<store::Outcome>> Outgoing::finished(Group& group,
+                                                              Result<std::vector<store::Outcome>> result) {
   Stream& stream = streams_.at(group.domain);
   --stream.out;
   bytes_ -= group.bytes;
@@ -215,15 +220,19 @@ void Outgoing::keep(Stream& stream, Group group, const Error& error) {
   stream.why = error.detail;
   if (!stream.retry) stream.retry.emplace();
   bytes_ += kept.bytes;
-  for (std::size_t i = 0; i < kept.operations.size(); ++i) stream.retry->add(std::move(kept.operations[i]), kept.tickets[i]);
+  for (std::size_t i = 0; i < kept.operations.size(); ++i)
+    stream.retry->add(std::move(kept.operations[i]), kept.tickets[i]);
 }
 
 Group Outgoing::refuse_callers(Group group, const Error& error) {
   Group kept;
   for (std::size_t i = 0; i < group.operations.size(); ++i) {
-    if (!is_asked_for(group.operations[i], group.tickets[i])) kept.add(std::move(group.operations[i]), group.tickets[i]);
-    else if (std::holds_alternative<store::Submit>(group.operations[i])) events_.submitted(group.tickets[i], error);
-    else events_.answered(group.tickets[i], error);
+    if (!is_asked_for(group.operations[i], group.tickets[i]))
+      kept.add(std::move(group.operations[i]), group.tickets[i]);
+    else if (std::holds_alternative<store::Submit>(group.operations[i]))
+      events_.submitted(group.tickets[i], error);
+    else
+      events_.answered(group.tickets[i], error);
   }
   return kept;
 }
@@ -234,8 +243,10 @@ void Outgoing::withdraw(core::LaneId lane, const std::function<void(const store:
     kept.asked_at = group.asked_at;
     kept.transaction = std::move(group.transaction);
     for (std::size_t i = 0; i < group.operations.size(); ++i) {
-      if (owner_lane_of(group.operations[i]) == lane) withdrawn(group.operations[i]);
-      else kept.add(std::move(group.operations[i]), group.tickets[i]);
+      if (owner_lane_of(group.operations[i]) == lane)
+        withdrawn(group.operations[i]);
+      else
+        kept.add(std::move(group.operations[i]), group.tickets[i]);
     }
     return kept;
   };
@@ -277,8 +288,8 @@ std::optional<Duration> Outgoing::next_wake() const {
 
 bool Outgoing::empty() const {
   return alone_.empty() && alone_out_ == 0 && std::all_of(streams_.begin(), streams_.end(), [](const auto& one) {
-    return one.second.out == 0 && !one.second.retry && one.second.pending.operations.empty();
-  });
+           return one.second.out == 0 && !one.second.retry && one.second.pending.operations.empty();
+         });
 }
 
 }  // namespace pawl::runtime

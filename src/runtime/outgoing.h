@@ -5,8 +5,8 @@
 // at a time: while a lane's group travels its next one gathers, and a lane that cannot be reached holds up no other.
 //
 // A store of one domain that is far away takes several groups at once. There steps go apart from all else: who numbers
-// something new (a job, a mailbox, an announcement) waits in the store for others that do, and a step need not. Removals go
-// apart too, a few at a time, one group after the other.
+// something new (a job, a mailbox, an announcement) waits in the store for others that do, and a step need not.
+// Removals go apart too, a few at a time, one group after the other.
 //
 // A bundle that is committed with a worker's transaction is a group of its own, and goes before all others.
 #pragma once
@@ -31,10 +31,11 @@ struct Group {
   std::vector<store::Operation> operations;
   std::vector<Ticket> tickets;  // one for each operation
   Duration asked_at{0};
-  std::size_t bytes = 0;        // of its operations
-  std::uint64_t number = 0;     // as they were taken
-  store::Domain domain;         // of all of them; of no meaning where lanes are one domain
-  std::shared_ptr<store::OpenTransaction> transaction;  // that its one bundle is committed with; none: it is a usual group
+  std::size_t bytes = 0;     // of its operations
+  std::uint64_t number = 0;  // as they were taken
+  store::Domain domain;      // of all of them; of no meaning where lanes are one domain
+  std::shared_ptr<store::OpenTransaction>
+      transaction;  // that its one bundle is committed with; none: it is a usual group
 
   void add(store::Operation operation, Ticket ticket);
 };
@@ -59,8 +60,8 @@ class Outgoing {
   std::optional<std::vector<store::Outcome>> finished(Group& group, Result<std::vector<store::Outcome>> result);
   // Whether the group that is being settled was overtaken: what was committed after it may have been heard of before.
   bool overtaken() const { return overtaken_; }
-  // Takes a lost lane's bundles and claims out of what was not sent: its jobs are forgotten, and when they are read again
-  // a second bundle for the same rev must not meet the first.
+  // Takes a lost lane's bundles and claims out of what was not sent: its jobs are forgotten, and when they are read
+  // again a second bundle for the same rev must not meet the first.
   void withdraw(core::LaneId lane, const std::function<void(const store::Operation&)>& withdrawn);
 
   bool refuses() const;  // the store takes no writes at the moment, at least some
@@ -74,9 +75,9 @@ class Outgoing {
  private:
   struct Stream {  // of one domain
     Group pending;
-    std::size_t bundles = 0;             // of the pending ones
+    std::size_t bundles = 0;  // of the pending ones
     std::size_t bundle_bytes = 0;
-    std::size_t out = 0;                 // groups that are being committed
+    std::size_t out = 0;  // groups that are being committed
     std::optional<Group> retry;
     Duration retry_at{0};
     Duration backoff{0};
@@ -96,14 +97,14 @@ class Outgoing {
   const Clock& clock_;
   EngineEvents& events_;
   std::map<store::Domain, Stream> streams_;
-  std::deque<Group> alone_;        // with their transactions
-  std::size_t alone_out_ = 0;      // of these, being committed
-  store::Domain last_taken_;       // whose turn was last
-  std::size_t waiting_ = 0;        // operations that wait, without those that are tried again
-  std::size_t bundles_ = 0;        // of these
+  std::deque<Group> alone_;    // with their transactions
+  std::size_t alone_out_ = 0;  // of these, being committed
+  store::Domain last_taken_;   // whose turn was last
+  std::size_t waiting_ = 0;    // operations that wait, without those that are tried again
+  std::size_t bundles_ = 0;    // of these
   std::size_t bundle_bytes_ = 0;
-  std::size_t bytes_ = 0;          // of all that waits, travels or is tried again
-  std::uint64_t taken_ = 0;        // groups so far
+  std::size_t bytes_ = 0;              // of all that waits, travels or is tried again
+  std::uint64_t taken_ = 0;            // groups so far
   std::uint64_t newest_finished_ = 0;  // the number of one
   bool overtaken_ = false;
 };

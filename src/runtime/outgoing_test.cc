@@ -180,7 +180,8 @@ TEST_F(OutgoingStepsApart, steps_do_not_travel_with_what_numbers_something_new) 
   EXPECT_FALSE(apart_.take());
   EXPECT_EQ(one->operations.size(), 2u);
   EXPECT_EQ(other->operations.size(), 2u);
-  EXPECT_NE(std::holds_alternative<store::Submit>(one->operations[0]), std::holds_alternative<store::Submit>(other->operations[0]));
+  EXPECT_NE(std::holds_alternative<store::Submit>(one->operations[0]),
+            std::holds_alternative<store::Submit>(other->operations[0]));
   ASSERT_TRUE(apart_.finished(*other, std::vector<store::Outcome>(2)));
   EXPECT_FALSE(apart_.overtaken());
   ASSERT_TRUE(apart_.finished(*one, std::vector<store::Outcome>(2)));

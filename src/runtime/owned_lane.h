@@ -1,5 +1,5 @@
-// OwnedLane: a lane that this engine acts for, and all that it remembers of that lane alone. Whoever has one may act for
-// the lane; when the lane is lost, the memory goes with it.
+// OwnedLane: a lane that this engine acts for, and all that it remembers of that lane alone. Whoever has one may act
+// for the lane; when the lane is lost, the memory goes with it.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct Scan {
 // memory.
 struct Unread {
   store::EntityKind kind = store::EntityKind::job;
-  std::vector<core::Delivery> deliveries;          // for it, without a row: they live only here
-  std::shared_ptr<const core::Bundle> uncertain;   // a bundle of it whose outcome is not known
+  std::vector<core::Delivery> deliveries;         // for it, without a row: they live only here
+  std::shared_ptr<const core::Bundle> uncertain;  // a bundle of it whose outcome is not known
   bool asked = false;
   bool look = false;  // something may have come since it was asked for
   bool may_wait() const { return deliveries.empty() && uncertain == nullptr; }  // the store has all of it
@@ -57,26 +57,26 @@ struct OwnedLane {
   const core::LaneId id;
   const core::Epoch epoch;
   const std::uint64_t number;  // which of the times that this engine had it
-  bool giving = false;  // it is to be given back: what is on its way is finished, and nothing begins (Shares)
+  bool giving = false;         // it is to be given back: what is on its way is finished, and nothing begins (Shares)
 
   // Loader
   std::deque<Scan> scans;
-  bool rescan = false;                                      // an inbox could not be read: tick() begins a scan
+  bool rescan = false;  // an inbox could not be read: tick() begins a scan
   std::map<RunId, Unread> unread;
-  std::map<RunId, std::string> unparked;                    // jobs that are damaged and could not be stopped: tick() tries
+  std::map<RunId, std::string> unparked;  // jobs that are damaged and could not be stopped: tick() tries
   // Alarms
   DueTable due;
-  std::vector<store::Due> due_again;                        // could not be served: tried again by tick()
+  std::vector<store::Due> due_again;  // could not be served: tried again by tick()
   // Post
-  bool outbox = true;                                       // something may wait in it
-  bool outbox_asked = false;                                // and it is being read
-  std::map<core::LaneId, Route> routes;                     // by the lane that is sent to
-  std::set<std::string> outbox_damaged;                     // what was said of it; one row for each of these lanes
+  bool outbox = true;                    // something may wait in it
+  bool outbox_asked = false;             // and it is being read
+  std::map<core::LaneId, Route> routes;  // by the lane that is sent to
+  std::set<std::string> outbox_damaged;  // what was said of it; one row for each of these lanes
   // Mailboxes
-  std::set<RunId> mailboxes;                                // something waits in their inboxes
-  std::unordered_set<RunId> mailboxes_out;                  // a bundle of theirs is on its way
+  std::set<RunId> mailboxes;                // something waits in their inboxes
+  std::unordered_set<RunId> mailboxes_out;  // a bundle of theirs is on its way
   // Workshop
-  std::map<WorkRef, core::WorkToken> probed;                // runs in doubt that were asked about already
+  std::map<WorkRef, core::WorkToken> probed;  // runs in doubt that were asked about already
 };
 
 }  // namespace pawl::runtime

@@ -62,9 +62,10 @@ void Parts::lane_taken(core::LaneId lane) {
 }
 
 std::string no_room(std::size_t bytes_max) {
-  return format("what this process has to commit takes more than {} bytes already (RuntimeOptions::memory.waiting): try "
-                "again in a moment",
-                bytes_max);
+  return format(
+      "what this process has to commit takes more than {} bytes already (RuntimeOptions::memory.waiting): try "
+      "again in a moment",
+      bytes_max);
 }
 
 }  // namespace pawl::runtime

@@ -37,18 +37,18 @@ struct Parts {
   EngineEvents& events;
   bool stopping = false;  // nothing new is taken; what runs is finished
 
-  Lanes lanes;          // which lanes are ours
-  Shares shares;        // and which should be
-  Outgoing outgoing;    // what is on its way to the store
-  Reads reads;          // what is asked of it
-  Loader loader;        // what is read
-  Jobs jobs;            // what is decided for jobs, and what becomes of it
-  Mailboxes mailboxes;  // the same for mailboxes
-  Bundles bundles;      // decisions on their way to the store and back
-  Workshop workshop;    // what is handed to local workers
+  Lanes lanes;                // which lanes are ours
+  Shares shares;              // and which should be
+  Outgoing outgoing;          // what is on its way to the store
+  Reads reads;                // what is asked of it
+  Loader loader;              // what is read
+  Jobs jobs;                  // what is decided for jobs, and what becomes of it
+  Mailboxes mailboxes;        // the same for mailboxes
+  Bundles bundles;            // decisions on their way to the store and back
+  Workshop workshop;          // what is handed to local workers
   Transactions transactions;  // what came back with SQL of its own
-  Post post;            // what jobs send each other
-  Alarms alarms;        // what the clock sets going
+  Post post;                  // what jobs send each other
+  Alarms alarms;              // what the clock sets going
 
   std::size_t waiting_bytes() const { return outgoing.bytes() + jobs.busy_bytes(); }
   bool has_room() const { return waiting_bytes() < options.bytes_max.waiting; }

@@ -21,8 +21,10 @@ void Post::sent(const core::Bundle& bundle, OutcomeKind kind) {
   for (const core::Write& write : bundle.writes) {
     const auto* send = std::get_if<core::Send>(&write);
     if (send == nullptr) continue;
-    if (parts_.store.sends_directly()) arrived(send->envelope.to, RunId(0), send->envelope.message, kind);
-    else if (OwnedLane* lane = parts_.lanes.memory_of(core::lane_of(bundle.entity))) lane->outbox = true;
+    if (parts_.store.sends_directly())
+      arrived(send->envelope.to, RunId(0), send->envelope.message, kind);
+    else if (OwnedLane* lane = parts_.lanes.memory_of(core::lane_of(bundle.entity)))
+      lane->outbox = true;
   }
 }
 
@@ -31,23 +33,30 @@ void Post::arrived(const core::Target& to, RunId run, const core::Message& messa
   const core::LaneId id = parts_.lanes.lane_for(to);
   OwnedLane* lane = parts_.lanes.mine(id);
   if (const auto* start = std::get_if<core::StartChild>(&message.body)) {
-    if (parts_.store.sends_directly()) look_for_refusal(start->parent);
-    else if (lane != nullptr && (run == start->parent.run || kind != OutcomeKind::committed)) lane->outbox = true;
+    if (parts_.store.sends_directly())
+      look_for_refusal(start->parent);
+    else if (lane != nullptr && (run == start->parent.run || kind != OutcomeKind::committed))
+      lane->outbox = true;
   }
   if (lane == nullptr) return;  // its owner is told (Engine::tell)
   if (const auto* known = std::get_if<RunId>(&to)) return hand_over(*known, message, kind);
   if (const auto* job = std::get_if<core::JobKey>(&to)) {
-    return parts_.reads.ask(*lane, store::FindRun{*job}, [this](OwnedLane& its_lane, const store::AnswerTo<store::FindRun>& found) {
-      if (!found) its_lane.rescan = true;
-      else if (*found) parts_.loader.look(its_lane, **found);
-    });
+    return parts_.reads.ask(*lane, store::FindRun{*job},
+                            [this](OwnedLane& its_lane, const store::AnswerTo<store::FindRun>& found) {
+                              if (!found)
+                                its_lane.rescan = true;
+                              else if (*found)
+                                parts_.loader.look(its_lane, **found);
+                            });
   }
   if (run != RunId(0)) return parts_.mailboxes.serve(*lane, run);
   parts_.reads.ask(*lane, store::FindMailbox{std::get<core::MailboxKey>(to)},
                    [this](OwnedLane& its_lane, const store::AnswerTo<store::FindMailbox>& found) {
-    if (!found) its_lane.rescan = true;
-    else if (*found) parts_.mailboxes.serve(its_lane, **found);
-  });
+                     if (!found)
+                       its_lane.rescan = true;
+                     else if (*found)
+                       parts_.mailboxes.serve(its_lane, **found);
+                   });
 }
 
 // A child whose id is taken is refused: where sends are direct, its parent has the word already. Its name is
@@ -57,15 +66,16 @@ void Post::look_for_refusal(const core::ParentLink& parent) {
   if (lane == nullptr) return;
   parts_.reads.ask(*lane, store::ReadMessage{parent.run, core::last_word_of(parent.request)},
                    [this, run = parent.run](OwnedLane& its_lane, const store::AnswerTo<store::ReadMessage>& word) {
-    if (!word || *word) parts_.loader.look(its_lane, run);
-  });
+                     if (!word || *word) parts_.loader.look(its_lane, run);
+                   });
 }
 
 void Post::hand_over(RunId run, const core::Message& message, OutcomeKind kind) {
   OwnedLane* lane = parts_.lanes.mine(run);
   if (lane == nullptr) return;
   const HotJob* job = parts_.jobs.find(run);
-  if (kind == OutcomeKind::committed && job != nullptr) take(*lane, run, message);
+  if (kind == OutcomeKind::committed && job != nullptr)
+    take(*lane, run, message);
   else if (kind == OutcomeKind::committed || kind == OutcomeKind::already_done || kind == OutcomeKind::outcome_unknown)
     parts_.loader.look(*lane, run);
 }
@@ -79,21 +89,23 @@ void Post::take(OwnedLane& lane, RunId run, const core::Message& message) {
   };
   if (has(*job, message.guid)) return;
   if (job->look_again) return;  // read with all that came before it
-  // Messages join in the order of their commits: while one is looked up, or the inbox is read, the next one is read later.
+  // Messages join in the order of their commits: while one is looked up, or the inbox is read, the next one is read
+  // later.
   if (job->lookups > 0 || job->is_held()) return parts_.loader.look(lane, run);
   parts_.jobs.begin_lookup(*job);
   parts_.reads.ask(lane, store::ReadMessage{run, message.guid},
-                   [this, run, message, has, launches = job->launches](OwnedLane& its_lane,
-                                                                       const store::AnswerTo<store::ReadMessage>& stored) {
-    HotJob* its_job = parts_.jobs.find(run);
-    if (its_job == nullptr || its_job->is_held() || !stored || its_job->launches != launches) {
-      parts_.loader.look(its_lane, run);
-    } else if (*stored && !has(*its_job, message.guid) && !its_job->look_again) {  // else it was served, or will be read
-      its_job->queue.push_back(core::Delivery{message, core::Origin::memory});
-      parts_.jobs.make_ready(*its_job);
-    }
-    parts_.jobs.end_lookup(run);
-  });
+                   [this, run, message, has, launches = job->launches](
+                       OwnedLane& its_lane, const store::AnswerTo<store::ReadMessage>& stored) {
+                     HotJob* its_job = parts_.jobs.find(run);
+                     if (its_job == nullptr || its_job->is_held() || !stored || its_job->launches != launches) {
+                       parts_.loader.look(its_lane, run);
+                     } else if (*stored && !has(*its_job, message.guid) &&
+                                !its_job->look_again) {  // else it was served, or will be read
+                       its_job->queue.push_back(core::Delivery{message, core::Origin::memory});
+                       parts_.jobs.make_ready(*its_job);
+                     }
+                     parts_.jobs.end_lookup(run);
+                   });
 }
 
 void Post::look_again() {
@@ -107,16 +119,16 @@ void Post::deliver_outboxes() {
     lane->outbox_asked = true;
     parts_.reads.ask(*lane, store::ReadOutbox{lane->id, limits::outbox_page_rows},
                      [this](OwnedLane& its_lane, const store::AnswerTo<store::ReadOutbox>& page) {
-      its_lane.outbox_asked = false;
-      if (!page) {  // next_wake() brings us back
-        its_lane.outbox = true;
-        return parts_.loader.cannot_read(page.error());
-      }
-      for (const store::Damaged& row : page->damaged)
-        if (its_lane.outbox_damaged.insert(row.what).second)
-          parts_.events.problem(format("{}; those behind it wait, all else goes on", row.what));
-      deliver(its_lane, *page);
-    });
+                       its_lane.outbox_asked = false;
+                       if (!page) {  // next_wake() brings us back
+                         its_lane.outbox = true;
+                         return parts_.loader.cannot_read(page.error());
+                       }
+                       for (const store::Damaged& row : page->damaged)
+                         if (its_lane.outbox_damaged.insert(row.what).second)
+                           parts_.events.problem(format("{}; those behind it wait, all else goes on", row.what));
+                       deliver(its_lane, *page);
+                     });
   }
 }
 
@@ -174,7 +186,8 @@ void Post::settle_outbox(const store::DropOutbox& drop, const store::Outcome& ou
 
 bool Post::must_try_again() const {
   const auto mine = parts_.lanes.all_mine();
-  return std::any_of(mine.begin(), mine.end(), [](const OwnedLane* lane) { return lane->outbox && !lane->outbox_asked; });
+  return std::any_of(mine.begin(), mine.end(),
+                     [](const OwnedLane* lane) { return lane->outbox && !lane->outbox_asked; });
 }
 
 }  // namespace pawl::runtime

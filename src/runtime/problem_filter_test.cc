@@ -22,7 +22,8 @@ TEST(ProblemFilter, different_ones_are_limited_too_and_those_left_out_are_counte
   ProblemFilter filter;
   const Duration now{0};
   std::size_t said = 0;
-  for (std::size_t i = 0; i < limits::problems_per_window_max + 7; ++i) said += filter.pass(std::to_string(i), now).size();
+  for (std::size_t i = 0; i < limits::problems_per_window_max + 7; ++i)
+    said += filter.pass(std::to_string(i), now).size();
   EXPECT_EQ(said, limits::problems_per_window_max);
   EXPECT_EQ(filter.pass("x", now + limits::problem_window), (Lines{"7 other problems were not reported", "x"}));
 }

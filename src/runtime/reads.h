@@ -74,7 +74,7 @@ class Reads {
   const Lanes& lanes_;
   std::unordered_map<std::uint64_t, Asked> asked_;  // by number
   std::unordered_multimap<RunId, std::uint64_t> by_run_;
-  std::vector<std::uint64_t> waiting_;              // for the driver, in their order
+  std::vector<std::uint64_t> waiting_;  // for the driver, in their order
   std::uint64_t last_number_ = 0;
 };
 

@@ -22,8 +22,9 @@ class ReadsTest : public ::testing::Test {
     lanes_->take(lane_, core::Epoch(1));
   }
   void ask(RunId run) {
-    reads_->ask(*lanes_->mine(lane_), store::ReadJob{run},
-                [this](OwnedLane&, const store::AnswerTo<store::ReadJob>&) { ++answers_; }, [this] { ++lost_; });
+    reads_->ask(
+        *lanes_->mine(lane_), store::ReadJob{run},
+        [this](OwnedLane&, const store::AnswerTo<store::ReadJob>&) { ++answers_; }, [this] { ++lost_; });
   }
   void answer(ReadBatch batch, std::size_t count) {
     auto answers = store_.read(batch.reads);
@@ -93,7 +94,8 @@ TEST_F(ReadsTest, of_a_lane_that_was_lost_lead_to_nothing_even_if_it_came_back) 
 TEST_F(ReadsTest, of_a_store_at_hand_are_answered_at_once) {
   Reads at_once(Reads::Way::at_once, store_, *lanes_);
   bool answered = false;
-  at_once.ask(store::ReadPausedTopics{}, [&](const store::AnswerTo<store::ReadPausedTopics>& topics) { answered = topics.ok(); });
+  at_once.ask(store::ReadPausedTopics{},
+              [&](const store::AnswerTo<store::ReadPausedTopics>& topics) { answered = topics.ok(); });
   EXPECT_TRUE(answered);
   EXPECT_FALSE(at_once.take());
 }

@@ -22,19 +22,23 @@ using core::JobStatus;
 Error wrong_state(const store::StoredJob& job, JobStatus status, std::string_view advice) {
   const core::JobRow& row = job.state.job;
   const bool says_why = row.status == status && !row.reason.empty();
-  return {ErrorCode::invalid, format("job {} is {}{}{}; {}", row.id.raw(), core::name_of(status),
-                                     says_why ? ": " : "", says_why ? row.reason : "", advice)};
+  return {ErrorCode::invalid, format("job {} is {}{}{}; {}", row.id.raw(), core::name_of(status), says_why ? ": " : "",
+                                     says_why ? row.reason : "", advice)};
 }
 
 // What to do in this state instead of what was asked.
 std::string_view advice_in(JobStatus status) {
   switch (status) {
-    case JobStatus::running: return "it goes on by itself";
-    case JobStatus::paused: return "resume it";
-    case JobStatus::parked: return "redrive it";
+    case JobStatus::running:
+      return "it goes on by itself";
+    case JobStatus::paused:
+      return "resume it";
+    case JobStatus::parked:
+      return "redrive it";
     case JobStatus::completed:
     case JobStatus::failed:
-    case JobStatus::interrupted: return "it has ended, submit a new one";
+    case JobStatus::interrupted:
+      return "it has ended, submit a new one";
   }
   return "";
 }
@@ -44,29 +48,31 @@ Status status_of(const Result<Outcome>& outcome) {
   if (!outcome) return outcome.error();
   switch (outcome->kind) {
     case store::OutcomeKind::committed:
-    case store::OutcomeKind::already_done: return {};
+    case store::OutcomeKind::already_done:
+      return {};
     case store::OutcomeKind::exists:
-    case store::OutcomeKind::conflict: return Error{ErrorCode::conflict, outcome->reason};
-    case store::OutcomeKind::fenced: return Error{ErrorCode::fenced, outcome->reason};
-    case store::OutcomeKind::over_limit: return Error{ErrorCode::over_limit, outcome->reason};
-    case store::OutcomeKind::rejected: return Error{ErrorCode::invalid, outcome->reason};
-    case store::OutcomeKind::outcome_unknown: return Error{ErrorCode::outcome_unknown, outcome->reason};
+    case store::OutcomeKind::conflict:
+      return Error{ErrorCode::conflict, outcome->reason};
+    case store::OutcomeKind::fenced:
+      return Error{ErrorCode::fenced, outcome->reason};
+    case store::OutcomeKind::over_limit:
+      return Error{ErrorCode::over_limit, outcome->reason};
+    case store::OutcomeKind::rejected:
+      return Error{ErrorCode::invalid, outcome->reason};
+    case store::OutcomeKind::outcome_unknown:
+      return Error{ErrorCode::outcome_unknown, outcome->reason};
   }
   return Error{ErrorCode::invalid, outcome->reason};
 }
 
-constexpr std::string_view parked_duplex =
-    "it stays so and nothing of it runs: submit its input again under a new id";
+constexpr std::string_view parked_duplex = "it stays so and nothing of it runs: submit its input again under a new id";
 constexpr std::string_view no_pause =
     "where messages are served side by side and none is held back; interrupt it, or use collation ledger to pause jobs";
 constexpr std::string_view no_settle = "where nothing acts at most once, so nothing is unknown";
 constexpr std::string_view no_removal =
     "whose rows stay with the store; use collation ledger for jobs that must go (JobRequest::keep, remove)";
 
-Error stale(std::string_view why) {
-  return {ErrorCode::conflict, format("the token is no longer good: {}", why)};
-}
-
+Error stale(std::string_view why) { return {ErrorCode::conflict, format("the token is no longer good: {}", why)}; }
 
 // Of a signal that may have been told, perhaps to some of those it is for.
 Status worth_repeating(Status failed, const std::string& id) {
@@ -87,7 +93,8 @@ std::string unknown_ones(const core::JobState& state, const Graph* graph) {
   std::string text;
   for (const core::Activity& activity : state.activities())
     if (effect_of(state, activity) == Effect::unknown)
-      text += format("{}{} at {}", text.empty() ? "" : " and ", name_in(graph, activity.node).raw(), activity.at.text());
+      text +=
+          format("{}{} at {}", text.empty() ? "" : " and ", name_in(graph, activity.node).raw(), activity.at.text());
   return text.empty() ? "nothing" : text;
 }
 
@@ -98,10 +105,14 @@ core::JobStatus status_to_come(const store::StoredJob& job) {
   for (const core::InboxMessage& waiting : job.inbox) {
     const core::Body& body = waiting.message.body;
     if (core::is_closed(status)) break;
-    if (std::holds_alternative<core::Interrupt>(body)) status = JobStatus::interrupted;
-    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running) status = JobStatus::paused;
-    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused) status = JobStatus::running;
-    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked) status = JobStatus::running;
+    if (std::holds_alternative<core::Interrupt>(body))
+      status = JobStatus::interrupted;
+    else if (std::holds_alternative<core::Pause>(body) && status == JobStatus::running)
+      status = JobStatus::paused;
+    else if (std::holds_alternative<core::Proceed>(body) && status == JobStatus::paused)
+      status = JobStatus::running;
+    else if (std::holds_alternative<core::Redrive>(body) && status == JobStatus::parked)
+      status = JobStatus::running;
   }
   return status;
 }
@@ -135,11 +146,11 @@ Result<store::StoredJob> Requests::read(RunId run, std::string_view instead) {
 // Its end is one operation, which a person may ask for as well as its clean-up message.
 Status Requests::interrupt_duplex(const core::JobRow& job, const std::string& reason) {
   if (core::is_closed(job.status))
-    return Error{ErrorCode::invalid, format("job {} is {}; there is nothing left to interrupt", job.id.raw(),
-                                            core::name_of(job.status))};
+    return Error{ErrorCode::invalid,
+                 format("job {} is {}; there is nothing left to interrupt", job.id.raw(), core::name_of(job.status))};
   if (job.status == JobStatus::parked)
-    return Error{ErrorCode::unsupported, format("job {} runs under collation duplex and is parked: {}; {}", job.id.raw(),
-                                                job.reason, parked_duplex)};
+    return Error{ErrorCode::unsupported, format("job {} runs under collation duplex and is parked: {}; {}",
+                                                job.id.raw(), job.reason, parked_duplex)};
   store::EndDuplex end{job.run, JobStatus::interrupted};
   end.reason = reason.empty() ? "interrupted" : kept_text(reason, limits::reason_bytes_max);
   end.code = core::Interrupt{}.code;
@@ -206,7 +217,8 @@ Status Requests::settle(RunId run, const std::string& activity, const std::strin
   for (const core::Activity& candidate : state.activities()) {
     if (name_in(graph.get(), candidate.node).raw() != activity) continue;
     // Without an address the first instance that is unknown is meant.
-    const bool meant = address.empty() ? effect_of(state, candidate) == Effect::unknown : candidate.at.text() == address;
+    const bool meant =
+        address.empty() ? effect_of(state, candidate) == Effect::unknown : candidate.at.text() == address;
     if (!meant) continue;
     const Effect effect = effect_of(state, candidate);
     if (effect == Effect::unknown) return deliver(run, verdict_of(candidate.seq, finding));
@@ -214,10 +226,9 @@ Status Requests::settle(RunId run, const std::string& activity, const std::strin
                  format("activity {} at {} of job {} is {}, not unknown: there is nothing to settle", activity, address,
                         state.job.id.raw(), name_of(effect))};
   }
-  return Error{ErrorCode::not_found,
-               format("job {} has no {} {}{}; what is unknown there: {}", state.job.id.raw(),
-                      address.empty() ? "unknown activity" : "activity", activity, address.empty() ? "" : " at " + address,
-                      unknown_ones(state, graph.get()))};
+  return Error{ErrorCode::not_found, format("job {} has no {} {}{}; what is unknown there: {}", state.job.id.raw(),
+                                            address.empty() ? "unknown activity" : "activity", activity,
+                                            address.empty() ? "" : " at " + address, unknown_ones(state, graph.get()))};
 }
 
 Status Requests::remove(RunId run, Duration keep_id) {
@@ -309,18 +320,18 @@ Status Requests::complete_without_item(const WorkRun& named, const Reply& reply)
 Status Requests::complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply) {
   if (core::is_closed(job.job.status)) return stale(format("job {} has ended", job.job.id.raw()));
   if (job.job.status == JobStatus::parked)
-    return Error{ErrorCode::invalid,
-                 format("job {} is parked and takes no answer: {}; {}", job.job.id.raw(), job.job.reason, parked_duplex)};
+    return Error{ErrorCode::invalid, format("job {} is parked and takes no answer: {}; {}", job.job.id.raw(),
+                                            job.job.reason, parked_duplex)};
   const auto request = duplex::find_request(job, token);
   if (!request) return stale("the work was answered already, or taken back and perhaps given to another");
   if (!duplex::is_settled(job, *request))
-    return Error{ErrorCode::retry_later, format("the worker of job {} has not left the work yet, or its pending replies "
-                                                "are still being served: ask again",
-                                                job.job.id.raw())};
+    return Error{ErrorCode::retry_later,
+                 format("the worker of job {} has not left the work yet, or its pending replies "
+                        "are still being served: ask again",
+                        job.job.id.raw())};
   const bool failed = reply.status() != Reply::Status::success;
-  const auto operations =
-      duplex::completion_of(job, *request, failed ? core::ReplyStatus::error : core::ReplyStatus::success, reply.code(),
-                            reply.data());
+  const auto operations = duplex::completion_of(
+      job, *request, failed ? core::ReplyStatus::error : core::ReplyStatus::success, reply.code(), reply.data());
   const auto answered = status_of(duplex_.commit(operations[0]));
   if (!answered && answered.error().code == ErrorCode::conflict) return stale(answered.error().detail);
   // The answer is durable; without the rest its request is handed out once more, and found to be answered.

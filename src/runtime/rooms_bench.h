@@ -46,8 +46,9 @@ struct RoomsBench {
     ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
   }
   store::Submit start_of(const std::string& graph, core::LaneId lane = one) {
-    store::Submit submit{default_namespace(), JobId("j" + std::to_string(++jobs)), lane,
-                         ref_of(*graphs.newest(GraphName(graph))), "{}", clock.now()};
+    store::Submit submit{
+        default_namespace(), JobId("j" + std::to_string(++jobs)), lane, ref_of(*graphs.newest(GraphName(graph))), "{}",
+        clock.now()};
     submit.secret = core::JobSecret(core::Guid{1, jobs});
     return submit;
   }

@@ -1,7 +1,7 @@
-// RunClocks: the times of what was handed to local workers. The wait for a thread goes on until one begins; from then on
-// the attempt's time and that of the silence between two heartbeats run. A local claim dies with its process, so these
-// clocks need no row: they are in memory, on the monotonic clock. Only items that have such a time are known here.
-// Not thread-safe: the engine owns it.
+// RunClocks: the times of what was handed to local workers. The wait for a thread goes on until one begins; from then
+// on the attempt's time and that of the silence between two heartbeats run. A local claim dies with its process, so
+// these clocks need no row: they are in memory, on the monotonic clock. Only items that have such a time are known
+// here. Not thread-safe: the engine owns it.
 #pragma once
 
 #include <cstddef>

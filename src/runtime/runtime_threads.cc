@@ -55,7 +55,7 @@ void LocalRuntime::run_engine() {
     tell_workers();
     look_after_workers();
     const bool busy = commit_something();
-    if (!busy && may_end()) break;  // the last answer changed nothing: no commit will wake us
+    if (!busy && may_end()) break;            // the last answer changed nothing: no commit will wake us
     note_ownership(engine_.owns_anything());  // true before it sleeps, not after
     // Every turn hears what others want: a job that never pauses has something to commit each time.
     commands_.take_all(batch, busy ? Duration{0} : time_to_sleep());
@@ -197,57 +197,56 @@ void LocalRuntime::run_committer() {
 }
 
 void LocalRuntime::obey(Command& command) {
-  std::visit(Overloaded{
-                 [&](WorkerWord& word) { hear(word); },
-                 [&](SubmitCommand& submit) {
-                   const Ticket ticket = next_ticket_++;
-                   submits_.emplace(ticket, std::move(submit.done));
-                   if (duplex_.takes(submit.request)) {
-                     const core::LaneId lane = engine_.lane_for(submit.request.name_space, submit.request.id.raw());
-                     return duplex_.submit(std::move(submit.request), lane, ticket);
-                   }
-                   engine_.submit(std::move(submit.request), ticket);
-                 },
-                 [&](RequestCommand& request) {
-                   const Ticket ticket = next_ticket_++;
-                   asked_.emplace(ticket, std::move(request.done));
-                   engine_.request(std::move(request.operation), ticket);
-                 },
-                 [&](DuplexCommand& request) {
-                   duplex_.request(std::move(request.operation), std::move(request.done));
-                 },
-                 [&](StoreThreads::Committed& told) {
-                   if (store_threads_ == nullptr || told.group.transaction == nullptr) --committing_;
-                   engine_.finished(std::move(told.group), std::move(told.result));
-                 },
-                 [&](StoreThreads::Answered& told) {
-                   --reading_;
-                   engine_.answered(std::move(told.batch), std::move(told.answers));
-                 },
-                 [&](StoreThreads::CarriedOut& told) { duplex_.carried_out(told.batch, std::move(told.answers)); },
-                 [&](ServeCommand& serve_command) {
-                   workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
-                   engine_.serve(serve_command.topic);
-                   if (serve_command.way == ServedTopics::Way::plain) duplex_.serve(serve_command.topic);
-                 },
-                 [&](ProbeCommand& probe_command) {
-                   probes_.insert_or_assign(probe_command.topic.raw(), std::move(probe_command.probe));
-                   engine_.offer_probe(probe_command.topic);
-                 },
-                 [&](Signal signal) {
-                   if (signal == Signal::look) {
-                     std::unique_lock lock(rung_mutex_);
-                     const store::Change change = std::exchange(rung_, {});
-                     lock.unlock();
-                     engine_.changed(change);
-                     if (change.duplex || change.graphs) duplex_.look();
-                   }
-                   if (signal == Signal::owner_gone) engine_.ownership_changed();
-                   if (signal == Signal::clock) say_if_set_back();  // what is due is looked at after every command
-                   if (signal == Signal::stop) begin_stop();
-                 },
-             },
-             command);
+  std::visit(
+      Overloaded{
+          [&](WorkerWord& word) { hear(word); },
+          [&](SubmitCommand& submit) {
+            const Ticket ticket = next_ticket_++;
+            submits_.emplace(ticket, std::move(submit.done));
+            if (duplex_.takes(submit.request)) {
+              const core::LaneId lane = engine_.lane_for(submit.request.name_space, submit.request.id.raw());
+              return duplex_.submit(std::move(submit.request), lane, ticket);
+            }
+            engine_.submit(std::move(submit.request), ticket);
+          },
+          [&](RequestCommand& request) {
+            const Ticket ticket = next_ticket_++;
+            asked_.emplace(ticket, std::move(request.done));
+            engine_.request(std::move(request.operation), ticket);
+          },
+          [&](DuplexCommand& request) { duplex_.request(std::move(request.operation), std::move(request.done)); },
+          [&](StoreThreads::Committed& told) {
+            if (store_threads_ == nullptr || told.group.transaction == nullptr) --committing_;
+            engine_.finished(std::move(told.group), std::move(told.result));
+          },
+          [&](StoreThreads::Answered& told) {
+            --reading_;
+            engine_.answered(std::move(told.batch), std::move(told.answers));
+          },
+          [&](StoreThreads::CarriedOut& told) { duplex_.carried_out(told.batch, std::move(told.answers)); },
+          [&](ServeCommand& serve_command) {
+            workers_.insert_or_assign(serve_command.topic.raw(), std::move(serve_command.worker));
+            engine_.serve(serve_command.topic);
+            if (serve_command.way == ServedTopics::Way::plain) duplex_.serve(serve_command.topic);
+          },
+          [&](ProbeCommand& probe_command) {
+            probes_.insert_or_assign(probe_command.topic.raw(), std::move(probe_command.probe));
+            engine_.offer_probe(probe_command.topic);
+          },
+          [&](Signal signal) {
+            if (signal == Signal::look) {
+              std::unique_lock lock(rung_mutex_);
+              const store::Change change = std::exchange(rung_, {});
+              lock.unlock();
+              engine_.changed(change);
+              if (change.duplex || change.graphs) duplex_.look();
+            }
+            if (signal == Signal::owner_gone) engine_.ownership_changed();
+            if (signal == Signal::clock) say_if_set_back();  // what is due is looked at after every command
+            if (signal == Signal::stop) begin_stop();
+          },
+      },
+      command);
 }
 
 void LocalRuntime::hear(WorkerWord& word) {
@@ -271,8 +270,10 @@ void LocalRuntime::hear(WorkerWord& word) {
                  [&](const WorkerProblem& trouble) { problem(trouble.text); },
                  [&](const Undone& undone) { engine_.undone(undone.run); },
                  [&](TransactionWanted& wanted) {
-                   if (stopping_) wanted.opened->set_value(Error{ErrorCode::fenced, "this process stops"});
-                   else transaction_desk_.want(std::move(wanted));
+                   if (stopping_)
+                     wanted.opened->set_value(Error{ErrorCode::fenced, "this process stops"});
+                   else
+                     transaction_desk_.want(std::move(wanted));
                  },
              },
              word);
@@ -320,7 +321,8 @@ void LocalRuntime::look_after_workers() {
   if (!stop_leave_at_ || now < *stop_leave_at_) return;
   stop_leave_at_.reset();
   for (const std::string& worker : pool_->running())
-    problem(format("{} does not return: stop() leaves it behind, and its work is handed out again by the next owner", worker));
+    problem(format("{} does not return: stop() leaves it behind, and its work is handed out again by the next owner",
+                   worker));
   engine_.leave_runs();
   duplex_.leave_runs();
 }
@@ -328,9 +330,10 @@ void LocalRuntime::look_after_workers() {
 void LocalRuntime::say_if_set_back() {
   const Duration ahead = clock_.ahead();
   if (ahead - set_back_ >= limits::clock_set_back_min)
-    problem(format("the clock was set back by {:.3f} s: this process goes on by elapsed time, so that nobody waits longer; "
-                   "its times of day are ahead by that much until the clock has caught up or the process is started anew",
-                   static_cast<double>((ahead - set_back_).count()) / 1e6));
+    problem(
+        format("the clock was set back by {:.3f} s: this process goes on by elapsed time, so that nobody waits longer; "
+               "its times of day are ahead by that much until the clock has caught up or the process is started anew",
+               static_cast<double>((ahead - set_back_).count()) / 1e6));
   set_back_ = ahead;
 }
 
@@ -355,8 +358,10 @@ void LocalRuntime::answered(Ticket ticket, Result<store::Outcome> outcome) {
 void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
   auto waiting = submits_.extract(ticket);
   if (!waiting) return;
-  if (result) waiting.mapped()(Submission{result->run, result->created});
-  else waiting.mapped()(result.error());
+  if (result)
+    waiting.mapped()(Submission{result->run, result->created});
+  else
+    waiting.mapped()(result.error());
 }
 
 void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bundle) {

@@ -1,5 +1,5 @@
-// ServedTopics: how each topic is served here. A topic has one way: its answers come alone, or with what the worker wrote.
-// Graphs under collation duplex take no answers of the second kind. Any thread may call it.
+// ServedTopics: how each topic is served here. A topic has one way: its answers come alone, or with what the worker
+// wrote. Graphs under collation duplex take no answers of the second kind. Any thread may call it.
 #pragma once
 
 #include <cstdint>

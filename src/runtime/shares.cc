@@ -13,9 +13,9 @@ namespace pawl::runtime {
 namespace {
 
 // Parts of a lease.
-constexpr int beats_per_lease = 3;         // two may be lost
-constexpr int news_per_lease = 30;         // what is new is told together
-constexpr int gives_per_lease = 3;         // a lane that is to be given back stands still no longer than this
+constexpr int beats_per_lease = 3;           // two may be lost
+constexpr int news_per_lease = 30;           // what is new is told together
+constexpr int gives_per_lease = 3;           // a lane that is to be given back stands still no longer than this
 constexpr int leases_until_given_again = 3;  // if that was too short for what its workers do
 constexpr int looks_at_given_per_lease = 100;
 constexpr Duration look_at_given_min = std::chrono::milliseconds(1);
@@ -67,7 +67,8 @@ void Shares::settle_beat(const store::BeatEngine& beat, const store::Outcome& ou
 
 void Shares::plan(const store::BeatEngine& beat, const store::Outcome& outcome, Duration now) {
   std::vector<store::EngineInfo> alive = outcome.engines();
-  const auto own = std::find_if(alive.begin(), alive.end(), [&](const auto& one) { return one.name == parts_.options.name; });
+  const auto own =
+      std::find_if(alive.begin(), alive.end(), [&](const auto& one) { return one.name == parts_.options.name; });
   if (own == alive.end()) return;
   LaneTable& table = parts_.lanes.table();
   // Whoever should have said long ago that it lives is looked at again when its time is over.
@@ -88,8 +89,8 @@ void Shares::plan(const store::BeatEngine& beat, const store::Outcome& outcome, 
   give(beat.holds ? share.give : 0, now);
 }
 
-// Those that nobody works for go first. One that could not be given back is left alone for a while, as long as its workers
-// are busy.
+// Those that nobody works for go first. One that could not be given back is left alone for a while, as long as its
+// workers are busy.
 void Shares::give(std::size_t count, Duration now) {
   while (giving_.size() > count) {
     const auto last = std::prev(giving_.end());
@@ -142,7 +143,8 @@ void Shares::look_at_given(Duration now) {
 // Nothing of it is on its way, with a worker, or only here.
 bool Shares::is_quiet(OwnedLane& lane) {
   if (seeded(SeededBug::lane_cut_off)) return true;
-  const bool unread = std::any_of(lane.unread.begin(), lane.unread.end(), [](const auto& one) { return !one.second.may_wait(); });
+  const bool unread =
+      std::any_of(lane.unread.begin(), lane.unread.end(), [](const auto& one) { return !one.second.may_wait(); });
   const bool put_away = parts_.jobs.put_away(lane.id);
   return put_away && !unread && !parts_.workshop.is_busy(lane.id) && !parts_.lanes.table().is_asked(lane.id);
 }
@@ -156,7 +158,8 @@ void Shares::keep(OwnedLane& lane) {
 
 void Shares::settle_release(const store::ReleaseLane& release, const store::Outcome& outcome) {
   if (!parts_.lanes.table().is_giving_back(release.lane)) return;
-  if (outcome.kind == store::OutcomeKind::outcome_unknown) return parts_.outgoing.push(release);  // it may be said twice
+  if (outcome.kind == store::OutcomeKind::outcome_unknown)
+    return parts_.outgoing.push(release);  // it may be said twice
   parts_.lanes.table().given_back(release.lane);
   tell_soon();
 }

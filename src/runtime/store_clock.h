@@ -1,5 +1,5 @@
-// StoreClock: what time it is for an engine. Timers, leases and ends are by the store's clock, which all processes on it share;
-// how long something takes is by this process's own.
+// StoreClock: what time it is for an engine. Timers, leases and ends are by the store's clock, which all processes on
+// it share; how long something takes is by this process's own.
 #pragma once
 
 #include "base/clock.h"

@@ -10,7 +10,8 @@
 
 namespace pawl::runtime {
 
-StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads, std::function<void(Told)> tell)
+StoreThreads::StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads,
+                           std::function<void(Told)> tell)
     : store_(store), duplex_(duplex), tell_(std::move(tell)) {
   try {
     for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });

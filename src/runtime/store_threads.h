@@ -1,5 +1,5 @@
-// StoreThreads: carry groups and reads to a store that is far away, as many at a time as it has connections. What became
-// of them is told in the order of the answers. Each thread waits for one call; the engine waits for none.
+// StoreThreads: carry groups and reads to a store that is far away, as many at a time as it has connections. What
+// became of them is told in the order of the answers. Each thread waits for one call; the engine waits for none.
 #pragma once
 
 #include <condition_variable>
@@ -33,8 +33,8 @@ class StoreThreads {
   };
   using Told = std::variant<Committed, Answered, CarriedOut>;
 
-  // `tell` is called by these threads. The store must outlive this object; without `duplex` it gets no DuplexBatch. Throws
-  // std::system_error if a thread cannot be made.
+  // `tell` is called by these threads. The store must outlive this object; without `duplex` it gets no DuplexBatch.
+  // Throws std::system_error if a thread cannot be made.
   StoreThreads(store::Store& store, store::DuplexStore* duplex, std::size_t threads, std::function<void(Told)> tell);
   ~StoreThreads();  // finishes what was pushed
   StoreThreads(const StoreThreads&) = delete;
@@ -55,8 +55,8 @@ class StoreThreads {
   const std::function<void(Told)> tell_;
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::deque<Task> tasks_;   // guarded by mutex_
-  bool ending_ = false;      // guarded by mutex_
+  std::deque<Task> tasks_;  // guarded by mutex_
+  bool ending_ = false;     // guarded by mutex_
   std::vector<std::thread> threads_;
 };
 

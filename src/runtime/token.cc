@@ -41,8 +41,8 @@ std::string token_text(const WorkRun& run, const core::Guid& store) {
 }
 
 Result<WorkRun> parse_token(std::string_view text, const core::Guid& store) {
-  const Error wrong{ErrorCode::invalid,
-                    format("\"{}\" is no work token; take the whole text that Work::token() gave", kept_text(text, shown_max))};
+  const Error wrong{ErrorCode::invalid, format("\"{}\" is no work token; take the whole text that Work::token() gave",
+                                               kept_text(text, shown_max))};
   if (text.substr(0, prefix.size()) != prefix) return wrong;
   std::string_view rest = text.substr(prefix.size());
   const auto run = take<std::uint64_t>(rest, false);

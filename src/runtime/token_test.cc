@@ -34,9 +34,10 @@ TEST(Token, of_another_store_names_nothing_here) {
 
 TEST(Token, that_is_not_whole_or_was_changed_in_form_is_invalid_and_says_what_it_saw) {
   const std::string good = token_text(WorkRun{WorkRef{RunId(31), core::ActivitySeq(2)}, core::WorkToken(77)}, here);
-  std::vector<std::string> bad{"",       "w-",        "w-1",        "w-1-2",   "w-1-2-",     "x" + good, good + " ",
-                               good + "-1", " " + good, "w--1-2-3", "w-01-2-3", "w-+1-2-3", "w-1-2-3z",
-                               "w-1-100000000-3", "w-10000000000000000-2-3", "w-1-2-0x3", "w-1-2-3A"};
+  std::vector<std::string> bad{"",          "w-",       "w-1",       "w-1-2",           "w-1-2-",
+                               "x" + good,  good + " ", good + "-1", " " + good,        "w--1-2-3",
+                               "w-01-2-3",  "w-+1-2-3", "w-1-2-3z",  "w-1-100000000-3", "w-10000000000000000-2-3",
+                               "w-1-2-0x3", "w-1-2-3A"};
   for (std::size_t length = 0; length < 6; ++length) bad.push_back(good.substr(0, length));
   for (const std::string& text : bad) {
     const auto read = parse_token(text, here);

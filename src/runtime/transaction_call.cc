@@ -55,7 +55,8 @@ void call_transaction(const core::WorkItem& item, const TransactionWorker& worke
   Opened opened = begin(item, site);
   if (!opened) {
     if (opened.error().code != ErrorCode::fenced)
-      site.tell(WorkerProblem{"no transaction for the worker of topic " + item.topic.raw() + ": " + to_string(opened.error())});
+      site.tell(WorkerProblem{"no transaction for the worker of topic " + item.topic.raw() + ": " +
+                              to_string(opened.error())});
     return site.tell(GivenBack{item, core::Began::no});
   }
   std::shared_ptr<store::OpenTransaction> transaction = std::move(*opened);

@@ -18,8 +18,10 @@ bool TransactionDesk::begin_next() {
   const TransactionWanted wanted = std::move(*next);
   waiting_.erase(next);
   auto begun = store_->begin();
-  if (begun) open_ = Open{wanted.run.ref.run, *begun, clock_.monotonic() + store_->time()};
-  else engine_.transaction_is_over(wanted.run.ref.run);
+  if (begun)
+    open_ = Open{wanted.run.ref.run, *begun, clock_.monotonic() + store_->time()};
+  else
+    engine_.transaction_is_over(wanted.run.ref.run);
   const bool opened = begun.ok();
   wanted.opened->set_value(std::move(begun));
   return opened;

@@ -1,5 +1,5 @@
-// TransactionDesk: of a store with one writer, which worker has its transaction. One at a time, between two groups: until it
-// is over nothing else is committed, so one that takes too long is undone. Of the engine's thread.
+// TransactionDesk: of a store with one writer, which worker has its transaction. One at a time, between two groups:
+// until it is over nothing else is committed, so one that takes too long is undone. Of the engine's thread.
 #pragma once
 
 #include <deque>
@@ -26,8 +26,8 @@ class TransactionDesk {
   // REQUIRES: nothing is being committed. True: one has begun.
   bool begin_next();
   bool is_open();  // when it is not any more, the engine is told
-  void look();   // whether it is over; one whose time is over is undone
-  void close();  // undoes it whether or not
+  void look();     // whether it is over; one whose time is over is undone
+  void close();    // undoes it whether or not
   std::optional<Duration> until() const { return open_ ? std::optional(open_->until) : std::nullopt; }
 
  private:

@@ -46,13 +46,18 @@ class TransactionFaults : public ::testing::Test {
     opened.store = std::move(faults);
     const auto info = opened.store->read_pool(Pool("graphs"));
     auto runtime = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info);
-    auto graph = GraphBuilder("step").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
+    auto graph =
+        GraphBuilder("step").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
     EXPECT_TRUE(runtime->deploy(std::move(*graph)).ok());
-    EXPECT_TRUE(runtime->serve_transaction("work", [](Work& work, Transaction& sql) {
-      const bool made = sql.execute("CREATE TABLE IF NOT EXISTS note (id TEXT)").ok() &&
-                        sql.execute("INSERT INTO note VALUES ($1)", {work.idempotency_key()}).ok();
-      return made ? Reply::success("1") : Reply::error("\"no\"");
-    }).ok());
+    EXPECT_TRUE(runtime
+                    ->serve_transaction(
+                        "work",
+                        [](Work& work, Transaction& sql) {
+                          const bool made = sql.execute("CREATE TABLE IF NOT EXISTS note (id TEXT)").ok() &&
+                                            sql.execute("INSERT INTO note VALUES ($1)", {work.idempotency_key()}).ok();
+                          return made ? Reply::success("1") : Reply::error("\"no\"");
+                        })
+                    .ok());
     EXPECT_TRUE(runtime->start().ok());
     Result<Submission> job = Error{ErrorCode::invalid, ""};
     for (int tries = 0; tries < 20'000 && !job; ++tries) {
@@ -70,8 +75,10 @@ class TransactionFaults : public ::testing::Test {
     sqlite3* look = nullptr;
     std::string counts;
     sqlite3_open(path.c_str(), &look);
-    sqlite3_exec(look, "SELECT count(*) || ' ' || count(DISTINCT id) FROM note",
-                 [](void* into, int, char** values, char**) { return *static_cast<std::string*>(into) = values[0], 0; }, &counts, nullptr);
+    sqlite3_exec(
+        look, "SELECT count(*) || ' ' || count(DISTINCT id) FROM note",
+        [](void* into, int, char** values, char**) { return *static_cast<std::string*>(into) = values[0], 0; }, &counts,
+        nullptr);
     sqlite3_close(look);
     EXPECT_EQ(counts, "2 2") << path;
     return fired;

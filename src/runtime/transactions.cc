@@ -33,7 +33,8 @@ Taking taking_of(const core::Bundle& bundle, const core::Guid& answer) {
   using Step = ledger::MessageLedger::Step;
   for (const core::Write& write : bundle.writes) {
     const auto* record = std::get_if<core::PutRecord>(&write);
-    if (record != nullptr && record->after.guid == answer && record->after.ledger.done(Step::work)) return Taking::counts;
+    if (record != nullptr && record->after.guid == answer && record->after.ledger.done(Step::work))
+      return Taking::counts;
     const auto* message = std::get_if<core::PutMessage>(&write);
     if (message != nullptr && message->message.guid == answer) return Taking::stored;
   }
@@ -78,8 +79,9 @@ std::size_t Transactions::left_to_decide(OwnedLane& lane, HotJob& job) {
   if (others == job.queue.begin()) return held_.contains(run) ? 0 : job.queue.size();
   // Without fusion a message may be between two of its steps: nothing comes before it.
   const auto half = job.state.half_done();
-  const bool has_half = half && std::any_of(others, job.queue.end(),
-                                            [&](const core::Delivery& delivery) { return delivery.message.guid == *half; });
+  const bool has_half = half && std::any_of(others, job.queue.end(), [&](const core::Delivery& delivery) {
+                          return delivery.message.guid == *half;
+                        });
   if (has_half) {
     const auto answers = std::rotate(job.queue.begin(), others, job.queue.end());
     return static_cast<std::size_t>(answers - job.queue.begin());
@@ -118,12 +120,13 @@ void Transactions::decide(OwnedLane& lane, HotJob& job) {
   parts_.jobs.rest(job);
 }
 
-// The bundle would store the answer for later, since the job stands still, or has to stop. The answer was undone: when the
-// job goes on, its work is found claimed by a run that is gone, and is handed out again.
+// The bundle would store the answer for later, since the job stands still, or has to stop. The answer was undone: when
+// the job goes on, its work is found claimed by a run that is gone, and is handed out again.
 void Transactions::do_not_take(OwnedLane& lane, HotJob& job, const core::Bundle& bundle) {
   job.queue.erase(job.queue.begin());
   if (!core::is_stopped(job.state.job.status))
-    return parts_.jobs.park(lane, job, std::get<core::JobHead>(bundle.head).reason.value_or("its answer cannot be taken"));
+    return parts_.jobs.park(lane, job,
+                            std::get<core::JobHead>(bundle.head).reason.value_or("its answer cannot be taken"));
   parts_.jobs.rest(job);
 }
 

@@ -1,8 +1,9 @@
-// Transactions: answers that came with what their worker wrote. Each is decided alone, and its bundle is committed by that
-// very transaction; where it is not, the answer goes with it, and the work is run again. So both happened, or neither.
+// Transactions: answers that came with what their worker wrote. Each is decided alone, and its bundle is committed by
+// that very transaction; where it is not, the answer goes with it, and the work is run again. So both happened, or
+// neither.
 //
-// A store that has one writer commits nothing else while a transaction is open. Then its job is held: nothing is decided for
-// it that could only be committed behind the answer which waits for it.
+// A store that has one writer commits nothing else while a transaction is open. Then its job is held: nothing is
+// decided for it that could only be committed behind the answer which waits for it.
 #pragma once
 
 #include <map>

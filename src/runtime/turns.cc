@@ -19,8 +19,10 @@ void Turns::stand(HotJob& job, Duration now) {
     suspect_out_ = run;
   }
   job.ready = true;
-  if (rests_ && rest_.count() != 0 && job.goes_on && beside_others(run, now)) resting_.emplace(now + rest_, run);
-  else ready_.push_back(run);
+  if (rests_ && rest_.count() != 0 && job.goes_on && beside_others(run, now))
+    resting_.emplace(now + rest_, run);
+  else
+    ready_.push_back(run);
 }
 
 HotJob* Turns::next(Duration now) {

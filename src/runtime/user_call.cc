@@ -18,20 +18,22 @@ constexpr std::int32_t code_too_large = 413;
 
 Reply too_large(std::size_t bytes) {
   return Reply::error(json_quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
-                                    bytes, limits::payload_bytes_max)),
+                                         bytes, limits::payload_bytes_max)),
                       code_too_large);
 }
 
 Reply too_many() {
-  return Reply::error(json_quoted(format("the worker gave more than {} pending answers, or more than {} bytes of them, in "
-                                         "one run (pending_answers_max, pending_bytes_max)",
-                                         limits::pending_answers_max, limits::pending_bytes_max)),
-                      code_too_large);
+  return Reply::error(
+      json_quoted(format("the worker gave more than {} pending answers, or more than {} bytes of them, in "
+                         "one run (pending_answers_max, pending_bytes_max)",
+                         limits::pending_answers_max, limits::pending_bytes_max)),
+      code_too_large);
 }
 
 Reply one_answer() {
-  return Reply::fatal(json_quoted("the worker gave a pending answer; one with a transaction answers once, when it returns"),
-                      code_exception);
+  return Reply::fatal(
+      json_quoted("the worker gave a pending answer; one with a transaction answers once, when it returns"),
+      code_exception);
 }
 
 WorkAnswer unsaid_answer(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
@@ -42,8 +44,8 @@ Reply checked(Reply reply) {
   const bool can_wait = reply.within() > Duration{0} && reply.within() <= limits::duration_max;
   if (reply.status() == Reply::Status::later && !can_wait)
     return Reply::fatal(json_quoted(format("the worker returned Reply::later within {} microseconds; the time must be "
-                                      "more than 0 and at most 100 years (duration_max)",
-                                      reply.within().count())),
+                                           "more than 0 and at most 100 years (duration_max)",
+                                           reply.within().count())),
                         code_exception);
   return reply;
 }
@@ -51,9 +53,12 @@ Reply checked(Reply reply) {
 core::ReplyStatus core_status_of(Reply::Status status) {
   switch (status) {
     case Reply::Status::success:
-    case Reply::Status::later: return core::ReplyStatus::success;
-    case Reply::Status::error: return core::ReplyStatus::error;
-    case Reply::Status::fatal: return core::ReplyStatus::fatal;
+    case Reply::Status::later:
+      return core::ReplyStatus::success;
+    case Reply::Status::error:
+      return core::ReplyStatus::error;
+    case Reply::Status::fatal:
+      return core::ReplyStatus::fatal;
   }
   return core::ReplyStatus::fatal;
 }
@@ -62,9 +67,7 @@ core::ReplyStatus core_status_of(Reply::Status status) {
 
 bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max; }
 
-std::string words_of(const std::exception& error) {
-  return kept_text(error.what(), limits::reason_bytes_max);
-}
+std::string words_of(const std::exception& error) { return kept_text(error.what(), limits::reason_bytes_max); }
 
 Reply failed_call(const std::string& why) {
   return Reply::error(json_quoted(kept_text(why, limits::reason_bytes_max)), code_exception);

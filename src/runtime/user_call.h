@@ -19,7 +19,10 @@ namespace pawl::runtime {
 // Any thread may use it, as long as the worker runs.
 class RunLine final : public Work::Line {
  public:
-  enum class Answers : std::uint8_t { many, one };  // one: it is committed with what the worker wrote, so there is none before it
+  enum class Answers : std::uint8_t {
+    many,
+    one
+  };  // one: it is committed with what the worker wrote, so there is none before it
 
   RunLine(const core::WorkItem& item, const CallSite& site, Answers answers = Answers::many)
       : item_(item), site_(site), answers_(answers) {}
@@ -38,10 +41,10 @@ class RunLine final : public Work::Line {
   const CallSite& site_;
   const Answers answers_;
   std::mutex mutex_;
-  std::uint64_t pending_ = 0;                 // guarded by mutex_
-  std::size_t pending_bytes_ = 0;             // guarded by mutex_
-  std::optional<Reply> refusal_;              // guarded by mutex_
-  std::shared_ptr<Heartbeat> heartbeat_;      // guarded by mutex_
+  std::uint64_t pending_ = 0;             // guarded by mutex_
+  std::size_t pending_bytes_ = 0;         // guarded by mutex_
+  std::optional<Reply> refusal_;          // guarded by mutex_
+  std::shared_ptr<Heartbeat> heartbeat_;  // guarded by mutex_
 };
 
 Work::Facts facts_of(const core::WorkItem& item, const core::Guid& store);

@@ -16,22 +16,32 @@ std::string_view name_of(JobStatus status) { return core::name_of(runtime::core_
 
 std::string_view name_of(ActivityStatus status) {
   switch (status) {
-    case ActivityStatus::open: return "open";
-    case ActivityStatus::completed: return "completed";
-    case ActivityStatus::errored: return "errored";
-    case ActivityStatus::skipped: return "skipped";
+    case ActivityStatus::open:
+      return "open";
+    case ActivityStatus::completed:
+      return "completed";
+    case ActivityStatus::errored:
+      return "errored";
+    case ActivityStatus::skipped:
+      return "skipped";
   }
   return "open";
 }
 
 std::string_view name_of(Effect effect) {
   switch (effect) {
-    case Effect::none: return "none";
-    case Effect::intended: return "intended";
-    case Effect::started: return "started";
-    case Effect::done: return "done";
-    case Effect::failed: return "failed";
-    case Effect::unknown: return "unknown";
+    case Effect::none:
+      return "none";
+    case Effect::intended:
+      return "intended";
+    case Effect::started:
+      return "started";
+    case Effect::done:
+      return "done";
+    case Effect::failed:
+      return "failed";
+    case Effect::unknown:
+      return "unknown";
   }
   return "unknown";
 }
@@ -42,22 +52,32 @@ namespace {
 
 JobStatus public_status(core::JobStatus status) {
   switch (status) {
-    case core::JobStatus::running: return JobStatus::running;
-    case core::JobStatus::completed: return JobStatus::completed;
-    case core::JobStatus::failed: return JobStatus::failed;
-    case core::JobStatus::interrupted: return JobStatus::interrupted;
-    case core::JobStatus::parked: return JobStatus::parked;
-    case core::JobStatus::paused: return JobStatus::paused;
+    case core::JobStatus::running:
+      return JobStatus::running;
+    case core::JobStatus::completed:
+      return JobStatus::completed;
+    case core::JobStatus::failed:
+      return JobStatus::failed;
+    case core::JobStatus::interrupted:
+      return JobStatus::interrupted;
+    case core::JobStatus::parked:
+      return JobStatus::parked;
+    case core::JobStatus::paused:
+      return JobStatus::paused;
   }
   return JobStatus::parked;
 }
 
 ActivityStatus public_status(core::ActivityStatus status) {
   switch (status) {
-    case core::ActivityStatus::open: return ActivityStatus::open;
-    case core::ActivityStatus::completed: return ActivityStatus::completed;
-    case core::ActivityStatus::errored: return ActivityStatus::errored;
-    case core::ActivityStatus::skipped: return ActivityStatus::skipped;
+    case core::ActivityStatus::open:
+      return ActivityStatus::open;
+    case core::ActivityStatus::completed:
+      return ActivityStatus::completed;
+    case core::ActivityStatus::errored:
+      return ActivityStatus::errored;
+    case core::ActivityStatus::skipped:
+      return ActivityStatus::skipped;
   }
   return ActivityStatus::open;
 }
@@ -85,12 +105,18 @@ std::optional<WorkView> work_of(const core::WorkItem* item, const core::Guid& st
 
 core::JobStatus core_status(JobStatus status) {
   switch (status) {
-    case JobStatus::running: return core::JobStatus::running;
-    case JobStatus::completed: return core::JobStatus::completed;
-    case JobStatus::failed: return core::JobStatus::failed;
-    case JobStatus::interrupted: return core::JobStatus::interrupted;
-    case JobStatus::parked: return core::JobStatus::parked;
-    case JobStatus::paused: return core::JobStatus::paused;
+    case JobStatus::running:
+      return core::JobStatus::running;
+    case JobStatus::completed:
+      return core::JobStatus::completed;
+    case JobStatus::failed:
+      return core::JobStatus::failed;
+    case JobStatus::interrupted:
+      return core::JobStatus::interrupted;
+    case JobStatus::parked:
+      return core::JobStatus::parked;
+    case JobStatus::paused:
+      return core::JobStatus::paused;
   }
   return core::JobStatus::parked;
 }
@@ -133,10 +159,14 @@ core::ActivityStatus shown_status(const core::JobState& state, const core::Activ
 Effect effect_of(const core::JobState& state, const core::Activity& activity) {
   if (!activity.parent) return Effect::none;
   switch (activity.status) {
-    case core::ActivityStatus::completed: return Effect::done;
-    case core::ActivityStatus::errored: return Effect::failed;
-    case core::ActivityStatus::skipped: return Effect::none;
-    case core::ActivityStatus::open: break;
+    case core::ActivityStatus::completed:
+      return Effect::done;
+    case core::ActivityStatus::errored:
+      return Effect::failed;
+    case core::ActivityStatus::skipped:
+      return Effect::none;
+    case core::ActivityStatus::open:
+      break;
   }
   const core::WorkItem* item = state.find_work(activity.seq);
   // Without its item an open activity was answered a moment ago, or swept with its job while a worker may have
@@ -175,10 +205,12 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
   }
   std::vector<const core::MessageRecord*> records;
   for (const auto& [guid, record] : state.messages()) records.push_back(&record);
-  std::sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->ledger.ordinal() < b->ledger.ordinal(); });
+  std::sort(records.begin(), records.end(),
+            [](const auto* a, const auto* b) { return a->ledger.ordinal() < b->ledger.ordinal(); });
   for (const core::MessageRecord* record : records)
     if (record->activity.raw() < detail.activities.size())
-      detail.activities[record->activity.raw()].messages.push_back({record->ledger.digits(), record->ledger.describe()});
+      detail.activities[record->activity.raw()].messages.push_back(
+          {record->ledger.digits(), record->ledger.describe()});
   if (graph != nullptr) {
     const auto key = collation_key_of(state, *graph);
     detail.collation_key = key ? key->text() : key.error().detail;
@@ -193,7 +225,8 @@ void add_waiting(JobDetail& detail, const store::StoredJob& stored, const Graph*
     if (const auto* start = std::get_if<core::Start>(&waiting.message.body)) detail.input = start->input;
     const auto* refused = std::get_if<core::Refused>(&waiting.message.body);
     if (refused != nullptr && refused->activity.raw() < detail.activities.size())
-      detail.activities[refused->activity.raw()].refused = RefusedView{refused->code, core::is_error(refused->status), refused->data};
+      detail.activities[refused->activity.raw()].refused =
+          RefusedView{refused->code, core::is_error(refused->status), refused->data};
   }
   for (const core::InboxMessage& timer : stored.timers) {
     TimerView view{timer.due, "deadline", "", ""};

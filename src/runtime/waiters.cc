@@ -25,7 +25,8 @@ Waiters::Place::~Place() {
 
 std::optional<JobView> Waiters::Place::wait(Duration at_most) {
   std::unique_lock lock(entry_->mutex);
-  entry_->changed.wait_for(lock, at_most, [&] { return entry_->told != told_before_ || entry_->looks != looks_before_; });
+  entry_->changed.wait_for(lock, at_most,
+                           [&] { return entry_->told != told_before_ || entry_->looks != looks_before_; });
   looks_before_ = entry_->looks;
   return entry_->told != told_before_ ? entry_->end : std::nullopt;
 }

@@ -23,13 +23,16 @@ void fill(WaitView& view, const core::KindState& state, const Graph::Node* node)
                    view.key = values_of(hook.mailbox->key);
                  },
                  [&](const core::AwaitState& await) {
-                   if (await.waits_to_try()) view.wakes_at = await.tries->again_at;
-                   else view.child = await.child;  // the one that failed is not waited for
+                   if (await.waits_to_try())
+                     view.wakes_at = await.tries->again_at;
+                   else
+                     view.child = await.child;  // the one that failed is not waited for
                  },
                  [&](const core::JoinState& join) {
                    if (node == nullptr) return;
                    view.done = static_cast<std::uint32_t>(join.arrived.size());
-                   view.of = node->need != 0 ? node->need : node->edges_in - static_cast<std::uint32_t>(join.skipped.size());
+                   view.of =
+                       node->need != 0 ? node->need : node->edges_in - static_cast<std::uint32_t>(join.skipped.size());
                  },
                  [&](const core::MapState& map) {
                    view.done = map.done;

@@ -59,7 +59,7 @@ struct WaitingWork {
   std::uint32_t unanswered = 0;  // runs that nobody answered
   std::int32_t priority = 0;     // larger goes first
   WorkNeed need{};
-  std::uint64_t place = 0;       // the desk's own: who came first
+  std::uint64_t place = 0;  // the desk's own: who came first
 };
 
 class WorkDesk {
@@ -94,8 +94,8 @@ class WorkDesk {
   void abandon(const WorkRef& ref, core::WorkToken token);
   bool is_running(const WorkRef& ref, core::WorkToken token) const;
   bool is_in_hand(const WorkRef& ref, core::WorkToken token) const;  // likewise, and it is not written off
-  std::size_t running() const { return in_hand_; }  // of those that are not written off
-  std::vector<WorkRun> runs_in(core::LaneId lane) const;  // whose answers still count
+  std::size_t running() const { return in_hand_; }                   // of those that are not written off
+  std::vector<WorkRun> runs_in(core::LaneId lane) const;             // whose answers still count
   bool is_busy(core::LaneId lane) const;  // something of it is in hand, and counts, or is being claimed
 
   // An item that was handed out limits::reentries_in_groups_max times without an answer is suspect: perhaps

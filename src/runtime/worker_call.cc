@@ -14,10 +14,14 @@ namespace {
 
 ProbeAnswer::Kind kind_of(ProbeResult::Kind kind) {
   switch (kind) {
-    case ProbeResult::Kind::done: return ProbeAnswer::Kind::done;
-    case ProbeResult::Kind::failed: return ProbeAnswer::Kind::failed;
-    case ProbeResult::Kind::not_done: return ProbeAnswer::Kind::not_done;
-    case ProbeResult::Kind::cannot_tell: return ProbeAnswer::Kind::cannot_tell;
+    case ProbeResult::Kind::done:
+      return ProbeAnswer::Kind::done;
+    case ProbeResult::Kind::failed:
+      return ProbeAnswer::Kind::failed;
+    case ProbeResult::Kind::not_done:
+      return ProbeAnswer::Kind::not_done;
+    case ProbeResult::Kind::cannot_tell:
+      return ProbeAnswer::Kind::cannot_tell;
   }
   return ProbeAnswer::Kind::cannot_tell;
 }

@@ -6,8 +6,8 @@
 
 #include "core/guid.h"
 #include "core/job_state.h"
-#include "pawl/worker.h"
 #include "pawl/transaction.h"
+#include "pawl/worker.h"
 #include "runtime/worker_word.h"
 #include "store/transaction.h"
 
@@ -18,7 +18,8 @@ struct CallSite {
   const std::atomic<bool>& cancelled;
   const std::atomic<bool>& stopping;  // it is cancelled since the process stops, and for no other reason
   const std::function<void(WorkerWord)>& tell;
-  store::TransactionStore* transactions = nullptr;  // of a store far away; of one with one writer they are asked for by `tell`
+  store::TransactionStore* transactions =
+      nullptr;  // of a store far away; of one with one writer they are asked for by `tell`
 };
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);

@@ -36,9 +36,10 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::start(Options options) {
     const Status added = pool->add_seat();
     if (added) continue;
     pool->close(std::chrono::seconds(1));
-    return Error{added.error().code, format("worker thread {} of {} cannot be made: {}; ask for fewer (worker_threads) or "
-                                            "raise the system's limit on threads and memory",
-                                            i + 1, threads, added.error().detail)};
+    return Error{added.error().code,
+                 format("worker thread {} of {} cannot be made: {}; ask for fewer (worker_threads) or "
+                        "raise the system's limit on threads and memory",
+                        i + 1, threads, added.error().detail)};
   }
   return pool;
 }
@@ -93,8 +94,10 @@ void WorkerPool::give(std::vector<Task> tasks) {
     for (Task& task : tasks) {
       auto& queue = shared_->tasks[task.item.priority];
       // What may act at most once counts as started: it is the next to begin.
-      if (task.item.life.at_most_once) queue.push_front(std::move(task));
-      else queue.push_back(std::move(task));
+      if (task.item.life.at_most_once)
+        queue.push_front(std::move(task));
+      else
+        queue.push_back(std::move(task));
     }
   }
   for (std::size_t i = 0; i < wake; ++i) shared_->ready.notify_one();
@@ -105,7 +108,8 @@ std::vector<WorkerPool::Task> WorkerPool::take_if(const std::function<bool(const
   std::vector<Task> taken;
   for (auto it = shared_->tasks.begin(); it != shared_->tasks.end();) {
     std::deque<Task>& queue = it->second;
-    const auto gone = std::stable_partition(queue.begin(), queue.end(), [&](const Task& task) { return !unwanted(task); });
+    const auto gone =
+        std::stable_partition(queue.begin(), queue.end(), [&](const Task& task) { return !unwanted(task); });
     std::move(gone, queue.end(), std::back_inserter(taken));
     queue.erase(gone, queue.end());
     it = queue.empty() ? shared_->tasks.erase(it) : std::next(it);
@@ -179,8 +183,10 @@ std::optional<Duration> WorkerPool::look() {
     const std::lock_guard lock(shared_->mutex);
     for (const std::shared_ptr<Seat>& seat : seats_) {
       if (!seat->hung_at) continue;
-      if (*seat->hung_at <= shared_->clock.monotonic()) hung.push_back(seat);
-      else if (!next || *seat->hung_at < *next) next = seat->hung_at;
+      if (*seat->hung_at <= shared_->clock.monotonic())
+        hung.push_back(seat);
+      else if (!next || *seat->hung_at < *next)
+        next = seat->hung_at;
     }
     shared_->awaited.store(next.has_value(), std::memory_order_relaxed);
   }
@@ -199,9 +205,10 @@ void WorkerPool::write_off(const std::shared_ptr<Seat>& seat) {
     seat->hung_at.reset();
     seat->reported = true;  // once
     if (!seat->task->is_probe()) run = run_of(seat->task->item);
-    text = seat->task->is_probe()
-               ? format("{} has not returned within {} s (probe_within)", text_of(*seat->task), std::chrono::seconds(limits::probe_within).count())
-               : format("{} was told to stop {} ms ago and has not returned", text_of(*seat->task), shared_->options.grace.count() / 1000);
+    text = seat->task->is_probe() ? format("{} has not returned within {} s (probe_within)", text_of(*seat->task),
+                                           std::chrono::seconds(limits::probe_within).count())
+                                  : format("{} was told to stop {} ms ago and has not returned", text_of(*seat->task),
+                                           shared_->options.grace.count() / 1000);
     replaced = shared_->written_off < limits::hung_threads_max && !shared_->closing;
     if (replaced) {
       seat->written_off = true;
@@ -211,9 +218,10 @@ void WorkerPool::write_off(const std::shared_ptr<Seat>& seat) {
                      shared_->written_off, limits::hung_threads_max);
       seats_.remove(seat);
     } else {
-      text += format(": it keeps its thread, for {} others were replaced already (hung_threads_max). Let workers look at "
-                     "Work::cancelled(), and restart this process",
-                     shared_->written_off);
+      text += format(
+          ": it keeps its thread, for {} others were replaced already (hung_threads_max). Let workers look at "
+          "Work::cancelled(), and restart this process",
+          shared_->written_off);
     }
   }
   shared_->options.tell(WorkerProblem{text});
@@ -283,8 +291,10 @@ void WorkerPool::run(const Shared& shared, const Task& task, const Seat& seat) {
   if (const auto* worker = std::get_if<2>(&task.code)) return call_transaction(task.item, **worker, site);
   // A probe's word only wakes the engine, which looks after who does not return.
   if (task.is_probe() || RunClocks::watches(task.item.life)) shared.options.tell(Begun{run_of(task.item)});
-  if (const auto* worker = std::get_if<0>(&task.code)) call_worker(task.item, **worker, site);
-  else call_probe(task.item, **std::get_if<1>(&task.code), site);
+  if (const auto* worker = std::get_if<0>(&task.code))
+    call_worker(task.item, **worker, site);
+  else
+    call_probe(task.item, **std::get_if<1>(&task.code), site);
 }
 
 }  // namespace pawl::runtime

@@ -1,9 +1,9 @@
 // WorkerPool: the threads that run local workers and probes, the largest priority first, then the oldest.
 // Bounded by the engine's slots: it is never given more than it has room for. Any thread may call it.
 //
-// A worker is code that nobody can end from outside. One that was told to stop and does not return within the grace time
-// is reported, and another thread takes its place, up to limits::hung_threads_max. When the pool goes, such a thread is
-// left behind: all that it touches belongs to `Shared`, which lives as long as the last thread.
+// A worker is code that nobody can end from outside. One that was told to stop and does not return within the grace
+// time is reported, and another thread takes its place, up to limits::hung_threads_max. When the pool goes, such a
+// thread is left behind: all that it touches belongs to `Shared`, which lives as long as the last thread.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@
 #include "base/clock.h"
 #include "core/job_state.h"
 #include "pawl/result.h"
-#include "pawl/worker.h"
 #include "pawl/transaction.h"
+#include "pawl/worker.h"
 #include "runtime/worker_word.h"
 #include "store/transaction.h"
 
@@ -34,13 +34,14 @@ class WorkerPool {
  public:
   struct Task {
     core::WorkItem item;
-    using Code = std::variant<std::shared_ptr<const Worker>, std::shared_ptr<const Probe>, std::shared_ptr<const TransactionWorker>>;
+    using Code = std::variant<std::shared_ptr<const Worker>, std::shared_ptr<const Probe>,
+                              std::shared_ptr<const TransactionWorker>>;
     Code code;
     bool is_probe() const { return code.index() == 1; }
   };
   struct Options {
     std::size_t threads = 1;
-    core::Guid store;  // makes idempotency keys differ between stores
+    core::Guid store;   // makes idempotency keys differ between stores
     Duration grace{0};  // between being told to stop and being called hung
     // Called on the pool's threads, and on that of whoever calls the pool. It must not refer to anything that may go
     // before the last worker returns, which may be never.
@@ -69,10 +70,10 @@ class WorkerPool {
  private:
   struct Seat {  // of one thread
     // Guarded by the pool's mutex:
-    const Task* task = nullptr;   // that it runs now
+    const Task* task = nullptr;       // that it runs now
     std::optional<Duration> hung_at;  // it is to return by then
-    bool reported = false;        // that it did not
-    bool written_off = false;     // another thread has its place
+    bool reported = false;            // that it did not
+    bool written_off = false;         // another thread has its place
     bool ended = false;
     std::thread thread;
     // Read by the worker:
@@ -92,7 +93,7 @@ class WorkerPool {
     std::size_t sleeping = 0;                                        // guarded by mutex
     bool closing = false;                                            // guarded by mutex
     std::size_t written_off = 0;                                     // threads; guarded by mutex
-    std::atomic<bool> awaited{false};  // somebody is to return; set under mutex
+    std::atomic<bool> awaited{false};                                // somebody is to return; set under mutex
   };
   explicit WorkerPool(Options options) : shared_(std::make_shared<Shared>(std::move(options))) {}
 
@@ -103,7 +104,7 @@ class WorkerPool {
   static void run(const Shared& shared, const Task& task, const Seat& seat);
 
   const std::shared_ptr<Shared> shared_;
-  mutable std::mutex seats_mutex_;  // taken before that of `shared_`
+  mutable std::mutex seats_mutex_;          // taken before that of `shared_`
   std::list<std::shared_ptr<Seat>> seats_;  // guarded by seats_mutex_
 };
 

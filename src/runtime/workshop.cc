@@ -54,7 +54,8 @@ void Workshop::give_back_slots(const core::Bundle& bundle) {
 
 void Workshop::withdrawn(const store::Operation& operation) {
   if (const auto* bundle = std::get_if<core::Bundle>(&operation)) give_back_slots(*bundle);
-  if (const auto* claim = std::get_if<store::ClaimItem>(&operation)) desk_.claim_failed(WorkRef{claim->run, claim->activity});
+  if (const auto* claim = std::get_if<store::ClaimItem>(&operation))
+    desk_.claim_failed(WorkRef{claim->run, claim->activity});
 }
 
 void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
@@ -64,8 +65,10 @@ void Workshop::put(OwnedLane* lane, const core::WorkItem& item) {
   }
   // An owner stops when its time is over: the next owner, perhaps this engine again, finds the item.
   if (lane == nullptr) return desk_.give_slot(need_of(item));
-  if (may_begin(item)) hand_out(item);
-  else desk_.give_slot(need_of(item));
+  if (may_begin(item))
+    hand_out(item);
+  else
+    desk_.give_slot(need_of(item));
   parts_.alarms.arm_changed(*lane, item);  // its commit may have taken longer than it has time
 }
 
@@ -81,11 +84,14 @@ void Workshop::adopt(OwnedLane& lane, const core::WorkItem& item) {
   parts_.alarms.arm(lane, item);
   if (is_over_time(lane, item) || !may_begin(item)) return;
   const bool lost = is_claimed(item);  // its owner is gone, or its lease is over
-  if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice)) return say_no_answer(lane, item, Why::lost);
+  if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice))
+    return say_no_answer(lane, item, Why::lost);
   if (paused_topics_.contains(item.topic.raw())) return;
-  if (unanswered(item) >= handouts_max(item.run)) overrun_.push_back(item);
+  if (unanswered(item) >= handouts_max(item.run))
+    overrun_.push_back(item);
   else
-    desk_.wait(WaitingWork{WorkRef{item.run, item.activity}, item.token, unanswered(item), item.priority, need_of(item)});
+    desk_.wait(
+        WaitingWork{WorkRef{item.run, item.activity}, item.token, unanswered(item), item.priority, need_of(item)});
 }
 
 void Workshop::hand_out(const core::WorkItem& item) {
@@ -145,9 +151,9 @@ void Workshop::say_no_answer(OwnedLane& lane, const core::WorkItem& item, Why wh
   if (const HotJob* job = parts_.jobs.find(item.run))
     for (const core::Delivery& delivery : job->queue)
       if (delivery.message.guid == guid) return;
-  parts_.jobs.deliver(lane, item.run,
-                      core::Delivery{core::Message{guid, core::NoAnswer{item.activity, item.token, why}},
-                                     core::Origin::unstored});
+  parts_.jobs.deliver(
+      lane, item.run,
+      core::Delivery{core::Message{guid, core::NoAnswer{item.activity, item.token, why}}, core::Origin::unstored});
 }
 
 void Workshop::ask_probe(OwnedLane& lane, const core::WorkItem& item) {
@@ -169,7 +175,8 @@ void Workshop::forget_probes(OwnedLane& lane, const core::Bundle& bundle) {
     } else if (const auto* change = std::get_if<core::ChangeWork>(&write)) {
       if (change->release) lane.probed.erase(WorkRef{run, change->activity});
     } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
-      if (put->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) lane.probed.erase(WorkRef{run, put->after.seq});
+      if (put->after.ledger.has(ledger::ActivityLedger::Mark::work_done))
+        lane.probed.erase(WorkRef{run, put->after.seq});
     } else if (std::holds_alternative<core::Sweep>(write)) {
       lane.probed.erase(
           lane.probed.lower_bound(WorkRef{run, core::ActivitySeq(0)}),
@@ -193,7 +200,8 @@ std::vector<WorkRun> Workshop::runs_ended_by(const core::JobState& before, const
     } else if (const auto* put = std::get_if<core::PutActivity>(&write)) {
       // Concluded by somebody else's word, such as a person's.
       const core::WorkItem* item = before.find_work(put->after.seq);
-      if (item != nullptr && put->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) add(item->activity, item->token);
+      if (item != nullptr && put->after.ledger.has(ledger::ActivityLedger::Mark::work_done))
+        add(item->activity, item->token);
     } else if (std::holds_alternative<core::Sweep>(write)) {
       for (const auto& [seq, item] : before.work()) add(seq, item.token);
     }
@@ -222,8 +230,8 @@ void Workshop::park_overrun() {
       overrun_.push_back(item);
     else if (job->state.job.status == core::JobStatus::running && job->state.find_work(item.activity) != nullptr)
       parts_.jobs.park(*lane, *job,
-                       format("over_limit: work for topic {} was handed out {} times and never answered", item.topic.raw(),
-                              unanswered(item)));
+                       format("over_limit: work for topic {} was handed out {} times and never answered",
+                              item.topic.raw(), unanswered(item)));
   }
 }
 
@@ -232,9 +240,11 @@ void Workshop::claim_waiting() {
   if (parts_.stopping || !parts_.has_room()) return;
   while (const auto work = desk_.next_waiting(parts_.clock.monotonic())) {
     const OwnedLane* lane = parts_.lanes.mine(work->ref.run);
-    if (lane == nullptr || lane->giving) desk_.claim_failed(work->ref);  // its next owner finds it
+    if (lane == nullptr || lane->giving)
+      desk_.claim_failed(work->ref);  // its next owner finds it
     else
-      parts_.outgoing.push(store::ClaimItem{work->ref.run, work->ref.activity, work->before, parts_.options.name, lane->epoch});
+      parts_.outgoing.push(
+          store::ClaimItem{work->ref.run, work->ref.activity, work->before, parts_.options.name, lane->epoch});
   }
 }
 
@@ -273,8 +283,10 @@ void Workshop::claim_if_wanted(OwnedLane& lane, const core::WorkItem& item, core
       lane, store::ReadItem{item.run, item.activity},
       [this, ref, item](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& stored) {
         if (!stored) doubt({run_of(item)});  // asked again soon
-        if (!stored || (*stored && (*stored)->token == item.token)) claimed(its_lane, item);
-        else desk_.claim_failed(ref);
+        if (!stored || (*stored && (*stored)->token == item.token))
+          claimed(its_lane, item);
+        else
+          desk_.claim_failed(ref);
       },
       [this, ref] {
         desk_.claim_failed(ref);
@@ -291,9 +303,12 @@ void Workshop::look_again(OwnedLane& lane, const WorkRef& ref, core::WorkToken b
       [this, ref, before, need](OwnedLane& its_lane, const store::AnswerTo<store::ReadItem>& read) {
         looked_at_.erase(ref);
         // Not readable now: claimed once more as before, which says no more and no less than it did.
-        if (!read && read.error().code != ErrorCode::corrupt) desk_.wait(WaitingWork{ref, before, 0, 0, need});
-        else if (!read) parts_.loader.damaged(ref.run, read.error().detail);
-        else if (*read) found(its_lane, **read, before);
+        if (!read && read.error().code != ErrorCode::corrupt)
+          desk_.wait(WaitingWork{ref, before, 0, 0, need});
+        else if (!read)
+          parts_.loader.damaged(ref.run, read.error().detail);
+        else if (*read)
+          found(its_lane, **read, before);
       },
       [this, ref] {
         looked_at_.erase(ref);
@@ -307,15 +322,18 @@ void Workshop::found(OwnedLane& lane, const core::WorkItem& item, core::WorkToke
   // Our own claim whose reply was lost: the run has not begun, here or anywhere.
   const bool ours = item.token != before && is_claimed(item) && item.worker == parts_.options.name &&
                     !desk_.is_running(ref, item.token) && item.epoch == lane.epoch;
-  if (ours) go_on_with_claim(lane, item);
-  else adopt(lane, item);
+  if (ours)
+    go_on_with_claim(lane, item);
+  else
+    adopt(lane, item);
 }
 
 // What was given back waits again, here or at whoever owns the job next.
 void Workshop::settle_release(const store::ReleaseWork& release, const store::Outcome& outcome) {
   OwnedLane* lane = parts_.lanes.mine(release.run);
   const bool owned = lane != nullptr && release.epoch == lane->epoch;
-  if (outcome.kind == store::OutcomeKind::outcome_unknown && owned) return parts_.outgoing.push(release);  // it may be said twice
+  if (outcome.kind == store::OutcomeKind::outcome_unknown && owned)
+    return parts_.outgoing.push(release);  // it may be said twice
   releasing_.erase(WorkRef{release.run, release.activity});
   if (outcome.kind == store::OutcomeKind::fenced && owned) return parts_.lane_taken(lane->id);
   if (owned && !parts_.stopping) parts_.alarms.fire_work(*lane, WorkRef{release.run, release.activity});

@@ -1,5 +1,6 @@
 // Workshop: what is handed to local workers, and what becomes of it. An item is claimed in the commit that puts it, or
-// waits at the desk for a slot; handed out, its clocks run; it ends with an answer, without one, given back or written off.
+// waits at the desk for a slot; handed out, its clocks run; it ends with an answer, without one, given back or written
+// off.
 #pragma once
 
 #include <deque>
@@ -49,7 +50,7 @@ class Workshop {
   // --- items of jobs
   // Claims what the bundle puts for workers of this process, as far as there are slots.
   void claim_for_local_workers(core::Bundle& bundle);
-  void give_back_slots(const core::Bundle& bundle);  // it was not committed, or nobody here hands it out
+  void give_back_slots(const core::Bundle& bundle);       // it was not committed, or nobody here hands it out
   void put(OwnedLane* lane, const core::WorkItem& item);  // just committed
   // An item of an owned lane that nobody here has claimed: run it, queue it, or leave it to who has it.
   void adopt(OwnedLane& lane, const core::WorkItem& item);
@@ -59,7 +60,7 @@ class Workshop {
   bool is_answered(const OwnedLane& lane, const core::WorkItem& item) const;
   // Runs that a bundle takes from under their local workers: nobody waits for them any more.
   std::vector<WorkRun> runs_ended_by(const core::JobState& before, const core::Bundle& bundle) const;
-  void cancel_run(const WorkRun& run);        // whoever works on it does so for nobody
+  void cancel_run(const WorkRun& run);  // whoever works on it does so for nobody
   void cancel_runs(core::LaneId lane);
   void doubt(const std::vector<WorkRun>& runs);  // only the store knows whether they are still wanted
   void doubt_runs(core::LaneId lane) { doubt(desk_.runs_in(lane)); }
@@ -69,12 +70,12 @@ class Workshop {
   void withdrawn(const store::Operation& operation);  // it is not sent to the store after all
 
   // --- turns
-  void look_at_runs();   // those in doubt
-  void park_overrun();   // jobs of items that were handed out too often
+  void look_at_runs();  // those in doubt
+  void park_overrun();  // jobs of items that were handed out too often
   void claim_waiting();
   void end_clocks();
   void look_for_overflow();  // the desk had to drop what waited: the store has it
-  void topics_changed();  // perhaps: those that are paused are read
+  void topics_changed();     // perhaps: those that are paused are read
   void tick();
   std::optional<Duration> next_wake() const;
   bool must_try_again() const { return topics_unread_ || !overrun_.empty() || !runs_in_doubt_.empty(); }
@@ -102,15 +103,16 @@ class Workshop {
   Parts& parts_;
   WorkDesk desk_;
   RunClocks clocks_;
-  std::unordered_set<std::string> probes_;        // topics whose lost runs can be asked about
+  std::unordered_set<std::string> probes_;  // topics whose lost runs can be asked about
   std::unordered_set<std::string> paused_topics_;
-  bool topics_unread_ = false;                    // could not be read: tick() tries again
-  bool topics_asked_ = false;                     // they are being read
-  bool topics_again_ = false;                     // and may have changed since
-  std::deque<core::WorkItem> overrun_;            // handed out too often: their jobs are parked
+  bool topics_unread_ = false;          // could not be read: tick() tries again
+  bool topics_asked_ = false;           // they are being read
+  bool topics_again_ = false;           // and may have changed since
+  std::deque<core::WorkItem> overrun_;  // handed out too often: their jobs are parked
   std::vector<WorkRun> runs_in_doubt_;
   std::unordered_map<WorkRun, std::optional<Payload>, WorkRunHash> beats_;  // a heartbeat is out; what to say next
-  std::unordered_set<WorkRef, WorkRefHash> looked_at_;  // a claim of it did not go as expected: the store is asked who has it
+  std::unordered_set<WorkRef, WorkRefHash>
+      looked_at_;  // a claim of it did not go as expected: the store is asked who has it
   std::unordered_set<WorkRef, WorkRefHash> detaching_;  // nobody works on it here, but it is not lost
   std::unordered_set<WorkRef, WorkRefHash> releasing_;  // likewise, since it is given back
 };

@@ -36,12 +36,14 @@ void Workshop::answer(WorkAnswer answer) {
   const bool again =
       seeded(SeededBug::response_under_new_id) && answer.token != core::token_of(answer.request, 1, lane->epoch);
   const std::uint64_t repeated = again ? 1000 : 0;
-  const core::Guid guid = final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
-                                : answer.request.derive(core::Guid::Purpose::response_pending,
-                                                        answer.pending_index + repeated);
+  const core::Guid guid =
+      final ? answer.request.derive(core::Guid::Purpose::response_final, 0)
+            : answer.request.derive(core::Guid::Purpose::response_pending, answer.pending_index + repeated);
   core::Response response{answer.activity, answer.status, answer.code, answer.token, std::move(answer.data)};
-  if (answer.transaction != nullptr) parts_.transactions.keep(WorkRun{ref, answer.token}, std::move(answer.transaction));
-  parts_.jobs.deliver(*lane, answer.run, core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
+  if (answer.transaction != nullptr)
+    parts_.transactions.keep(WorkRun{ref, answer.token}, std::move(answer.transaction));
+  parts_.jobs.deliver(*lane, answer.run,
+                      core::Delivery{core::Message{guid, std::move(response)}, core::Origin::unstored});
 }
 
 void Workshop::begun(const WorkRun& run) { clocks_.begin(run, parts_.clock.monotonic()); }
@@ -103,7 +105,8 @@ void Workshop::probed(ProbeAnswer answer) {
   OwnedLane* lane = parts_.lanes.mine(answer.run);
   if (lane == nullptr) return;
   const core::Guid guid = answer.request.derive(core::Guid::Purpose::verdict, answer.runs);
-  parts_.jobs.deliver(*lane, answer.run, core::Delivery{core::Message{guid, std::move(verdict)}, core::Origin::unstored});
+  parts_.jobs.deliver(*lane, answer.run,
+                      core::Delivery{core::Message{guid, std::move(verdict)}, core::Origin::unstored});
 }
 
 void Workshop::give_back(const core::WorkItem& item, core::Began began) {
@@ -152,11 +155,15 @@ void Workshop::doubt(const std::vector<WorkRun>& runs) {
 void Workshop::look_at_runs() {
   for (const WorkRun& run : std::exchange(runs_in_doubt_, {})) {
     if (!desk_.is_running(run.ref, run.token)) continue;
-    parts_.reads.ask(store::ReadItem{run.ref.run, run.ref.activity}, [this, run](const store::AnswerTo<store::ReadItem>& item) {
-      if (!item && item.error().code != ErrorCode::corrupt) runs_in_doubt_.push_back(run);
-      else if (!item) parts_.loader.damaged(run.ref.run, item.error().detail);
-      else if (!*item || (*item)->token != run.token || (*item)->life.unknown) parts_.events.cancel(run);
-    });
+    parts_.reads.ask(store::ReadItem{run.ref.run, run.ref.activity},
+                     [this, run](const store::AnswerTo<store::ReadItem>& item) {
+                       if (!item && item.error().code != ErrorCode::corrupt)
+                         runs_in_doubt_.push_back(run);
+                       else if (!item)
+                         parts_.loader.damaged(run.ref.run, item.error().detail);
+                       else if (!*item || (*item)->token != run.token || (*item)->life.unknown)
+                         parts_.events.cancel(run);
+                     });
   }
 }
 

@@ -10,9 +10,8 @@ namespace pawl::store {
 
 namespace {
 
-constexpr bool Change::*flags[] = {&Change::inboxes, &Change::work,   &Change::times,
-                                   &Change::topics,  &Change::graphs, &Change::duplex,
-                                   &Change::outboxes, &Change::lanes};
+constexpr bool Change::*flags[] = {&Change::inboxes, &Change::work,   &Change::times,    &Change::topics,
+                                   &Change::graphs,  &Change::duplex, &Change::outboxes, &Change::lanes};
 
 constexpr std::size_t flag_bytes = 2;
 
@@ -65,8 +64,8 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  [](const AcquireLane&) {},
                  [](const RenewLane&) {},
                  [&](const ReleaseLane&) { change.lanes = true; },
-                 // Whoever comes or goes changes the shares of the others. That it lives on tells them nothing: they would
-                 // answer with a beat of their own, and be answered.
+                 // Whoever comes or goes changes the shares of the others. That it lives on tells them nothing: they
+                 // would answer with a beat of their own, and be answered.
                  [&](const BeatEngine& beat) { change.lanes = change.lanes || !beat.holds; },
                  [&](const LeaveEngine&) { change.lanes = true; },
                  [](const DropKeys&) {},
@@ -88,7 +87,8 @@ Change Change::everything() {
 }
 
 bool Change::empty() const {
-  return runs.empty() && std::none_of(std::begin(flags), std::end(flags), [this](bool Change::*flag) { return this->*flag; });
+  return runs.empty() &&
+         std::none_of(std::begin(flags), std::end(flags), [this](bool Change::*flag) { return this->*flag; });
 }
 
 void Change::add(RunId run) {
@@ -132,7 +132,8 @@ std::string encode(const Change& change) {
 
 std::optional<Change> decode_change(std::string_view bytes) {
   if (bytes.size() < flag_bytes || (bytes.size() - flag_bytes) % 8 != 0) return std::nullopt;
-  const unsigned set = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned>(static_cast<unsigned char>(bytes[1])) << 8;
+  const unsigned set =
+      static_cast<unsigned char>(bytes[0]) | static_cast<unsigned>(static_cast<unsigned char>(bytes[1])) << 8;
   if (set >> std::size(flags) != 0) return std::nullopt;
   Change change;
   for (std::size_t i = 0; i < std::size(flags); ++i) change.*flags[i] = (set >> i & 1) != 0;

@@ -10,8 +10,7 @@ namespace {
 
 Status check_size(std::string_view what, std::size_t size, std::size_t size_max) {
   if (size <= size_max) return {};
-  return Error{ErrorCode::over_limit,
-               format("{} has {} bytes; at most {} are allowed", what, size, size_max)};
+  return Error{ErrorCode::over_limit, format("{} has {} bytes; at most {} are allowed", what, size, size_max)};
 }
 
 Status check_payload(std::string_view what, const Payload& payload) {
@@ -73,35 +72,34 @@ Status check_expand(const core::Expand& expand) {
 }
 
 Status check_body(const core::Body& body) {
-  return std::visit(
-      Overloaded{
-          [](const core::Start& m) { return check_payload("the input", m.input); },
-          [](const core::Transition& m) { return check_payload("the input", m.input); },
-          [](const core::Response& m) { return check_payload("the answer", m.data); },
-          [](const core::Register&) { return Status{}; },
-          [](const core::Signal& m) { return check_payload("the signal", m.data); },
-          [](const core::Resume& m) { return check_payload("the signal", m.data); },
-          [](const core::NoAnswer&) { return Status{}; },
-          [](const core::Interrupt& m) { return check_reason(m.reason); },
-          [](const core::Pause& m) { return check_reason(m.reason); },
-          [](const core::Proceed&) { return Status{}; },
-          [](const core::Redrive&) { return Status{}; },
-          [](const core::Verdict& m) { return check_payload("the verdict", m.data); },
-          [](const core::TimeUp&) { return Status{}; },
-          [](const core::Reenter& m) { return check_payload("the input", m.data); },
-          [](const core::Arrive&) { return Status{}; },
-          [](const core::Item&) { return Status{}; },
-          [](const core::StartChild& m) { return check_child(m); },
-          [](const core::ChildDone& m) { return check_payload("the answer", m.data); },
-          [](const core::EndJob& m) { return check_end(m); },
-          [](const core::Withdraw&) { return Status{}; },
-          [](const core::Expire&) { return Status{}; },
-          [](const core::Expand& m) { return check_expand(m); },
-          [](const core::Unlabel& m) { return check_label(m.label); },
-          [](const core::Taken&) { return Status{}; },
-          [](const core::Refused& m) { return check_payload("the answer", m.data); },
-      },
-      body);
+  return std::visit(Overloaded{
+                        [](const core::Start& m) { return check_payload("the input", m.input); },
+                        [](const core::Transition& m) { return check_payload("the input", m.input); },
+                        [](const core::Response& m) { return check_payload("the answer", m.data); },
+                        [](const core::Register&) { return Status{}; },
+                        [](const core::Signal& m) { return check_payload("the signal", m.data); },
+                        [](const core::Resume& m) { return check_payload("the signal", m.data); },
+                        [](const core::NoAnswer&) { return Status{}; },
+                        [](const core::Interrupt& m) { return check_reason(m.reason); },
+                        [](const core::Pause& m) { return check_reason(m.reason); },
+                        [](const core::Proceed&) { return Status{}; },
+                        [](const core::Redrive&) { return Status{}; },
+                        [](const core::Verdict& m) { return check_payload("the verdict", m.data); },
+                        [](const core::TimeUp&) { return Status{}; },
+                        [](const core::Reenter& m) { return check_payload("the input", m.data); },
+                        [](const core::Arrive&) { return Status{}; },
+                        [](const core::Item&) { return Status{}; },
+                        [](const core::StartChild& m) { return check_child(m); },
+                        [](const core::ChildDone& m) { return check_payload("the answer", m.data); },
+                        [](const core::EndJob& m) { return check_end(m); },
+                        [](const core::Withdraw&) { return Status{}; },
+                        [](const core::Expire&) { return Status{}; },
+                        [](const core::Expand& m) { return check_expand(m); },
+                        [](const core::Unlabel& m) { return check_label(m.label); },
+                        [](const core::Taken&) { return Status{}; },
+                        [](const core::Refused& m) { return check_payload("the answer", m.data); },
+                    },
+                    body);
 }
 
 Status check_activity(const core::Activity& activity) {
@@ -110,31 +108,30 @@ Status check_activity(const core::Activity& activity) {
 }
 
 Status check_write(const core::Write& write) {
-  return std::visit(
-      Overloaded{
-          [](const core::PutActivity& w) { return check_activity(w.after); },
-          [](const core::PutMessage& w) { return check_body(w.message.body); },
-          [](const core::PutWork& w) { return check_work(w.item); },
-          [](const core::ChangeWork& w) { return check_life(w.life); },
-          [](const core::Send& w) { return check_body(w.envelope.message.body); },
-          [](const core::PutEntry& w) {
-            const auto* signal = std::get_if<core::Signal>(&w.entry.what);
-            return signal == nullptr ? Status{} : check_payload("the signal", signal->data);
-          },
-          [](const core::PutRecord& w) { return check_payload("the output", w.after.output); },
-          [](const core::CountRedelivery&) { return Status{}; },
-          [](const core::Consume&) { return Status{}; },
-          [](const core::DropWork&) { return Status{}; },
-          [](const core::Sweep&) { return Status{}; },
-          [](const core::DropEntry&) { return Status{}; },
-          [](const core::OfferEntry&) { return Status{}; },
-          [](const core::HoldWork&) { return Status{}; },
-          [](const core::PutLabel& w) { return check_label(w.label); },
-          [](const core::DropLabel&) { return Status{}; },
-          [](const core::AddMeasure& w) { return check_measure(w.measure); },
-          [](const core::Announce& w) { return check_payload("the announcement", w.data); },
-      },
-      write);
+  return std::visit(Overloaded{
+                        [](const core::PutActivity& w) { return check_activity(w.after); },
+                        [](const core::PutMessage& w) { return check_body(w.message.body); },
+                        [](const core::PutWork& w) { return check_work(w.item); },
+                        [](const core::ChangeWork& w) { return check_life(w.life); },
+                        [](const core::Send& w) { return check_body(w.envelope.message.body); },
+                        [](const core::PutEntry& w) {
+                          const auto* signal = std::get_if<core::Signal>(&w.entry.what);
+                          return signal == nullptr ? Status{} : check_payload("the signal", signal->data);
+                        },
+                        [](const core::PutRecord& w) { return check_payload("the output", w.after.output); },
+                        [](const core::CountRedelivery&) { return Status{}; },
+                        [](const core::Consume&) { return Status{}; },
+                        [](const core::DropWork&) { return Status{}; },
+                        [](const core::Sweep&) { return Status{}; },
+                        [](const core::DropEntry&) { return Status{}; },
+                        [](const core::OfferEntry&) { return Status{}; },
+                        [](const core::HoldWork&) { return Status{}; },
+                        [](const core::PutLabel& w) { return check_label(w.label); },
+                        [](const core::DropLabel&) { return Status{}; },
+                        [](const core::AddMeasure& w) { return check_measure(w.measure); },
+                        [](const core::Announce& w) { return check_payload("the announcement", w.data); },
+                    },
+                    write);
 }
 
 Status check_bundle(const core::Bundle& bundle) {
@@ -182,7 +179,8 @@ Status check_beat(const BeatEngine& beat) {
   if (beat.lease <= Duration(0) || beat.lease > limits::duration_max)
     return Error{ErrorCode::over_limit, "an engine's lease is longer than 0, and at most 100 years"};
   if (beat.holds && beat.holds->size() > limits::lanes_per_pool_max)
-    return Error{ErrorCode::over_limit, format("an engine holds at most {} lanes of a pool", limits::lanes_per_pool_max)};
+    return Error{ErrorCode::over_limit,
+                 format("an engine holds at most {} lanes of a pool", limits::lanes_per_pool_max)};
   if (beat.serves.size() > limits::engine_topics_max)
     return Error{ErrorCode::over_limit, format("an engine names at most {} topics", limits::engine_topics_max)};
   for (const Topic& topic : beat.serves) {
@@ -195,27 +193,26 @@ Status check_beat(const BeatEngine& beat) {
 }  // namespace
 
 Status check_limits(const Operation& operation) {
-  return std::visit(
-      Overloaded{
-          [](const core::Bundle& bundle) { return check_bundle(bundle); },
-          [](const Submit& submit) { return check_submit(submit); },
-          [](const Deliver& deliver) { return check_body(deliver.envelope.message.body); },
-          [](const Respond& respond) { return check_body(respond.message.body); },
-          [](const ExtendWork& extend) {
-            return extend.progress ? check_payload("the progress", *extend.progress) : Status{};
-          },
-          [](const PutApp& put) {
-            auto checked = check_app(put.app, put.version);
-            return checked ? check_size("the app", put.body.size(), limits::app_bytes_max) : checked;
-          },
-          [](const ActivateApp& activate) { return check_app(activate.app, activate.version); },
-          [](const BeatEngine& beat) { return check_beat(beat); },
-          [](const LeaveEngine& leave) { return check_engine(leave.name); },
-          // They carry no payload.
-          each_of<ClaimWork, ClaimItem, ReleaseWork, DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, RemoveJob,
-                  DropKeys, PauseTopic>([] { return Status{}; }),
-      },
-      operation);
+  return std::visit(Overloaded{
+                        [](const core::Bundle& bundle) { return check_bundle(bundle); },
+                        [](const Submit& submit) { return check_submit(submit); },
+                        [](const Deliver& deliver) { return check_body(deliver.envelope.message.body); },
+                        [](const Respond& respond) { return check_body(respond.message.body); },
+                        [](const ExtendWork& extend) {
+                          return extend.progress ? check_payload("the progress", *extend.progress) : Status{};
+                        },
+                        [](const PutApp& put) {
+                          auto checked = check_app(put.app, put.version);
+                          return checked ? check_size("the app", put.body.size(), limits::app_bytes_max) : checked;
+                        },
+                        [](const ActivateApp& activate) { return check_app(activate.app, activate.version); },
+                        [](const BeatEngine& beat) { return check_beat(beat); },
+                        [](const LeaveEngine& leave) { return check_engine(leave.name); },
+                        // They carry no payload.
+                        each_of<ClaimWork, ClaimItem, ReleaseWork, DropOutbox, OpenPool, AcquireLane, RenewLane,
+                                ReleaseLane, RemoveJob, DropKeys, PauseTopic>([] { return Status{}; }),
+                    },
+                    operation);
 }
 
 // Named one by one: what is new is thought of here.

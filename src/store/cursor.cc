@@ -72,16 +72,21 @@ std::optional<std::string> from_letters(std::string_view text) {
 
 std::string_view name_of(char of) {
   switch (static_cast<Cursor::Of>(of)) {
-    case Cursor::Of::announcements: return "announcements";
-    case Cursor::Of::oldest_jobs: return "a list of jobs, the oldest first";
-    case Cursor::Of::newest_jobs: return "a list of jobs, the newest first";
+    case Cursor::Of::announcements:
+      return "announcements";
+    case Cursor::Of::oldest_jobs:
+      return "a list of jobs, the oldest first";
+    case Cursor::Of::newest_jobs:
+      return "a list of jobs, the newest first";
   }
   return "";
 }
 
 Error malformed(std::string_view why) {
-  return {ErrorCode::invalid, format("the place to go on behind (after) is malformed: {}; it is a text that an earlier page "
-                                     "gave, whole and unchanged", why)};
+  return {ErrorCode::invalid,
+          format("the place to go on behind (after) is malformed: {}; it is a text that an earlier page "
+                 "gave, whole and unchanged",
+                 why)};
 }
 
 }  // namespace
@@ -108,8 +113,8 @@ Result<Cursor> Cursor::parse(std::string_view text, Of of) {
   if (text[0] != version) return malformed(format("its version is not {}", version));
   if (name_of(text[1]).empty()) return malformed("nobody knows what it is a place in");
   if (text[1] != static_cast<char>(of))
-    return Error{ErrorCode::invalid, format("the place to go on behind (after) is one in {}, and this is {}", name_of(text[1]),
-                                            name_of(static_cast<char>(of)))};
+    return Error{ErrorCode::invalid, format("the place to go on behind (after) is one in {}, and this is {}",
+                                            name_of(text[1]), name_of(static_cast<char>(of)))};
   const auto all = from_letters(text.substr(2));
   if (!all || all->size() < check_bytes) return malformed("it has other letters, or too few");
   std::string_view bytes = std::string_view(*all).substr(check_bytes);

@@ -36,9 +36,7 @@ TEST(cursor, of_every_lane_there_can_be_has_a_text) {
 }
 
 // Scripts keep these texts: a change of them is a new version.
-TEST(cursor, has_a_pinned_text) {
-  EXPECT_EQ(cursor_of(Of::announcements, {{1, 5}, {3, 300}}).text(), "1alTmc0GK2h08");
-}
+TEST(cursor, has_a_pinned_text) { EXPECT_EQ(cursor_of(Of::announcements, {{1, 5}, {3, 300}}).text(), "1alTmc0GK2h08"); }
 
 TEST(cursor, is_good_for_what_it_was_made_for) {
   const std::string text = cursor_of(Of::newest_jobs, {{1, 5}}).text();

@@ -9,16 +9,22 @@ Topic stream_of(const stream::Body& body) {
   return request == nullptr ? Topic("") : request->topic;
 }
 
-std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status, std::int32_t code,
-                                    std::uint32_t number, Payload data) {
+std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status,
+                                    std::int32_t code, std::uint32_t number, Payload data) {
   static_assert(std::variant_size_v<stream::Body> == 5, "a new kind is read here");
   switch (kind) {
-    case 0: return stream::Start{std::move(data)};
-    case 1: return stream::Transition{std::move(place), std::move(data)};
-    case 2: return stream::Request{std::move(place), std::move(topic), std::move(data)};
-    case 3: return stream::Response{std::move(place), status, code, number, std::move(data)};
-    case 4: break;
-    default: return std::nullopt;
+    case 0:
+      return stream::Start{std::move(data)};
+    case 1:
+      return stream::Transition{std::move(place), std::move(data)};
+    case 2:
+      return stream::Request{std::move(place), std::move(topic), std::move(data)};
+    case 3:
+      return stream::Response{std::move(place), status, code, number, std::move(data)};
+    case 4:
+      break;
+    default:
+      return std::nullopt;
   }
   stream::Cleanup cleanup;
   if (status == core::ReplyStatus::error) cleanup.failure = stream::Cleanup::Failure{code, std::move(data)};

@@ -84,8 +84,8 @@ struct StreamMessage {
 // The stream a message waits in; empty: that of the engine.
 Topic stream_of(const stream::Body& body);
 // As it was stored: its index, and what its kind has of these. None: there is no such kind.
-std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status, std::int32_t code,
-                                    std::uint32_t number, Payload data);
+std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status,
+                                    std::int32_t code, std::uint32_t number, Payload data);
 // Its payload, whatever it is called; null: it has none.
 const Payload* payload_of(const stream::Body& body);
 const Place* place_of(const stream::Body& body);  // of its activity; null: it is about the job
@@ -159,8 +159,8 @@ struct Enqueue {
   bool renew = false;
 };
 // a, g, l: claims the oldest messages of a stream that are free, whose lease is over, or that were claimed under an
-// earlier epoch of their lane. The same claim again is answered with the same messages, until its lease is over. What it
-// costs does not grow with what waits: of the others it says only when the next one becomes free.
+// earlier epoch of their lane. The same claim again is answered with the same messages, until its lease is over. What
+// it costs does not grow with what waits: of the others it says only when the next one becomes free.
 struct Dequeue {
   core::LaneId lane{0};
   Topic topic{""};
@@ -202,8 +202,8 @@ struct ParkDuplex {
 };
 
 // A closed set: these are all the durable writes under `collation: duplex`.
-using DuplexOperation = std::variant<StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue, Dequeue,
-                                     Ack, GiveBack, EndDuplex, ParkDuplex>;
+using DuplexOperation = std::variant<StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue,
+                                     Dequeue, Ack, GiveBack, EndDuplex, ParkDuplex>;
 // Whose job it changes; none: a dequeue is of a stream, a start makes its job.
 std::optional<RunId> run_of(const DuplexOperation& operation);
 
@@ -255,9 +255,9 @@ struct DuplexCell {
 std::set<Place> places_of(const std::vector<ClaimedMessage>& messages);
 struct DuplexJob {
   core::JobRow job;
-  std::vector<DuplexCell> cells;            // in the order they were set
-  std::vector<Place> open;                  // ascending
-  std::vector<ClaimedMessage> stream;       // not acknowledged, in order of arrival; claim 0: free
+  std::vector<DuplexCell> cells;       // in the order they were set
+  std::vector<Place> open;             // ascending
+  std::vector<ClaimedMessage> stream;  // not acknowledged, in order of arrival; claim 0: free
   friend bool operator==(const DuplexJob&, const DuplexJob&) = default;
 };
 // One instance, and the job's row without its result.

@@ -1,5 +1,5 @@
-// DuplexStore: keeps jobs under `collation: duplex`. An interface of its own, beside Store: it needs no transaction, only
-// single operations that may be repeated, so a server that has nothing else can be one. A store may be a Store, a
+// DuplexStore: keeps jobs under `collation: duplex`. An interface of its own, beside Store: it needs no transaction,
+// only single operations that may be repeated, so a server that has nothing else can be one. A store may be a Store, a
 // DuplexStore or both; both share the ids of jobs and their rows.
 //
 // Invariants that every one keeps (store/conformance/duplex_test.cc is the list, executed):
@@ -29,15 +29,16 @@ using DuplexRead = std::variant<ViewDuplex, ReadDuplex>;
 // In the order of the questions above.
 using DuplexAnswer = std::variant<Result<std::optional<DuplexView>>, Result<std::optional<DuplexJob>>>;
 
-// Threads: commit() is called by one thread at a time, that of the Store beside it included; reads may come from any other
-// thread meanwhile.
+// Threads: commit() is called by one thread at a time, that of the Store beside it included; reads may come from any
+// other thread meanwhile.
 class DuplexStore {
  public:
   virtual ~DuplexStore() = default;
 
   // One outcome for each operation, in order. They are handed over together so that they may share a sync; nobody may
-  // rely on more: each stands for itself, as if it had been committed alone, and after an error (retry_later: nothing was
-  // applied; outcome_unknown: the reply was lost) any of them may have been applied, where the error leaves that open.
+  // rely on more: each stands for itself, as if it had been committed alone, and after an error (retry_later: nothing
+  // was applied; outcome_unknown: the reply was lost) any of them may have been applied, where the error leaves that
+  // open.
   virtual Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) = 0;
   Result<DuplexOutcome> commit_one(const DuplexOperation& operation) {
     auto outcomes = commit({&operation, 1});

@@ -1,4 +1,5 @@
-// JobStore: what an engine needs of a store. It applies operations, many to a transaction, and reads what was committed.
+// JobStore: what an engine needs of a store. It applies operations, many to a transaction, and reads what was
+// committed.
 //
 // Invariants that every one keeps (store/conformance_test.cc is the list, executed):
 // 1. commit() applies each operation whole or not at all, and answers one outcome for each, in order.
@@ -33,7 +34,7 @@ struct MailboxPage {
   core::MailboxState state;  // its entries: those that the messages may concern, and those whose time is over
   core::MailboxCut cut;      // what is left out of these
   std::vector<core::InboxMessage> inbox;  // the oldest
-  bool more = false;         // there may be more to serve behind it
+  bool more = false;                      // there may be more to serve behind it
 };
 struct MailboxPageSize {
   std::size_t messages = limits::mailbox_page_messages;
@@ -47,7 +48,7 @@ struct PoolInfo {
 struct LaneInfo {
   core::LaneId lane{0};
   core::Epoch epoch{0};
-  std::string owner;                   // empty: free
+  std::string owner;  // empty: free
   std::optional<Instant> lease_until;
 };
 enum class EntityKind : std::uint8_t { job, mailbox };
@@ -58,7 +59,7 @@ struct Waiting {
 struct OutboxRow {
   std::uint64_t seq = 0;  // from 1, without gaps, for each lane that is sent to
   core::Envelope envelope;
-  core::LaneId lane{0};   // the target's
+  core::LaneId lane{0};  // the target's
 };
 struct WorkCursor {
   RunId run{0};
@@ -90,8 +91,8 @@ struct Due {
   Instant at;
   RunId run{0};
   Kind kind = Kind::message;
-  core::Guid guid;                   // of a message
-  core::ActivitySeq activity{0};     // of a work item
+  core::Guid guid;                                            // of a message
+  core::ActivitySeq activity{0};                              // of a work item
   friend auto operator<=>(const Due&, const Due&) = default;  // the order of read_due
 };
 // Threads: as many threads at a time call commit() as it has connections, one if it has none; reads may come from any

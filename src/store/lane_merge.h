@@ -1,5 +1,5 @@
-// LaneMerge: the rows of several lanes as one list. Each lane's rows come in the lane's own order; of the first ones of all
-// lanes the one that goes before the others comes next. Rows are read a few at a time, so that a page costs a page.
+// LaneMerge: the rows of several lanes as one list. Each lane's rows come in the lane's own order; of the first ones of
+// all lanes the one that goes before the others comes next. Rows are read a few at a time, so that a page costs a page.
 #pragma once
 
 #include <algorithm>

@@ -48,7 +48,9 @@ Result<JobList> JobList::begin(Queries& store, ListQuery filter, ListOrder order
          return store.list_jobs(query);
        },
        place_of_job,
-       [down](const core::JobRow& a, const core::JobRow& b) { return down ? time_of(b) < time_of(a) : time_of(a) < time_of(b); }},
+       [down](const core::JobRow& a, const core::JobRow& b) {
+         return down ? time_of(b) < time_of(a) : time_of(a) < time_of(b);
+       }},
       rows_wanted);
   for (const LaneEnd& lane : *lanes)
     if (!down || cursor.place(lane.lane) > 1) merge.add(lane.lane, cursor.place(lane.lane));
@@ -76,13 +78,16 @@ Result<AnnouncementList> AnnouncementList::begin(Queries& store, AnnouncementQue
          query.rows_max = rows_max;
          return store.read_announcements(query);
        },
-       place_of_announcement, [](const AnnouncementRow& a, const AnnouncementRow& b) { return time_of(a) < time_of(b); }},
+       place_of_announcement,
+       [](const AnnouncementRow& a, const AnnouncementRow& b) { return time_of(a) < time_of(b); }},
       rows_wanted);
   for (const LaneEnd& lane : *lanes)
     if (!run || core::lane_of(*run) == lane.lane) merge.add(lane.lane, cursor.place(lane.lane));
   return AnnouncementList(std::move(merge), std::move(cursor));
 }
 
-Result<std::optional<AnnouncementRow>> AnnouncementList::next() { return next_of(merge_, cursor_, place_of_announcement); }
+Result<std::optional<AnnouncementRow>> AnnouncementList::next() {
+  return next_of(merge_, cursor_, place_of_announcement);
+}
 
 }  // namespace pawl::store

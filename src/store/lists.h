@@ -1,4 +1,5 @@
-// What all lanes have, as one list for people: jobs by when they were made, announcements by when they were made durable.
+// What all lanes have, as one list for people: jobs by when they were made, announcements by when they were made
+// durable.
 //
 // 1. Within a lane the order is that of the commits. Lanes are merged by the times that stand on the rows, which are as
 //    good as the clocks of those who wrote them.
@@ -23,8 +24,9 @@ namespace pawl::store {
 
 class JobList {
  public:
-  // `filter` says which jobs; its lane, bound and number of rows are the list's own. `after`: the text of a cursor; empty:
-  // from the beginning. `rows_wanted`: how many will be asked for, as far as is known. The store must outlive the list.
+  // `filter` says which jobs; its lane, bound and number of rows are the list's own. `after`: the text of a cursor;
+  // empty: from the beginning. `rows_wanted`: how many will be asked for, as far as is known. The store must outlive
+  // the list.
   static Result<JobList> begin(Queries& store, ListQuery filter, ListOrder order, std::string_view after,
                                std::size_t rows_wanted);
 
@@ -47,7 +49,8 @@ class AnnouncementList {
   const Cursor& cursor() const { return cursor_; }
 
  private:
-  AnnouncementList(LaneMerge<AnnouncementRow> merge, Cursor cursor) : merge_(std::move(merge)), cursor_(std::move(cursor)) {}
+  AnnouncementList(LaneMerge<AnnouncementRow> merge, Cursor cursor)
+      : merge_(std::move(merge)), cursor_(std::move(cursor)) {}
   LaneMerge<AnnouncementRow> merge_;
   Cursor cursor_;
 };

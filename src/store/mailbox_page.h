@@ -9,8 +9,8 @@
 
 namespace pawl::store {
 
-// One mailbox as its store has it. Each call reads at most `rows_max` rows in their order, the first one first, and stops
-// when `see` says that it is enough (false).
+// One mailbox as its store has it. Each call reads at most `rows_max` rows in their order, the first one first, and
+// stops when `see` says that it is enough (false).
 class MailboxRows {
  public:
   using SeeMessage = std::function<bool(core::InboxMessage)>;

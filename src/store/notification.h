@@ -1,12 +1,13 @@
 // Notification: how whoever commits tells whoever acts for a lane that something is there. A ring says what changed, so
-// that its hearer looks there and nowhere else. It is a hint, and may be lost: what is true stands in the store, and a lost
-// ring costs a delay, never a message.
+// that its hearer looks there and nowhere else. It is a hint, and may be lost: what is true stands in the store, and a
+// lost ring costs a delay, never a message.
 //
 // Who is told what:
 // 1. A listener hears what others committed, and perhaps what its own process did.
 // 2. A ring that is lost is noticed without it: the listener hears of everything, at most ring_late_max() later. Where
 //    lanes have a lease their owner also looks everywhere with each renewal.
-// 3. Some stores ring with each commit by themselves (SQLite, whose owner is another process). There ring() adds nothing.
+// 3. Some stores ring with each commit by themselves (SQLite, whose owner is another process). There ring() adds
+// nothing.
 #pragma once
 
 #include "core/ids.h"

@@ -1,5 +1,5 @@
-#include "base/format.h"
 #include "store/operation.h"
+#include "base/format.h"
 
 namespace pawl::store {
 

@@ -1,5 +1,6 @@
-// What a store can be asked to commit, and what it answers. A closed set: these are all the durable writes of jobs under
-// collation ledger, so their crash points are exactly the calls of Store::commit (duplex_operation.h: the others).
+// What a store can be asked to commit, and what it answers. A closed set: these are all the durable writes of jobs
+// under collation ledger, so their crash points are exactly the calls of Store::commit (duplex_operation.h: the
+// others).
 #pragma once
 
 #include <cstdint>
@@ -43,9 +44,9 @@ struct ReleaseLane {  // fenced when the epoch moved
   core::Epoch epoch{0};
 };
 
-// An engine says that it lives, for as long as `lease`, and learns who else does: `engines`. By that they share the lanes
-// of their pool (runtime/lane_share.h); whoever holds a lane is decided by the lane alone. The row is the catalogue's, so
-// `holds` is what the engine says of itself, and may be behind what is true.
+// An engine says that it lives, for as long as `lease`, and learns who else does: `engines`. By that they share the
+// lanes of their pool (runtime/lane_share.h); whoever holds a lane is decided by the lane alone. The row is the
+// catalogue's, so `holds` is what the engine says of itself, and may be behind what is true.
 struct BeatEngine {
   Pool pool{""};
   std::string name;
@@ -127,11 +128,11 @@ struct PauseTopic {
 //
 // `lane` is the one that the key belongs to, always the same for a key; a run says it itself. A mailbox is made by its
 // first message. A signal beyond its limits (store/rules.h) is over_limit. With a
-// source, or as a bundle's own send, it is refused as well, but what comes behind it must go on: committed, and `reason`
-// says what was refused. To a JobKey: a StartChild makes the job there, as a Submit would;
-// if the id is taken, it makes nothing, and core::refused_child goes to the parent as if a job of this lane had sent
-// it: into the outbox, or, where sends are direct, into its inbox. `run` is the parent then. The child that this very
-// message made before is no reason to refuse it: already_done. Any other message goes to the run that has the id.
+// source, or as a bundle's own send, it is refused as well, but what comes behind it must go on: committed, and
+// `reason` says what was refused. To a JobKey: a StartChild makes the job there, as a Submit would; if the id is taken,
+// it makes nothing, and core::refused_child goes to the parent as if a job of this lane had sent it: into the outbox,
+// or, where sends are direct, into its inbox. `run` is the parent then. The child that this very message made before is
+// no reason to refuse it: already_done. Any other message goes to the run that has the id.
 struct Deliver {  // (a timer of the target is put by the target's own bundle, never from here)
   struct Source {
     core::LaneId lane{0};
@@ -140,9 +141,9 @@ struct Deliver {  // (a timer of the target is put by the target's own bundle, n
   core::Envelope envelope;
   core::LaneId lane{0};
   std::optional<Source> source;
-  // Of a signal that comes from outside (without a source): the key's lane remembers its guid for limits::signal_id_keep,
-  // the last signal_ids_per_lane_max of them. So it is already_done once more, also when its mailbox has served it: whoever
-  // did not hear the answer tells it again. One that was refused is not remembered.
+  // Of a signal that comes from outside (without a source): the key's lane remembers its guid for
+  // limits::signal_id_keep, the last signal_ids_per_lane_max of them. So it is already_done once more, also when its
+  // mailbox has served it: whoever did not hear the answer tells it again. One that was refused is not remembered.
   bool remembered = false;
 };
 // By the lane's owner, once it knows that the target took these rows: the store of this lane does not. Rejected when
@@ -180,7 +181,7 @@ struct ExtendWork {
   RunId run{0};
   core::ActivitySeq activity{0};
   core::WorkToken token{0};
-  Duration lease{0};                // of a leased item; a local worker's claim has none
+  Duration lease{0};  // of a leased item; a local worker's claim has none
   std::optional<Payload> progress;
   bool detach = false;
   std::optional<Duration> attempt_left;  // detached: what is left of its attempt's time; none: all of it
@@ -224,8 +225,8 @@ std::string other_app(const PutApp& put);
 std::string missing_app(const ActivateApp& activate);
 
 using Operation = std::variant<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
-                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, BeatEngine,
-                               LeaveEngine, RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>;
+                               DropOutbox, OpenPool, AcquireLane, RenewLane, ReleaseLane, BeatEngine, LeaveEngine,
+                               RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>;
 
 // What an operation answers beyond its outcome. One that was refused answers nothing, but where it says so.
 namespace answer {
@@ -254,7 +255,8 @@ struct Engines {  // BeatEngine: all that live, by name
 struct Outcome {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;  // with `committed`: what was sent and refused, because its mailbox is full
-  std::variant<std::monostate, answer::Run, answer::Reached, answer::Taken, answer::Lane, answer::Items, answer::Engines>
+  std::variant<std::monostate, answer::Run, answer::Reached, answer::Taken, answer::Lane, answer::Items,
+               answer::Engines>
       answer;
 
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }

@@ -21,9 +21,9 @@ struct StoredMailbox {
   std::vector<core::InboxMessage> timers;
 };
 enum class Direction : std::uint8_t { up, down };
-// Jobs in the order of their runs: that of the commits within a lane, and one lane after the other. So a reader that goes
-// through it once sees every job that is there from before it begins until after it ends, once; lists for people are
-// made of it (lists.h).
+// Jobs in the order of their runs: that of the commits within a lane, and one lane after the other. So a reader that
+// goes through it once sees every job that is there from before it begins until after it ends, once; lists for people
+// are made of it (lists.h).
 struct ListQuery {
   std::optional<Namespace> name_space;
   std::optional<core::JobStatus> status;
@@ -36,10 +36,10 @@ struct ListQuery {
     std::string value;
     std::optional<std::string> key;  // none: any
     bool open_only = false;
-    bool names_only = false;         // the rows come without data and result, which may be large
+    bool names_only = false;  // the rows come without data and result, which may be large
   };
   std::optional<Labelled> label{};
-  core::LaneId lane{0};              // 0: all lanes
+  core::LaneId lane{0};  // 0: all lanes
   Direction direction = Direction::up;
 };
 // A lane, and the run that will be the next one there.
@@ -53,8 +53,8 @@ enum class ListOrder : std::uint8_t { oldest_first, newest_first };
 struct MeasureQuery {
   Namespace name_space{""};
   GraphName graph{""};
-  std::optional<std::string> key;     // none: all
-  std::string from, to;               // slices, both included; empty: no bound
+  std::optional<std::string> key;  // none: all
+  std::string from, to;            // slices, both included; empty: no bound
   std::size_t rows_max = 1000;
 };
 struct MeasureRow {

@@ -6,7 +6,9 @@
 namespace pawl::store {
 
 AnswerTo<ReadJob> answer_to(JobStore& store, const ReadJob& read) { return store.read_job(read.run); }
-AnswerTo<ReadMessage> answer_to(JobStore& store, const ReadMessage& read) { return store.read_message(read.run, read.guid); }
+AnswerTo<ReadMessage> answer_to(JobStore& store, const ReadMessage& read) {
+  return store.read_message(read.run, read.guid);
+}
 
 AnswerTo<ReadItem> answer_to(JobStore& store, const ReadItem& read) {
   if (read.activity == core::ActivitySeq(0)) return std::optional<core::WorkItem>();  // a trigger asks for no work
@@ -24,7 +26,9 @@ AnswerTo<ReadItem> answer_to(JobStore& store, const ReadItem& read) {
 AnswerTo<ReadMailboxPage> answer_to(JobStore& store, const ReadMailboxPage& read) {
   return store.read_mailbox_page(read.run, read.size, read.now);
 }
-AnswerTo<FindRun> answer_to(JobStore& store, const FindRun& read) { return store.find_run(read.key.name_space, read.key.id); }
+AnswerTo<FindRun> answer_to(JobStore& store, const FindRun& read) {
+  return store.find_run(read.key.name_space, read.key.id);
+}
 AnswerTo<FindMailbox> answer_to(JobStore& store, const FindMailbox& read) { return store.find_mailbox(read.key); }
 AnswerTo<ReadWaiting> answer_to(JobStore& store, const ReadWaiting& read) {
   return store.read_waiting(read.lane, read.after, read.rows_max);
@@ -32,8 +36,12 @@ AnswerTo<ReadWaiting> answer_to(JobStore& store, const ReadWaiting& read) {
 AnswerTo<ReadWorkPlaces> answer_to(JobStore& store, const ReadWorkPlaces& read) {
   return store.read_work_places(read.lane, read.after, read.rows_max);
 }
-AnswerTo<ReadDue> answer_to(JobStore& store, const ReadDue& read) { return store.read_due(read.lane, read.after, read.rows_max); }
-AnswerTo<ReadOutbox> answer_to(JobStore& store, const ReadOutbox& read) { return store.read_outbox(read.lane, read.rows_max); }
+AnswerTo<ReadDue> answer_to(JobStore& store, const ReadDue& read) {
+  return store.read_due(read.lane, read.after, read.rows_max);
+}
+AnswerTo<ReadOutbox> answer_to(JobStore& store, const ReadOutbox& read) {
+  return store.read_outbox(read.lane, read.rows_max);
+}
 AnswerTo<ReadPausedTopics> answer_to(JobStore& store, const ReadPausedTopics&) { return store.read_paused_topics(); }
 AnswerTo<ListJobs> answer_to(Queries& store, const ListJobs& read) { return store.list_jobs(read.query); }
 

@@ -89,8 +89,8 @@ struct ReadsOf {
   using Read = std::variant<Reads...>;
   using Answer = std::variant<Answered<Reads>...>;
 };
-using AllReads = ReadsOf<ReadJob, ReadMessage, ReadItem, ReadMailboxPage, FindRun, FindMailbox, ReadWaiting, ReadWorkPlaces,
-                         ReadDue, ReadOutbox, ReadPausedTopics, ListJobs>;
+using AllReads = ReadsOf<ReadJob, ReadMessage, ReadItem, ReadMailboxPage, FindRun, FindMailbox, ReadWaiting,
+                         ReadWorkPlaces, ReadDue, ReadOutbox, ReadPausedTopics, ListJobs>;
 using Read = AllReads::Read;
 using ReadAnswer = AllReads::Answer;
 

@@ -64,12 +64,13 @@ inline std::optional<std::string> mailbox_full(const core::MailboxKey& key, std:
                                                std::size_t added) {
   const bool many = signals >= limits::early_signals_per_mailbox_max;
   if (!many && bytes + added <= limits::early_signal_bytes_per_mailbox_max) return std::nullopt;
-  const std::string limit = many ? format("{} signals (early_signals_per_mailbox_max)", limits::early_signals_per_mailbox_max)
-                                 : format("{} bytes (early_signal_bytes_per_mailbox_max)",
-                                          limits::early_signal_bytes_per_mailbox_max);
-  return format("the signal was refused: of topic {} with the key {} there are {} that no hook has taken; signal again "
-                "when hooks have taken some, or after {} hours, when the oldest go",
-                key.topic.raw(), key.key, limit, limits::early_signal_keep.count());
+  const std::string limit =
+      many ? format("{} signals (early_signals_per_mailbox_max)", limits::early_signals_per_mailbox_max)
+           : format("{} bytes (early_signal_bytes_per_mailbox_max)", limits::early_signal_bytes_per_mailbox_max);
+  return format(
+      "the signal was refused: of topic {} with the key {} there are {} that no hook has taken; signal again "
+      "when hooks have taken some, or after {} hours, when the oldest go",
+      key.topic.raw(), key.key, limit, limits::early_signal_keep.count());
 }
 // What was sent by a job and refused: nobody waits for the answer, and what comes behind it goes on.
 inline void pass_over(Outcome& outcome) {

@@ -33,8 +33,8 @@ inline Result<const core::PutRecord*> snapshot_of(const core::Bundle& bundle) {
     const auto* put = std::get_if<core::PutRecord>(&write);
     if (put == nullptr || !put->after.ledger.job_closed() || (put->before && put->before->job_closed())) continue;
     if (found != nullptr)
-      return Error{ErrorCode::corrupt, format("messages {} and {} both closed the job", found->after.guid.text(),
-                                              put->after.guid.text())};
+      return Error{ErrorCode::corrupt,
+                   format("messages {} and {} both closed the job", found->after.guid.text(), put->after.guid.text())};
     found = put;
   }
   return found;

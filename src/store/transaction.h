@@ -1,8 +1,9 @@
-// TransactionStore: hands out transactions in which a worker's own SQL stands before the bundle that takes its answer. An
-// interface beside Store, for stores that have SQL; why so: docs/decisions/039-transactions.md.
+// TransactionStore: hands out transactions in which a worker's own SQL stands before the bundle that takes its answer.
+// An interface beside Store, for stores that have SQL; why so: docs/decisions/039-transactions.md.
 //
 // Invariants that every one keeps:
-// 1. What a transaction wrote is durable if and only if the bundle it was committed with is: the guards and marks are the
+// 1. What a transaction wrote is durable if and only if the bundle it was committed with is: the guards and marks are
+// the
 //    last writes of the same transaction. A refused bundle undoes all of it.
 // 2. Whatever the worker does, it cannot commit by itself, and it holds up others for no longer than its time.
 #pragma once
@@ -39,8 +40,9 @@ class TransactionStore {
  public:
   virtual ~TransactionStore() = default;
 
-  // retry_later: not now. Where nobody else can write meanwhile (Store::connections() == 0), only the thread that commits
-  // calls it, and commits nothing else until the transaction is over. May outlive its store, as a worker may: then refused.
+  // retry_later: not now. Where nobody else can write meanwhile (Store::connections() == 0), only the thread that
+  // commits calls it, and commits nothing else until the transaction is over. May outlive its store, as a worker may:
+  // then refused.
   virtual Result<std::shared_ptr<OpenTransaction>> begin() = 0;
   // How long one may be open; then it is refused by itself, or by expire().
   virtual Duration time() const = 0;

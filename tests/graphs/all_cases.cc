@@ -19,7 +19,8 @@ std::vector<Case> read_all() {
     const std::string group = std::filesystem::path(file).stem().string();
     for (Case& one : read_cases(file)) {
       one.name = group + "_" + one.name;
-      std::replace_if(one.name.begin(), one.name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+      std::replace_if(
+          one.name.begin(), one.name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
       all.push_back(std::move(one));
     }
   }

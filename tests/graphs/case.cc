@@ -65,7 +65,8 @@ CaseReply reply_of(const YAML::Node& node) {
                                           : std::vector<std::int32_t>{codes.as<std::int32_t>()};
   if (reply.fails_with.empty()) refuse(node, "fails_with needs a code");
   const bool listed = node["fails_with"] && node["fails_with"].IsSequence();
-  reply.fails = value_or<std::uint32_t>(node, "fails", listed ? static_cast<std::uint32_t>(reply.fails_with.size()) : 0);
+  reply.fails =
+      value_or<std::uint32_t>(node, "fails", listed ? static_cast<std::uint32_t>(reply.fails_with.size()) : 0);
   reply.silent = value_or<bool>(node, "silent", false);
   reply.twice = value_or<bool>(node, "twice", false);
   if (node["before_redrive"]) reply.before_redrive = value_of(node["before_redrive"]);
@@ -87,7 +88,8 @@ CaseSignal signal_of(const YAML::Node& node) {
 
 std::vector<std::string> texts_of(const YAML::Node& node) {
   std::vector<std::string> texts;
-  if (node.IsScalar()) texts.push_back(node.Scalar());
+  if (node.IsScalar())
+    texts.push_back(node.Scalar());
   else
     for (const auto& item : node) texts.push_back(item.Scalar());
   return texts;
@@ -130,8 +132,8 @@ CaseStart start_of(const YAML::Node& node) {
 }
 
 Case case_of(const YAML::Node& node) {
-  check_keys(node, {"name", "app", "topic", "id", "input", "before", "workers", "signals", "interrupt_after", "redrives", "expect",
-                    "jobs", "calls", "measures", "labels"});
+  check_keys(node, {"name", "app", "topic", "id", "input", "before", "workers", "signals", "interrupt_after",
+                    "redrives", "expect", "jobs", "calls", "measures", "labels"});
   Case made;
   made.name = node["name"].as<std::string>();
   made.app = node["app"].as<std::string>();

@@ -116,7 +116,8 @@ class Comparison {
     if (!expect.status && !expect.code && !expect.output) return;
     if (instances.empty()) return say(what + " was never opened");
     const PlayedActivity& last = *instances.back();
-    if (expect.status && *expect.status != last.status) say(what + " is " + last.status + ", expected " + *expect.status);
+    if (expect.status && *expect.status != last.status)
+      say(what + " is " + last.status + ", expected " + *expect.status);
     if (expect.code && *expect.code != last.code) say(what + " has the code " + std::to_string(last.code));
     if (expect.output && !same(*expect.output, parsed(last.output)))
       say(what + " has the output " + last.output + ", expected " + json::serialize(*expect.output));
@@ -131,8 +132,10 @@ class Comparison {
 
 std::string compare(const Case& one, const Played& played, bool broken) {
   Comparison comparison(played, broken);
-  if (!played.problem.empty()) comparison.say("it could not be played: " + played.problem);
-  else comparison.job(played.main, one.expect);
+  if (!played.problem.empty())
+    comparison.say("it could not be played: " + played.problem);
+  else
+    comparison.job(played.main, one.expect);
   for (const auto& [id, job] : one.jobs) comparison.job(id, job);
   comparison.always();
   if (one.measures) comparison.list("measured were", played.measures, *one.measures);
@@ -141,7 +144,8 @@ std::string compare(const Case& one, const Played& played, bool broken) {
     const auto seen = played.calls.find(topic);
     const std::uint32_t times = seen == played.calls.end() ? 0 : seen->second;
     if (broken ? times < count : times != count)
-      comparison.say("topic " + topic + " was called " + std::to_string(times) + " times, expected " + std::to_string(count));
+      comparison.say("topic " + topic + " was called " + std::to_string(times) + " times, expected " +
+                     std::to_string(count));
   }
   return comparison.text();
 }
@@ -149,13 +153,13 @@ std::string compare(const Case& one, const Played& played, bool broken) {
 std::string told(const Played& played, bool broken) {
   std::string text = "problem: " + played.problem + "\n";
   for (const auto& [id, job] : played.jobs) {
-    text += format("{} {} code {} \"{}\" {} at {}, completed {}, left {}\n", id, job.status, job.code, job.reason, job.data, job.semaphore,
-                   job.completions, job.left);
+    text += format("{} {} code {} \"{}\" {} at {}, completed {}, left {}\n", id, job.status, job.code, job.reason,
+                   job.data, job.semaphore, job.completions, job.left);
     if (!broken) text += format("  took {}\n", job.took_seconds);
     std::vector<std::string> lines;
     for (const PlayedActivity& one : job.activities)
-      lines.push_back(format("  {} {} {} {} {} {}\n", one.address, one.name, broken ? one.ledger.substr(3) : one.ledger, one.status, one.code,
-                             one.output));
+      lines.push_back(format("  {} {} {} {} {} {}\n", one.address, one.name, broken ? one.ledger.substr(3) : one.ledger,
+                             one.status, one.code, one.output));
     if (broken) std::sort(lines.begin(), lines.end());  // which of two branches is opened first, a fault may turn
     for (const std::string& line : lines) text += line;
     text += "  announced " + json::serialize(job.announced) + "\n";

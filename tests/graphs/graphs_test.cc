@@ -19,8 +19,7 @@ TEST_P(Graphs, run_on_every_store) {
   for (const std::string store : {"memory", "sqlite"})
     for (const bool fusion : {true, false}) {
       const Played played = play(GetParam(), {store, fusion});
-      EXPECT_EQ(compare(GetParam(), played, false), "")
-          << store << (fusion ? ", fused" : ", every step alone");
+      EXPECT_EQ(compare(GetParam(), played, false), "") << store << (fusion ? ", fused" : ", every step alone");
     }
 }
 
@@ -49,7 +48,8 @@ TEST_P(Graphs, survive_reads_that_fail) {
         if (store == "sqlite" && seed > 1) continue;  // slower, and the same engine
         const auto broken = seed % 2 == 0 ? std::optional(Broken{Break::crash_after, seed * 2}) : std::nullopt;
         const Played played = play(GetParam(), {store, fusion}, broken, {seed < 4 ? 100u : 500u, seed});
-        ASSERT_EQ(compare(GetParam(), played, true), "") << "seed " << seed << (fusion ? ", fused" : ", every step alone");
+        ASSERT_EQ(compare(GetParam(), played, true), "")
+            << "seed " << seed << (fusion ? ", fused" : ", every step alone");
       }
 }
 

@@ -85,7 +85,8 @@ class Player final : public runtime::EngineEvents {
     if (definite) asked_.erase(ticket);
   }
   void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override {
-    if (result) asked_.erase(ticket);
+    if (result)
+      asked_.erase(ticket);
     else if (result.error().code == ErrorCode::invalid || result.error().code == ErrorCode::not_found)
       played_.problem = result.error().detail;
   }
@@ -131,12 +132,18 @@ class Player final : public runtime::EngineEvents {
     if (!broken_ || broken_->call != call.number) return {};
     switch (broken_->what) {
       case Break::crash_before:
-      case Break::crash_after: return {};
-      case Break::refused: return {Kind::error_before};
-      case Break::reply_lost: return {Kind::error_after};
-      case Break::cut_midway: return {Kind::drop_midway, call.group.size() / 2};
-      case Break::fenced: return {Kind::fence};
-      case Break::repeated: return {Kind::duplicate};
+      case Break::crash_after:
+        return {};
+      case Break::refused:
+        return {Kind::error_before};
+      case Break::reply_lost:
+        return {Kind::error_after};
+      case Break::cut_midway:
+        return {Kind::drop_midway, call.group.size() / 2};
+      case Break::fenced:
+        return {Kind::fence};
+      case Break::repeated:
+        return {Kind::duplicate};
     }
     return {};
   }
@@ -247,8 +254,7 @@ class Player final : public runtime::EngineEvents {
       say(core::ReplyStatus::success, 200, *reply->before_redrive, 0);
       return true;
     }
-    for (std::size_t i = 0; i < reply->pending.size(); ++i)
-      say(core::ReplyStatus::pending, 202, reply->pending[i], i);
+    for (std::size_t i = 0; i < reply->pending.size(); ++i) say(core::ReplyStatus::pending, 202, reply->pending[i], i);
     const auto status = reply->status == "error"   ? core::ReplyStatus::error
                         : reply->status == "fatal" ? core::ReplyStatus::fatal
                                                    : core::ReplyStatus::success;
@@ -354,7 +360,8 @@ class Player final : public runtime::EngineEvents {
   }
 
   bool is_settled() {
-    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after == "end" && is_open("end")) return false;
+    if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after == "end" && is_open("end"))
+      return false;
     if (!asked_.empty() || engine_->store_refuses() || engine_->owned_lanes().size() < pool_.lanes) return false;
     bool open = false;
     store::ListQuery query;
@@ -377,7 +384,9 @@ class Player final : public runtime::EngineEvents {
         const auto job = inner_->read_job(one.run);
         return !*job || !core::is_stopped((*job)->state.job.status);
       };
-      if (std::any_of(waiting->begin(), waiting->end(), is_served) || (!due->empty() && due->front().at <= clock_.now() + horizon)) return true;
+      if (std::any_of(waiting->begin(), waiting->end(), is_served) ||
+          (!due->empty() && due->front().at <= clock_.now() + horizon))
+        return true;
     }
     return false;
   }
@@ -400,8 +409,7 @@ class Player final : public runtime::EngineEvents {
       job.data = (*stored)->state.job.data.str();
       job.reason = (*stored)->state.job.reason;
       job.code = (*stored)->state.job.code;
-      job.took_seconds =
-          static_cast<double>(row.closed_at.micros() - (*stored)->state.job.created_at.micros()) / 1e6;
+      job.took_seconds = static_cast<double>(row.closed_at.micros() - (*stored)->state.job.created_at.micros()) / 1e6;
       job.semaphore = (*stored)->state.job.semaphore;
       job.completions = (*stored)->state.job.completions;
       if (core::is_closed(row.status))
@@ -493,13 +501,20 @@ class Player final : public runtime::EngineEvents {
 
 std::string_view name_of(Break what) {
   switch (what) {
-    case Break::crash_before: return "crash before";
-    case Break::crash_after: return "crash after";
-    case Break::refused: return "refused";
-    case Break::reply_lost: return "reply lost";
-    case Break::cut_midway: return "cut midway";
-    case Break::fenced: return "fenced";
-    case Break::repeated: return "repeated";
+    case Break::crash_before:
+      return "crash before";
+    case Break::crash_after:
+      return "crash after";
+    case Break::refused:
+      return "refused";
+    case Break::reply_lost:
+      return "reply lost";
+    case Break::cut_midway:
+      return "cut midway";
+    case Break::fenced:
+      return "fenced";
+    case Break::repeated:
+      return "repeated";
   }
   return "?";
 }

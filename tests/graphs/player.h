@@ -63,13 +63,14 @@ struct BadReads {
   std::uint32_t per_thousand = 0;
   std::uint64_t seed = 0;
 };
-Played play(const Case& one, const Setting& setting, std::optional<Broken> broken = std::nullopt, BadReads bad_reads = {});
+Played play(const Case& one, const Setting& setting, std::optional<Broken> broken = std::nullopt,
+            BadReads bad_reads = {});
 
 // What differs from what the case expects; empty: nothing. `broken`: attempts and calls may be more.
 std::string compare(const Case& one, const Played& played, bool broken);
 
-// All that a run left, as one text, to be compared with what another one left: on another store, or unbroken. `broken`: without what a
-// fault may add to (attempts, calls of workers, time).
+// All that a run left, as one text, to be compared with what another one left: on another store, or unbroken. `broken`:
+// without what a fault may add to (attempts, calls of workers, time).
 std::string told(const Played& played, bool broken);
 
 }  // namespace pawl::graphs

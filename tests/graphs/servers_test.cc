@@ -1,6 +1,7 @@
-// The cases on stores with a server: PostgreSQL and Redis. What a case leaves there is what it leaves in memory; and it is the same when
-// a commit is broken. Few and large tests, for each program starts its server.
-//   PAWL_GRAPH_CASES=all   every case is broken, not only the chosen ones, in every way; one commit in PAWL_GRAPH_ONE_IN (1)
+// The cases on stores with a server: PostgreSQL and Redis. What a case leaves there is what it leaves in memory; and it
+// is the same when a commit is broken. Few and large tests, for each program starts its server.
+//   PAWL_GRAPH_CASES=all   every case is broken, not only the chosen ones, in every way; one commit in
+//   PAWL_GRAPH_ONE_IN (1)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +65,8 @@ struct Loop {
     std::vector<Broken> all;
     const std::uint64_t stride = commits <= long_case ? one_in : std::max(one_in, commits / places_of_long);
     for (std::uint64_t call = 1; call <= commits; call += stride)
-      for (std::uint64_t i = 0; i < ways; ++i) all.push_back({all_breaks[(all.size() + commits) % std::size(all_breaks)], call});
+      for (std::uint64_t i = 0; i < ways; ++i)
+        all.push_back({all_breaks[(all.size() + commits) % std::size(all_breaks)], call});
     return all;
   }
 };
@@ -84,7 +86,8 @@ TEST_P(ServerGraphs, leave_what_they_leave_in_memory) {
               static_cast<unsigned long long>(commits));
 }
 
-// A timer and a signal of one moment have two right ends, and a fault may choose. What memory leaves under all faults, then.
+// A timer and a signal of one moment have two right ends, and a fault may choose. What memory leaves under all faults,
+// then.
 std::set<std::string> ends_in_memory(const Case& one, bool fusion) {
   std::set<std::string> ends;
   const std::uint64_t commits = play(one, {"memory", fusion}).commits;
@@ -107,17 +110,21 @@ TEST_P(ServerGraphs, survive_a_fault_at_each_commit) {
       for (const Broken& broken : loop.faults(whole.commits)) {
         ++runs;
         const Played played = play(*one, setting, broken);
-        const std::string where = one->name + ", " + std::string(name_of(broken.what)) + " at commit " + std::to_string(broken.call) + way(fusion);
+        const std::string where = one->name + ", " + std::string(name_of(broken.what)) + " at commit " +
+                                  std::to_string(broken.call) + way(fusion);
         ASSERT_EQ(compare(*one, played, true), "") << where;
         const std::string end = told(played, true);
         if (end == told(whole, true)) continue;
         ++others;
-        ASSERT_TRUE(ends_in_memory(*one, fusion).contains(end)) << where << " leaves\n" << end << "and not\n" << told(whole, true);
+        ASSERT_TRUE(ends_in_memory(*one, fusion).contains(end)) << where << " leaves\n"
+                                                                << end << "and not\n"
+                                                                << told(whole, true);
       }
     }
-  std::printf("  %zu cases on %s, fused and step by step: %llu commits, %llu broken runs, %llu with another right end\n", loop.cases.size(),
-              GetParam().c_str(), static_cast<unsigned long long>(commits), static_cast<unsigned long long>(runs),
-              static_cast<unsigned long long>(others));
+  std::printf(
+      "  %zu cases on %s, fused and step by step: %llu commits, %llu broken runs, %llu with another right end\n",
+      loop.cases.size(), GetParam().c_str(), static_cast<unsigned long long>(commits),
+      static_cast<unsigned long long>(runs), static_cast<unsigned long long>(others));
 }
 
 TEST(Chosen, cases_have_every_kind_of_activity) {
@@ -130,7 +137,8 @@ TEST(Chosen, cases_have_every_kind_of_activity) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<graph::Kind>);
 }
 
-INSTANTIATE_TEST_SUITE_P(on, ServerGraphs, ::testing::Values("postgres", "redis", "redis_cluster"), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(on, ServerGraphs, ::testing::Values("postgres", "redis", "redis_cluster"),
+                         [](const auto& one) { return one.param; });
 
 }  // namespace
 

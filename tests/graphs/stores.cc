@@ -33,8 +33,8 @@ class PassedClock final : public Clock {
   const Clock* clock_ = nullptr;
 };
 
-// One store for all cases, emptied between them: to connect and prepare statements takes longer than a case. It keeps nothing of a
-// case but which lanes were its own, and lanes get new numbers each time.
+// One store for all cases, emptied between them: to connect and prepare statements takes longer than a case. It keeps
+// nothing of a case but which lanes were its own, and lanes get new numbers each time.
 class KeptPostgres {
  public:
   static KeptPostgres& get() {
@@ -105,7 +105,8 @@ Result<OpenedStore> open_store(const std::string& name, const Clock& clock) {
   if (name == "sqlite") return open_sqlite(clock);
   if (name == "postgres") return open_postgres(clock);
   if (name == "redis") return open_redis(synced_server().url(), std::make_shared<Emptied>(), clock);
-  if (name == "redis_cluster") return open_redis(store::redis::shared_cluster().url(), std::make_shared<EmptiedCluster>(), clock);
+  if (name == "redis_cluster")
+    return open_redis(store::redis::shared_cluster().url(), std::make_shared<EmptiedCluster>(), clock);
   return Error{ErrorCode::invalid, format("there is no store {}", name)};
 }
 

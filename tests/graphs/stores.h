@@ -1,5 +1,5 @@
-// Stores to play cases on, by name: memory, sqlite, postgres, redis, redis_cluster. A server is started once for the program, when a case
-// first asks for it, and syncs every commit; each case finds an empty store there.
+// Stores to play cases on, by name: memory, sqlite, postgres, redis, redis_cluster. A server is started once for the
+// program, when a case first asks for it, and syncs every commit; each case finds an empty store there.
 #pragma once
 
 #include <memory>

@@ -11,9 +11,7 @@ int main(int argc, char** argv) {
   pawl::Runtime& runtime = **opened;
   auto graph = pawl::GraphBuilder("hello").trigger("t").worker("greet", "greet").after("t").build();
   if (!graph || !runtime.deploy(std::move(*graph))) return 4;
-  const auto greet = [](pawl::Work& work) {
-    return pawl::Reply::success("hello " + work.input().str());
-  };
+  const auto greet = [](pawl::Work& work) { return pawl::Reply::success("hello " + work.input().str()); };
   if (!runtime.serve("greet", greet) || !runtime.start()) return 5;
   const auto job = runtime.submit({.graph = "hello", .id = "first", .input = "world"});
   if (!job) return 6;

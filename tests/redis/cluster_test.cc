@@ -15,7 +15,9 @@ using store::redis::TestServer;
 
 constexpr std::uint32_t lanes = 12;
 
-std::uint16_t slot_of_lane(std::uint32_t lane) { return store::redis::slot_of(store::redis::tag_of(core::LaneId(lane))); }
+std::uint16_t slot_of_lane(std::uint32_t lane) {
+  return store::redis::slot_of(store::redis::tag_of(core::LaneId(lane)));
+}
 
 std::vector<RunId> some_jobs(ServedRuntime& runtime, int count, const std::string& name) {
   std::vector<RunId> runs;
@@ -53,7 +55,8 @@ TEST(RedisClusterRuntime, a_master_that_is_killed_and_comes_back_with_its_log_lo
   EXPECT_FALSE(runtime.reported("older state")) << runtime.problems();
 }
 
-// Its replica stopped hearing it, then took over: its lanes are older than the engine knows, the other masters' are not.
+// Its replica stopped hearing it, then took over: its lanes are older than the engine knows, the other masters' are
+// not.
 TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lanes_and_no_others) {
   TestCluster cluster("always");
   TestServer& replica = cluster.add_replica(0);
@@ -81,13 +84,21 @@ TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lane
     if (before_it > 0 && commits(replica, lane) < before_it) behind.insert(lane);
   ASSERT_FALSE(behind.empty() || others.empty());
   for (const std::size_t other : {1u, 2u})
-    EXPECT_TRUE(comes_true([&] { return cluster.node(other).ask({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos; }, 60s));
-  EXPECT_TRUE(comes_true([&] {
-    for (const std::uint32_t lane : behind)
-      if (!runtime.reported("lane " + std::to_string(lane) + ": the server has an older state")) return false;
-    return true;
-  }, 60s)) << runtime.problems();
-  // Of a lane that lost nothing but its last renewals nothing can be said: it goes on, or is found to be behind a moment later.
+    EXPECT_TRUE(comes_true(
+        [&] {
+          return cluster.node(other).ask({"CLUSTER", "INFO"}).find("cluster_state:ok") != std::string::npos;
+        },
+        60s));
+  EXPECT_TRUE(comes_true(
+      [&] {
+        for (const std::uint32_t lane : behind)
+          if (!runtime.reported("lane " + std::to_string(lane) + ": the server has an older state")) return false;
+        return true;
+      },
+      60s))
+      << runtime.problems();
+  // Of a lane that lost nothing but its last renewals nothing can be said: it goes on, or is found to be behind a
+  // moment later.
   std::vector<RunId> certain;
   for (const RunId run : before)
     if (behind.contains(core::lane_of(run).raw()) || others.contains(core::lane_of(run).raw())) certain.push_back(run);
@@ -95,12 +106,16 @@ TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lane
   std::vector<RunId> runs;
   for (int i = 0; i < 30; ++i) {
     const auto job = runtime->submit({.graph = "chain", .id = "after-" + std::to_string(i), .input = "x"});
-    if (job) runs.push_back(job->run);
-    else EXPECT_NE(to_string(job.error()).find("the server has an older state"), std::string::npos) << to_string(job.error());
+    if (job)
+      runs.push_back(job->run);
+    else
+      EXPECT_NE(to_string(job.error()).find("the server has an older state"), std::string::npos)
+          << to_string(job.error());
   }
   EXPECT_GT(runs.size(), 0u) << runtime.problems();
   runtime.expect_ends(runs);
-  for (const std::uint32_t lane : others) EXPECT_FALSE(runtime.reported("lane " + std::to_string(lane) + ": the server has an older")) << lane;
+  for (const std::uint32_t lane : others)
+    EXPECT_FALSE(runtime.reported("lane " + std::to_string(lane) + ": the server has an older")) << lane;
 }
 
 }  // namespace

@@ -18,10 +18,13 @@ TEST(RedisDocs, the_rights_are_those_that_are_needed_and_no_more) {
   const std::string listed = page.substr(from, page.find("```", from) - from);
   std::set<std::string> said, needed;
   const std::regex right(R"(\+[a-z_|]+)");
-  for (auto one = std::sregex_iterator(listed.begin(), listed.end(), right); one != std::sregex_iterator(); ++one) said.insert(one->str());
+  for (auto one = std::sregex_iterator(listed.begin(), listed.end(), right); one != std::sregex_iterator(); ++one)
+    said.insert(one->str());
   for (const std::string& rule : store::redis::least_rights("pawl")) {
-    if (rule.front() == '+') needed.insert(rule);
-    else EXPECT_NE(listed.find(rule), std::string::npos) << rule;
+    if (rule.front() == '+')
+      needed.insert(rule);
+    else
+      EXPECT_NE(listed.find(rule), std::string::npos) << rule;
   }
   EXPECT_EQ(said, needed);
 }

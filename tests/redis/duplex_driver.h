@@ -1,5 +1,5 @@
-// DuplexDriver: the engine of collation duplex in the test's own thread, one operation at a time, over any store. Its workers answer at
-// once: "x" becomes "x,one", then "x,one,two".
+// DuplexDriver: the engine of collation duplex in the test's own thread, one operation at a time, over any store. Its
+// workers answer at once: "x" becomes "x,one", then "x,one,two".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,8 +35,11 @@ inline std::shared_ptr<const Graph> duplex_chain() {
 class DuplexDriver final : private duplex::Events {
  public:
   DuplexDriver(store::DuplexStore& store, core::LaneId lane, core::Epoch epoch)
-      : store_(store), graph_(duplex_chain()), lane_(lane),
-        engine_(options(epoch), store, clock_, [this](const core::GraphRef&) { return graph_; }, *this) {
+      : store_(store),
+        graph_(duplex_chain()),
+        lane_(lane),
+        engine_(
+            options(epoch), store, clock_, [this](const core::GraphRef&) { return graph_; }, *this) {
     engine_.serve(Topic("one"));
     engine_.serve(Topic("two"));
     engine_.add_slots(2);
@@ -44,7 +47,8 @@ class DuplexDriver final : private duplex::Events {
   }
 
   void submit(const std::string& id) {
-    engine_.submit(store::StartDuplex{Namespace("default"), JobId(id), lane_, {GraphName("chain"), 1, 0}, "x", store_.now()}, 1);
+    engine_.submit(
+        store::StartDuplex{Namespace("default"), JobId(id), lane_, {GraphName("chain"), 1, 0}, "x", store_.now()}, 1);
   }
   // Until the job has ended and everything of it was acknowledged, or `gives_up` says so.
   template <class GivesUp>
@@ -78,7 +82,8 @@ class DuplexDriver final : private duplex::Events {
     for (const auto& request : std::exchange(dispatched_, {})) {
       const std::string topic = request.body.topic.raw();
       ++runs_[topic];
-      engine_.answer(request.hand.guid, {core::ReplyStatus::success, 200, Payload(request.body.data.str() + "," + topic)});
+      engine_.answer(request.hand.guid,
+                     {core::ReplyStatus::success, 200, Payload(request.body.data.str() + "," + topic)});
     }
   }
   static duplex::EngineOptions options(core::Epoch epoch) {
@@ -88,9 +93,12 @@ class DuplexDriver final : private duplex::Events {
   }
   void dispatch(const duplex::HeldRequest& request, const core::JobRow&) override { dispatched_.push_back(request); }
   void submitted(duplex::Ticket, Result<duplex::Started> result) override {
-    if (result) started_ = result->run;
-    else if (result.error().code == ErrorCode::retry_later) submit("job");  // nothing happened
-    else ADD_FAILURE() << to_string(result.error());
+    if (result)
+      started_ = result->run;
+    else if (result.error().code == ErrorCode::retry_later)
+      submit("job");  // nothing happened
+    else
+      ADD_FAILURE() << to_string(result.error());
   }
   void replied(duplex::Ticket, Status) override {}
   void answered(duplex::Ticket, Result<duplex::Outcome>) override {}

@@ -87,7 +87,8 @@ std::vector<std::string> words_in(const std::string& line) {
   return words;
 }
 
-// Reads the letters of seed 001 out of commands: of the trigger, and of an activity by what is done with its cell and its messages.
+// Reads the letters of seed 001 out of commands: of the trigger, and of an activity by what is done with its cell and
+// its messages.
 class Letters {
  public:
   explicit Letters(std::string place, std::string child) : place_(std::move(place)), child_(std::move(child)) {}
@@ -95,7 +96,9 @@ class Letters {
   void hear(const std::vector<std::string>& words) {
     if (words.empty()) return;
     const std::string& command = words[0];
-    const auto has = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+    const auto has = [&](const std::string& word) {
+      return std::find(words.begin(), words.end(), word) != words.end();
+    };
     if (command == "HSET" && words[1].ends_with("}:ids")) trigger += 'A';
     if (command == "HSETNX" && words[2] == "c:0@,0") trigger += words[3] == "888000001000001" ? 'B' : '?';
     if (command == "HSETNX" && words[2] == "c:" + place_ && words[3] == "999000000000000") trigger += 'E';
@@ -114,11 +117,16 @@ class Letters {
     char transition, request, response;
   };
   void added(const std::string& number) {
-    if (number == "-100000000000000") leg1 += 'c';
-    else if (number == "-10000000000000") leg1 += 'e';
-    else if (number == "1000000") leg2 += 'm';
-    else if (number == "-999999999999") leg2 += "op";  // exit and status by one add
-    else leg2 += '?';
+    if (number == "-100000000000000")
+      leg1 += 'c';
+    else if (number == "-10000000000000")
+      leg1 += 'e';
+    else if (number == "1000000")
+      leg2 += 'm';
+    else if (number == "-999999999999")
+      leg2 += "op";  // exit and status by one add
+    else
+      leg2 += '?';
   }
   void put(const std::vector<std::string>& words) {
     std::map<std::string, std::string> fields;
@@ -168,7 +176,8 @@ TEST_F(RedisDuplex, monitor_shows_the_letters_in_their_order_and_no_script) {
     if (words == std::vector<std::string>{"PING", "over"}) break;
     one.hear(words);
     two.hear(words);
-    for (const char* script : {"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "SCRIPT"}) EXPECT_NE(words[0], script);
+    for (const char* script : {"EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "SCRIPT"})
+      EXPECT_NE(words[0], script);
     EXPECT_EQ((*heard)->text.find(" lua]"), std::string::npos) << (*heard)->text;
   }
   // Children are set before they are told, in both places (docs/decisions/060): E before C, q before n.
@@ -186,7 +195,8 @@ TEST_F(RedisDuplex, monitor_shows_the_letters_in_their_order_and_no_script) {
 
 class RedisDuplexCrash : public RedisDuplex {
  protected:
-  // Every so many commands; all of them with PAWL_EVERY_COMMAND=1, as `make storm` does. Neighbours differ little: most are looks.
+  // Every so many commands; all of them with PAWL_EVERY_COMMAND=1, as `make storm` does. Neighbours differ little: most
+  // are looks.
   static std::size_t step(std::size_t usual) { return std::getenv("PAWL_EVERY_COMMAND") == nullptr ? usual : 1; }
   // Of a job that nobody disturbs.
   std::size_t commands_of_a_job() {
@@ -228,8 +238,10 @@ TEST_F(RedisDuplexCrash, behind_each_command_another_engine_finishes_the_job) {
     ASSERT_TRUE(run.ok());
     const bool over = run->has_value() && core::is_closed((*store->read_job_row(**run))->status);
     if (!run->has_value()) driver.submit("job");  // whoever got no answer asks again
-    if (over) driver.run([&] { return (*store->duplex().read(**run))->stream.empty(); });
-    else driver.run();
+    if (over)
+      driver.run([&] { return (*store->duplex().read(**run))->stream.empty(); });
+    else
+      driver.run();
     for (const auto& [topic, times] : driver.runs()) runs[topic] += times;
     for (const auto& [topic, times] : runs) EXPECT_LE(times, 2) << what << ", " << topic;
     expect_right(*store, here, what);

@@ -44,18 +44,22 @@ TEST(RedisFaults, kills_restarts_rewrites_and_forgotten_scripts_lose_nothing_und
     server.start();
     some_more();
   }
-  EXPECT_TRUE(comes_true([&] { return server.ask({"INFO", "persistence"}).find("aof_rewrite_in_progress:0") != std::string::npos; }));
+  EXPECT_TRUE(comes_true([&] {
+    return server.ask({"INFO", "persistence"}).find("aof_rewrite_in_progress:0") != std::string::npos;
+  }));
   const auto runs = load.stop();
   runtime.expect_ends(runs);
   EXPECT_FALSE(runtime.reported("older state")) << runtime.problems();
 }
 
-// A server that syncs every second and dies with its machine has lost what came since: here the end of its log is cut off.
+// A server that syncs every second and dies with its machine has lost what came since: here the end of its log is cut
+// off.
 TEST(RedisFaults, everysec_loses_at_most_its_last_second_and_whoever_lives_notices) {
   TestServer server;
   ServedRuntime runtime(server.url(), 1, true);
   ASSERT_TRUE(runtime);
-  EXPECT_TRUE(comes_true([&] { return runtime.reported("appendfsync is everysec"); })) << "what it does not promise is said";
+  EXPECT_TRUE(comes_true([&] { return runtime.reported("appendfsync is everysec"); }))
+      << "what it does not promise is said";
   const RunId kept = runtime.submit("kept");
   runtime.expect_ends({kept});
   // What was synced by now.
@@ -101,7 +105,8 @@ TEST(RedisFaults, a_full_server_refuses_new_work_and_what_waits_goes_on_when_the
   ServedRuntime runtime(server.url(), 2);
   ASSERT_TRUE(runtime);
   std::vector<RunId> runs;
-  for (int i = 0; i < 10; ++i) runs.push_back(runtime.submit("before-" + std::to_string(i), i % 2 == 0 ? Collation::ledger : Collation::duplex));
+  for (int i = 0; i < 10; ++i)
+    runs.push_back(runtime.submit("before-" + std::to_string(i), i % 2 == 0 ? Collation::ledger : Collation::duplex));
   EXPECT_EQ(server.ask({"CONFIG", "SET", "maxmemory", "1"}), "OK");
   EXPECT_TRUE(runtime.refuses("a", Collation::ledger, {"OOM"}));
   EXPECT_TRUE(runtime.refuses("b", Collation::duplex, {"OOM"}));
@@ -123,7 +128,8 @@ TEST(RedisFaults, a_server_without_scripts_runs_graphs_of_collation_duplex_and_s
   EXPECT_TRUE(comes_true([&] { return first->owns() && second->owns(); }, 60s)) << "they share the lanes";
   server.ask({"CONFIG", "RESETSTAT"});
   std::vector<RunId> runs;
-  for (int i = 0; i < 20; ++i) runs.push_back((i % 2 == 0 ? first : second).submit("j-" + std::to_string(i), Collation::duplex));
+  for (int i = 0; i < 20; ++i)
+    runs.push_back((i % 2 == 0 ? first : second).submit("j-" + std::to_string(i), Collation::duplex));
   first.expect_ends(runs);
   EXPECT_TRUE(first.refuses("other", Collation::ledger, {"no scripts"}));
   second->stop();  // what it had, the other one takes over
@@ -133,7 +139,8 @@ TEST(RedisFaults, a_server_without_scripts_runs_graphs_of_collation_duplex_and_s
   EXPECT_EQ(server.ask({"INFO", "commandstats"}).find("eval"), std::string::npos);
 }
 
-// An idle engine says now and then that it lives, and that is all. The least of several, for others may keep the machine busy.
+// An idle engine says now and then that it lives, and that is all. The least of several, for others may keep the
+// machine busy.
 TEST(RedisFaults, an_idle_engine_does_not_poll_and_yet_its_timers_are_on_time) {
   TestServer server(always());
   ServedRuntime runtime(server.url(), 4);
@@ -150,7 +157,8 @@ TEST(RedisFaults, an_idle_engine_does_not_poll_and_yet_its_timers_are_on_time) {
     std::this_thread::sleep_for(300ms);
     least_asked = std::min(least_asked, commands() - before);
     const auto due = std::chrono::steady_clock::now() + 400ms;
-    const auto job = runtime->submit({.graph = "chain", .id = "later-" + std::to_string(i), .input = "x", .delay = 400ms});
+    const auto job =
+        runtime->submit({.graph = "chain", .id = "later-" + std::to_string(i), .input = "x", .delay = 400ms});
     ASSERT_TRUE(job.ok());
     runtime.expect_ends({job->run});
     const auto late = std::chrono::steady_clock::now() - due;

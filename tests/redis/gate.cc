@@ -59,7 +59,9 @@ Gate::Gate(std::filesystem::path server_socket, std::filesystem::path own_socket
   ::unlink(own_.c_str());
   listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_un address = address_of(own_);
-  if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(listener_, 16) != 0) std::abort();
+  if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener_, 16) != 0)
+    std::abort();
   if (::pipe(waker_) != 0) std::abort();
   thread_ = std::thread([this] { run(); });
 }

@@ -1,5 +1,6 @@
-// Gate: stands between a client and a server, by sockets of this machine. It counts the commands that pass, and behind the one that was
-// named it cuts: the server has done exactly what passed, and its answer to the last of it reaches nobody.
+// Gate: stands between a client and a server, by sockets of this machine. It counts the commands that pass, and behind
+// the one that was named it cuts: the server has done exactly what passed, and its answer to the last of it reaches
+// nobody.
 #pragma once
 
 #include <atomic>

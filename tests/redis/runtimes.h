@@ -1,5 +1,5 @@
-// What the tests of faults share: a runtime that serves a chain of two steps under both collations, counts how often each step ran, and
-// remembers what it reported.
+// What the tests of faults share: a runtime that serves a chain of two steps under both collations, counts how often
+// each step ran, and remembers what it reported.
 #pragma once
 
 #include <atomic>
@@ -35,14 +35,22 @@ class ServedRuntime {
       problems_.push_back(text);
     });
     for (const Collation collation : {Collation::ledger, Collation::duplex}) {
-      auto graph = GraphBuilder(name_of(collation)).trigger("t").worker("one", "add").after("t").worker("two", "add").after("one");
+      auto graph = GraphBuilder(name_of(collation))
+                       .trigger("t")
+                       .worker("one", "add")
+                       .after("t")
+                       .worker("two", "add")
+                       .after("one");
       EXPECT_TRUE(runtime_->deploy(std::move(*graph.collation(collation).build())).ok());
     }
-    EXPECT_TRUE(runtime_->serve("add", [this](Work& work) {
-      const std::lock_guard lock(mutex_);
-      ++runs_[work.idempotency_key()];
-      return Reply::success(work.input().str() + "+");
-    }).ok());
+    EXPECT_TRUE(runtime_
+                    ->serve("add",
+                            [this](Work& work) {
+                              const std::lock_guard lock(mutex_);
+                              ++runs_[work.idempotency_key()];
+                              return Reply::success(work.input().str() + "+");
+                            })
+                    .ok());
     EXPECT_TRUE(runtime_->start().ok());
   }
 
@@ -62,18 +70,22 @@ class ServedRuntime {
   }
   void expect_ends(const std::vector<RunId>& runs) {
     for (const RunId run : runs) {
-      EXPECT_TRUE(comes_true([&] {
-        const auto end = runtime_->wait(run, 5s);
-        if (end) {
-          EXPECT_EQ(end->status, JobStatus::completed) << end->reason;
-          EXPECT_EQ(end->result.str(), "x++");
-        }
-        return end.ok();
-      }, 60s)) << run.raw();
+      EXPECT_TRUE(comes_true(
+          [&] {
+            const auto end = runtime_->wait(run, 5s);
+            if (end) {
+              EXPECT_EQ(end->status, JobStatus::completed) << end->reason;
+              EXPECT_EQ(end->result.str(), "x++");
+            }
+            return end.ok();
+          },
+          60s))
+          << run.raw();
     }
   }
   // Refused, with these words in the reason.
-  ::testing::AssertionResult refuses(const std::string& id, Collation collation, std::initializer_list<std::string> parts) {
+  ::testing::AssertionResult refuses(const std::string& id, Collation collation,
+                                     std::initializer_list<std::string> parts) {
     const auto job = runtime_->submit({.graph = name_of(collation), .id = id, .input = "x"});
     if (job) return ::testing::AssertionFailure() << "it was accepted";
     return fails_with(job, job.error().code, parts);
@@ -85,7 +97,8 @@ class ServedRuntime {
       const std::uint32_t lane = core::lane_of(run).raw();
       const auto detail = runtime_->inspect(run);
       if (detail.ok() == lanes.contains(lane))
-        return ::testing::AssertionFailure() << "lane " << lane << ": " << (detail ? "it is read" : to_string(detail.error()));
+        return ::testing::AssertionFailure()
+               << "lane " << lane << ": " << (detail ? "it is read" : to_string(detail.error()));
       if (!detail && detail.error().detail.find("older state") == std::string::npos)
         return ::testing::AssertionFailure() << "lane " << lane << ": " << to_string(detail.error());
       seen.insert(lane);

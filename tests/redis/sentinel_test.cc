@@ -22,10 +22,10 @@ using store::redis::TestServer;
 class Sentinel {
  public:
   Sentinel(const TestServer& master, std::uint16_t port) : port_(port) {
-    write_file(folder_ / "conf", "port " + std::to_string(port) +
-                                     "\nbind 127.0.0.1\ndir " + folder_.path() + "\nlogfile " + (folder_ / "log") +
-                                     "\nsentinel monitor jobs 127.0.0.1 " + std::to_string(master.port()) +
-                                     " 1\nsentinel down-after-milliseconds jobs 500\nsentinel failover-timeout jobs 5000\n");
+    write_file(folder_ / "conf",
+               "port " + std::to_string(port) + "\nbind 127.0.0.1\ndir " + folder_.path() + "\nlogfile " +
+                   (folder_ / "log") + "\nsentinel monitor jobs 127.0.0.1 " + std::to_string(master.port()) +
+                   " 1\nsentinel down-after-milliseconds jobs 500\nsentinel failover-timeout jobs 5000\n");
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {
@@ -44,7 +44,8 @@ class Sentinel {
     waitpid(process_, nullptr, 0);
   }
   std::string url(const std::string& name = "jobs") const {
-    return "redis-sentinel://127.0.0.1:1,127.0.0.1:" + std::to_string(port_) + "/" + name;  // the first one is never there
+    return "redis-sentinel://127.0.0.1:1,127.0.0.1:" + std::to_string(port_) + "/" +
+           name;  // the first one is never there
   }
   // One command; all of the answer as text.
   std::string ask(std::initializer_list<std::string_view> words) const {
@@ -78,15 +79,25 @@ class RedisSentinel : public ::testing::Test {
   }
   void SetUp() override {
     replica_.ask({"REPLICAOF", "127.0.0.1", std::to_string(master_.port())});
-    ASSERT_TRUE(comes_true([&] { return replica_.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos; }, 30s));
+    ASSERT_TRUE(comes_true(
+        [&] {
+          return replica_.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos;
+        },
+        30s));
     sentinel_.emplace(master_, store::redis::free_port());
-    ASSERT_TRUE(comes_true([&] { return sentinel_->ask({"SENTINEL", "REPLICAS", "jobs"}).find(std::to_string(replica_.port())) != std::string::npos; },
-                           60s)) << "the sentinel knows both";
+    ASSERT_TRUE(comes_true(
+        [&] {
+          return sentinel_->ask({"SENTINEL", "REPLICAS", "jobs"}).find(std::to_string(replica_.port())) !=
+                 std::string::npos;
+        },
+        60s))
+        << "the sentinel knows both";
   }
   bool is_caught_up() {
     const auto offset = [](const std::string& info, const std::string& name) {
       const auto at = info.find(name);
-      return at == std::string::npos ? std::string() : info.substr(at + name.size(), info.find('\r', at) - at - name.size());
+      return at == std::string::npos ? std::string()
+                                     : info.substr(at + name.size(), info.find('\r', at) - at - name.size());
     };
     return comes_true([&] {
       const std::string mine = offset(master_.ask({"INFO", "replication"}), "master_repl_offset:");
@@ -94,7 +105,11 @@ class RedisSentinel : public ::testing::Test {
     });
   }
   bool is_promoted() {
-    return comes_true([&] { return replica_.ask({"INFO", "replication"}).find("role:master") != std::string::npos; }, 60s);
+    return comes_true(
+        [&] {
+          return replica_.ask({"INFO", "replication"}).find("role:master") != std::string::npos;
+        },
+        60s);
   }
 
   TestServer master_{always()};
@@ -130,14 +145,18 @@ TEST_F(RedisSentinel, a_successor_that_was_behind_is_noticed_lane_by_lane) {
   master_.kill();
   ASSERT_TRUE(is_promoted());
   replica_.ask({"HSET", "pawl:{1}:lane", "commits", std::to_string(std::stoll(now) / 2)});
-  EXPECT_TRUE(comes_true([&] { return runtime.reported("lane 1: the server has an older state"); }, 60s)) << runtime.problems();
+  EXPECT_TRUE(comes_true([&] { return runtime.reported("lane 1: the server has an older state"); }, 60s))
+      << runtime.problems();
   // What is read of it is not believed; the other lane is read and works.
   EXPECT_TRUE(runtime.stopped_only(runs, {1})) << runtime.problems();
   std::vector<RunId> taken;
   for (int i = 0; i < 20; ++i) {
     const auto job = runtime->submit({.graph = "chain", .id = "after-" + std::to_string(i), .input = "x"});
-    if (job) taken.push_back(job->run);
-    else EXPECT_NE(to_string(job.error()).find("lane 1: the server has an older state"), std::string::npos) << to_string(job.error());
+    if (job)
+      taken.push_back(job->run);
+    else
+      EXPECT_NE(to_string(job.error()).find("lane 1: the server has an older state"), std::string::npos)
+          << to_string(job.error());
   }
   EXPECT_GT(taken.size(), 0u) << runtime.problems();
   runtime.expect_ends(taken);

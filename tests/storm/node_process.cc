@@ -24,9 +24,7 @@ int milliseconds_until(Clock::time_point end) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-std::string client_log(const std::string& dir, const std::string& slot) {
-  return dir + "/client-" + slot + ".log";
-}
+std::string client_log(const std::string& dir, const std::string& slot) { return dir + "/client-" + slot + ".log"; }
 
 std::streamoff size_of(const std::string& path) {
   std::error_code missing;
@@ -40,8 +38,7 @@ NodeProcess::NodeProcess(Setup setup)
     : setup_(std::move(setup)), log_before_(size_of(client_log(setup_.dir, setup_.slot))) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
-  std::vector<std::string> words{setup_.program, setup_.dir, setup_.slot,
-                                 std::to_string(setup_.incarnation)};
+  std::vector<std::string> words{setup_.program, setup_.dir, setup_.slot, std::to_string(setup_.incarnation)};
   words.insert(words.end(), setup_.flags.begin(), setup_.flags.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

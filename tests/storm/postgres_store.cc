@@ -37,12 +37,17 @@ class PostgresStore final : public StormStore {
   // Each time in another of the ways in which a server goes down.
   std::optional<std::string> crash() override {
     switch (crashes_++ % 5) {
-      case 0: return started_again(server_.stop("immediate"));
-      case 1: return started_again(server_.stop("fast"));
-      case 2: return started_again(server_.kill_postmaster());
+      case 0:
+        return started_again(server_.stop("immediate"));
+      case 1:
+        return started_again(server_.stop("fast"));
+      case 2:
+        return started_again(server_.kill_postmaster());
       // A session that dies takes the server with it; one that is ended does not.
-      case 3: return kill_a_session();
-      default: return done_by(psql() + " -c \"SELECT pg_terminate_backend(pid) FROM (" + all_sessions + ") a\" > /dev/null");
+      case 3:
+        return kill_a_session();
+      default:
+        return done_by(psql() + " -c \"SELECT pg_terminate_backend(pid) FROM (" + all_sessions + ") a\" > /dev/null");
     }
   }
   std::optional<std::string> dump(const std::string& dir) override {
@@ -59,7 +64,8 @@ class PostgresStore final : public StormStore {
   // Returns when the server has recovered: no session of before is left, and it takes new ones.
   std::optional<std::string> kill_a_session() const {
     return done_by("before=$(" + psql() + " -c 'SELECT clock_timestamp()') && " + psql() + " -c \"" + one_session +
-                   "\" | xargs -r kill -9; for i in $(seq 200); do [ \"$(" + psql() + " -c \"SELECT count(*) FROM (" + all_sessions +
+                   "\" | xargs -r kill -9; for i in $(seq 200); do [ \"$(" + psql() + " -c \"SELECT count(*) FROM (" +
+                   all_sessions +
                    " AND backend_start < '$before') a\" 2> /dev/null)\" = 0 ] && exit 0; sleep 0.05; done; true");
   }
   std::optional<std::string> started_again(bool stopped) const {
@@ -67,7 +73,8 @@ class PostgresStore final : public StormStore {
     return std::nullopt;
   }
   std::string psql() const {
-    return "'" + (TestServer::programs() / "psql").string() + "' -X -q -A -t -h '" + server_.folder().string() + "' -U postgres -d postgres";
+    return "'" + (TestServer::programs() / "psql").string() + "' -X -q -A -t -h '" + server_.folder().string() +
+           "' -U postgres -d postgres";
   }
   static std::optional<std::string> done_by(const std::string& command) {
     if (std::system(command.c_str()) != 0) return "this failed: " + command;

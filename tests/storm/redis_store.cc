@@ -96,14 +96,16 @@ class RedisStore final : public StormStore {
   std::optional<std::string> dump(const std::string& dir) override {
     if (auto problem = crash()) return problem;
     write_text(dir + "/dump.lua", dump_script);
-    const std::string command = "redis-cli -e --raw -s '" + socket() + "' --eval '" + dir + "/dump.lua' > '" + dir + "/dump.txt'";
+    const std::string command =
+        "redis-cli -e --raw -s '" + socket() + "' --eval '" + dir + "/dump.lua' > '" + dir + "/dump.txt'";
     if (std::system(command.c_str()) != 0) return "redis-cli could not dump the store";
     return std::nullopt;
   }
 
   bool start() {
-    std::vector<std::string> words = {"redis-server", "--dir", folder_, "--port", "0", "--unixsocket", socket(), "--appendonly", "yes",
-                                      "--appendfsync", "always", "--save", "", "--logfile", folder_ + "/log"};
+    std::vector<std::string> words = {
+        "redis-server", "--dir",         folder_,  "--port", "0", "--unixsocket", socket(),        "--appendonly",
+        "yes",          "--appendfsync", "always", "--save", "",  "--logfile",    folder_ + "/log"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -85,7 +85,8 @@ class ServerStorm final : public StormRun {
     const bool is_long = chance(70);
     if (is_long) ++figures_.long_pauses;
     place.node->send(SIGSTOP);
-    place.stands_until = Clock::now() + milliseconds(is_long ? between(lease * 11 / 10, lease * 5 / 2) : between(5, 60));
+    place.stands_until =
+        Clock::now() + milliseconds(is_long ? between(lease * 11 / 10, lease * 5 / 2) : between(5, 60));
   }
 
   Problem stop_all() override {

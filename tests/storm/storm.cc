@@ -2,14 +2,15 @@
 // then lets it finish everything and has the evidence checked by a program that knows no engine
 // code.
 //
-//   storm --node PROGRAM --checker PROGRAM [--on sqlite|postgres|redis] [--dir DIR] [--kills N] [--seconds S] [--seed N]
+//   storm --node PROGRAM --checker PROGRAM [--on sqlite|postgres|redis] [--dir DIR] [--kills N] [--seconds S] [--seed
+//   N]
 //   [--lease-ms N] [--keep] [--app] [--crashes]
 //
 // With --app the jobs are of the graph language: they start, await and signal to each other. With --crashes
 // the server too is crashed now and then, and started again.
 //
-// On a file one node or two run (file_storm.cc), on a server three (server_storm.cc). Sometimes a node is stopped for a while
-// (SIGSTOP), as a machine under load would. The run fails as well when it proves too little: see `enough`.
+// On a file one node or two run (file_storm.cc), on a server three (server_storm.cc). Sometimes a node is stopped for a
+// while (SIGSTOP), as a machine under load would. The run fails as well when it proves too little: see `enough`.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -53,7 +54,8 @@ bool parse(int argc, char** argv, Options& options) {
       return false;
   }
   const bool known = options.on == "sqlite" || options.on == "postgres" || options.on == "redis";
-  return known && !(options.crashes && options.on == "sqlite") && !options.node.empty() && !options.checker.empty() && options.kills > 0 && options.lease.count() > 0;
+  return known && !(options.crashes && options.on == "sqlite") && !options.node.empty() && !options.checker.empty() &&
+         options.kills > 0 && options.lease.count() > 0;
 }
 
 std::unique_ptr<StormStore> open_store(const Options& options) {
@@ -87,8 +89,7 @@ int main(int argc, char** argv) {
   fs::create_directories(options.dir);
   const auto problem = storm::run(options);
   if (problem) {
-    std::cerr << "storm: " << *problem << "; seed " << options.seed << ", evidence in "
-              << options.dir << "\n";
+    std::cerr << "storm: " << *problem << "; seed " << options.seed << ", evidence in " << options.dir << "\n";
     return 1;
   }
   if (!options.keep) fs::remove_all(options.dir);

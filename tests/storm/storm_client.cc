@@ -24,8 +24,7 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-Client::Client(Runtime& runtime, Setup setup)
-    : runtime_(runtime), setup_(std::move(setup)), log_(setup_.log_path) {
+Client::Client(Runtime& runtime, Setup setup) : runtime_(runtime), setup_(std::move(setup)), log_(setup_.log_path) {
   for (const std::string& path : setup_.earlier_logs) read_earlier(path);
 }
 
@@ -100,8 +99,7 @@ void Client::follow(const Known& job) {
     const auto end = runtime_.wait(*run, look_again);
     if (!end) continue;
     const bool completed = end->status == JobStatus::completed;
-    log_.append("closed " + job.id + " " + std::to_string(run->raw()) + " " +
-                std::string(name_of(end->status)) + " " +
+    log_.append("closed " + job.id + " " + std::to_string(run->raw()) + " " + std::string(name_of(end->status)) + " " +
                 one_line(completed ? end->result.str() : end->reason));
     return;
   }
@@ -119,8 +117,7 @@ std::optional<RunId> Client::submit(const Known& job) {
     log_.append("error " + job.id + " " + one_line(to_string(answer.error())));
     return std::nullopt;
   }
-  log_.append((answer->created ? "accepted " : "exists ") + job.id + " " +
-              std::to_string(answer->run.raw()));
+  log_.append((answer->created ? "accepted " : "exists ") + job.id + " " + std::to_string(answer->run.raw()));
   return answer->run;
 }
 

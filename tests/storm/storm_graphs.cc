@@ -22,9 +22,7 @@ std::string activity_of(const Work& work) {
   return topic.substr(topic.find('.') + 1);
 }
 
-std::string longer(const Work& work, const std::string& part) {
-  return work.input().str() + "/" + part;
-}
+std::string longer(const Work& work, const std::string& part) { return work.input().str() + "/" + part; }
 
 Reply succeed(Work& work) {
   sleep_a_little(work, 0);
@@ -146,9 +144,8 @@ Status serve_all(Runtime& runtime, Journal& journal) {
       return reply;
     };
   };
-  for (const char* topic :
-       {"chain.one", "chain.two", "chain.three", "fan.left", "fan.mid", "fan.right", "fan.leaf",
-        "pend.note", "caught.refund", "caught.never", "doomed.side", "doomed.never"})
+  for (const char* topic : {"chain.one", "chain.two", "chain.three", "fan.left", "fan.mid", "fan.right", "fan.leaf",
+                            "pend.note", "caught.refund", "caught.never", "doomed.side", "doomed.never"})
     if (auto served = runtime.serve(topic, journaled(succeed)); !served) return served;
   const auto echo = [](Work& work) {
     sleep_a_little(work, 0);
@@ -157,9 +154,7 @@ Status serve_all(Runtime& runtime, Journal& journal) {
   for (const char* topic : {"tide.after", "tide.before", "tide.work", "tide.then"})
     if (auto served = runtime.serve(topic, journaled(echo)); !served) return served;
   if (auto served = runtime.serve("pend.ship", journaled(report_twice)); !served) return served;
-  if (auto served =
-          runtime.serve("caught.risky", journaled([](Work& work) { return refuse(work, 402); }));
-      !served)
+  if (auto served = runtime.serve("caught.risky", journaled([](Work& work) { return refuse(work, 402); })); !served)
     return served;
   return runtime.serve("doomed.fatal", journaled([](Work& work) { return refuse(work, 500); }));
 }

@@ -33,7 +33,7 @@ struct Options {
   std::string dir, slot, incarnation;
   std::string store;
   std::chrono::milliseconds lease{0};  // on a server
-  int clients = 6;  // threads
+  int clients = 6;                     // threads
   bool fusion = true;
   bool drain = false;
   bool app = false;
@@ -42,14 +42,13 @@ struct Options {
 // One line per phase: key attempt worker phase wall_time seq run activity input.
 class FileJournal final : public Journal {
  public:
-  FileJournal(const std::string& path, std::string worker)
-      : log_(path), worker_(std::move(worker)) {}
+  FileJournal(const std::string& path, std::string worker) : log_(path), worker_(std::move(worker)) {}
 
   void note(const Work& work, Phase phase) override {
     log_.append(work.idempotency_key() + " " + std::to_string(work.attempt()) + " " + worker_ +
-                (phase == Phase::begin ? " begin " : " end ") + std::to_string(wall_micros()) +
-                " " + std::to_string(seq_.fetch_add(1)) + " " + std::to_string(work.run().raw()) +
-                " " + work.topic().raw() + " " + work.input().str());
+                (phase == Phase::begin ? " begin " : " end ") + std::to_string(wall_micros()) + " " +
+                std::to_string(seq_.fetch_add(1)) + " " + std::to_string(work.run().raw()) + " " + work.topic().raw() +
+                " " + work.input().str());
   }
 
  private:
@@ -97,15 +96,15 @@ bool wait_for_end(const Options& options, Runtime& runtime, Client& client, cons
 }
 
 int run(const Options& options, const sigset_t& term) {
-  auto opened = Runtime::open({.store = options.store, .lease = options.lease, .worker_queue = 12, .fusion = options.fusion});
+  auto opened =
+      Runtime::open({.store = options.store, .lease = options.lease, .worker_queue = 12, .fusion = options.fusion});
   if (!opened) return fail(opened.error());
   Runtime& runtime = **opened;
   const std::string name = options.slot + "-" + options.incarnation;
   FileJournal journal(options.dir + "/journal-" + name + ".log", name);
   for (auto& graph : build_graphs()) {
     if (!graph) return fail(graph.error());
-    if (const auto deployed = runtime.deploy(std::move(*graph)); !deployed)
-      return fail(deployed.error());
+    if (const auto deployed = runtime.deploy(std::move(*graph)); !deployed) return fail(deployed.error());
   }
   if (options.app) {
     // Whole or not at all, and always under one name, which is part of what is deployed.
@@ -121,8 +120,7 @@ int run(const Options& options, const sigset_t& term) {
   Client::Setup setup;
   setup.slot = options.slot;
   setup.log_path = options.dir + "/client-" + options.slot + ".log";
-  setup.earlier_logs =
-      options.drain ? client_logs(options.dir) : std::vector<std::string>{setup.log_path};
+  setup.earlier_logs = options.drain ? client_logs(options.dir) : std::vector<std::string>{setup.log_path};
   setup.new_jobs = !options.drain;
   setup.of_app = options.app;
   Client client(runtime, std::move(setup));
@@ -142,7 +140,8 @@ int run(const Options& options, const sigset_t& term) {
 
 int main(int argc, char** argv) {
   if (argc < 6) {
-    std::cerr << "usage: storm_node DIR SLOT INCARNATION --store ADDRESS [--lease-ms N] [--clients N] [--no-fusion] [--drain] [--app]\n";
+    std::cerr << "usage: storm_node DIR SLOT INCARNATION --store ADDRESS [--lease-ms N] [--clients N] [--no-fusion] "
+                 "[--drain] [--app]\n";
     return 2;
   }
   pawl::storm::Options options{argv[1], argv[2], argv[3]};

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int busy_kills_min = 20;
 constexpr std::uint64_t answered_percent_min = 70;
-constexpr int kills_factor_max = 4;  // a storm that hit too little goes on, up to so many times the kills it was asked for
+constexpr int kills_factor_max =
+    4;  // a storm that hit too little goes on, up to so many times the kills it was asked for
 
 struct Requests {
   std::uint64_t made = 0, answered = 0;
@@ -64,16 +65,18 @@ std::unique_ptr<NodeProcess> StormRun::start(const std::string& slot, std::vecto
   if (flags.empty() && chance(25)) flags.push_back("--no-fusion");
   if (options_.app) flags.push_back("--app");
   const int clients = options_.on == "sqlite" ? clients_on_file : clients_on_server;
-  flags.insert(flags.end(), {"--store", store_.address(), "--lease-ms", std::to_string(options_.lease.count()), "--clients",
-                             std::to_string(clients)});
-  return std::make_unique<NodeProcess>(NodeProcess::Setup{options_.node, options_.dir, slot, ++incarnation_, std::move(flags)});
+  flags.insert(flags.end(), {"--store", store_.address(), "--lease-ms", std::to_string(options_.lease.count()),
+                             "--clients", std::to_string(clients)});
+  return std::make_unique<NodeProcess>(
+      NodeProcess::Setup{options_.node, options_.dir, slot, ++incarnation_, std::move(flags)});
 }
 
 std::unique_ptr<NodeProcess> StormRun::start_and_hear(const std::string& slot, const std::string& word) {
   const auto begin = Clock::now();
   auto node = start(slot);
   if (!node->heard(word, start_time_max)) return nullptr;
-  figures_.slowest_start = std::max(figures_.slowest_start, std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
+  figures_.slowest_start =
+      std::max(figures_.slowest_start, std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
   return node;
 }
 
@@ -112,30 +115,32 @@ Problem StormRun::drain() {
 }
 
 Problem StormRun::enough() const {
-  if (figures_.busy_kills < busy_kills_wanted()) return "only " + std::to_string(figures_.busy_kills) + " kills hit work in flight";
+  if (figures_.busy_kills < busy_kills_wanted())
+    return "only " + std::to_string(figures_.busy_kills) + " kills hit work in flight";
   const Requests requests = requests_in(options_.dir);
   if (requests.answered * 100 < requests.made * answered_percent_min)
-    return "only " + std::to_string(requests.answered) + " of " + std::to_string(requests.made) + " requests succeeded; at least " +
-           std::to_string(answered_percent_min) + " % must";
+    return "only " + std::to_string(requests.answered) + " of " + std::to_string(requests.made) +
+           " requests succeeded; at least " + std::to_string(answered_percent_min) + " % must";
   return std::nullopt;
 }
 
 void StormRun::show() const {
   if (isatty(STDERR_FILENO) != 1) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin_).count();
-  std::cerr << "\rstorm: " << figures_.kills << " kills, " << figures_.busy_kills << " in flight, " << figures_.takeovers
-            << " takeovers, " << seconds << " s " << std::flush;
+  std::cerr << "\rstorm: " << figures_.kills << " kills, " << figures_.busy_kills << " in flight, "
+            << figures_.takeovers << " takeovers, " << seconds << " s " << std::flush;
 }
 
 void StormRun::report() const {
   const auto ms = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_).count();
   const Requests requests = requests_in(options_.dir);
-  std::cout << "storm on " << options_.on << ": " << figures_.kills << " kills (" << figures_.busy_kills << " with work in flight, "
-            << figures_.opening_kills << " while opening), ";
+  std::cout << "storm on " << options_.on << ": " << figures_.kills << " kills (" << figures_.busy_kills
+            << " with work in flight, " << figures_.opening_kills << " while opening), ";
   if (figures_.takeovers > 0)
     std::cout << figures_.takeovers << " takeovers (slowest " << figures_.slowest_takeover.count() << " ms), ";
   std::cout << figures_.pauses << " pauses (" << figures_.long_pauses << " longer than the lease), " << figures_.stops
-            << " graceful stops, " << figures_.crashes << " crashes of the server, slowest start " << figures_.slowest_start.count() << " ms, "
+            << " graceful stops, " << figures_.crashes << " crashes of the server, slowest start "
+            << figures_.slowest_start.count() << " ms, "
             << requests.answered * 100 / std::max<std::uint64_t>(requests.made, 1) << " % of " << requests.made
             << " requests succeeded, " << static_cast<double>(ms) / 1000 << " s, seed " << options_.seed << "\n";
 }

@@ -1,5 +1,5 @@
-// StormRun: what every storm has: nodes that it starts and kills, the figures of that, and the end: all jobs are finished, and
-// the evidence is checked.
+// StormRun: what every storm has: nodes that it starts and kills, the figures of that, and the end: all jobs are
+// finished, and the evidence is checked.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Options {
   std::string node, checker, dir;
   std::string on = "sqlite";  // or postgres, redis
   int kills = 200;
-  int seconds = 0;  // 0: as long as the kills take
+  int seconds = 0;           // 0: as long as the kills take
   milliseconds lease{1000};  // of nodes on a server
   std::uint64_t seed = 0;
   bool keep = false;

@@ -1,5 +1,5 @@
-// StormStore: where the jobs of a storm are: a SQLite file, or a server that the storm starts for itself. No code of the engine:
-// what is stored is read with the store's own tools.
+// StormStore: where the jobs of a storm are: a SQLite file, or a server that the storm starts for itself. No code of
+// the engine: what is stored is read with the store's own tools.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ class StormStore {
   virtual std::string address() const = 0;  // what nodes open
   // Ends a server as a crash would, and starts it again. None: it is up; else what went wrong.
   virtual std::optional<std::string> crash() { return "a file has no server"; }
-  // Writes what is stored into `dir`/dump.txt, in the lines that the checker reads. A server is crashed and started again
-  // before: what counts is what survives that. None: it is done; else what went wrong.
+  // Writes what is stored into `dir`/dump.txt, in the lines that the checker reads. A server is crashed and started
+  // again before: what counts is what survives that. None: it is done; else what went wrong.
   virtual std::optional<std::string> dump(const std::string& dir) = 0;
 };
 

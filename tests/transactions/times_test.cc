@@ -58,8 +58,9 @@ TEST_P(TransactionTimes, one_that_takes_too_long_is_undone_and_the_others_go_on)
 }
 
 TEST_P(TransactionTimes, a_statement_that_takes_too_long_is_ended) {
-  const std::string sql_text = is_postgres() ? "SELECT pg_sleep(3600)"
-                                             : "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+  const std::string sql_text =
+      is_postgres() ? "SELECT pg_sleep(3600)"
+                    : "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
   start([&](Work& work, Transaction& sql) {
     note_once(work, sql);
     EXPECT_FALSE(sql.execute(sql_text).ok());
@@ -102,7 +103,8 @@ TEST_P(TransactionTimes, a_job_that_is_interrupted_meanwhile_keeps_nothing) {
     ASSERT_TRUE(runtime_->interrupt(run).ok());
     EXPECT_EQ(end_of(run).status, JobStatus::interrupted);
     gate.open();
-    ASSERT_TRUE(comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
+    ASSERT_TRUE(
+        comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
     EXPECT_EQ(notes(), "0");
   } else {  // a file takes nothing else meanwhile: the word waits, and finds the work done or undone
     std::thread asks([&] { EXPECT_TRUE(runtime_->interrupt(run).ok()); });
@@ -127,7 +129,8 @@ TEST_P(TransactionTimes, a_job_that_is_paused_meanwhile_runs_it_again) {
   ASSERT_TRUE(runtime_->pause(run).ok());
   ASSERT_TRUE(comes_true([&] { return runtime_->inspect(run)->job.status == JobStatus::paused; }));
   gate.open();
-  ASSERT_TRUE(comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
+  ASSERT_TRUE(
+      comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
   EXPECT_EQ(notes(), "0");
   ASSERT_TRUE(runtime_->resume(run).ok());
   EXPECT_EQ(end_of(run).status, JobStatus::completed);
@@ -145,7 +148,9 @@ TEST_P(TransactionTimes, a_session_that_is_lost_meanwhile_is_no_failed_try) {
   });
   const RunId run = submit("a");
   ASSERT_TRUE(comes_true([&] { return gate.waiting.load(); }));
-  look("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in%' AND datname = current_database()");
+  look(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in%' AND datname = "
+      "current_database()");
   gate.open();
   EXPECT_EQ(end_of(run).status, JobStatus::completed);
   EXPECT_EQ(notes(), "1");
@@ -170,7 +175,8 @@ TEST_P(TransactionTimes, the_tables_of_the_store_are_its_own) {
     const std::string& text = texts[std::stoul(work.input().str().substr(1))];
     const auto done = sql.execute(text);
     const std::lock_guard lock(mutex);
-    if (done || (done.error().detail.find("own") == std::string::npos && done.error().detail.find("refused") == std::string::npos))
+    if (done || (done.error().detail.find("own") == std::string::npos &&
+                 done.error().detail.find("refused") == std::string::npos))
       seen += "taken: " + text;
     return Reply::success("1");
   });
@@ -180,7 +186,8 @@ TEST_P(TransactionTimes, the_tables_of_the_store_are_its_own) {
   EXPECT_EQ(seen, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, TransactionTimes, ::testing::Values("sqlite", "postgres"), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(stores, TransactionTimes, ::testing::Values("sqlite", "postgres"),
+                         [](const auto& one) { return one.param; });
 
 }  // namespace
 }  // namespace pawl::testing

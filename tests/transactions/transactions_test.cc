@@ -103,8 +103,10 @@ TEST_P(TransactionTest, nor_by_the_handle_of_the_session) {
 TEST_P(TransactionTest, the_handle_of_the_session_is_inside_of_it) {
   start([](Work&, Transaction& sql) {
     const char* insert = "INSERT INTO note VALUES ('by hand', 1)";
-    if (sql.kind() == Transaction::Kind::postgres) PQclear(PQexec(static_cast<PGconn*>(sql.handle()), insert));
-    else sqlite3_exec(static_cast<sqlite3*>(sql.handle()), insert, nullptr, nullptr, nullptr);
+    if (sql.kind() == Transaction::Kind::postgres)
+      PQclear(PQexec(static_cast<PGconn*>(sql.handle()), insert));
+    else
+      sqlite3_exec(static_cast<sqlite3*>(sql.handle()), insert, nullptr, nullptr, nullptr);
     return Reply::success("1");
   });
   EXPECT_EQ(end_of(submit("a")).status, JobStatus::completed);
@@ -115,11 +117,13 @@ TEST_P(TransactionTest, values_come_back_as_they_went) {
   std::string seen;
   start([&](Work&, Transaction& sql) {
     if (!sql.execute("CREATE TABLE kept (a BIGINT, b DOUBLE PRECISION, c TEXT, d TEXT)")) return Reply::error("1");
-    const auto put = sql.execute("INSERT INTO kept VALUES ($1, $2, $3, $4), ($1, $2, $3, $4)", {7, 0.5, "it's", nullptr});
+    const auto put =
+        sql.execute("INSERT INTO kept VALUES ($1, $2, $3, $4), ($1, $2, $3, $4)", {7, 0.5, "it's", nullptr});
     const auto got = sql.execute("SELECT a, b, c, d, (SELECT count(*) FROM kept) FROM kept WHERE a = $1 LIMIT 1", {7});
     if (!put || !got) return Reply::error("1");
-    seen = std::to_string(put->changed) + " " + got->columns.at(2) + " " + got->at(0, 0).text() + " " + got->at(0, 1).text() + " " +
-           got->at(0, 2).text() + " " + (got->at(0, 3).is_null() ? "null " : "? ") + std::to_string(got->at(0, 4).integer());
+    seen = std::to_string(put->changed) + " " + got->columns.at(2) + " " + got->at(0, 0).text() + " " +
+           got->at(0, 1).text() + " " + got->at(0, 2).text() + " " + (got->at(0, 3).is_null() ? "null " : "? ") +
+           std::to_string(got->at(0, 4).integer());
     return Reply::success("1");
   });
   EXPECT_EQ(end_of(submit("a")).status, JobStatus::completed);
@@ -162,7 +166,9 @@ TEST_P(TransactionTest, an_app_in_yaml_does_not_know) {
         act: {type: worker, topic: work, job: {maps: {done: "{$self.output.data.done}"}}}
       transitions: {t: [{to: act}]}
 )");
-  start([](Work& work, Transaction& sql) { return note(work, sql) ? Reply::success("{\"done\": true}") : Reply::error("1"); });
+  start([](Work& work, Transaction& sql) {
+    return note(work, sql) ? Reply::success("{\"done\": true}") : Reply::error("1");
+  });
   ASSERT_TRUE(runtime_->deploy_app(dir_ / "app.yaml").ok());
   const auto job = runtime_->submit({.id = "y", .input = "{}", .topic = "bank.move"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
@@ -173,15 +179,18 @@ TEST_P(TransactionTest, an_app_in_yaml_does_not_know) {
 TEST_P(TransactionTest, graphs_under_collation_duplex_are_refused) {
   start(note_once);
   const auto duplex = [](const std::string& topic) {
-    return std::move(*GraphBuilder("dup").collation(Collation::duplex).trigger("t").worker("a", topic).after("t").build());
+    return std::move(
+        *GraphBuilder("dup").collation(Collation::duplex).trigger("t").worker("a", topic).after("t").build());
   };
   EXPECT_TRUE(fails_with(runtime_->deploy(duplex("work")), ErrorCode::unsupported, {"work", "duplex"}));
   ASSERT_TRUE(runtime_->deploy(duplex("elsewhere")).ok());
-  EXPECT_TRUE(fails_with(runtime_->serve_transaction("elsewhere", note_once), ErrorCode::unsupported, {"elsewhere", "duplex"}));
+  EXPECT_TRUE(
+      fails_with(runtime_->serve_transaction("elsewhere", note_once), ErrorCode::unsupported, {"elsewhere", "duplex"}));
   EXPECT_TRUE(fails_with(runtime_->serve("work", echo), ErrorCode::invalid, {"work"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, TransactionTest, ::testing::Values("sqlite", "postgres"), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(stores, TransactionTest, ::testing::Values("sqlite", "postgres"),
+                         [](const auto& one) { return one.param; });
 
 TEST(NoTransactions, a_store_without_sql_says_so) {
   auto runtime = Runtime::open({.store = ":memory:"});

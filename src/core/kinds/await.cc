@@ -16,11 +16,12 @@ namespace {
 // is, so those that replace it add their number.
 JobId name_of_child(const Context& context, const Activity& activity, const Program::Child& child,
                     const AwaitState& state) {
-  std::string name = child.id ? child.id->raw()
-                              : child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
+  std::string name =
+      child.id ? child.id->raw() : child_name(context.draft.base().job.id, context.node(activity).name, activity.at);
   if (state.failed() > 0) name += format("/try.{}", state.failed() + 1);
   if (name.size() > limits::name_bytes_max)
-    name = format("child/{}", keyed(context.draft.base().job.secret.raw(), SecretUse::child_name, state.child_request()).text());
+    name = format("child/{}",
+                  keyed(context.draft.base().job.secret.raw(), SecretUse::child_name, state.child_request()).text());
   return JobId(std::move(name));
 }
 
@@ -45,11 +46,10 @@ Result<Started> start_child(Context& context, const Activity& activity, const Aw
   // An await that has waited once does so until the end.
   Started started{name_of_child(context, activity, *child, state), child->awaits || state.failed() > 0};
   const Guid request = state.child_request();
-  context.draft.send(Envelope{
-      JobKey{job.name_space, started.id},
-      Message{request, StartChild{child->graph, std::move(*input),
-                                  ParentLink{job.run, activity.seq, request, started.awaits}, job.priority,
-                                  child_secret(job.secret, request)}}});
+  context.draft.send(Envelope{JobKey{job.name_space, started.id},
+                              Message{request, StartChild{child->graph, std::move(*input),
+                                                          ParentLink{job.run, activity.seq, request, started.awaits},
+                                                          job.priority, child_secret(job.secret, request)}}});
   return started;
 }
 

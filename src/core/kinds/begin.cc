@@ -8,15 +8,24 @@ namespace {
 
 Result<Begun> begin_kind(Context& context, Activity& activity, const Transition& transition) {
   switch (context.node(activity).kind) {
-    case Graph::Kind::trigger: return Error{ErrorCode::corrupt, "a transition leads to the trigger"};
-    case Graph::Kind::worker: return begin_worker(context, activity, transition);
-    case Graph::Kind::await: return begin_await(context, activity, transition);
-    case Graph::Kind::hook: return begin_hook(context, activity, transition);
-    case Graph::Kind::signal: return begin_signal(context, activity);
-    case Graph::Kind::cycle: return begin_cycle(context, activity);
-    case Graph::Kind::interrupt: return begin_interrupt(context, activity);
-    case Graph::Kind::join: return begin_join(context, activity);
-    case Graph::Kind::map: return begin_map(context, activity);
+    case Graph::Kind::trigger:
+      return Error{ErrorCode::corrupt, "a transition leads to the trigger"};
+    case Graph::Kind::worker:
+      return begin_worker(context, activity, transition);
+    case Graph::Kind::await:
+      return begin_await(context, activity, transition);
+    case Graph::Kind::hook:
+      return begin_hook(context, activity, transition);
+    case Graph::Kind::signal:
+      return begin_signal(context, activity);
+    case Graph::Kind::cycle:
+      return begin_cycle(context, activity);
+    case Graph::Kind::interrupt:
+      return begin_interrupt(context, activity);
+    case Graph::Kind::join:
+      return begin_join(context, activity);
+    case Graph::Kind::map:
+      return begin_map(context, activity);
   }
   return Error{ErrorCode::corrupt, "an activity of no kind"};
 }
@@ -73,23 +82,24 @@ void call_off(Context& context, const Activity& activity, bool cancel_child, boo
   };
   const WaitState* wait = wait_of(*state);
   if (wait != nullptr && wait->times_out_at != Instant()) drop_timer(wait->timeout_timer());
-  std::visit(Overloaded{
-                 [&](const HookState& hook) {
-                   if (hook.wakes_at != Instant()) drop_timer(hook.sleep_timer());
-                   if (hook.mailbox && registered)
-                     draft.send(Envelope{*hook.mailbox, Message{hook.request.derive(Guid::Purpose::asked, 0),
-                                                                Withdraw{hook.registration()}}});
-                 },
-                 [&](const AwaitState& await) {
-                   if (await.waits_to_try()) return drop_timer(await.retry_timer());
-                   if (cancel_child && await.is_awaited() && !await.child.empty())
-                     draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(await.child)},
-                                         Message{end_of_child(await.child_request()),
-                                                 EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
-                 },
-                 each_of<std::monostate, WaitState, JoinState, MapState>([] {}),
-             },
-             *state);
+  std::visit(
+      Overloaded{
+          [&](const HookState& hook) {
+            if (hook.wakes_at != Instant()) drop_timer(hook.sleep_timer());
+            if (hook.mailbox && registered)
+              draft.send(Envelope{
+                  *hook.mailbox, Message{hook.request.derive(Guid::Purpose::asked, 0), Withdraw{hook.registration()}}});
+          },
+          [&](const AwaitState& await) {
+            if (await.waits_to_try()) return drop_timer(await.retry_timer());
+            if (cancel_child && await.is_awaited() && !await.child.empty())
+              draft.send(Envelope{JobKey{draft.base().job.name_space, JobId(await.child)},
+                                  Message{end_of_child(await.child_request()),
+                                          EndJob{draft.base().job.run, 410, "its parent ended", true, true, {}}}});
+          },
+          each_of<std::monostate, WaitState, JoinState, MapState>([] {}),
+      },
+      *state);
 }
 
 }  // namespace pawl::core::kinds

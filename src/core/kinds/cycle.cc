@@ -18,8 +18,8 @@ Result<Begun> begin_cycle(Context& context, Activity& activity) {
 
 Progress reenter(Context& context, const Reenter& message) {
   if (context.must_count()) return count_reentry(context);
-  return leg2(context, Answer{message.pivot, ReplyStatus::success, 200, message.data, Answer::Role::round,
-                              Speaker::cycle});
+  return leg2(context,
+              Answer{message.pivot, ReplyStatus::success, 200, message.data, Answer::Role::round, Speaker::cycle});
 }
 
 }  // namespace pawl::core::kinds

@@ -21,8 +21,7 @@ Result<Begun> begin_hook(Context& context, Activity& activity, const Transition&
   state.request = context.guid();
   if (wait->mailbox) {
     state.mailbox = wait->mailbox;
-    draft.send(Envelope{*wait->mailbox,
-                        Message{state.registration(), Register{draft.base().job.run, activity.seq}}});
+    draft.send(Envelope{*wait->mailbox, Message{state.registration(), Register{draft.base().job.run, activity.seq}}});
   }
   if (wait->sleep) {
     state.wakes_at = context.options.now + *wait->sleep;
@@ -34,8 +33,8 @@ Result<Begun> begin_hook(Context& context, Activity& activity, const Transition&
 
 Progress resume(Context& context, const Resume& message) {
   if (context.must_count()) return count_reentry(context);
-  return leg2(context, Answer{message.activity, message.status, message.code, message.data,
-                              Answer::Role::answer, Speaker::signal});
+  return leg2(context, Answer{message.activity, message.status, message.code, message.data, Answer::Role::answer,
+                              Speaker::signal});
 }
 
 void tell_taken(Context& context, const Activity& hook) {
@@ -51,8 +50,8 @@ Progress time_up(Context& context, const TimeUp& message) {
   static const Payload nothing("{}");
   if (message.what == TimeUp::What::retry) return start_again(context, message.activity);
   if (message.what == TimeUp::What::sleep)
-    return leg2(context, Answer{message.activity, ReplyStatus::success, 200, nothing, Answer::Role::answer,
-                                Speaker::sleep});
+    return leg2(context,
+                Answer{message.activity, ReplyStatus::success, 200, nothing, Answer::Role::answer, Speaker::sleep});
   static const Payload words(json_quoted("it took longer than its timeout"));
   return leg2(context, Answer{message.activity, ReplyStatus::error, code_timeout, words});
 }

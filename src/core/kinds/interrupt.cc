@@ -33,10 +33,10 @@ Result<Begun> begin_interrupt(Context& context, Activity& activity) {
     return Begun{Begun::Then::ends, {}};
   }
   const JobRow& job = context.draft.base().job;
-  context.draft.send(Envelope{
-      JobKey{job.name_space, *ending->target},
-      Message{context.guid().derive(Guid::Purpose::request, 0),
-              EndJob{{}, ending->code, ending->reason, ending->throws, ending->descend, ending->keep}}});
+  context.draft.send(
+      Envelope{JobKey{job.name_space, *ending->target},
+               Message{context.guid().derive(Guid::Purpose::request, 0),
+                       EndJob{{}, ending->code, ending->reason, ending->throws, ending->descend, ending->keep}}});
   return Begun{Begun::Then::answers, Payload("{}")};
 }
 

@@ -33,9 +33,9 @@ class Skipper {
     const Graph::Node& to = context_.node(edge.to);
     const bool waits = to.kind == Graph::Kind::join && to.depth - 1 <= at_.depth();
     if (waits) {
-      context_.pass_on(Message{
-          context_.guid().derive(Guid::Purpose::skip, number_++),
-          Arrive{edge.to, place_of_join(to, at_), ancestor_at(context_.draft, from_, to.depth - 1), edge.number, true}});
+      context_.pass_on(Message{context_.guid().derive(Guid::Purpose::skip, number_++),
+                               Arrive{edge.to, place_of_join(to, at_), ancestor_at(context_.draft, from_, to.depth - 1),
+                                      edge.number, true}});
       return;
     }
     // A join whose edges all come from here never opens; several of them lead to it.
@@ -134,8 +134,8 @@ Progress arrive(Context& context, const Arrive& message) {
   static const Payload nothing("{}");
   if (goes_on) return leg2(context, Answer{known->seq, ReplyStatus::success, 200, nothing});
 
-  auto opened = known != nullptr ? Result<Activity>(*known)
-                                 : open_instance(context, message.node, message.at, message.parent);
+  auto opened =
+      known != nullptr ? Result<Activity>(*known) : open_instance(context, message.node, message.at, message.parent);
   if (!opened) return park(context, opened.error());
   Activity activity = std::move(*opened);
   auto state = decode_state<JoinState>(activity.state.view());
@@ -145,7 +145,8 @@ Progress arrive(Context& context, const Arrive& message) {
   const bool owes_before = state->owes;
   if (!over) {
     auto& edges = message.skipped ? state->skipped : state->arrived;
-    if (!contains(state->arrived, message.edge) && !contains(state->skipped, message.edge)) edges.push_back(message.edge);
+    if (!contains(state->arrived, message.edge) && !contains(state->skipped, message.edge))
+      edges.push_back(message.edge);
     if (!message.skipped) state->owes = true;
   }
   const bool gives_back = !message.skipped && (over || owes_before);

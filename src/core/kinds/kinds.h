@@ -41,12 +41,12 @@ Progress start_again(Context& context, ActivitySeq await);        // await.cc
 Progress resume(Context& context, const Resume& message);         // hook.cc
 Progress time_up(Context& context, const TimeUp& message);        // hook.cc
 // The signal at hand did its work in this hook: its mailbox keeps it no longer.
-void tell_taken(Context& context, const Activity& hook);          // hook.cc
-Progress reenter(Context& context, const Reenter& message);       // cycle.cc
-Progress arrive(Context& context, const Arrive& message);         // join.cc
-Progress expand(Context& context, const Expand& message);         // signal.cc
-Progress unlabel(Context& context, const Unlabel& message);       // signal.cc
-Progress take_item(Context& context, const Item& message);        // map.cc
+void tell_taken(Context& context, const Activity& hook);     // hook.cc
+Progress reenter(Context& context, const Reenter& message);  // cycle.cc
+Progress arrive(Context& context, const Arrive& message);    // join.cc
+Progress expand(Context& context, const Expand& message);    // signal.cc
+Progress unlabel(Context& context, const Unlabel& message);  // signal.cc
+Progress take_item(Context& context, const Item& message);   // map.cc
 
 // Calls off what a concluded or abandoned activity still waits for. `registered`: its mailbox may still have something
 // for it; not when its last signal concluded it.

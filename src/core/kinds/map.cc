@@ -55,8 +55,8 @@ Progress take_item(Context& context, const Item& message) {
   static const Payload nothing("{}");
   if (!message.done) {
     // Entries are counted, so the plane says which item it is: the list is the first one.
-    const std::uint32_t index = goes_on ? draft.find_message(context.guid())->ledger.plane() - 1
-                                        : map->ledger.entries() - 1;
+    const std::uint32_t index =
+        goes_on ? draft.find_message(context.guid())->ledger.plane() - 1 : map->ledger.entries() - 1;
     const MessageRecord* list = draft.find_message(message.map, 0);
     if (list == nullptr) return park(context, Error{ErrorCode::corrupt, "a map without its list"});
     const auto item = context.graph.program()->item(list->output, index);

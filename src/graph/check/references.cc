@@ -12,9 +12,8 @@ constexpr std::string_view part_words[] = {"input", "output", "hook"};
 constexpr std::string_view data_words[] = {"data", "metadata"};
 constexpr std::string_view activity_metadata[] = {"ac", "au",  "aid", "atp", "stp",   "dad",
                                                   "as", "err", "l1s", "l2s", "$error"};
-constexpr std::string_view job_metadata[] = {"jid", "gid", "dad", "aid", "key", "app", "vrs",
-                                             "tpc", "ts",  "jc",  "ju",  "js",  "pj",  "pg",
-                                             "pd",  "pa",  "px",  "ngn", "trc", "err"};
+constexpr std::string_view job_metadata[] = {"jid", "gid", "dad", "aid", "key", "app", "vrs", "tpc", "ts",  "jc",
+                                             "ju",  "js",  "pj",  "pg",  "pd",  "pa",  "px",  "ngn", "trc", "err"};
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -23,8 +22,7 @@ bool contains(std::span<const std::string_view> words, std::string_view word) {
 class References {
  public:
   References(const Graph& graph, Mistakes& mistakes) : graph_(graph), mistakes_(mistakes) {
-    for (ActivityIndex i = 0; i < graph.activities.size(); ++i)
-      ids_.emplace(graph.activities[i].id, i);
+    for (ActivityIndex i = 0; i < graph.activities.size(); ++i) ids_.emplace(graph.activities[i].id, i);
   }
 
   void run() {
@@ -67,10 +65,8 @@ class References {
 
   void check_one(Role role) {
     using mapping::Scope;
-    if (role == Role::payload && reference_->scope != Scope::hook &&
-        reference_->scope != Scope::self) {
-      report(Code::bad_reference,
-             "'actual' looks at the signal alone: {$self.hook.data...} or {$hook.data...}");
+    if (role == Role::payload && reference_->scope != Scope::hook && reference_->scope != Scope::self) {
+      report(Code::bad_reference, "'actual' looks at the signal alone: {$self.hook.data...} or {$hook.data...}");
       return;
     }
     switch (reference_->scope) {
@@ -87,8 +83,7 @@ class References {
         return;
       case Scope::hook:
         if (role != Role::payload)
-          report(Code::bad_reference, "{$hook...} is known only in 'actual' of a hook rule",
-                 "$self.hook");
+          report(Code::bad_reference, "{$hook...} is known only in 'actual' of a hook rule", "$self.hook");
         else
           check_part(0, data_words, "$hook");
         return;
@@ -102,8 +97,7 @@ class References {
     if (found == ids_.end()) {
       std::vector<std::string_view> names;
       for (const Activity& activity : graph_.activities) names.push_back(activity.id);
-      report(Code::reference_unknown,
-             format("this graph has no activity '{}'", reference_->activity),
+      report(Code::reference_unknown, format("this graph has no activity '{}'", reference_->activity),
              nearest(reference_->activity, names));
       return;
     }
@@ -111,8 +105,7 @@ class References {
     if (here_is_island_) return;
     const bool in_body = role == Role::collect && is_inside(graph_, target, here_);
     if (target != here_ && !in_body && !graph_.topology.is_ancestor(target, here_)) {
-      report(Code::reference_not_ancestor,
-             format("'{}' does not come before '{}'", id(target), id(here_)));
+      report(Code::reference_not_ancestor, format("'{}' does not come before '{}'", id(target), id(here_)));
       return;
     }
     if (!sees(target, in_body)) return;
@@ -125,11 +118,9 @@ class References {
     if (!map) return true;
     if (is_inside(graph_, here_, *map) || (in_body && *map == here_)) return true;
     const auto& kind = std::get<Map>(graph_.activities[*map].kind);
-    report(
-        Code::reference_inside_map,
-        format(
-            "'{}' runs once per item of the map '{}'; its results are in {{{}.output.data.items}}",
-            id(target), id(*map), kind.join));
+    report(Code::reference_inside_map,
+           format("'{}' runs once per item of the map '{}'; its results are in {{{}.output.data.items}}", id(target),
+                  id(*map), kind.join));
     return false;
   }
 
@@ -143,32 +134,27 @@ class References {
       return;
     }
     if (part == "input" && target != here_ && !std::holds_alternative<Trigger>(kind)) {
-      report(
-          Code::bad_reference,
-          format("the input of '{}' is not kept; map it into its output or the job", id(target)));
+      report(Code::bad_reference,
+             format("the input of '{}' is not kept; map it into its output or the job", id(target)));
       return;
     }
     const bool own_result = target == here_ && role == Role::before && part != "input";
     const bool pivot = std::holds_alternative<Hook>(kind) && std::get<Hook>(kind).is_pivot;
     if (own_result && !pivot) {
-      report(Code::bad_reference,
-             format("'{}' has no {} yet when this is evaluated", id(here_), part));
+      report(Code::bad_reference, format("'{}' has no {} yet when this is evaluated", id(here_), part));
       return;
     }
     if (!check_part(1, data_words, name)) return;
-    if (reference_->parts[1] == "metadata" && reference_->parts.size() > 2)
-      check_part(2, activity_metadata, name);
+    if (reference_->parts[1] == "metadata" && reference_->parts.size() > 2) check_part(2, activity_metadata, name);
   }
 
-  bool check_part(std::size_t index, std::span<const std::string_view> words,
-                  std::string_view name) {
+  bool check_part(std::size_t index, std::span<const std::string_view> words, std::string_view name) {
     if (index >= reference_->parts.size()) {
       report(Code::bad_reference, format("after '{}' there must follow {}", name, any_of(words)));
       return false;
     }
     if (contains(words, reference_->parts[index])) return true;
-    report(Code::bad_reference,
-           format("'{}' is not one of {}", reference_->parts[index], any_of(words)),
+    report(Code::bad_reference, format("'{}' is not one of {}", reference_->parts[index], any_of(words)),
            nearest(reference_->parts[index], words));
     return false;
   }

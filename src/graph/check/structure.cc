@@ -10,8 +10,7 @@ namespace {
 
 class Structure {
  public:
-  Structure(Graph& graph, Mistakes& mistakes)
-      : graph_(graph), topology_(graph.topology), mistakes_(mistakes) {}
+  Structure(Graph& graph, Mistakes& mistakes) : graph_(graph), topology_(graph.topology), mistakes_(mistakes) {}
 
   bool run() {
     topology_.places.assign(graph_.activities.size(), {});
@@ -49,8 +48,7 @@ class Structure {
         found = true;
       }
     }
-    if (!found)
-      report(graph_.where, Code::no_trigger, "a graph has exactly one activity of type trigger");
+    if (!found) report(graph_.where, Code::no_trigger, "a graph has exactly one activity of type trigger");
     return found;
   }
 
@@ -60,21 +58,19 @@ class Structure {
       const Transition& transition = graph_.transitions[i];
       const Activity& from = graph_.activities[transition.from];
       if (transition.to == topology_.trigger) {
-        report(transition.where, Code::into_trigger,
-               "nothing leads into a trigger; to loop, use a cycle");
+        report(transition.where, Code::into_trigger, "nothing leads into a trigger; to loop, use a cycle");
         continue;
       }
       if (!seen.insert((std::uint64_t{transition.from} << 32U) | transition.to).second) {
-        report(transition.where, Code::duplicate_transition,
-               format("'{}' leads to '{}' already; put both conditions into one transition",
-                      from.id, id(transition.to)));
+        report(
+            transition.where, Code::duplicate_transition,
+            format("'{}' leads to '{}' already; put both conditions into one transition", from.id, id(transition.to)));
         continue;
       }
       if (std::holds_alternative<Cycle>(from.kind))
         report(transition.where, Code::never_leaves,
                format("'{}' is a cycle: it continues at its ancestor, never here", from.id));
-      if (const auto* interrupt = std::get_if<Interrupt>(&from.kind);
-          interrupt && !interrupt->target)
+      if (const auto* interrupt = std::get_if<Interrupt>(&from.kind); interrupt && !interrupt->target)
         report(transition.where, Code::never_leaves,
                format("'{}' interrupts its own job: nothing follows it", from.id));
       topology_.places[transition.from].out.push_back(i);
@@ -107,8 +103,7 @@ class Structure {
       const ActivityIndex to = graph_.transitions[edge].to;
       if (colours[to] == Colour::grey) {
         report(graph_.transitions[edge].where, Code::transition_loop,
-               format("'{}' comes before '{}' already; to loop, use an activity of type cycle",
-                      id(to), id(frame.at)));
+               format("'{}' comes before '{}' already; to loop, use an activity of type cycle", id(to), id(frame.at)));
         place.out.erase(place.out.begin() + static_cast<std::ptrdiff_t>(frame.next));
         std::erase(topology_.places[to].in, edge);
         continue;
@@ -146,8 +141,7 @@ class Structure {
       report(graph_.activities[start].where, Code::unreachable,
              behind == 0
                  ? format("no transition leads from the trigger to '{}'", id(start))
-                 : format("no transition leads from the trigger to '{}' and the {} behind it",
-                          id(start), behind));
+                 : format("no transition leads from the trigger to '{}' and the {} behind it", id(start), behind));
     };
     for (ActivityIndex i = 0; i < known.size(); ++i)
       if (!known[i] && topology_.places[i].in.empty()) report_island(i);
@@ -158,18 +152,14 @@ class Structure {
   void check_parents(ActivityIndex index) {
     auto& in = topology_.places[index].in;
     // Edges from unreachable activities never fire.
-    std::erase_if(in, [&](std::uint32_t edge) {
-      return !topology_.places[graph_.transitions[edge].from].reachable;
-    });
+    std::erase_if(in, [&](std::uint32_t edge) { return !topology_.places[graph_.transitions[edge].from].reachable; });
     if (in.size() < 2 || std::holds_alternative<Join>(graph_.activities[index].kind)) return;
     const Transition& first = graph_.transitions[in[0]];
     for (std::size_t i = 1; i < in.size(); ++i) {
       const Transition& other = graph_.transitions[in[i]];
-      report(
-          other.where, Code::two_parents,
-          format(
-              "'{}' is reached from '{}' and from '{}'; let them meet in an activity of type join",
-              id(index), id(first.from), id(other.from)));
+      report(other.where, Code::two_parents,
+             format("'{}' is reached from '{}' and from '{}'; let them meet in an activity of type join", id(index),
+                    id(first.from), id(other.from)));
     }
   }
 
@@ -183,8 +173,7 @@ class Structure {
       if (is_join) {
         for (const std::uint32_t edge : here.in) {
           const auto& other = topology_.places[graph_.transitions[edge].from].chain;
-          const auto end =
-              std::mismatch(here.chain.begin(), here.chain.end(), other.begin(), other.end());
+          const auto end = std::mismatch(here.chain.begin(), here.chain.end(), other.begin(), other.end());
           here.chain.erase(end.first, here.chain.end());
         }
       }

@@ -28,8 +28,7 @@ std::string activities(std::initializer_list<std::string_view> ids) {
 }
 
 Codes codes(std::initializer_list<std::string_view> ids, std::string_view transitions) {
-  return codes_of(
-      check_graph(activities(ids) + "transitions: {" + std::string(transitions) + "}\n"));
+  return codes_of(check_graph(activities(ids) + "transitions: {" + std::string(transitions) + "}\n"));
 }
 
 TEST(Structure, a_graph_has_exactly_one_trigger) {
@@ -41,21 +40,18 @@ TEST(Structure, a_graph_has_exactly_one_trigger) {
 TEST(Structure, every_activity_is_reached_from_the_trigger) {
   EXPECT_EQ(codes({"t", "w"}, ""), Codes{"G205"});
   // A whole island is one mistake, at its first activity.
-  const Checked island = check_graph(activities({"t", "w", "w2", "w3"}) +
-                                     "transitions: {w: [{to: w2}], w2: [{to: w3}]}\n");
+  const Checked island =
+      check_graph(activities({"t", "w", "w2", "w3"}) + "transitions: {w: [{to: w2}], w2: [{to: w3}]}\n");
   EXPECT_EQ(codes_of(island), Codes{"G205"});
   EXPECT_EQ(island.mistakes[0].path, "app.graphs[0].activities.w");
-  EXPECT_EQ(island.mistakes[0].message,
-            "no transition leads from the trigger to 'w' and the 2 behind it");
+  EXPECT_EQ(island.mistakes[0].message, "no transition leads from the trigger to 'w' and the 2 behind it");
   // Also an island without a first activity.
   EXPECT_EQ(codes({"t", "w", "w2"}, "w: [{to: w2}], w2: [{to: w}]"), Codes{"G205"});
 }
 
 TEST(Structure, only_a_join_has_two_parents) {
-  EXPECT_EQ(codes({"t", "h1", "h2", "w"}, "t: [{to: h1}, {to: h2}], h1: [{to: w}], h2: [{to: w}]"),
-            Codes{"G206"});
-  EXPECT_EQ(codes({"t", "h1", "h2", "j"}, "t: [{to: h1}, {to: h2}], h1: [{to: j}], h2: [{to: j}]"),
-            Codes{});
+  EXPECT_EQ(codes({"t", "h1", "h2", "w"}, "t: [{to: h1}, {to: h2}], h1: [{to: w}], h2: [{to: w}]"), Codes{"G206"});
+  EXPECT_EQ(codes({"t", "h1", "h2", "j"}, "t: [{to: h1}, {to: h2}], h1: [{to: j}], h2: [{to: j}]"), Codes{});
   EXPECT_EQ(codes({"t", "h1", "h2", "h3", "w"},
                   "t: [{to: h1}, {to: h2}, {to: h3}], h1: [{to: w}], h2: [{to: w}], h3: [{to: w}]"),
             (Codes{"G206", "G206"}));
@@ -66,8 +62,7 @@ TEST(Structure, a_join_with_one_parent_is_only_a_warning) {
 }
 
 TEST(Structure, transitions_never_run_in_a_circle) {
-  EXPECT_EQ(codes({"t", "j", "w"}, "t: [{to: j}], j: [{to: w}], w: [{to: j}]"),
-            (Codes{"wG212", "G207"}));
+  EXPECT_EQ(codes({"t", "j", "w"}, "t: [{to: j}], j: [{to: w}], w: [{to: j}]"), (Codes{"wG212", "G207"}));
   EXPECT_EQ(codes({"t", "h"}, "t: [{to: h}], h: [{to: h}]"), Codes{"G207"});
   EXPECT_EQ(codes({"t", "h"}, "t: [{to: h}], h: [{to: t}]"), Codes{"G208"});
 }
@@ -87,61 +82,50 @@ TEST(Structure, nothing_follows_a_cycle_or_the_end_of_the_own_job) {
 TEST(Structure, a_cycle_returns_to_a_pass_through_hook_on_its_own_path) {
   EXPECT_EQ(codes({"t", "h", "c"}, "t: [{to: h}], h: [{to: c}]"), Codes{});
   EXPECT_EQ(codes({"t", "h", "c"}, "t: [{to: h}, {to: c}]"), Codes{"G209"});
-  EXPECT_EQ(codes_of(check_graph(
-                "activities: {t: {type: trigger}, w: {type: worker, topic: x}, c: {type: cycle, "
-                "ancestor: w}}\ntransitions: {t: [{to: w}], w: [{to: c}]}\n")),
+  EXPECT_EQ(codes_of(check_graph("activities: {t: {type: trigger}, w: {type: worker, topic: x}, c: {type: cycle, "
+                                 "ancestor: w}}\ntransitions: {t: [{to: w}], w: [{to: c}]}\n")),
             Codes{"G210"});
-  EXPECT_EQ(
-      codes_of(check_graph("activities: {t: {type: trigger}, w: {type: hook, sleep: 5}, c: {type: "
-                           "cycle, ancestor: w}}\ntransitions: {t: [{to: w}], w: [{to: c}]}\n")),
-      Codes{"G210"});
+  EXPECT_EQ(codes_of(check_graph("activities: {t: {type: trigger}, w: {type: hook, sleep: 5}, c: {type: "
+                                 "cycle, ancestor: w}}\ntransitions: {t: [{to: w}], w: [{to: c}]}\n")),
+            Codes{"G210"});
   EXPECT_EQ(codes_of(check_graph("activities: {t: {type: trigger}, c: {type: cycle, ancestor: "
                                  "c}}\ntransitions: {t: [{to: c}]}\n")),
             (Codes{"G209", "G210"}));
   // h is an ancestor, but another path reaches the join too: a second round would find it done.
-  EXPECT_EQ(codes({"t", "h", "w", "j", "c"},
-                  "t: [{to: h}, {to: w}], h: [{to: j}], w: [{to: j}], j: [{to: c}]"),
+  EXPECT_EQ(codes({"t", "h", "w", "j", "c"}, "t: [{to: h}, {to: w}], h: [{to: j}], w: [{to: j}], j: [{to: c}]"),
             Codes{"G209"});
 }
 
 TEST(Structure, a_pivot_is_marked_by_the_cycle_that_returns_to_it) {
-  const Checked checked =
-      check_graph(activities({"t", "h", "c"}) + "transitions: {t: [{to: h}], h: [{to: c}]}\n");
+  const Checked checked = check_graph(activities({"t", "h", "c"}) + "transitions: {t: [{to: h}], h: [{to: c}]}\n");
   const Graph& graph = checked.app->graphs[0];
   EXPECT_TRUE(std::get<Hook>(graph.activities[*graph.find("h")].kind).is_pivot);
 }
 
 TEST(Structure, a_map_ends_at_its_join) {
   EXPECT_EQ(codes({"t", "m", "w", "j"}, "t: [{to: m}], m: [{to: w}], w: [{to: j}]"), Codes{});
-  EXPECT_EQ(codes({"t", "m", "w", "j"}, "t: [{to: m}, {to: j}], m: [{to: w}]"),
-            Codes{"G213"});  // never gets there
-  EXPECT_EQ(codes({"t", "m", "j"}, "t: [{to: m}], m: [{to: j}]"), Codes{"G213"});  // empty body
-  EXPECT_EQ(
-      codes({"t", "m", "m2", "w", "j"}, "t: [{to: m}], m: [{to: m2}], m2: [{to: w}], w: [{to: j}]"),
-      Codes{"G213"});
-  EXPECT_EQ(
-      codes_of(check_graph("activities: {t: {type: trigger}, m: {type: map, items: [1], join: j}, "
-                           "w: {type: hook}, j: {type: join, need: any}}\ntransitions: {t: [{to: "
-                           "m}], m: [{to: w}], w: [{to: j}]}\n")),
-      Codes{"G212"});
+  EXPECT_EQ(codes({"t", "m", "w", "j"}, "t: [{to: m}, {to: j}], m: [{to: w}]"), Codes{"G213"});  // never gets there
+  EXPECT_EQ(codes({"t", "m", "j"}, "t: [{to: m}], m: [{to: j}]"), Codes{"G213"});                // empty body
+  EXPECT_EQ(codes({"t", "m", "m2", "w", "j"}, "t: [{to: m}], m: [{to: m2}], m2: [{to: w}], w: [{to: j}]"),
+            Codes{"G213"});
+  EXPECT_EQ(codes_of(check_graph("activities: {t: {type: trigger}, m: {type: map, items: [1], join: j}, "
+                                 "w: {type: hook}, j: {type: join, need: any}}\ntransitions: {t: [{to: "
+                                 "m}], m: [{to: w}], w: [{to: j}]}\n")),
+            Codes{"G212"});
 }
 
 TEST(Structure, no_transition_crosses_the_border_of_a_body) {
-  EXPECT_EQ(codes({"t", "m", "w", "h", "j"},
-                  "t: [{to: m}, {to: h}], m: [{to: w}], w: [{to: j}], h: [{to: j}]"),
+  EXPECT_EQ(codes({"t", "m", "w", "h", "j"}, "t: [{to: m}, {to: h}], m: [{to: w}], w: [{to: j}], h: [{to: j}]"),
             Codes{"G214"});
-  EXPECT_EQ(codes({"t", "m", "j1", "h", "j"},
-                  "t: [{to: m}, {to: h}], m: [{to: j1}], h: [{to: j1}], j1: [{to: j}]"),
+  EXPECT_EQ(codes({"t", "m", "j1", "h", "j"}, "t: [{to: m}, {to: h}], m: [{to: j1}], h: [{to: j1}], j1: [{to: j}]"),
             Codes{"G214"});
-  EXPECT_EQ(codes({"t", "h", "m", "w", "c", "j"},
-                  "t: [{to: h}], h: [{to: m}], m: [{to: w}], w: [{to: j}, {to: c}]"),
+  EXPECT_EQ(codes({"t", "h", "m", "w", "c", "j"}, "t: [{to: h}], h: [{to: m}], m: [{to: w}], w: [{to: j}, {to: c}]"),
             Codes{"G214"});
 }
 
 TEST(Structure, a_hook_waits_for_one_topic) {
   const char* rule = "[{to: h, conditions: {match: [{expected: 1, actual: '{$hook.data.x}'}]}}]";
-  EXPECT_EQ(codes_of(check_graph(activities({"t", "h"}) +
-                                 "transitions: {t: [{to: h}]}\nhooks: {a: " + rule +
+  EXPECT_EQ(codes_of(check_graph(activities({"t", "h"}) + "transitions: {t: [{to: h}]}\nhooks: {a: " + rule +
                                  ", b: " + rule + "}\n")),
             Codes{"G216"});
 }
@@ -191,10 +175,9 @@ transitions:
 }
 
 TEST(Structure, the_topology_says_where_everything_stands) {
-  const Checked checked =
-      check_graph(activities({"t", "h1", "h2", "j9", "m", "w", "j", "w9"}) +
-                  "transitions: {t: [{to: h1}, {to: h2}], h1: [{to: j9}], h2: [{to: j9}], j9: "
-                  "[{to: m}], m: [{to: w}], w: [{to: j}], j: [{to: w9}]}\n");
+  const Checked checked = check_graph(activities({"t", "h1", "h2", "j9", "m", "w", "j", "w9"}) +
+                                      "transitions: {t: [{to: h1}, {to: h2}], h1: [{to: j9}], h2: [{to: j9}], j9: "
+                                      "[{to: m}], m: [{to: w}], w: [{to: j}], j: [{to: w9}]}\n");
   ASSERT_TRUE(checked.app) << report_of(checked);
   const Graph& graph = checked.app->graphs[0];
   const auto chain = [&](const char* id) {

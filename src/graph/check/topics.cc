@@ -14,8 +14,7 @@ struct Known {
   Topics hooks;
 };
 
-void check_topic(const Formula& topic, const Topics& known, std::string_view what,
-                 Mistakes& mistakes) {
+void check_topic(const Formula& topic, const Topics& known, std::string_view what, Mistakes& mistakes) {
   const boost::json::value* literal = topic.expression.literal();
   if (literal == nullptr || !literal->is_string()) return;  // computed: known when it runs
   const std::string_view name(literal->get_string().data(), literal->get_string().size());
@@ -35,13 +34,14 @@ void check_awaited(const Formula& topic, const Topics& duplex, Mistakes& mistake
   const std::string_view name(literal->get_string().data(), literal->get_string().size());
   for (const std::string_view one : duplex)
     if (one == name)
-      mistakes.add({.code = Code::not_under_duplex,
-                    .mark = topic.where.mark,
-                    .path = topic.where.path,
-                    .message = format("the graph '{}' has collation: duplex, and no other job can start one of its jobs; "
-                                      "give it collation: ledger, or start it from outside",
-                                      name),
-                    .suggestion = {}});
+      mistakes.add(
+          {.code = Code::not_under_duplex,
+           .mark = topic.where.mark,
+           .path = topic.where.path,
+           .message = format("the graph '{}' has collation: duplex, and no other job can start one of its jobs; "
+                             "give it collation: ledger, or start it from outside",
+                             name),
+           .suggestion = {}});
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ void check_topics(const App& app, Mistakes& mistakes) {
       }
       if (const auto* signal = std::get_if<Signal>(&activity.kind))
         check_topic(signal->topic, known.hooks, "hook", mistakes);
-      if (const auto* interrupt = std::get_if<Interrupt>(&activity.kind);
-          interrupt && interrupt->topic)
+      if (const auto* interrupt = std::get_if<Interrupt>(&activity.kind); interrupt && interrupt->topic)
         check_topic(*interrupt->topic, known.graphs, "graph", mistakes);
     }
   }

@@ -21,8 +21,7 @@ struct Visitor {
     one(kind.stats.key, Role::before);
     one(kind.stats.parent, Role::before);
     one(kind.stats.adjacent, Role::before);
-    for (const Measurement& measurement : kind.stats.measures)
-      one(measurement.target, Role::before);
+    for (const Measurement& measurement : kind.stats.measures) one(measurement.target, Role::before);
     one(kind.entity, Role::before);
   }
   void operator()(const Worker& kind) const { visit(kind.topic, Role::before); }
@@ -49,8 +48,8 @@ struct Visitor {
   }
   void operator()(const Cycle&) const {}
   void operator()(const Interrupt& kind) const {
-    for (const OptionalFormula* formula : {&kind.target, &kind.topic, &kind.reason, &kind.code,
-                                           &kind.throws, &kind.descend, &kind.stack, &kind.expire})
+    for (const OptionalFormula* formula :
+         {&kind.target, &kind.topic, &kind.reason, &kind.code, &kind.throws, &kind.descend, &kind.stack, &kind.expire})
       one(*formula, Role::before);
   }
   void operator()(const Join&) const {}

@@ -22,15 +22,13 @@ std::string brief(const Formula& formula) {
   const auto& first = references.front();
   if (first.parts.empty()) return first.activity;
   // A whole payload says more with its owner's name.
-  return first.parts.back() == "data" && !first.activity.empty() ? first.activity
-                                                                 : first.parts.back();
+  return first.parts.back() == "data" && !first.activity.empty() ? first.activity : first.parts.back();
 }
 
 std::string duration(const Formula& formula) {
   const auto* literal = formula.expression.literal();
   if (literal == nullptr || !literal->is_number()) return brief(formula);
-  const double seconds =
-      literal->is_double() ? literal->get_double() : literal->to_number<double>();
+  const double seconds = literal->is_double() ? literal->get_double() : literal->to_number<double>();
   struct Unit {
     double size;
     const char* name;
@@ -44,29 +42,28 @@ std::string duration(const Formula& formula) {
 }
 
 std::string detail_of(const Kind& kind) {
-  return std::visit(
-      Overloaded{
-          [](const Trigger&) { return std::string(); },
-          [](const Worker& k) { return brief(k.topic); },
-          [](const Await& k) { return brief(k.topic); },
-          [](const Hook& k) {
-            std::string out = k.topic ? *k.topic : std::string();
-            if (k.sleep) out += (out.empty() ? "sleep " : ", at most ") + duration(*k.sleep);
-            return out;
-          },
-          [](const Signal& k) { return (k.to_all ? "all, " : "") + brief(k.topic); },
-          [](const Cycle& k) { return "to " + k.ancestor; },
-          [](const Interrupt& k) { return k.target ? brief(*k.target) : std::string("this job"); },
-          [](const Join& k) {
-            if (k.need == Join::Need::any) return std::string("any");
-            return k.need == Join::Need::all ? std::string("all") : format("any {}", k.count);
-          },
-          [](const Map& k) {
-            const std::string items = "over " + brief(k.items);
-            return k.parallel ? format("{}, {} at once", items, brief(*k.parallel)) : items;
-          },
-      },
-      kind);
+  return std::visit(Overloaded{
+                        [](const Trigger&) { return std::string(); },
+                        [](const Worker& k) { return brief(k.topic); },
+                        [](const Await& k) { return brief(k.topic); },
+                        [](const Hook& k) {
+                          std::string out = k.topic ? *k.topic : std::string();
+                          if (k.sleep) out += (out.empty() ? "sleep " : ", at most ") + duration(*k.sleep);
+                          return out;
+                        },
+                        [](const Signal& k) { return (k.to_all ? "all, " : "") + brief(k.topic); },
+                        [](const Cycle& k) { return "to " + k.ancestor; },
+                        [](const Interrupt& k) { return k.target ? brief(*k.target) : std::string("this job"); },
+                        [](const Join& k) {
+                          if (k.need == Join::Need::any) return std::string("any");
+                          return k.need == Join::Need::all ? std::string("all") : format("any {}", k.count);
+                        },
+                        [](const Map& k) {
+                          const std::string items = "over " + brief(k.items);
+                          return k.parallel ? format("{}, {} at once", items, brief(*k.parallel)) : items;
+                        },
+                    },
+                    kind);
 }
 
 }  // namespace
@@ -89,9 +86,7 @@ std::string shortened(const std::string& text, std::size_t characters) {
   return out + "…";
 }
 
-std::string title_of(const Activity& activity) {
-  return activity.title.empty() ? activity.id : activity.title;
-}
+std::string title_of(const Activity& activity) { return activity.title.empty() ? activity.id : activity.title; }
 
 std::string subtitle_of(const Activity& activity) {
   const std::string detail = detail_of(activity.kind);
@@ -101,8 +96,8 @@ std::string subtitle_of(const Activity& activity) {
 
 std::string condition_of(const Graph&, const Transition& transition) {
   std::string out;
-  const bool plain_success = transition.codes.size() == 1 && transition.codes[0] == 200 &&
-                             !transition.any_error && !transition.matches.empty();
+  const bool plain_success = transition.codes.size() == 1 && transition.codes[0] == 200 && !transition.any_error &&
+                             !transition.matches.empty();
   if (transition.on == Transition::On::codes && !plain_success) {
     for (const int code : transition.codes) out += format("{}{}", out.empty() ? "" : " or ", code);
     if (transition.any_error) out += out.empty() ? "any error" : " or any error";

@@ -74,8 +74,7 @@ TEST(Draw, mermaid_holds_every_edge_and_the_body_of_a_map) {
   const std::string text = draw_mermaid(graphs_of(checked));
   EXPECT_TRUE(text.starts_with("flowchart TD\n"));
   std::size_t arrows = 0;
-  for (std::size_t at = text.find("-->"); at != std::string::npos; at = text.find("-->", at + 1))
-    ++arrows;
+  for (std::size_t at = text.find("-->"); at != std::string::npos; at = text.find("-->", at + 1)) ++arrows;
   EXPECT_EQ(arrows, checked.app->graphs[0].transitions.size());
   EXPECT_NE(text.find(" -.-> "), std::string::npos);
   EXPECT_NE(text.find("[\"each item\"]"), std::string::npos);
@@ -95,8 +94,7 @@ TEST(Draw, nodes_and_labels_never_overlap) {
     EXPECT_LE(boxes[a].right(), layout.width);
     EXPECT_LE(boxes[a].bottom(), layout.height);
     for (std::size_t b = a + 1; b < boxes.size(); ++b) {
-      const bool apart = boxes[a].right() <= boxes[b].left() ||
-                         boxes[b].right() <= boxes[a].left() ||
+      const bool apart = boxes[a].right() <= boxes[b].left() || boxes[b].right() <= boxes[a].left() ||
                          boxes[a].bottom() <= boxes[b].top() || boxes[b].bottom() <= boxes[a].top();
       EXPECT_TRUE(apart) << a << " and " << b;
     }
@@ -108,8 +106,7 @@ TEST(Draw, every_edge_runs_downwards_from_its_source_to_its_target) {
   const Layout layout = lay_out(checked.app->graphs[0]);
   EXPECT_EQ(layout.edges.size(), checked.app->graphs[0].transitions.size());
   for (const DrawnEdge& edge : layout.edges)
-    for (std::size_t i = 1; i < edge.points.size(); ++i)
-      EXPECT_GT(edge.points[i].y, edge.points[i - 1].y);
+    for (std::size_t i = 1; i < edge.points.size(); ++i) EXPECT_GT(edge.points[i].y, edge.points[i - 1].y);
   ASSERT_EQ(layout.loops.size(), 1U);
   EXPECT_LT(layout.loops[0].points.back().y, layout.loops[0].points.front().y);
   ASSERT_EQ(layout.regions.size(), 1U);

@@ -90,8 +90,8 @@ class Drawing {
     path.items.push_back(last);
     for (std::size_t at = layer[transition.from] + 1; at < layer[transition.to]; ++at) {
       const bool labelled = at == layer[transition.from] + 1 && !path.label.empty();
-      const std::size_t item = add(labelled ? Item::Role::label : Item::Role::bend, paths_.size(),
-                                   at, labelled ? text_width(path.label, 6.1) + 16 : 6);
+      const std::size_t item = add(labelled ? Item::Role::label : Item::Role::bend, paths_.size(), at,
+                                   labelled ? text_width(path.label, 6.1) + 16 : 6);
       connect(last, item);
       path.items.push_back(item);
       last = item;
@@ -143,13 +143,11 @@ class Drawing {
     for (const auto& layer : layers_) {
       std::vector<std::pair<double, double>> pieces;
       for (const std::size_t item : layer)
-        for (const std::size_t other : items_[item].down)
-          pieces.emplace_back(rank[item], rank[other]);
+        for (const std::size_t other : items_[item].down) pieces.emplace_back(rank[item], rank[other]);
       for (std::size_t a = 0; a < pieces.size(); ++a) {
         for (std::size_t b = a + 1; b < pieces.size(); ++b) {
           if (++looked > pairs_max) return count;
-          if ((pieces[a].first - pieces[b].first) * (pieces[a].second - pieces[b].second) < 0)
-            ++count;
+          if ((pieces[a].first - pieces[b].first) * (pieces[a].second - pieces[b].second) < 0) ++count;
         }
       }
     }
@@ -166,8 +164,7 @@ class Drawing {
     }
     for (int sweep = 0; sweep < position_sweeps; ++sweep) {
       const bool down = sweep % 2 == 0;
-      for (std::size_t i = 0; i < layers_.size(); ++i)
-        settle(layers_[down ? i : layers_.size() - 1 - i], down);
+      for (std::size_t i = 0; i < layers_.size(); ++i) settle(layers_[down ? i : layers_.size() - 1 - i], down);
     }
     // The last word is the parents': a single child stands exactly below.
     for (int sweep = 0; sweep < closing_sweeps; ++sweep)
@@ -201,8 +198,7 @@ class Drawing {
         double total = 0;
         for (const std::size_t other : near) {
           // Two helpers of one edge hold on to each other: long edges run straight.
-          const bool helpers =
-              item.role != Item::Role::node && items_[other].role != Item::Role::node;
+          const bool helpers = item.role != Item::Role::node && items_[other].role != Item::Role::node;
           const double pull = helpers ? 8 : 1;
           wanted += pull * items_[other].x;
           total += pull;
@@ -215,16 +211,14 @@ class Drawing {
         const Pool last = pools.back();
         pools.pop_back();
         Pool& into = pools.back();
-        into.mean =
-            (into.mean * into.weight + last.mean * last.weight) / (into.weight + last.weight);
+        into.mean = (into.mean * into.weight + last.mean * last.weight) / (into.weight + last.weight);
         into.weight += last.weight;
         into.count += last.count;
       }
     }
     std::size_t at = 0;
     for (const Pool& pool : pools)
-      for (std::size_t i = 0; i < pool.count; ++i, ++at)
-        items_[layer[at]].x = pool.mean + offsets[at];
+      for (std::size_t i = 0; i < pool.count; ++i, ++at) items_[layer[at]].x = pool.mean + offsets[at];
   }
 
   Layout finish() {
@@ -232,20 +226,17 @@ class Drawing {
     double left = 0;
     double right = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      left = i == 0 ? items_[i].x - items_[i].width / 2
-                    : std::min(left, items_[i].x - items_[i].width / 2);
-      right = i == 0 ? items_[i].x + items_[i].width / 2
-                     : std::max(right, items_[i].x + items_[i].width / 2);
+      left = i == 0 ? items_[i].x - items_[i].width / 2 : std::min(left, items_[i].x - items_[i].width / 2);
+      right = i == 0 ? items_[i].x + items_[i].width / 2 : std::max(right, items_[i].x + items_[i].width / 2);
     }
     for (Item& item : items_) item.x += margin - left;
     place_layers();
     for (const ActivityIndex index : topology_.order) {
       const Item& item = items_[node_item_[index]];
-      out.nodes.push_back(
-          {index,
-           {{item.x, layer_y_[item.layer]}, item.width, node_height},
-           shortened(title_of(graph_.activities[index]), text_characters_max),
-           shortened(subtitle_of(graph_.activities[index]), text_characters_max + 6)});
+      out.nodes.push_back({index,
+                           {{item.x, layer_y_[item.layer]}, item.width, node_height},
+                           shortened(title_of(graph_.activities[index]), text_characters_max),
+                           shortened(subtitle_of(graph_.activities[index]), text_characters_max + 6)});
     }
     for (const Path& path : paths_) out.edges.push_back(draw(path));
     out.width = right - left + 2 * margin;
@@ -259,9 +250,8 @@ class Drawing {
     double y = margin;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const bool nodes = i % 2 == 0;
-      const bool labels =
-          std::any_of(layers_[i].begin(), layers_[i].end(),
-                      [this](std::size_t item) { return items_[item].role == Item::Role::label; });
+      const bool labels = std::any_of(layers_[i].begin(), layers_[i].end(),
+                                      [this](std::size_t item) { return items_[item].role == Item::Role::label; });
       const double height = nodes ? node_height : labels ? label_height : 0;
       layer_y_.push_back(y + height / 2);
       y += height + layer_gap;
@@ -274,8 +264,8 @@ class Drawing {
     const Transition& transition = graph_.transitions[path.transition];
     edge.on_error = transition.any_error;
     for (const int code : transition.codes) edge.on_error = edge.on_error || code >= 400;
-    edge.points.push_back({port(path.items.front(), path.items[1], true),
-                           layer_y_[items_[path.items.front()].layer] + node_height / 2});
+    edge.points.push_back(
+        {port(path.items.front(), path.items[1], true), layer_y_[items_[path.items.front()].layer] + node_height / 2});
     for (std::size_t i = 1; i + 1 < path.items.size(); ++i) {
       const Item& item = items_[path.items[i]];
       const double y = layer_y_[item.layer];
@@ -287,8 +277,8 @@ class Drawing {
       if (half > 0) edge.points.push_back({item.x, y + half});
     }
     const std::size_t target = path.items.back();
-    edge.points.push_back({port(target, path.items[path.items.size() - 2], false),
-                           layer_y_[items_[target].layer] - node_height / 2});
+    edge.points.push_back(
+        {port(target, path.items[path.items.size() - 2], false), layer_y_[items_[target].layer] - node_height / 2});
     return edge;
   }
 
@@ -300,15 +290,13 @@ class Drawing {
     std::stable_sort(near.begin(), near.end(),
                      [this](std::size_t a, std::size_t b) { return items_[a].x < items_[b].x; });
     const auto at = static_cast<double>(std::find(near.begin(), near.end(), other) - near.begin());
-    const double spread =
-        std::min(items_[node].width / 2, 16.0 * static_cast<double>(near.size() - 1));
+    const double spread = std::min(items_[node].width / 2, 16.0 * static_cast<double>(near.size() - 1));
     return items_[node].x - spread / 2 + spread * at / static_cast<double>(near.size() - 1);
   }
 
   const Box& box_of(const Layout& layout, ActivityIndex activity) const {
-    const auto found =
-        std::find_if(layout.nodes.begin(), layout.nodes.end(),
-                     [&](const DrawnNode& node) { return node.activity == activity; });
+    const auto found = std::find_if(layout.nodes.begin(), layout.nodes.end(),
+                                    [&](const DrawnNode& node) { return node.activity == activity; });
     invariant(found != layout.nodes.end(), "every reachable activity is drawn");
     return found->box;
   }
@@ -326,12 +314,11 @@ class Drawing {
       }
       if (left > right) continue;
       const Box box{{(left + right) / 2, (top + bottom) / 2}, right - left, bottom - top};
-      const bool clean =
-          std::none_of(layout.nodes.begin(), layout.nodes.end(), [&](const DrawnNode& node) {
-            const auto inside = topology_.places[node.activity].inside_map;
-            return inside != map.activity && node.box.right() > left && node.box.left() < right &&
-                   node.box.bottom() > top && node.box.top() < bottom;
-          });
+      const bool clean = std::none_of(layout.nodes.begin(), layout.nodes.end(), [&](const DrawnNode& node) {
+        const auto inside = topology_.places[node.activity].inside_map;
+        return inside != map.activity && node.box.right() > left && node.box.left() < right &&
+               node.box.bottom() > top && node.box.top() < bottom;
+      });
       if (clean) layout.regions.push_back({map.activity, box});
     }
   }

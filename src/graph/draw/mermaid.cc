@@ -40,24 +40,19 @@ class Mermaid {
   Mermaid(const Graph& graph, std::size_t number) : graph_(graph), number_(number) {}
 
   std::string run() {
-    add(1, format("subgraph g{}[\"{}\"]", number_,
-                  escaped(graph_.title.empty() ? graph_.subscribes : graph_.title)));
+    add(1, format("subgraph g{}[\"{}\"]", number_, escaped(graph_.title.empty() ? graph_.subscribes : graph_.title)));
     add_nodes(std::nullopt, 2);
     for (const ActivityIndex index : graph_.topology.order)
-      for (const std::uint32_t edge : graph_.topology.places[index].out)
-        add_edge(graph_.transitions[edge]);
+      for (const std::uint32_t edge : graph_.topology.places[index].out) add_edge(graph_.transitions[edge]);
     for (const ActivityIndex index : graph_.topology.order)
       if (const auto* cycle = std::get_if<Cycle>(&graph_.activities[index].kind))
-        if (const auto pivot = graph_.find(cycle->ancestor))
-          add(2, format("{} -.-> {}", name(index), name(*pivot)));
+        if (const auto pivot = graph_.find(cycle->ancestor)) add(2, format("{} -.-> {}", name(index), name(*pivot)));
     add(1, "end");
     return std::move(out_);
   }
 
  private:
-  void add(std::size_t depth, const std::string& line) {
-    out_ += std::string(depth * 2, ' ') + line + "\n";
-  }
+  void add(std::size_t depth, const std::string& line) { out_ += std::string(depth * 2, ' ') + line + "\n"; }
   // Ids of the language may be words of Mermaid ("end"), so nodes get neutral names.
   std::string name(ActivityIndex index) const { return format("n{}_{}", number_, index); }
 
@@ -66,9 +61,8 @@ class Mermaid {
       if (graph_.topology.places[index].inside_map != map) continue;
       const Activity& activity = graph_.activities[index];
       const Shape& shape = shape_of(activity.kind);
-      add(depth, format("{}{}\"{}<br/><small>{}</small>\"{}:::{}", name(index), shape.open,
-                        escaped(title_of(activity)), escaped(subtitle_of(activity)), shape.close,
-                        shape.kind));
+      add(depth, format("{}{}\"{}<br/><small>{}</small>\"{}:::{}", name(index), shape.open, escaped(title_of(activity)),
+                        escaped(subtitle_of(activity)), shape.close, shape.kind));
       if (!std::holds_alternative<Map>(activity.kind)) continue;
       add(depth, format("subgraph m{}_{}[\"each item\"]", number_, index));
       add_nodes(index, depth + 1);
@@ -93,8 +87,7 @@ std::string draw_mermaid(const Graphs& graphs) {
   std::string out = "flowchart TD\n";
   for (std::size_t i = 0; i < graphs.size(); ++i) out += Mermaid(*graphs[i], i).run();
   for (const Shape& shape : shapes)
-    out += format("  classDef {} fill:{},stroke:{},color:#1c2430\n", shape.kind, shape.fill,
-                  shape.stroke);
+    out += format("  classDef {} fill:{},stroke:{},color:#1c2430\n", shape.kind, shape.fill, shape.stroke);
   return out;
 }
 

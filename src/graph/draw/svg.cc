@@ -77,9 +77,8 @@ std::string escaped(std::string_view text) {
 }
 
 std::string rectangle(const Box& box, double radius, std::string_view classes) {
-  return format(
-      R"(<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="{:.1f}"/>)",
-      classes, box.left(), box.top(), box.width, box.height, radius);
+  return format(R"(<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="{:.1f}"/>)", classes,
+                box.left(), box.top(), box.width, box.height, radius);
 }
 
 std::string polygon(const std::vector<Point>& points, std::string_view classes) {
@@ -104,11 +103,8 @@ std::string shape(const Activity& activity, const Box& box) {
   const double middle = box.centre.y;
   if (kind == "trigger" || kind == "cycle") return rectangle(box, box.height / 2, classes);
   if (kind == "hook")
-    return polygon(
-        {{l + cut, t}, {r - cut, t}, {r, middle}, {r - cut, b}, {l + cut, b}, {l, middle}},
-        classes);
-  if (kind == "signal")
-    return polygon({{l, t}, {r - cut, t}, {r, middle}, {r - cut, b}, {l, b}}, classes);
+    return polygon({{l + cut, t}, {r - cut, t}, {r, middle}, {r - cut, b}, {l + cut, b}, {l, middle}}, classes);
+  if (kind == "signal") return polygon({{l, t}, {r - cut, t}, {r, middle}, {r - cut, b}, {l, b}}, classes);
   if (kind == "interrupt")
     return polygon({{l + cut, t},
                     {r - cut, t},
@@ -135,10 +131,8 @@ std::string shape(const Activity& activity, const Box& box) {
 std::string node_text(const DrawnNode& node) {
   const double x = node.box.centre.x;
   const double y = node.box.centre.y;
-  return format(R"(<text class="title" x="{:.1f}" y="{:.1f}">{}</text>)", x, y - 3,
-                escaped(node.title)) +
-         format(R"(<text class="sub" x="{:.1f}" y="{:.1f}">{}</text>)", x, y + 13,
-                escaped(node.subtitle));
+  return format(R"(<text class="title" x="{:.1f}" y="{:.1f}">{}</text>)", x, y - 3, escaped(node.title)) +
+         format(R"(<text class="sub" x="{:.1f}" y="{:.1f}">{}</text>)", x, y + 13, escaped(node.subtitle));
 }
 
 // Smooth between layers, straight through them; vertical at both ends, so arrow heads stand
@@ -154,8 +148,7 @@ std::string smooth_path(const std::vector<Point>& points) {
       continue;
     }
     const double middle = (from.y + to.y) / 2;
-    out += format(" C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", from.x, middle, to.x, middle, to.x,
-                  to.y);
+    out += format(" C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", from.x, middle, to.x, middle, to.x, to.y);
   }
   return out;
 }
@@ -171,8 +164,8 @@ std::string cornered_path(const std::vector<Point>& points) {
   for (std::size_t i = 1; i + 1 < points.size(); ++i) {
     const Point before = towards(points[i], points[i - 1], radius);
     const Point after = towards(points[i], points[i + 1], radius);
-    out += format(" L{:.1f} {:.1f} Q{:.1f} {:.1f} {:.1f} {:.1f}", before.x, before.y, points[i].x,
-                  points[i].y, after.x, after.y);
+    out += format(" L{:.1f} {:.1f} Q{:.1f} {:.1f} {:.1f} {:.1f}", before.x, before.y, points[i].x, points[i].y, after.x,
+                  after.y);
   }
   return out + format(" L{:.1f} {:.1f}", points.back().x, points.back().y - 7);
 }
@@ -183,11 +176,9 @@ std::string arrow_head(Point tip, std::string_view classes) {
 
 std::string draw_graph(const Graph& graph, const Layout& layout) {
   std::string out;
-  for (const DrawnRegion& region : layout.regions)
-    out += rectangle(region.box, 12, "region") + "\n";
+  for (const DrawnRegion& region : layout.regions) out += rectangle(region.box, 12, "region") + "\n";
   for (const DrawnEdge& edge : layout.edges) {
-    out += format(R"(<path class="edge{}" d="{}"/>)", edge.on_error ? " error" : "",
-                  smooth_path(edge.points));
+    out += format(R"(<path class="edge{}" d="{}"/>)", edge.on_error ? " error" : "", smooth_path(edge.points));
     out += arrow_head(edge.points.back(), edge.on_error ? "tip-error" : "tip") + "\n";
   }
   for (const DrawnLoop& loop : layout.loops) {
@@ -203,8 +194,8 @@ std::string draw_graph(const Graph& graph, const Layout& layout) {
   }
   for (const DrawnNode& node : layout.nodes) {
     const Activity& activity = graph.activities[node.activity];
-    out += format("<g><title>{}</title>", escaped(activity.id)) + shape(activity, node.box) +
-           node_text(node) + "</g>\n";
+    out +=
+        format("<g><title>{}</title>", escaped(activity.id)) + shape(activity, node.box) + node_text(node) + "</g>\n";
   }
   return out;
 }
@@ -218,13 +209,10 @@ std::string draw_svg(const Graphs& graphs) {
   for (const Graph* graph : graphs) {
     const Layout layout = lay_out(*graph);
     const std::string caption = graph->title.empty() ? graph->subscribes : graph->title;
-    body += format(R"(<text class="topic" x="24" y="{:.1f}">{}</text>)", height + 30,
-                   escaped(caption)) +
-            "\n";
-    body += format(R"svg(<g transform="translate(0 {:.1f})">)svg", height + header_height - 12) +
-            "\n" + draw_graph(*graph, layout) + "</g>\n";
-    width =
-        std::max({width, layout.width, 48 + 9.0 * static_cast<double>(character_count(caption))});
+    body += format(R"(<text class="topic" x="24" y="{:.1f}">{}</text>)", height + 30, escaped(caption)) + "\n";
+    body += format(R"svg(<g transform="translate(0 {:.1f})">)svg", height + header_height - 12) + "\n" +
+            draw_graph(*graph, layout) + "</g>\n";
+    width = std::max({width, layout.width, 48 + 9.0 * static_cast<double>(character_count(caption))});
     height += layout.height + header_height;
   }
   return format(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" )"

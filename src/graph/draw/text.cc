@@ -46,8 +46,7 @@ class Tree {
       const std::string below = line.prefix + (line.last ? "   " : "│  ");
       for (std::size_t i = place.out.size(); i-- > 0;) {
         const Transition& transition = graph_.transitions[place.out[i]];
-        stack.push_back(
-            {transition.to, condition_of(graph_, transition), below, i + 1 == place.out.size()});
+        stack.push_back({transition.to, condition_of(graph_, transition), below, i + 1 == place.out.size()});
       }
     }
   }

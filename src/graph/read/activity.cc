@@ -10,9 +10,8 @@ namespace {
 constexpr std::string_view threshold_words[] = {"stop", "throw", "stall"};
 
 // Keys that the original's compiler writes into its own files; in ours they would lie.
-constexpr std::string_view compiler_keys[] = {"trigger",  "subscribes", "publishes",
-                                              "parent",   "ancestors",  "consumes",
-                                              "produces", "PRODUCES",   "collationInt"};
+constexpr std::string_view compiler_keys[] = {"trigger",  "subscribes", "publishes", "parent",      "ancestors",
+                                              "consumes", "produces",   "PRODUCES",  "collationInt"};
 
 constexpr std::string_view types[] = {"trigger", "worker",    "await", "hook", "signal",
                                       "cycle",   "interrupt", "join",  "map",  "activity"};
@@ -25,14 +24,12 @@ std::string_view read_type(const Cursor& at, const Reader& reader) {
   }
   const Cursor here(at, *entry);
   const auto found = std::find(std::begin(types), std::end(types), entry->value.text);
-  if (entry->value.is_text() && found != std::end(types))
-    return *found == "activity" ? "hook" : *found;
-  reader.report(
-      here, Code::unknown_kind,
-      format("there is no activity type {}; there are {}",
-             entry->value.is_text() ? format("'{}'", entry->value.text) : describe(entry->value),
-             any_of(std::span(types).first(9))),
-      nearest(entry->value.text, types));
+  if (entry->value.is_text() && found != std::end(types)) return *found == "activity" ? "hook" : *found;
+  reader.report(here, Code::unknown_kind,
+                format("there is no activity type {}; there are {}",
+                       entry->value.is_text() ? format("'{}'", entry->value.text) : describe(entry->value),
+                       any_of(std::span(types).first(9))),
+                nearest(entry->value.text, types));
   // A slip in the trigger's type should not also say that there is no trigger.
   return nearest(entry->value.text, types) == "trigger" ? "trigger" : "";
 }
@@ -74,9 +71,7 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
     return activity;
   }
   const auto channel = [&reader](Channel& out) {
-    return [&reader, &out](const Cursor& key) {
-      out = read_channel(key, reader, ChannelKeys::schema_and_maps);
-    };
+    return [&reader, &out](const Cursor& key) { out = read_channel(key, reader, ChannelKeys::schema_and_maps); };
   };
   const auto no_effect = [&reader](const Cursor& key) {
     reader.warn(key.key_where(), Code::no_effect, format("'{}' has no effect", key.key()));
@@ -101,14 +96,12 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
       {"eventName", no_effect},
   };
   if (type == "worker" || type == "await" || !known_type)
-    common.push_back(
-        {"retry", [&](const Cursor& key) { activity.retry = read_retry(key, reader); }});
+    common.push_back({"retry", [&](const Cursor& key) { activity.retry = read_retry(key, reader); }});
   for (const std::string_view key : compiler_keys)
     if (at.node().find(key) != nullptr)
       common.push_back({key, [&reader](const Cursor& here) {
                           reader.report(here.key_where(), Code::unknown_key,
-                                        format("'{}' is worked out from the transitions; remove it",
-                                               here.key()));
+                                        format("'{}' is worked out from the transitions; remove it", here.key()));
                         }});
   activity.kind = read_kind(type, at, reader, std::move(common));
   if (reader.dialect() == Dialect::hotmesh) ignore_as_the_original_does(at, reader, activity);
@@ -116,11 +109,9 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
   const bool maps_output = type != "worker" && type != "await" && type != "trigger";
   if (known_type && !maps_output && activity.output.maps)
     if (const Entry* output = at.node().find_entry("output"))
-      reader.warn(
-          Cursor(at, *output).key_where(), Code::no_effect,
-          format("'output.maps' has no effect on a {}: what it answers is its output", type));
-  const bool can_time_out =
-      type == "worker" || type == "await" || type == "hook" || type == "join" || type == "map";
+      reader.warn(Cursor(at, *output).key_where(), Code::no_effect,
+                  format("'output.maps' has no effect on a {}: what it answers is its output", type));
+  const bool can_time_out = type == "worker" || type == "await" || type == "hook" || type == "join" || type == "map";
   if (known_type && !can_time_out && activity.timeout)
     if (const Entry* timeout = at.node().find_entry("timeout"))
       reader.warn(Cursor(at, *timeout).key_where(), Code::no_effect,
@@ -138,15 +129,12 @@ std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
          [&](const Cursor& key) {
            rule.attempts_max = static_cast<int>(reader.whole(key, 1, attempts_limit).value_or(1));
          }},
-        {"initialInterval",
-         [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
-        {"maximumInterval",
-         [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
+        {"initialInterval", [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
+        {"maximumInterval", [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
         {"backoffCoefficient",
          [&](const Cursor& key) {
            const Node& node = key.node();
-           const double value =
-               node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
+           const double value = node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
            const bool number = node.kind == Node::Kind::real || node.kind == Node::Kind::integer;
            if (number && value >= 1 && value <= 1000) {
              rule.backoff_coefficient = value;
@@ -166,13 +154,11 @@ std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
                       rule.code = code;
                       if (key.node().is_map()) {
                         reader.keys(key, policy_keys(rule));
-                        if (key.node().find("maximumAttempts") == nullptr)
-                          reader.missing(key, "maximumAttempts");
+                        if (key.node().find("maximumAttempts") == nullptr) reader.missing(key, "maximumAttempts");
                       } else if (key.node().is_list() && key.node().items.size() == 1) {
                         // The original's short form counts retries, not runs.
                         rule.attempts_max =
-                            1 + static_cast<int>(
-                                    reader.whole(Cursor(key, 0), 0, attempts_limit).value_or(0));
+                            1 + static_cast<int>(reader.whole(Cursor(key, 0), 0, attempts_limit).value_or(0));
                       } else {
                         reader.report(key, Code::wrong_type,
                                       "a code's retry is a list of one number or a map such as "

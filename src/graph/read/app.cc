@@ -15,16 +15,14 @@ Dialect find_dialect(const Node& root, const ReadOptions& options) {
   if (options.force_hotmesh) return Dialect::hotmesh;
   const Node* app = root.find("app");
   const Node* compat = app == nullptr ? nullptr : app->find("compat");
-  return compat != nullptr && compat->is_text() && compat->text == "hotmesh" ? Dialect::hotmesh
-                                                                             : Dialect::pawl;
+  return compat != nullptr && compat->is_text() && compat->text == "hotmesh" ? Dialect::hotmesh : Dialect::pawl;
 }
 
 void read_id(const Cursor& at, const Reader& reader, App& app) {
   const auto id = reader.text(at);
   if (!id) return;
   app.id = *id;
-  if (!is_id(*id))
-    reader.report(at, Code::bad_name, "an app's id is made of letters, digits, - and _");
+  if (!is_id(*id)) reader.report(at, Code::bad_name, "an app's id is made of letters, digits, - and _");
 }
 
 void read_version(const Cursor& at, const Reader& reader, App& app) {
@@ -33,9 +31,8 @@ void read_version(const Cursor& at, const Reader& reader, App& app) {
   } else if (at.node().is_text() && !at.node().text.empty()) {
     app.version = at.node().text;
   } else {
-    reader.report(
-        at, Code::wrong_type,
-        format("a version is a whole number or a text in quotes, not {}", describe(at.node())));
+    reader.report(at, Code::wrong_type,
+                  format("a version is a whole number or a text in quotes, not {}", describe(at.node())));
   }
 }
 
@@ -55,16 +52,14 @@ void read_graphs(const Cursor& at, const Reader& reader, App& app) {
       const auto [first, is_new] = topics.emplace(graph.subscribes, graph.where.mark.line);
       if (!is_new)
         reader.report(graph.where, Code::duplicate_topic,
-                      format("the graph on line {} subscribes to '{}' already", first->second,
-                             graph.subscribes));
+                      format("the graph on line {} subscribes to '{}' already", first->second, graph.subscribes));
     }
     for (const Activity& activity : graph.activities) {
       const auto [first, is_new] = ids.emplace(activity.id, activity.where.mark.line);
       if (!is_new)
-        reader.report(
-            activity.where, Code::duplicate_activity,
-            format("'{}' is already the id of the activity on line {}; ids are unique in an app",
-                   activity.id, first->second));
+        reader.report(activity.where, Code::duplicate_activity,
+                      format("'{}' is already the id of the activity on line {}; ids are unique in an app", activity.id,
+                             first->second));
     }
     app.graphs.push_back(std::move(graph));
   }
@@ -92,11 +87,9 @@ std::optional<App> read_app(const Node& root, const ReadOptions& options, Mistak
     if (entry.key.starts_with("x-")) continue;  // a place for shared parts, named by $refs
     if (entry.key != "app") {
       const std::string_view known[] = {"app"};
-      reader.report(
-          Where{entry.mark, entry.key}, Code::unknown_key,
-          format("there is no key '{}' here; shared parts go under a key such as x-shared",
-                 entry.key),
-          nearest(entry.key, known));
+      reader.report(Where{entry.mark, entry.key}, Code::unknown_key,
+                    format("there is no key '{}' here; shared parts go under a key such as x-shared", entry.key),
+                    nearest(entry.key, known));
       continue;
     }
     const Key keys[] = {
@@ -109,8 +102,7 @@ std::optional<App> read_app(const Node& root, const ReadOptions& options, Mistak
     };
     reader.keys(here, keys);
     for (const std::string_view required : {"id", "version", "graphs"})
-      if (entry.value.is_map() && entry.value.find(required) == nullptr)
-        reader.missing(here, required);
+      if (entry.value.is_map() && entry.value.find(required) == nullptr) reader.missing(here, required);
   }
   return app;
 }

@@ -1,6 +1,6 @@
-// What a graph under `collation: duplex` may say. Its operations are single adds with no transaction around them, so it runs
-// triggers and workers, and hands on what each answered as it is. Every other key is refused where it stands: none is
-// accepted and ignored.
+// What a graph under `collation: duplex` may say. Its operations are single adds with no transaction around them, so it
+// runs triggers and workers, and hands on what each answered as it is. Every other key is refused where it stands: none
+// is accepted and ignored.
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -41,7 +41,8 @@ class DuplexReader {
   void check(const Cursor& at) const {
     if (reader_.dialect() == Dialect::hotmesh)
       refuse(Cursor(at, *at.node().find_entry("collation")).key_where(),
-             "collation: duplex cannot be used under compat: hotmesh, whose conditions it does not have; leave one of them out");
+             "collation: duplex cannot be used under compat: hotmesh, whose conditions it does not have; leave one of "
+             "them out");
     only(at, graph_keys);
     if (const Entry* activities = at.node().find_entry("activities")) check_activities(Cursor(at, *activities));
     if (const Entry* transitions = at.node().find_entry("transitions")) check_transitions(Cursor(at, *transitions));
@@ -55,8 +56,8 @@ class DuplexReader {
   void only(const Cursor& at, std::span<const std::string_view> known) const {
     for (const Entry& entry : at.node().entries) {
       if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
-      const auto reason = std::find_if(std::begin(reasons), std::end(reasons),
-                                       [&](const Reason& one) { return one.key == entry.key; });
+      const auto reason =
+          std::find_if(std::begin(reasons), std::end(reasons), [&](const Reason& one) { return one.key == entry.key; });
       const std::string why = reason == std::end(reasons) ? "" : format(": {}", reason->why);
       refuse(Cursor(at, entry).key_where(),
              format("'{}' cannot be used under collation: duplex{}; remove it, {}", entry.key, why, instead));
@@ -77,8 +78,9 @@ class DuplexReader {
         only(here, activity_keys);
         const boost::json::value* topic = worker->topic.expression.literal();
         if (topic == nullptr || !topic->is_string())
-          refuse(worker->topic.where,
-                 format("under collation: duplex a topic is a plain text, not an expression; write it out, {}", instead));
+          refuse(
+              worker->topic.where,
+              format("under collation: duplex a topic is a plain text, not an expression; write it out, {}", instead));
       } else {
         // Of the kind as a whole: what its keys say does not matter then.
         refuse(Cursor(here, *type).where(),
@@ -117,8 +119,9 @@ class DuplexReader {
     const bool any_error = std::any_of(items.begin(), items.end(),
                                        [](const Node& item) { return item.is_text() && item.text == "error"; });
     if (any_error && items.size() > 1)
-      refuse(at.where(), format("under collation: duplex a condition names codes or 'error', not both; leave one out, {}",
-                                instead));
+      refuse(
+          at.where(),
+          format("under collation: duplex a condition names codes or 'error', not both; leave one out, {}", instead));
   }
 
   const Reader& reader_;

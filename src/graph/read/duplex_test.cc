@@ -49,7 +49,8 @@ std::string with_activity(const std::string& keys) {
 }
 std::string with_condition(const std::string& conditions) {
   return "collation: duplex\nactivities:\n  t: {type: trigger}\n  a: {type: worker, topic: x}\ntransitions:\n"
-         "  t: [{to: a, conditions: {" + conditions + "}}]\n";
+         "  t: [{to: a, conditions: {" +
+         conditions + "}}]\n";
 }
 std::string with_key(const std::string& key) {
   return "collation: duplex\n" + key + "\nactivities: {t: {type: trigger}}\n";
@@ -77,7 +78,8 @@ const Beyond beyond[] = {
      "no data of its own"},
     {"a_retry", with_activity("type: worker, topic: x, retry: {maximumAttempts: 3}"), here + "activities.a.retry",
      "try again itself"},
-    {"a_timeout", with_activity("type: worker, topic: x, timeout: 3s"), here + "activities.a.timeout", "no time runs out"},
+    {"a_timeout", with_activity("type: worker, topic: x, timeout: 3s"), here + "activities.a.timeout",
+     "no time runs out"},
     {"a_threshold", with_activity("type: worker, topic: x, statusThreshold: 1"), here + "activities.a.statusThreshold",
      "'statusThreshold' cannot be used"},
     {"a_computed_topic", with_activity("type: worker, topic: \"{t.output.data.topic}\""), here + "activities.a.topic",
@@ -88,8 +90,8 @@ const Beyond beyond[] = {
     {"publishes", with_key("publishes: told"), here + "publishes", "nothing is announced"},
     {"drain", with_key("on_error: drain"), here + "on_error", "ends the job"},
     {"expire", with_key("expire: 5m"), here + "expire", "jobs stay with the store"},
-    {"measures", "collation: duplex\nactivities: {t: {type: trigger, stats: {key: a}}}\n", here + "activities.t.stats.key",
-     "'key' cannot be used"},
+    {"measures", "collation: duplex\nactivities: {t: {type: trigger, stats: {key: a}}}\n",
+     here + "activities.t.stats.key", "'key' cannot be used"},
 };
 INSTANTIATE_TEST_SUITE_P(all, BeyondDuplex, ::testing::ValuesIn(beyond),
                          [](const auto& of) { return std::string(of.param.name); });
@@ -114,7 +116,8 @@ TEST(DuplexGraphs, every_mistake_is_told_at_once_with_its_line) {
 TEST(DuplexGraphs, no_other_job_can_await_one) {
   const Checked checked = check_text(
       "app:\n  id: test\n  version: \"1\"\n  graphs:\n"
-      "    - subscribes: parent\n      activities:\n        t: {type: trigger}\n        a: {type: await, topic: child}\n"
+      "    - subscribes: parent\n      activities:\n        t: {type: trigger}\n        a: {type: await, topic: "
+      "child}\n"
       "      transitions: {t: [{to: a}]}\n"
       "    - subscribes: child\n      collation: duplex\n      activities: {c: {type: trigger}}\n");
   ASSERT_EQ(codes_of(checked), Codes{"G217"}) << report_of(checked);
@@ -122,8 +125,7 @@ TEST(DuplexGraphs, no_other_job_can_await_one) {
 }
 
 TEST(DuplexGraphs, have_no_conditions_of_the_other_dialect) {
-  const Checked checked =
-      check_graph("collation: duplex\nactivities: {t: {type: trigger}}\n", "compat: hotmesh");
+  const Checked checked = check_graph("collation: duplex\nactivities: {t: {type: trigger}}\n", "compat: hotmesh");
   EXPECT_FALSE(checked.app);
   EXPECT_EQ(codes_of(checked), Codes{"G217"}) << report_of(checked);
 }

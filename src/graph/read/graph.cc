@@ -11,8 +11,7 @@ constexpr std::string_view collation_words[] = {"ledger", "duplex"};
 void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
   if (!reader.expect_map(at)) return;
   if (at.node().entries.size() > activities_max) {
-    reader.report(at, Code::over_limit,
-                  format("more than {} activities in one graph", activities_max));
+    reader.report(at, Code::over_limit, format("more than {} activities in one graph", activities_max));
     return;
   }
   if (at.node().entries.empty())
@@ -50,23 +49,15 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
        [&](const Cursor& key) {
          if (reader.choice(key, collation_words).value_or(0) == 1) graph.collation = Collation::duplex;
        }},
-      {"input",
-       [&](const Cursor& key) {
-         graph.input = read_channel(key, reader, ChannelKeys::schema_only);
-       }},
-      {"output",
-       [&](const Cursor& key) {
-         graph.output = read_channel(key, reader, ChannelKeys::schema_only);
-       }},
+      {"input", [&](const Cursor& key) { graph.input = read_channel(key, reader, ChannelKeys::schema_only); }},
+      {"output", [&](const Cursor& key) { graph.output = read_channel(key, reader, ChannelKeys::schema_only); }},
       {"activities", [&](const Cursor& key) { read_activities(key, reader, graph); }},
       {"transitions", {}},  // below: they name activities, wherever those stand in the file
       {"hooks", {}},
   };
   reader.keys(at, keys);
-  if (const Entry* entry = at.node().find_entry("transitions"))
-    read_transitions(Cursor(at, *entry), reader, graph);
-  if (const Entry* entry = at.node().find_entry("hooks"))
-    read_hooks(Cursor(at, *entry), reader, graph);
+  if (const Entry* entry = at.node().find_entry("transitions")) read_transitions(Cursor(at, *entry), reader, graph);
+  if (const Entry* entry = at.node().find_entry("hooks")) read_hooks(Cursor(at, *entry), reader, graph);
   if (graph.collation == Collation::duplex) refuse_beyond_duplex(at, reader, graph);
   for (const std::string_view required : {"subscribes", "activities"})
     if (at.node().find(required) == nullptr) reader.missing(at, required);
@@ -78,9 +69,8 @@ Channel read_channel(const Cursor& at, const Reader& reader, ChannelKeys allowed
   if (!reader.expect_map(at)) return channel;
   const bool maps = allowed == ChannelKeys::schema_and_maps;
   const auto read_coded = [&](const Cursor& here, int code) {
-    std::vector<Key> keys{{"schema", [&](const Cursor& key) {
-                             channel.schema_by_code.emplace_back(code, reader.schema(key));
-                           }}};
+    std::vector<Key> keys{
+        {"schema", [&](const Cursor& key) { channel.schema_by_code.emplace_back(code, reader.schema(key)); }}};
     if (maps)
       keys.push_back({"maps", [&](const Cursor& key) {
                         if (auto formula = reader.formula(key, Expect::map))
@@ -88,13 +78,11 @@ Channel read_channel(const Cursor& at, const Reader& reader, ChannelKeys allowed
                       }});
     reader.keys(here, keys);
   };
-  std::vector<Key> keys{
-      {"schema", [&](const Cursor& key) { channel.schema = reader.schema(key); }}};
+  std::vector<Key> keys{{"schema", [&](const Cursor& key) { channel.schema = reader.schema(key); }}};
   if (maps) keys.push_back({"maps", reader.into(channel.maps, Expect::map)});
   for (const Entry& entry : at.node().entries)
     if (const auto code = parse_code(entry.key))
-      keys.push_back(
-          {entry.key, [&read_coded, code](const Cursor& key) { read_coded(key, *code); }});
+      keys.push_back({entry.key, [&read_coded, code](const Cursor& key) { read_coded(key, *code); }});
   reader.keys(at, keys);
   return channel;
 }

@@ -7,8 +7,8 @@ namespace pawl::graph {
 namespace {
 
 struct Case {
-  const char* key;                // may be a dotted way, the last part is the key under test
-  std::vector<const char*> good;  // YAML flow values
+  const char* key;                                       // may be a dotted way, the last part is the key under test
+  std::vector<const char*> good;                         // YAML flow values
   std::vector<std::pair<const char*, const char*>> bad;  // value, expected code
 };
 
@@ -30,8 +30,7 @@ void run(const std::vector<Case>& cases, Place place) {
     }
     for (const auto& [value, code] : one.bad) {
       const Checked checked = place(nested(one.key, value));
-      EXPECT_EQ(codes_of(checked), Codes{code}) << one.key << ": " << value << "\n"
-                                                << report_of(checked);
+      EXPECT_EQ(codes_of(checked), Codes{code}) << one.key << ": " << value << "\n" << report_of(checked);
     }
   }
 }
@@ -43,14 +42,11 @@ TEST(Keys, of_the_app) {
     std::string text = "app:\n  " + line + "\n";
     if (!line.starts_with("id:")) text += "  id: test\n";
     if (!line.starts_with("version:")) text += "  version: 1\n";
-    if (!line.starts_with("graphs:"))
-      text += "  graphs: [{subscribes: a, activities: {t: {type: trigger}}}]\n";
+    if (!line.starts_with("graphs:")) text += "  graphs: [{subscribes: a, activities: {t: {type: trigger}}}]\n";
     return check_text(text);
   };
   run({{"id", {"orders", "my-app_2"}, {{"a b", "G105"}, {"5", "G103"}, {"''", "G105"}}},
-       {"version",
-        {"1", "'2.0'"},
-        {{"1.5", "G103"}, {"[1]", "G103"}, {"-1", "G103"}, {"''", "G103"}}},
+       {"version", {"1", "'2.0'"}, {{"1.5", "G103"}, {"[1]", "G103"}, {"-1", "G103"}, {"''", "G103"}}},
        {"compat", {"hotmesh", "pawl"}, {{"hotmash", "G104"}, {"1", "G104"}}},
        {"settings", {"{any: thing}", "5"}, {}},
        {"title", {"text"}, {{"5", "G103"}}},
@@ -74,13 +70,11 @@ TEST(Keys, of_the_root) {
 TEST(Keys, of_a_graph) {
   const auto place = [](const std::string& line) {
     std::string text = "app:\n  id: test\n  version: 1\n  graphs:\n    - title: x\n";
-    if (line.starts_with("title:"))
-      text = "app:\n  id: test\n  version: 1\n  graphs:\n    - persistent: true\n";
+    if (line.starts_with("title:")) text = "app:\n  id: test\n  version: 1\n  graphs:\n    - persistent: true\n";
     text += "      " + line + "\n";
     if (!line.starts_with("subscribes:")) text += "      subscribes: a.b\n";
     if (!line.starts_with("activities:"))
-      text +=
-          "      activities: {t: {type: trigger}, w: {type: worker, topic: x}, h: {type: hook}}\n";
+      text += "      activities: {t: {type: trigger}, w: {type: worker, topic: x}, h: {type: hook}}\n";
     if (line.starts_with("activities:")) return check_text(text);
     if (!line.starts_with("transitions:")) text += "      transitions: {t: [{to: w}, {to: h}]}\n";
     return check_text(text);
@@ -94,16 +88,10 @@ TEST(Keys, of_a_graph) {
        {"persistent", {"true", "'{t.output.data.keep}'"}, {{"5", "G103"}}},
        {"on_error", {"fail", "drain"}, {{"dran", "G104"}, {"5", "G104"}}},
        {"input", {"{schema: {type: object}}"}, {{"5", "G103"}, {"{maps: {}}", "G101"}}},
-       {"input.schema",
-        {"true", "{type: string}"},
-        {{schema_bad, "G401"}, {"{tpye: object}", "G402"}}},
-       {"output",
-        {"{schema: {type: object}, 422: {schema: {type: object}}}"},
-        {{"{99: {}}", "G101"}}},
+       {"input.schema", {"true", "{type: string}"}, {{schema_bad, "G401"}, {"{tpye: object}", "G402"}}},
+       {"output", {"{schema: {type: object}, 422: {schema: {type: object}}}"}, {{"{99: {}}", "G101"}}},
        {"output.422.schema", {"{type: object}"}, {{schema_bad, "G401"}}},
-       {"activities",
-        {"{t: {type: trigger}}"},
-        {{"[]", "G103"}, {"{}", "G201"}, {"{'a b': {type: trigger}}", "G105"}}},
+       {"activities", {"{t: {type: trigger}}"}, {{"[]", "G103"}, {"{}", "G201"}, {"{'a b': {type: trigger}}", "G105"}}},
        {"transitions",
         {"{t: [{to: w}, {to: h}]}"},
         {{"{t: [{to: w}, {to: h}, {to: q}]}", "G203"},
@@ -119,12 +107,10 @@ TEST(Keys, of_a_graph) {
          {"{s: [{to: h, conditions: {gate: or, match: [{expected: 1, actual: 1}]}}]}", "G216"},
          {"{s: [{to: h, conditions: {match: [{expected: 1}]}}]}", "G102"},
          {"{s: {to: h}}", "G103"},
-         {"{s: [{to: h, conditions: {match: [{expected: 1, actual: '{t.output.data.x}'}]}}]}",
-          "G305"}}},
+         {"{s: [{to: h, conditions: {match: [{expected: 1, actual: '{t.output.data.x}'}]}}]}", "G305"}}},
        {"input.shcema", {}, {{"{}", "G101"}}}},
       place);
-  EXPECT_EQ(codes_of(check_text("app: {id: a, version: 1, graphs: [{}]}")),
-            (Codes{"G102", "G102"}));
+  EXPECT_EQ(codes_of(check_text("app: {id: a, version: 1, graphs: [{}]}")), (Codes{"G102", "G102"}));
 }
 
 // An activity `x` of the given type below a trigger, with one line of its own.
@@ -216,9 +202,7 @@ TEST(Keys, of_a_trigger) {
     return check_graph("activities:\n  t:\n    type: trigger\n    " + line + "\n");
   };
   const char* self = "'{$self.input.data.x}'";
-  run({{"stats.id",
-        {self, "'{t.input.data.x}'", "fixed"},
-        {{"5", "G103"}, {"'{t.output.data.x}'", "G305"}}},
+  run({{"stats.id", {self, "'{t.input.data.x}'", "fixed"}, {{"5", "G103"}, {"'{t.output.data.x}'", "G305"}}},
        {"stats.key", {self}, {{"5", "G103"}}},
        {"stats.parent", {self}, {{"5", "G103"}}},
        {"stats.adjacent", {self}, {{"5", "G103"}}},
@@ -235,18 +219,13 @@ TEST(Keys, of_a_trigger) {
        {"topic", {}, {{"x", "G101"}}}},
       place);
   for (const char* measure : {"avg", "min", "max", "mdn", "index"})
-    EXPECT_TRUE(
-        place(format("stats: {{measures: [{{measure: {}, target: '{{$self.input.data.x}}'}}]}}",
-                     measure))
-            .app)
+    EXPECT_TRUE(place(format("stats: {{measures: [{{measure: {}, target: '{{$self.input.data.x}}'}}]}}", measure)).app)
         << measure;
 }
 
 TEST(Keys, of_a_worker) {
   EXPECT_EQ(codes_of(with_activity("type: worker", "")), Codes{"G102"});
-  run({{"topic",
-        {"x.y", "'{t.output.data.topic}'"},
-        {{"5", "G103"}, {"'{x.output.data.y}'", "G305"}}}},
+  run({{"topic", {"x.y", "'{t.output.data.topic}'"}, {{"5", "G103"}, {"'{x.output.data.y}'", "G305"}}}},
       on("type: worker"));
   run({{"retry",
         {"{'500': [3]}", "{maximumAttempts: 3}",
@@ -268,9 +247,7 @@ TEST(Keys, of_a_worker) {
 
 TEST(Keys, of_an_await) {
   EXPECT_EQ(codes_of(with_activity("type: await", "")), Codes{"G102"});
-  run({{"topic",
-        {"test.start", "'{t.output.data.topic}'"},
-        {{"5", "G103"}, {"test.strat", "G204"}}}},
+  run({{"topic", {"test.start", "'{t.output.data.topic}'"}, {{"5", "G103"}, {"test.strat", "G204"}}}},
       on("type: await"));
   run({{"await", {"true", "false", "'{t.output.data.x}'"}, {{"5", "G103"}}},
        {"retry", {"{'500': [3]}"}, {{"5", "G103"}}}},
@@ -279,8 +256,7 @@ TEST(Keys, of_an_await) {
 
 TEST(Keys, of_a_hook) {
   run({{"sleep",
-        {"5", "10s", "1.5", "'{t.output.data.x}'",
-         "{'@pipe': [['{t.output.data.x}', 1], ['{@math.add}']]}"},
+        {"5", "10s", "1.5", "'{t.output.data.x}'", "{'@pipe': [['{t.output.data.x}', 1], ['{@math.add}']]}"},
         {{"soon", "G103"}, {"true", "G103"}}},
        {"hook", {"{type: object}", "true"}, {{schema_bad, "G401"}}},
        {"cycle", {"true", "false"}, {{"'yes'", "G103"}}},
@@ -292,8 +268,7 @@ TEST(Keys, of_a_hook) {
 
 TEST(Keys, of_a_signal) {
   EXPECT_EQ(codes_of(with_activity("type: signal", "")), Codes{"G102"});
-  run({{"topic", {"known", "'{t.output.data.x}'"}, {{"knwon", "G204"}, {"5", "G103"}}}},
-      on("type: signal"));
+  run({{"topic", {"known", "'{t.output.data.x}'"}, {{"knwon", "G204"}, {"5", "G103"}}}}, on("type: signal"));
   run({{"subtype", {"one", "all"}, {{"some", "G104"}}},
        {"signal.maps", {"{k: 1}"}, {{"5", "G103"}}},
        {"signal.schema", {"{type: object}"}, {{schema_bad, "G401"}}},
@@ -318,8 +293,7 @@ TEST(Keys, of_a_cycle) {
           checked.mistakes.pop_back();
         return checked;
       });
-  run({{"input.maps", {"{a: '{t.output.data.x}'}"}, {{"5", "G103"}}}},
-      on("type: cycle\n    ancestor: p"));
+  run({{"input.maps", {"{a: '{t.output.data.x}'}"}, {{"5", "G103"}}}}, on("type: cycle\n    ancestor: p"));
 }
 
 TEST(Keys, of_an_interrupt) {
@@ -341,9 +315,7 @@ TEST(Keys, of_a_join) {
         "join\n    " +
         line + "\ntransitions: {t: [{to: a}, {to: b}], a: [{to: j}], b: [{to: j}]}\n");
   };
-  run({{"need",
-        {"all", "any", "1", "2"},
-        {{"3", "G212"}, {"0", "G104"}, {"ayn", "G104"}, {"true", "G104"}}},
+  run({{"need", {"all", "any", "1", "2"}, {{"3", "G212"}, {"0", "G104"}, {"ayn", "G104"}, {"true", "G104"}}},
        {"timeout", {"5m"}, {{"x", "G103"}}},
        {"output.maps", {"{a: '{a.output.data.x}'}"}, {}},
        {"items", {}, {{"5", "G101"}}}},
@@ -352,15 +324,10 @@ TEST(Keys, of_a_join) {
 
 TEST(Keys, of_a_map) {
   EXPECT_EQ(codes_of(with_activity("type: map", "")), (Codes{"G102", "G102"}));
-  run({{"items",
-        {"'{t.output.data.list}'", "[1, 2]", "{a: 1}"},
-        {{"5", "G103"}, {"text", "G103"}}}},
+  run({{"items", {"'{t.output.data.list}'", "[1, 2]", "{a: 1}"}, {{"5", "G103"}, {"text", "G103"}}}},
       on("type: map\n    join: mj"));
-  run({{"join", {"mj"}, {{"mk", "G203"}, {"m1", "G213"}, {"5", "G103"}}}},
-      on("type: map\n    items: [1]"));
-  run({{"parallel",
-        {"1", "1000", "'{t.output.data.n}'"},
-        {{"0", "G104"}, {"1001", "G104"}, {"many", "G103"}}},
+  run({{"join", {"mj"}, {{"mk", "G203"}, {"m1", "G213"}, {"5", "G103"}}}}, on("type: map\n    items: [1]"));
+  run({{"parallel", {"1", "1000", "'{t.output.data.n}'"}, {{"0", "G104"}, {"1001", "G104"}, {"many", "G103"}}},
        {"collect",
         {"'{m1.output.data.x}'", "{a: '{m1.output.data.x}', b: '{t.output.data.y}'}"},
         {{"'{sink.output.data.x}'", "G303"}, {"'{mj.output.data.x}'", "G303"}}}},
@@ -391,8 +358,7 @@ TEST(Keys, of_a_transition) {
 }
 
 TEST(Keys, an_unknown_type_is_one_mistake) {
-  const Checked checked =
-      with_activity("{type: wroker, topic: x, sleep: 5, retry: {}, items: 3}", "");
+  const Checked checked = with_activity("{type: wroker, topic: x, sleep: 5, retry: {}, items: 3}", "");
   EXPECT_EQ(codes_of(checked), Codes{"G106"});
   EXPECT_EQ(checked.mistakes[0].suggestion, "worker");
   EXPECT_EQ(codes_of(with_activity("title: x", "")), Codes{"G102"});

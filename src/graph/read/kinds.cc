@@ -13,9 +13,8 @@ constexpr std::string_view measure_words[] = {"count", "sum", "avg", "min", "max
 constexpr std::string_view signal_subtypes[] = {"one", "all"};
 constexpr std::string_view status_words[] = {"success", "pending", "error"};
 constexpr std::string_view escalation_keys[] = {
-    "role",     "type",     "subtype",   "priority",    "description", "entity",
-    "metadata", "envelope", "expiresAt", "originId",    "parentId",    "initiatedBy",
-    "traceId",  "spanId",   "taskQueue", "workflowType"};
+    "role",      "type",     "subtype",  "priority",    "description", "entity", "metadata",  "envelope",
+    "expiresAt", "originId", "parentId", "initiatedBy", "traceId",     "spanId", "taskQueue", "workflowType"};
 
 // What each kind knows beyond the common keys, to say "that is a key of hooks" instead of
 // "unknown".
@@ -66,9 +65,8 @@ struct Site {
       for (const Key& key : keys) own = own || key.name == other.key;
       if (own || at.node().find(other.key) == nullptr) continue;
       all.push_back({other.key, [this, &other, type](const Cursor& here) {
-                       reader.report(
-                           here.key_where(), Code::unknown_key,
-                           format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
+                       reader.report(here.key_where(), Code::unknown_key,
+                                     format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
                      }});
     }
     reader.keys(at, all);
@@ -85,8 +83,7 @@ struct Site {
 
 Kind read_trigger(const Site& site) {
   Trigger out;
-  site.keys.push_back(
-      {"stats", [&](const Cursor& key) { out.stats = read_stats(key, site.reader); }});
+  site.keys.push_back({"stats", [&](const Cursor& key) { out.stats = read_stats(key, site.reader); }});
   site.keys.push_back({"entity", site.reader.into(out.entity, Expect::text)});
   site.read("trigger");
   return out;
@@ -119,9 +116,7 @@ Kind read_hook(const Site& site) {
   Hook out;
   site.keys.push_back({"sleep", site.reader.into(out.sleep, Expect::seconds)});
   site.keys.push_back({"hook", [&](const Cursor& key) { out.payload = site.reader.schema(key); }});
-  site.keys.push_back({"cycle", [&](const Cursor& key) {
-                         out.is_pivot = site.reader.boolean(key).value_or(false);
-                       }});
+  site.keys.push_back({"cycle", [&](const Cursor& key) { out.is_pivot = site.reader.boolean(key).value_or(false); }});
   site.keys.push_back({"escalation", [&](const Cursor& key) {
                          check_escalation(key, site.reader);
                          out.escalation = site.reader.formula(key, Expect::map);
@@ -143,20 +138,17 @@ Kind read_signal(const Site& site) {
              .resolver = {}};
   const Reader& reader = site.reader;
   site.keys.push_back({"topic", reader.into(topic, Expect::text)});
-  site.keys.push_back({"signal", [&](const Cursor& key) {
-                         out.payload = read_channel(key, reader, ChannelKeys::schema_and_maps);
-                       }});
+  site.keys.push_back(
+      {"signal", [&](const Cursor& key) { out.payload = read_channel(key, reader, ChannelKeys::schema_and_maps); }});
   site.keys.push_back({"status", [&](const Cursor& key) {
-                         out.status = static_cast<SignalStatus>(
-                             reader.choice(key, status_words).value_or(0));
+                         out.status = static_cast<SignalStatus>(reader.choice(key, status_words).value_or(0));
                        }});
   site.keys.push_back({"code", reader.into(out.code, Expect::number)});
   site.keys.push_back({"key_name", reader.into(out.key_name, Expect::text)});
   site.keys.push_back({"key_value", reader.into(out.key_value, Expect::any)});
   site.keys.push_back({"scrub", reader.into(out.scrub, Expect::boolean)});
-  site.keys.push_back({"resolver", [&](const Cursor& key) {
-                         out.resolver = read_channel(key, reader, ChannelKeys::schema_and_maps);
-                       }});
+  site.keys.push_back(
+      {"resolver", [&](const Cursor& key) { out.resolver = read_channel(key, reader, ChannelKeys::schema_and_maps); }});
   site.read("signal");
   if (const Entry* subtype = site.at.node().find_entry("subtype"))
     out.to_all = reader.choice(Cursor(site.at, *subtype), signal_subtypes).value_or(0) == 1;
@@ -198,23 +190,21 @@ Kind read_interrupt(const Site& site) {
 Kind read_join(const Site& site) {
   Join out;
   out.where = site.at.where();
-  site.keys.push_back(
-      {"need", [&](const Cursor& key) {
-         out.where = key.where();
-         if (key.node().kind == Node::Kind::integer) {
-           out.need = Join::Need::count;
-           out.count = static_cast<std::size_t>(
-               site.reader.whole(key, 1, static_cast<std::int64_t>(activities_max)).value_or(1));
-           return;
-         }
-         constexpr std::string_view words[] = {"all", "any"};
-         if (key.node().is_text() && key.node().text == "any") out.need = Join::Need::any;
-         if (!key.node().is_text() || (key.node().text != "any" && key.node().text != "all"))
-           site.reader.report(
-               key, Code::bad_value,
-               format("this must be all, any or a number, not {}", describe(key.node())),
-               nearest(key.node().text, words));
-       }});
+  site.keys.push_back({"need", [&](const Cursor& key) {
+                         out.where = key.where();
+                         if (key.node().kind == Node::Kind::integer) {
+                           out.need = Join::Need::count;
+                           out.count = static_cast<std::size_t>(
+                               site.reader.whole(key, 1, static_cast<std::int64_t>(activities_max)).value_or(1));
+                           return;
+                         }
+                         constexpr std::string_view words[] = {"all", "any"};
+                         if (key.node().is_text() && key.node().text == "any") out.need = Join::Need::any;
+                         if (!key.node().is_text() || (key.node().text != "any" && key.node().text != "all"))
+                           site.reader.report(key, Code::bad_value,
+                                              format("this must be all, any or a number, not {}", describe(key.node())),
+                                              nearest(key.node().text, words));
+                       }});
   site.read("join");
   return out;
 }
@@ -229,17 +219,15 @@ Kind read_map(const Site& site) {
   OptionalFormula items, parallel, collect;
   std::string join;
   Where where = site.at.where();
-  site.keys.push_back(
-      {"items", [&](const Cursor& key) {
-         items = site.reader.formula(key, Expect::any);
-         const auto* literal = items ? items->expression.literal() : nullptr;
-         if (literal != nullptr && !literal->is_array() && !literal->is_object())
-           site.reader.report(
-               key, Code::wrong_type,
-               format("this must be a list, a map or an expression, not {}", describe(key.node())));
-       }});
-  site.keys.push_back(
-      {"parallel", [&](const Cursor& key) { read_parallel(key, site.reader, parallel); }});
+  site.keys.push_back({"items", [&](const Cursor& key) {
+                         items = site.reader.formula(key, Expect::any);
+                         const auto* literal = items ? items->expression.literal() : nullptr;
+                         if (literal != nullptr && !literal->is_array() && !literal->is_object())
+                           site.reader.report(
+                               key, Code::wrong_type,
+                               format("this must be a list, a map or an expression, not {}", describe(key.node())));
+                       }});
+  site.keys.push_back({"parallel", [&](const Cursor& key) { read_parallel(key, site.reader, parallel); }});
   site.keys.push_back({"collect", site.reader.into(collect, Expect::any)});
   site.keys.push_back({"join", [&](const Cursor& key) {
                          join = site.reader.text(key).value_or("");
@@ -248,8 +236,7 @@ Kind read_map(const Site& site) {
   site.read("map");
   site.require("items", items.has_value());
   site.require("join", !join.empty());
-  return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join),
-             std::move(where)};
+  return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join), std::move(where)};
 }
 
 // An unknown type: accept every key there is, so that one slip gives one mistake.
@@ -261,8 +248,7 @@ Kind read_any(const Site& site) {
 
 }  // namespace
 
-Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader,
-               std::vector<Key> common) {
+Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader, std::vector<Key> common) {
   const Site site{at, reader, common};
   if (type == "trigger") return read_trigger(site);
   if (type == "worker") return read_worker(site);
@@ -283,16 +269,14 @@ Stats read_stats(const Cursor& at, const Reader& reader) {
     const Key keys[] = {
         {"measure",
          [&](const Cursor& key) {
-           measurement.measure =
-               static_cast<Measure>(reader.choice(key, measure_words).value_or(0));
+           measurement.measure = static_cast<Measure>(reader.choice(key, measure_words).value_or(0));
          }},
         {"target", reader.into(measurement.target, Expect::any)},
     };
     reader.keys(here, keys);
     if (!here.node().is_map()) return;
     if (here.node().find("measure") == nullptr) reader.missing(here, "measure");
-    if (measurement.measure != Measure::count && here.node().find("target") == nullptr)
-      reader.missing(here, "target");
+    if (measurement.measure != Measure::count && here.node().find("target") == nullptr) reader.missing(here, "target");
     stats.measures.push_back(std::move(measurement));
   };
   const Key keys[] = {
@@ -302,8 +286,7 @@ Stats read_stats(const Cursor& at, const Reader& reader) {
       {"adjacent", reader.into(stats.adjacent, Expect::text)},
       {"granularity",
        [&](const Cursor& key) {
-         if (const auto found = reader.choice(key, granularities))
-           stats.granularity = granularities[*found];
+         if (const auto found = reader.choice(key, granularities)) stats.granularity = granularities[*found];
        }},
       {"measures",
        [&](const Cursor& key) {

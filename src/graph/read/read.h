@@ -32,8 +32,7 @@ enum class ChannelKeys : std::uint8_t { schema_only, schema_and_maps };
 Channel read_channel(const Cursor& at, const Reader& reader, ChannelKeys keys);
 
 // Reads all keys of an activity: `common` are those every kind has, the kind adds its own.
-Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader,
-               std::vector<Key> common);
+Kind read_kind(std::string_view type, const Cursor& at, const Reader& reader, std::vector<Key> common);
 
 std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader);
 Stats read_stats(const Cursor& at, const Reader& reader);

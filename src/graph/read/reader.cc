@@ -17,9 +17,7 @@ namespace json = boost::json;
 constexpr int code_min = 100;
 constexpr int code_max = 999;
 
-bool is_leaf(const Node& node) {
-  return node.items.empty() && node.entries.empty() && node.kind != Node::Kind::null;
-}
+bool is_leaf(const Node& node) { return node.items.empty() && node.entries.empty() && node.kind != Node::Kind::null; }
 
 }  // namespace
 
@@ -43,8 +41,7 @@ std::string Cursor::path() const {
   return append_key(parent_->path(), key_);
 }
 
-void Reader::report(const Cursor& at, Code code, std::string message,
-                    std::string suggestion) const {
+void Reader::report(const Cursor& at, Code code, std::string message, std::string suggestion) const {
   report(at.where(), code, std::move(message), std::move(suggestion));
 }
 
@@ -90,8 +87,8 @@ void Reader::keys(const Cursor& at, std::span<const Key> known) const {
     }
     std::vector<std::string_view> names;
     for (const Key& key : known) names.push_back(key.name);
-    report(Where{entry.mark, here.path()}, Code::unknown_key,
-           format("there is no key '{}' here", entry.key), nearest(entry.key, names));
+    report(Where{entry.mark, here.path()}, Code::unknown_key, format("there is no key '{}' here", entry.key),
+           nearest(entry.key, names));
   }
 }
 
@@ -108,11 +105,10 @@ std::optional<std::string> Reader::text(const Cursor& at) const {
 std::optional<std::string> Reader::name(const Cursor& at) const {
   auto found = text(at);
   if (!found) return std::nullopt;
-  const bool fine = !found->empty() && found->size() <= id_bytes_max &&
-                    found->find_first_of(" \t\r\n{}\"'") == std::string::npos;
+  const bool fine =
+      !found->empty() && found->size() <= id_bytes_max && found->find_first_of(" \t\r\n{}\"'") == std::string::npos;
   if (!fine) {
-    report(at, Code::bad_name,
-           format("a name is 1 to {} characters without spaces, quotes or braces", id_bytes_max));
+    report(at, Code::bad_name, format("a name is 1 to {} characters without spaces, quotes or braces", id_bytes_max));
     return std::nullopt;
   }
   return found;
@@ -124,13 +120,11 @@ std::optional<bool> Reader::boolean(const Cursor& at) const {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> Reader::whole(const Cursor& at, std::int64_t min,
-                                          std::int64_t max) const {
+std::optional<std::int64_t> Reader::whole(const Cursor& at, std::int64_t min, std::int64_t max) const {
   if (at.node().kind == Node::Kind::integer && at.node().integer >= min && at.node().integer <= max)
     return at.node().integer;
-  report(
-      at, Code::bad_value,
-      format("this must be a whole number from {} to {}, not {}", min, max, describe(at.node())));
+  report(at, Code::bad_value,
+         format("this must be a whole number from {} to {}, not {}", min, max, describe(at.node())));
   return std::nullopt;
 }
 
@@ -145,12 +139,10 @@ std::optional<int> parse_code(std::string_view text) {
 std::optional<int> Reader::code(const Cursor& at) const {
   if (at.node().is_text())
     if (const auto found = parse_code(at.node().text)) return found;
-  if (at.node().kind == Node::Kind::integer && at.node().integer >= code_min &&
-      at.node().integer <= code_max)
+  if (at.node().kind == Node::Kind::integer && at.node().integer >= code_min && at.node().integer <= code_max)
     return static_cast<int>(at.node().integer);
-  report(
-      at, Code::bad_value,
-      format("a code is a number from {} to {}, not {}", code_min, code_max, describe(at.node())));
+  report(at, Code::bad_value,
+         format("a code is a number from {} to {}, not {}", code_min, code_max, describe(at.node())));
   return std::nullopt;
 }
 
@@ -158,8 +150,7 @@ std::optional<double> parse_seconds(std::string_view text) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc{} || !(value >= 0)) return std::nullopt;
-  const std::string_view unit(result.ptr,
-                              static_cast<std::size_t>(text.data() + text.size() - result.ptr));
+  const std::string_view unit(result.ptr, static_cast<std::size_t>(text.data() + text.size() - result.ptr));
   if (unit == "ms") return value / 1000;
   if (unit.empty() || unit == "s") return value;
   if (unit == "m") return value * 60;
@@ -169,19 +160,16 @@ std::optional<double> parse_seconds(std::string_view text) {
 }
 
 std::optional<double> Reader::seconds(const Cursor& at) const {
-  if (at.node().kind == Node::Kind::integer && at.node().integer >= 0)
-    return static_cast<double>(at.node().integer);
+  if (at.node().kind == Node::Kind::integer && at.node().integer >= 0) return static_cast<double>(at.node().integer);
   if (at.node().kind == Node::Kind::real && at.node().real >= 0) return at.node().real;
   if (at.node().is_text())
     if (const auto found = parse_seconds(at.node().text)) return found;
-  report(
-      at, Code::bad_value,
-      format("this must be seconds or a text such as 90s, 5m or 2h, not {}", describe(at.node())));
+  report(at, Code::bad_value,
+         format("this must be seconds or a text such as 90s, 5m or 2h, not {}", describe(at.node())));
   return std::nullopt;
 }
 
-std::optional<std::size_t> Reader::choice(const Cursor& at,
-                                          std::span<const std::string_view> words) const {
+std::optional<std::size_t> Reader::choice(const Cursor& at, std::span<const std::string_view> words) const {
   if (at.node().is_text()) {
     for (std::size_t i = 0; i < words.size(); ++i)
       if (at.node().text == words[i]) return i;
@@ -193,8 +181,7 @@ std::optional<std::size_t> Reader::choice(const Cursor& at,
 
 bool Reader::literal_fits(const Cursor& at, const json::value& value, Expect expect) const {
   const auto wrong = [&](std::string_view what) {
-    report(at, Code::wrong_type,
-           format("this must be {} or an expression, not {}", what, describe(at.node())));
+    report(at, Code::wrong_type, format("this must be {} or an expression, not {}", what, describe(at.node())));
     return false;
   };
   switch (expect) {
@@ -218,8 +205,7 @@ OptionalFormula Reader::compile(const Cursor& at, const json::value& source) con
   auto compiled = mapping::compile(source, {.compat_hotmesh = dialect_ == Dialect::hotmesh});
   for (const mapping::Mistake& mistake : compiled.mistakes) {
     const Walk walk = walk_pointer(at.node(), mistake.path);
-    report(Where{mistake.path.empty() ? at.mark() : walk.mark,
-                 append_pointer(at.path(), at.node(), mistake.path)},
+    report(Where{mistake.path.empty() ? at.mark() : walk.mark, append_pointer(at.path(), at.node(), mistake.path)},
            Code::bad_expression, mistake.message, mistake.suggestion);
   }
   if (!compiled.expression) return std::nullopt;
@@ -237,8 +223,7 @@ OptionalFormula Reader::compile(const Cursor& at, const json::value& source) con
 
 namespace {
 
-void collect_references(const Node& node, std::string path, json::array& texts,
-                        std::vector<Where>& wheres) {
+void collect_references(const Node& node, std::string path, json::array& texts, std::vector<Where>& wheres) {
   if (node.is_text() && node.text.starts_with('{') && !node.text.starts_with("{@")) {
     const json::value source(json::string_view(node.text.data(), node.text.size()));
     const auto alone = mapping::compile(source);
@@ -247,8 +232,7 @@ void collect_references(const Node& node, std::string path, json::array& texts,
     wheres.push_back({node.mark, std::move(path)});
     return;
   }
-  for (const Entry& entry : node.entries)
-    collect_references(entry.value, append_key(path, entry.key), texts, wheres);
+  for (const Entry& entry : node.entries) collect_references(entry.value, append_key(path, entry.key), texts, wheres);
   for (std::size_t i = 0; i < node.items.size(); ++i)
     collect_references(node.items[i], path + format("[{}]", i), texts, wheres);
 }
@@ -260,22 +244,19 @@ Formula Reader::references_of(const Cursor& at) const {
   std::vector<Where> wheres;
   collect_references(at.node(), at.path(), texts, wheres);
   auto compiled = mapping::compile(std::move(texts));
-  if (!compiled.expression || compiled.expression->references().size() != wheres.size())
-    return placeholder(at);
+  if (!compiled.expression || compiled.expression->references().size() != wheres.size()) return placeholder(at);
   return {std::move(*compiled.expression), at.where(), std::move(wheres)};
 }
 
 // The original knows bare numbers only: "5m" is no time there.
 bool Reader::takes_units(std::string_view text) const {
-  return dialect_ == Dialect::pawl ||
-         text.find_first_not_of("0123456789.") == std::string_view::npos;
+  return dialect_ == Dialect::pawl || text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 OptionalFormula Reader::formula(const Cursor& at, Expect expect) const {
   json::value source = to_json(at.node());
   if (expect == Expect::seconds && at.node().is_text())
-    if (const auto seconds = parse_seconds(at.node().text); seconds && takes_units(at.node().text))
-      source = *seconds;
+    if (const auto seconds = parse_seconds(at.node().text); seconds && takes_units(at.node().text)) source = *seconds;
   auto out = compile(at, source);
   if (!out) return references_of(at);
   if (out->expression.literal() != nullptr && !literal_fits(at, *out->expression.literal(), expect))
@@ -289,8 +270,7 @@ SchemaPointer Reader::schema(const Cursor& at) const {
     const Walk walk = walk_pointer(at.node(), mistake.path);
     const bool unknown = mistake.kind == SchemaMistake::Kind::unknown_keyword;
     const Mark mark = unknown ? walk.key_mark : walk.mark;
-    report(Where{mistake.path.empty() ? at.mark() : mark,
-                 append_pointer(at.path(), at.node(), mistake.path)},
+    report(Where{mistake.path.empty() ? at.mark() : mark, append_pointer(at.path(), at.node(), mistake.path)},
            unknown ? Code::unknown_keyword : Code::bad_schema, mistake.message, mistake.suggestion);
   }
   return result.schema;
@@ -313,8 +293,8 @@ Formula Reader::placeholder(const Cursor& at) const {
 bool is_id(std::string_view text) {
   if (text.empty() || text.size() > id_bytes_max) return false;
   for (const char c : text) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-';
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!fine) return false;
   }
   return true;

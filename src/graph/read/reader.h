@@ -73,8 +73,7 @@ class Reader {
   std::optional<int> code(const Cursor& at) const;
   std::optional<double> seconds(const Cursor& at) const;
   // The position in `words` of a text that must be one of them.
-  std::optional<std::size_t> choice(const Cursor& at,
-                                    std::span<const std::string_view> words) const;
+  std::optional<std::size_t> choice(const Cursor& at, std::span<const std::string_view> words) const;
   OptionalFormula formula(const Cursor& at, Expect expect) const;
   SchemaPointer schema(const Cursor& at) const;
 

@@ -21,12 +21,10 @@ class Ids {
       names_.push_back(graph.activities[i].id);
     }
   }
-  std::optional<ActivityIndex> find(const Reader& reader, const Where& where,
-                                    std::string_view id) const {
+  std::optional<ActivityIndex> find(const Reader& reader, const Where& where, std::string_view id) const {
     const auto found = indices_.find(id);
     if (found != indices_.end()) return found->second;
-    reader.report(where, Code::unknown_activity, format("this graph has no activity '{}'", id),
-                  nearest(id, names_));
+    reader.report(where, Code::unknown_activity, format("this graph has no activity '{}'", id), nearest(id, names_));
     return std::nullopt;
   }
 
@@ -53,9 +51,8 @@ void read_codes(const Cursor& at, const Reader& reader, Transition& transition) 
 }
 
 // The two sides of a match; false when one is missing or wrong.
-bool read_sides(const Cursor& at, const Reader& reader, OptionalFormula& actual,
-                const Node*& expected, OptionalFormula& expected_formula,
-                bool expected_is_literal) {
+bool read_sides(const Cursor& at, const Reader& reader, OptionalFormula& actual, const Node*& expected,
+                OptionalFormula& expected_formula, bool expected_is_literal) {
   const Key keys[] = {
       {"actual", reader.into(actual, Expect::any)},
       {"expected",
@@ -89,15 +86,11 @@ void read_conditions(const Cursor& at, const Reader& reader, Transition& transit
   transition.codes = {code_ok};
   const Key keys[] = {
       {"code", [&](const Cursor& key) { read_codes(key, reader, transition); }},
-      {"gate",
-       [&](const Cursor& key) {
-         transition.gate_or = reader.choice(key, gate_words).value_or(0) == 1;
-       }},
+      {"gate", [&](const Cursor& key) { transition.gate_or = reader.choice(key, gate_words).value_or(0) == 1; }},
       {"match",
        [&](const Cursor& key) {
          if (!reader.expect_list(key)) return;
-         for (std::size_t i = 0; i < key.node().items.size(); ++i)
-           read_match(Cursor(key, i), reader, transition);
+         for (std::size_t i = 0; i < key.node().items.size(); ++i) read_match(Cursor(key, i), reader, transition);
        }},
   };
   reader.keys(at, keys);
@@ -109,8 +102,7 @@ std::optional<Transition> read_transition(const Cursor& at, const Reader& reader
   if (reader.dialect() == Dialect::hotmesh) transition.on = Transition::On::anything;
   std::optional<ActivityIndex> to;
   const auto misplaced = [&](const Cursor& key) {
-    reader.report(key.key_where(), Code::unknown_key,
-                  format("'{}' belongs inside 'conditions'", key.key()));
+    reader.report(key.key_where(), Code::unknown_key, format("'{}' belongs inside 'conditions'", key.key()));
   };
   const Key keys[] = {
       {"to",
@@ -135,16 +127,15 @@ bool replace_same(Transition& transition, const Reader& reader, Graph& graph) {
   for (Transition& other : graph.transitions) {
     if (other.from != transition.from || other.to != transition.to) continue;
     reader.report(transition.where, Code::duplicate_transition,
-                  format("'{}' leads to '{}' already; this one takes its place",
-                         graph.activities[other.from].id, graph.activities[other.to].id));
+                  format("'{}' leads to '{}' already; this one takes its place", graph.activities[other.from].id,
+                         graph.activities[other.to].id));
     other = std::move(transition);
     return true;
   }
   return false;
 }
 
-void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids,
-                    const std::string& topic, Graph& graph) {
+void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids, const std::string& topic, Graph& graph) {
   std::optional<ActivityIndex> to;
   std::vector<HookMatch> matches;
   Where where = at.where();
@@ -152,15 +143,14 @@ void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids,
     OptionalFormula actual, expected_formula;
     const Node* expected = nullptr;
     if (read_sides(here, reader, actual, expected, expected_formula, false))
-      matches.push_back({std::move(*expected_formula), std::move(*actual),
-                         mapping::json_text(to_json(*here.node().find("actual")))});
+      matches.push_back(
+          {std::move(*expected_formula), std::move(*actual), mapping::json_text(to_json(*here.node().find("actual")))});
   };
   const Key condition_keys[] = {
       {"gate",
        [&](const Cursor& key) {
          if (reader.choice(key, gate_words).value_or(0) == 1)
-           reader.report(key, Code::bad_hook,
-                         "a waiting hook has one key: all its matches must hold");
+           reader.report(key, Code::bad_hook, "a waiting hook has one key: all its matches must hold");
        }},
       {"match",
        [&](const Cursor& key) {
@@ -187,18 +177,14 @@ void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids,
     return;
   }
   if (hook->topic) {
-    reader.report(where, Code::bad_hook,
-                  format("'{}' already waits for '{}'", graph.activities[*to].id, *hook->topic));
+    reader.report(where, Code::bad_hook, format("'{}' already waits for '{}'", graph.activities[*to].id, *hook->topic));
     return;
   }
   const Node* conditions = at.node().find("conditions");
-  if (conditions == nullptr || conditions->find("match") == nullptr ||
-      conditions->find("match")->items.empty())
-    reader.report(where, Code::bad_hook,
-                  "a hook rule needs a match, the key that finds the waiting job");
+  if (conditions == nullptr || conditions->find("match") == nullptr || conditions->find("match")->items.empty())
+    reader.report(where, Code::bad_hook, "a hook rule needs a match, the key that finds the waiting job");
   // Under compat only the first match counts, as in the original.
-  if (reader.dialect() == Dialect::hotmesh && matches.size() > 1)
-    matches.erase(matches.begin() + 1, matches.end());
+  if (reader.dialect() == Dialect::hotmesh && matches.size() > 1) matches.erase(matches.begin() + 1, matches.end());
   if (matches.empty()) return;  // without a key no signal can find it
   hook->topic = topic;
   hook->matches = std::move(matches);
@@ -223,8 +209,7 @@ void read_transitions(const Cursor& at, const Reader& reader, Graph& graph) {
       auto transition = read_transition(Cursor(list, i), reader, ids);
       if (!transition || !from) continue;
       transition->from = *from;
-      if (reader.dialect() == Dialect::hotmesh && replace_same(*transition, reader, graph))
-        continue;
+      if (reader.dialect() == Dialect::hotmesh && replace_same(*transition, reader, graph)) continue;
       graph.transitions.push_back(std::move(*transition));
     }
   }

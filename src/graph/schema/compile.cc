@@ -72,17 +72,14 @@ class Compiler {
 
   void mistake(const std::string& path, std::string message, std::string suggestion = {},
                SchemaMistake::Kind kind = SchemaMistake::Kind::malformed) {
-    if (mistakes_.size() < mistakes_max)
-      mistakes_.push_back({kind, path, std::move(message), std::move(suggestion)});
+    if (mistakes_.size() < mistakes_max) mistakes_.push_back({kind, path, std::move(message), std::move(suggestion)});
   }
 
   RuleIndex add(const json::value& source, const std::string& path, std::size_t depth) {
     const auto index = static_cast<RuleIndex>(rules_.size());
     rules_.emplace_back();
     if (rules_.size() > schema_nodes_max || depth > source_depth_max) {
-      if (!exhausted_)
-        mistake(path,
-                format("more than {} schemas or {} levels", schema_nodes_max, source_depth_max));
+      if (!exhausted_) mistake(path, format("more than {} schemas or {} levels", schema_nodes_max, source_depth_max));
       exhausted_ = true;
       return index;
     }
@@ -90,8 +87,7 @@ class Compiler {
     return index;
   }
 
-  void fill(RuleIndex index, const json::value& source, const std::string& path,
-            std::size_t depth) {
+  void fill(RuleIndex index, const json::value& source, const std::string& path, std::size_t depth) {
     if (source.is_bool()) {
       rules_[index].refuses_all = !source.get_bool();
       return;
@@ -118,9 +114,8 @@ class Compiler {
   void unknown_keyword(std::string_view name, const std::string& path) {
     std::vector<std::string_view> names;
     for (const Keyword& keyword : keywords()) names.push_back(keyword.name);
-    mistake(path + "/" + escaped(name),
-            format("'{}' is not a keyword of the supported subset", name), nearest(name, names),
-            SchemaMistake::Kind::unknown_keyword);
+    mistake(path + "/" + escaped(name), format("'{}' is not a keyword of the supported subset", name),
+            nearest(name, names), SchemaMistake::Kind::unknown_keyword);
   }
 
   void compile_unused_definitions() {
@@ -169,23 +164,20 @@ class Compiler {
         mistake(path, "'type' is the name of a type or a list of names");
         return;
       }
-      rules_[rule].types =
-          static_cast<std::uint8_t>(rules_[rule].types | type_bit(item.get_string(), path));
+      rules_[rule].types = static_cast<std::uint8_t>(rules_[rule].types | type_bit(item.get_string(), path));
     }
   }
 
   std::uint8_t type_bit(json::string_view name, const std::string& path) {
     static constexpr std::pair<std::string_view, TypeBit> types[] = {
-        {"null", type_null},     {"boolean", type_boolean}, {"integer", type_integer},
-        {"number", type_number}, {"string", type_string},   {"array", type_array},
-        {"object", type_object}};
+        {"null", type_null},     {"boolean", type_boolean}, {"integer", type_integer}, {"number", type_number},
+        {"string", type_string}, {"array", type_array},     {"object", type_object}};
     std::vector<std::string_view> names;
     for (const auto& [type, bit] : types) {
       if (type == view(name)) return bit;
       names.push_back(type);
     }
-    mistake(path, format("'{}' is not a type; there are {}", view(name), any_of(names)),
-            nearest(view(name), names));
+    mistake(path, format("'{}' is not a type; there are {}", view(name), any_of(names)), nearest(view(name), names));
     return 0;
   }
 
@@ -239,8 +231,7 @@ class Compiler {
         names.push_back(view(entry.key()));
       }
     }
-    mistake(path, format("this schema has no '{}'", name),
-            nearest(name.substr(prefix.size()), names));
+    mistake(path, format("this schema has no '{}'", name), nearest(name.substr(prefix.size()), names));
     return nullptr;
   }
 
@@ -276,8 +267,7 @@ class Compiler {
   std::optional<std::size_t> count(const json::value& value, const std::string& path) {
     if (value.is_number()) {
       const long double found = number_of(value);
-      if (found >= 0 && found <= 1e15L && found == std::floor(found))
-        return static_cast<std::size_t>(found);
+      if (found >= 0 && found <= 1e15L && found == std::floor(found)) return static_cast<std::size_t>(found);
     }
     mistake(path, "this must be a whole number, 0 or more");
     return std::nullopt;
@@ -318,14 +308,12 @@ class Compiler {
     re2::RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(static_cast<std::int64_t>(schema_pattern_memory_max));
-    auto pattern =
-        std::make_shared<const re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
+    auto pattern = std::make_shared<const re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
     if (pattern->ok()) return pattern;
     mistake(path, format("not a pattern of RE2: {}", pattern->error()));
     return nullptr;
   }
-  void read_pattern(RuleIndex rule, const json::value& value, const std::string& path,
-                    std::size_t) {
+  void read_pattern(RuleIndex rule, const json::value& value, const std::string& path, std::size_t) {
     if (!value.is_string()) {
       mistake(path, "'pattern' is a text");
       return;
@@ -355,23 +343,18 @@ class Compiler {
       each(view(entry.key()), entry.value(), path + "/" + escaped(view(entry.key())));
   }
 
-  void read_properties(RuleIndex rule, const json::value& value, const std::string& path,
-                       std::size_t depth) {
-    each_schema(value, path,
-                [&](std::string_view key, const json::value& inner, const std::string& at) {
-                  const RuleIndex index = add(inner, at, depth + 1);  // may move rules_
-                  rules_[rule].properties.emplace(key, index);
-                });
+  void read_properties(RuleIndex rule, const json::value& value, const std::string& path, std::size_t depth) {
+    each_schema(value, path, [&](std::string_view key, const json::value& inner, const std::string& at) {
+      const RuleIndex index = add(inner, at, depth + 1);  // may move rules_
+      rules_[rule].properties.emplace(key, index);
+    });
   }
-  void read_pattern_properties(RuleIndex rule, const json::value& value, const std::string& path,
-                               std::size_t depth) {
-    each_schema(value, path,
-                [&](std::string_view key, const json::value& inner, const std::string& at) {
-                  auto pattern = make_pattern(key, at);
-                  const RuleIndex index = add(inner, at, depth + 1);
-                  if (pattern)
-                    rules_[rule].pattern_properties.emplace_back(std::move(pattern), index);
-                });
+  void read_pattern_properties(RuleIndex rule, const json::value& value, const std::string& path, std::size_t depth) {
+    each_schema(value, path, [&](std::string_view key, const json::value& inner, const std::string& at) {
+      auto pattern = make_pattern(key, at);
+      const RuleIndex index = add(inner, at, depth + 1);
+      if (pattern) rules_[rule].pattern_properties.emplace_back(std::move(pattern), index);
+    });
   }
   std::vector<std::string> names(const json::value& value, const std::string& path) {
     std::vector<std::string> out;
@@ -391,23 +374,19 @@ class Compiler {
   void read_required(RuleIndex r, const json::value& v, const std::string& p, std::size_t) {
     rules_[r].required = names(v, p);
   }
-  void read_dependent(RuleIndex rule, const json::value& value, const std::string& path,
-                      std::size_t) {
-    each_schema(value, path,
-                [&](std::string_view key, const json::value& inner, const std::string& at) {
-                  rules_[rule].dependent_required.emplace_back(std::string(key), names(inner, at));
-                });
+  void read_dependent(RuleIndex rule, const json::value& value, const std::string& path, std::size_t) {
+    each_schema(value, path, [&](std::string_view key, const json::value& inner, const std::string& at) {
+      rules_[rule].dependent_required.emplace_back(std::string(key), names(inner, at));
+    });
   }
 
   template <OptionalRule Rule::*member>
-  void read_one(RuleIndex rule, const json::value& value, const std::string& path,
-                std::size_t depth) {
+  void read_one(RuleIndex rule, const json::value& value, const std::string& path, std::size_t depth) {
     const RuleIndex index = add(value, path, depth + 1);
     rules_[rule].*member = index;
   }
   template <std::vector<RuleIndex> Rule::*member>
-  void read_many(RuleIndex rule, const json::value& value, const std::string& path,
-                 std::size_t depth) {
+  void read_many(RuleIndex rule, const json::value& value, const std::string& path, std::size_t depth) {
     if (!value.is_array() || value.get_array().empty()) {
       mistake(path, "this must be a list of at least one schema");
       return;

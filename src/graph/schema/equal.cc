@@ -61,8 +61,7 @@ std::uint64_t hash_of(const json::value& value, StepBudget& budget) {
   if (value.is_array())
     for (const auto& item : value.get_array()) hash = mixed(hash, hash_of(item, budget));
   if (value.is_object())  // a sum, since the order of keys means nothing
-    for (const auto& entry : value.get_object())
-      hash += mixed(hash_text(entry.key()), hash_of(entry.value(), budget));
+    for (const auto& entry : value.get_object()) hash += mixed(hash_text(entry.key()), hash_of(entry.value(), budget));
   return hash;
 }
 

@@ -20,8 +20,7 @@ std::shared_ptr<const Schema> make(std::string_view text) {
 
 std::vector<Fault> faults(std::string_view schema, std::string_view value) {
   const auto made = make(schema);
-  return made ? made->validate(json::parse(json::string_view(value.data(), value.size())))
-              : std::vector<Fault>{};
+  return made ? made->validate(json::parse(json::string_view(value.data(), value.size()))) : std::vector<Fault>{};
 }
 
 TEST(Schema, every_keyword_accepts_and_refuses) {
@@ -54,40 +53,31 @@ TEST(Schema, every_keyword_accepts_and_refuses) {
       {R"({"maxLength":2})", "[\"ab\", \"äö\", 5]", "[\"abc\"]"},
       {R"({"pattern":"^a+$"})", "[\"aa\", 5]", "[\"ab\"]"},
       {R"({"pattern":"b"})", "[\"abc\"]", "[\"a\"]"},
-      {R"({"format":"date"})", "[\"2024-02-29\"]",
-       "[\"2023-02-29\", \"2024-13-01\", \"24-01-01\", \"2024-1-1\"]"},
-      {R"({"format":"time"})", "[\"10:00:00Z\", \"10:00:00.5+01:00\"]",
-       "[\"10:00:00\", \"25:00:00Z\"]"},
-      {R"({"format":"date-time"})", "[\"2024-02-29T10:00:00Z\"]",
-       "[\"2024-02-29\", \"2024-02-29 10:00:00Z\"]"},
+      {R"({"format":"date"})", "[\"2024-02-29\"]", "[\"2023-02-29\", \"2024-13-01\", \"24-01-01\", \"2024-1-1\"]"},
+      {R"({"format":"time"})", "[\"10:00:00Z\", \"10:00:00.5+01:00\"]", "[\"10:00:00\", \"25:00:00Z\"]"},
+      {R"({"format":"date-time"})", "[\"2024-02-29T10:00:00Z\"]", "[\"2024-02-29\", \"2024-02-29 10:00:00Z\"]"},
       {R"({"format":"email"})", "[\"a@b.c\"]", "[\"a\", \"@b\", \"a@\", \"a@b@c\", \"a b@c\"]"},
       {R"({"format":"uuid"})", "[\"123e4567-e89b-12d3-a456-426614174000\"]",
        "[\"123\", \"123e4567-e89b-12d3-a456-42661417400g\"]"},
       {R"({"format":"uri"})", "[\"http://a/b\", \"urn:x\"]", "[\"a/b\", \":x\", \"ht tp://a\"]"},
-      {R"({"format":"ipv4"})", "[\"127.0.0.1\"]",
-       "[\"256.0.0.1\", \"1.2.3\", \"01.2.3.4\", \"1.2.3.4.5\"]"},
-      {R"({"properties":{"a":{"type":"string"}}})", R"([{"a":"x"}, {}, {"b":1}, 5])",
-       R"([{"a":1}])"},
+      {R"({"format":"ipv4"})", "[\"127.0.0.1\"]", "[\"256.0.0.1\", \"1.2.3\", \"01.2.3.4\", \"1.2.3.4.5\"]"},
+      {R"({"properties":{"a":{"type":"string"}}})", R"([{"a":"x"}, {}, {"b":1}, 5])", R"([{"a":1}])"},
       {R"({"required":["a"]})", R"([{"a":null}, 5])", "[{}]"},
       {R"({"properties":{"a":true},"additionalProperties":false})", R"([{"a":1}])", R"([{"b":1}])"},
       {R"({"additionalProperties":{"type":"string"}})", R"([{"a":"x"}])", R"([{"a":1}])"},
-      {R"({"patternProperties":{"^n_":{"type":"number"}},"additionalProperties":false})",
-       R"([{"n_a":1}])", R"([{"n_a":"x"}, {"x":1}])"},
+      {R"({"patternProperties":{"^n_":{"type":"number"}},"additionalProperties":false})", R"([{"n_a":1}])",
+       R"([{"n_a":"x"}, {"x":1}])"},
       {R"({"propertyNames":{"maxLength":2}})", R"([{"ab":1}])", R"([{"abc":1}])"},
-      {R"({"minProperties":1,"maxProperties":2})", R"([{"a":1}, {"a":1,"b":2}])",
-       R"([{}, {"a":1,"b":2,"c":3}])"},
-      {R"({"dependentRequired":{"card":["code"]}})", R"([{}, {"card":1,"code":2}])",
-       R"([{"card":1}])"},
+      {R"({"minProperties":1,"maxProperties":2})", R"([{"a":1}, {"a":1,"b":2}])", R"([{}, {"a":1,"b":2,"c":3}])"},
+      {R"({"dependentRequired":{"card":["code"]}})", R"([{}, {"card":1,"code":2}])", R"([{"card":1}])"},
       {R"({"items":{"type":"number"}})", "[[1,2], []]", "[[1,\"a\"]]"},
-      {R"({"prefixItems":[{"type":"string"}],"items":{"type":"number"}})",
-       "[[\"a\",1], [\"a\"], []]", "[[1], [\"a\",\"b\"]]"},
+      {R"({"prefixItems":[{"type":"string"}],"items":{"type":"number"}})", "[[\"a\",1], [\"a\"], []]",
+       "[[1], [\"a\",\"b\"]]"},
       {R"({"contains":{"const":1}})", "[[0,1]]", "[[], [0]]"},
-      {R"({"contains":{"const":1},"minContains":2,"maxContains":3})", "[[1,1], [1,1,1,0]]",
-       "[[1], [1,1,1,1]]"},
+      {R"({"contains":{"const":1},"minContains":2,"maxContains":3})", "[[1,1], [1,1,1,0]]", "[[1], [1,1,1,1]]"},
       {R"({"contains":{"const":1},"minContains":0})", "[[]]", "[]"},
       {R"({"minItems":1,"maxItems":2})", "[[1], [1,2]]", "[[], [1,2,3]]"},
-      {R"({"uniqueItems":true})", "[[1,2,\"1\"], [[1],[2]]]",
-       "[[1,1.0], [{\"a\":1,\"b\":2},{\"b\":2,\"a\":1}]]"},
+      {R"({"uniqueItems":true})", "[[1,2,\"1\"], [[1],[2]]]", "[[1,1.0], [{\"a\":1,\"b\":2},{\"b\":2,\"a\":1}]]"},
       {R"({"uniqueItems":false})", "[[1,1]]", "[]"},
       {R"({"allOf":[{"minimum":1},{"maximum":3}]})", "[2]", "[0, 4]"},
       {R"({"anyOf":[{"type":"string"},{"minimum":3}]})", "[\"a\", 3]", "[2]"},
@@ -96,8 +86,8 @@ TEST(Schema, every_keyword_accepts_and_refuses) {
       {R"({"if":{"properties":{"k":{"const":1}}},"then":{"required":["a"]},"else":{"required":["b"]}})",
        R"([{"k":1,"a":1}, {"k":2,"b":1}])", R"([{"k":1}, {"k":2,"a":1}])"},
       {R"({"$defs":{"n":{"type":"number"}},"items":{"$ref":"#/$defs/n"}})", "[[1]]", "[[\"a\"]]"},
-      {R"({"properties":{"next":{"$ref":"#"}},"additionalProperties":false})",
-       R"([{"next":{"next":{}}}])", R"([{"next":{"x":1}}])"},
+      {R"({"properties":{"next":{"$ref":"#"}},"additionalProperties":false})", R"([{"next":{"next":{}}}])",
+       R"([{"next":{"x":1}}])"},
       {R"({"$defs":{"t":{"type":"object","properties":{"kids":{"items":{"$ref":"#/$defs/t"}}}}},"$ref":"#/$defs/t"})",
        R"([{"kids":[{"kids":[]}]}])", R"([{"kids":[{"kids":[1]}]}])"},
       {R"({"title":"t","description":"d","default":1,"example":1,"examples":[1],"deprecated":true,"readOnly":true,"writeOnly":true,"$comment":"c","$schema":"s","$id":"i","x-mine":1,"format":"int32"})",
@@ -109,26 +99,20 @@ TEST(Schema, every_keyword_accepts_and_refuses) {
     const json::value good = json::parse(one.good);
     const json::value bad = json::parse(one.bad);
     for (const auto& value : good.as_array())
-      EXPECT_TRUE(schema->validate(value).empty())
-          << one.schema << " should take " << json::serialize(value);
+      EXPECT_TRUE(schema->validate(value).empty()) << one.schema << " should take " << json::serialize(value);
     for (const auto& value : bad.as_array())
-      EXPECT_FALSE(schema->validate(value).empty())
-          << one.schema << " should refuse " << json::serialize(value);
+      EXPECT_FALSE(schema->validate(value).empty()) << one.schema << " should refuse " << json::serialize(value);
   }
 }
 
 TEST(Schema, faults_name_the_place_in_the_value) {
-  EXPECT_EQ(faults(R"({"properties":{"a":{"items":{"type":"number"}}},"required":["b"]})",
-                   R"({"a":[1,"x",2,"y"]})"),
-            (std::vector<Fault>{{"", "lacks 'b'"},
-                                {"/a/1", "is string, not number"},
-                                {"/a/3", "is string, not number"}}));
+  EXPECT_EQ(
+      faults(R"({"properties":{"a":{"items":{"type":"number"}}},"required":["b"]})", R"({"a":[1,"x",2,"y"]})"),
+      (std::vector<Fault>{{"", "lacks 'b'"}, {"/a/1", "is string, not number"}, {"/a/3", "is string, not number"}}));
   EXPECT_EQ(faults(R"({"additionalProperties":false})", R"({"a/b":1})"),
             (std::vector<Fault>{{"/a~1b", "is not an allowed property"}}));
-  EXPECT_EQ(faults(R"({"enum":["a","b"]})", "\"c\""),
-            (std::vector<Fault>{{"", R"(is not one of "a", "b")"}}));
-  EXPECT_EQ(faults(R"({"type":"integer"})", "1.5"),
-            (std::vector<Fault>{{"", "is number, not integer"}}));
+  EXPECT_EQ(faults(R"({"enum":["a","b"]})", "\"c\""), (std::vector<Fault>{{"", R"(is not one of "a", "b")"}}));
+  EXPECT_EQ(faults(R"({"type":"integer"})", "1.5"), (std::vector<Fault>{{"", "is number, not integer"}}));
 }
 
 TEST(Schema, mistakes_in_a_schema_are_all_reported_with_their_place) {
@@ -184,9 +168,7 @@ TEST(Schema, mistakes_in_a_schema_are_all_reported_with_their_place) {
     EXPECT_EQ(result.mistakes[0].path, one.path) << one.schema;
     EXPECT_EQ(result.mistakes[0].suggestion, one.suggestion) << one.schema;
   }
-  EXPECT_EQ(compile_schema(json::parse(R"({"type":"x","minimum":"y","items":{"foo":1}})"))
-                .mistakes.size(),
-            3U);
+  EXPECT_EQ(compile_schema(json::parse(R"({"type":"x","minimum":"y","items":{"foo":1}})")).mistakes.size(), 3U);
 }
 
 TEST(Schema, validation_ends_whatever_the_schema_and_the_value) {

@@ -11,26 +11,13 @@ struct Named {
   TextFormat format;
 };
 constexpr Named formats[] = {
-    {"date", TextFormat::date},
-    {"time", TextFormat::time},
-    {"date-time", TextFormat::date_time},
-    {"email", TextFormat::email},
-    {"uuid", TextFormat::uuid},
-    {"uri", TextFormat::uri},
-    {"ipv4", TextFormat::ipv4},
-    {"ipv6", TextFormat::none},
-    {"hostname", TextFormat::none},
-    {"duration", TextFormat::none},
-    {"regex", TextFormat::none},
-    {"password", TextFormat::none},
-    {"int32", TextFormat::none},
-    {"int64", TextFormat::none},
-    {"float", TextFormat::none},
-    {"double", TextFormat::none},
-    {"byte", TextFormat::none},
-    {"binary", TextFormat::none},
-    {"iri", TextFormat::none},
-    {"uri-reference", TextFormat::none},
+    {"date", TextFormat::date},     {"time", TextFormat::time},          {"date-time", TextFormat::date_time},
+    {"email", TextFormat::email},   {"uuid", TextFormat::uuid},          {"uri", TextFormat::uri},
+    {"ipv4", TextFormat::ipv4},     {"ipv6", TextFormat::none},          {"hostname", TextFormat::none},
+    {"duration", TextFormat::none}, {"regex", TextFormat::none},         {"password", TextFormat::none},
+    {"int32", TextFormat::none},    {"int64", TextFormat::none},         {"float", TextFormat::none},
+    {"double", TextFormat::none},   {"byte", TextFormat::none},          {"binary", TextFormat::none},
+    {"iri", TextFormat::none},      {"uri-reference", TextFormat::none},
 };
 constexpr auto names = [] {
   std::array<std::string_view, std::size(formats)> out{};
@@ -150,8 +137,7 @@ bool matches(TextFormat format, std::string_view text) {
     case TextFormat::time:
       return take_time(text) && text.empty();
     case TextFormat::date_time:
-      return take_date(text) && (take(text, 'T') || take(text, 't')) && take_time(text) &&
-             text.empty();
+      return take_date(text) && (take(text, 'T') || take(text, 't')) && take_time(text) && text.empty();
     case TextFormat::email:
       return is_email(text);
     case TextFormat::uuid:

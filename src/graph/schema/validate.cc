@@ -51,9 +51,8 @@ unsigned types_of(const json::value& value) {
 
 std::string names_of(unsigned types) {
   static constexpr std::pair<unsigned, std::string_view> names[] = {
-      {type_null, "null"},     {type_boolean, "boolean"}, {type_integer, "integer"},
-      {type_number, "number"}, {type_string, "string"},   {type_array, "array"},
-      {type_object, "object"}};
+      {type_null, "null"},     {type_boolean, "boolean"}, {type_integer, "integer"}, {type_number, "number"},
+      {type_string, "string"}, {type_array, "array"},     {type_object, "object"}};
   std::string out;
   for (const auto& [bit, name] : names) {
     if ((types & bit) == 0) continue;
@@ -158,8 +157,7 @@ class Validation {
     if (value.is_number() && !need(fits_number(rule, value, trail, mode))) return false;
     if (value.is_string() && !need(fits_text(rule, value.get_string(), trail, mode))) return false;
     if (value.is_array() && !need(fits_array(rule, value.get_array(), trail, mode))) return false;
-    if (value.is_object() && !need(fits_object(rule, value.get_object(), trail, mode)))
-      return false;
+    if (value.is_object() && !need(fits_object(rule, value.get_object(), trail, mode))) return false;
     return need(fits_combined(rule, value, trail, mode)) && good;
   }
 
@@ -184,14 +182,10 @@ class Validation {
     const long double number = number_of(value);
     const auto shown = [](long double bound) { return format("{}", static_cast<double>(bound)); };
     bool good = true;
-    if (rule.minimum && number < *rule.minimum)
-      good = fault(mode, trail, format("is below {}", shown(*rule.minimum)));
-    if (rule.maximum && number > *rule.maximum)
-      good = fault(mode, trail, format("is above {}", shown(*rule.maximum)));
-    if (rule.above && number <= *rule.above)
-      good = fault(mode, trail, format("is not above {}", shown(*rule.above)));
-    if (rule.below && number >= *rule.below)
-      good = fault(mode, trail, format("is not below {}", shown(*rule.below)));
+    if (rule.minimum && number < *rule.minimum) good = fault(mode, trail, format("is below {}", shown(*rule.minimum)));
+    if (rule.maximum && number > *rule.maximum) good = fault(mode, trail, format("is above {}", shown(*rule.maximum)));
+    if (rule.above && number <= *rule.above) good = fault(mode, trail, format("is not above {}", shown(*rule.above)));
+    if (rule.below && number >= *rule.below) good = fault(mode, trail, format("is not below {}", shown(*rule.below)));
     if (rule.multiple_of && !is_multiple(number, *rule.multiple_of))
       good = fault(mode, trail, format("is not a multiple of {}", shown(*rule.multiple_of)));
     return good;
@@ -201,8 +195,7 @@ class Validation {
     bool good = true;
     if (rule.length.min > 0 || rule.length.max) {
       const std::size_t length = character_count(text);
-      if (length < rule.length.min)
-        good = fault(mode, trail, format("is shorter than {} characters", rule.length.min));
+      if (length < rule.length.min) good = fault(mode, trail, format("is shorter than {} characters", rule.length.min));
       if (rule.length.max && length > *rule.length.max)
         good = fault(mode, trail, format("is longer than {} characters", *rule.length.max));
     }
@@ -211,17 +204,13 @@ class Validation {
       if (!re2::RE2::PartialMatch(piece(text), *rule.pattern))
         good = fault(mode, trail, format("does not match {}", rule.pattern->pattern()));
     }
-    if (!matches(rule.format, view(text)))
-      good = fault(mode, trail, "does not have the right format");
+    if (!matches(rule.format, view(text))) good = fault(mode, trail, "does not have the right format");
     return good;
   }
 
-  bool fits_count(const CountRange& range, std::size_t count, std::string_view what,
-                  const Trail& trail, Mode mode) {
-    if (count < range.min)
-      return fault(mode, trail, format("has fewer than {} {}", range.min, what));
-    if (range.max && count > *range.max)
-      return fault(mode, trail, format("has more than {} {}", *range.max, what));
+  bool fits_count(const CountRange& range, std::size_t count, std::string_view what, const Trail& trail, Mode mode) {
+    if (count < range.min) return fault(mode, trail, format("has fewer than {} {}", range.min, what));
+    if (range.max && count > *range.max) return fault(mode, trail, format("has more than {} {}", *range.max, what));
     return true;
   }
 
@@ -240,8 +229,7 @@ class Validation {
       if (exhausted()) return false;
     }
     if (rule.contains)
-      good = fits_count(rule.contains_count, contained, "items of the wanted kind", trail, mode) &&
-             good;
+      good = fits_count(rule.contains_count, contained, "items of the wanted kind", trail, mode) && good;
     if (rule.unique_items) good = are_unique(array, trail, mode) && good;
     return good;
   }
@@ -263,8 +251,7 @@ class Validation {
   bool fits_object(const Rule& rule, const json::object& object, const Trail& trail, Mode mode) {
     bool good = fits_count(rule.property_count, object.size(), "properties", trail, mode);
     for (const std::string& name : rule.required)
-      if (object.if_contains(name) == nullptr)
-        good = fault(mode, trail, format("lacks '{}'", name));
+      if (object.if_contains(name) == nullptr) good = fault(mode, trail, format("lacks '{}'", name));
     for (const auto& [name, others] : rule.dependent_required) {
       if (object.if_contains(name) == nullptr) continue;
       for (const std::string& other : others)
@@ -279,15 +266,13 @@ class Validation {
     return good;
   }
 
-  bool fits_property(const Rule& rule, const json::key_value_pair& entry, const Trail& trail,
-                     Mode mode) {
+  bool fits_property(const Rule& rule, const json::key_value_pair& entry, const Trail& trail, Mode mode) {
     const Trail here{&trail, view(entry.key()), 0, false};
     bool good = true;
     bool known = false;
     if (rule.property_names) {
       const json::value name(entry.key());
-      if (!fits(*rule.property_names, name, here, Mode::ask))
-        good = fault(mode, here, "is not an allowed name");
+      if (!fits(*rule.property_names, name, here, Mode::ask)) good = fault(mode, here, "is not an allowed name");
     }
     if (!rule.properties.empty()) {
       const auto found = rule.properties.find(std::string(view(entry.key())));
@@ -303,8 +288,7 @@ class Validation {
       good = fits(index, entry.value(), here, mode) && good;
     }
     if (known || !rule.additional_properties) return good;
-    if (rules_.rules[*rule.additional_properties].refuses_all)
-      return fault(mode, here, "is not an allowed property");
+    if (rules_.rules[*rule.additional_properties].refuses_all) return fault(mode, here, "is not an allowed property");
     return fits(*rule.additional_properties, entry.value(), here, mode) && good;
   }
 
@@ -327,11 +311,9 @@ class Validation {
       if (fitting == 0) good = fault(mode, trail, "fits none of the alternatives");
       if (fitting > 1) good = fault(mode, trail, "fits more than one of the alternatives");
     }
-    if (rule.negated && fits(*rule.negated, value, trail, Mode::ask))
-      good = fault(mode, trail, "is what must not be");
+    if (rule.negated && fits(*rule.negated, value, trail, Mode::ask)) good = fault(mode, trail, "is what must not be");
     if (rule.condition) {
-      const OptionalRule& next =
-          fits(*rule.condition, value, trail, Mode::ask) ? rule.consequence : rule.alternative;
+      const OptionalRule& next = fits(*rule.condition, value, trail, Mode::ask) ? rule.consequence : rule.alternative;
       if (next) good = fits(*next, value, trail, mode) && good;
     }
     return good;
@@ -348,8 +330,6 @@ class Validation {
 
 Schema::Schema(std::shared_ptr<const SchemaRules> rules) : rules_(std::move(rules)) {}
 
-std::vector<Fault> Schema::validate(const json::value& value) const {
-  return Validation(*rules_).run(value);
-}
+std::vector<Fault> Schema::validate(const json::value& value) const { return Validation(*rules_).run(value); }
 
 }  // namespace pawl::graph

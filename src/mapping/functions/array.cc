@@ -29,26 +29,23 @@ Result<Operand> on_array(Call& call, Operands operands) {
 Operand element(Operand& holder, const json::array& array, std::size_t index) {
   if (index >= array.size()) return Operand();
   if (!holder.owned()) return Operand::borrow(array[index]);
-  return Operand(
-      std::move(holder.owned_value().get_array()[index]));  // the holder dies with the call
+  return Operand(std::move(holder.owned_value().get_array()[index]));  // the holder dies with the call
 }
 
 Result<Operand> get(Call& call, Operands operands, const json::array& array) {
   const Operand& wanted = operand_at(operands, 1);
   if (!wanted.missing() && wanted.value().is_null()) return Operand();
   const double index = number_at(call, operands, 1, 0);
-  const bool exists = index >= 0 && index < static_cast<double>(array.size()) &&
-                      index == static_cast<double>(to_integer(index));
+  const bool exists =
+      index >= 0 && index < static_cast<double>(array.size()) && index == static_cast<double>(to_integer(index));
   return exists ? element(operands[0], array, static_cast<std::size_t>(index)) : Operand();
 }
 
 Result<Operand> length(Call&, Operands operands) {
   const json::value& value = operands[0].value();
   if (value.is_null()) return Operand::null();
-  if (const json::array* array = value.if_array())
-    return Operand::number(static_cast<double>(array->size()));
-  if (const json::string* text = value.if_string())
-    return Operand::number(static_cast<double>(unit_count(*text)));
+  if (const json::array* array = value.if_array()) return Operand::number(static_cast<double>(array->size()));
+  if (const json::string* text = value.if_string()) return Operand::number(static_cast<double>(unit_count(*text)));
   return wants("an array or a string", operands, 0);
 }
 
@@ -82,8 +79,7 @@ Result<Operand> push(Call& call, Operands operands, const json::array&) {
 }
 
 Result<Operand> unshift(Call& call, Operands operands, const json::array& array) {
-  if (call.compat_hotmesh)
-    return Operand::number(static_cast<double>(array.size() + operands.size() - 1));
+  if (call.compat_hotmesh) return Operand::number(static_cast<double>(array.size() + operands.size() - 1));
   if (const auto owned = own(call, operands[0]); !owned) return owned.error();
   json::array out;
   for (std::size_t i = 1; i < operands.size(); ++i)
@@ -98,8 +94,7 @@ Result<Operand> index_of(Call& call, Operands operands, const json::array& array
   const std::size_t from = relative_index(number_at(call, operands, 2, 0), array.size());
   const Operand& wanted = operand_at(operands, 1);
   for (std::size_t i = from; i < array.size(); ++i)
-    if (strict_equal(Operand::borrow(array[i]), wanted, call.budget))
-      return Operand::number(static_cast<double>(i));
+    if (strict_equal(Operand::borrow(array[i]), wanted, call.budget)) return Operand::number(static_cast<double>(i));
   return Operand::number(-1);
 }
 
@@ -118,8 +113,7 @@ Result<Operand> last_index_of(Call& call, Operands operands, const json::array& 
 Result<Operand> join(Call& call, Operands operands, const json::array& array) {
   std::string separator_buffer;
   const Operand& given = operand_at(operands, 1);
-  const std::string_view separator =
-      given.missing() ? "," : to_text(given, separator_buffer, call.budget);
+  const std::string_view separator = given.missing() ? "," : to_text(given, separator_buffer, call.budget);
   std::string out;
   for (std::size_t i = 0; i < array.size(); ++i) {
     if (i > 0) out.append(separator);
@@ -127,8 +121,7 @@ Result<Operand> join(Call& call, Operands operands, const json::array& array) {
     if (array[i].is_null()) continue;
     std::string buffer;
     out.append(to_text(Operand::borrow(array[i]), buffer, call.budget));
-    if (array[i].is_string() && !call.budget.spend_bytes(array[i].get_string().size()))
-      return Operand();
+    if (array[i].is_string() && !call.budget.spend_bytes(array[i].get_string().size())) return Operand();
   }
   return text_result(call, out);
 }
@@ -137,9 +130,7 @@ Result<Operand> pop(Call&, Operands operands, const json::array& array) {
   return array.empty() ? Operand() : element(operands[0], array, array.size() - 1);
 }
 
-Result<Operand> shift(Call&, Operands operands, const json::array& array) {
-  return element(operands[0], array, 0);
-}
+Result<Operand> shift(Call&, Operands operands, const json::array& array) { return element(operands[0], array, 0); }
 
 Result<Operand> reverse(Call& call, Operands operands, const json::array&) {
   if (const auto owned = own(call, operands[0]); !owned) return owned.error();
@@ -168,19 +159,17 @@ Result<Operand> splice(Call& call, Operands operands, const json::array& array) 
   const std::size_t begin = relative_index(number_at(call, operands, 1, 0), array.size());
   const double count = std::max(0.0, number_at(call, operands, 2, infinity));
   const auto left = static_cast<double>(array.size() - begin);
-  return part(call, array, begin,
-              begin + static_cast<std::size_t>(to_integer(std::min(count, left))));
+  return part(call, array, begin, begin + static_cast<std::size_t>(to_integer(std::min(count, left))));
 }
 
 Result<Operand> sort(Call& call, Operands operands, const json::array&) {
   const Operand& order = operand_at(operands, 1);
   const bool descending = order.value().is_string() && order.value().get_string() == "DESCENDING";
-  const bool ascending =
-      order.nullish() || (order.value().is_string() && order.value() == "ASCENDING");
+  const bool ascending = order.nullish() || (order.value().is_string() && order.value() == "ASCENDING");
   if (!descending && !ascending) return wants("\"ASCENDING\" or \"DESCENDING\"", operands, 1);
   if (const auto owned = own(call, operands[0]); !owned) return owned.error();
-  sort_values(operands[0].owned_value().get_array(),
-              {.descending = descending, .locale_like = call.compat_hotmesh}, call.budget);
+  sort_values(operands[0].owned_value().get_array(), {.descending = descending, .locale_like = call.compat_hotmesh},
+              call.budget);
   return std::move(operands[0]);
 }
 

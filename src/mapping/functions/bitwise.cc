@@ -14,9 +14,7 @@ std::uint32_t bits_at(Call& call, Operands operands, std::size_t index) {
   return static_cast<std::uint32_t>(int_at(call, operands, index));
 }
 
-Operand signed_result(std::uint32_t bits) {
-  return Operand::number(static_cast<std::int32_t>(bits));
-}
+Operand signed_result(std::uint32_t bits) { return Operand::number(static_cast<std::int32_t>(bits)); }
 
 Result<Operand> bit_and(Call& call, Operands operands) {
   return signed_result(bits_at(call, operands, 0) & bits_at(call, operands, 1));

@@ -6,9 +6,7 @@ namespace pawl::mapping {
 
 namespace {
 
-Result<Operand> ternary(Call&, Operands operands) {
-  return std::move(operands[truthy(operands[0]) ? 1 : 2]);
-}
+Result<Operand> ternary(Call&, Operands operands) { return std::move(operands[truthy(operands[0]) ? 1 : 2]); }
 Result<Operand> equality(Call& call, Operands operands) {
   return Operand::boolean(loose_equal(operands[0], operands[1], call.budget));
 }
@@ -35,9 +33,7 @@ Result<Operand> greater_than_or_equal(Call& call, Operands operands) {
 Result<Operand> less_than_or_equal(Call& call, Operands operands) {
   return Operand::boolean(!less_than(operands[1], operands[0], call.budget).value_or(true));
 }
-Result<Operand> nullish(Call&, Operands operands) {
-  return std::move(operands[operands[0].nullish() ? 1 : 0]);
-}
+Result<Operand> nullish(Call&, Operands operands) { return std::move(operands[operands[0].nullish() ? 1 : 0]); }
 
 constexpr Function table[] = {
     {"conditional.ternary", 3, 3, Work::constant, ternary},

@@ -26,8 +26,7 @@ std::optional<DateMillis> read_date(const Operand& operand) {
   const json::string* text = value.if_string();
   if (text == nullptr || text->empty()) return std::nullopt;
   // Four digits are a year, as in JavaScript; any other row of digits is milliseconds.
-  const bool digits =
-      std::all_of(text->begin(), text->end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = std::all_of(text->begin(), text->end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits && text->size() != 4) return clip_date(parse_number(*text));
   return parse_date(*text);
 }
@@ -66,13 +65,9 @@ Result<Operand> as_text(Call& call, Operands, DateMillis date) {
   return text_result(call, text(date));
 }
 
-std::string us_text(DateMillis date) {
-  return format("{}, {}", us_day_text(date), us_time_text(date));
-}
+std::string us_text(DateMillis date) { return format("{}, {}", us_day_text(date), us_time_text(date)); }
 
-Result<Operand> weekday(Call&, Operands, DateMillis date) {
-  return Operand::number(weekday_of(date));
-}
+Result<Operand> weekday(Call&, Operands, DateMillis date) { return Operand::number(weekday_of(date)); }
 Result<Operand> millis(Call&, Operands, DateMillis date) { return Operand::number(date); }
 Result<Operand> zone_offset(Call&, Operands, DateMillis) { return Operand::number(0); }
 Result<Operand> set_time(Call& call, Operands operands, DateMillis) {

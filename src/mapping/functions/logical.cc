@@ -7,12 +7,8 @@ namespace pawl::mapping {
 
 namespace {
 
-Result<Operand> logical_and(Call&, Operands operands) {
-  return std::move(operands[truthy(operands[0]) ? 1 : 0]);
-}
-Result<Operand> logical_or(Call&, Operands operands) {
-  return std::move(operands[truthy(operands[0]) ? 0 : 1]);
-}
+Result<Operand> logical_and(Call&, Operands operands) { return std::move(operands[truthy(operands[0]) ? 1 : 0]); }
+Result<Operand> logical_or(Call&, Operands operands) { return std::move(operands[truthy(operands[0]) ? 0 : 1]); }
 
 constexpr Function table[] = {
     {"logical.and", 2, 2, Work::constant, logical_and},

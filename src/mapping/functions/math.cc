@@ -51,21 +51,13 @@ double minus(double a, double b) { return a - b; }
 double times(double a, double b) { return a * b; }
 double over(double a, double b) { return b == 0 ? nan : a / b; }
 double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? nan : (a > b ? a : b); }
-double smaller(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? nan : (a < b ? a : b);
-}
+double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? nan : (a < b ? a : b); }
 double hypotenuse(double a, double b) { return std::hypot(a, b); }
 
 Result<Operand> add(Call& call, Operands operands) { return fold_all<plus>(call, operands, 0); }
-Result<Operand> subtract(Call& call, Operands operands) {
-  return fold_all<minus>(call, operands, 0);
-}
-Result<Operand> multiply(Call& call, Operands operands) {
-  return fold_all<times>(call, operands, 1);
-}
-Result<Operand> divide(Call& call, Operands operands) {
-  return fold_all<over>(call, operands, nan);
-}
+Result<Operand> subtract(Call& call, Operands operands) { return fold_all<minus>(call, operands, 0); }
+Result<Operand> multiply(Call& call, Operands operands) { return fold_all<times>(call, operands, 1); }
+Result<Operand> divide(Call& call, Operands operands) { return fold_all<over>(call, operands, nan); }
 Result<Operand> hypot(Call& call, Operands operands) {
   auto length = fold_all<hypotenuse>(call, operands, 0);
   return Operand::number(std::fabs(number_of(length.value())));
@@ -91,8 +83,7 @@ Result<Operand> integer_multiply(Call& call, Operands operands) {
   return Operand::number(static_cast<std::int32_t>(x * y));
 }
 Result<Operand> random(Call& call, Operands) {
-  if (call.data.random == nullptr)
-    return Error{ErrorCode::unsupported, "no randomness is available here"};
+  if (call.data.random == nullptr) return Error{ErrorCode::unsupported, "no randomness is available here"};
   constexpr double unit = 1.0 / 9007199254740992.0;  // 2^-53
   return Operand::number(static_cast<double>(call.data.random->next() >> 11U) * unit);
 }
@@ -141,12 +132,8 @@ constexpr Function table[] = {
 
 }  // namespace
 
-Result<Operand> maximum(Call& call, Operands operands) {
-  return fold_all<larger>(call, operands, -infinity);
-}
-Result<Operand> minimum(Call& call, Operands operands) {
-  return fold_all<smaller>(call, operands, infinity);
-}
+Result<Operand> maximum(Call& call, Operands operands) { return fold_all<larger>(call, operands, -infinity); }
+Result<Operand> minimum(Call& call, Operands operands) { return fold_all<smaller>(call, operands, infinity); }
 
 Result<Operand> power(Call& call, Operands operands) {
   const double base = number_at(call, operands, 0);

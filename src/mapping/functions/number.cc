@@ -17,9 +17,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double digits_max = 100;  // JavaScript's own limit
 
 // The four questions do not convert: "3" is not a number.
-double plain_number(const Operand& operand) {
-  return is_number(operand.value()) ? number_of(operand.value()) : nan;
-}
+double plain_number(const Operand& operand) { return is_number(operand.value()) ? number_of(operand.value()) : nan; }
 
 Result<Operand> is_finite(Call&, Operands operands) {
   return Operand::boolean(std::isfinite(plain_number(operands[0])));

@@ -105,8 +105,7 @@ Result<Operand> list_members(Call& call, const json::value& holder, const Make& 
   } else {
     const json::array& array = holder.get_array();
     for (std::size_t i = 0; i < array.size(); ++i)
-      if (const auto added = add(fmt::format_int(i).c_str(), array[i]); !added)
-        return added.error();
+      if (const auto added = add(fmt::format_int(i).c_str(), array[i]); !added) return added.error();
   }
   return Operand(std::move(out));
 }
@@ -117,29 +116,26 @@ Result<json::value> charged_text(Call& call, std::string_view text) {
 }
 
 Result<Operand> keys(Call& call, Operands operands) {
-  return list_members(call, operands[0].value(), [&call](std::string_view key, const json::value&) {
-    return charged_text(call, key);
-  });
+  return list_members(call, operands[0].value(),
+                      [&call](std::string_view key, const json::value&) { return charged_text(call, key); });
 }
 
 Result<Operand> values(Call& call, Operands operands) {
-  return list_members(
-      call, operands[0].value(),
-      [&call](std::string_view, const json::value& value) { return copy_element(call, value); });
+  return list_members(call, operands[0].value(),
+                      [&call](std::string_view, const json::value& value) { return copy_element(call, value); });
 }
 
 Result<Operand> entries(Call& call, Operands operands) {
-  return list_members(
-      call, operands[0].value(),
-      [&call](std::string_view key, const json::value& value) -> Result<json::value> {
-        auto copy = copy_element(call, value);
-        if (!copy) return copy;
-        auto name = charged_text(call, key);
-        json::value pair = json::array{std::move(*name), std::move(*copy)};
-        if (deeper_than(pair, value_depth_max - 1))
-          return Error{ErrorCode::over_limit, "would nest values too deep"};
-        return pair;
-      });
+  return list_members(call, operands[0].value(),
+                      [&call](std::string_view key, const json::value& value) -> Result<json::value> {
+                        auto copy = copy_element(call, value);
+                        if (!copy) return copy;
+                        auto name = charged_text(call, key);
+                        json::value pair = json::array{std::move(*name), std::move(*copy)};
+                        if (deeper_than(pair, value_depth_max - 1))
+                          return Error{ErrorCode::over_limit, "would nest values too deep"};
+                        return pair;
+                      });
 }
 
 Result<Operand> own_names(Call& call, Operands operands) {
@@ -192,8 +188,7 @@ Result<Operand> describe(Call& call, Operands operands) {
   if (!element) return element.error();
   json::object out;
   out.emplace("value", std::move(*element));
-  for (const std::string_view flag : {"writable", "enumerable", "configurable"})
-    out.emplace(flag, true);
+  for (const std::string_view flag : {"writable", "enumerable", "configurable"}) out.emplace(flag, true);
   return Operand(std::move(out));
 }
 
@@ -208,8 +203,7 @@ Result<Operand> define(Call& call, Operands operands) {
   if (const auto owned = own(call, operands[0]); !owned) return owned.error();
   std::string buffer;
   Operand value = described_value(*descriptor);
-  const auto done = put(call, operands[0].owned_value().get_object(),
-                        to_text(operands[1], buffer, call.budget), value);
+  const auto done = put(call, operands[0].owned_value().get_object(), to_text(operands[1], buffer, call.budget), value);
   if (!done) return done.error();
   return std::move(operands[0]);
 }
@@ -231,12 +225,8 @@ Result<Operand> define_all(Call& call, Operands operands) {
 
 Result<Operand> itself(Call&, Operands operands) { return std::move(operands[0]); }
 // Scalars cannot be changed or extended, so JavaScript calls them frozen; objects here never are.
-Result<Operand> is_frozen(Call&, Operands operands) {
-  return Operand::boolean(!is_container(operands[0].value()));
-}
-Result<Operand> is_extensible(Call&, Operands operands) {
-  return Operand::boolean(is_container(operands[0].value()));
-}
+Result<Operand> is_frozen(Call&, Operands operands) { return Operand::boolean(!is_container(operands[0].value())); }
+Result<Operand> is_extensible(Call&, Operands operands) { return Operand::boolean(is_container(operands[0].value())); }
 Result<Operand> has_own(Call& call, Operands operands) {
   std::string buffer;
   const std::string_view key = to_text(operands[1], buffer, call.budget);

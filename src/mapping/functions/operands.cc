@@ -15,8 +15,7 @@ namespace {
 const Operand missing_operand;
 
 Error over_depth() {
-  return Error{ErrorCode::over_limit,
-               format("would nest values more than {} deep", value_depth_max)};
+  return Error{ErrorCode::over_limit, format("would nest values more than {} deep", value_depth_max)};
 }
 
 }  // namespace
@@ -26,8 +25,8 @@ const Operand& operand_at(Operands operands, std::size_t index) {
 }
 
 Error wants(std::string_view what, Operands operands, std::size_t index) {
-  return Error{ErrorCode::invalid, format("wants {} as operand {}, got {}", what, index + 1,
-                                          kind_name(operand_at(operands, index)))};
+  return Error{ErrorCode::invalid,
+               format("wants {} as operand {}, got {}", what, index + 1, kind_name(operand_at(operands, index)))};
 }
 
 double number_at(Call& call, Operands operands, std::size_t index) {

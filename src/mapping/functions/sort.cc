@@ -61,8 +61,7 @@ int compare(const json::value& a, const json::value& b, const SortOrder& order) 
                              : compare_units(a.get_string(), b.get_string());
   }
   if (a.is_bool()) return static_cast<int>(a.get_bool()) - static_cast<int>(b.get_bool());
-  if (a.is_int64() && b.is_int64())
-    return a.get_int64() < b.get_int64() ? -1 : a.get_int64() > b.get_int64();
+  if (a.is_int64() && b.is_int64()) return a.get_int64() < b.get_int64() ? -1 : a.get_int64() > b.get_int64();
   if (is_number(a)) return number_of(a) < number_of(b) ? -1 : number_of(a) > number_of(b);
   return 0;  // arrays and objects keep their order
 }
@@ -79,11 +78,10 @@ bool charge_sort(const json::array& array, Budget& budget) {
 
 void sort_values(json::array& array, const SortOrder& order, Budget& budget) {
   if (!charge_sort(array, budget)) return;
-  std::stable_sort(array.begin(), array.end(),
-                   [&order](const json::value& a, const json::value& b) {
-                     const int difference = compare(a, b, order);
-                     return order.descending ? difference > 0 : difference < 0;
-                   });
+  std::stable_sort(array.begin(), array.end(), [&order](const json::value& a, const json::value& b) {
+    const int difference = compare(a, b, order);
+    return order.descending ? difference > 0 : difference < 0;
+  });
 }
 
 }  // namespace pawl::mapping

@@ -32,8 +32,7 @@ Result<Operand> on_text(Call& call, Operands operands) {
 
 // An index from the start, clamped; unlike relative_index a negative one is 0.
 std::size_t clamped_index(double index, std::size_t size) {
-  const std::int64_t at =
-      std::clamp<std::int64_t>(to_integer(index), 0, static_cast<std::int64_t>(size));
+  const std::int64_t at = std::clamp<std::int64_t>(to_integer(index), 0, static_cast<std::int64_t>(size));
   return static_cast<std::size_t>(at);
 }
 
@@ -42,14 +41,12 @@ Operand unit_index(std::string_view text, std::size_t byte) {
   return Operand::number(static_cast<double>(unit_count(text.substr(0, byte))));
 }
 
-Result<Operand> slice_result(Call& call, std::string_view text, std::size_t begin,
-                             std::size_t end) {
+Result<Operand> slice_result(Call& call, std::string_view text, std::size_t begin, std::size_t end) {
   return text_result(call, slice_units(text, begin, std::max(begin, end)));
 }
 
 Status push_text(Call& call, json::array& out, std::string_view piece) {
-  if (!call.budget.spend_bytes(piece.size() + sizeof(json::value)))
-    return Error{ErrorCode::over_limit, "budget"};
+  if (!call.budget.spend_bytes(piece.size() + sizeof(json::value))) return Error{ErrorCode::over_limit, "budget"};
   out.emplace_back(piece);
   return {};
 }
@@ -61,8 +58,7 @@ Result<Operand> split_units(Call& call, std::string_view text) {
     const std::string_view bytes = text.substr(at, next.bytes);
     const bool pair = next.point > 0xFFFF;  // two units, each of them half a character
     for (int half = 0; half < (pair ? 2 : 1); ++half)
-      if (const auto added = push_text(call, out, pair ? "\xEF\xBF\xBD" : bytes); !added)
-        return added.error();
+      if (const auto added = push_text(call, out, pair ? "\xEF\xBF\xBD" : bytes); !added) return added.error();
     at += next.bytes;
   }
   return Operand(std::move(out));
@@ -77,8 +73,7 @@ Result<Operand> split(Call& call, Operands operands, std::string_view text) {
   std::size_t begin = 0;
   std::size_t end = given.missing() ? not_found : find_text(text, separator, 0);
   while (end != not_found) {
-    if (const auto added = push_text(call, out, text.substr(begin, end - begin)); !added)
-      return added.error();
+    if (const auto added = push_text(call, out, text.substr(begin, end - begin)); !added) return added.error();
     begin = end + separator.size();
     end = find_text(text, separator, begin);
   }
@@ -154,21 +149,13 @@ Result<Operand> substring(Call& call, Operands operands, std::string_view text) 
   return slice_result(call, text, std::min(a, b), std::max(a, b));
 }
 
-Result<Operand> lower(Call& call, Operands, std::string_view text) {
-  return text_result(call, to_lower(text));
-}
-Result<Operand> upper(Call& call, Operands, std::string_view text) {
-  return text_result(call, to_upper(text));
-}
+Result<Operand> lower(Call& call, Operands, std::string_view text) { return text_result(call, to_lower(text)); }
+Result<Operand> upper(Call& call, Operands, std::string_view text) { return text_result(call, to_upper(text)); }
 Result<Operand> trim_both(Call& call, Operands, std::string_view text) {
   return text_result(call, trim_end(trim_start(text)));
 }
-Result<Operand> trim_left(Call& call, Operands, std::string_view text) {
-  return text_result(call, trim_start(text));
-}
-Result<Operand> trim_right(Call& call, Operands, std::string_view text) {
-  return text_result(call, trim_end(text));
-}
+Result<Operand> trim_left(Call& call, Operands, std::string_view text) { return text_result(call, trim_start(text)); }
+Result<Operand> trim_right(Call& call, Operands, std::string_view text) { return text_result(call, trim_end(text)); }
 
 // What has to be added to `text`; charged before it is made, since a small expression can ask for a
 // lot.
@@ -232,8 +219,7 @@ Result<Operand> replace(Call& call, Operands operands, std::string_view text) {
 
 Result<Operand> search(Call& call, Operands operands, std::string_view text) {
   std::string buffer;
-  const std::string_view pattern =
-      operands[1].missing() ? "" : to_text(operands[1], buffer, call.budget);
+  const std::string_view pattern = operands[1].missing() ? "" : to_text(operands[1], buffer, call.budget);
   const auto found = find_pattern(text, pattern);
   if (!found) return found.error();
   return unit_index(text, *found);

@@ -19,12 +19,8 @@ Result<Operand> object(Call&, Operands) { return Operand(json::object()); }
 Result<Operand> array(Call&, Operands) { return Operand(json::array()); }
 Result<Operand> positive_infinity(Call&, Operands) { return Operand::number(infinity); }
 Result<Operand> negative_infinity(Call&, Operands) { return Operand::number(-infinity); }
-Result<Operand> not_a_number(Call&, Operands) {
-  return Operand::number(std::numeric_limits<double>::quiet_NaN());
-}
-Result<Operand> date(Call& call, Operands) {
-  return Operand::text(iso_text(date_of(call.data.now)));
-}
+Result<Operand> not_a_number(Call&, Operands) { return Operand::number(std::numeric_limits<double>::quiet_NaN()); }
+Result<Operand> date(Call& call, Operands) { return Operand::text(iso_text(date_of(call.data.now))); }
 
 constexpr Function table[] = {
     {"symbol.null", 0, 0, Work::constant, null},

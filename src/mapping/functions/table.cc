@@ -9,15 +9,13 @@ namespace {
 
 std::vector<Function> collect() {
   std::vector<Function> all;
-  for (const auto family :
-       {array_functions, bitwise_functions, conditional_functions, cron_functions, date_functions,
-        json_functions, logical_functions, math_functions, number_functions, object_functions,
-        string_functions, symbol_functions, unary_functions}) {
+  for (const auto family : {array_functions, bitwise_functions, conditional_functions, cron_functions, date_functions,
+                            json_functions, logical_functions, math_functions, number_functions, object_functions,
+                            string_functions, symbol_functions, unary_functions}) {
     const std::span<const Function> functions = family();
     all.insert(all.end(), functions.begin(), functions.end());
   }
-  std::sort(all.begin(), all.end(),
-            [](const Function& a, const Function& b) { return a.name < b.name; });
+  std::sort(all.begin(), all.end(), [](const Function& a, const Function& b) { return a.name < b.name; });
   return all;
 }
 
@@ -31,8 +29,7 @@ std::span<const Function> all_functions() {
 const Function* find_function(std::string_view name) {
   const auto all = all_functions();
   const auto found =
-      std::lower_bound(all.begin(), all.end(), name,
-                       [](const Function& f, std::string_view n) { return f.name < n; });
+      std::lower_bound(all.begin(), all.end(), name, [](const Function& f, std::string_view n) { return f.name < n; });
   return found != all.end() && found->name == name ? &*found : nullptr;
 }
 

@@ -6,15 +6,9 @@ namespace pawl::mapping {
 
 namespace {
 
-Result<Operand> logical_not(Call&, Operands operands) {
-  return Operand::boolean(!truthy(operands[0]));
-}
-Result<Operand> positive(Call& call, Operands operands) {
-  return Operand::number(number_at(call, operands, 0));
-}
-Result<Operand> negative(Call& call, Operands operands) {
-  return Operand::number(-number_at(call, operands, 0));
-}
+Result<Operand> logical_not(Call&, Operands operands) { return Operand::boolean(!truthy(operands[0])); }
+Result<Operand> positive(Call& call, Operands operands) { return Operand::number(number_at(call, operands, 0)); }
+Result<Operand> negative(Call& call, Operands operands) { return Operand::number(-number_at(call, operands, 0)); }
 Result<Operand> bitwise_not(Call& call, Operands operands) {
   return Operand::number(~to_int32(number_at(call, operands, 0)));
 }

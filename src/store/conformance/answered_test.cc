@@ -23,10 +23,9 @@ TEST_P(AnsweredTest, the_other_items_of_the_bundle_are_dropped_by_their_own_answ
   const RunId run = submit("order");
   enqueue(run, 3);
   const auto before = activity_ledger(1'100'000'000'000);
-  const std::vector<core::Write> writes = {
-      core::DropWork{core::ActivitySeq(0), core::WorkToken(0)},
-      core::PutActivity{before, activity(0, 1'110'000'000'001)},
-      core::PutActivity{before, activity(1, 1'110'000'000'001)}};
+  const std::vector<core::Write> writes = {core::DropWork{core::ActivitySeq(0), core::WorkToken(0)},
+                                           core::PutActivity{before, activity(0, 1'110'000'000'001)},
+                                           core::PutActivity{before, activity(1, 1'110'000'000'001)}};
   ASSERT_EQ(kind_of(bundle_with(run, writes)), OutcomeKind::committed);
   const auto waiting = store_->read_work(lane_, {}, 10);
   ASSERT_TRUE(waiting);

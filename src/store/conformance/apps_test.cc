@@ -85,8 +85,9 @@ TEST_P(Apps, apps_and_namespaces_are_kept_apart_and_listed_by_name) {
   ASSERT_EQ(activate("a", "1", "other"), OutcomeKind::committed);
   ASSERT_EQ(activate("b", "1"), OutcomeKind::committed);
   const Instant now = clock_.now();
-  EXPECT_EQ(list(), (std::vector<AppInfo>{
-                        {"a", "1", false, now}, {"a", "2", false, now}, {"ab", "1", false, now}, {"b", "1", true, now}}));
+  EXPECT_EQ(list(),
+            (std::vector<AppInfo>{
+                {"a", "1", false, now}, {"a", "2", false, now}, {"ab", "1", false, now}, {"b", "1", true, now}}));
   EXPECT_EQ(list("other"), (std::vector<AppInfo>{{"a", "1", true, now}}));
   EXPECT_TRUE(list("nobody").empty());
   EXPECT_EQ(body("a", "1"), "graphs");

@@ -103,7 +103,8 @@ TEST_P(Beats, what_is_out_of_bounds_is_rejected_and_leaves_nothing) {
   BeatEngine greedy = beat_of("a", std::vector<core::LaneId>(limits::lanes_per_pool_max + 1, lane_));
   BeatEngine busy = beat_of("a");
   busy.serves.assign(limits::engine_topics_max + 1, Topic("t"));
-  for (const BeatEngine& beat : {nowhere, endless, greedy, busy, beat_of(""), beat_of(std::string(limits::name_bytes_max + 1, 'a'))})
+  for (const BeatEngine& beat :
+       {nowhere, endless, greedy, busy, beat_of(""), beat_of(std::string(limits::name_bytes_max + 1, 'a'))})
     EXPECT_EQ(kind_of(beat), OutcomeKind::rejected);
   EXPECT_EQ(kind_of(LeaveEngine{Pool("graphs"), ""}), OutcomeKind::rejected);
   EXPECT_EQ(heard_by("b"), Names{"b"});

@@ -38,8 +38,7 @@ class ManualClock final : public Clock {
 struct StoreFactory {
   std::string name;
   // The folder is empty, and gone after the test. The clock outlives the store.
-  std::function<std::unique_ptr<Store>(const Clock& clock, const std::filesystem::path& folder)>
-      make;
+  std::function<std::unique_ptr<Store>(const Clock& clock, const std::filesystem::path& folder)> make;
   std::function<DuplexStore*(Store& made)> duplex{};  // its other half; null or not said: it has none
   // Of lanes that are islands: what touched another one, if anything did.
   std::function<std::optional<std::string>(const Store&)> violation{};
@@ -52,7 +51,8 @@ const std::vector<StoreFactory>& outbox_stores();
 // Stores in which every lane is an island: for tests whose operations keep to one.
 const std::vector<StoreFactory>& island_stores();
 
-// Seeds of random histories: so many, or as the environment says: PAWL_HISTORY_SEEDS=n of them, from PAWL_HISTORY_FIRST (1) on.
+// Seeds of random histories: so many, or as the environment says: PAWL_HISTORY_SEEDS=n of them, from PAWL_HISTORY_FIRST
+// (1) on.
 struct Seed {
   std::string name;
   std::uint64_t value;
@@ -82,8 +82,7 @@ class Bench : public testing::Test {
   std::vector<Outcome> commit_all(const std::vector<Operation>& group);
 
   RunId submit(const std::string& id) { return submit_to(lane_, id); }
-  RunId submit_to(core::LaneId lane, const std::string& id,
-                  const std::string& name_space = "default");
+  RunId submit_to(core::LaneId lane, const std::string& id, const std::string& name_space = "default");
   StoredJob job(RunId run);
   StoredMailbox mailbox(RunId run);
   core::Epoch acquire(core::LaneId lane, const std::string& owner);
@@ -107,23 +106,19 @@ class Bench : public testing::Test {
   }
 
   // Made out of line: g++ 12 sees uninitialized strings in an inlined Deliver and is wrong.
-  static Deliver to_run(RunId run, core::Message message,
-                        std::optional<Deliver::Source> source = std::nullopt);
-  // What the owner of both lanes does after a commit: everything is delivered once, in order, and dropped. Whom it reached.
+  static Deliver to_run(RunId run, core::Message message, std::optional<Deliver::Source> source = std::nullopt);
+  // What the owner of both lanes does after a commit: everything is delivered once, in order, and dropped. Whom it
+  // reached.
   std::vector<RunId> deliver_outboxes();
   static Deliver to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane);
   static Deliver to_job(core::JobKey key, core::Message message, core::LaneId lane);
 
-  core::Guid guid(std::uint64_t number) const {
-    return core::Guid{number, Random::mix(number + 1)};
-  }
+  core::Guid guid(std::uint64_t number) const { return core::Guid{number, Random::mix(number + 1)}; }
   core::Message start_message(std::uint64_t number, Payload input = {}) const {
     return core::Message{guid(number), core::Start{std::move(input)}};
   }
-  core::WorkItem work_item(RunId run, std::uint32_t activity,
-                           const std::string& topic = "topic") const;
-  core::Message answer_to(const core::WorkItem& item,
-                          core::ReplyStatus status = core::ReplyStatus::success) const;
+  core::WorkItem work_item(RunId run, std::uint32_t activity, const std::string& topic = "topic") const;
+  core::Message answer_to(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success) const;
   static core::Activity activity(std::uint32_t seq, std::uint64_t ledger = 1'100'000'000'000);
   static ledger::ActivityLedger activity_ledger(std::uint64_t digits);
   static ledger::MessageLedger message_ledger(std::uint64_t digits);
@@ -150,14 +145,11 @@ class StoreTest : public Bench, public testing::WithParamInterface<StoreFactory>
     EXPECT_EQ(GetParam().violation(*store_), std::nullopt);
   }
 };
-inline std::string store_name(const testing::TestParamInfo<StoreFactory>& info) {
-  return info.param.name;
-}
+inline std::string store_name(const testing::TestParamInfo<StoreFactory>& info) { return info.param.name; }
 
 // A suite that runs once per store and case. A case has a `name`.
 template <class Case>
-class StoreCaseTest : public Bench,
-                      public testing::WithParamInterface<std::tuple<StoreFactory, Case>> {
+class StoreCaseTest : public Bench, public testing::WithParamInterface<std::tuple<StoreFactory, Case>> {
  protected:
   void SetUp() override { use(std::get<0>(this->GetParam())); }
   const Case& scenario() const { return std::get<1>(this->GetParam()); }

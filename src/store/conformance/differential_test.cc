@@ -28,8 +28,7 @@ TEST_P(Histories, are_the_same_on_every_store) {
   for (int step = 0; step < steps_per_history; ++step) {
     ASSERT_EQ(expected.step(), played.step()) << "step " << step << " of " << scenario().name;
     if (step % steps_between_reads == 0) {
-      ASSERT_EQ(expected.read_back(), played.read_back())
-          << "step " << step << " of " << scenario().name;
+      ASSERT_EQ(expected.read_back(), played.read_back()) << "step " << step << " of " << scenario().name;
     }
   }
   EXPECT_EQ(expected.read_back(), played.read_back());
@@ -44,12 +43,10 @@ TEST_P(Histories, have_every_outcome_and_every_operation_in_them) {
   for (std::uint64_t part = 0; part < 12; ++part) {
     ManualClock clock;
     memory::Store store(clock);
-    const std::vector<Operation> start = {OpenPool{Pool("graphs"), 2},
-                                          AcquireLane{core::LaneId(1), "engine-a", lease},
+    const std::vector<Operation> start = {OpenPool{Pool("graphs"), 2}, AcquireLane{core::LaneId(1), "engine-a", lease},
                                           AcquireLane{core::LaneId(2), "engine-a", lease}};
     ASSERT_TRUE(store.commit(start));
-    History history(store, clock, core::LaneId(1),
-                    {scenario().value + part * 100, "default", by_clock});
+    History history(store, clock, core::LaneId(1), {scenario().value + part * 100, "default", by_clock});
     for (int step = 0; step < steps_per_history; ++step) {
       const std::string line = history.step();
       const auto from = line.find("-> ") + 3;
@@ -58,21 +55,29 @@ TEST_P(Histories, have_every_outcome_and_every_operation_in_them) {
       if (step % steps_between_reads == 0) read += history.read_back();
     }
   }
-  const std::set<std::string> all = {"committed", "already_done", "exists",
-                                     "conflict",  "fenced",       "rejected"};
+  const std::set<std::string> all = {"committed", "already_done", "exists", "conflict", "fenced", "rejected"};
   EXPECT_EQ(seen, all);
   // All but DropOutbox and OpenPool; lanes that nobody moves are only renewed.
   EXPECT_EQ(applied.size(), std::variant_size_v<Operation> - (by_clock ? 2 : 4));
-  for (const char* sight : {" is gone", "timers [", "held true", " due ", "paused red", "paused blue", "parked",
-                            "redrives 1", "half way", "until 9223372036854775807", "held by nobody", "truetrue", "data ",
-                            "code 404", "state ", "moved", "skipped", "output", "child of #", "awaits true",
-                            "awaits false", " kind 17 ", "active true", "other graphs", " north #", "measured york total -", "announced #"})
+  for (const char* sight : {" is gone",       "timers [",
+                            "held true",      " due ",
+                            "paused red",     "paused blue",
+                            "parked",         "redrives 1",
+                            "half way",       "until 9223372036854775807",
+                            "held by nobody", "truetrue",
+                            "data ",          "code 404",
+                            "state ",         "moved",
+                            "skipped",        "output",
+                            "child of #",     "awaits true",
+                            "awaits false",   " kind 17 ",
+                            "active true",    "other graphs",
+                            " north #",       "measured york total -",
+                            "announced #"})
     EXPECT_NE(read.find(sight), std::string::npos) << sight;
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, Histories,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(seeds())),
+                         testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(seeds())),
                          store_case_name<Seed>);
 INSTANTIATE_TEST_SUITE_P(outbox, Histories,
                          testing::Combine(testing::ValuesIn(outbox_stores()), testing::ValuesIn(seeds())),
@@ -94,9 +99,8 @@ TEST_P(Tenants, with_the_same_ids_never_see_each_other) {
   const std::vector<Operation> open = {OpenPool{Pool("graphs"), 2}};
   ASSERT_TRUE(alone->commit(open));
   const core::LaneId alone_lane = (*alone->read_pool(Pool("graphs")))->first;
-  const std::vector<Operation> own = {
-      AcquireLane{alone_lane, "engine-a", lease},
-      AcquireLane{core::LaneId(alone_lane.raw() + 1), "engine-a", lease}};
+  const std::vector<Operation> own = {AcquireLane{alone_lane, "engine-a", lease},
+                                      AcquireLane{core::LaneId(alone_lane.raw() + 1), "engine-a", lease}};
   ASSERT_TRUE(alone->commit(own));
 
   // Topics are shared by all tenants, so the other one must not touch the queue: it only has
@@ -111,13 +115,12 @@ TEST_P(Tenants, with_the_same_ids_never_see_each_other) {
     for (std::uint64_t i = random.below(3); i > 0; --i) {
       const std::string id = format("job-{}", random.below(12));
       const core::LaneId lane(second_lane.raw() + static_cast<std::uint32_t>(random.below(2)));
-      const Outcome made = commit(
-          Submit{Namespace("two"), JobId(id), lane, {GraphName("g"), 1, 1}, "two", clock_.now()});
+      const Outcome made =
+          commit(Submit{Namespace("two"), JobId(id), lane, {GraphName("g"), 1, 1}, "two", clock_.now()});
       EXPECT_TRUE(made.kind == OutcomeKind::committed || made.kind == OutcomeKind::exists);
       EXPECT_EQ(job(made.run()).state.job.name_space, Namespace("two"));
       if (made.kind == OutcomeKind::committed) other_runs.push_back(made.run());
-      commit(to_run(other_runs[random.below(other_runs.size())],
-                    {guid(random.below(12)), core::Start{"two"}}));
+      commit(to_run(other_runs[random.below(other_runs.size())], {guid(random.below(12)), core::Start{"two"}}));
     }
     if (step % 50 == 0) {
       ASSERT_EQ(lonely.read_back(), mixed.read_back()) << "step " << step;
@@ -128,9 +131,7 @@ TEST_P(Tenants, with_the_same_ids_never_see_each_other) {
   for (const core::JobRow& row : *listed) EXPECT_EQ(row.name_space, Namespace("two"));
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, Tenants,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(seeds())),
+INSTANTIATE_TEST_SUITE_P(stores, Tenants, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(seeds())),
                          store_case_name<Seed>);
 
 }  // namespace

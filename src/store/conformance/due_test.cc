@@ -72,9 +72,9 @@ TEST_P(DueLists, the_four_kinds_come_in_one_order_by_time) {
 TEST_P(DueLists, what_is_due_at_one_time_comes_by_run_and_kind_and_name) {
   const RunId one = quiet("a", lane_);
   const RunId two = quiet("b", lane_);
-  std::vector<Due> all = {work(two, in(5)),      timer(one, 2, in(5)), work(one, in(5)), timer(two, 1, in(5)),
-                          timer(one, 1, in(5)),  work(one, in(5)),     key("c", in(5)),  removal("d", in(5)),
-                          timer(two, 9, in(5))};
+  std::vector<Due> all = {work(two, in(5)),     timer(one, 2, in(5)), work(one, in(5)),
+                          timer(two, 1, in(5)), timer(one, 1, in(5)), work(one, in(5)),
+                          key("c", in(5)),      removal("d", in(5)),  timer(two, 9, in(5))};
   std::sort(all.begin(), all.end());
   EXPECT_EQ(due(), all);
   for (std::size_t page = 1; page <= all.size() + 1; ++page) EXPECT_EQ(by_pages(page), all) << page;

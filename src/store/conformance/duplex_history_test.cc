@@ -1,4 +1,5 @@
-// The same random history of duplex operations on every store and on the memory store: the same answers, the same reads.
+// The same random history of duplex operations on every store and on the memory store: the same answers, the same
+// reads.
 #include <map>
 #include <set>
 
@@ -38,7 +39,8 @@ class DuplexHistory {
       const auto job = store_.read(runs_[i]);
       if (!job || !*job) return "unreadable";
       text += format("#{} {} open {}", i, core::name_of((*job)->job.status), (*job)->job.semaphore);
-      for (const DuplexCell& cell : (*job)->cells) text += format(" [{} {} {}]", cell.place.node, cell.value, cell.code);
+      for (const DuplexCell& cell : (*job)->cells)
+        text += format(" [{} {} {}]", cell.place.node, cell.value, cell.code);
       for (const Place& place : (*job)->open) text += format(" open {}", place.node);
       for (const ClaimedMessage& waiting : (*job)->stream) text += describe(waiting);
       text += '\n';
@@ -63,11 +65,18 @@ class DuplexHistory {
     }
     const RunId run = draw_run();
     switch (random_.below(16)) {
-      case 0: return SetCell{run, draw_place(), 999000000000000, clock_.now()};
-      case 1: return AddToCell{run, draw_place(), -1, core::Guid{1, random_.below(8)}};
-      case 2: return NameCloser{run, draw_place(), core::Guid{1, random_.below(2)}, core::ActivityStatus::completed, 200, clock_.now(), "out"};
-      case 3: return OpenAddress{run, draw_place()};
-      case 4: return CloseAddress{run, draw_place()};
+      case 0:
+        return SetCell{run, draw_place(), 999000000000000, clock_.now()};
+      case 1:
+        return AddToCell{run, draw_place(), -1, core::Guid{1, random_.below(8)}};
+      case 2:
+        return NameCloser{
+            run,          draw_place(), core::Guid{1, random_.below(2)}, core::ActivityStatus::completed, 200,
+            clock_.now(), "out"};
+      case 3:
+        return OpenAddress{run, draw_place()};
+      case 4:
+        return CloseAddress{run, draw_place()};
       case 5:
       case 6:
       case 7: {
@@ -97,7 +106,8 @@ class DuplexHistory {
         const auto [of, guid] = draw_held();
         return GiveBack{of, guid, draw_claim(), std::chrono::milliseconds(random_.below(3000))};
       }
-      default: break;
+      default:
+        break;
     }
     if (!random_.one_in(6)) return SetCell{run, draw_place(), 1, clock_.now()};
     if (random_.one_in(3)) return ParkDuplex{run, "why"};
@@ -114,7 +124,8 @@ class DuplexHistory {
       runs_.push_back(outcome.run());
     }
     if (const auto* handed = std::get_if<Handed>(&outcome.answer))
-      for (const ClaimedMessage& claimed : handed->messages) held_.emplace_back(claimed.message.run, claimed.message.guid);
+      for (const ClaimedMessage& claimed : handed->messages)
+        held_.emplace_back(claimed.message.run, claimed.message.guid);
     if (held_.size() > 20) held_.erase(held_.begin(), held_.end() - 20);
   }
 
@@ -126,18 +137,19 @@ class DuplexHistory {
                   claimed.deliveries, claimed.given_back);
   }
   std::string describe(const decltype(DuplexOutcome::answer)& answer) const {
-    return std::visit(Overloaded{
-                          [](const std::monostate&) { return std::string(); },
-                          [&](const Started& started) { return format("run {}", numbers_.at(started.run)); },
-                          [](const CellHolds& cell) { return format("value {}", cell.value); },
-                          [](const Obligations& left) { return std::string(left.none_left ? "none left" : "some left"); },
-                          [&](const Handed& handed) {
-                            std::string text = format("next {}", handed.next_free ? handed.next_free->micros() : -1);
-                            for (const ClaimedMessage& claimed : handed.messages) text += describe(claimed);
-                            return text;
-                          },
-                      },
-                      answer);
+    return std::visit(
+        Overloaded{
+            [](const std::monostate&) { return std::string(); },
+            [&](const Started& started) { return format("run {}", numbers_.at(started.run)); },
+            [](const CellHolds& cell) { return format("value {}", cell.value); },
+            [](const Obligations& left) { return std::string(left.none_left ? "none left" : "some left"); },
+            [&](const Handed& handed) {
+              std::string text = format("next {}", handed.next_free ? handed.next_free->micros() : -1);
+              for (const ClaimedMessage& claimed : handed.messages) text += describe(claimed);
+              return text;
+            },
+        },
+        answer);
   }
 
   DuplexStore& store_;

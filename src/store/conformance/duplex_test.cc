@@ -28,7 +28,12 @@ class Duplex : public StoreTest {
   DuplexOutcome commit(DuplexOperation operation) { return commit_to(*duplex_, std::move(operation)); }
   OutcomeKind kind_of(DuplexOperation operation) { return commit(std::move(operation)).kind; }
   static StartDuplex a_start(core::LaneId lane, const std::string& id) {
-    return StartDuplex{Namespace("default"), JobId(id), lane, {GraphName("g"), 1, 7}, "input", Instant::from_micros(5),
+    return StartDuplex{Namespace("default"),
+                       JobId(id),
+                       lane,
+                       {GraphName("g"), 1, 7},
+                       "input",
+                       Instant::from_micros(5),
                        core::JobSecret(core::Guid{7, 7})};
   }
   DuplexOutcome start(const std::string& id) { return commit(a_start(lane_, id)); }
@@ -49,7 +54,8 @@ class Duplex : public StoreTest {
                             const std::string& topic = "") {
     return commit(Dequeue{lane_, Topic(topic), items_max, ClaimId(claim), core::Epoch(epoch), lease});
   }
-  Handed dequeue(std::uint64_t claim, std::size_t items_max = 10, std::uint64_t epoch = 1, const std::string& topic = "") {
+  Handed dequeue(std::uint64_t claim, std::size_t items_max = 10, std::uint64_t epoch = 1,
+                 const std::string& topic = "") {
     return dequeue_all(claim, items_max, epoch, topic).take_handed();
   }
   DuplexJob read() {
@@ -128,7 +134,8 @@ TEST_P(Duplex, a_cell_that_was_never_set_cannot_be_entered_or_closed) {
 TEST_P(Duplex, the_first_closer_wins_and_keeps_its_answer) {
   set(1);
   const NameCloser first{run, place(1), guid(1), core::ActivityStatus::errored, 402, Instant::from_micros(9), "no"};
-  const NameCloser second{run, place(1), guid(2), core::ActivityStatus::completed, 200, Instant::from_micros(10), "yes"};
+  const NameCloser second{run,  place(1), guid(2), core::ActivityStatus::completed, 200, Instant::from_micros(10),
+                          "yes"};
   EXPECT_EQ(kind_of(first), OutcomeKind::committed);
   EXPECT_EQ(kind_of(second), OutcomeKind::exists);
   EXPECT_EQ(kind_of(first), OutcomeKind::already_done);
@@ -224,7 +231,8 @@ TEST_P(Duplex, messages_come_oldest_first_and_only_from_their_stream_and_lane) {
   EXPECT_EQ(dequeue(2, 10, 1, "red").messages.size(), 1u);
   EXPECT_EQ(dequeue(3, 10, 1, "blue").messages.size(), 2u);
   EXPECT_EQ(dequeue(4, 10, 1, "").messages.size(), 1u) << "the start message";
-  EXPECT_TRUE(commit(Dequeue{other_lane_, Topic("red"), 10, ClaimId(5), core::Epoch(1), lease}).handed().messages.empty());
+  EXPECT_TRUE(
+      commit(Dequeue{other_lane_, Topic("red"), 10, ClaimId(5), core::Epoch(1), lease}).handed().messages.empty());
   EXPECT_EQ(kind_of(Dequeue{lane_, Topic(""), 1, ClaimId(0), core::Epoch(1), lease}), OutcomeKind::rejected);
   EXPECT_EQ(kind_of(Dequeue{lane_, Topic(""), 1, ClaimId(9), core::Epoch(0), lease}), OutcomeKind::rejected);
 }
@@ -490,7 +498,8 @@ class SingleOperations : public StoreCaseTest<Single> {
     run = commit(StartDuplex{Namespace("default"), JobId("job"), lane_, {GraphName("g"), 1, 7}, "in", Instant()}).run();
     commit(SetCell{run, Place{1, {}}, preset, Instant()});
     commit(OpenAddress{run, Place{1, {}}});
-    start = commit(Dequeue{lane_, Topic(""), 1, ClaimId(1), core::Epoch(1), lease}).handed().messages.at(0).message.guid;
+    start =
+        commit(Dequeue{lane_, Topic(""), 1, ClaimId(1), core::Epoch(1), lease}).handed().messages.at(0).message.guid;
     StreamMessage waiting = duplex_start(run, "more");
     waiting.guid = guid(99);
     commit(Enqueue{waiting});
@@ -501,39 +510,50 @@ class SingleOperations : public StoreCaseTest<Single> {
 };
 
 const std::vector<Single> singles = {
-    {"SetCell", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
+    {"SetCell",
+     [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
        return SetCell{run, Place{2, {}}, preset, Instant()};
      }},
-    {"AddToCell", [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> DuplexOperation {
+    {"AddToCell",
+     [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> DuplexOperation {
        return AddToCell{run, place, -7, core::Guid{4, 4}};
      }},
-    {"NameCloser", [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> DuplexOperation {
+    {"NameCloser",
+     [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> DuplexOperation {
        return NameCloser{run, place, core::Guid{4, 4}};
      }},
-    {"OpenAddress", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
+    {"OpenAddress",
+     [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
        return OpenAddress{run, Place{2, {}}};
      }},
-    {"CloseAddress", [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> DuplexOperation {
+    {"CloseAddress",
+     [](RunId run, core::LaneId, const Place& place, const core::Guid&) -> DuplexOperation {
        return CloseAddress{run, place};
      }},
-    {"Enqueue", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
+    {"Enqueue",
+     [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
        StreamMessage message = duplex_start(run, "x");
        message.guid = core::Guid{4, 4};
        return Enqueue{message};
      }},
-    {"Dequeue", [](RunId, core::LaneId lane, const Place&, const core::Guid&) -> DuplexOperation {
+    {"Dequeue",
+     [](RunId, core::LaneId lane, const Place&, const core::Guid&) -> DuplexOperation {
        return Dequeue{lane, Topic(""), 5, ClaimId(2), core::Epoch(1), std::chrono::seconds(1)};
      }},
-    {"Ack", [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> DuplexOperation {
+    {"Ack",
+     [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> DuplexOperation {
        return Ack{run, start, ClaimId(1)};
      }},
-    {"GiveBack", [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> DuplexOperation {
+    {"GiveBack",
+     [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> DuplexOperation {
        return GiveBack{run, start, ClaimId(1), Duration(0)};
      }},
-    {"EndDuplex", [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> DuplexOperation {
+    {"EndDuplex",
+     [](RunId run, core::LaneId, const Place&, const core::Guid& start) -> DuplexOperation {
        return EndDuplex{run, core::JobStatus::failed, "", "why", Instant(), start};
      }},
-    {"ParkDuplex", [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
+    {"ParkDuplex",
+     [](RunId run, core::LaneId, const Place&, const core::Guid&) -> DuplexOperation {
        return ParkDuplex{run, "why"};
      }},
     {"StartDuplex",

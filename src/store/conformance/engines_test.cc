@@ -48,8 +48,7 @@ std::vector<std::vector<int>> interleavings(std::size_t first, std::size_t secon
 }
 
 TEST_P(Engines, every_interleaving_ends_as_the_model_says) {
-  const std::vector<Act> script = {Act::acquire, Act::read, Act::write,
-                                   Act::repeat,  Act::read, Act::write};
+  const std::vector<Act> script = {Act::acquire, Act::read, Act::write, Act::repeat, Act::read, Act::write};
   const auto orders = interleavings(script.size(), script.size());
   ASSERT_EQ(orders.size(), 924u);
   int round = 0;
@@ -58,8 +57,7 @@ TEST_P(Engines, every_interleaving_ends_as_the_model_says) {
     const RunId run = submit(format("job-{}", round++));
     Model model;
     model.epoch = store_->read_lane(lane_)->epoch;
-    Engine engines[2] = {{"engine-a", core::Epoch(0), bundle_for(run)},
-                         {"engine-b", core::Epoch(0), bundle_for(run)}};
+    Engine engines[2] = {{"engine-a", core::Epoch(0), bundle_for(run)}, {"engine-b", core::Epoch(0), bundle_for(run)}};
     std::size_t next[2] = {0, 0};
     for (const int who : order) {
       Engine& engine = engines[who];
@@ -105,8 +103,7 @@ TEST_P(Engines, two_workers_that_claim_in_turns_never_hold_one_item) {
   enqueue(run, 40);
   std::set<core::ActivitySeq> held;
   for (int round = 0; round < 40; ++round) {
-    const auto items =
-        commit(ClaimWork{{Topic("topic")}, 1, round % 2 == 0 ? "one" : "two", lease}).items();
+    const auto items = commit(ClaimWork{{Topic("topic")}, 1, round % 2 == 0 ? "one" : "two", lease}).items();
     ASSERT_EQ(items.size(), 1u);
     EXPECT_TRUE(held.insert(items.front().activity).second);
   }

@@ -59,8 +59,7 @@ Outcome Bench::commit(Operation operation) {
 
 RunId Bench::submit_to(core::LaneId lane, const std::string& id, const std::string& name_space) {
   const core::GraphRef graph{GraphName("graph"), 1, 7};
-  const Outcome outcome =
-      commit(Submit{Namespace(name_space), JobId(id), lane, graph, "{}", clock_.now()});
+  const Outcome outcome = commit(Submit{Namespace(name_space), JobId(id), lane, graph, "{}", clock_.now()});
   EXPECT_EQ(outcome.kind, OutcomeKind::committed) << id << ": " << outcome.reason;
   return outcome.run();
 }
@@ -246,12 +245,8 @@ core::Message Bench::answer_to(const core::WorkItem& item, core::ReplyStatus sta
   return core::Message{item.request.derive(purpose, 0), std::move(response)};
 }
 
-ledger::ActivityLedger Bench::activity_ledger(std::uint64_t digits) {
-  return *ledger::ActivityLedger::decode(digits);
-}
-ledger::MessageLedger Bench::message_ledger(std::uint64_t digits) {
-  return *ledger::MessageLedger::decode(digits);
-}
+ledger::ActivityLedger Bench::activity_ledger(std::uint64_t digits) { return *ledger::ActivityLedger::decode(digits); }
+ledger::MessageLedger Bench::message_ledger(std::uint64_t digits) { return *ledger::MessageLedger::decode(digits); }
 
 core::Activity Bench::activity(std::uint32_t seq, std::uint64_t digits) {
   core::Activity made;

@@ -172,8 +172,8 @@ TEST_P(GraphState, a_concluding_message_may_get_its_output_later) {
   for (const bool with_activity : {false, true}) {
     const RunId run = opened(with_activity ? "b" : "a");
     core::Activity after = activity(0, answered);
-    ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{activity(0).ledger, after},
-                                        core::PutRecord{std::nullopt, record(1, "")}})),
+    ASSERT_EQ(kind_of(bundle_with(
+                  run, {core::PutActivity{activity(0).ledger, after}, core::PutRecord{std::nullopt, record(1, "")}})),
               OutcomeKind::committed);
     EXPECT_EQ(*job(run).state.find_message(guid(1)), record(1, ""));
     core::MessageRecord later = record(1, "later", 11'000'000'001);
@@ -199,8 +199,8 @@ TEST_P(GraphState, a_removed_job_takes_all_of_it_along) {
   const RunId run = opened("a");
   core::Activity one = activity(0);
   one.state = "state";
-  ASSERT_EQ(kind_of(with_data(run, "data", {core::PutActivity{one.ledger, one},
-                                            core::PutRecord{std::nullopt, record(1, "output")}})),
+  ASSERT_EQ(kind_of(with_data(
+                run, "data", {core::PutActivity{one.ledger, one}, core::PutRecord{std::nullopt, record(1, "output")}})),
             OutcomeKind::committed);
   end(run);
   ASSERT_EQ(kind_of(RemoveJob{run, Instant()}), OutcomeKind::committed);

@@ -136,12 +136,8 @@ class BeforeValues : public StoreCaseTest<Wrong> {};
 
 JobHead& head_of(Bundle& bundle) { return std::get<JobHead>(bundle.head); }
 
-ledger::ActivityLedger activity_digits(std::uint64_t digits) {
-  return *ledger::ActivityLedger::decode(digits);
-}
-ledger::MessageLedger message_digits(std::uint64_t digits) {
-  return *ledger::MessageLedger::decode(digits);
-}
+ledger::ActivityLedger activity_digits(std::uint64_t digits) { return *ledger::ActivityLedger::decode(digits); }
+ledger::MessageLedger message_digits(std::uint64_t digits) { return *ledger::MessageLedger::decode(digits); }
 
 template <class W>
 W& write_of(Bundle& bundle) {
@@ -152,8 +148,7 @@ W& write_of(Bundle& bundle) {
 
 const std::vector<Wrong> wrongs = {
     {"activity_exists", [](Bundle& b) { write_of<core::PutActivity>(b).before.reset(); }},
-    {"activity_missing",
-     [](Bundle& b) { write_of<core::PutActivity>(b).after.seq = core::ActivitySeq(1); }},
+    {"activity_missing", [](Bundle& b) { write_of<core::PutActivity>(b).after.seq = core::ActivitySeq(1); }},
     {"activity_ledger_behind",
      [](Bundle& b) { write_of<core::PutActivity>(b).before = activity_digits(1'000'000'000'000); }},
     {"activity_ledger_ahead",
@@ -163,16 +158,13 @@ const std::vector<Wrong> wrongs = {
      [](Bundle& b) {
        write_of<core::PutRecord>(b).after.guid = core::Guid{5, 5};
      }},
-    {"record_ledger_behind",
-     [](Bundle& b) { write_of<core::PutRecord>(b).before = message_digits(1); }},
-    {"record_ledger_ahead",
-     [](Bundle& b) { write_of<core::PutRecord>(b).before = message_digits(11'000'000'001); }},
+    {"record_ledger_behind", [](Bundle& b) { write_of<core::PutRecord>(b).before = message_digits(1); }},
+    {"record_ledger_ahead", [](Bundle& b) { write_of<core::PutRecord>(b).before = message_digits(11'000'000'001); }},
     {"semaphore_before", [](Bundle& b) { head_of(b).semaphore->before = 2; }},
     {"hit_claimed", [](Bundle& b) { head_of(b).semaphore->hit = true; }},
     {"hit_denied", [](Bundle& b) { head_of(b).semaphore->delta = -1; }},
     {"semaphore_below_zero", [](Bundle& b) { head_of(b).semaphore->delta = -2; }},
-    {"semaphore_above_ceiling",
-     [](Bundle& b) { head_of(b).semaphore->delta = ledger::Semaphore::open_max; }},
+    {"semaphore_above_ceiling", [](Bundle& b) { head_of(b).semaphore->delta = ledger::Semaphore::open_max; }},
     {"completions_before", [](Bundle& b) { head_of(b).completions_before = 1; }},
     {"redeliveries_before", [](Bundle& b) { write_of<core::CountRedelivery>(b).before = 1; }},
 };
@@ -180,19 +172,18 @@ const std::vector<Wrong> wrongs = {
 TEST_P(BeforeValues, are_compared_and_a_difference_rejects_the_whole_bundle) {
   const RunId run = submit("a");
   const core::MessageRecord record{guid(1), core::ActivitySeq(0), message_ledger(10'000'000'001)};
-  ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)},
-                                      core::PutRecord{std::nullopt, record}})),
-            OutcomeKind::committed);
+  ASSERT_EQ(
+      kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)}, core::PutRecord{std::nullopt, record}})),
+      OutcomeKind::committed);
   ASSERT_EQ(kind_of(to_run(run, start_message(2))), OutcomeKind::committed);
   const StoredJob before = job(run);
 
   core::MessageRecord marked = record;
   marked.ledger = message_ledger(11'000'000'001);
-  Bundle bundle =
-      bundle_with(run, {core::PutMessage{start_message(9)}, core::Consume{guid(2)},
-                        core::PutActivity{activity(0).ledger, activity(0, 1'111'000'000'001)},
-                        core::PutRecord{record.ledger, marked}, core::PutWork{work_item(run, 0)},
-                        core::CountRedelivery{before.inbox.front().message.guid, 0}});
+  Bundle bundle = bundle_with(run, {core::PutMessage{start_message(9)}, core::Consume{guid(2)},
+                                    core::PutActivity{activity(0).ledger, activity(0, 1'111'000'000'001)},
+                                    core::PutRecord{record.ledger, marked}, core::PutWork{work_item(run, 0)},
+                                    core::CountRedelivery{before.inbox.front().message.guid, 0}});
   head_of(bundle).semaphore = core::SemaphoreStep{1, 1, 0, false};
   Bundle spoilt = bundle;
   scenario().spoil(spoilt);
@@ -207,8 +198,7 @@ TEST_P(BeforeValues, are_compared_and_a_difference_rejects_the_whole_bundle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, BeforeValues,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(wrongs)),
+                         testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(wrongs)),
                          store_case_name<Wrong>);
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace pawl::store {
 struct HistoryOptions {
   std::uint64_t seed = 0;
   std::string name_space = "default";
-  bool moves_lanes = true;  // lanes change hands, leases run out
-  bool by_lane = false;     // claims and dropped keys are of one lane, and nothing claims to come from an outbox
+  bool moves_lanes = true;      // lanes change hands, leases run out
+  bool by_lane = false;         // claims and dropped keys are of one lane, and nothing claims to come from an outbox
   bool claims_by_lane = false;  // only claims: in which order lanes come is a store's own affair
   bool pauses_by_lane = false;  // likewise pauses; SQLite pauses a topic in all lanes or in none
 };
@@ -93,7 +93,7 @@ class History {
   std::deque<core::Bundle> recent_;      // to be repeated now and then
   std::vector<core::WorkItem> claimed_;  // some of them stale
   std::uint64_t next_bundle_ = 1;
-  std::map<core::LaneId, std::uint64_t> last_source_;  // by target
+  std::map<core::LaneId, std::uint64_t> last_source_;                          // by target
   std::set<std::tuple<core::LaneId, core::LaneId, std::uint64_t>> delivered_;  // rows of outboxes
 };
 

@@ -32,9 +32,7 @@ std::vector<Touched> touched_by(const core::Write& write) {
   return {};
 }
 
-bool is_acquire(const Operation& operation) {
-  return std::holds_alternative<AcquireLane>(operation);
-}
+bool is_acquire(const Operation& operation) { return std::holds_alternative<AcquireLane>(operation); }
 
 }  // namespace
 
@@ -144,10 +142,11 @@ core::Write History::draw_label_write() {
     case 0:
       return core::DropLabel{label};
     case 1:
-      return core::AddMeasure{{label.key, "0", "total", random_.one_in(2) ? std::optional<std::string>("v") : std::nullopt,
+      return core::AddMeasure{{label.key, "0", "total",
+                               random_.one_in(2) ? std::optional<std::string>("v") : std::nullopt,
                                static_cast<double>(random_.below(9))}};
     case 2:
-      return core::Announce{Topic("told"), core::Announce::What::progress, core::ReplyStatus::pending, 202, later(),
+      return core::Announce{Topic("told"),  core::Announce::What::progress, core::ReplyStatus::pending, 202, later(),
                             Payload("said")};
     default:
       return core::PutLabel{label};
@@ -212,11 +211,9 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
       const core::MessageRecord fresh{draw_guid(), core::ActivitySeq(0), *ledger::MessageLedger::decode(1),
                                       Payload(random_.one_in(2) ? "" : "output")};
       const core::MessageRecord* known = state.find_message(fresh.guid);
-      if (known == nullptr)
-        return core::PutRecord{wrong ? std::optional(fresh.ledger) : std::nullopt, fresh};
+      if (known == nullptr) return core::PutRecord{wrong ? std::optional(fresh.ledger) : std::nullopt, fresh};
       core::MessageRecord after = *known;
-      if (const auto marked = after.ledger.with(ledger::MessageLedger::Step::work))
-        after.ledger = *marked;
+      if (const auto marked = after.ledger.with(ledger::MessageLedger::Step::work)) after.ledger = *marked;
       if (random_.one_in(2)) after.output = Payload(random_.one_in(2) ? "" : "other");
       return core::PutRecord{wrong ? fresh.ledger : known->ledger, after};
     }
@@ -251,16 +248,13 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
     }
     case 7: {
       if (random_.one_in(4))
-        return core::Sweep{job.inbox.empty() ? std::nullopt
-                                             : std::optional(job.inbox[0].message.guid)};
+        return core::Sweep{job.inbox.empty() ? std::nullopt : std::optional(job.inbox[0].message.guid)};
       return core::Consume{draw_guid()};
     }
     default: {
-      const std::int64_t delta =
-          static_cast<std::int64_t>(random_.below(3)) - (state.job.semaphore > 1 ? 1 : 0);
+      const std::int64_t delta = static_cast<std::int64_t>(random_.below(3)) - (state.job.semaphore > 1 ? 1 : 0);
       if (!head.semaphore)
-        head.semaphore =
-            core::SemaphoreStep{state.job.semaphore, delta, 0, state.job.semaphore + delta == 0};
+        head.semaphore = core::SemaphoreStep{state.job.semaphore, delta, 0, state.job.semaphore + delta == 0};
       if (wrong) head.semaphore->before += 1;
       return core::Consume{draw_guid()};
     }
@@ -333,7 +327,8 @@ Operation History::draw() {
   if (what >= 20) {
     const core::LaneId lane = options_.by_lane ? draw_lane() : core::LaneId(0);
     if (random_.one_in(3)) return DropKeys{clock_.now(), random_.below(3), lane};
-    return PauseTopic{Topic(random_.one_in(2) ? "red" : "blue"), random_.one_in(3), options_.pauses_by_lane ? lane : core::LaneId(0)};
+    return PauseTopic{Topic(random_.one_in(2) ? "red" : "blue"), random_.one_in(3),
+                      options_.pauses_by_lane ? lane : core::LaneId(0)};
   }
   if (what < 8) return draw_bundle();
   if (what < 11) return draw_delivery();
@@ -348,8 +343,12 @@ Operation History::draw() {
     const core::WorkItem& item = claimed_[random_.below(claimed_.size())];
     switch (random_.below(4)) {
       case 0:
-        return ExtendWork{item.run, item.activity, item.token, lease,
-                          random_.one_in(2) ? std::optional(Payload("half way")) : std::nullopt, random_.one_in(3)};
+        return ExtendWork{item.run,
+                          item.activity,
+                          item.token,
+                          lease,
+                          random_.one_in(2) ? std::optional(Payload("half way")) : std::nullopt,
+                          random_.one_in(3)};
       case 1: {
         const core::Epoch epoch = lanes_[core::lane_of(item.run) == lanes_[0].id ? 0 : 1].epoch;
         return ReleaseWork{item.run, item.activity, item.token, item.epoch == core::Epoch(0) ? item.epoch : epoch,
@@ -364,9 +363,8 @@ Operation History::draw() {
         response.activity = item.activity;
         response.token = item.token;
         response.status = static_cast<core::ReplyStatus>(random_.below(4));
-        const core::Guid guid{
-            item.request.high,
-            1000 + item.runs * 2 + (response.status == core::ReplyStatus::pending ? 1 : 0)};
+        const core::Guid guid{item.request.high,
+                              1000 + item.runs * 2 + (response.status == core::ReplyStatus::pending ? 1 : 0)};
         return Respond{item.run, item.activity, item.token, {guid, response}};
       }
     }
@@ -436,7 +434,8 @@ std::string History::note(const Operation& operation, const Outcome& outcome) {
   }
   const auto* deliver = std::get_if<Deliver>(&operation);
   const auto* key = deliver == nullptr ? nullptr : std::get_if<core::JobKey>(&deliver->envelope.to);
-  if (key != nullptr && outcome.run() != RunId(0) && std::find(runs_.begin(), runs_.end(), outcome.run()) == runs_.end()) {
+  if (key != nullptr && outcome.run() != RunId(0) &&
+      std::find(runs_.begin(), runs_.end(), outcome.run()) == runs_.end()) {
     runs_.push_back(outcome.run());
     ids_.push_back(key->id.raw());
   }
@@ -471,15 +470,13 @@ void History::deliver_outboxes() {
 }
 
 // Guids that are made of a run are the store's own.
-std::string History::describe(const core::Guid& guid) const {
-  return guid.low > 1'000'000 ? "own" : guid.text();
-}
+std::string History::describe(const core::Guid& guid) const { return guid.low > 1'000'000 ? "own" : guid.text(); }
 
 std::string History::describe(const std::vector<core::InboxMessage>& inbox) const {
   std::string text;
   for (const core::InboxMessage& one : inbox) {
-    text += format(" [{} kind {} x{} due {}]", describe(one.message.guid), one.message.body.index(),
-                   one.redeliveries, one.due.micros());
+    text += format(" [{} kind {} x{} due {}]", describe(one.message.guid), one.message.body.index(), one.redeliveries,
+                   one.due.micros());
   }
   return text;
 }
@@ -522,7 +519,8 @@ std::string History::read_labels() {
     query.name_space = name_space;
     query.rows_max = 1000;
     const auto said = store_.read_announcements(query);
-    for (const AnnouncementRow& row : *said) text += format(" announced {} {}", name_of_run(row.run), row.said.at.micros());
+    for (const AnnouncementRow& row : *said)
+      text += format(" announced {} {}", name_of_run(row.run), row.said.at.micros());
   }
   return text;
 }
@@ -539,12 +537,11 @@ std::string History::read_back() {
     }
     const core::JobState& state = (*job)->state;
     const core::JobRow& row = state.job;
-    text +=
-        format(" {} rev {} bundle {} {} semaphore {} next {} done {}", row.id.raw(), row.rev.raw(), row.bundle.raw(),
-               core::name_of(row.status), row.semaphore, row.next_activity, row.completions) +
-        format(" p{} keep {} remove {} deadline {} redrives {}", row.priority, row.keep ? row.keep->count() : -1,
-               row.remove_at.micros(), row.deadline.micros(), row.redrives) +
-        format(" {} code {} since {}", row.data.view(), row.code, row.created_at.micros());
+    text += format(" {} rev {} bundle {} {} semaphore {} next {} done {}", row.id.raw(), row.rev.raw(),
+                   row.bundle.raw(), core::name_of(row.status), row.semaphore, row.next_activity, row.completions) +
+            format(" p{} keep {} remove {} deadline {} redrives {}", row.priority, row.keep ? row.keep->count() : -1,
+                   row.remove_at.micros(), row.deadline.micros(), row.redrives) +
+            format(" {} code {} since {}", row.data.view(), row.code, row.created_at.micros());
     if (row.parent)
       text += format(" child of {}/{} {} awaits {}", name_of_run(row.parent->run), row.parent->activity.raw(),
                      row.parent->request.text(), row.parent->awaits);
@@ -554,8 +551,7 @@ std::string History::read_back() {
       if (const auto* record = state.find_message({number, 1}))
         text += format(" m{}={} {}", number, record->ledger.digits(), record->output.view());
     for (std::uint32_t seq = 0; seq < 4; ++seq)
-      if (const auto* item = state.find_work(core::ActivitySeq(seq)))
-        text += " w: " + describe(*item);
+      if (const auto* item = state.find_work(core::ActivitySeq(seq))) text += " w: " + describe(*item);
     text += describe((*job)->inbox) + " timers" + describe((*job)->timers);
     for (std::uint64_t number = 0; number < 12; ++number) {
       const auto one = store_.read_message(runs_[i], {number, 1});

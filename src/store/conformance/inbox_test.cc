@@ -7,9 +7,7 @@ namespace {
 
 class Inboxes : public StoreTest {
  protected:
-  OutcomeKind deliver(RunId run, core::Message message) {
-    return kind_of(to_run(run, std::move(message)));
-  }
+  OutcomeKind deliver(RunId run, core::Message message) { return kind_of(to_run(run, std::move(message))); }
   // The guid numbers that wait, without the start message.
   std::vector<std::uint64_t> waiting(RunId run) {
     std::vector<std::uint64_t> numbers;
@@ -67,8 +65,7 @@ TEST_P(Inboxes, a_run_that_is_gone_takes_nothing_and_nobody_is_hurt) {
 }
 
 TEST_P(Inboxes, a_closed_job_takes_nothing) {
-  for (const auto status :
-       {core::JobStatus::completed, core::JobStatus::failed, core::JobStatus::interrupted}) {
+  for (const auto status : {core::JobStatus::completed, core::JobStatus::failed, core::JobStatus::interrupted}) {
     const RunId run = submit(std::string(name_of(status)));
     close(run, status);
     EXPECT_EQ(deliver(run, start_message(5)), OutcomeKind::committed);
@@ -91,12 +88,10 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
   const std::vector<core::Body> bodies = {
       core::Start{"input"},
       core::Transition{7, at, core::ActivitySeq(3), "input"},
-      core::Response{core::ActivitySeq(2), core::ReplyStatus::error, -500, core::WorkToken(1),
-                     "data"},
+      core::Response{core::ActivitySeq(2), core::ReplyStatus::error, -500, core::WorkToken(1), "data"},
       core::Register{RunId(~std::uint64_t{0} >> 1), core::ActivitySeq(9)},
       core::Signal{"signal", core::ReplyStatus::error, -404},
-      core::Resume{core::ActivitySeq(4), core::Guid{~std::uint64_t{0}, 1}, "data",
-                   core::ReplyStatus::pending, 202},
+      core::Resume{core::ActivitySeq(4), core::Guid{~std::uint64_t{0}, 1}, "data", core::ReplyStatus::pending, 202},
       core::NoAnswer{core::ActivitySeq(5), core::WorkToken(1), core::NoAnswer::Why::lost},
       core::Interrupt{-410, "why"},
       core::Pause{"why"},
@@ -107,20 +102,29 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
       core::Reenter{core::ActivitySeq(7), "data"},
       core::Arrive{3, at, core::ActivitySeq(8), 2, true},
       core::Item{core::ActivitySeq(9), 4, true},
-      core::StartChild{{GraphName("g"), 2, ~std::uint64_t{0}}, "input", {run, core::ActivitySeq(1), guid(77), false}, -5},
+      core::StartChild{
+          {GraphName("g"), 2, ~std::uint64_t{0}}, "input", {run, core::ActivitySeq(1), guid(77), false}, -5},
       core::ChildDone{core::ActivitySeq(10), core::ReplyStatus::fatal, -409, "data"},
       core::EndJob{run, -410, "why", false, true, std::chrono::seconds(5)},
       core::Withdraw{guid(78)},
       core::Expire{guid(79)},
-      core::Expand{core::ActivitySeq(11), GraphName("g"), {"k", "n", "v"}, run, 3, 300, true, Topic("t"), "data",
-                   core::ReplyStatus::pending, 202},
+      core::Expand{core::ActivitySeq(11),
+                   GraphName("g"),
+                   {"k", "n", "v"},
+                   run,
+                   3,
+                   300,
+                   true,
+                   Topic("t"),
+                   "data",
+                   core::ReplyStatus::pending,
+                   202},
       core::Unlabel{{"k", "n", "v"}},
       core::Taken{guid(80), guid(81)},
       core::Refused{core::ActivitySeq(12), core::ReplyStatus::error, -422, "data"},
   };
   ASSERT_EQ(bodies.size(), std::variant_size_v<core::Body>);
-  for (std::size_t i = 0; i < bodies.size(); ++i)
-    EXPECT_EQ(deliver(run, {guid(i), bodies[i]}), OutcomeKind::committed);
+  for (std::size_t i = 0; i < bodies.size(); ++i) EXPECT_EQ(deliver(run, {guid(i), bodies[i]}), OutcomeKind::committed);
   const StoredJob stored = job(run);
   ASSERT_EQ(stored.inbox.size(), bodies.size() + 1);
   for (std::size_t i = 0; i < bodies.size(); ++i)
@@ -130,14 +134,12 @@ TEST_P(Inboxes, every_kind_of_message_comes_back_as_it_was) {
 TEST_P(Inboxes, guids_use_all_their_bits) {
   const RunId run = submit("a");
   const std::uint64_t top = std::uint64_t{1} << 63;
-  const std::vector<core::Guid> guids = {
-      {0, 0}, {top, 0}, {0, top}, {~top, ~top}, {top, top}, {~std::uint64_t{0}, ~std::uint64_t{0}}};
-  for (const core::Guid& one : guids)
-    EXPECT_EQ(deliver(run, {one, core::Start{}}), OutcomeKind::committed);
+  const std::vector<core::Guid> guids = {{0, 0},       {top, 0},   {0, top},
+                                         {~top, ~top}, {top, top}, {~std::uint64_t{0}, ~std::uint64_t{0}}};
+  for (const core::Guid& one : guids) EXPECT_EQ(deliver(run, {one, core::Start{}}), OutcomeKind::committed);
   const StoredJob stored = job(run);
   ASSERT_EQ(stored.inbox.size(), guids.size() + 1);
-  for (std::size_t i = 0; i < guids.size(); ++i)
-    EXPECT_EQ(stored.inbox[i + 1].message.guid, guids[i]);
+  for (std::size_t i = 0; i < guids.size(); ++i) EXPECT_EQ(stored.inbox[i + 1].message.guid, guids[i]);
 }
 
 TEST_P(Inboxes, a_consumed_message_is_gone_and_the_others_stay_in_order) {
@@ -161,8 +163,7 @@ TEST_P(Inboxes, redeliveries_are_counted_one_by_one) {
   deliver(run, start_message(1));
   deliver(run, start_message(2));
   for (std::uint32_t before = 0; before < 12; ++before)
-    EXPECT_EQ(kind_of(bundle_with(run, {core::CountRedelivery{guid(1), before}})),
-              OutcomeKind::committed);
+    EXPECT_EQ(kind_of(bundle_with(run, {core::CountRedelivery{guid(1), before}})), OutcomeKind::committed);
   EXPECT_EQ(job(run).inbox[1].redeliveries, 12u);
   EXPECT_EQ(job(run).inbox[2].redeliveries, 0u);
 }
@@ -179,16 +180,14 @@ TEST_P(Inboxes, a_redelivery_is_not_counted_twice_by_a_repeated_bundle) {
 TEST_P(Inboxes, a_bundle_may_put_a_message_into_its_own_inbox) {
   const RunId run = submit("a");
   deliver(run, start_message(1));
-  EXPECT_EQ(kind_of(bundle_with(run, {core::PutMessage{start_message(2)}})),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutMessage{start_message(2)}})), OutcomeKind::committed);
   EXPECT_EQ(waiting(run), (Numbers{1, 2}));
 }
 
 TEST_P(Inboxes, a_put_of_a_guid_that_waits_already_changes_nothing) {
   const RunId run = submit("a");
   deliver(run, start_message(1, "first"));
-  EXPECT_EQ(kind_of(bundle_with(run, {core::PutMessage{start_message(1, "second")}})),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutMessage{start_message(1, "second")}})), OutcomeKind::committed);
   EXPECT_EQ(job(run).inbox[1].message, start_message(1, "first"));
 }
 
@@ -214,11 +213,9 @@ TEST_P(Inboxes, a_sweep_without_a_cause_empties_the_inbox_and_the_work) {
 TEST_P(Inboxes, a_sweep_also_takes_what_its_own_bundle_put_before_it) {
   // Fusion: one message spawned a child, the next one failed the job.
   const RunId run = submit("a");
-  EXPECT_EQ(
-      kind_of(bundle_with(
-          run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{work_item(run, 0)},
-                core::PutMessage{start_message(1)}, core::Sweep{std::nullopt}})),
-      OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{work_item(run, 0)},
+                                      core::PutMessage{start_message(1)}, core::Sweep{std::nullopt}})),
+            OutcomeKind::committed);
   EXPECT_TRUE(job(run).inbox.empty());
   EXPECT_TRUE(commit(ClaimWork{{Topic("topic")}, 10, "w", lease}).items().empty());
 }

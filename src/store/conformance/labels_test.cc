@@ -8,7 +8,8 @@ namespace {
 
 class Labels : public StoreTest {
  protected:
-  static core::Label label(const std::string& value, const std::string& key = "york", const std::string& name = "side") {
+  static core::Label label(const std::string& value, const std::string& key = "york",
+                           const std::string& name = "side") {
     return {key, name, value};
   }
   std::vector<RunId> found(const std::string& value, std::optional<std::string> key = "york", bool open_only = false,
@@ -100,8 +101,8 @@ TEST_P(Labels, are_put_once_dropped_and_go_with_their_job) {
 
 TEST_P(Labels, of_a_refused_bundle_leave_no_trace) {
   const RunId run = labelled("a", label("north"));
-  core::Bundle stale = bundle_with(run, {core::PutLabel{label("south")}, core::AddMeasure{{"k", "0", "t", {}, 1}},
-                                         core::Announce{said("t", "x")}});
+  core::Bundle stale = bundle_with(
+      run, {core::PutLabel{label("south")}, core::AddMeasure{{"k", "0", "t", {}, 1}}, core::Announce{said("t", "x")}});
   stale.rev_before = core::Rev(99);
   EXPECT_EQ(kind_of(stale), OutcomeKind::conflict);
   // Refused after its first write, among others that are good.

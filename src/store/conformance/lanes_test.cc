@@ -34,22 +34,18 @@ TEST_P(Lanes, a_pool_without_lanes_is_rejected) {
 }
 
 TEST_P(Lanes, a_pool_may_have_as_many_lanes_as_the_limit_and_no_more) {
-  EXPECT_EQ(kind_of(OpenPool{Pool("large"), limits::lanes_per_pool_max + 1}),
-            OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(OpenPool{Pool("large"), limits::lanes_per_pool_max + 1}), OutcomeKind::rejected);
   EXPECT_EQ(kind_of(OpenPool{Pool("large"), limits::lanes_per_pool_max}), OutcomeKind::committed);
 }
 
 TEST_P(Lanes, all_pools_together_stay_within_the_lane_part_of_a_run_id) {
   std::uint32_t lanes = 2;
   for (int pool = 0; lanes + limits::lanes_per_pool_max <= limits::lanes_max; ++pool) {
-    ASSERT_EQ(kind_of(OpenPool{Pool(format("p{}", pool)), limits::lanes_per_pool_max}),
-              OutcomeKind::committed);
+    ASSERT_EQ(kind_of(OpenPool{Pool(format("p{}", pool)), limits::lanes_per_pool_max}), OutcomeKind::committed);
     lanes += limits::lanes_per_pool_max;
   }
-  EXPECT_EQ(kind_of(OpenPool{Pool("too-much"), limits::lanes_max - lanes + 1}),
-            OutcomeKind::rejected);
-  EXPECT_EQ(kind_of(OpenPool{Pool("just-fits"), limits::lanes_max - lanes}),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(OpenPool{Pool("too-much"), limits::lanes_max - lanes + 1}), OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(OpenPool{Pool("just-fits"), limits::lanes_max - lanes}), OutcomeKind::committed);
   const PoolInfo last = **store_->read_pool(Pool("just-fits"));
   const core::LaneId highest(last.first.raw() + last.lanes - 1);
   EXPECT_EQ(core::lane_of(submit_to(highest, "in-the-highest-lane")), highest);
@@ -167,8 +163,7 @@ TEST_P(Lanes, whatever_an_epoch_guards_is_fenced_after_a_takeover) {
   EXPECT_EQ(kind_of(RenewLane{lane_, epoch_, lease}), OutcomeKind::fenced);
   EXPECT_EQ(kind_of(ReleaseLane{lane_, epoch_}), OutcomeKind::fenced);
   EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 0}), OutcomeKind::fenced);
-  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "w", epoch_}),
-            OutcomeKind::fenced);
+  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "w", epoch_}), OutcomeKind::fenced);
   EXPECT_EQ(info(lane_).owner, "engine-b");
   EXPECT_EQ(job(run).state.job.rev, core::Rev(1));
 }

@@ -41,8 +41,9 @@ class Lists : public StoreTest {
     return submit_to(lane(i), format("{}", i), name_space);
   }
   void announce(RunId run, std::uint64_t number, Instant at) {
-    const core::Announce said{Topic(number % 3 == 0 ? "rare" : "t"), core::Announce::What::progress,
-                              core::ReplyStatus::pending, 202, at, Payload(format("{}", number))};
+    const core::Announce said{
+        Topic(number % 3 == 0 ? "rare" : "t"), core::Announce::What::progress, core::ReplyStatus::pending, 202, at,
+        Payload(format("{}", number))};
     ASSERT_EQ(kind_of(bundle_with(run, {said})), OutcomeKind::committed);
   }
   std::vector<std::uint64_t> heard(std::string& after, std::size_t rows, const AnnouncementQuery& filter = {}) {
@@ -108,8 +109,8 @@ TEST_P(Lists, have_the_same_order_with_every_filter) {
   }
 }
 
-// Claim: whoever lists the oldest first also gets what is committed meanwhile, in a lane that it has passed as well, and
-// with an older time than what it has seen: the clocks of two submitters differ.
+// Claim: whoever lists the oldest first also gets what is committed meanwhile, in a lane that it has passed as well,
+// and with an older time than what it has seen: the clocks of two submitters differ.
 TEST_P(Lists, oldest_first_shows_what_came_since) {
   for (std::uint64_t i = 1; i <= 4; ++i) submit_later(i);
   std::string after;
@@ -191,8 +192,8 @@ TEST_P(Lists, of_announcements_are_merged_by_time) {
   EXPECT_EQ(heard(after, 100, of_run), (std::vector<std::uint64_t>{7, 8, 9, 12}));
 }
 
-// Claim: a reader that goes on behind its cursor hears each announcement once, whichever lane commits between two pages and
-// whatever the clocks of these say. Checked over random histories, with pages of several sizes.
+// Claim: a reader that goes on behind its cursor hears each announcement once, whichever lane commits between two pages
+// and whatever the clocks of these say. Checked over random histories, with pages of several sizes.
 TEST_P(Lists, of_announcements_miss_nothing_while_lanes_commit) {
   const RunId a = submit_to(lane_, "a");
   const RunId b = submit_to(other_lane_, "b");

@@ -19,8 +19,8 @@ class LostReplies : public StoreCaseTest<Repeated> {
   using Bench::bundle_for_mailbox;
   using Bench::bundle_with;
   using Bench::commit;
-  using Bench::start_message;
   using Bench::guid;
+  using Bench::start_message;
   using Bench::to_job;
   using Bench::to_mailbox;
   using Bench::to_run;
@@ -75,15 +75,21 @@ class LostReplies : public StoreCaseTest<Repeated> {
     bool operator==(const View& other) const {
       return job.state == other.job.state && job.inbox == other.job.inbox && job.timers == other.job.timers &&
              mailbox.state == other.mailbox.state && mailbox.inbox == other.mailbox.inbox &&
-             mailbox.timers == other.mailbox.timers && apps == other.apps &&
-             outbox == other.outbox && waiting == other.waiting && due == other.due && paused == other.paused &&
-             jobs == other.jobs && holders == other.holders;
+             mailbox.timers == other.mailbox.timers && apps == other.apps && outbox == other.outbox &&
+             waiting == other.waiting && due == other.due && paused == other.paused && jobs == other.jobs &&
+             holders == other.holders;
     }
   };
   View view() {
-    View seen{job(run), mailbox(box), store_->read_outbox(lane_, 100)->size(),
-              store_->read_waiting(lane_, RunId(0), 100)->size(), *store_->read_due(lane_, std::nullopt, 100),
-              *store_->read_paused_topics(), *store_->list_jobs({}), *store_->list_apps(Namespace("default")), {}};
+    View seen{job(run),
+              mailbox(box),
+              store_->read_outbox(lane_, 100)->size(),
+              store_->read_waiting(lane_, RunId(0), 100)->size(),
+              *store_->read_due(lane_, std::nullopt, 100),
+              *store_->read_paused_topics(),
+              *store_->list_jobs({}),
+              *store_->list_apps(Namespace("default")),
+              {}};
     for (const char* id : {"a", "b", "ended", "gone", "child"})
       seen.holders.push_back(*store_->find_run(Namespace("default"), JobId(id)));
     return seen;
@@ -131,8 +137,8 @@ const std::vector<Repeated> repeated = {
        after.state = "state";
        core::Bundle bundle = at.bundle_with(
            at.run, {core::PutActivity{std::nullopt, after},
-                    core::PutRecord{std::nullopt, {at.guid(40), core::ActivitySeq(0),
-                                                   *ledger::MessageLedger::decode(1), "output"}}});
+                    core::PutRecord{std::nullopt,
+                                    {at.guid(40), core::ActivitySeq(0), *ledger::MessageLedger::decode(1), "output"}}});
        std::get<core::JobHead>(bundle.head).data = Payload("data");
        std::get<core::JobHead>(bundle.head).code = 404;
        return bundle;
@@ -168,9 +174,7 @@ const std::vector<Repeated> repeated = {
      },
      OutcomeKind::already_done},
     {"DeliverById",
-     [](LostReplies& at) -> Operation {
-       return at.to_job(LostReplies::job_key("a"), at.start_message(5), at.lane());
-     },
+     [](LostReplies& at) -> Operation { return at.to_job(LostReplies::job_key("a"), at.start_message(5), at.lane()); },
      OutcomeKind::already_done},
     {"PutApp",
      [](LostReplies&) -> Operation {
@@ -212,8 +216,7 @@ const std::vector<Repeated> repeated = {
      OutcomeKind::already_done},
     {"HoldWorkBundle", [](LostReplies& at) -> Operation { return at.bundle_with(at.run, {core::HoldWork{true}}); },
      OutcomeKind::already_done},
-    {"ClosingBundle", [](LostReplies& at) -> Operation { return at.bundle_that_ends(); },
-     OutcomeKind::already_done},
+    {"ClosingBundle", [](LostReplies& at) -> Operation { return at.bundle_that_ends(); }, OutcomeKind::already_done},
     {"SubmitForLater",
      [](LostReplies& at) -> Operation {
        Submit submit = order(at, "b", Reuse::never);
@@ -268,8 +271,7 @@ const std::vector<Repeated> repeated = {
      OutcomeKind::already_done},
     {"Submit",
      [](LostReplies& at) -> Operation {
-       return Submit{Namespace("default"),   JobId("b"), at.lane(),
-                     {GraphName("g"), 1, 1}, "",         Instant()};
+       return Submit{Namespace("default"), JobId("b"), at.lane(), {GraphName("g"), 1, 1}, "", Instant()};
      },
      OutcomeKind::exists},
     {"Deliver", [](LostReplies& at) -> Operation { return at.to_run(at.run, at.start_message(5)); },
@@ -280,9 +282,7 @@ const std::vector<Repeated> repeated = {
      },
      OutcomeKind::already_done},
     {"DeliverToMailbox",
-     [](LostReplies& at) -> Operation {
-       return at.to_mailbox(LostReplies::key(), at.start_message(5), at.lane());
-     },
+     [](LostReplies& at) -> Operation { return at.to_mailbox(LostReplies::key(), at.start_message(5), at.lane()); },
      OutcomeKind::already_done},
     {"RespondFinal",
      [](LostReplies& at) -> Operation {
@@ -291,8 +291,7 @@ const std::vector<Repeated> repeated = {
      OutcomeKind::already_done},
     {"RespondPending",
      [](LostReplies& at) -> Operation {
-       return Respond{at.run, at.item.activity, at.item.token,
-                      at.answer_to(at.item, core::ReplyStatus::pending)};
+       return Respond{at.run, at.item.activity, at.item.token, at.answer_to(at.item, core::ReplyStatus::pending)};
      },
      OutcomeKind::already_done},
     {"ExtendWork",
@@ -340,9 +339,8 @@ TEST_P(LostReplies, are_answered_truthfully_when_the_call_is_repeated) {
   EXPECT_EQ(again->front().kind, scenario().again) << name_of(again->front().kind);
   EXPECT_EQ(view(), once) << "the repetition did something";
   // What the first call did can be seen, or it concerns no entity of this scene.
-  const bool concerns_scene = !scenario().name.starts_with("OpenPool") &&
-                              !scenario().name.ends_with("Lane") && !scenario().name.ends_with("Engine") &&
-                              scenario().name != "ExtendWork";
+  const bool concerns_scene = !scenario().name.starts_with("OpenPool") && !scenario().name.ends_with("Lane") &&
+                              !scenario().name.ends_with("Engine") && scenario().name != "ExtendWork";
   EXPECT_EQ(once == before, !concerns_scene);
 }
 
@@ -371,8 +369,7 @@ TEST_P(LostReplies, of_a_request_that_was_sent_twice_change_nothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(stores, LostReplies,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(repeated)),
+                         testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(repeated)),
                          store_case_name<Repeated>);
 
 // A replacement cannot be told from one that was meant twice: the second run replaces the first. Whoever repeats
@@ -420,28 +417,23 @@ TEST_P(Cuts, of_a_group_that_is_repeated_apply_each_operation_once) {
   std::vector<Operation> group;
   for (std::size_t i = 0; i < 6; ++i) {
     runs.push_back(submit(format("job-{}", i)));
-    group.emplace_back(bundle_with(runs.back(), {core::PutActivity{std::nullopt, activity(0)},
-                                                 core::PutMessage{start_message(i)}}));
+    group.emplace_back(
+        bundle_with(runs.back(), {core::PutActivity{std::nullopt, activity(0)}, core::PutMessage{start_message(i)}}));
   }
-  fault::Store faulty(*store_,
-                      {fault::at_call(1, {fault::Kind::drop_midway, scenario().applied}), nullptr});
+  fault::Store faulty(*store_, {fault::at_call(1, {fault::Kind::drop_midway, scenario().applied}), nullptr});
   const auto cut = faulty.commit(group);
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().code, ErrorCode::outcome_unknown);
   const auto again = faulty.commit(group);
   ASSERT_TRUE(again);
   for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ((*again)[i].kind,
-              i < scenario().applied ? OutcomeKind::already_done : OutcomeKind::committed)
-        << i;
+    EXPECT_EQ((*again)[i].kind, i < scenario().applied ? OutcomeKind::already_done : OutcomeKind::committed) << i;
     EXPECT_EQ(job(runs[i]).state.job.rev, core::Rev(1));
     EXPECT_EQ(job(runs[i]).inbox.size(), 2u);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, Cuts,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(cuts())),
+INSTANTIATE_TEST_SUITE_P(stores, Cuts, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(cuts())),
                          store_case_name<Cut>);
 
 }  // namespace

@@ -192,7 +192,8 @@ TEST_P(MailboxPages, do_together_what_one_decision_over_everything_does) {
 
 TEST_P(MailboxPages, a_mailbox_takes_as_many_signals_as_its_limit_says_and_not_one_more) {
   std::vector<Operation> many;
-  for (std::uint64_t i = 0; i < limits::early_signals_per_mailbox_max; ++i) many.push_back(to_mailbox(key(), signal(i), lane_));
+  for (std::uint64_t i = 0; i < limits::early_signals_per_mailbox_max; ++i)
+    many.push_back(to_mailbox(key(), signal(i), lane_));
   for (const Outcome& outcome : commit_all(many)) ASSERT_EQ(outcome.kind, OutcomeKind::committed);
   const Outcome refused = commit(to_mailbox(key(), signal(100'000), lane_));
   EXPECT_EQ(refused.kind, OutcomeKind::over_limit);
@@ -222,7 +223,8 @@ TEST_P(MailboxPages, a_mailbox_takes_as_many_signals_as_its_limit_says_and_not_o
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].message.guid, core::meeting_of(guid(0), guid(200'000)));
   EXPECT_EQ(entries_of(key()), limits::early_signals_per_mailbox_max);
-  EXPECT_EQ(kind_of(to_mailbox(key(), signal(100'002), lane_)), OutcomeKind::over_limit) << "it is out, and may come back";
+  EXPECT_EQ(kind_of(to_mailbox(key(), signal(100'002), lane_)), OutcomeKind::over_limit)
+      << "it is out, and may come back";
   tell({guid(300'000), core::Taken{guid(200'000), sent[0].message.guid}});
   serve_in_pages(key());
   EXPECT_EQ(kind_of(to_mailbox(key(), signal(100'003), lane_)), OutcomeKind::committed) << "room was made";

@@ -7,13 +7,9 @@ namespace {
 
 class Mailboxes : public StoreTest {
  protected:
-  static core::MailboxKey key(const std::string& name = "k") {
-    return {Namespace("default"), Topic("t"), name};
-  }
+  static core::MailboxKey key(const std::string& name = "k") { return {Namespace("default"), Topic("t"), name}; }
   core::Message signal(std::uint64_t number) { return {guid(number), core::Signal{"data"}}; }
-  RunId first_message(const core::MailboxKey& to) {
-    return commit(to_mailbox(to, signal(1), lane_)).run();
-  }
+  RunId first_message(const core::MailboxKey& to) { return commit(to_mailbox(to, signal(1), lane_)).run(); }
 };
 
 TEST_P(Mailboxes, the_first_message_makes_it_in_the_lane_named) {
@@ -31,8 +27,7 @@ TEST_P(Mailboxes, the_first_message_makes_it_in_the_lane_named) {
 }
 
 TEST_P(Mailboxes, two_first_messages_meet_in_one_mailbox) {
-  const auto outcomes =
-      commit_all({to_mailbox(key(), signal(1), lane_), to_mailbox(key(), signal(2), lane_)});
+  const auto outcomes = commit_all({to_mailbox(key(), signal(1), lane_), to_mailbox(key(), signal(2), lane_)});
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[0].run(), outcomes[1].run());
@@ -54,9 +49,8 @@ TEST_P(Mailboxes, a_message_of_a_guid_that_waits_is_already_done_and_names_the_m
 
 TEST_P(Mailboxes, namespace_topic_and_key_each_tell_mailboxes_apart) {
   const std::vector<core::MailboxKey> keys = {
-      {Namespace("a"), Topic("b"), "c"}, {Namespace("a"), Topic("b"), "d"},
-      {Namespace("a"), Topic("d"), "c"}, {Namespace("d"), Topic("b"), "c"},
-      {Namespace("a"), Topic("b"), ""},  {Namespace("a"), Topic("bc"), ""},
+      {Namespace("a"), Topic("b"), "c"}, {Namespace("a"), Topic("b"), "d"}, {Namespace("a"), Topic("d"), "c"},
+      {Namespace("d"), Topic("b"), "c"}, {Namespace("a"), Topic("b"), ""},  {Namespace("a"), Topic("bc"), ""},
       {Namespace("ab"), Topic("c"), ""},
   };
   std::set<RunId> runs;
@@ -94,8 +88,7 @@ TEST_P(Mailboxes, jobs_and_mailboxes_share_no_run) {
 
 TEST_P(Mailboxes, entries_keep_their_order_their_numbers_and_their_content) {
   const RunId run = first_message(key());
-  const core::MailboxEntry registration{0, guid(5),
-                                        core::Register{RunId(77), core::ActivitySeq(3)}};
+  const core::MailboxEntry registration{0, guid(5), core::Register{RunId(77), core::ActivitySeq(3)}};
   const core::MailboxEntry early{2, guid(6), core::Signal{"early"}};
   core::Bundle bundle = bundle_for_mailbox(run);
   std::get<core::MailboxHead>(bundle.head).next_entry = 3;
@@ -115,8 +108,7 @@ TEST_P(Mailboxes, a_dropped_entry_is_gone_and_a_missing_one_is_refused) {
   const RunId run = first_message(key());
   core::Bundle put = bundle_for_mailbox(run);
   std::get<core::MailboxHead>(put.head).next_entry = 2;
-  put.writes = {core::PutEntry{{0, guid(5), core::Signal{"a"}}},
-                core::PutEntry{{1, guid(6), core::Signal{"b"}}}};
+  put.writes = {core::PutEntry{{0, guid(5), core::Signal{"a"}}}, core::PutEntry{{1, guid(6), core::Signal{"b"}}}};
   EXPECT_EQ(kind_of(put), OutcomeKind::committed);
   core::Bundle drop = bundle_for_mailbox(run);
   drop.writes = {core::DropEntry{0}};

@@ -18,8 +18,7 @@ class Sources : public StoreTest {
 
 TEST_P(Sources, the_next_row_is_accepted) {
   const RunId run = submit("a");
-  for (std::uint64_t seq = 1; seq <= 5; ++seq)
-    EXPECT_EQ(deliver(run, seq, lane_, seq), OutcomeKind::committed);
+  for (std::uint64_t seq = 1; seq <= 5; ++seq) EXPECT_EQ(deliver(run, seq, lane_, seq), OutcomeKind::committed);
   EXPECT_EQ(waiting(run), 5u);
 }
 
@@ -27,8 +26,7 @@ TEST_P(Sources, a_row_that_was_accepted_is_already_done_even_when_its_message_is
   const RunId run = submit("a");
   EXPECT_EQ(deliver(run, 1, lane_, 1), OutcomeKind::committed);
   EXPECT_EQ(deliver(run, 2, lane_, 2), OutcomeKind::committed);
-  EXPECT_EQ(kind_of(bundle_with(run, {core::Consume{guid(1)}, core::Consume{guid(2)}})),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(run, {core::Consume{guid(1)}, core::Consume{guid(2)}})), OutcomeKind::committed);
   EXPECT_EQ(deliver(run, 1, lane_, 1), OutcomeKind::already_done);
   EXPECT_EQ(deliver(run, 2, lane_, 2), OutcomeKind::already_done);
   EXPECT_EQ(waiting(run), 0u);
@@ -122,15 +120,12 @@ INSTANTIATE_TEST_SUITE_P(outbox, Sources, testing::ValuesIn(outbox_stores()), st
 // Sends: through the outbox, or straight, as the store says.
 class Sends : public StoreTest {
  protected:
-  core::Send send_to(RunId run, std::uint64_t number) {
-    return core::Send{{run, start_message(number)}};
-  }
+  core::Send send_to(RunId run, std::uint64_t number) { return core::Send{{run, start_message(number)}}; }
 
   std::vector<std::uint64_t> arrived(RunId run) {
     std::vector<std::uint64_t> numbers;
     const StoredJob stored = job(run);
-    for (std::size_t i = 1; i < stored.inbox.size(); ++i)
-      numbers.push_back(stored.inbox[i].message.guid.high);
+    for (std::size_t i = 1; i < stored.inbox.size(); ++i) numbers.push_back(stored.inbox[i].message.guid.high);
     return numbers;
   }
 };
@@ -180,9 +175,9 @@ TEST_P(Sends, a_send_to_a_job_that_is_gone_or_closed_hurts_nobody) {
   const RunId closed = submit("closed");
   close(closed, core::JobStatus::failed);
   const RunId to = submit("to");
-  EXPECT_EQ(kind_of(bundle_with(from, {send_to(core::make_run(other_lane_, 99), 1),
-                                       send_to(closed, 2), send_to(to, 3)})),
-            OutcomeKind::committed);
+  EXPECT_EQ(
+      kind_of(bundle_with(from, {send_to(core::make_run(other_lane_, 99), 1), send_to(closed, 2), send_to(to, 3)})),
+      OutcomeKind::committed);
   deliver_outboxes();
   EXPECT_TRUE(job(closed).inbox.empty());
   EXPECT_EQ(arrived(to), Numbers{3});
@@ -195,12 +190,12 @@ TEST_P(Sends, outbox_rows_are_numbered_for_each_target_without_gaps_over_drops_a
   const RunId there = submit_to(other_lane_, "there");
   for (std::uint64_t round = 0; round < 4; ++round) {
     const std::uint64_t number = 1 + round * 3;
-    EXPECT_EQ(kind_of(bundle_with(from, {send_to(here, number), send_to(there, number + 1), send_to(here, number + 2)})),
-              OutcomeKind::committed);
+    EXPECT_EQ(
+        kind_of(bundle_with(from, {send_to(here, number), send_to(there, number + 1), send_to(here, number + 2)})),
+        OutcomeKind::committed);
     Numbers to_here, to_there;
     const auto rows = store_->read_outbox(lane_, 10);
-    for (const OutboxRow& row : *rows)
-      (row.lane == lane_ ? to_here : to_there).push_back(row.seq);
+    for (const OutboxRow& row : *rows) (row.lane == lane_ ? to_here : to_there).push_back(row.seq);
     EXPECT_EQ(to_here, (Numbers{1 + round * 2, 2 + round * 2}));
     EXPECT_EQ(to_there, (Numbers{1 + round}));
     deliver_outboxes();
@@ -232,7 +227,8 @@ TEST_P(Sends, a_drop_takes_the_rows_of_one_target_up_to_a_number) {
   if (store_->sends_directly()) GTEST_SKIP() << "this store needs no outbox";
   const RunId from = submit("from");
   const RunId there = submit_to(other_lane_, "there");
-  EXPECT_EQ(kind_of(bundle_with(from, {send_to(from, 1), send_to(there, 2), send_to(from, 3)})), OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(from, {send_to(from, 1), send_to(there, 2), send_to(from, 3)})),
+            OutcomeKind::committed);
   EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 1}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(DropOutbox{lane_, epoch_, lane_, 1}), OutcomeKind::committed) << "twice is harmless";
   const auto left = store_->read_outbox(lane_, 10);

@@ -54,8 +54,7 @@ core::Message deliverable(Payloads& at, core::Body body) { return {at.guid(50), 
 const std::vector<Place> places = {
     {"Submit",
      [](Payloads& at, Payload p) -> Operation {
-       return Submit{Namespace("default"),   JobId("big"), at.lane(),
-                     {GraphName("g"), 1, 1}, std::move(p), Instant()};
+       return Submit{Namespace("default"), JobId("big"), at.lane(), {GraphName("g"), 1, 1}, std::move(p), Instant()};
      },
      [](Payloads& at) {
        const auto run = at.store().find_run(Namespace("default"), JobId("big"));
@@ -63,24 +62,19 @@ const std::vector<Place> places = {
      }},
     {"DeliverTransition",
      [](Payloads& at, Payload p) -> Operation {
-       return at.to_run(
-           at.run, deliverable(at, core::Transition{1, {}, core::ActivitySeq(0), std::move(p)}));
+       return at.to_run(at.run, deliverable(at, core::Transition{1, {}, core::ActivitySeq(0), std::move(p)}));
      },
      [](Payloads& at) { return std::get<core::Transition>(at.newest_message()).input; }},
     {"DeliverResume",
      [](Payloads& at, Payload p) -> Operation {
-       return at.to_run(at.run,
-                        deliverable(at, core::Resume{core::ActivitySeq(0), {}, std::move(p)}));
+       return at.to_run(at.run, deliverable(at, core::Resume{core::ActivitySeq(0), {}, std::move(p)}));
      },
      [](Payloads& at) { return std::get<core::Resume>(at.newest_message()).data; }},
     {"DeliverSignal",
      [](Payloads& at, Payload p) -> Operation {
-       return at.to_mailbox(Payloads::key(), deliverable(at, core::Signal{std::move(p)}),
-                            at.lane());
+       return at.to_mailbox(Payloads::key(), deliverable(at, core::Signal{std::move(p)}), at.lane());
      },
-     [](Payloads& at) {
-       return std::get<core::Signal>(at.mailbox(at.box).inbox.back().message.body).data;
-     }},
+     [](Payloads& at) { return std::get<core::Signal>(at.mailbox(at.box).inbox.back().message.body).data; }},
     {"Respond",
      [](Payloads& at, Payload p) -> Operation {
        core::Message answer = at.answer_to(at.claimed);
@@ -97,8 +91,7 @@ const std::vector<Place> places = {
      [](Payloads& at) { return at.job(at.run).state.activities()[0].output; }},
     {"PutMessage",
      [](Payloads& at, Payload p) -> Operation {
-       return at.bundle_with(at.run,
-                             {core::PutMessage{deliverable(at, core::Start{std::move(p)})}});
+       return at.bundle_with(at.run, {core::PutMessage{deliverable(at, core::Start{std::move(p)})}});
      },
      [](Payloads& at) { return std::get<core::Start>(at.newest_message()).input; }},
     {"PutWork",
@@ -110,14 +103,11 @@ const std::vector<Place> places = {
      [](Payloads& at) { return at.job(at.run).state.find_work(at.claimed.activity)->input; }},
     {"Send",
      [](Payloads& at, Payload p) -> Operation {
-       return at.bundle_with(at.run,
-                             {core::Send{{at.run, deliverable(at, core::Start{std::move(p)})}}});
+       return at.bundle_with(at.run, {core::Send{{at.run, deliverable(at, core::Start{std::move(p)})}}});
      },
      [](Payloads& at) {
        if (at.store().sends_directly()) return std::get<core::Start>(at.newest_message()).input;
-       return std::get<core::Start>(
-                  at.store().read_outbox(at.lane(), 1)->front().envelope.message.body)
-           .input;
+       return std::get<core::Start>(at.store().read_outbox(at.lane(), 1)->front().envelope.message.body).input;
      }},
     {"PutEntry",
      [](Payloads& at, Payload p) -> Operation {
@@ -126,9 +116,7 @@ const std::vector<Place> places = {
        bundle.writes = {core::PutEntry{{0, at.guid(50), core::Signal{std::move(p)}}}};
        return bundle;
      },
-     [](Payloads& at) {
-       return std::get<core::Signal>(at.mailbox(at.box).state.entries.at(0).what).data;
-     }},
+     [](Payloads& at) { return std::get<core::Signal>(at.mailbox(at.box).state.entries.at(0).what).data; }},
     {"Data",
      [](Payloads& at, Payload p) -> Operation {
        core::Bundle bundle = at.bundle_with(at.run, {});
@@ -145,8 +133,10 @@ const std::vector<Place> places = {
      [](Payloads& at) { return at.job(at.run).state.activities()[0].state; }},
     {"PutRecord",
      [](Payloads& at, Payload p) -> Operation {
-       return at.bundle_with(at.run, {core::PutRecord{std::nullopt, {at.guid(50), core::ActivitySeq(0),
-                                                                     *ledger::MessageLedger::decode(1), std::move(p)}}});
+       return at.bundle_with(
+           at.run,
+           {core::PutRecord{std::nullopt,
+                            {at.guid(50), core::ActivitySeq(0), *ledger::MessageLedger::decode(1), std::move(p)}}});
      },
      [](Payloads& at) { return at.job(at.run).state.find_message(at.guid(50))->output; }},
     {"StartChild",
@@ -214,9 +204,7 @@ TEST_P(Payloads, beyond_the_limit_are_rejected_without_a_trace) {
   EXPECT_EQ(mailbox(box).inbox.size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, Payloads,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(places)),
+INSTANTIATE_TEST_SUITE_P(stores, Payloads, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(places)),
                          store_case_name<Place>);
 
 class Reasons : public StoreTest {};

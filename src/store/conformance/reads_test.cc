@@ -9,16 +9,14 @@ struct Page {
   std::string name;
   std::size_t rows;
 };
-const std::vector<Page> pages = {
-    {"of_1", 1}, {"of_2", 2}, {"of_7", 7}, {"of_20", 20}, {"of_1000", 1000}};
+const std::vector<Page> pages = {{"of_1", 1}, {"of_2", 2}, {"of_7", 7}, {"of_20", 20}, {"of_1000", 1000}};
 
 class Pages : public StoreCaseTest<Page> {
  protected:
   // Twenty jobs over two lanes; every third has nothing to do.
   void fill() {
     for (std::uint32_t i = 0; i < 20; ++i) {
-      const RunId run = submit_to(i % 2 == 0 ? lane_ : other_lane_, format("job-{}", i),
-                                  i % 4 < 2 ? "one" : "two");
+      const RunId run = submit_to(i % 2 == 0 ? lane_ : other_lane_, format("job-{}", i), i % 4 < 2 ? "one" : "two");
       all_.insert(run);
       enqueue(run, i % 3);
       for (std::uint32_t seq = 0; seq < i % 3; ++seq) work_.insert({run, core::ActivitySeq(seq)});
@@ -72,8 +70,7 @@ TEST_P(Pages, of_work_items_cover_each_once_and_in_order) {
       ASSERT_TRUE(page);
       ASSERT_LE(page->size(), scenario().rows);
       for (const core::WorkItem& item : *page) {
-        EXPECT_GT(std::make_pair(item.run, item.activity),
-                  std::make_pair(after.run, after.activity));
+        EXPECT_GT(std::make_pair(item.run, item.activity), std::make_pair(after.run, after.activity));
         EXPECT_EQ(item, work_item(item.run, item.activity.raw()));
         EXPECT_TRUE(seen.insert({item.run, item.activity}).second);
         after = {item.run, item.activity};
@@ -134,8 +131,7 @@ TEST_P(Pages, of_jobs_of_one_namespace_and_status_skip_the_others) {
     if (expected.size() % 2 == 0) close(run, core::JobStatus::failed);
     expected.insert(run);
   }
-  for (const auto status :
-       {core::JobStatus::failed, core::JobStatus::running, core::JobStatus::parked}) {
+  for (const auto status : {core::JobStatus::failed, core::JobStatus::running, core::JobStatus::parked}) {
     std::set<RunId> seen;
     ListQuery query{Namespace("two"), status, RunId(0), scenario().rows};
     for (;;) {
@@ -153,9 +149,7 @@ TEST_P(Pages, of_jobs_of_one_namespace_and_status_skip_the_others) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, Pages,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(pages)),
+INSTANTIATE_TEST_SUITE_P(stores, Pages, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(pages)),
                          store_case_name<Page>);
 
 class Reads : public StoreTest {};
@@ -199,8 +193,7 @@ TEST_P(Reads, a_page_of_no_row_is_empty) {
 TEST_P(Reads, an_entity_waits_from_its_first_message_to_its_last) {
   const RunId run = submit("a");
   EXPECT_EQ(store_->read_waiting(lane_, RunId(0), 10)->size(), 1u);
-  EXPECT_EQ(kind_of(bundle_with(run, {core::Consume{job(run).inbox.front().message.guid}})),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(run, {core::Consume{job(run).inbox.front().message.guid}})), OutcomeKind::committed);
   EXPECT_TRUE(store_->read_waiting(lane_, RunId(0), 10)->empty());
   EXPECT_EQ(kind_of(to_run(run, start_message(1))), OutcomeKind::committed);
   EXPECT_EQ(store_->read_waiting(lane_, RunId(0), 10)->size(), 1u);

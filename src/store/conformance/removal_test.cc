@@ -99,8 +99,8 @@ TEST_P(Removals, a_removal_leaves_a_key_that_a_later_run_has) {
   next.reuse = Reuse::after_close;
   const RunId run = commit(next).run();
   for (const Instant key_until : {Instant(), in(5)}) {
-    EXPECT_EQ(kind_of(RemoveJob{old, key_until}), key_until == Instant() ? OutcomeKind::committed
-                                                                         : OutcomeKind::already_done);
+    EXPECT_EQ(kind_of(RemoveJob{old, key_until}),
+              key_until == Instant() ? OutcomeKind::committed : OutcomeKind::already_done);
     EXPECT_EQ(**store_->find_run(Namespace("default"), JobId("a")), run);
     EXPECT_EQ(commit(order("a")).run(), run);
   }
@@ -221,10 +221,10 @@ TEST_P(Removals, a_second_message_of_a_concluded_activity_leaves_the_first_ones_
                                       core::PutRecord{std::nullopt, first}})),
             OutcomeKind::committed);
   const core::MessageRecord second{guid(2), core::ActivitySeq(0), message_ledger(111'100'000'002)};
-  ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{activity_ledger(1'111'100'000'001),
-                                                        activity(0, 1'111'100'000'002)},
-                                      core::PutRecord{std::nullopt, second}})),
-            OutcomeKind::committed);
+  ASSERT_EQ(
+      kind_of(bundle_with(run, {core::PutActivity{activity_ledger(1'111'100'000'001), activity(0, 1'111'100'000'002)},
+                                core::PutRecord{std::nullopt, second}})),
+      OutcomeKind::committed);
   const core::JobState state = job(run).state;
   ASSERT_EQ(state.messages().size(), 2u);
   EXPECT_EQ(*state.find_message(guid(1)), first);

@@ -115,8 +115,7 @@ TEST_P(Reuses, of_an_id_follow_the_policy_and_the_state_of_its_last_run) {
   EXPECT_EQ(waiting->size(), 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, Reuses,
-                         testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(wishes())),
+INSTANTIATE_TEST_SUITE_P(stores, Reuses, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(wishes())),
                          store_case_name<Wish>);
 
 class ReusedIds : public StoreTest {
@@ -145,9 +144,8 @@ TEST_P(ReusedIds, a_replacement_in_a_group_with_a_refused_operation_happens_whol
   const RunId other = submit("b");
   enqueue(other, 1);
   const auto outcomes = commit_all(
-      {order(Reuse::replace),
-       bundle_with(other, {core::PutMessage{start_message(1)},
-                           core::DropWork{core::ActivitySeq(0), core::WorkToken(9)}})});
+      {order(Reuse::replace), bundle_with(other, {core::PutMessage{start_message(1)},
+                                                  core::DropWork{core::ActivitySeq(0), core::WorkToken(9)}})});
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::conflict);
   EXPECT_EQ(job(old).inbox.size(), 2u);

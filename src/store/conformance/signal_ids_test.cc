@@ -10,7 +10,8 @@ class SignalIds : public StoreTest {
  protected:
   static core::MailboxKey key(const std::string& name = "k") { return {Namespace("default"), Topic("t"), name}; }
   Deliver told(std::uint64_t number, const std::string& name = "k", core::LaneId lane = core::LaneId(0)) {
-    Deliver deliver = to_mailbox(key(name), {guid(number), core::Signal{"data"}}, lane == core::LaneId(0) ? lane_ : lane);
+    Deliver deliver =
+        to_mailbox(key(name), {guid(number), core::Signal{"data"}}, lane == core::LaneId(0) ? lane_ : lane);
     deliver.remembered = true;
     return deliver;
   }

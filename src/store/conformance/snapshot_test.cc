@@ -1,6 +1,6 @@
 // step_semaphore_and_snapshot (store/snapshot.h): the compound primitive of step 2, tried through bundles.
-#include "store/conformance/conformance.h"
 #include "store/snapshot.h"
+#include "store/conformance/conformance.h"
 
 namespace pawl::store {
 
@@ -10,9 +10,9 @@ using core::Bundle;
 using core::JobHead;
 using core::SemaphoreStep;
 
-constexpr std::uint64_t worked = 10'000'000'001;             // 000010000000001
-constexpr std::uint64_t spawned = 11'000'000'001;            // 000011000000001
-constexpr std::uint64_t closed_the_job = 111'000'000'001;    // 000111000000001
+constexpr std::uint64_t worked = 10'000'000'001;              // 000010000000001
+constexpr std::uint64_t spawned = 11'000'000'001;             // 000011000000001
+constexpr std::uint64_t closed_the_job = 111'000'000'001;     // 000111000000001
 constexpr std::uint64_t step_1_of_leg_2 = 1'110'000'000'001;  // of an activity
 constexpr std::uint64_t step_2_of_leg_2 = 1'111'000'000'001;
 
@@ -65,8 +65,20 @@ TEST_P(Snapshot, a_step_to_the_threshold_leaves_the_digit_on_its_message_and_eve
   };
   int hits = 0;
   int number = 0;
-  for (const Case& one : {Case{-1, 0}, {0, 0}, {-1, 1}, {0, 1}, {1, 2}, {2, 2}, {11, 12}, {10, 12}, {-1, -1}, {0, -1},
-                          {4, -5}, {999'999'998, 999'999'999}, {0, INT64_MAX}, {0, INT64_MIN}}) {
+  for (const Case& one : {Case{-1, 0},
+                          {0, 0},
+                          {-1, 1},
+                          {0, 1},
+                          {1, 2},
+                          {2, 2},
+                          {11, 12},
+                          {10, 12},
+                          {-1, -1},
+                          {0, -1},
+                          {4, -5},
+                          {999'999'998, 999'999'999},
+                          {0, INT64_MAX},
+                          {0, INT64_MIN}}) {
     const RunId run = job_before_step_2(format("job {}", number++));
     const bool hit = 1 + one.delta == one.threshold;
     hits += hit ? 1 : 0;
@@ -153,8 +165,8 @@ TEST_P(Snapshot, a_message_that_enters_works_and_closes_in_one_bundle_gets_the_d
 TEST_P(Snapshot, a_message_with_a_row_of_its_own_gets_the_digit_there) {
   // It does not conclude its activity: its ledger is not the activity's.
   const RunId run = submit("a");
-  ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)},
-                                      core::PutRecord{std::nullopt, record(worked)}})),
+  ASSERT_EQ(kind_of(bundle_with(
+                run, {core::PutActivity{std::nullopt, activity(0)}, core::PutRecord{std::nullopt, record(worked)}})),
             OutcomeKind::committed);
   for (const bool is_new : {false, true}) {
     const RunId one = is_new ? submit("b") : run;

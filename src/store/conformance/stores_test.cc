@@ -1,4 +1,5 @@
-// The stores that need nothing but this process. Those of a server are in a program of their own (postgres/stores_test.cc).
+// The stores that need nothing but this process. Those of a server are in a program of their own
+// (postgres/stores_test.cc).
 #include "store/conformance/conformance.h"
 #include "store/fault/store.h"
 #include "store/memory/store.h"
@@ -25,17 +26,15 @@ std::unique_ptr<Store> make_sqlite(const Clock& clock, const std::filesystem::pa
 
 const std::vector<StoreFactory>& outbox_stores() {
   static const std::vector<StoreFactory> stores = {
-      {"sqlite", [](const Clock& clock, const std::filesystem::path& folder) {
-         return open_sqlite(clock, folder, false);
-       }}};
+      {"sqlite",
+       [](const Clock& clock, const std::filesystem::path& folder) { return open_sqlite(clock, folder, false); }}};
   return stores;
 }
 
 const std::vector<StoreFactory>& all_stores() {
   using Folder = std::filesystem::path;
   static const std::vector<StoreFactory> stores = {
-      {"memory",
-       [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); },
+      {"memory", [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); },
        [](Store& made) { return &dynamic_cast<memory::Store&>(made).duplex(); }},
       // Without a plan it must be as good as what it wraps.
       {"fault",

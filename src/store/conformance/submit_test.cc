@@ -9,11 +9,7 @@ namespace {
 class Submits : public StoreTest {
  protected:
   Submit order(const std::string& id) {
-    return Submit{Namespace("default"),
-                  JobId(id),
-                  lane_,
-                  {GraphName("order"), 3, 0xfedcba9876543210},
-                  "in",
+    return Submit{Namespace("default"),    JobId(id), lane_, {GraphName("order"), 3, 0xfedcba9876543210}, "in",
                   Instant::from_micros(42)};
   }
 };
@@ -103,8 +99,7 @@ TEST_P(Submits, a_run_carries_its_lane) {
 
 TEST_P(Submits, no_run_is_given_twice) {
   std::set<RunId> runs;
-  for (int i = 0; i < 200; ++i)
-    runs.insert(submit_to(i % 2 == 0 ? lane_ : other_lane_, format("job-{}", i)));
+  for (int i = 0; i < 200; ++i) runs.insert(submit_to(i % 2 == 0 ? lane_ : other_lane_, format("job-{}", i)));
   EXPECT_EQ(runs.size(), 200u);
   EXPECT_FALSE(runs.contains(RunId(0)));
 }
@@ -140,8 +135,7 @@ TEST_P(Submits, every_byte_that_a_name_may_have_is_kept) {
 TEST_P(Submits, names_differ_by_case_and_by_length) {
   const std::string longest(limits::name_bytes_max, 'x');
   std::set<RunId> runs;
-  for (const std::string& id :
-       {std::string("a"), std::string("A"), std::string("a."), longest, longest.substr(1)})
+  for (const std::string& id : {std::string("a"), std::string("A"), std::string("a."), longest, longest.substr(1)})
     runs.insert(submit(id));
   EXPECT_EQ(runs.size(), 5u);
   EXPECT_TRUE(store_->find_run(Namespace("default"), JobId(longest))->has_value());

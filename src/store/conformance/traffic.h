@@ -1,5 +1,6 @@
-// Traffic: a random history of groups. What History draws, several at a time, and beside it what goes between jobs: signals and those who
-// wait for them, mailboxes that are served page by page, sends by the outbox, signals that are told twice.
+// Traffic: a random history of groups. What History draws, several at a time, and beside it what goes between jobs:
+// signals and those who wait for them, mailboxes that are served page by page, sends by the outbox, signals that are
+// told twice.
 #pragma once
 
 #include <set>
@@ -20,9 +21,9 @@ class Traffic final : public History {
   std::string read_back() override;
 
   // What came to be, for whoever wants to know that a history has everything in it.
-  const std::set<std::size_t>& writes() const { return writes_; }          // kinds, of bundles that were committed
-  const std::set<std::string>& met() const { return met_; }                // operation and outcome
-  std::size_t largest() const { return largest_; }                         // group
+  const std::set<std::size_t>& writes() const { return writes_; }  // kinds, of bundles that were committed
+  const std::set<std::string>& met() const { return met_; }        // operation and outcome
+  std::size_t largest() const { return largest_; }                 // group
 
  private:
   static constexpr std::uint64_t keys_max = 5;
@@ -41,7 +42,8 @@ class Traffic final : public History {
   core::Guid draw_registration() { return core::Guid{200 + random_.below(20), 1}; }
   core::LaneId lane_of_target(const core::Target& to) const;
   std::string play_and_count(const std::vector<Operation>& group);
-  // Some of what waits in the outboxes goes on its way, as its lane's owner sends it; some of that is not heard, and is sent again.
+  // Some of what waits in the outboxes goes on its way, as its lane's owner sends it; some of that is not heard, and is
+  // sent again.
   std::string send_outboxes();
   // Jobs that were made by what others sent.
   void find_children();

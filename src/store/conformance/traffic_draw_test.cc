@@ -32,11 +32,13 @@ core::Message Traffic::draw_word() {
     }
     case 3:
     case 4:
-      return {registration, core::Register{runs_[draw_run()], core::ActivitySeq(static_cast<std::uint32_t>(random_.below(3)))}};
+      return {registration,
+              core::Register{runs_[draw_run()], core::ActivitySeq(static_cast<std::uint32_t>(random_.below(3)))}};
     default: {
       const bool pending = random_.one_in(4);
       const Payload data(format("signal {}", std::string(random_.below(30), 's')));
-      return {draw_signal(), core::Signal{data, pending ? core::ReplyStatus::pending : core::ReplyStatus::success, 200}};
+      return {draw_signal(),
+              core::Signal{data, pending ? core::ReplyStatus::pending : core::ReplyStatus::success, 200}};
     }
   }
 }
@@ -102,7 +104,9 @@ std::vector<Operation> Traffic::draw_group() {
   const std::uint64_t count = random_.one_in(3) ? 1 : 1 + random_.below(traffic_group_max);
   for (std::uint64_t i = 0; i < count; ++i) {
     Operation drawn = draw_any();
-    if (const auto* bundle = std::get_if<core::Bundle>(&drawn); bundle != nullptr && !entities.insert(bundle->entity).second) continue;
+    if (const auto* bundle = std::get_if<core::Bundle>(&drawn);
+        bundle != nullptr && !entities.insert(bundle->entity).second)
+      continue;
     const bool fits = group.empty() || groups_ == Groups::of_any || domain_of(drawn) == domain_of(group.front());
     if (fits) group.push_back(std::move(drawn));
   }

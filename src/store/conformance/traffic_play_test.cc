@@ -108,7 +108,8 @@ std::string Traffic::read_outboxes() {
     if (!rows) return to_string(rows.error());
     text += format("\noutbox {}", i);
     for (const OutboxRow& row : *rows)
-      text += format(" to {} #{} {} kind {}", row.lane == lanes_[0].id ? 0 : 1, row.seq, name_of(row.envelope.to), row.envelope.message.body.index());
+      text += format(" to {} #{} {} kind {}", row.lane == lanes_[0].id ? 0 : 1, row.seq, name_of(row.envelope.to),
+                     row.envelope.message.body.index());
   }
   return text;
 }

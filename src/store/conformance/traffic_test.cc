@@ -59,7 +59,8 @@ TEST(TrafficHistory, has_every_write_every_operation_and_every_outcome_in_it) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     ManualClock clock;
     memory::Store store(clock);
-    const std::vector<Operation> start = {OpenPool{Pool("graphs"), 2}, AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)},
+    const std::vector<Operation> start = {OpenPool{Pool("graphs"), 2},
+                                          AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)},
                                           AcquireLane{core::LaneId(2), "engine-a", std::chrono::seconds(30)}};
     ASSERT_TRUE(store.commit(start));
     Traffic traffic(store, clock, core::LaneId(1), {seed}, Traffic::Groups::of_any);
@@ -76,20 +77,23 @@ TEST(TrafficHistory, has_every_write_every_operation_and_every_outcome_in_it) {
     if (kind == Operation(OpenPool{}).index()) continue;  // there is one
     EXPECT_TRUE(met.contains(format("op {} -> committed", kind))) << kind;
   }
-  for (const char* refused : {"op 0 -> conflict", "op 0 -> fenced", "op 0 -> rejected", "op 0 -> already_done", "op 2 -> already_done",
-                              "op 8 -> fenced"})
+  for (const char* refused : {"op 0 -> conflict", "op 0 -> fenced", "op 0 -> rejected", "op 0 -> already_done",
+                              "op 2 -> already_done", "op 8 -> fenced"})
     EXPECT_TRUE(met.contains(refused)) << refused;
-  for (const char* sight : {"mailbox key-0 rev", "is not there", "offered to", " for #", "'signal ", "more true", "page of 2", "outbox 0 to 1 #",
-                            "outbox 1 to 0 #", "outbox 0 to 0 #", "said #", "listed #"})
+  for (const char* sight : {"mailbox key-0 rev", "is not there", "offered to", " for #", "'signal ", "more true",
+                            "page of 2", "outbox 0 to 1 #", "outbox 1 to 0 #", "outbox 0 to 0 #", "said #", "listed #"})
     EXPECT_NE(read.find(sight), std::string::npos) << sight;
   EXPECT_GE(largest, 6u);
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, TrafficTest, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(traffic_seeds())),
+INSTANTIATE_TEST_SUITE_P(stores, TrafficTest,
+                         testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(traffic_seeds())),
                          store_case_name<Seed>);
-INSTANTIATE_TEST_SUITE_P(outbox, TrafficTest, testing::Combine(testing::ValuesIn(outbox_stores()), testing::ValuesIn(traffic_seeds())),
+INSTANTIATE_TEST_SUITE_P(outbox, TrafficTest,
+                         testing::Combine(testing::ValuesIn(outbox_stores()), testing::ValuesIn(traffic_seeds())),
                          store_case_name<Seed>);
-INSTANTIATE_TEST_SUITE_P(islands, TrafficTest, testing::Combine(testing::ValuesIn(island_stores()), testing::ValuesIn(traffic_seeds())),
+INSTANTIATE_TEST_SUITE_P(islands, TrafficTest,
+                         testing::Combine(testing::ValuesIn(island_stores()), testing::ValuesIn(traffic_seeds())),
                          store_case_name<Seed>);
 
 }  // namespace

@@ -91,8 +91,7 @@ TEST_P(WorkOrder, held_items_are_handed_to_nobody_until_they_are_given_free) {
   const auto items = claim(100);
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(items[0].run, other);
-  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(1), core::WorkToken(0), "local", epoch_}),
-            OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(1), core::WorkToken(0), "local", epoch_}), OutcomeKind::conflict);
   EXPECT_EQ(kind_of(ClaimItem{run, leased.activity, leased.token, "local", epoch_}), OutcomeKind::conflict);
   ASSERT_EQ(hold(run, false), OutcomeKind::committed);
   EXPECT_EQ(claim(100).size(), 2u);
@@ -150,8 +149,7 @@ TEST_P(WorkOrder, a_paused_topic_hands_out_nothing_and_the_others_do) {
   const auto items = commit(ClaimWork{{Topic("red"), Topic("blue")}, 10, "w", lease}).items();
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(items[0].topic, Topic("blue"));
-  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_}),
-            OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_}), OutcomeKind::conflict);
   EXPECT_EQ(kind_of(PauseTopic{Topic("red"), false}), OutcomeKind::committed);
   EXPECT_EQ(kind_of(PauseTopic{Topic("red"), false}), OutcomeKind::already_done);
   EXPECT_EQ(claim(10, "red").size(), 1u);

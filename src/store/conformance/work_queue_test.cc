@@ -17,8 +17,7 @@ class WorkItems : public StoreTest {
     EXPECT_EQ(items.size(), 1u);
     return items.empty() ? core::WorkItem{} : items.front();
   }
-  OutcomeKind respond(const core::WorkItem& item,
-                      core::ReplyStatus status = core::ReplyStatus::success) {
+  OutcomeKind respond(const core::WorkItem& item, core::ReplyStatus status = core::ReplyStatus::success) {
     return kind_of(Respond{item.run, item.activity, item.token, answer_to(item, status)});
   }
   const core::WorkItem stored(const core::WorkItem& item) {
@@ -140,8 +139,7 @@ TEST_P(WorkItems, an_extended_lease_counts_from_now) {
   enqueue(submit("a"), 1);
   const core::WorkItem item = claim_one();
   clock_.advance(lease - Duration(1));
-  EXPECT_EQ(kind_of(ExtendWork{item.run, item.activity, item.token, lease}),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(ExtendWork{item.run, item.activity, item.token, lease}), OutcomeKind::committed);
   EXPECT_EQ(stored(item).lease_until, clock_.now() + lease);
   clock_.advance(lease - Duration(1));
   EXPECT_TRUE(claim(1).empty());
@@ -153,8 +151,7 @@ TEST_P(WorkItems, a_lease_that_ran_out_may_still_be_extended_while_nobody_took_t
   enqueue(submit("a"), 1);
   const core::WorkItem item = claim_one();
   clock_.advance(lease * 3);
-  EXPECT_EQ(kind_of(ExtendWork{item.run, item.activity, item.token, lease}),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(ExtendWork{item.run, item.activity, item.token, lease}), OutcomeKind::committed);
   EXPECT_TRUE(claim(1).empty());
 }
 
@@ -163,8 +160,7 @@ TEST_P(WorkItems, a_stale_or_zero_token_is_a_conflict_for_every_operation) {
   core::WorkItem stale = claim_one();
   clock_.advance(lease);
   const core::WorkItem current = claim_one();
-  for (const core::WorkToken token :
-       {stale.token, core::WorkToken(0), core::WorkToken(current.token.raw() ^ 2)}) {
+  for (const core::WorkToken token : {stale.token, core::WorkToken(0), core::WorkToken(current.token.raw() ^ 2)}) {
     stale.token = token;
     EXPECT_EQ(kind_of(ExtendWork{stale.run, stale.activity, token, lease}), OutcomeKind::conflict);
     EXPECT_EQ(kind_of(ReleaseWork{stale.run, stale.activity, token}), OutcomeKind::conflict);
@@ -190,8 +186,7 @@ TEST_P(WorkItems, items_that_do_not_exist_are_a_conflict) {
     item.run = where;
     EXPECT_EQ(kind_of(ExtendWork{where, item.activity, item.token, lease}), OutcomeKind::conflict);
     EXPECT_EQ(kind_of(ReleaseWork{where, item.activity, item.token}), OutcomeKind::conflict);
-    EXPECT_EQ(kind_of(ClaimItem{where, item.activity, core::WorkToken(0), "w", epoch_}),
-              OutcomeKind::conflict);
+    EXPECT_EQ(kind_of(ClaimItem{where, item.activity, core::WorkToken(0), "w", epoch_}), OutcomeKind::conflict);
     EXPECT_EQ(respond(item), OutcomeKind::conflict);
   }
 }
@@ -249,20 +244,17 @@ TEST_P(WorkItems, a_message_that_is_no_answer_to_the_item_is_rejected) {
   const RunId run = submit("a");
   enqueue(run, 2);
   const core::WorkItem item = claim_one();
-  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, start_message(1)}),
-            OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, start_message(1)}), OutcomeKind::rejected);
   core::WorkItem other = item;
   other.activity = core::ActivitySeq(1);
-  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, answer_to(other)}),
-            OutcomeKind::rejected);
+  EXPECT_EQ(kind_of(Respond{run, item.activity, item.token, answer_to(other)}), OutcomeKind::rejected);
   EXPECT_EQ(stored(item), item);
 }
 
 TEST_P(WorkItems, the_lanes_owner_claims_a_known_item_for_a_local_worker) {
   const RunId run = submit("a");
   enqueue(run, 1);
-  const Outcome outcome =
-      commit(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_});
+  const Outcome outcome = commit(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_});
   ASSERT_EQ(outcome.kind, OutcomeKind::committed);
   ASSERT_EQ(outcome.items().size(), 1u);
   const core::WorkItem item = outcome.items().front();
@@ -277,18 +269,15 @@ TEST_P(WorkItems, a_local_claim_of_an_item_that_somebody_else_took_is_a_conflict
   const RunId run = submit("a");
   enqueue(run, 1);
   const core::WorkItem item = claim_one("remote");
-  EXPECT_EQ(kind_of(ClaimItem{run, item.activity, core::WorkToken(0), "local", epoch_}),
-            OutcomeKind::conflict);
+  EXPECT_EQ(kind_of(ClaimItem{run, item.activity, core::WorkToken(0), "local", epoch_}), OutcomeKind::conflict);
   EXPECT_EQ(stored(item), item);
-  EXPECT_EQ(kind_of(ClaimItem{run, item.activity, item.token, "local", epoch_}),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(ClaimItem{run, item.activity, item.token, "local", epoch_}), OutcomeKind::committed);
 }
 
 TEST_P(WorkItems, a_local_claim_never_runs_out_by_the_clock) {
   const RunId run = submit("a");
   enqueue(run, 1);
-  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_}),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(ClaimItem{run, core::ActivitySeq(0), core::WorkToken(0), "local", epoch_}), OutcomeKind::committed);
   clock_.advance(lease * 1000);
   EXPECT_TRUE(claim(10).empty());
 }
@@ -296,13 +285,11 @@ TEST_P(WorkItems, a_local_claim_never_runs_out_by_the_clock) {
 TEST_P(WorkItems, a_bundle_that_drops_an_item_which_was_claimed_meanwhile_is_a_conflict) {
   const RunId run = submit("a");
   enqueue(run, 1);
-  const core::Bundle bundle =
-      bundle_with(run, {core::DropWork{core::ActivitySeq(0), core::WorkToken(0)}});
+  const core::Bundle bundle = bundle_with(run, {core::DropWork{core::ActivitySeq(0), core::WorkToken(0)}});
   const core::WorkItem item = claim_one();
   EXPECT_EQ(kind_of(bundle), OutcomeKind::conflict);
   EXPECT_EQ(stored(item), item);
-  EXPECT_EQ(kind_of(bundle_with(run, {core::DropWork{item.activity, item.token}})),
-            OutcomeKind::committed);
+  EXPECT_EQ(kind_of(bundle_with(run, {core::DropWork{item.activity, item.token}})), OutcomeKind::committed);
   EXPECT_TRUE(job(run).state.work().empty());
 }
 
@@ -329,8 +316,7 @@ TEST_P(WorkItems, an_item_put_with_a_local_claim_is_not_offered_to_remote_worker
   item.runs = 1;
   item.worker = "local";
   item.epoch = epoch_;
-  EXPECT_EQ(kind_of(bundle_with(
-                run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
             OutcomeKind::committed);
   EXPECT_TRUE(claim(10).empty());
   EXPECT_EQ(kind_of(ReleaseWork{run, item.activity, item.token, epoch_}), OutcomeKind::committed);

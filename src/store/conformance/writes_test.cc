@@ -110,7 +110,10 @@ const std::vector<WriteKind> kinds = {
      }},
     {"PutEntry", true, [](const Scene&) { return core::PutEntry{entry(1)}; }},
     {"DropEntry", true, [](const Scene&) { return core::DropEntry{0}; }},
-    {"OfferEntry", true, [](const Scene&) { return core::OfferEntry{0, entry(0).guid, core::Guid{1, 2}}; }},
+    {"OfferEntry", true,
+     [](const Scene&) {
+       return core::OfferEntry{0, entry(0).guid, core::Guid{1, 2}};
+     }},
 };
 
 // All that a reader can see of the scene.
@@ -131,10 +134,9 @@ bool same_but_rev(View a, View b) {
   };
   forget(a);
   forget(b);
-  return a.job.state == b.job.state && a.job.inbox == b.job.inbox &&
-         a.mailbox.state == b.mailbox.state && a.mailbox.inbox == b.mailbox.inbox &&
-         a.mailbox.timers == b.mailbox.timers &&
-         a.work == b.work && a.outbox == b.outbox;
+  return a.job.state == b.job.state && a.job.inbox == b.job.inbox && a.mailbox.state == b.mailbox.state &&
+         a.mailbox.inbox == b.mailbox.inbox && a.mailbox.timers == b.mailbox.timers && a.work == b.work &&
+         a.outbox == b.outbox;
 }
 
 class Writes : public StoreCaseTest<WriteKind> {
@@ -143,13 +145,11 @@ class Writes : public StoreCaseTest<WriteKind> {
     Scene scene;
     scene.lane = lane_;
     scene.job = submit("a");
-    EXPECT_EQ(kind_of(to_run(scene.job, {waiting_guid, core::Start{"waiting"}})),
-              OutcomeKind::committed);
-    const core::MessageRecord record{record_guid, core::ActivitySeq(0),
-                                     message_ledger(10'000'000'001)};
-    EXPECT_EQ(kind_of(bundle_with(scene.job, {core::PutActivity{std::nullopt, activity(0)},
-                                              core::PutRecord{std::nullopt, record},
-                                              core::PutWork{work_item(scene.job, 0)}})),
+    EXPECT_EQ(kind_of(to_run(scene.job, {waiting_guid, core::Start{"waiting"}})), OutcomeKind::committed);
+    const core::MessageRecord record{record_guid, core::ActivitySeq(0), message_ledger(10'000'000'001)};
+    EXPECT_EQ(kind_of(bundle_with(scene.job,
+                                  {core::PutActivity{std::nullopt, activity(0)}, core::PutRecord{std::nullopt, record},
+                                   core::PutWork{work_item(scene.job, 0)}})),
               OutcomeKind::committed);
     const core::MailboxKey key{Namespace("default"), Topic("t"), "k"};
     scene.mailbox = commit(to_mailbox(key, {waiting_guid, core::Signal{"s"}}, lane_)).run();
@@ -214,15 +214,12 @@ TEST_P(Writes, are_not_applied_beside_one_that_must_be_refused) {
   if (scenario().mailbox)
     bundle.writes.emplace_back(core::DropEntry{4711});
   else
-    bundle.writes.emplace_back(
-        core::PutRecord{message_ledger(1), {guid(55), core::ActivitySeq(0), {}}});
+    bundle.writes.emplace_back(core::PutRecord{message_ledger(1), {guid(55), core::ActivitySeq(0), {}}});
   EXPECT_EQ(kind_of(bundle), OutcomeKind::rejected);
   EXPECT_TRUE(same_but_rev(before, view(scene)));
 }
 
-INSTANTIATE_TEST_SUITE_P(stores, Writes,
-                         testing::Combine(testing::ValuesIn(all_stores()),
-                                          testing::ValuesIn(kinds)),
+INSTANTIATE_TEST_SUITE_P(stores, Writes, testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(kinds)),
                          store_case_name<WriteKind>);
 
 class Heads : public StoreTest {};
@@ -284,8 +281,7 @@ TEST_P(Heads, every_field_of_an_activity_is_stored) {
   full.state = "state";
   core::Activity child = activity(1);
   child.parent = core::ActivitySeq(0);
-  EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, full},
-                                      core::PutActivity{std::nullopt, child}})),
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, full}, core::PutActivity{std::nullopt, child}})),
             OutcomeKind::committed);
   const StoredJob stored = job(run);
   ASSERT_EQ(stored.state.activities().size(), 2u);
@@ -301,8 +297,7 @@ TEST_P(Heads, every_field_of_a_work_item_is_stored) {
   item.epoch = epoch_;
   item.lease_until = Instant::from_micros(99);
   item.runs = 3;
-  EXPECT_EQ(kind_of(bundle_with(
-                run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
+  EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
             OutcomeKind::committed);
   ASSERT_NE(job(run).state.find_work(core::ActivitySeq(0)), nullptr);
   EXPECT_EQ(*job(run).state.find_work(core::ActivitySeq(0)), item);

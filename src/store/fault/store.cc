@@ -10,22 +10,19 @@ namespace pawl::store::fault {
 
 namespace {
 
-Error connection_lost() {
-  return Error{ErrorCode::outcome_unknown, "injected: the reply was lost"};
-}
-Error damaged(RunId run, ErrorCode code) {
-  return Error{code, format("injected: run {} is damaged", run.raw())};
-}
+Error connection_lost() { return Error{ErrorCode::outcome_unknown, "injected: the reply was lost"}; }
+Error damaged(RunId run, ErrorCode code) { return Error{code, format("injected: run {} is damaged", run.raw())}; }
 Error refused() { return Error{ErrorCode::retry_later, "injected: the store refused the call"}; }
 
 bool guarded_by_epoch(const Operation& operation) {
-  return std::visit(Overloaded{
-                        each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return true; }),
-                        [](const ReleaseWork& release) { return release.epoch != core::Epoch(0); },
-                        each_of<Submit, Deliver, Respond, ClaimWork, ExtendWork, OpenPool, AcquireLane, BeatEngine, LeaveEngine,
-                                RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>([] { return false; }),
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return true; }),
+          [](const ReleaseWork& release) { return release.epoch != core::Epoch(0); },
+          each_of<Submit, Deliver, Respond, ClaimWork, ExtendWork, OpenPool, AcquireLane, BeatEngine, LeaveEngine,
+                  RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>([] { return false; }),
+      },
+      operation);
 }
 
 }  // namespace
@@ -169,8 +166,7 @@ void Store::stop_listening(Listener& listener) {
   if (!ear.empty()) inner_.stop_listening(*ear.mapped());
 }
 
-Store::Store(pawl::store::Store& inner, Options options)
-    : inner_(inner), options_(std::move(options)) {}
+Store::Store(pawl::store::Store& inner, Options options) : inner_(inner), options_(std::move(options)) {}
 Store::Store(std::unique_ptr<pawl::store::Store> inner, Options options)
     : owned_(std::move(inner)), inner_(*owned_), options_(std::move(options)) {}
 
@@ -262,18 +258,15 @@ Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const Mai
   if (is_damaged(run)) return damaged(run, options_.damaged_as);
   return inner_.read_mailbox_page(run, size, now);
 }
-Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
-                                                 std::size_t rows_max) {
+Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) {
   if (read_fails()) return refused();
   return inner_.read_waiting(lane, after, rows_max);
 }
-Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max) {
+Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   if (read_fails()) return refused();
   return inner_.read_work_places(lane, after, rows_max);
 }
-Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
-                                              std::size_t rows_max) {
+Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   if (read_fails()) return refused();
   return without_damaged(inner_.read_work(lane, after, rows_max));
 }
@@ -294,8 +287,7 @@ Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_m
   }
   return kept;
 }
-Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
-                                  std::size_t rows_max) {
+Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) {
   if (read_fails()) return refused();
   return inner_.read_due(lane, after, rows_max);
 }

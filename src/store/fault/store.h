@@ -83,11 +83,11 @@ struct Options {
   std::function<void(Duration)> wait;  // REQUIRED for Kind::delay
   std::uint32_t read_faults_per_thousand = 0;
   std::uint64_t seed = 0;
-  std::function<bool(RunId)> is_damaged;  // none: none is
+  std::function<bool(RunId)> is_damaged;      // none: none is
   ErrorCode damaged_as = ErrorCode::corrupt;  // what its reads answer; retry_later: a disk that does not give it back
   std::function<bool(const OutboxRow&)> is_damaged_row{};  // of an outbox: those behind it are left out
-  std::function<bool(Listener&)> loses_ring{};  // none: none is
-  Duration ring_late_max{0};                    // of the rings that are lost
+  std::function<bool(Listener&)> loses_ring{};             // none: none is
+  Duration ring_late_max{0};                               // of the rings that are lost
 };
 
 class Store final : public pawl::store::Store {
@@ -118,15 +118,11 @@ class Store final : public pawl::store::Store {
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
   Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) override;
-  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
-                                            std::size_t rows_max) override;
-  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
-                                           std::size_t rows_max) override;
-  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                         std::size_t rows_max) override;
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) override;
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) override;
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) override;
   Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
-  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                             std::size_t rows_max) override;
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<LaneEnd>> read_lane_ends() override;
@@ -156,8 +152,9 @@ class Store final : public pawl::store::Store {
   Fault next_fault(std::span<const Operation> group, std::span<const DuplexOperation> duplex);
   // What becomes of a group, by `commit` to the inner store.
   template <class Answer, class Any>
-  Result<std::vector<Answer>> commit_with(const Fault& fault, std::span<const Any> group,
-                                          const std::function<Result<std::vector<Answer>>(std::span<const Any>)>& commit);
+  Result<std::vector<Answer>> commit_with(
+      const Fault& fault, std::span<const Any> group,
+      const std::function<Result<std::vector<Answer>>(std::span<const Any>)>& commit);
   Result<std::vector<Outcome>> commit_fenced(std::span<const Operation> group);
   bool read_fails();
   bool is_damaged(RunId run) const { return options_.is_damaged && options_.is_damaged(run); }

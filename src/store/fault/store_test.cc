@@ -14,8 +14,7 @@ class Faults : public testing::Test {
  protected:
   Faults() : inner_(clock_) {
     const std::vector<Operation> start = {
-        OpenPool{Pool("graphs"), 1},
-        AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)}, submit("a")};
+        OpenPool{Pool("graphs"), 1}, AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)}, submit("a")};
     const auto outcomes = inner_.commit(start);
     run_ = outcomes->back().run();
     core::Bundle bundle;
@@ -26,13 +25,10 @@ class Faults : public testing::Test {
     group_ = {submit("b"), bundle, submit("c")};
   }
   Submit submit(const std::string& id) {
-    return Submit{Namespace("default"),   JobId(id), core::LaneId(1),
-                  {GraphName("g"), 1, 1}, "",        clock_.now()};
+    return Submit{Namespace("default"), JobId(id), core::LaneId(1), {GraphName("g"), 1, 1}, "", clock_.now()};
   }
   bool bundle_applied() { return (*inner_.read_job(run_))->state.job.rev == core::Rev(1); }
-  bool submitted(const std::string& id) {
-    return inner_.find_run(Namespace("default"), JobId(id))->has_value();
-  }
+  bool submitted(const std::string& id) { return inner_.find_run(Namespace("default"), JobId(id))->has_value(); }
   static Options on_first(Fault fault) {
     Options options;
     options.plan = at_call(1, fault);
@@ -88,13 +84,12 @@ TEST_F(Faults, a_fence_stops_what_an_epoch_guards_and_nothing_else) {
   Store store(inner_, on_first({Kind::fence}));
   const auto outcomes = store.commit(group_);
   ASSERT_TRUE(outcomes);
-  const std::vector<OutcomeKind> expected = {
-      OutcomeKind::committed, OutcomeKind::fenced, OutcomeKind::committed, OutcomeKind::fenced,
-      OutcomeKind::fenced,    OutcomeKind::fenced, OutcomeKind::fenced,    OutcomeKind::already_done,
-      OutcomeKind::committed, OutcomeKind::committed};
+  const std::vector<OutcomeKind> expected = {OutcomeKind::committed, OutcomeKind::fenced,       OutcomeKind::committed,
+                                             OutcomeKind::fenced,    OutcomeKind::fenced,       OutcomeKind::fenced,
+                                             OutcomeKind::fenced,    OutcomeKind::already_done, OutcomeKind::committed,
+                                             OutcomeKind::committed};
   ASSERT_EQ(outcomes->size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    EXPECT_EQ((*outcomes)[i].kind, expected[i]) << i;
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ((*outcomes)[i].kind, expected[i]) << i;
   EXPECT_NE((*outcomes)[2].run(), RunId(0)) << "outcomes must stay with their operations";
   EXPECT_FALSE(bundle_applied());
   EXPECT_EQ(inner_.read_lane(core::LaneId(1))->owner, "engine-a");
@@ -104,8 +99,7 @@ TEST_F(Faults, a_delay_lets_others_act_before_the_call_arrives) {
   Options options = on_first({Kind::delay, 0, std::chrono::seconds(60)});
   options.wait = [this](Duration by) {
     clock_.advance(by);
-    const std::vector<Operation> steal = {
-        AcquireLane{core::LaneId(1), "engine-b", std::chrono::seconds(30)}};
+    const std::vector<Operation> steal = {AcquireLane{core::LaneId(1), "engine-b", std::chrono::seconds(30)}};
     ASSERT_EQ(inner_.commit(steal)->front().kind, OutcomeKind::committed);
   };
   Store store(inner_, options);

@@ -11,7 +11,9 @@ class Broken final : public OpenTransaction {
   Broken(Store& faults, std::shared_ptr<OpenTransaction> inner) : faults_(faults), inner_(std::move(inner)) {}
 
   using pawl::Transaction::execute;
-  Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params) override { return inner_->execute(sql, params); }
+  Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params) override {
+    return inner_->execute(sql, params);
+  }
   Kind kind() const override { return inner_->kind(); }
   void* handle() override { return inner_->handle(); }
   Status sound() override { return inner_->sound(); }
@@ -26,8 +28,10 @@ class Broken final : public OpenTransaction {
     switch (fault.kind) {
       case fault::Kind::none:
       case fault::Kind::delay:
-      case fault::Kind::duplicate: return inner_->commit(bundle);  // a transaction ends once
-      case fault::Kind::error_before: return inner_->roll_back(), Error{ErrorCode::retry_later, "injected: the store refused the call"};
+      case fault::Kind::duplicate:
+        return inner_->commit(bundle);  // a transaction ends once
+      case fault::Kind::error_before:
+        return inner_->roll_back(), Error{ErrorCode::retry_later, "injected: the store refused the call"};
       case fault::Kind::fence:
         return inner_->roll_back(), Outcome{OutcomeKind::fenced, "injected: the lane has another owner", {}};
       case fault::Kind::drop_midway:

@@ -5,15 +5,13 @@
 namespace pawl::store::memory {
 
 Outcome Store::run(const PutApp& put) {
-  const auto [known, fresh] =
-      apps_.try_emplace({put.name_space, put.app, put.version}, App{put.body, clock_.now()});
+  const auto [known, fresh] = apps_.try_emplace({put.name_space, put.app, put.version}, App{put.body, clock_.now()});
   if (fresh) return committed();
   return known->second.body == put.body ? already_done() : outcome_of(OutcomeKind::exists, other_app(put));
 }
 
 Outcome Store::run(const ActivateApp& activate) {
-  if (!apps_.contains({activate.name_space, activate.app, activate.version}))
-    return rejected(missing_app(activate));
+  if (!apps_.contains({activate.name_space, activate.app, activate.version})) return rejected(missing_app(activate));
   std::string& active = active_apps_[{activate.name_space, activate.app}];
   if (active == activate.version) return already_done();
   active = activate.version;

@@ -22,7 +22,7 @@ struct DumpedJob {
 struct DumpedMailbox {
   core::MailboxState state;
   std::vector<core::InboxMessage> inbox;
-  std::vector<core::InboxMessage> timers;    // by due time
+  std::vector<core::InboxMessage> timers;  // by due time
   friend bool operator==(const DumpedMailbox&, const DumpedMailbox&) = default;
 };
 struct DumpedOutboxRow {
@@ -53,8 +53,8 @@ struct DumpedLane {
   std::string owner;
   std::optional<Instant> lease_until;
   std::vector<std::pair<core::LaneId, std::uint64_t>> accepted;  // by source: the last outbox row
-  std::vector<DumpedOutboxRow> outbox;  // by target and seq
-  std::vector<core::Guid> signal_ids;   // that it remembers, by arrival
+  std::vector<DumpedOutboxRow> outbox;                           // by target and seq
+  std::vector<core::Guid> signal_ids;                            // that it remembers, by arrival
   friend bool operator==(const DumpedLane&, const DumpedLane&) = default;
 };
 struct DumpedLabel {
@@ -64,15 +64,15 @@ struct DumpedLabel {
 };
 
 struct Dump {
-  std::vector<DumpedJob> jobs;           // by run
-  std::vector<DumpedMailbox> mailboxes;  // by run
-  std::vector<DumpedLane> lanes;         // by lane
-  std::vector<DumpedKey> keys;           // by name
+  std::vector<DumpedJob> jobs;                         // by run
+  std::vector<DumpedMailbox> mailboxes;                // by run
+  std::vector<DumpedLane> lanes;                       // by lane
+  std::vector<DumpedKey> keys;                         // by name
   std::vector<std::pair<core::LaneId, Topic>> paused;  // by lane and name; 0: in all lanes at once
-  std::vector<DumpedApp> apps;           // by name and version
-  std::vector<DumpedLabel> labels;       // by namespace, graph, name, value, key and run
-  std::vector<MeasureRow> measures;      // by namespace, graph, key, slice, target and value
-  std::vector<AnnouncementRow> announcements;  // in order
+  std::vector<DumpedApp> apps;                         // by name and version
+  std::vector<DumpedLabel> labels;                     // by namespace, graph, name, value, key and run
+  std::vector<MeasureRow> measures;                    // by namespace, graph, key, slice, target and value
+  std::vector<AnnouncementRow> announcements;          // in order
   friend bool operator==(const Dump&, const Dump&) = default;
 };
 

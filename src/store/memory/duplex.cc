@@ -69,16 +69,29 @@ void DuplexStore::move(Entry& entry, Shelf to) {
   Stream& stream = streams_[key];
   const Where where{entry.message.run, entry.message.guid};
   switch (entry.shelf) {
-    case Shelf::free: stream.free.erase(entry.position); break;
-    case Shelf::claimed: stream.claimed.erase(entry.position); break;
-    case Shelf::later: stream.later.erase({entry.free_at, entry.position}); break;
-    case Shelf::none: break;
+    case Shelf::free:
+      stream.free.erase(entry.position);
+      break;
+    case Shelf::claimed:
+      stream.claimed.erase(entry.position);
+      break;
+    case Shelf::later:
+      stream.later.erase({entry.free_at, entry.position});
+      break;
+    case Shelf::none:
+      break;
   }
   entry.shelf = to;
   switch (to) {
-    case Shelf::free: stream.free.emplace(entry.position, where); break;
-    case Shelf::claimed: stream.claimed.emplace(entry.position, where); break;
-    case Shelf::later: stream.later.emplace(std::pair(entry.free_at, entry.position), where); break;
+    case Shelf::free:
+      stream.free.emplace(entry.position, where);
+      break;
+    case Shelf::claimed:
+      stream.claimed.emplace(entry.position, where);
+      break;
+    case Shelf::later:
+      stream.later.emplace(std::pair(entry.free_at, entry.position), where);
+      break;
     case Shelf::none:
       if (stream.empty()) streams_.erase(key);
       break;
@@ -176,7 +189,8 @@ void DuplexStore::free_what_is_due(Stream& stream, core::Epoch epoch) {
   std::vector<Where> due;
   for (const auto& [position, where] : stream.claimed)
     if (const Entry& entry = entry_at(where); entry.free_at <= now || entry.epoch < epoch) due.push_back(where);
-  for (auto at = stream.later.begin(); at != stream.later.end() && at->first.first <= now; ++at) due.push_back(at->second);
+  for (auto at = stream.later.begin(); at != stream.later.end() && at->first.first <= now; ++at)
+    due.push_back(at->second);
   for (const Where& where : due) move(entry_at(where), Shelf::free);
 }
 

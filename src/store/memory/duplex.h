@@ -47,8 +47,8 @@ class DuplexStore final : public pawl::store::DuplexStore {
     StreamMessage message;
     std::uint64_t position = 0;  // order of arrival, over all jobs
     Shelf shelf = Shelf::none;
-    bool done = false;           // acknowledged: only its name is left
-    ClaimId claim{0};            // stays when the lease is over: until somebody else claims it, its holder may finish
+    bool done = false;  // acknowledged: only its name is left
+    ClaimId claim{0};   // stays when the lease is over: until somebody else claims it, its holder may finish
     core::Epoch epoch{0};
     Instant free_at;  // the claim's lease, or the delay after it was given back
     std::uint32_t claims = 0;
@@ -72,7 +72,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
   // Of one lane and topic. Each shelf in its own order, so that a dequeue costs what it takes, not what waits.
   using Where = std::pair<RunId, core::Guid>;
   struct Stream {
-    std::map<std::uint64_t, Where> free;                      // oldest first
+    std::map<std::uint64_t, Where> free;  // oldest first
     std::map<std::uint64_t, Where> claimed;
     std::map<std::pair<Instant, std::uint64_t>, Where> later;  // soonest first
     bool empty() const { return free.empty() && claimed.empty() && later.empty(); }

@@ -6,9 +6,7 @@
 
 namespace pawl::store::memory {
 
-Store::JobName Store::key_of(const Namespace& name_space, const JobId& id) {
-  return {name_space, id};
-}
+Store::JobName Store::key_of(const Namespace& name_space, const JobId& id) { return {name_space, id}; }
 
 Outcome Store::run(const Submit& submit) {
   Outcome outcome = begin_job(submit);
@@ -36,8 +34,7 @@ Outcome Store::begin_job(const Submit& submit) {
       return outcome;
     }
   }
-  if (!has_lane(submit.lane))
-    return rejected(format("there is no lane {}", submit.lane.raw()));
+  if (!has_lane(submit.lane)) return rejected(format("there is no lane {}", submit.lane.raw()));
   Outcome outcome = committed();
   const RunId run = make_job(submit);
   outcome.answer = answer::Run{run, open == nullptr ? RunId(0) : open->state.job.run};
@@ -68,7 +65,8 @@ Outcome Store::begin_duplex(const StartDuplex& start) {
   Submit submit{start.name_space, start.id, start.lane, start.graph, {}, start.at};
   submit.secret = start.secret;
   const Outcome outcome = begin_job(submit);
-  if (outcome.kind == OutcomeKind::committed) find_job(outcome.run())->state.job.semaphore = 0;  // counts open addresses
+  if (outcome.kind == OutcomeKind::committed)
+    find_job(outcome.run())->state.job.semaphore = 0;  // counts open addresses
   return outcome;
 }
 

@@ -19,7 +19,8 @@ std::vector<std::pair<LabelTables::Slot, MeasureRow>> LabelTables::added_up() co
     Slot slot = at;
     slot.lane = core::LaneId(0);
     if (rows.empty() || rows.back().first != slot) {
-      rows.emplace_back(slot, MeasureRow{at.key, at.slice, at.target, at.value, sum.count, sum.sum, sum.least, sum.most});
+      rows.emplace_back(slot,
+                        MeasureRow{at.key, at.slice, at.target, at.value, sum.count, sum.sum, sum.least, sum.most});
       continue;
     }
     MeasureRow& row = rows.back().second;
@@ -77,7 +78,8 @@ Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) 
 Result<std::vector<AnnouncementRow>> Store::read_announcements(const AnnouncementQuery& query) {
   const std::lock_guard lock(mutex_);
   std::vector<AnnouncementRow> rows;
-  for (auto one = labels_.announcements.upper_bound({query.lane, query.after}); one != labels_.announcements.end(); ++one) {
+  for (auto one = labels_.announcements.upper_bound({query.lane, query.after}); one != labels_.announcements.end();
+       ++one) {
     if (rows.size() == query.rows_max || one->first.first != query.lane) break;
     const AnnouncementRow& row = one->second;
     if (query.name_space && *query.name_space != row.name_space) continue;

@@ -12,12 +12,11 @@ Outcome Store::run(const OpenPool& open) {
   const auto known = pools_.find(open.pool);
   if (known != pools_.end()) {
     if (known->second.lanes == open.lanes) return already_done();
-    return rejected(format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(),
-                           known->second.lanes, open.lanes));
+    return rejected(
+        format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(), known->second.lanes, open.lanes));
   }
   if (open.lanes == 0 || open.lanes > limits::lanes_per_pool_max)
-    return rejected(
-        format("a pool has 1 to {} lanes, not {}", limits::lanes_per_pool_max, open.lanes));
+    return rejected(format("a pool has 1 to {} lanes, not {}", limits::lanes_per_pool_max, open.lanes));
   if (lanes_.size() + open.lanes > limits::lanes_max)
     return rejected(format("all pools together have at most {} lanes", limits::lanes_max));
   const core::LaneId first(static_cast<std::uint32_t>(lanes_.size()) + 1);
@@ -32,7 +31,8 @@ Outcome Store::run(const AcquireLane& acquire) {
   if (acquire.owner.empty()) return rejected("an owner needs a name");
   const Instant now = now_in(acquire.lane);
   const bool taken = !lane->owner.empty() && lane->owner != acquire.owner;
-  if (taken && (!lane->lease_until || *lane->lease_until > now)) return conflict(format("{} holds the lane", lane->owner));
+  if (taken && (!lane->lease_until || *lane->lease_until > now))
+    return conflict(format("{} holds the lane", lane->owner));
   lane->owner = acquire.owner;
   lane->epoch = core::next(lane->epoch);
   lane->lease_until.reset();  // without a lease: held until it is given back

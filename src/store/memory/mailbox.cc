@@ -45,8 +45,10 @@ void Mailbox::apply(const core::Bundle& bundle) {
   }
   core::apply(state_, bundle);
   for (const core::Write& write : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutEntry>(&write)) enter(put->entry);
-    else if (const auto* offer = std::get_if<core::OfferEntry>(&write)) enter(at(offer->seq));
+    if (const auto* put = std::get_if<core::PutEntry>(&write))
+      enter(put->entry);
+    else if (const auto* offer = std::get_if<core::OfferEntry>(&write))
+      enter(at(offer->seq));
   }
 }
 
@@ -61,7 +63,9 @@ Status Mailbox::read_messages(std::size_t rows_max, const SeeMessage& see) {
   inbox.see_in_order(rows_max, see);
   return {};
 }
-Status Mailbox::read_registrations(std::size_t rows_max, const See& see) { return see_rows(registrations_, 0, rows_max, see); }
+Status Mailbox::read_registrations(std::size_t rows_max, const See& see) {
+  return see_rows(registrations_, 0, rows_max, see);
+}
 Status Mailbox::read_heads(std::size_t rows_max, const See& see) { return see_rows(signals_, 0, rows_max, see); }
 Status Mailbox::read_signals(std::uint64_t from_seq, std::size_t rows_max, const See& see) {
   return see_rows(signals_, from_seq, rows_max, see);

@@ -44,10 +44,10 @@ class Mailbox final : public MailboxRows {
   void leave(const core::MailboxEntry& entry);
 
   core::MailboxState state_;
-  Seqs registrations_;                                   // all of them wait
+  Seqs registrations_;                                     // all of them wait
   std::unordered_map<core::Guid, std::uint64_t> by_guid_;  // of these
-  Seqs signals_;                                         // that wait
-  std::unordered_map<core::Guid, Seqs> offers_;          // signals that are out, by registration
+  Seqs signals_;                                           // that wait
+  std::unordered_map<core::Guid, Seqs> offers_;            // signals that are out, by registration
 };
 
 }  // namespace pawl::store::memory

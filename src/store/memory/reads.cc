@@ -15,8 +15,7 @@ Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {
 Result<LaneInfo> Store::read_lane(core::LaneId lane) {
   const std::lock_guard lock(mutex_);
   const Lane* found = find_lane(lane);
-  if (found == nullptr)
-    return Error{ErrorCode::not_found, format("there is no lane {}", lane.raw())};
+  if (found == nullptr) return Error{ErrorCode::not_found, format("there is no lane {}", lane.raw())};
   return LaneInfo{lane, found->epoch, found->owner, found->lease_until};
 }
 
@@ -69,8 +68,7 @@ Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const Mai
   return std::optional<MailboxPage>(std::move(page));
 }
 
-Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
-                                                 std::size_t rows_max) {
+Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
   std::vector<Waiting> rows;
   const RunId from = std::max(after, core::make_run(lane, 0));
@@ -81,8 +79,7 @@ Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
   return rows;
 }
 
-Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max) {
+Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
   Page<WorkPlace> places;
   for (const WorkKey& key : queue_.of_lane(lane, {after.run, after.activity}, rows_max))
@@ -90,8 +87,7 @@ Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor af
   return places;
 }
 
-Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
-                                              std::size_t rows_max) {
+Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
   Page<core::WorkItem> items;
   for (const WorkKey& key : queue_.of_lane(lane, {after.run, after.activity}, rows_max))
@@ -109,8 +105,7 @@ Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_m
   return rows;
 }
 
-Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
-                                  std::size_t rows_max) {
+Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) {
   const std::lock_guard lock(mutex_);
   const std::vector<Due> messages = due_.after(lane, after, rows_max);
   Page<Due> rows(messages.begin(), messages.end());
@@ -125,9 +120,9 @@ Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const c
   const std::lock_guard lock(mutex_);
   const Job* job = find_job(run);
   const auto mailbox = mailboxes_.find(run);
-  const core::InboxMessage* found = job != nullptr                  ? job->inbox.find(guid)
+  const core::InboxMessage* found = job != nullptr                ? job->inbox.find(guid)
                                     : mailbox != mailboxes_.end() ? mailbox->second.inbox.find(guid)
-                                                                    : nullptr;
+                                                                  : nullptr;
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
@@ -171,7 +166,8 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
   // True: that is enough.
   const auto see = [&](const core::JobRow& row) {
     if (rows.size() == query.rows_max || !is_in_reach(row.run, query)) return true;
-    const bool matches = (!query.name_space || *query.name_space == row.name_space) && (!query.status || *query.status == row.status);
+    const bool matches =
+        (!query.name_space || *query.name_space == row.name_space) && (!query.status || *query.status == row.status);
     if (matches) rows.push_back(row);
     return false;
   };
@@ -204,10 +200,8 @@ DumpedJob dumped(const core::JobState& state, const Inbox& inbox) {
   out.activities.assign(state.activities().begin(), state.activities().end());
   for (const auto& [guid, record] : state.messages()) out.records.push_back(record);
   for (const auto& [activity, item] : state.work()) out.work.push_back(item);
-  std::sort(out.records.begin(), out.records.end(),
-            [](const auto& a, const auto& b) { return a.guid < b.guid; });
-  std::sort(out.work.begin(), out.work.end(),
-            [](const auto& a, const auto& b) { return a.activity < b.activity; });
+  std::sort(out.records.begin(), out.records.end(), [](const auto& a, const auto& b) { return a.guid < b.guid; });
+  std::sort(out.work.begin(), out.work.end(), [](const auto& a, const auto& b) { return a.activity < b.activity; });
   out.inbox = inbox.in_order();
   out.timers = inbox.timers();
   return out;
@@ -242,8 +236,8 @@ Dump Store::dump() const {
   for (const auto& [name, app] : apps_) {
     const auto& [space, id, version] = name;
     const auto active = active_apps_.find({space, id});
-    all.apps.push_back({space, id, version, app.body, app.deployed_at,
-                        active != active_apps_.end() && active->second == version});
+    all.apps.push_back(
+        {space, id, version, app.body, app.deployed_at, active != active_apps_.end() && active->second == version});
   }
   for (const auto& place : labels_.places)
     all.labels.push_back({place.run, core::Label{place.key, place.name, place.value}});

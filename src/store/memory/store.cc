@@ -87,9 +87,7 @@ Store::Job* Store::find_job(RunId run) {
   return found == jobs_.end() ? nullptr : &found->second;
 }
 
-RunId Store::next_run(core::LaneId lane) {
-  return core::make_run(lane, find_lane(lane)->next_run++);
-}
+RunId Store::next_run(core::LaneId lane) { return core::make_run(lane, find_lane(lane)->next_run++); }
 
 void Store::note_waiting(RunId run, const Inbox& inbox) {
   if (inbox.empty())
@@ -128,15 +126,14 @@ Status check_redeliveries(const Inbox& inbox, const core::Bundle& bundle) {
     if (count == nullptr) continue;
     const core::InboxMessage* message = inbox.find(count->guid);
     if (message != nullptr && message->redeliveries != count->before)
-      return Error{ErrorCode::corrupt,
-                   format("message {} has {} redeliveries, expected {}", count->guid.text(),
-                          message->redeliveries, count->before)};
+      return Error{ErrorCode::corrupt, format("message {} has {} redeliveries, expected {}", count->guid.text(),
+                                              message->redeliveries, count->before)};
   }
   return {};
 }
 
-// setStatusAndCollateGuid (store/snapshot.h). Moves the state on by the bundle; the snapshot of the message that closed the
-// job follows from the hit. REQUIRES: core::check() found nothing wrong; `snapshot` is the bundle's.
+// setStatusAndCollateGuid (store/snapshot.h). Moves the state on by the bundle; the snapshot of the message that closed
+// the job follows from the hit. REQUIRES: core::check() found nothing wrong; `snapshot` is the bundle's.
 bool step_semaphore_and_snapshot(core::JobState& state, const core::Bundle& bundle, const core::PutRecord* snapshot) {
   const auto& step = std::get<core::JobHead>(bundle.head).semaphore;
   const bool hit = step && state.job.semaphore + step->delta == step->threshold;
@@ -231,7 +228,9 @@ void Store::apply_write(Job& job, const core::Write& write) {
                  },
                  [](const core::PutRecord&) {},
                  [&](const core::PutWork& one) { queue_.put(one.item); },
-                 [&](const core::DropWork& one) { queue_.drop({run, one.activity}); },
+                 [&](const core::DropWork& one) {
+                   queue_.drop({run, one.activity});
+                 },
                  [&](const core::ChangeWork& one) {
                    if (const core::WorkItem* item = job.state.find_work(one.activity)) queue_.put(*item);
                  },
@@ -260,17 +259,18 @@ void Store::apply_write(Job& job, const core::Write& write) {
 // Its entries are Mailbox::apply's.
 void Store::apply_write(Mailbox& mailbox, const core::Write& write) {
   const RunId run = mailbox.state().run;
-  std::visit(Overloaded{
-                 [&](const core::PutMessage& one) { put_timer(run, mailbox.inbox, one.message, one.due); },
-                 [&](const core::CountRedelivery& one) { mailbox.inbox.count_redelivery(one.guid); },
-                 [&](const core::Consume& one) { consume(run, mailbox.inbox, one.guid); },
-                 [&](const core::Send& one) { send(run, one); },
-                 each_of<core::PutEntry, core::DropEntry, core::OfferEntry>([] {}),
-                 each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::ChangeWork, core::HoldWork,
-                         core::Sweep, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
-                     [] { invariant(false, "a job's write in a mailbox bundle"); }),
-             },
-             write);
+  std::visit(
+      Overloaded{
+          [&](const core::PutMessage& one) { put_timer(run, mailbox.inbox, one.message, one.due); },
+          [&](const core::CountRedelivery& one) { mailbox.inbox.count_redelivery(one.guid); },
+          [&](const core::Consume& one) { consume(run, mailbox.inbox, one.guid); },
+          [&](const core::Send& one) { send(run, one); },
+          each_of<core::PutEntry, core::DropEntry, core::OfferEntry>([] {}),
+          each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::ChangeWork, core::HoldWork,
+                  core::Sweep, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
+              [] { invariant(false, "a job's write in a mailbox bundle"); }),
+      },
+      write);
 }
 
 void Store::consume(RunId run, Inbox& inbox, const core::Guid& guid) {

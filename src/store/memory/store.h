@@ -76,15 +76,11 @@ class Store final : public pawl::store::Store, private SharedJobs {
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
   Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) override;
-  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
-                                            std::size_t rows_max) override;
-  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
-                                           std::size_t rows_max) override;
-  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                         std::size_t rows_max) override;
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) override;
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) override;
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) override;
   Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
-  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                             std::size_t rows_max) override;
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<LaneEnd>> read_lane_ends() override;
@@ -130,8 +126,8 @@ class Store final : public pawl::store::Store, private SharedJobs {
     std::optional<Instant> lease_until;
     std::uint64_t next_run = 1;
     std::uint64_t next_announcement = 1;
-    std::map<core::LaneId, Outbox> outboxes;          // by target
-    std::map<core::LaneId, std::uint64_t> accepted;   // the last row, by source
+    std::map<core::LaneId, Outbox> outboxes;         // by target
+    std::map<core::LaneId, std::uint64_t> accepted;  // the last row, by source
     std::set<Topic> paused;
     SignalIds signal_ids;
   };
@@ -209,18 +205,18 @@ class Store final : public pawl::store::Store, private SharedJobs {
   mutable std::mutex mutex_;  // guards everything below
   std::map<Pool, PoolInfo> pools_;
   std::map<std::pair<Pool, std::string>, EngineInfo> engines_;  // by pool and name
-  std::deque<Lane> lanes_;  // lane n stands at n - 1
+  std::deque<Lane> lanes_;                                      // lane n stands at n - 1
   std::map<RunId, Job> jobs_;
   std::map<RunId, Mailbox> mailboxes_;
   std::map<JobName, StartKey> start_keys_;
   std::map<core::MailboxKey, RunId> mailbox_keys_;
   std::set<RunId> waiting_;  // entities with something in their inbox
   WorkQueue queue_;
-  std::map<std::pair<Instant, RunId>, JobName> expiring_;  // keys whose job is gone
-  DueList due_;  // all but the work items, which the queue has
-  std::set<Topic> paused_;  // in all lanes at once
-  std::map<std::tuple<Namespace, std::string, std::string>, App> apps_;         // by app and version
-  std::map<std::pair<Namespace, std::string>, std::string> active_apps_;        // to the version
+  std::map<std::pair<Instant, RunId>, JobName> expiring_;                 // keys whose job is gone
+  DueList due_;                                                           // all but the work items, which the queue has
+  std::set<Topic> paused_;                                                // in all lanes at once
+  std::map<std::tuple<Namespace, std::string, std::string>, App> apps_;   // by app and version
+  std::map<std::pair<Namespace, std::string>, std::string> active_apps_;  // to the version
   DuplexStore duplex_{clock_, mutex_, *this};
   LabelTables labels_;
   std::optional<core::LaneId> at_;  // of islands: where the operation at hand belongs

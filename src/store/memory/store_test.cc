@@ -9,8 +9,7 @@ namespace pawl::store::memory {
 namespace {
 
 std::vector<Operation> start() {
-  return {OpenPool{Pool("graphs"), 2},
-          AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)},
+  return {OpenPool{Pool("graphs"), 2}, AcquireLane{core::LaneId(1), "engine-a", std::chrono::seconds(30)},
           AcquireLane{core::LaneId(2), "engine-a", std::chrono::seconds(30)}};
 }
 
@@ -45,10 +44,8 @@ TEST(memory_store, a_dump_holds_what_the_reads_show) {
     EXPECT_EQ(read.state.activities().size(), job.activities.size());
     EXPECT_EQ(read.state.messages().size(), job.records.size());
     EXPECT_EQ(read.state.work().size(), job.work.size());
-    for (std::size_t i = 1; i < job.records.size(); ++i)
-      EXPECT_LT(job.records[i - 1].guid, job.records[i].guid);
-    for (std::size_t i = 1; i < job.work.size(); ++i)
-      EXPECT_LT(job.work[i - 1].activity, job.work[i].activity);
+    for (std::size_t i = 1; i < job.records.size(); ++i) EXPECT_LT(job.records[i - 1].guid, job.records[i].guid);
+    for (std::size_t i = 1; i < job.work.size(); ++i) EXPECT_LT(job.work[i - 1].activity, job.work[i].activity);
   }
   ASSERT_EQ(dump.lanes.size(), 2u);
   EXPECT_EQ(dump.lanes[0].epoch, store.read_lane(core::LaneId(1))->epoch);
@@ -66,8 +63,8 @@ TEST(memory_store, readers_may_look_while_somebody_commits) {
     }
   });
   for (int i = 0; i < 500; ++i) {
-    const std::vector<Operation> group = {Submit{Namespace("default"), JobId(format("job-{}", i)),
-                                                 core::LaneId(1), graph, "in", clock.now()}};
+    const std::vector<Operation> group = {
+        Submit{Namespace("default"), JobId(format("job-{}", i)), core::LaneId(1), graph, "in", clock.now()}};
     ASSERT_TRUE(store.commit(group));
   }
 }

@@ -58,8 +58,8 @@ void WorkQueue::drop_all_of(RunId run) {
   }
 }
 
-std::vector<WorkKey> WorkQueue::claimable(std::span<const Topic> topics, std::size_t items_max,
-                                          Instant now, const MayClaim& may_claim) const {
+std::vector<WorkKey> WorkQueue::claimable(std::span<const Topic> topics, std::size_t items_max, Instant now,
+                                          const MayClaim& may_claim) const {
   std::set<Place> first;  // a set: a topic named twice gives its items once
   for (const Topic& topic : topics) {
     const auto waiting = topics_.find(topic);
@@ -84,8 +84,7 @@ std::vector<WorkKey> WorkQueue::claimable(std::span<const Topic> topics, std::si
   return keys;
 }
 
-std::vector<WorkKey> WorkQueue::of_lane(core::LaneId lane, const WorkKey& after,
-                                        std::size_t rows_max) const {
+std::vector<WorkKey> WorkQueue::of_lane(core::LaneId lane, const WorkKey& after, std::size_t rows_max) const {
   std::vector<WorkKey> keys;
   const WorkKey first{core::make_run(lane, 0), core::ActivitySeq(0)};
   for (auto row = rows_.upper_bound(std::max(after, first)); row != rows_.end(); ++row) {

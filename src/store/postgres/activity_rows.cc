@@ -27,8 +27,10 @@ const Statement new_activities{
 const Statement put_activities{
     "put_activities",
     "WITH put AS (UPDATE activities a SET node = u.node, place = u.place, parent = u.parent, ledger = u.ledger,"
-    " status = u.status, code = u.code, opened_at = u.opened_at, closed_at = u.closed_at, output = u.output, state = u.state,"
-    " closing_guid = u.closing_guid, closing_ledger = CASE WHEN u.is_snapshot THEN a.closing_ledger ELSE u.closing_ledger END"
+    " status = u.status, code = u.code, opened_at = u.opened_at, closed_at = u.closed_at, output = u.output, state = "
+    "u.state,"
+    " closing_guid = u.closing_guid, closing_ledger = CASE WHEN u.is_snapshot THEN a.closing_ledger ELSE "
+    "u.closing_ledger END"
     " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS node,"
     " unnest($4::text[]) AS place, unnest($5::bigint[]) AS parent, unnest($6::bigint[]) AS ledger,"
     " unnest($7::bigint[]) AS status, unnest($8::bigint[]) AS code, unnest($9::bigint[]) AS opened_at,"
@@ -37,8 +39,10 @@ const Statement put_activities{
     " unnest($15::bigint[]) AS ledger_before, unnest($16::bytea[]) AS closing_before,"
     " unnest($17::boolean[]) AS is_snapshot) AS u"
     " WHERE a.run = ANY(ARRAY[u.run]) AND a.seq = u.seq AND a.ledger = u.ledger_before"
-    " AND a.closing_guid IS NOT DISTINCT FROM u.closing_before AND (u.closing_guid IS NOT DISTINCT FROM u.closing_before"
-    " OR NOT EXISTS (SELECT 1 FROM message_ledgers m WHERE m.run = ANY(ARRAY[u.run]) AND m.guid = u.closing_guid)) RETURNING 1)"
+    " AND a.closing_guid IS NOT DISTINCT FROM u.closing_before AND (u.closing_guid IS NOT DISTINCT FROM "
+    "u.closing_before"
+    " OR NOT EXISTS (SELECT 1 FROM message_ledgers m WHERE m.run = ANY(ARRAY[u.run]) AND m.guid = u.closing_guid)) "
+    "RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $18::bigint") " FROM put"};
 const Statement put_closing{
     "put_closing",
@@ -117,10 +121,12 @@ void ActivityRows::put(RunId run, const core::PutActivity& write) {
 }
 
 // It concluded the activity, so it is the last that entered. What enters an activity that is concluded already (an
-// interrupt, through the trigger) leaves the place to whoever has it, and what has an output of its own has no room there.
+// interrupt, through the trigger) leaves the place to whoever has it, and what has an output of its own has no room
+// there.
 bool ActivityRows::takes_closing(const Slot& slot, const core::PutRecord& write, const core::PutActivity* of) const {
   if (of == nullptr || slot.closing || !write.after.output.empty()) return false;
-  if (!of->after.ledger.has(Mark::work_done) || write.after.ledger.ordinal() != of->after.ledger.entries()) return false;
+  if (!of->after.ledger.has(Mark::work_done) || write.after.ledger.ordinal() != of->after.ledger.entries())
+    return false;
   return !(of->before && of->before->has(Mark::work_done));
 }
 
@@ -165,10 +171,11 @@ void ActivityRows::write(Script& script) const {
     const core::Activity& to = *slot.after;
     if (slot.stored)
       put.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code, to.opened_at,
-              to.closed_at, to.output, to.state, slot.closing, digits, slot.ledger_before, slot.closing_before, slot.is_snapshot);
+              to.closed_at, to.output, to.state, slot.closing, digits, slot.ledger_before, slot.closing_before,
+              slot.is_snapshot);
     else
-      added.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code, to.opened_at,
-                to.closed_at, to.output, to.state, slot.closing, digits);
+      added.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code,
+                to.opened_at, to.closed_at, to.output, to.state, slot.closing, digits);
   }
   if (!added.empty()) script.add(new_activities, Params::of_rows(added));
   if (!put.empty()) script.add(put_activities, Params::of_rows(put, put.rows()));
@@ -177,7 +184,8 @@ void ActivityRows::write(Script& script) const {
   Batch put_rows;
   for (const auto& [key, record] : records_)
     if (record.after != nullptr)
-      (record.stored ? put_rows : new_rows).row(key.first, key.second, record.after->activity, record.ledger, record.after->output);
+      (record.stored ? put_rows : new_rows)
+          .row(key.first, key.second, record.after->activity, record.ledger, record.after->output);
   if (!new_rows.empty()) script.add(new_records, Params::of_rows(new_rows));
   if (!put_rows.empty()) script.add(put_records, Params::of_rows(put_rows));
 }

@@ -1,5 +1,5 @@
-// ActivityRows: the activities that a group names, and the ledgers of messages. A message that concluded its activity has its
-// ledger in the activity's row; the others have rows of their own.
+// ActivityRows: the activities that a group names, and the ledgers of messages. A message that concluded its activity
+// has its ledger in the activity's row; the others have rows of their own.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class ActivityRows {
   };
 
   void want(RunId run, core::ActivitySeq seq) { wanted_.emplace(run, seq); }
-  // As if it had been read: the ledger that the write was computed from, and nothing that concluded it. It says so when it is
-  // written.
+  // As if it had been read: the ledger that the write was computed from, and nothing that concluded it. It says so when
+  // it is written.
   void assume(RunId run, const core::PutActivity& write);
   void want_record(RunId run, const core::Guid& guid) { wanted_records_.emplace(run, guid); }
 
@@ -40,8 +40,8 @@ class ActivityRows {
 
   // The references live until the commit.
   void put(RunId run, const core::PutActivity& write);
-  // `of`: what the same bundle says of the record's activity. Where the record stands now. Of a snapshot `digits` are without
-  // what SQL decides.
+  // `of`: what the same bundle says of the record's activity. Where the record stands now. Of a snapshot `digits` are
+  // without what SQL decides.
   enum class Is : std::uint8_t { record, snapshot };
   Place put(RunId run, const core::PutRecord& write, const core::PutActivity* of, std::int64_t digits, Is is);
 
@@ -51,9 +51,9 @@ class ActivityRows {
     std::int64_t ledger = 0;
     std::optional<core::Guid> closing;
     std::int64_t closing_ledger = 0;
-    std::int64_t ledger_before = 0;            // as it is stored, likewise
+    std::int64_t ledger_before = 0;  // as it is stored, likewise
     std::optional<core::Guid> closing_before;
-    bool is_snapshot = false;                  // the step of the job writes the closing ledger
+    bool is_snapshot = false;               // the step of the job writes the closing ledger
     const core::Activity* after = nullptr;  // none: only its closing message changed
     bool changed = false;
   };

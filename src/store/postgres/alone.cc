@@ -28,10 +28,12 @@ const Statement put_numbers_of_pool{
 // Without a word on what it holds, what its last life said stays.
 const Statement put_engine{
     "put_engine",
-    "INSERT INTO engines AS e (pool, name, until, leaving, holds, serves) VALUES ($1::text, $2::text, $3::bigint, $4::boolean,"
+    "INSERT INTO engines AS e (pool, name, until, leaving, holds, serves) VALUES ($1::text, $2::text, $3::bigint, "
+    "$4::boolean,"
     " coalesce($5::bigint[], '{}'), $6::text[]) ON CONFLICT (pool, name) DO UPDATE SET until = excluded.until,"
     " leaving = excluded.leaving, holds = coalesce($5::bigint[], e.holds), serves = excluded.serves"};
-const Statement drop_dead_engines{"drop_dead_engines", "DELETE FROM engines WHERE pool = $1::text AND until <= $2::bigint"};
+const Statement drop_dead_engines{"drop_dead_engines",
+                                  "DELETE FROM engines WHERE pool = $1::text AND until <= $2::bigint"};
 const Statement read_engines{
     "read_engines", "SELECT name, until, leaving, holds, serves FROM engines WHERE pool = $1::text ORDER BY name"};
 const Statement drop_engine{"drop_engine", "DELETE FROM engines WHERE pool = $1::text AND name = $2::text"};
@@ -50,12 +52,13 @@ const Statement put_pause{
     "put_pause", "INSERT INTO paused_topics (topic, lane) VALUES ($1::text, $2::bigint) ON CONFLICT DO NOTHING"};
 const Statement drop_pause{"drop_pause", "DELETE FROM paused_topics WHERE topic = $1::text AND lane = $2::bigint"};
 
-const Statement put_app{
-    "put_app",
-    "INSERT INTO apps (namespace, app, version, deployed_at, body) VALUES ($1::text, $2::text, $3::text, $4::bigint, $5::bytea)"
-    " ON CONFLICT DO NOTHING"};
+const Statement put_app{"put_app",
+                        "INSERT INTO apps (namespace, app, version, deployed_at, body) VALUES ($1::text, $2::text, "
+                        "$3::text, $4::bigint, $5::bytea)"
+                        " ON CONFLICT DO NOTHING"};
 const Statement is_same_app{
-    "is_same_app", "SELECT body = $4::bytea FROM apps WHERE namespace = $1::text AND app = $2::text AND version = $3::text"};
+    "is_same_app",
+    "SELECT body = $4::bytea FROM apps WHERE namespace = $1::text AND app = $2::text AND version = $3::text"};
 const Statement activate_app{
     "activate_app",
     "INSERT INTO active_apps AS n (namespace, app, version) SELECT a.namespace, a.app, a.version FROM apps a"
@@ -76,8 +79,7 @@ Alone run(Connection& connection, const OpenPool& open, Instant) {
   if (found[pool].next()) {
     const std::uint32_t lanes = found[pool].small(1);
     if (lanes == open.lanes) return {already_done()};
-    return {rejected(
-        format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(), lanes, open.lanes))};
+    return {rejected(format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(), lanes, open.lanes))};
   }
   if (open.lanes == 0 || open.lanes > pawl::limits::lanes_per_pool_max)
     return {rejected(format("a pool has 1 to {} lanes, not {}", pawl::limits::lanes_per_pool_max, open.lanes))};
@@ -104,8 +106,10 @@ Alone run(Connection& connection, const BeatEngine& beat, Instant now) {
   if (!pool) return failed(pool);
   if (!pool[0].next()) return {rejected(missing_pool(beat.pool))};
   Params engine = Params::of(beat.pool, beat.name, now + beat.lease, beat.leaving);
-  if (beat.holds) engine.add(*beat.holds);
-  else engine.add(std::optional<Blob>());
+  if (beat.holds)
+    engine.add(*beat.holds);
+  else
+    engine.add(std::optional<Blob>());
   engine.add(beat.serves);
   Script script;
   script.add(put_engine, std::move(engine));
@@ -121,7 +125,8 @@ Alone run(Connection& connection, const BeatEngine& beat, Instant now) {
     info.name = std::string(rows.text(0));
     info.until = rows.instant(1);
     info.leaving = rows.flag(2);
-    for (const std::string_view lane : rows.array(3)) info.holds.emplace_back(static_cast<std::uint32_t>(number_in(lane)));
+    for (const std::string_view lane : rows.array(3))
+      info.holds.emplace_back(static_cast<std::uint32_t>(number_in(lane)));
     for (const std::string_view topic : rows.array(4)) info.serves.emplace_back(std::string(topic));
     if (rows.malformed()) return {rejected("the row of engine " + info.name + " is malformed")};
     engines.push_back(std::move(info));
@@ -160,8 +165,7 @@ Alone run(Connection& connection, const PauseTopic& pause, Instant) {
 
 Alone run(Connection& connection, const PutApp& put, Instant now) {
   Script script;
-  const std::size_t added =
-      script.add(put_app, Params::of(put.name_space, put.app, put.version, now, Blob{put.body}));
+  const std::size_t added = script.add(put_app, Params::of(put.name_space, put.app, put.version, now, Blob{put.body}));
   const std::size_t same = script.add(is_same_app, Params::of(put.name_space, put.app, put.version, Blob{put.body}));
   Done done = connection.run(script);
   if (!done) return failed(done);
@@ -193,8 +197,8 @@ Alone apply_alone(Connection& connection, const Operation& operation, Instant no
                         [&](const PauseTopic& one) { return run(connection, one, now); },
                         [&](const PutApp& one) { return run(connection, one, now); },
                         [&](const ActivateApp& one) { return run(connection, one, now); },
-                        each_of<core::Bundle, Submit, Deliver, Respond, ClaimItem, ExtendWork, ReleaseWork, DropOutbox, AcquireLane,
-                                RenewLane, ReleaseLane, RemoveJob>([]() -> Alone {
+                        each_of<core::Bundle, Submit, Deliver, Respond, ClaimItem, ExtendWork, ReleaseWork, DropOutbox,
+                                AcquireLane, RenewLane, ReleaseLane, RemoveJob>([]() -> Alone {
                           invariant(false, "an operation for the desk");
                           return {};
                         }),

@@ -15,7 +15,8 @@ struct Alone {
 // REQUIRES: !is_for_desk(operation); a transaction is open, and what came before in its group is written.
 Alone apply_alone(Connection& connection, const Operation& operation, Instant now);
 
-// claims.cc: items of some topics, the largest priority first, then the oldest. Those that somebody else is at are passed over.
+// claims.cc: items of some topics, the largest priority first, then the oldest. Those that somebody else is at are
+// passed over.
 Alone apply_alone(Connection& connection, const ClaimWork& claim, Instant now);
 
 }  // namespace pawl::store::postgres

@@ -73,7 +73,8 @@ Bell::Bell(Address address, std::uint64_t process)
 Bell::~Bell() {
   stopping_ = true;
   const char byte = 0;
-  if (write(wake_[1], &byte, 1) < 0) {}  // it is full: the thread will wake
+  if (write(wake_[1], &byte, 1) < 0) {
+  }  // it is full: the thread will wake
   if (thread_.joinable()) thread_.join();
   close(wake_[0]);
   close(wake_[1]);
@@ -136,7 +137,8 @@ void Bell::run() {
     }
     pause = limits::reconnect_first;
     tell(Change::everything());  // also the first time: what was committed since listen() was not heard
-    while (!is_stopping() && hear(-1)) {}
+    while (!is_stopping() && hear(-1)) {
+    }
     PQfinish(handle_);
     handle_ = nullptr;
   }

@@ -1,5 +1,5 @@
-// Bell: LISTEN and NOTIFY. A commit that others must hear of says so in its transaction, once for the whole group; a thread
-// with a connection of its own hears it and tells the listeners of this process.
+// Bell: LISTEN and NOTIFY. A commit that others must hear of says so in its transaction, once for the whole group; a
+// thread with a connection of its own hears it and tells the listeners of this process.
 //
 // 1. Nothing is asked while nobody rings: the thread waits for its socket.
 // 2. Whatever was missed while the connection was away is made good: then everything may have changed.
@@ -48,7 +48,7 @@ class Bell {
   const std::string channel_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
-  int wake_[2] = {-1, -1};  // a pipe that ends the wait
+  int wake_[2] = {-1, -1};    // a pipe that ends the wait
   PGconn* handle_ = nullptr;  // the thread's own
 
   std::mutex mutex_;  // guards what is below

@@ -16,7 +16,8 @@ namespace {
 using Refusal = std::optional<Outcome>;
 
 const Statement read_rev{
-    "read_rev", "SELECT rev FROM jobs WHERE run = $1::bigint UNION ALL SELECT rev FROM mailboxes WHERE run = $1::bigint"};
+    "read_rev",
+    "SELECT rev FROM jobs WHERE run = $1::bigint UNION ALL SELECT rev FROM mailboxes WHERE run = $1::bigint"};
 
 Refusal check_rev(core::Rev rev, core::BundleId last, const core::Bundle& bundle) {
   if (rev == bundle.rev_before) return std::nullopt;
@@ -80,7 +81,8 @@ Refusal check_semaphore(const JobGuard& job, const core::SemaphoreStep& step) {
 }
 
 // `next` is the number that the bundle's next new instance must take.
-Refusal check_activity(const Desk& desk, RunId run, const JobGuard& job, const core::PutActivity& write, std::uint64_t& next) {
+Refusal check_activity(const Desk& desk, RunId run, const JobGuard& job, const core::PutActivity& write,
+                       std::uint64_t& next) {
   const std::uint32_t seq = write.after.seq.raw();
   if (!write.before) {
     if (seq < job.next_activity) return rejected(format("activity {} exists already", seq));
@@ -103,7 +105,8 @@ Refusal check_record(const Desk& desk, RunId run, const core::PutRecord& write) 
   }
   if (!stored) return rejected(format("message {} has no ledger", write.after.guid.text()));
   if (static_cast<std::uint64_t>(*stored) != write.before->encode())
-    return rejected(format("message {}: ledger is {:015}, expected {}", write.after.guid.text(), *stored, write.before->digits()));
+    return rejected(
+        format("message {}: ledger is {:015}, expected {}", write.after.guid.text(), *stored, write.before->digits()));
   return std::nullopt;
 }
 
@@ -118,7 +121,8 @@ Refusal check_writes(const Desk& desk, const core::Bundle& bundle, const JobGuar
     return rejected(format("a {} job would become {}", core::name_of(job.status), core::name_of(head.status)));
   if (head.semaphore)
     if (auto wrong = check_semaphore(job, *head.semaphore)) return wrong;
-  if (job.completions != head.completions_before) return rejected("completion tasks ran without this bundle's knowledge");
+  if (job.completions != head.completions_before)
+    return rejected("completion tasks ran without this bundle's knowledge");
   std::uint64_t next = job.next_activity;
   for (const core::Write& write : bundle.writes) {
     Refusal wrong = std::visit(
@@ -140,7 +144,8 @@ Refusal check_writes(const Desk& desk, const core::Bundle& bundle, const JobGuar
         write);
     if (wrong) return wrong;
   }
-  if (head.next_activity != next) return rejected(format("the next activity is {}, the bundle says {}", next, head.next_activity));
+  if (head.next_activity != next)
+    return rejected(format("the next activity is {}, the bundle says {}", next, head.next_activity));
   return std::nullopt;
 }
 
@@ -151,11 +156,13 @@ Refusal check_messages(const Desk& desk, const core::Bundle& bundle) {
     if (count == nullptr) continue;
     const auto stored = desk.inbox.redeliveries_of(bundle.entity, count->guid);
     if (stored && *stored != count->before)
-      return rejected(format("message {} has {} redeliveries, expected {}", count->guid.text(), *stored, count->before));
+      return rejected(
+          format("message {} has {} redeliveries, expected {}", count->guid.text(), *stored, count->before));
   }
   for (const core::Write& write : bundle.writes) {
     const auto* send = std::get_if<core::Send>(&write);
-    if (send != nullptr && is_by_key(send->envelope) && !desk.lanes.exists(send->lane)) return rejected(no_lane(send->lane));
+    if (send != nullptr && is_by_key(send->envelope) && !desk.lanes.exists(send->lane))
+      return rejected(no_lane(send->lane));
   }
   return std::nullopt;
 }
@@ -279,7 +286,8 @@ Outcome apply_to_job(Desk& desk, const core::Bundle& bundle, const core::JobHead
   return answer_to(std::move(sent));
 }
 
-Refusal check_mailbox(const Desk& desk, const core::Bundle& bundle, const MailboxGuard& mailbox, const core::MailboxHead& head) {
+Refusal check_mailbox(const Desk& desk, const core::Bundle& bundle, const MailboxGuard& mailbox,
+                      const core::MailboxHead& head) {
   if (head.next_entry < mailbox.next_entry) return rejected("the numbers of entries only grow");
   std::uint64_t next_entry = mailbox.next_entry;
   const auto missing = [](std::uint64_t seq) -> Refusal { return rejected(format("entry {} is missing", seq)); };
@@ -302,7 +310,8 @@ Refusal check_mailbox(const Desk& desk, const core::Bundle& bundle, const Mailbo
                 return rejected(format("entry {} is not the signal that is offered", w.seq));
               return std::nullopt;
             },
-            each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Send>([]() -> Refusal { return std::nullopt; }),
+            each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Send>(
+                []() -> Refusal { return std::nullopt; }),
             each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::Sweep, core::ChangeWork,
                     core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
                 []() -> Refusal { return rejected("a job's write in a mailbox bundle"); }),

@@ -10,11 +10,12 @@ namespace pawl::store::postgres {
 
 namespace {
 
-// $1 topics, $2 and $3 the first and the last run, $4 how many, $5 now. Each part is a range of one index of the queue, whose
-// conditions stand here as they stand there.
-#define PAWL_CLAIMABLE(condition) \
-  "(SELECT q.run, q.seq, q.priority, q.position FROM work q WHERE q.topic = t.topic AND " condition \
-  " AND q.run + 0 BETWEEN $2::bigint AND $3::bigint AND NOT EXISTS (SELECT 1 FROM paused_topics p WHERE p.topic = t.topic" \
+// $1 topics, $2 and $3 the first and the last run, $4 how many, $5 now. Each part is a range of one index of the queue,
+// whose conditions stand here as they stand there.
+#define PAWL_CLAIMABLE(condition)                                                                                   \
+  "(SELECT q.run, q.seq, q.priority, q.position FROM work q WHERE q.topic = t.topic AND " condition                 \
+  " AND q.run + 0 BETWEEN $2::bigint AND $3::bigint AND NOT EXISTS (SELECT 1 FROM paused_topics p WHERE p.topic = " \
+  "t.topic"                                                                                                         \
   " AND (p.lane = 0 OR p.lane = q.run >> 47)) ORDER BY q.priority DESC, q.position LIMIT $4::bigint)"
 const Statement claim_items{
     "claim_items",
@@ -52,7 +53,8 @@ Alone apply_alone(Connection& connection, const ClaimWork& claim, Instant now) {
     rows.forget_damage();
     core::WorkItem item = work_item(rows);
     item.input = rows.payload(work_columns);
-    if (rows.malformed() || !is_claimable(item, now)) continue;  // a damaged one is left to its lane's owner, who says so
+    if (rows.malformed() || !is_claimable(item, now))
+      continue;  // a damaged one is left to its lane's owner, who says so
     const core::WorkToken before = item.token;
     core::begin_run(item, claim.worker, core::Epoch(0), now + claim.lease, now);
     add_move(moved, item, before);

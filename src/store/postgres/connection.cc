@@ -45,9 +45,10 @@ std::string settings_of(const Address& address, const std::string& set) {
   std::string text;
   for (const std::string& one :
        {"search_path TO " + quoted_name(address.schema), std::string("plan_cache_mode TO force_generic_plan"),
-        std::string("enable_seqscan TO off"), std::string("enable_hashjoin TO off"), std::string("enable_mergejoin TO off"),
-        std::string("enable_material TO off"), std::string("jit TO off"), std::string("bytea_output TO hex"),
-        "statement_timeout TO " + millis(address.statement_wait), "lock_timeout TO " + millis(address.lock_wait),
+        std::string("enable_seqscan TO off"), std::string("enable_hashjoin TO off"),
+        std::string("enable_mergejoin TO off"), std::string("enable_material TO off"), std::string("jit TO off"),
+        std::string("bytea_output TO hex"), "statement_timeout TO " + millis(address.statement_wait),
+        "lock_timeout TO " + millis(address.lock_wait),
         "idle_in_transaction_session_timeout TO " + millis(address.transaction_idle_max)})
     text += set + " " + one + ";";
   return text;
@@ -68,9 +69,10 @@ Result<Opened> connect(const Address& address) {
   PQconninfoOption* parsed = PQconninfoParse(address.text.c_str(), &ignored);
   PQfreemem(ignored);
   if (parsed == nullptr)
-    return Error{ErrorCode::invalid,
-                 "the address of the PostgreSQL store cannot be read; write postgres://user@host:port/database?parameter=value,"
-                 " with %-escapes for special characters"};
+    return Error{
+        ErrorCode::invalid,
+        "the address of the PostgreSQL store cannot be read; write postgres://user@host:port/database?parameter=value,"
+        " with %-escapes for special characters"};
   for (const PQconninfoOption* one = parsed; one->keyword != nullptr; ++one) {
     const std::string_view name = one->keyword;
     if ((name == "password" || name == "sslpassword") && one->val != nullptr && *one->val != '\0')
@@ -81,10 +83,11 @@ Result<Opened> connect(const Address& address) {
   const std::string idle = std::to_string(limits::keepalive_idle.count());
   const std::string dead = millis(limits::dead_peer_after);
   // What the address says itself comes later, and counts.
-  const char* names[] = {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
-                         "fallback_application_name", "dbname", "client_encoding", nullptr};
-  const char* values[] = {wait.c_str(), idle.c_str(), idle.c_str(), "2", dead.c_str(),
-                          "pawl", address.text.c_str(), "UTF8", nullptr};
+  const char* names[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
+                         "keepalives_count", "tcp_user_timeout", "fallback_application_name",
+                         "dbname",           "client_encoding",  nullptr};
+  const char* values[] = {wait.c_str(), idle.c_str(),         idle.c_str(), "2",    dead.c_str(),
+                          "pawl",       address.text.c_str(), "UTF8",       nullptr};
   opened.handle = PQconnectdbParams(names, values, 1);
   if (opened.handle == nullptr) return Error{ErrorCode::retry_later, "there is no memory for a connection"};
   PQsetNoticeReceiver(opened.handle, ignore_notice, nullptr);
@@ -105,7 +108,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address) {
   return connection;
 }
 
-Connection::Connection(PGconn* handle, std::vector<std::string> secrets) : handle_(handle), secrets_(std::move(secrets)) {
+Connection::Connection(PGconn* handle, std::vector<std::string> secrets)
+    : handle_(handle), secrets_(std::move(secrets)) {
   PQsetNoticeReceiver(handle_, &Connection::take_notice, this);
 }
 Connection::~Connection() { PQfinish(handle_); }
@@ -124,7 +128,9 @@ Failure Connection::failure_of(const PGresult* result) const {
   return {Failure::Kind::refused, state, without_secrets(primary == nullptr ? "" : primary, secrets_)};
 }
 
-Failure Connection::lost() const { return {Failure::Kind::lost, "", without_secrets(PQerrorMessage(handle_), secrets_)}; }
+Failure Connection::lost() const {
+  return {Failure::Kind::lost, "", without_secrets(PQerrorMessage(handle_), secrets_)};
+}
 
 bool Connection::send(const Script& script) {
   prepares_.assign(script.size(), false);
@@ -145,8 +151,8 @@ bool Connection::send(const Script& script) {
       lengths.push_back(static_cast<int>(value.bytes.size()));
     }
     formats.assign(values.size(), 1);
-    if (PQsendQueryPrepared(handle_, step.statement->name, static_cast<int>(values.size()), values.data(), lengths.data(),
-                            formats.data(), 1) != 1)
+    if (PQsendQueryPrepared(handle_, step.statement->name, static_cast<int>(values.size()), values.data(),
+                            lengths.data(), formats.data(), 1) != 1)
       return false;
   }
   return PQpipelineSync(handle_) == 1;
@@ -172,8 +178,10 @@ Done Connection::run(const Script& script) {
       if (!result) return failure ? *failure : lost();
       const ExecStatusType status = PQresultStatus(result.get());
       if (is_good(status)) {
-        if (part == 0) prepared_.insert(script.steps_[i].statement);
-        else answers[i] = Rows(result.release());
+        if (part == 0)
+          prepared_.insert(script.steps_[i].statement);
+        else
+          answers[i] = Rows(result.release());
       } else if (!failure && status != PGRES_PIPELINE_ABORTED) {
         failure = failure_of(result.get());
         failure->at = i;
@@ -234,11 +242,13 @@ ErrorCode code_of(const Failure& failure) {
 }
 
 Error error_of(const Failure& failure) {
-  const char* lead = failure.kind == Failure::Kind::lost ? "the connection to PostgreSQL was lost" : "PostgreSQL refused";
+  const char* lead =
+      failure.kind == Failure::Kind::lost ? "the connection to PostgreSQL was lost" : "PostgreSQL refused";
   std::string detail = failure.message.empty() ? lead : format("{}: {}", lead, failure.message);
   if (!failure.state.empty()) detail += format(" ({})", failure.state);
   if (failure.state == "25006")
-    detail += "; it is a replica, or set to take no writes: name the primary, or set default_transaction_read_only to off";
+    detail +=
+        "; it is a replica, or set to take no writes: name the primary, or set default_transaction_read_only to off";
   if (failure.state == "42501")
     detail += "; the role lacks a right that a run needs: as the owner of the schema run pawl init with --run-role";
   return Error{code_of(failure), std::move(detail)};

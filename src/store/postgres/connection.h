@@ -24,8 +24,8 @@
 
 namespace pawl::store::postgres {
 
-// A constant of the program: its address is what a connection knows it by. All of them are known, so that a test can look at the
-// plan of each.
+// A constant of the program: its address is what a connection knows it by. All of them are known, so that a test can
+// look at the plan of each.
 struct Statement {
   Statement(const char* its_name, const char* its_sql) : name(its_name), sql(its_sql), next(first) { first = this; }
   // One that is made while the program runs, and is in no list.
@@ -64,9 +64,9 @@ struct Failure {
     refused,  // by the server: nothing behind that statement was done
   };
   Kind kind = Kind::lost;
-  std::string state;    // the five characters of SQLSTATE
+  std::string state;  // the five characters of SQLSTATE
   std::string message;
-  std::size_t at = 0;   // of a refusal: which statement of the script
+  std::size_t at = 0;  // of a refusal: which statement of the script
 };
 
 using Answers = std::vector<Rows>;
@@ -86,7 +86,7 @@ class Done {
 
 // Where a store is, and what its sessions have in common.
 struct Address {
-  std::string text;    // postgres://..., or libpq's key = value
+  std::string text;  // postgres://..., or libpq's key = value
   std::string schema;
   std::chrono::milliseconds statement_wait{0};
   std::chrono::milliseconds lock_wait{0};

@@ -1,5 +1,5 @@
-// Connections: those of one address, each with one user at a time. They are made when they are first needed; one that was lost
-// is not given out again. Every new one is looked at: the server may be another one than before.
+// Connections: those of one address, each with one user at a time. They are made when they are first needed; one that
+// was lost is not given out again. Every new one is looked at: the server may be another one than before.
 #pragma once
 
 #include <condition_variable>
@@ -18,11 +18,13 @@ class Connections {
  public:
   // What admits a new session; an error of it is told to whoever wanted the connection.
   using Admit = std::function<Status(Connection&)>;
-  Connections(Address address, std::size_t size, Admit admit) : address_(std::move(address)), size_(size), admit_(std::move(admit)) {}
+  Connections(Address address, std::size_t size, Admit admit)
+      : address_(std::move(address)), size_(size), admit_(std::move(admit)) {}
 
   class Lease {
    public:
-    Lease(Connections& from, std::unique_ptr<Connection> connection) : from_(&from), connection_(std::move(connection)) {}
+    Lease(Connections& from, std::unique_ptr<Connection> connection)
+        : from_(&from), connection_(std::move(connection)) {}
     Lease(Lease&& other) = default;
     Lease& operator=(Lease&&) = delete;
     ~Lease() {

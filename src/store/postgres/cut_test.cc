@@ -1,5 +1,5 @@
-// A commit whose connection ends between any two messages of the protocol, in either direction: what it answers is true, all of
-// the group is there or nothing, and whoever reads again and goes on by that has done it once.
+// A commit whose connection ends between any two messages of the protocol, in either direction: what it answers is
+// true, all of the group is there or nothing, and whoever reads again and goes on by that has done it once.
 #include "store/postgres/gate_test.h"
 #include "store/postgres/store_test.h"
 
@@ -33,14 +33,17 @@ class PostgresCuts : public PostgresTest {
     return {submit_of(format("job {}", number)), bundle_for(*truth_, sender_, epoch_)};
   }
   core::Rev rev() { return (*truth_->read_job(sender_))->state.job.rev; }
-  bool is_there(int number) { return truth_->find_run(Namespace("default"), JobId(format("job {}", number)))->has_value(); }
+  bool is_there(int number) {
+    return truth_->find_run(Namespace("default"), JobId(format("job {}", number)))->has_value();
+  }
 
   struct Told {
     int done = 0, retry = 0, unknown = 0, unknown_and_there = 0;
   };
-  // One commit that is broken behind so many messages. `instead`: how; none: the connection is cut. False: it had no more messages,
-  // so nothing was broken.
-  bool break_one(const std::vector<Operation>& group, int number, Gate::Way way, int behind, std::function<void()> instead, Told& told) {
+  // One commit that is broken behind so many messages. `instead`: how; none: the connection is cut. False: it had no
+  // more messages, so nothing was broken.
+  bool break_one(const std::vector<Operation>& group, int number, Gate::Way way, int behind,
+                 std::function<void()> instead, Told& told) {
     const core::Rev before = rev();
     gate_.cut_behind(way, behind, std::move(instead));
     const auto outcomes = store_->commit(group);
@@ -93,7 +96,8 @@ class PostgresCuts : public PostgresTest {
   std::function<void()> terminated() {
     return [this] {
       if (!admin_) admin_ = SharedServer::get().connect();
-      EXPECT_TRUE(admin_->execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'gated'"));
+      EXPECT_TRUE(admin_->execute(
+          "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'gated'"));
     };
   }
 

@@ -1,15 +1,18 @@
 // Desk: the rows that a group of operations is about, as they were read and as they will be written.
 //
-// A group goes over it in three steps: all operations say what they need (wants.h), it is read and locked at once; each is
-// applied in memory, in order, as if the ones before it had been written (operations.h); then all that changed is written, one
-// statement for each table and kind of change. Whether an operation can be applied is known before anything is written.
+// A group goes over it in three steps: all operations say what they need (wants.h), it is read and locked at once; each
+// is applied in memory, in order, as if the ones before it had been written (operations.h); then all that changed is
+// written, one statement for each table and kind of change. Whether an operation can be applied is known before
+// anything is written.
 //
-// Rows are locked in one order by everybody, so that no two groups wait for each other: lanes, their numbers, jobs, mailboxes,
-// counts of outboxes; each by its key. What belongs to a job or a mailbox is changed by whoever holds its row.
+// Rows are locked in one order by everybody, so that no two groups wait for each other: lanes, their numbers, jobs,
+// mailboxes, counts of outboxes; each by its key. What belongs to a job or a mailbox is changed by whoever holds its
+// row.
 //
-// A group of plain bundles and submits (wants.h) trusts the bundles: nothing of their jobs and lanes is read, the statements
-// compare what is stored with what the bundles were made from. The lanes are guarded first, then comes the step of the jobs, for it
-// locks them. A bundle that was wrong undoes the transaction, and the group is applied again without trust.
+// A group of plain bundles and submits (wants.h) trusts the bundles: nothing of their jobs and lanes is read, the
+// statements compare what is stored with what the bundles were made from. The lanes are guarded first, then comes the
+// step of the jobs, for it locks them. A bundle that was wrong undoes the transaction, and the group is applied again
+// without trust.
 #pragma once
 
 #include <optional>
@@ -42,7 +45,7 @@ struct Desk {
   bool keys_first = false;  // who has them must be known before their rows are locked
   bool sends_directly = true;
   bool trusts = false;
-  bool is_betrayed = false;  // trust does not reach so far: the group is applied again without it
+  bool is_betrayed = false;          // trust does not reach so far: the group is applied again without it
   Instant now;                       // by the server's clock, once the locks are held
   Connection* connection = nullptr;  // for what is asked in rare cases only
   std::optional<Failure> failure{};  // of such a question

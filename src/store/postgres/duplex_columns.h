@@ -7,8 +7,7 @@
 
 namespace pawl::store::postgres {
 
-#define PAWL_STREAM_COLUMNS \
-  "run, guid, kind, node, place, topic, status, code, number, data, claim, claims, given_back"
+#define PAWL_STREAM_COLUMNS "run, guid, kind, node, place, topic, status, code, number, data, claim, claims, given_back"
 Result<ClaimedMessage> claimed_message(Rows& rows);
 
 #define PAWL_CELL_COLUMNS "node, place, state, opened_at, closer, status, code, closed_at, output"

@@ -1,5 +1,5 @@
-// A dequeue. What it costs follows from what it takes and what became free since the last one, not from what waits: each
-// statement goes through one range of one index.
+// A dequeue. What it costs follows from what it takes and what became free since the last one, not from what waits:
+// each statement goes through one range of one index.
 #include <algorithm>
 
 #include "store/postgres/duplex_columns.h"
@@ -11,20 +11,18 @@ namespace pawl::store::postgres {
 namespace {
 
 #define PAWL_HELD " WHERE lane = $1::bigint AND topic = $2::text AND done = 0 AND free_at > 0"
-const Statement free_orphans{
-    "free_orphans", "UPDATE duplex_stream SET free_at = 0" PAWL_HELD " AND epoch > 0 AND epoch < $3::bigint"};
+const Statement free_orphans{"free_orphans",
+                             "UPDATE duplex_stream SET free_at = 0" PAWL_HELD " AND epoch > 0 AND epoch < $3::bigint"};
 const Statement free_due{
-    "free_due",
-    "UPDATE duplex_stream s SET free_at = 0 FROM (SELECT run, guid FROM duplex_stream" PAWL_HELD
-    " AND epoch = $3::bigint AND free_at <= $4::bigint ORDER BY free_at LIMIT $5::bigint FOR UPDATE) d"
-    " WHERE s.run = ANY(ARRAY[d.run]) AND s.guid = d.guid"};
-const Statement free_later_epochs{
-    "free_later_epochs",
-    "UPDATE duplex_stream SET free_at = 0" PAWL_HELD " AND epoch > $3::bigint AND free_at <= $4::bigint"};
-const Statement claimed_by{
-    "claimed_by",
-    "SELECT " PAWL_STREAM_COLUMNS " FROM duplex_stream WHERE claim = $3::bigint AND claim <> 0 AND done = 0 AND free_at > 0"
-    " AND lane = $1::bigint AND topic = $2::text ORDER BY position"};
+    "free_due", "UPDATE duplex_stream s SET free_at = 0 FROM (SELECT run, guid FROM duplex_stream" PAWL_HELD
+                " AND epoch = $3::bigint AND free_at <= $4::bigint ORDER BY free_at LIMIT $5::bigint FOR UPDATE) d"
+                " WHERE s.run = ANY(ARRAY[d.run]) AND s.guid = d.guid"};
+const Statement free_later_epochs{"free_later_epochs", "UPDATE duplex_stream SET free_at = 0" PAWL_HELD
+                                                       " AND epoch > $3::bigint AND free_at <= $4::bigint"};
+const Statement claimed_by{"claimed_by",
+                           "SELECT " PAWL_STREAM_COLUMNS
+                           " FROM duplex_stream WHERE claim = $3::bigint AND claim <> 0 AND done = 0 AND free_at > 0"
+                           " AND lane = $1::bigint AND topic = $2::text ORDER BY position"};
 const Statement find_free{
     "find_free",
     "SELECT s.run, s.guid, coalesce(octet_length(s.data), 0) FROM duplex_stream s WHERE s.lane = $1::bigint"
@@ -38,12 +36,10 @@ const Statement has_free{
     "has_free",
     "SELECT 1 FROM duplex_stream s WHERE s.lane = $1::bigint AND s.topic = $2::text AND s.done = 0 AND s.free_at = 0"
     " AND (SELECT true FROM jobs j WHERE j.run = s.run) ORDER BY s.position LIMIT 1"};
-const Statement next_held{
-    "next_held",
-    "SELECT free_at FROM duplex_stream" PAWL_HELD " AND epoch = $3::bigint AND claim <> $4::bigint ORDER BY free_at LIMIT 1"};
-const Statement next_of_later_epochs{
-    "next_of_later_epochs",
-    "SELECT min(free_at) FROM duplex_stream" PAWL_HELD " AND epoch > $3::bigint AND claim <> $4::bigint"};
+const Statement next_held{"next_held", "SELECT free_at FROM duplex_stream" PAWL_HELD
+                                       " AND epoch = $3::bigint AND claim <> $4::bigint ORDER BY free_at LIMIT 1"};
+const Statement next_of_later_epochs{"next_of_later_epochs", "SELECT min(free_at) FROM duplex_stream" PAWL_HELD
+                                                             " AND epoch > $3::bigint AND claim <> $4::bigint"};
 #undef PAWL_HELD
 
 DuplexOutcome refused_dequeue(const char* why) { return {OutcomeKind::rejected, why, {}}; }
@@ -54,8 +50,8 @@ DuplexWriter::Applied DuplexWriter::run(const Dequeue& dequeue) {
   if (dequeue.claim == ClaimId(0)) return {refused_dequeue("a claim needs a name")};
   if (dequeue.epoch == core::Epoch(0)) return {refused_dequeue("a claim needs the epoch of its lane")};
   const Params mine = Params::of(dequeue.lane, dequeue.topic, dequeue.claim);
-  // What was claimed under an earlier epoch or longer than its lease, and what was to wait until now. Each message comes
-  // by here once, and is in line with the others from then on.
+  // What was claimed under an earlier epoch or longer than its lease, and what was to wait until now. Each message
+  // comes by here once, and is in line with the others from then on.
   Script free;
   free.add(free_orphans, Params::of(dequeue.lane, dequeue.topic, dequeue.epoch));
   for (const core::Epoch epoch : {core::Epoch(0), dequeue.epoch})
@@ -88,7 +84,8 @@ DuplexWriter::Applied DuplexWriter::run(const Dequeue& dequeue) {
   std::vector<std::size_t> next;
   for (const core::Epoch epoch : {core::Epoch(0), dequeue.epoch})
     next.push_back(claim.add(next_held, Params::of(dequeue.lane, dequeue.topic, epoch, dequeue.claim)));
-  next.push_back(claim.add(next_of_later_epochs, Params::of(dequeue.lane, dequeue.topic, dequeue.epoch, dequeue.claim)));
+  next.push_back(
+      claim.add(next_of_later_epochs, Params::of(dequeue.lane, dequeue.topic, dequeue.epoch, dequeue.claim)));
   Done done = connection_.run(claim);
   if (!done) return {{}, done.failure()};
   if (claimed)
@@ -108,8 +105,10 @@ std::optional<Failure> DuplexWriter::take_claimed(Rows& rows, Handed& handed) {
   while (rows.next()) {
     rows.forget_damage();
     auto message = claimed_message(rows);
-    if (message) handed.messages.push_back(std::move(*message));
-    else damaged.emplace_back(rows.word(0));
+    if (message)
+      handed.messages.push_back(std::move(*message));
+    else
+      damaged.emplace_back(rows.word(0));
   }
   for (const RunId run : damaged)
     if (auto failure = park(run, "corrupt: a message of its stream is malformed")) return failure;

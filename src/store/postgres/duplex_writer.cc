@@ -30,48 +30,52 @@ const Statement new_key{
 // Its semaphore counts the open addresses.
 const Statement new_duplex_job{
     "new_duplex_job",
-    "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, deadline, secret)"
+    "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, deadline, "
+    "secret)"
     " VALUES ($1::bigint, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::bigint, 0, 0, 0, $8::bytea)"};
 const Statement mark_duplex_job{"mark_duplex_job", "INSERT INTO duplex_jobs (run) VALUES ($1::bigint)"};
-const Statement end_duplex_job{
-    "end_duplex_job",
-    "UPDATE jobs SET status = $2::bigint, result = $3::bytea, reason = $4::text, closed_at = $5::bigint, code = $6::bigint,"
-    " completions = 1, semaphore = 0 WHERE run = $1::bigint AND status + 0 = 0"};
-const Statement park_duplex_job{"park_duplex_job",
-                                "UPDATE jobs SET status = 4, reason = $2::text WHERE run = $1::bigint AND status + 0 = 0"};
+const Statement end_duplex_job{"end_duplex_job",
+                               "UPDATE jobs SET status = $2::bigint, result = $3::bytea, reason = $4::text, closed_at "
+                               "= $5::bigint, code = $6::bigint,"
+                               " completions = 1, semaphore = 0 WHERE run = $1::bigint AND status + 0 = 0"};
+const Statement park_duplex_job{
+    "park_duplex_job", "UPDATE jobs SET status = 4, reason = $2::text WHERE run = $1::bigint AND status + 0 = 0"};
 const Statement hold_stream{"hold_stream", "UPDATE duplex_stream SET done = 2 WHERE run = $1::bigint AND done = 0"};
 #define PAWL_HERE " WHERE run = $1::bigint AND node = $2::bigint AND place = $3::text"
-const Statement new_cell{
-    "new_cell",
-    "INSERT INTO duplex_cells (run, node, place, state, opened_at)"
-    " VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint, $5::bigint) ON CONFLICT DO NOTHING"};
+const Statement new_cell{"new_cell",
+                         "INSERT INTO duplex_cells (run, node, place, state, opened_at)"
+                         " VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint, $5::bigint) ON CONFLICT DO NOTHING"};
 const Statement read_cell{"read_cell", "SELECT state, closer FROM duplex_cells" PAWL_HERE};
-const Statement add_to_cell{"add_to_cell", "UPDATE duplex_cells SET state = state + $4::bigint" PAWL_HERE " RETURNING state"};
+const Statement add_to_cell{"add_to_cell",
+                            "UPDATE duplex_cells SET state = state + $4::bigint" PAWL_HERE " RETURNING state"};
 const Statement put_mark{"put_mark",
                          "INSERT INTO duplex_marks (run, mark) VALUES ($1::bigint, $2::bytea) ON CONFLICT DO NOTHING"};
 const Statement name_closer{
     "name_closer",
     "UPDATE duplex_cells SET closer = $4::bytea, status = $5::bigint, code = $6::bigint, closed_at = $7::bigint,"
     " output = $8::bytea" PAWL_HERE " AND closer IS NULL"};
-const Statement open_address{
-    "open_address",
-    "INSERT INTO duplex_addresses (run, node, place, open) VALUES ($1::bigint, $2::bigint, $3::text, true) ON CONFLICT DO NOTHING"};
+const Statement open_address{"open_address",
+                             "INSERT INTO duplex_addresses (run, node, place, open) VALUES ($1::bigint, $2::bigint, "
+                             "$3::text, true) ON CONFLICT DO NOTHING"};
 const Statement close_address{"close_address", "UPDATE duplex_addresses SET open = false" PAWL_HERE " AND open"};
 const Statement find_address{"find_address", "SELECT 1 FROM duplex_addresses" PAWL_HERE};
 #undef PAWL_HERE
 const Statement move_count{"move_count", "UPDATE jobs SET semaphore = semaphore + $2::bigint WHERE run = $1::bigint"};
-const Statement put_in_stream{
-    "put_in_stream",
-    "INSERT INTO duplex_stream (run, guid, lane, kind, node, place, topic, status, code, number, data) VALUES ($1::bigint,"
-    " $2::bytea, $3::bigint, $4::bigint, $5::bigint, $6::text, $7::text, $8::bigint, $9::bigint, $10::bigint, $11::bytea)"
-    " ON CONFLICT DO NOTHING"};
+const Statement put_in_stream{"put_in_stream",
+                              "INSERT INTO duplex_stream (run, guid, lane, kind, node, place, topic, status, code, "
+                              "number, data) VALUES ($1::bigint,"
+                              " $2::bytea, $3::bigint, $4::bigint, $5::bigint, $6::text, $7::text, $8::bigint, "
+                              "$9::bigint, $10::bigint, $11::bytea)"
+                              " ON CONFLICT DO NOTHING"};
 #define PAWL_MESSAGE " WHERE run = $1::bigint AND guid = $2::bytea"
-const Statement renew_in_stream{
-    "renew_in_stream", "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = 0" PAWL_MESSAGE " AND done = 0 AND claim + 0 <> 0"};
+const Statement renew_in_stream{"renew_in_stream",
+                                "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = 0" PAWL_MESSAGE
+                                " AND done = 0 AND claim + 0 <> 0"};
 const Statement read_in_stream{"read_in_stream", "SELECT claim FROM duplex_stream" PAWL_MESSAGE " AND done <> 1"};
-const Statement ack_in_stream{
-    "ack_in_stream", "UPDATE duplex_stream SET done = 1, data = NULL" PAWL_MESSAGE " AND claim = $3::bigint AND done <> 1"};
-const Statement drop_from_stream{"drop_from_stream", "DELETE FROM duplex_stream" PAWL_MESSAGE " AND claim = $3::bigint"};
+const Statement ack_in_stream{"ack_in_stream", "UPDATE duplex_stream SET done = 1, data = NULL" PAWL_MESSAGE
+                                               " AND claim = $3::bigint AND done <> 1"};
+const Statement drop_from_stream{"drop_from_stream",
+                                 "DELETE FROM duplex_stream" PAWL_MESSAGE " AND claim = $3::bigint"};
 const Statement give_back_to_stream{
     "give_back_to_stream",
     "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = $4::bigint, given_back = given_back + 1" PAWL_MESSAGE
@@ -91,7 +95,8 @@ DuplexOutcome no_duplex(RunId run) {
 }
 DuplexOutcome taken_since() { return refused(OutcomeKind::conflict, "somebody else claimed the message since"); }
 DuplexOutcome never_set(const Place& place, const char* what) {
-  return refused(OutcomeKind::rejected, format("activity {} at {} was {} before it was set", place.node, place.at.text(), what));
+  return refused(OutcomeKind::rejected,
+                 format("activity {} at {} was {} before it was set", place.node, place.at.text(), what));
 }
 
 Params here(RunId run, const Place& place) { return Params::of(run, place.node, place.at.text()); }
@@ -106,21 +111,24 @@ struct MessageColumns {
 };
 
 MessageColumns columns_of(const stream::Body& body) {
-  return std::visit(Overloaded{
-                        [](const stream::Start&) { return MessageColumns{}; },
-                        [](const stream::Transition& transition) { return MessageColumns{transition.place}; },
-                        [](const stream::Request& request) { return MessageColumns{request.place, request.topic}; },
-                        [](const stream::Response& response) {
-                          return MessageColumns{response.place, Topic(""), response.status, response.code, response.number};
-                        },
-                        [](const stream::Cleanup& cleanup) {
-                          MessageColumns columns;
-                          if (cleanup.failure) columns.status = core::ReplyStatus::error;
-                          if (cleanup.failure) columns.code = cleanup.failure->code;
-                          return columns;
-                        },
-                    },
-                    body);
+  return std::visit(
+      Overloaded{
+          [](const stream::Start&) { return MessageColumns{}; },
+          [](const stream::Transition& transition) { return MessageColumns{transition.place}; },
+          [](const stream::Request& request) {
+            return MessageColumns{request.place, request.topic};
+          },
+          [](const stream::Response& response) {
+            return MessageColumns{response.place, Topic(""), response.status, response.code, response.number};
+          },
+          [](const stream::Cleanup& cleanup) {
+            MessageColumns columns;
+            if (cleanup.failure) columns.status = core::ReplyStatus::error;
+            if (cleanup.failure) columns.code = cleanup.failure->code;
+            return columns;
+          },
+      },
+      body);
 }
 
 Params stream_row(const StreamMessage& message) {
@@ -143,10 +151,12 @@ Result<std::vector<DuplexOutcome>> DuplexWriter::commit(std::span<const DuplexOp
     if (!failure) return std::move(outcomes_);
     const bool ended = failure->kind == Failure::Kind::lost || connection_.is_lost();
     undo();
-    if (committing && ended) return Error{ErrorCode::outcome_unknown, error_of(*failure).detail + " while it committed"};
+    if (committing && ended)
+      return Error{ErrorCode::outcome_unknown, error_of(*failure).detail + " while it committed"};
     if (failure->state == stale_state) continue;
     if (!is_poison(*failure)) return error_of(*failure);
-    if (operations.size() == 1) return std::vector<DuplexOutcome>{refused(OutcomeKind::rejected, error_of(*failure).detail)};
+    if (operations.size() == 1)
+      return std::vector<DuplexOutcome>{refused(OutcomeKind::rejected, error_of(*failure).detail)};
     // Each stands for itself: the poison is refused alone.
     std::vector<DuplexOutcome> outcomes;
     for (const DuplexOperation& operation : operations) {
@@ -173,8 +183,7 @@ std::optional<Failure> DuplexWriter::begin(std::span<const DuplexOperation> oper
   }
   Script script;
   script.add(begin_statement);
-  if (!numbering.empty())
-    script.add(lock_duplex_numbers, Params::of(std::vector(numbering.begin(), numbering.end())));
+  if (!numbering.empty()) script.add(lock_duplex_numbers, Params::of(std::vector(numbering.begin(), numbering.end())));
   const std::size_t locked = script.add(lock_duplex_jobs, Params::of(std::vector(runs.begin(), runs.end())));
   const auto clock_at = parts_.clock.ask(script);
   Done done = connection_.run(script);
@@ -183,7 +192,8 @@ std::optional<Failure> DuplexWriter::begin(std::span<const DuplexOperation> oper
   mark_ = mark_in(done[clock_at], ServerClock::mark_column, connection_);
   Rows& rows = done[locked];
   while (rows.next())
-    jobs_[RunId(rows.word(0))] = Job{static_cast<core::JobStatus>(rows.number(1)), rows.number(2), std::string(rows.text(3))};
+    jobs_[RunId(rows.word(0))] =
+        Job{static_cast<core::JobStatus>(rows.number(1)), rows.number(2), std::string(rows.text(3))};
   return std::nullopt;
 }
 
@@ -204,7 +214,8 @@ std::optional<Failure> DuplexWriter::apply_group(std::span<const DuplexOperation
   Done done = connection_.run(script);
   if (!done) return done.failure();
   // As in Writer::finish: nobody knows whether the standby has it.
-  if (!connection_.warning().empty()) return Failure{Failure::Kind::lost, "", "PostgreSQL warned: " + connection_.warning()};
+  if (!connection_.warning().empty())
+    return Failure{Failure::Kind::lost, "", "PostgreSQL warned: " + connection_.warning()};
   if (mark_at && done[*mark_at].next()) mark_ = mark_in(done[*mark_at], 0, connection_);
   if (mark_) parts_.tail.acknowledged(*mark_);
   return std::nullopt;
@@ -362,7 +373,8 @@ DuplexWriter::Applied DuplexWriter::run(const Ack& ack) {
 DuplexWriter::Applied DuplexWriter::run(const GiveBack& back) {
   if (auto no = refuse(back.run)) return *no;
   Script script;
-  const std::size_t given = script.add(give_back_to_stream, Params::of(back.run, back.guid, back.claim, now_ + back.delay));
+  const std::size_t given =
+      script.add(give_back_to_stream, Params::of(back.run, back.guid, back.claim, now_ + back.delay));
   const std::size_t waits = script.add(read_in_stream, Params::of(back.run, back.guid));
   Done done = connection_.run(script);
   if (!done) return {{}, done.failure()};

@@ -1,5 +1,5 @@
-// DuplexWriter: the single operations of collation duplex, one after the other in one transaction, so that they share its
-// sync. The jobs that they are about are locked first, in the order of their runs.
+// DuplexWriter: the single operations of collation duplex, one after the other in one transaction, so that they share
+// its sync. The jobs that they are about are locked first, in the order of their runs.
 #pragma once
 
 #include <map>

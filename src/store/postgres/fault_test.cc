@@ -1,5 +1,5 @@
-// What goes wrong inside of a server that is there: locks, conflicts, limits, disks, modes. Each time the store says that
-// nothing was done, or that nobody knows, and goes on when the cause is over.
+// What goes wrong inside of a server that is there: locks, conflicts, limits, disks, modes. Each time the store says
+// that nothing was done, or that nobody knows, and goes on when the cause is over.
 #include <sys/mount.h>
 
 #include <fstream>
@@ -13,8 +13,8 @@ namespace {
 
 class PostgresFaults : public PostgresTest {
  protected:
-  // An error that a statement of the store meets once: its table has a trigger that raises it, and forgets it by a sequence,
-  // which no rollback sets back.
+  // An error that a statement of the store meets once: its table has a trigger that raises it, and forgets it by a
+  // sequence, which no rollback sets back.
   void raise_once(Connection& admin, const std::string& table, const std::string& event, const std::string& state) {
     ASSERT_TRUE(admin.execute(format(
         "CREATE SEQUENCE raised; CREATE FUNCTION raise_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -24,9 +24,12 @@ class PostgresFaults : public PostgresTest {
         event == "COMMIT" ? "DEFERRABLE INITIALLY DEFERRED" : "")));
   }
   void forget_trigger(Connection& admin, const std::string& table) {
-    ASSERT_TRUE(admin.execute(format("DROP TRIGGER raise_once ON {}; DROP FUNCTION raise_once; DROP SEQUENCE raised", table)));
+    ASSERT_TRUE(
+        admin.execute(format("DROP TRIGGER raise_once ON {}; DROP FUNCTION raise_once; DROP SEQUENCE raised", table)));
   }
-  static Result<std::vector<Outcome>> try_commit(Store& store, const Operation& operation) { return store.commit({&operation, 1}); }
+  static Result<std::vector<Outcome>> try_commit(Store& store, const Operation& operation) {
+    return store.commit({&operation, 1});
+  }
   // Refused with this SQLSTATE, and nothing of it is there.
   static void expect_nothing_done(const Result<std::vector<Outcome>>& answer, const std::string& state) {
     ASSERT_FALSE(answer);
@@ -49,7 +52,9 @@ TEST_F(PostgresFaults, deadlocks_and_conflicts_that_the_server_reports_undo_the_
       forget_trigger(*admin, "start_keys");
     }
   EXPECT_EQ(store->list_jobs({})->size(), 4u);
-  EXPECT_EQ(*admin->ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'conflicts' AND state <> 'idle'"), "0");
+  EXPECT_EQ(
+      *admin->ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'conflicts' AND state <> 'idle'"),
+      "0");
 }
 
 TEST_F(PostgresFaults, a_statement_that_takes_too_long_is_ended_and_a_lock_is_not_waited_for_for_ever) {
@@ -90,7 +95,8 @@ TEST_F(PostgresFaults, a_server_without_room_for_more_connections_is_used_by_tho
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread)
     threads.emplace_back([&, thread] {
-      for (int i = 0; i < 10; ++i) done += commit(*store, submit_of(format("{} {}", thread, i))).kind == OutcomeKind::committed;
+      for (int i = 0; i < 10; ++i)
+        done += commit(*store, submit_of(format("{} {}", thread, i))).kind == OutcomeKind::committed;
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(done, 40);
@@ -105,17 +111,20 @@ TEST_F(PostgresFaults, a_server_that_takes_no_writes_says_so_when_it_is_opened_a
   auto store = open("&application_name=read_only");
   Options options;
   options.schema = schema_.name();
-  const auto refused = Store::open(SharedServer::get().address() + "&options=-c%20default_transaction_read_only%3Don", options);
+  const auto refused =
+      Store::open(SharedServer::get().address() + "&options=-c%20default_transaction_read_only%3Don", options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   EXPECT_NE(refused.error().detail.find("default_transaction_read_only"), std::string::npos) << refused.error().detail;
   // Set while it runs: new sessions have it.
   auto admin = SharedServer::get().connect();
   const auto end_sessions = [&] {
-    EXPECT_TRUE(admin->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'read_only'"));
+    EXPECT_TRUE(admin->execute(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'read_only'"));
     static_cast<void>(try_commit(*store, submit_of("lost")));
   };
-  ASSERT_TRUE(admin->execute("CREATE ROLE reads_only SUPERUSER LOGIN; ALTER ROLE reads_only SET default_transaction_read_only = off"));
+  ASSERT_TRUE(admin->execute(
+      "CREATE ROLE reads_only SUPERUSER LOGIN; ALTER ROLE reads_only SET default_transaction_read_only = off"));
   store = open("&application_name=read_only&user=reads_only");
   ASSERT_TRUE(admin->execute("ALTER ROLE reads_only SET default_transaction_read_only = on"));
   end_sessions();
@@ -126,7 +135,9 @@ TEST_F(PostgresFaults, a_server_that_takes_no_writes_says_so_when_it_is_opened_a
   end_sessions();
   EXPECT_EQ(commit(*store, submit_of("a")).kind, OutcomeKind::committed);
   store.reset();
-  ASSERT_TRUE(admin->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'reads_only'; DROP ROLE reads_only"));
+  ASSERT_TRUE(
+      admin->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'reads_only'; DROP "
+                     "ROLE reads_only"));
 }
 
 // It gave up waiting for a standby that does not answer: the commit is done there and may be lost with that server.
@@ -137,7 +148,8 @@ TEST_F(PostgresFaults, a_commit_that_no_standby_has_is_not_called_done) {
   ASSERT_TRUE(store) << to_string(store.error());
   EXPECT_EQ(commit(**store, OpenPool{pawl::Pool("graphs"), 1}).kind, OutcomeKind::committed);
   auto admin = Connection::open(Address{server->address(), "pawl"});
-  for (const char* said : {"SET synchronous_commit TO local", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"})
+  for (const char* said : {"SET synchronous_commit TO local", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+                           "SELECT pg_reload_conf()"})
     ASSERT_TRUE((*admin)->execute(said));
   std::atomic<int> last{-1};
   std::optional<Error> error;
@@ -149,14 +161,16 @@ TEST_F(PostgresFaults, a_commit_that_no_standby_has_is_not_called_done) {
   });
   // An operator ends the wait.
   const auto ended = [&] {
-    const auto pids = (*admin)->ask("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    const auto pids =
+        (*admin)->ask("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
     return !pids || *pids != "0";
   };
   while (!ended()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   commits.join();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, ErrorCode::outcome_unknown) << to_string(*error);
-  for (const char* said : {"ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"}) ASSERT_TRUE((*admin)->execute(said));
+  for (const char* said : {"ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"})
+    ASSERT_TRUE((*admin)->execute(said));
   EXPECT_EQ(commit(**store, submit_of(std::to_string(last))).kind, OutcomeKind::exists) << "it was done after all";
   store->reset();
   server->remove();
@@ -185,7 +199,8 @@ TEST_F(PostgresFaults, a_full_disk_refuses_what_does_not_fit_and_goes_on_when_th
   {
     std::ofstream balloon(disk + "/balloon", std::ios::binary);
     const std::string megabyte(1 << 20, 'b');
-    while (balloon.write(megabyte.data(), 1 << 20).flush()) {}
+    while (balloon.write(megabyte.data(), 1 << 20).flush()) {
+    }
   }
   // What does not fit any more. Payloads are noise: they cannot be packed.
   Random random(7);

@@ -1,5 +1,5 @@
-// Gate: stands between a store and its server, on a socket of its own. It reads the messages of the protocol that pass, in both
-// directions, and can end the sessions at any boundary between two of them, or hold them there.
+// Gate: stands between a store and its server, on a socket of its own. It reads the messages of the protocol that pass,
+// in both directions, and can end the sessions at any boundary between two of them, or hold them there.
 #pragma once
 
 #include <poll.h>
@@ -30,7 +30,8 @@ class Gate {
     folder_ = mkdtemp(pattern.data());
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const sockaddr_un address = address_in(folder_);
-    is_up_ = bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(listener_, 16) == 0;
+    is_up_ =
+        bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(listener_, 16) == 0;
     accepts_ = std::thread([this] { accept_all(); });
   }
   ~Gate() {
@@ -44,7 +45,9 @@ class Gate {
     std::filesystem::remove_all(folder_, ignored);
   }
   bool is_up() const { return is_up_; }
-  std::string address() const { return "postgres:///postgres?user=postgres&application_name=gated&host=" + folder_.string(); }
+  std::string address() const {
+    return "postgres:///postgres?user=postgres&application_name=gated&host=" + folder_.string();
+  }
 
   // How many messages pass from now on.
   void count() {
@@ -56,8 +59,8 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return passed_[static_cast<int>(way)];
   }
-  // So many messages pass in that direction, from now on; then the session ends before the next one. With `instead` that is
-  // called there, and the session goes on.
+  // So many messages pass in that direction, from now on; then the session ends before the next one. With `instead`
+  // that is called there, and the session goes on.
   void cut_behind(Way way, int messages, std::function<void()> instead = {}) {
     const std::lock_guard lock(mutex_);
     passed_[0] = passed_[1] = 0;
@@ -157,7 +160,8 @@ class Gate {
     close(client);
     shutdown(server, SHUT_WR);
     char rest[4096];
-    while (read(server, rest, sizeof rest) > 0) {}
+    while (read(server, rest, sizeof rest) > 0) {
+    }
     close(server);
     if (!cut) return;
     const std::lock_guard lock(mutex_);
@@ -178,7 +182,8 @@ class Gate {
       if (size > stream.bytes.size()) break;
       if (!may_pass(stream, std::string_view(stream.bytes).substr(0, size))) return false;
       // A server that is gone says so itself, in the other direction.
-      if (send(stream.to, stream.bytes.data(), size, MSG_NOSIGNAL) < 0 && stream.way == Way::to_client) stream.over = true;
+      if (send(stream.to, stream.bytes.data(), size, MSG_NOSIGNAL) < 0 && stream.way == Way::to_client)
+        stream.over = true;
       stream.bytes.erase(0, size);
       stream.is_first = false;
     }

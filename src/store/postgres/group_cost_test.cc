@@ -1,5 +1,5 @@
-// What a group costs does not grow with it: as many statements and round trips for many operations as for two. And queues do not
-// grow with what went through them.
+// What a group costs does not grow with it: as many statements and round trips for many operations as for two. And
+// queues do not grow with what went through them.
 #include <functional>
 
 #include "store/postgres/store_test.h"
@@ -47,7 +47,8 @@ class GroupCost : public PostgresTest {
   }
   RunId new_job(int number) { return commit(*store_, submit_of(format("job {}", number))).run(); }
   // Of a job that took `steps` steps before it and has so many activities then; nothing is read for it.
-  core::Bundle bundle_of(RunId run, std::uint64_t steps, std::uint32_t activities, std::vector<core::Write> writes) const {
+  core::Bundle bundle_of(RunId run, std::uint64_t steps, std::uint32_t activities,
+                         std::vector<core::Write> writes) const {
     core::JobHead head;
     head.next_activity = activities;
     return core::Bundle{run, epoch_, core::Rev(steps), core::BundleId(steps + 1), std::move(head), std::move(writes)};
@@ -64,15 +65,17 @@ class GroupCost : public PostgresTest {
     return {item};
   }
   core::Bundle opening(RunId run) const {
-    return bundle_of(run, 0, 1, {core::PutActivity{std::nullopt, activity(0, 1'100'000'000'000)}, work_of(run, 0),
-                                 core::Consume{core::start_message(run, {}).guid}});
+    return bundle_of(run, 0, 1,
+                     {core::PutActivity{std::nullopt, activity(0, 1'100'000'000'000)}, work_of(run, 0),
+                      core::Consume{core::start_message(run, {}).guid}});
   }
   // The answer of the first one, and the next one.
   core::Bundle stepping(RunId run) const {
-    return bundle_of(run, 1, 2,
-                     {core::PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), activity(0, 1'111'000'000'001)},
-                      core::DropWork{core::ActivitySeq(0), core::WorkToken(1)},
-                      core::PutActivity{std::nullopt, activity(1, 1'100'000'000'000)}, work_of(run, 1)});
+    return bundle_of(
+        run, 1, 2,
+        {core::PutActivity{*ledger::ActivityLedger::decode(1'100'000'000'000), activity(0, 1'111'000'000'001)},
+         core::DropWork{core::ActivitySeq(0), core::WorkToken(1)},
+         core::PutActivity{std::nullopt, activity(1, 1'100'000'000'000)}, work_of(run, 1)});
   }
   core::Bundle ending(RunId run, std::uint64_t steps = 0) const {
     core::Bundle bundle = bundle_of(run, steps, static_cast<std::uint32_t>(steps), {core::Sweep{}});
@@ -96,7 +99,9 @@ TEST_F(GroupCost, no_statement_for_a_row_and_one_round_trip_for_steps) {
     return stepping(run);
   });
   expect_flat("ends", 1, [&](int i) -> Operation { return ending(new_job(i)); });
-  expect_flat("messages", 2, [&](int i) -> Operation { return Deliver{{new_job(i), start(static_cast<std::uint64_t>(i))}}; });
+  expect_flat("messages", 2, [&](int i) -> Operation {
+    return Deliver{{new_job(i), start(static_cast<std::uint64_t>(i))}};
+  });
   expect_flat("removals", 2, [&](int i) -> Operation {
     const RunId run = new_job(i);
     EXPECT_EQ(commit(*store_, ending(run)).kind, OutcomeKind::committed);
@@ -150,7 +155,9 @@ TEST_F(GroupCost, queues_do_not_grow_with_what_went_through_them) {
     }
     for (const char* queue : {"inbox", "work", "timers"}) ask(format("VACUUM {}", queue));
   };
-  const auto bytes = [&] { return std::atoll(ask("SELECT pg_total_relation_size('inbox') + pg_total_relation_size('work')").c_str()); };
+  const auto bytes = [&] {
+    return std::atoll(ask("SELECT pg_total_relation_size('inbox') + pg_total_relation_size('work')").c_str());
+  };
   pass();
   pass();
   const auto before = bytes();

@@ -13,8 +13,10 @@ class PostgresGroups : public PostgresTest {
   // Ends the sessions of the store, or those of them whose last statement is like this.
   static void terminate(const std::string& like = "%") {
     auto admin = SharedServer::get().connect();
-    ASSERT_TRUE(admin->execute(format("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-                                      " AND application_name = 'tested' AND query LIKE '{}'", like)));
+    ASSERT_TRUE(admin->execute(
+        format("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+               " AND application_name = 'tested' AND query LIKE '{}'",
+               like)));
   }
   static constexpr const char* named = "&application_name=tested";
 };
@@ -28,7 +30,8 @@ TEST_F(PostgresGroups, a_value_that_the_server_cannot_hold_is_rejected_alone) {
   ASSERT_TRUE(outcomes) << to_string(outcomes.error());
   const std::vector<OutcomeKind> expected = {OutcomeKind::committed, OutcomeKind::rejected, OutcomeKind::committed,
                                              OutcomeKind::rejected, OutcomeKind::exists};
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ((*outcomes)[i].kind, expected[i]) << i << (*outcomes)[i].reason;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ((*outcomes)[i].kind, expected[i]) << i << (*outcomes)[i].reason;
   EXPECT_NE((*outcomes)[1].reason.find("PostgreSQL refused"), std::string::npos) << (*outcomes)[1].reason;
   EXPECT_TRUE(store->find_run(Namespace("default"), JobId("after"))->has_value());
   EXPECT_EQ(store->list_jobs({})->size(), 2u);
@@ -48,7 +51,8 @@ TEST_F(PostgresGroups, a_connection_that_was_ended_while_idle_has_applied_nothin
   EXPECT_TRUE(store->read_job(RunId(1)));
 }
 
-// Connections are ended at random while groups commit: what was answered is true, and what was not known is one or the other.
+// Connections are ended at random while groups commit: what was answered is true, and what was not known is one or the
+// other.
 TEST_F(PostgresGroups, whatever_was_committed_under_a_storm_of_lost_connections_is_there_once) {
   auto store = open(named);
   std::atomic<bool> over{false};
@@ -111,7 +115,8 @@ TEST_F(PostgresGroups, many_connections_and_nodes_that_send_to_each_others_jobs_
           writes.emplace_back(core::Send{{runs[random.below(2)][random.below(jobs_per_lane)], start(++guids)}});
         group.emplace_back(bundle_for(*nodes[lane], runs[lane][i], epochs[lane], std::move(writes)));
       }
-      group.emplace_back(submit_of(format("more {} {} {}", lane, half, round), static_cast<std::uint32_t>(random.below(2) + 1)));
+      group.emplace_back(
+          submit_of(format("more {} {} {}", lane, half, round), static_cast<std::uint32_t>(random.below(2) + 1)));
       const auto outcomes = nodes[lane]->commit(group);
       if (!outcomes) {
         ++errors;
@@ -191,7 +196,8 @@ TEST_F(PostgresGroups, a_claim_and_another_never_hand_out_the_same_item) {
 TEST_F(PostgresGroups, a_node_that_stops_in_mid_transaction_holds_its_lane_for_no_longer_than_its_session_may_idle) {
   auto store = open();
   acquire(*store, 1, "a", std::chrono::milliseconds(1));
-  auto stopped = Connection::open(Address{SharedServer::get().address(), schema_.name(), {}, {}, std::chrono::milliseconds(300)});
+  auto stopped =
+      Connection::open(Address{SharedServer::get().address(), schema_.name(), {}, {}, std::chrono::milliseconds(300)});
   ASSERT_TRUE(stopped);
   ASSERT_TRUE((*stopped)->execute("BEGIN; SELECT 1 FROM lanes WHERE lane = 1 FOR KEY SHARE"));
   const auto begin = std::chrono::steady_clock::now();
@@ -207,7 +213,8 @@ TEST_F(PostgresGroups, a_renewal_does_not_wait_for_a_commit_of_the_same_lane_and
   const core::Epoch epoch = acquire(*store, 1, "a", std::chrono::milliseconds(1));
   auto committing = SharedServer::get().connect(schema_.name());
   ASSERT_TRUE(committing->execute("BEGIN; SELECT 1 FROM lanes WHERE lane = 1 FOR KEY SHARE"));
-  EXPECT_EQ(commit(*store, RenewLane{core::LaneId(1), epoch, std::chrono::milliseconds(1)}).kind, OutcomeKind::committed);
+  EXPECT_EQ(commit(*store, RenewLane{core::LaneId(1), epoch, std::chrono::milliseconds(1)}).kind,
+            OutcomeKind::committed);
   const Operation takeover = AcquireLane{core::LaneId(1), "b", lease};
   const auto waits = store->commit({&takeover, 1});
   ASSERT_FALSE(waits);
@@ -222,7 +229,8 @@ TEST_F(PostgresGroups, a_deadlock_that_others_make_is_retried_later_and_loses_no
   const RunId b = commit(*store, submit_of("b")).run();
   auto other = SharedServer::get().connect(schema_.name());
   // Against the order: b, then a.
-  ASSERT_TRUE(other->execute(format("SET deadlock_timeout TO '10s'; BEGIN; SELECT 1 FROM jobs WHERE run = {} FOR UPDATE", b.raw())));
+  ASSERT_TRUE(other->execute(
+      format("SET deadlock_timeout TO '10s'; BEGIN; SELECT 1 FROM jobs WHERE run = {} FOR UPDATE", b.raw())));
   std::thread theirs([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     EXPECT_TRUE(other->execute(format("SELECT 1 FROM jobs WHERE run = {} FOR UPDATE", a.raw())));

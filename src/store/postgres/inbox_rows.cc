@@ -42,11 +42,13 @@ const Statement new_timers{
 const Statement count_messages{
     "count_messages",
     "UPDATE inbox i SET redeliveries = u.redeliveries FROM (SELECT unnest($1::bigint[]) AS run,"
-    " unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS redeliveries) AS u WHERE i.run = ANY(ARRAY[u.run]) AND i.guid = u.guid"};
+    " unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS redeliveries) AS u WHERE i.run = ANY(ARRAY[u.run]) AND "
+    "i.guid = u.guid"};
 const Statement count_timers{
     "count_timers",
     "UPDATE timers t SET redeliveries = u.redeliveries FROM (SELECT unnest($1::bigint[]) AS run,"
-    " unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS redeliveries) AS u WHERE t.run = ANY(ARRAY[u.run]) AND t.guid = u.guid"};
+    " unnest($2::bytea[]) AS guid, unnest($3::bigint[]) AS redeliveries) AS u WHERE t.run = ANY(ARRAY[u.run]) AND "
+    "t.guid = u.guid"};
 
 }  // namespace
 
@@ -98,8 +100,10 @@ void InboxRows::drop(RunId run, const core::Guid& guid) {
 
 void InboxRows::sweep(RunId run, const std::optional<core::Guid>& keep) {
   for (auto slot = slots_.lower_bound({run, core::Guid{}}); slot != slots_.end() && slot->first.first == run;) {
-    if (keep && slot->first.second == *keep) ++slot;
-    else slot = slots_.erase(slot);
+    if (keep && slot->first.second == *keep)
+      ++slot;
+    else
+      slot = slots_.erase(slot);
   }
   swept_.insert_or_assign(run, keep);
 }
@@ -118,7 +122,8 @@ void InboxRows::write(Script& script) const {
     const auto& [key, slot] = one;
     if (slot.stored && (!slot.now || slot.is_new)) dropped.row(key.first, key.second);
     if (slot.now && slot.is_new) in_order.emplace(slot.now->place, &one);
-    if (slot.now && slot.changed && slot.now->redeliveries != 0) counted.row(key.first, key.second, slot.now->redeliveries);
+    if (slot.now && slot.changed && slot.now->redeliveries != 0)
+      counted.row(key.first, key.second, slot.now->redeliveries);
   }
   if (!dropped.empty()) {
     script.add(drop_messages, Params::of_rows(dropped));
@@ -128,8 +133,10 @@ void InboxRows::write(Script& script) const {
   Batch timers;
   for (const auto& [place, one] : in_order) {
     const auto& [key, slot] = *one;
-    if (slot.now->due == Instant()) messages.row(key.first, key.second, Blob{slot.now->body});
-    else timers.row(key.first, key.second, Blob{slot.now->body}, slot.now->due);
+    if (slot.now->due == Instant())
+      messages.row(key.first, key.second, Blob{slot.now->body});
+    else
+      timers.row(key.first, key.second, Blob{slot.now->body}, slot.now->due);
   }
   if (!messages.empty()) script.add(new_messages, Params::of_rows(messages));
   if (!timers.empty()) script.add(new_timers, Params::of_rows(timers));

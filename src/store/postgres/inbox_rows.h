@@ -36,7 +36,7 @@ class InboxRows {
   struct Row {
     std::uint32_t redeliveries = 0;
     Instant due;
-    std::string body;     // of a new one
+    std::string body;         // of a new one
     std::uint64_t place = 0;  // likewise: order of arrival
   };
   struct Slot {

@@ -1,4 +1,5 @@
-// Makes the schema of a store, or brings it forward: what an operator does before programs run, as the role that will own it.
+// Makes the schema of a store, or brings it forward: what an operator does before programs run, as the role that will
+// own it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct InitOptions {
 struct Initialized {
   std::int64_t before = -1;  // the version that was found; -1: there was no store
   std::int64_t version = 0;
-  std::string owner;         // the role that it was done by
+  std::string owner;  // the role that it was done by
   std::vector<std::string> weaknesses;
 };
 

@@ -59,7 +59,8 @@ class PostgresInit : public testing::Test {
   static void expect_said(const Status& refused, ErrorCode code, std::initializer_list<const char*> words) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, code) << to_string(refused.error());
-    for (const char* word : words) EXPECT_NE(refused.error().detail.find(word), std::string::npos) << refused.error().detail;
+    for (const char* word : words)
+      EXPECT_NE(refused.error().detail.find(word), std::string::npos) << refused.error().detail;
   }
   template <class T>
   static Status status_of(const Result<T>& result) {
@@ -78,7 +79,8 @@ TEST_F(PostgresInit, a_role_without_rights_is_told_what_its_owner_has_to_do) {
   with_role.run_role = name_ + "_run";
   ASSERT_TRUE(init(address(), with_role));
   EXPECT_TRUE(open_as_runner());
-  expect_said(status_of(open_as_runner(next_version())), ErrorCode::unsupported, {"version", "pawl init", "owns the schema"});
+  expect_said(status_of(open_as_runner(next_version())), ErrorCode::unsupported,
+              {"version", "pawl init", "owns the schema"});
 }
 
 TEST_F(PostgresInit, whoever_could_run_the_old_layout_can_run_the_new_one) {
@@ -95,21 +97,29 @@ TEST_F(PostgresInit, programs_of_two_versions_share_a_schema_when_the_step_betwe
   auto older = open();
   ASSERT_TRUE(older) << to_string(older.error());
   ASSERT_EQ(commit(**older, OpenPool{pawl::Pool("graphs"), 1}).kind, OutcomeKind::committed);
-  ASSERT_EQ(commit(**older, BeatEngine{pawl::Pool("graphs"), "old engine", std::chrono::seconds(30)}).kind, OutcomeKind::committed);
+  ASSERT_EQ(commit(**older, BeatEngine{pawl::Pool("graphs"), "old engine", std::chrono::seconds(30)}).kind,
+            OutcomeKind::committed);
   auto newer = open(next_version());
   ASSERT_TRUE(newer) << to_string(newer.error());
   EXPECT_EQ(version(), format("{} from 1", migrations().size() + 1));
   EXPECT_TRUE(open()) << "an older one may also begin there";
   for (Store* store : {older->get(), newer->get()})
-    EXPECT_EQ(commit(*store, Submit{Namespace("default"), JobId(store == older->get() ? "a" : "b"), core::LaneId(1),
-                                    {GraphName("g"), 1, 1}, "{}", Instant()}).kind, OutcomeKind::committed);
+    EXPECT_EQ(commit(*store, Submit{Namespace("default"),
+                                    JobId(store == older->get() ? "a" : "b"),
+                                    core::LaneId(1),
+                                    {GraphName("g"), 1, 1},
+                                    "{}",
+                                    Instant()})
+                  .kind,
+              OutcomeKind::committed);
 }
 
 TEST_F(PostgresInit, a_step_that_breaks_older_programs_waits_until_none_of_them_runs) {
   auto older = open();
   ASSERT_TRUE(older) << to_string(older.error());
   ASSERT_EQ(commit(**older, OpenPool{pawl::Pool("graphs"), 1}).kind, OutcomeKind::committed);
-  ASSERT_EQ(commit(**older, BeatEngine{pawl::Pool("graphs"), "old engine", std::chrono::seconds(30)}).kind, OutcomeKind::committed);
+  ASSERT_EQ(commit(**older, BeatEngine{pawl::Pool("graphs"), "old engine", std::chrono::seconds(30)}).kind,
+            OutcomeKind::committed);
   const std::string before = version();
   expect_said(status_of(open(version_after())), ErrorCode::conflict, {"breaks older programs", "old engine"});
   // One that was killed, or has lost its connections for a moment.
@@ -136,7 +146,8 @@ TEST_F(PostgresInit, a_step_that_breaks_older_programs_waits_until_none_of_them_
 TEST_F(PostgresInit, a_connection_that_is_made_later_looks_at_the_layout_again) {
   auto older = open({}, "&application_name=away");
   ASSERT_TRUE(older) << to_string(older.error());
-  ASSERT_TRUE(admin_->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'away'"));
+  ASSERT_TRUE(
+      admin_->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'away'"));
   ASSERT_TRUE(migrate(*admin_, name_, version_after()));
   const Operation pool = OpenPool{pawl::Pool("graphs"), 1};
   Result<std::vector<Outcome>> refused = (*older)->commit({&pool, 1});  // the first one finds that its session is over

@@ -15,7 +15,8 @@ const Statement lock_jobs{
     " FROM jobs WHERE run = ANY($1::bigint[]) ORDER BY run FOR NO KEY UPDATE"};
 const Statement new_jobs{
     "new_jobs",
-    "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, keep, deadline,"
+    "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, semaphore, priority, keep, "
+    "deadline,"
     " secret, parent_run, parent_activity, parent_request, parent_awaits)"
     " SELECT run, namespace, job_id, graph, version, fingerprint, created_at, 1, priority, keep, deadline, secret,"
     " parent_run, parent_activity, parent_request, parent_awaits FROM (SELECT unnest($1::bigint[]) AS run,"
@@ -26,9 +27,9 @@ const Statement new_jobs{
     " unnest($14::bytea[]) AS parent_request, unnest($15::boolean[]) AS parent_awaits) AS u"};
 
 static_assert(snapshot_weight == 100'000'000'000);
-// setStatusAndCollateGuid, for one job or many. `hit` is decided from what is stored: the row that changes has the value
-// that the step was made from. A closed job owes nothing, whatever the step left. The ledger of the message that closed
-// the job gets hit * weight. A hit that the bundle does not know of undoes all of it.
+// setStatusAndCollateGuid, for one job or many. `hit` is decided from what is stored: the row that changes has the
+// value that the step was made from. A closed job owes nothing, whatever the step left. The ledger of the message that
+// closed the job gets hit * weight. A hit that the bundle does not know of undoes all of it.
 const Statement step_jobs{
     "step_semaphore_and_snapshot",
     "/* step_semaphore_and_snapshot */"
@@ -48,15 +49,18 @@ const Statement step_jobs{
     " unnest($22::bytea[]) AS message, unnest($23::bigint[]) AS ledger, unnest($24::bigint[]) AS status_before,"
     " unnest($25::bigint[]) AS completions_before, unnest($26::bigint[]) AS next_before) AS u"
     " WHERE j.run = ANY(ARRAY[u.run]) AND j.rev = u.rev AND j.status IS NOT DISTINCT FROM u.status_before"
-    " AND j.completions = u.completions_before AND j.next_activity = u.next_before AND (NOT u.steps OR j.semaphore = u.before)"
-    " RETURNING j.run, u.steps AND u.before + u.delta = u.threshold AS hit, u.expected, u.message_activity, u.message, u.ledger),"
+    " AND j.completions = u.completions_before AND j.next_activity = u.next_before AND (NOT u.steps OR j.semaphore = "
+    "u.before)"
+    " RETURNING j.run, u.steps AND u.before + u.delta = u.threshold AS hit, u.expected, u.message_activity, u.message, "
+    "u.ledger),"
     " concluding AS (UPDATE activities a SET closing_ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
     " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NOT NULL"
     " AND a.run = ANY(ARRAY[t.run]) AND a.seq = t.message_activity),"
     " others AS (UPDATE message_ledgers m SET ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
-    " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NULL AND m.run = ANY(ARRAY[t.run]) AND m.guid = t.message)"
-    " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT("count(*) = $27::bigint AND bool_and(hit = expected)")
-    " FROM stepped"};
+    " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NULL AND m.run = ANY(ARRAY[t.run]) AND "
+    "m.guid = t.message)"
+    " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT(
+        "count(*) = $27::bigint AND bool_and(hit = expected)") " FROM stepped"};
 
 // Everything of jobs that go but their start keys.
 #define PAWL_OF_REMOVED " WHERE run = ANY($1::bigint[])"
@@ -131,7 +135,8 @@ void JobRows::assume(const core::Bundle& bundle, const core::JobHead& head) {
   job.completions = head.completions_before;
   job.next_activity = head.next_activity;
   for (const core::Write& write : bundle.writes)
-    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before && job.next_activity > 0)
+    if (const auto* put = std::get_if<core::PutActivity>(&write);
+        put != nullptr && !put->before && job.next_activity > 0)
       --job.next_activity;
 }
 
@@ -148,7 +153,8 @@ void JobRows::step(const core::Bundle& bundle, const core::JobHead& head) {
   steps_.emplace(bundle.entity, Step{&bundle, &head, before, std::nullopt, std::nullopt, 0});
 }
 
-void JobRows::snapshot(RunId run, std::optional<core::ActivitySeq> activity, const core::Guid& guid, std::int64_t ledger) {
+void JobRows::snapshot(RunId run, std::optional<core::ActivitySeq> activity, const core::Guid& guid,
+                       std::int64_t ledger) {
   Step& step = steps_.at(run);
   step.activity = activity;
   step.guid = guid;
@@ -174,8 +180,9 @@ void JobRows::write_new(Script& script) const {
       request = one.parent->request;
       awaits = one.parent->awaits;
     }
-    made.row(run, submit.name_space, submit.id, submit.graph.name, submit.graph.version, submit.graph.fingerprint, submit.at,
-             submit.priority, submit.keep, submit.deadline, submit.secret, parent, activity, request, awaits);
+    made.row(run, submit.name_space, submit.id, submit.graph.name, submit.graph.version, submit.graph.fingerprint,
+             submit.at, submit.priority, submit.keep, submit.deadline, submit.secret, parent, activity, request,
+             awaits);
   }
   if (!made.empty()) script.add(new_jobs, Params::of_rows(made));
 }
@@ -188,11 +195,11 @@ void JobRows::write_steps(Script& script) const {
     const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
     std::optional<std::string> reason;
     if (head.reason) reason = stored_text(*head.reason);
-    steps.row(run, one.bundle->rev_before, one.bundle->id, head.semaphore.has_value(), step.before, step.delta, step.threshold,
-              step.hit, head.completions, head.next_activity, head.status, head.closed_at, head.remove_at, head.redrives,
-              head.code, reason, head.result.has_value(), head.result ? *head.result : none, head.data.has_value(),
-              head.data ? *head.data : none, one.activity, one.guid, one.ledger, one.before.status, one.before.completions,
-              one.before.next_activity);
+    steps.row(run, one.bundle->rev_before, one.bundle->id, head.semaphore.has_value(), step.before, step.delta,
+              step.threshold, step.hit, head.completions, head.next_activity, head.status, head.closed_at,
+              head.remove_at, head.redrives, head.code, reason, head.result.has_value(),
+              head.result ? *head.result : none, head.data.has_value(), head.data ? *head.data : none, one.activity,
+              one.guid, one.ledger, one.before.status, one.before.completions, one.before.next_activity);
   }
   if (!steps.empty()) script.add(step_jobs, Params::of_rows(steps, steps.rows()));
 }

@@ -1,5 +1,5 @@
-// JobRows: the jobs that a group names, locked in the order of their runs until the commit. Whoever holds a job's row may
-// change what belongs to the job: its activities, ledgers, messages and work.
+// JobRows: the jobs that a group names, locked in the order of their runs until the commit. Whoever holds a job's row
+// may change what belongs to the job: its activities, ledgers, messages and work.
 //
 // The step of a job is one statement with the snapshot of the message that closed it: step_semaphore_and_snapshot
 // (store/snapshot.h), for all jobs of the group at once.
@@ -40,8 +40,8 @@ class JobRows {
   void ask(Script& script);
   Status take(Done& answers);
   void write_new(Script& script) const;
-  // Of jobs that are locked behind all ledgers: it adds to them. Of jobs that are not, before anything else of theirs: it
-  // locks them, in their order.
+  // Of jobs that are locked behind all ledgers: it adds to them. Of jobs that are not, before anything else of theirs:
+  // it locks them, in their order.
   void write_steps(Script& script) const;
   void write_removed(Script& script) const;  // behind everything else
   void forget() { *this = JobRows(); }

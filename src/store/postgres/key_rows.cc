@@ -63,8 +63,10 @@ void KeyRows::write(Script& script) const {
   Batch moved;
   for (const auto& [key, slot] : slots_) {
     if (!slot.changed) continue;
-    if (slot.stored) moved.row(key.first, key.second, slot.now->run, slot.stored->run);
-    else added.row(key.first, key.second, slot.now->run);
+    if (slot.stored)
+      moved.row(key.first, key.second, slot.now->run, slot.stored->run);
+    else
+      added.row(key.first, key.second, slot.now->run);
   }
   if (!added.empty()) script.add(new_keys, Params::of_rows(added, added.rows()));
   if (!moved.empty()) script.add(move_keys, Params::of_rows(moved, moved.rows()));

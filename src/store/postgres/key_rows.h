@@ -1,5 +1,5 @@
-// KeyRows: the start keys that a group names: which run has an id. They belong to the lane that the key hashes to, and are
-// changed by whoever holds its numbers, or the run that has the key.
+// KeyRows: the start keys that a group names: which run has an id. They belong to the lane that the key hashes to, and
+// are changed by whoever holds its numbers, or the run that has the key.
 #pragma once
 
 #include <map>

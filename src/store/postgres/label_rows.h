@@ -36,7 +36,8 @@ class LabelRows {
     double sum = 0, least = 0, most = 0;
   };
   using LabelKey = std::tuple<RunId, std::string, std::string, std::string>;  // name, value, key
-  using Slot = std::tuple<Namespace, GraphName, std::string, std::string, std::string, std::optional<std::string>, core::LaneId>;
+  using Slot =
+      std::tuple<Namespace, GraphName, std::string, std::string, std::string, std::optional<std::string>, core::LaneId>;
   struct Said {
     RunId run{0};
     std::uint64_t number = 0;

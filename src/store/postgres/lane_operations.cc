@@ -9,7 +9,8 @@ Outcome apply(Desk& desk, const AcquireLane& acquire) {
   if (known == nullptr) return rejected(no_lane(acquire.lane));
   if (acquire.owner.empty()) return rejected("an owner needs a name");
   const bool taken = !known->owner.empty() && known->owner != acquire.owner;
-  if (taken && (!known->lease_until || *known->lease_until > desk.now)) return conflict(format("{} holds the lane", known->owner));
+  if (taken && (!known->lease_until || *known->lease_until > desk.now))
+    return conflict(format("{} holds the lane", known->owner));
   LaneRow row{core::next(known->epoch), acquire.owner, std::nullopt};  // without a lease: held until it is given back
   if (acquire.lease.count() != 0) row.lease_until = desk.now + acquire.lease;
   Outcome outcome = committed();
@@ -37,15 +38,16 @@ Outcome apply(Desk& desk, const ReleaseLane& release) {
 }
 
 Outcome apply(Desk& desk, const Operation& operation) {
-  return std::visit(Overloaded{
-                        each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>(
-                            []() -> Outcome {
-                              invariant(false, "an operation that is a statement of its own");
-                              return {};
-                            }),
-                        [&](const auto& one) { return apply(desk, one); },
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>(
+              []() -> Outcome {
+                invariant(false, "an operation that is a statement of its own");
+                return {};
+              }),
+          [&](const auto& one) { return apply(desk, one); },
+      },
+      operation);
 }
 
 }  // namespace pawl::store::postgres

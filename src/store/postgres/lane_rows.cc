@@ -22,21 +22,21 @@ const Statement guard_assumed_lanes{
     "WITH guarded AS (SELECT l.lane FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS epoch) AS u"
     " JOIN lanes l ON l.lane = ANY(ARRAY[u.lane]) AND l.epoch = u.epoch WHERE l.owner <> '' FOR KEY SHARE OF l)"
     " SELECT " PAWL_EXPECT("count(*) = $3::bigint") " FROM guarded"};
-const Statement lock_numbers{
-    "lock_numbers",
-    "SELECT lane, next_run, next_announcement, next_signal FROM lane_numbers WHERE lane = ANY($1::bigint[]) ORDER BY lane FOR UPDATE"};
+const Statement lock_numbers{"lock_numbers",
+                             "SELECT lane, next_run, next_announcement, next_signal FROM lane_numbers WHERE lane = "
+                             "ANY($1::bigint[]) ORDER BY lane FOR UPDATE"};
 const Statement put_lanes{
     "put_lanes",
     "UPDATE lanes l SET epoch = u.epoch, owner = u.owner, lease_until = u.lease_until"
     " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS epoch, unnest($3::text[]) AS owner,"
     " unnest($4::bigint[]) AS lease_until) AS u"
     " WHERE l.lane = ANY(ARRAY[u.lane])"};
-const Statement put_numbers{
-    "put_numbers",
-    "UPDATE lane_numbers n SET next_run = u.next_run, next_announcement = u.next_announcement, next_signal = u.next_signal"
-    " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS next_run,"
-    " unnest($3::bigint[]) AS next_announcement, unnest($4::bigint[]) AS next_signal) AS u"
-    " WHERE n.lane = ANY(ARRAY[u.lane])"};
+const Statement put_numbers{"put_numbers",
+                            "UPDATE lane_numbers n SET next_run = u.next_run, next_announcement = u.next_announcement, "
+                            "next_signal = u.next_signal"
+                            " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS next_run,"
+                            " unnest($3::bigint[]) AS next_announcement, unnest($4::bigint[]) AS next_signal) AS u"
+                            " WHERE n.lane = ANY(ARRAY[u.lane])"};
 
 }  // namespace
 

@@ -1,8 +1,10 @@
 // LaneRows: the lanes that a group names, who has them, and the numbers that they give.
 //
-// 1. A lane that guards an operation is locked until the commit, so that it cannot be taken over meanwhile; a renewal can be
+// 1. A lane that guards an operation is locked until the commit, so that it cannot be taken over meanwhile; a renewal
+// can be
 //    made. Its row's epoch is part of a key: see the layout.
-// 2. Whoever numbers a run or an announcement holds the lane's numbers until its commit. So the order of numbers is that of
+// 2. Whoever numbers a run or an announcement holds the lane's numbers until its commit. So the order of numbers is
+// that of
 //    commits, and a reader that goes on behind a number misses nothing.
 // 3. Rows are locked in the order of lanes.
 #pragma once
@@ -29,8 +31,8 @@ class LaneRows {
  public:
   enum class Use : std::uint8_t { look, guard, renew, take };  // in the order of what it keeps others from
   void want(core::LaneId lane, Use use);
-  // As if it had been read: owned, at this epoch. It says so, and is guarded, when the group is written. False: another operation
-  // of the group has another epoch.
+  // As if it had been read: owned, at this epoch. It says so, and is guarded, when the group is written. False: another
+  // operation of the group has another epoch.
   bool assume(core::LaneId lane, core::Epoch epoch);
   void want_numbers(core::LaneId lane) { wanted_numbers_.insert(lane); }
 

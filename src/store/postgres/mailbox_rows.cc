@@ -11,7 +11,8 @@ namespace {
 
 const Statement find_mailboxes{
     "find_mailboxes",
-    "SELECT m.namespace, m.topic, m.key, m.run FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(namespace, topic, key)"
+    "SELECT m.namespace, m.topic, m.key, m.run FROM unnest($1::text[], $2::text[], $3::bytea[]) AS u(namespace, topic, "
+    "key)"
     " JOIN mailboxes m ON m.namespace = ANY(ARRAY[u.namespace]) AND m.topic = u.topic AND m.key = u.key"};
 const Statement lock_mailboxes{
     "lock_mailboxes",
@@ -30,27 +31,28 @@ const Statement new_mailboxes{
 const Statement put_mailboxes{
     "put_mailboxes",
     "UPDATE mailboxes m SET rev = u.rev, bundle = u.bundle, next_entry = u.next_entry, signals = u.signals,"
-    " signal_bytes = u.signal_bytes FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],"
+    " signal_bytes = u.signal_bytes FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], "
+    "$6::bigint[],"
     " $7::bigint[], $8::bigint[], $9::bigint[]) AS u(run, namespace, topic, key, rev, bundle, next_entry, signals,"
     " signal_bytes) WHERE m.run = ANY(ARRAY[u.run])"};
-const Statement drop_entries{
-    "drop_entries",
-    "DELETE FROM mailbox_entries e USING unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-    " WHERE e.run = ANY(ARRAY[u.run]) AND e.seq = u.seq"};
+const Statement drop_entries{"drop_entries",
+                             "DELETE FROM mailbox_entries e USING unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
+                             " WHERE e.run = ANY(ARRAY[u.run]) AND e.seq = u.seq"};
 const Statement new_entries{
     "new_entries",
-    "INSERT INTO mailbox_entries (run, seq, guid, kind, expires_at, taker, meeting, body) SELECT * FROM unnest($1::bigint[],"
+    "INSERT INTO mailbox_entries (run, seq, guid, kind, expires_at, taker, meeting, body) SELECT * FROM "
+    "unnest($1::bigint[],"
     " $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[])"};
 const Statement offer_entries{
     "offer_entries",
-    "UPDATE mailbox_entries e SET taker = u.taker, meeting = u.meeting FROM unnest($1::bigint[], $2::bigint[], $3::bytea[],"
+    "UPDATE mailbox_entries e SET taker = u.taker, meeting = u.meeting FROM unnest($1::bigint[], $2::bigint[], "
+    "$3::bytea[],"
     " $4::bytea[]) AS u(run, seq, taker, meeting) WHERE e.run = ANY(ARRAY[u.run]) AND e.seq = u.seq"};
-const Statement drop_empty_mailboxes{
-    "drop_empty_mailboxes",
-    "DELETE FROM mailboxes m WHERE m.run = ANY($1::bigint[])"
-    " AND NOT EXISTS (SELECT 1 FROM mailbox_entries e WHERE e.run = ANY(ARRAY[m.run]))"
-    " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.run = ANY(ARRAY[m.run]))"
-    " AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.run = ANY(ARRAY[m.run]))"};
+const Statement drop_empty_mailboxes{"drop_empty_mailboxes",
+                                     "DELETE FROM mailboxes m WHERE m.run = ANY($1::bigint[])"
+                                     " AND NOT EXISTS (SELECT 1 FROM mailbox_entries e WHERE e.run = ANY(ARRAY[m.run]))"
+                                     " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.run = ANY(ARRAY[m.run]))"
+                                     " AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.run = ANY(ARRAY[m.run]))"};
 
 std::optional<core::Guid> meeting(const core::Guid& signal, const std::optional<core::Guid>& taker) {
   return taker ? std::optional(core::meeting_of(signal, *taker)) : std::nullopt;
@@ -170,8 +172,8 @@ void MailboxRows::write(Script& script) const {
     if (!slot.changed) continue;
     const MailboxGuard& row = slot.row;
     (slot.stored ? put : added)
-        .row(run, row.key.name_space, row.key.topic, Blob{row.key.key}, row.rev, row.bundle, row.next_entry, row.signals,
-             row.signal_bytes);
+        .row(run, row.key.name_space, row.key.topic, Blob{row.key.key}, row.rev, row.bundle, row.next_entry,
+             row.signals, row.signal_bytes);
   }
   if (!added.empty()) script.add(new_mailboxes, Params::of_rows(added, added.rows()));
   if (!put.empty()) script.add(put_mailboxes, Params::of_rows(put));
@@ -185,8 +187,8 @@ void MailboxRows::write(Script& script) const {
   for (const auto& [run, entry] : put_) {
     const core::Body what = std::visit([](const auto& one) { return core::Body(one); }, entry->what);
     const std::string body = core::encode(what);
-    entries.row(run, entry->seq, entry->guid, std::holds_alternative<core::Signal>(entry->what) ? 1 : 0, entry->expires_at,
-                entry->offered_to, meeting(entry->guid, entry->offered_to), Blob{body});
+    entries.row(run, entry->seq, entry->guid, std::holds_alternative<core::Signal>(entry->what) ? 1 : 0,
+                entry->expires_at, entry->offered_to, meeting(entry->guid, entry->offered_to), Blob{body});
   }
   if (!entries.empty()) script.add(new_entries, Params::of_rows(entries));
 }

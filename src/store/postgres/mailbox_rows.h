@@ -1,7 +1,7 @@
 // MailboxRows: the mailboxes that a group names, by key or by number, locked in the order of their numbers.
 //
-// A mailbox goes when nothing is left in it. Whether anything is left shows only in the store: after its bundle, what else a
-// group says of it waits until that is written (is_open()).
+// A mailbox goes when nothing is left in it. Whether anything is left shows only in the store: after its bundle, what
+// else a group says of it waits until that is written (is_open()).
 #pragma once
 
 #include <cstdint>

@@ -18,15 +18,18 @@ Status check_schema_name(const std::string& schema) {
   const bool good = !schema.empty() && schema.size() <= limits::schema_name_bytes_max &&
                     std::all_of(schema.begin(), schema.end(), is_good) && !schema.starts_with("pg_");
   if (good) return {};
-  return Error{ErrorCode::invalid, format("a schema is named by 1 to {} letters a to z, digits and underscores, and not pg_...;"
-                                          " {} is not", limits::schema_name_bytes_max, schema)};
+  return Error{ErrorCode::invalid,
+               format("a schema is named by 1 to {} letters a to z, digits and underscores, and not pg_...;"
+                      " {} is not",
+                      limits::schema_name_bytes_max, schema)};
 }
 
 Result<std::vector<std::string>> check_server(Connection& connection, Durability durability) {
   const auto version = connection.ask("SHOW server_version_num");
   if (!version) return version.error();
   if (version->size() < 6 || *version < "140000")
-    return Error{ErrorCode::unsupported, format("the server has version {}; PostgreSQL 14 or newer is needed", *version)};
+    return Error{ErrorCode::unsupported,
+                 format("the server has version {}; PostgreSQL 14 or newer is needed", *version)};
   const auto replica = connection.ask("SELECT pg_is_in_recovery()");
   if (!replica) return replica.error();
   if (*replica != "f")
@@ -34,17 +37,20 @@ Result<std::vector<std::string>> check_server(Connection& connection, Durability
   const auto read_only = connection.ask("SHOW default_transaction_read_only");
   if (!read_only) return read_only.error();
   if (*read_only != "off")
-    return Error{ErrorCode::unsupported, "the server takes no writes: default_transaction_read_only is on, for the server, the database, "
-                                         "the role or this address; set it to off"};
+    return Error{ErrorCode::unsupported,
+                 "the server takes no writes: default_transaction_read_only is on, for the server, the database, "
+                 "the role or this address; set it to off"};
   std::vector<std::string> weaknesses;
   for (const char* setting : {"fsync", "full_page_writes", "synchronous_commit"}) {
     const auto value = connection.ask(std::string("SHOW ") + setting);
     if (!value) return value.error();
     if (*value != "off") continue;
-    const std::string what = format("the server has {} = off, so what it acknowledges may be lost with a crash", setting);
+    const std::string what =
+        format("the server has {} = off, so what it acknowledges may be lost with a crash", setting);
     if (durability == Durability::full)
-      return Error{ErrorCode::unsupported, what + "; set it to on, or accept the weaker promise (--accept-weaker-store, "
-                                                  "Durability::as_configured)"};
+      return Error{ErrorCode::unsupported, what +
+                                               "; set it to on, or accept the weaker promise (--accept-weaker-store, "
+                                               "Durability::as_configured)"};
     weaknesses.push_back(what);
   }
   return weaknesses;
@@ -56,8 +62,8 @@ Result<std::string> server_process(Connection& connection) { return connection.a
 
 }  // namespace
 
-// A pooler hides the process of the server. If there is one, two sessions take turns: one that is lent for a transaction at a
-// time goes to whoever asks next, and then a session finds itself in another process than before.
+// A pooler hides the process of the server. If there is one, two sessions take turns: one that is lent for a
+// transaction at a time goes to whoever asks next, and then a session finds itself in another process than before.
 Status check_session(Connection& connection, const Address& address) {
   const auto own = server_process(connection);
   if (!own) return own.error();
@@ -66,8 +72,9 @@ Status check_session(Connection& connection, const Address& address) {
   if (!other) return other.error();
   const auto first = server_process(**other);
   if (!first) return first.error();
-  const Error pooled{ErrorCode::unsupported, "a pooler is between this program and PostgreSQL, and it lends sessions for a transaction or "
-                                             "a statement at a time; set pool_mode = session for this database, or name the server itself"};
+  const Error pooled{ErrorCode::unsupported,
+                     "a pooler is between this program and PostgreSQL, and it lends sessions for a transaction or "
+                     "a statement at a time; set pool_mode = session for this database, or name the server itself"};
   if (*first == *own) return pooled;
   for (int round = 0; round < limits::pooler_rounds; ++round) {
     // While one is in a transaction the other asks, and the other way round.

@@ -17,14 +17,14 @@ Outcome apply(Desk& desk, const Operation& operation);
 struct Sent {
   OutcomeKind kind = OutcomeKind::committed;
   std::string reason;
-  RunId run{0};       // whose inbox it was for; of a job that was to begin: who has the id
+  RunId run{0};  // whose inbox it was for; of a job that was to begin: who has the id
   RunId replaced{0};
 
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
 };
 
-// sends.cc. A message straight into its inbox. A run that is gone or closed takes nothing; a mailbox is made by its first
-// message, a child by its start.
+// sends.cc. A message straight into its inbox. A run that is gone or closed takes nothing; a mailbox is made by its
+// first message, a child by its start.
 Sent send(Desk& desk, const core::Envelope& envelope, core::LaneId lane);
 Sent send_to_job(Desk& desk, RunId run, const core::Message& message);
 void put_into_outbox(Desk& desk, core::LaneId from, const core::Envelope& envelope, core::LaneId to);

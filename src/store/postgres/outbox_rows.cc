@@ -9,11 +9,10 @@ namespace pawl::store::postgres {
 
 namespace {
 
-const Statement lock_taken{
-    "lock_taken",
-    "SELECT t.target, t.source, t.last_seq FROM outbox_taken t WHERE (t.target, t.source) IN"
-    " (SELECT u.target, u.source FROM unnest($1::bigint[], $2::bigint[]) AS u(target, source))"
-    " ORDER BY t.target, t.source FOR NO KEY UPDATE OF t"};
+const Statement lock_taken{"lock_taken",
+                           "SELECT t.target, t.source, t.last_seq FROM outbox_taken t WHERE (t.target, t.source) IN"
+                           " (SELECT u.target, u.source FROM unnest($1::bigint[], $2::bigint[]) AS u(target, source))"
+                           " ORDER BY t.target, t.source FOR NO KEY UPDATE OF t"};
 const Statement lock_routes{
     "lock_routes",
     "SELECT r.source, r.target, r.last_seq, r.dropped FROM outbox_routes r WHERE (r.source, r.target) IN"
@@ -35,12 +34,12 @@ const Statement new_routes{
     " SELECT " PAWL_EXPECT("count(*) = $5::bigint") " FROM put"};
 const Statement put_routes{
     "put_routes",
-    "UPDATE outbox_routes r SET last_seq = u.last_seq, dropped = u.dropped FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],"
+    "UPDATE outbox_routes r SET last_seq = u.last_seq, dropped = u.dropped FROM unnest($1::bigint[], $2::bigint[], "
+    "$3::bigint[],"
     " $4::bigint[]) AS u(source, target, last_seq, dropped) WHERE r.source = u.source AND r.target = u.target"};
-const Statement new_rows{
-    "new_outbox_rows",
-    "INSERT INTO outbox (source, target, seq, envelope)"
-    " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"};
+const Statement new_rows{"new_outbox_rows",
+                         "INSERT INTO outbox (source, target, seq, envelope)"
+                         " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[])"};
 const Statement drop_outbox_rows{
     "drop_outbox_rows",
     "DELETE FROM outbox o USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(source, target, up_to)"
@@ -99,9 +98,8 @@ void OutboxRows::put_row(core::LaneId source, core::LaneId target, const core::E
 }
 
 bool OutboxRows::puts(core::LaneId source, core::LaneId target, const std::string& envelope) const {
-  return std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-    return row.route == Route(source, target) && row.envelope == envelope;
-  });
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [&](const Row& row) { return row.route == Route(source, target) && row.envelope == envelope; });
 }
 
 void OutboxRows::drop_rows(core::LaneId source, core::LaneId target, std::uint64_t up_to) {

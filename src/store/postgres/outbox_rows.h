@@ -1,5 +1,6 @@
-// OutboxRows: what lanes send each other by rows, numbered for each source and target, and the last row that a lane took of
-// each other one. Where sends go straight into their inbox there are no rows, but deliveries are counted all the same.
+// OutboxRows: what lanes send each other by rows, numbered for each source and target, and the last row that a lane
+// took of each other one. Where sends go straight into their inbox there are no rows, but deliveries are counted all
+// the same.
 #pragma once
 
 #include <cstdint>

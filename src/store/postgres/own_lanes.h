@@ -1,7 +1,8 @@
 // OwnLanes: the lanes that this store's process holds, as far as it knows. What happens there nobody else need be told.
 //
-// What it knows may be over: then another node has the lane, and must hear. So only a lane whose row the commit holds, at the
-// epoch that is known here, counts: nobody can take it before the commit, and whoever does so after it looks through it.
+// What it knows may be over: then another node has the lane, and must hear. So only a lane whose row the commit holds,
+// at the epoch that is known here, counts: nobody can take it before the commit, and whoever does so after it looks
+// through it.
 #pragma once
 
 #include <functional>
@@ -19,10 +20,11 @@ class OwnLanes {
  public:
   // After a commit.
   void learn(std::span<const Operation> group, std::span<const Outcome> outcomes);
-  // What others have to hear of it: all but what happened in these lanes. `guards`: whether the commit holds the lane's row, and
-  // finds this epoch there.
+  // What others have to hear of it: all but what happened in these lanes. `guards`: whether the commit holds the lane's
+  // row, and finds this epoch there.
   using Guards = std::function<bool(core::LaneId, core::Epoch)>;
-  Change told_to_others(std::span<const Operation> group, std::span<const Outcome> outcomes, const Guards& guards) const;
+  Change told_to_others(std::span<const Operation> group, std::span<const Outcome> outcomes,
+                        const Guards& guards) const;
 
  private:
   mutable std::mutex mutex_;

@@ -1,4 +1,5 @@
-// A node that stands still in the middle of a commit while another one takes its lane: when it goes on it has committed nothing.
+// A node that stands still in the middle of a commit while another one takes its lane: when it goes on it has committed
+// nothing.
 #include <thread>
 
 #include "store/postgres/gate_test.h"

@@ -1,5 +1,5 @@
-// Every statement of the store finds its rows by their key, by a generic plan that is the same whatever the tables hold and
-// whatever the statistics say of them: also that they are empty, which is what they say of a queue.
+// Every statement of the store finds its rows by their key, by a generic plan that is the same whatever the tables hold
+// and whatever the statistics say of them: also that they are empty, which is what they say of a queue.
 #include <cstdlib>
 #include <map>
 #include <regex>
@@ -27,11 +27,16 @@ std::vector<Scan> nodes_of(const std::string& plan) {
     if (!std::regex_match(line, found, pair)) continue;
     const std::string key = found[1];
     const std::string value = std::regex_replace(found[2].str(), qualifier, "");
-    if (key == "Node Type") nodes.push_back({value, {}, {}, {}});
-    else if (nodes.empty()) continue;
-    else if (key == "Index Name") nodes.back().index = value;
-    else if (key == "Index Cond") nodes.back().condition = value;
-    else if (key == "Filter") nodes.back().filter = value;
+    if (key == "Node Type")
+      nodes.push_back({value, {}, {}, {}});
+    else if (nodes.empty())
+      continue;
+    else if (key == "Index Name")
+      nodes.back().index = value;
+    else if (key == "Index Cond")
+      nodes.back().condition = value;
+    else if (key == "Filter")
+      nodes.back().filter = value;
   }
   return nodes;
 }
@@ -40,11 +45,19 @@ bool is_scan(const Scan& node) { return node.node.find("Index") != std::string::
 
 // What may walk more than a key, and what bounds it.
 const std::map<std::string, std::string> may_walk = {
-    {"find_all_pauses", "paused_topics_max"}, {"read_pauses", "paused_topics_max"}, {"count_pauses", "paused_topics_max"},
-    {"read_ends", "lanes_max"}, {"find_last_lane", "lanes_max"},
-    {"lock_taken", "pairs of lanes"}, {"lock_routes", "pairs of lanes"}, {"put_taken", "pairs of lanes"}, {"put_routes", "pairs of lanes"},
-    {"read_waiting_runs", "one seek for each run, by recursion"}, {"read_measure_rows", "the measures of one graph"},
-    {"read_announced", "the announcements behind a cursor"}, {"end_stuck", "sessions of the server"},
+    {"find_all_pauses", "paused_topics_max"},
+    {"read_pauses", "paused_topics_max"},
+    {"count_pauses", "paused_topics_max"},
+    {"read_ends", "lanes_max"},
+    {"find_last_lane", "lanes_max"},
+    {"lock_taken", "pairs of lanes"},
+    {"lock_routes", "pairs of lanes"},
+    {"put_taken", "pairs of lanes"},
+    {"put_routes", "pairs of lanes"},
+    {"read_waiting_runs", "one seek for each run, by recursion"},
+    {"read_measure_rows", "the measures of one graph"},
+    {"read_announced", "the announcements behind a cursor"},
+    {"end_stuck", "sessions of the server"},
 };
 
 class Plans : public PostgresTest {
@@ -59,8 +72,9 @@ class Plans : public PostgresTest {
     read_indexes();
   }
   void TearDown() override {
-    if (session_ != nullptr) run("TRUNCATE jobs, activities, message_ledgers, start_keys, work, inbox, timers, mailboxes,"
-                                 " mailbox_entries, signal_ids, labels, announcements, outbox, duplex_stream, duplex_cells");
+    if (session_ != nullptr)
+      run("TRUNCATE jobs, activities, message_ledgers, start_keys, work, inbox, timers, mailboxes,"
+          " mailbox_entries, signal_ids, labels, announcements, outbox, duplex_stream, duplex_cells");
   }
   void run(const std::string& sql) {
     const auto done = session_->execute(sql);
@@ -75,8 +89,8 @@ class Plans : public PostgresTest {
   void prepare(const Statement& statement) {
     const std::string sql = statement.sql;
     const std::string name = statement.name;
-    if (sql.starts_with("BEGIN") || sql.starts_with("COMMIT") || sql.starts_with("ROLLBACK") || sql.starts_with("SAVEPOINT") ||
-        sql.starts_with("RELEASE"))
+    if (sql.starts_with("BEGIN") || sql.starts_with("COMMIT") || sql.starts_with("ROLLBACK") ||
+        sql.starts_with("SAVEPOINT") || sql.starts_with("RELEASE"))
       return;
     run("PREPARE " + name + " AS " + sql);
     const int count = std::atoi(
@@ -86,10 +100,12 @@ class Plans : public PostgresTest {
     arguments_[name] = count == 0 ? "" : values + ")";
   }
   void read_indexes() {
-    std::istringstream lines(ask(format(
-        "SELECT string_agg(i.indexrelid::regclass::text || '|' || pg_get_indexdef(i.indexrelid, k, false) || '|' || k, E'\\n'"
-        " ORDER BY i.indexrelid, k) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid,"
-        " generate_series(1, i.indnkeyatts) AS k WHERE c.relnamespace = '{}'::regnamespace", schema_.name())));
+    std::istringstream lines(
+        ask(format("SELECT string_agg(i.indexrelid::regclass::text || '|' || pg_get_indexdef(i.indexrelid, k, false) "
+                   "|| '|' || k, E'\\n'"
+                   " ORDER BY i.indexrelid, k) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid,"
+                   " generate_series(1, i.indnkeyatts) AS k WHERE c.relnamespace = '{}'::regnamespace",
+                   schema_.name())));
     for (std::string line; std::getline(lines, line);) {
       const auto first = line.find('|');
       const auto last = line.rfind('|');
@@ -118,13 +134,16 @@ class Plans : public PostgresTest {
       ASSERT_NE(known, columns_.end()) << name << ": " << scan.index;
       const std::vector<std::string>& columns = known->second;
       const auto is_bound = [&](const std::string& column, const std::string& by) {
-        return by.find("(" + column + " = ") != std::string::npos || by.find("((" + column + ") = ") != std::string::npos;
+        return by.find("(" + column + " = ") != std::string::npos ||
+               by.find("((" + column + ") = ") != std::string::npos;
       };
       EXPECT_TRUE(is_bound(columns.front(), scan.condition) || (is_page && !scan.condition.empty()))
-          << name << " walks " << scan.index << " by " << scan.condition << "\n" << plan;
+          << name << " walks " << scan.index << " by " << scan.condition << "\n"
+          << plan;
       for (const std::string& column : columns)
-        EXPECT_FALSE(is_bound(column, scan.filter)) << name << " walks " << scan.index << " and leaves out rows by "
-                                                    << scan.filter << "\n" << plan;
+        EXPECT_FALSE(is_bound(column, scan.filter))
+            << name << " walks " << scan.index << " and leaves out rows by " << scan.filter << "\n"
+            << plan;
     }
   }
   // The indexes that the statement takes.
@@ -149,39 +168,61 @@ class Plans : public PostgresTest {
     const std::string few = std::to_string(std::min<std::int64_t>(jobs, 5'000));
     const std::string all = std::to_string(jobs);
 #define PAWL_RUN "(1::bigint << 47) + 1000000 + n"
-    run("INSERT INTO jobs (run, semaphore, fingerprint, version, created_at, closed_at, deadline, priority, status, namespace,"
-        " job_id, graph, completions, next_activity, remove_at) SELECT " PAWL_RUN ", 0, 1, 1, 0, 1, 0, 0, 1, 'default',"
-        " 'ended-' || n, 'g', 1, 2, n FROM generate_series(1, " + all + ") AS n");
+    run("INSERT INTO jobs (run, semaphore, fingerprint, version, created_at, closed_at, deadline, priority, status, "
+        "namespace,"
+        " job_id, graph, completions, next_activity, remove_at) SELECT " PAWL_RUN
+        ", 0, 1, 1, 0, 1, 0, 0, 1, 'default',"
+        " 'ended-' || n, 'g', 1, 2, n FROM generate_series(1, " +
+        all + ") AS n");
     run("INSERT INTO activities (run, seq, node, ledger, opened_at, closed_at, code, status, place)"
-        " SELECT " PAWL_RUN ", s, s, 1111000000001, 0, 1, 200, 1, ',0' FROM generate_series(1, " + all + ") AS n,"
+        " SELECT " PAWL_RUN ", s, s, 1111000000001, 0, 1, 200, 1, ',0' FROM generate_series(1, " +
+        all +
+        ") AS n,"
         " generate_series(0, 1) AS s");
-    run("INSERT INTO start_keys SELECT 'default', 'ended-' || n, " PAWL_RUN ", 0 FROM generate_series(1, " + all + ") AS n");
-    run("INSERT INTO message_ledgers SELECT " PAWL_RUN ", decode(md5(n::text), 'hex'), 1, 1 FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO work (run, seq, token, epoch, lease_until, visible_at, wake_at, runs, priority, held, once, plain_key, topic,"
-        " worker, request) SELECT " PAWL_RUN ", 1, n % 2, 0, n, n % 3, n, 1, 0, false, false, true, 'topic-' || n % 50, 'w', '\\x00'"
-        " FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO inbox (run, guid, body) SELECT " PAWL_RUN ", decode(md5(n::text), 'hex'), '\\x00' FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO timers (run, guid, due, body) SELECT " PAWL_RUN ", decode(md5(n::text), 'hex'), n, '\\x00' FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO mailboxes SELECT " PAWL_RUN ", 1, 1, 1, 0, 0, 'default', 't', n::text::bytea FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO mailbox_entries SELECT " PAWL_RUN ", s, s % 2, 0, decode(md5(n::text), 'hex'), NULL, NULL, '\\x00' FROM"
-        " generate_series(1, " + few + ") AS n, generate_series(0, 1) AS s");
+    run("INSERT INTO start_keys SELECT 'default', 'ended-' || n, " PAWL_RUN ", 0 FROM generate_series(1, " + all +
+        ") AS n");
+    run("INSERT INTO message_ledgers SELECT " PAWL_RUN ", decode(md5(n::text), 'hex'), 1, 1 FROM generate_series(1, " +
+        few + ") AS n");
+    run("INSERT INTO work (run, seq, token, epoch, lease_until, visible_at, wake_at, runs, priority, held, once, "
+        "plain_key, topic,"
+        " worker, request) SELECT " PAWL_RUN
+        ", 1, n % 2, 0, n, n % 3, n, 1, 0, false, false, true, 'topic-' || n % 50, 'w', '\\x00'"
+        " FROM generate_series(1, " +
+        few + ") AS n");
+    run("INSERT INTO inbox (run, guid, body) SELECT " PAWL_RUN
+        ", decode(md5(n::text), 'hex'), '\\x00' FROM generate_series(1, " +
+        few + ") AS n");
+    run("INSERT INTO timers (run, guid, due, body) SELECT " PAWL_RUN
+        ", decode(md5(n::text), 'hex'), n, '\\x00' FROM generate_series(1, " +
+        few + ") AS n");
+    run("INSERT INTO mailboxes SELECT " PAWL_RUN
+        ", 1, 1, 1, 0, 0, 'default', 't', n::text::bytea FROM generate_series(1, " +
+        few + ") AS n");
+    run("INSERT INTO mailbox_entries SELECT " PAWL_RUN
+        ", s, s % 2, 0, decode(md5(n::text), 'hex'), NULL, NULL, '\\x00' FROM"
+        " generate_series(1, " +
+        few + ") AS n, generate_series(0, 1) AS s");
     run("INSERT INTO signal_ids SELECT 1, n, n, decode(md5(n::text), 'hex') FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO labels SELECT 'default', 'g', 'side', 'v' || n % 5, '', " PAWL_RUN " FROM generate_series(1, " + few + ") AS n");
-    run("INSERT INTO announcements SELECT " PAWL_RUN ", " PAWL_RUN ", 0, 200, 0, 0, 'topic' FROM generate_series(1, " + few + ") AS n");
+    run("INSERT INTO labels SELECT 'default', 'g', 'side', 'v' || n % 5, '', " PAWL_RUN " FROM generate_series(1, " +
+        few + ") AS n");
+    run("INSERT INTO announcements SELECT " PAWL_RUN ", " PAWL_RUN ", 0, 200, 0, 0, 'topic' FROM generate_series(1, " +
+        few + ") AS n");
 #undef PAWL_RUN
   }
   // As after a vacuum that found a drained queue: it has pages, and no row.
   void call_them_empty() {
-    run(format("UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE relkind = 'r' AND relnamespace = '{0}'::regnamespace;"
-               " UPDATE pg_class SET reltuples = 0, relpages = 10 WHERE relkind = 'i' AND relnamespace = '{0}'::regnamespace;"
-               " DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = '{0}'::regnamespace)",
-               schema_.name()));
+    run(format(
+        "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE relkind = 'r' AND relnamespace = '{0}'::regnamespace;"
+        " UPDATE pg_class SET reltuples = 0, relpages = 10 WHERE relkind = 'i' AND relnamespace = '{0}'::regnamespace;"
+        " DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = "
+        "'{0}'::regnamespace)",
+        schema_.name()));
     run("DISCARD PLANS");
   }
 
   std::unique_ptr<Store> store_;
   std::unique_ptr<Connection> session_;
-  std::map<std::string, std::string> arguments_;           // of each statement: as many as it takes
+  std::map<std::string, std::string> arguments_;             // of each statement: as many as it takes
   std::map<std::string, std::vector<std::string>> columns_;  // of each index
 };
 

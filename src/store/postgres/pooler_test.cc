@@ -17,9 +17,11 @@ class PostgresPooler : public PostgresTest {
     std::ofstream(folder_ / "users") << "\"postgres\" \"\"\n";
     std::ofstream(folder_ / "ini") << "[databases]\npostgres = host=" << SharedServer::get().server()->folder().string()
                                    << "\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = " << folder_.string()
-                                   << "\nlisten_port = 6432\nauth_type = trust\nauth_file = " << (folder_ / "users").string()
-                                   << "\npool_mode = " << mode << "\nlogfile = " << (folder_ / "log").string()
-                                   << "\npidfile = " << (folder_ / "pid").string() << "\n" << more;
+                                   << "\nlisten_port = 6432\nauth_type = trust\nauth_file = "
+                                   << (folder_ / "users").string() << "\npool_mode = " << mode
+                                   << "\nlogfile = " << (folder_ / "log").string()
+                                   << "\npidfile = " << (folder_ / "pid").string() << "\n"
+                                   << more;
     const passwd* user = geteuid() == 0 ? getpwnam("postgres") : nullptr;  // it refuses to be root
     for (const auto& path : {folder_, folder_ / "users", folder_ / "ini"}) {
       ASSERT_TRUE(user == nullptr || chown(path.c_str(), user->pw_uid, user->pw_gid) == 0);
@@ -72,7 +74,8 @@ TEST_F(PostgresPooler, that_keeps_a_session_works_and_one_that_does_not_is_refus
       start(mode, more);
       const auto refused = Store::open(address(), options());
       ASSERT_FALSE(refused) << mode << " " << more;
-      EXPECT_EQ(refused.error().code, ErrorCode::unsupported) << mode << " " << more << ": " << to_string(refused.error());
+      EXPECT_EQ(refused.error().code, ErrorCode::unsupported)
+          << mode << " " << more << ": " << to_string(refused.error());
       EXPECT_NE(refused.error().detail.find("pool_mode = session"), std::string::npos) << refused.error().detail;
     }
 }

@@ -1,4 +1,5 @@
-// What the clock sets going, merged from its four sources, each read by an index in the order of Due; and single messages.
+// What the clock sets going, merged from its four sources, each read by an index in the order of Due; and single
+// messages.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -10,10 +11,10 @@ namespace pawl::store::postgres {
 
 namespace {
 
-const Statement due_timers{
-    "due_timers",
-    "SELECT due, run, guid FROM timers WHERE run >> 47 = $1::bigint"
-    " AND (due, run + 0, guid || ''::bytea) > ($2::bigint, $3::bigint, $4::bytea) ORDER BY due, run + 0, guid || ''::bytea LIMIT $5::bigint"};
+const Statement due_timers{"due_timers",
+                           "SELECT due, run, guid FROM timers WHERE run >> 47 = $1::bigint"
+                           " AND (due, run + 0, guid || ''::bytea) > ($2::bigint, $3::bigint, $4::bytea) ORDER BY due, "
+                           "run + 0, guid || ''::bytea LIMIT $5::bigint"};
 const Statement due_work{
     "due_work",
     "SELECT wake_at, run, seq FROM work WHERE run >> 47 = $1::bigint AND wake_at <> 0"
@@ -23,10 +24,9 @@ const Statement due_removals{
     "SELECT remove_at, run FROM jobs WHERE run >> 47 = $1::bigint AND remove_at <> 0"
     " AND (remove_at, run) > ($2::bigint, $3::bigint) AND status + 0 BETWEEN 1 AND 3 AND completions > 0"
     " ORDER BY remove_at, run LIMIT $4::bigint"};
-const Statement due_keys{
-    "due_keys",
-    "SELECT expires_at, run FROM start_keys WHERE run >> 47 = $1::bigint AND expires_at <> 0"
-    " AND (expires_at, run) > ($2::bigint, $3::bigint) ORDER BY expires_at, run LIMIT $4::bigint"};
+const Statement due_keys{"due_keys",
+                         "SELECT expires_at, run FROM start_keys WHERE run >> 47 = $1::bigint AND expires_at <> 0"
+                         " AND (expires_at, run) > ($2::bigint, $3::bigint) ORDER BY expires_at, run LIMIT $4::bigint"};
 const Statement read_one_message{
     "read_one_message",
     "SELECT guid, redeliveries, body, 0::bigint FROM inbox WHERE run = $1::bigint AND guid = $2::bytea"
@@ -78,8 +78,10 @@ Result<Page<Due>> Reader::read_due(core::LaneId lane, const std::optional<Due>& 
       Due due{rows.instant(0), RunId(rows.word(1)), kind, {}, core::ActivitySeq(0)};
       if (kind == Due::Kind::message) due.guid = rows.guid(2);
       if (kind == Due::Kind::work) due.activity = core::ActivitySeq(rows.small(2));
-      if (rows.malformed()) name_damaged(found, due.run, format("run {}: a time is malformed", due.run.raw()));
-      else found.push_back(due);
+      if (rows.malformed())
+        name_damaged(found, due.run, format("run {}: a time is malformed", due.run.raw()));
+      else
+        found.push_back(due);
     }
   }
   std::sort(found.begin(), found.end());

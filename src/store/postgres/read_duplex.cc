@@ -9,19 +9,21 @@ namespace pawl::store::postgres {
 
 namespace {
 
-const Statement read_duplex_row{
-    "read_duplex_row",
-    "SELECT " PAWL_JOB_COLUMNS " FROM jobs WHERE run = $1::bigint"
-    " AND EXISTS (SELECT 1 FROM duplex_jobs d WHERE d.run = $1::bigint)"};
+const Statement read_duplex_row{"read_duplex_row",
+                                "SELECT " PAWL_JOB_COLUMNS
+                                " FROM jobs WHERE run = $1::bigint"
+                                " AND EXISTS (SELECT 1 FROM duplex_jobs d WHERE d.run = $1::bigint)"};
 const Statement read_cells{"read_cells",
                            "SELECT " PAWL_CELL_COLUMNS " FROM duplex_cells WHERE run = $1::bigint ORDER BY position"};
-const Statement read_cells_at{
-    "read_cells_at",
-    "SELECT " PAWL_CELL_COLUMNS " FROM duplex_cells WHERE run = $1::bigint AND (node, place) IN"
-    " (SELECT u.node, u.place FROM unnest($2::bigint[], $3::text[]) AS u(node, place))"};
-const Statement read_open{"read_open_addresses", "SELECT node, place FROM duplex_addresses WHERE run = $1::bigint AND open"};
-const Statement read_stream{
-    "read_stream", "SELECT " PAWL_STREAM_COLUMNS " FROM duplex_stream WHERE run = $1::bigint AND done <> 1 ORDER BY position"};
+const Statement read_cells_at{"read_cells_at",
+                              "SELECT " PAWL_CELL_COLUMNS
+                              " FROM duplex_cells WHERE run = $1::bigint AND (node, place) IN"
+                              " (SELECT u.node, u.place FROM unnest($2::bigint[], $3::text[]) AS u(node, place))"};
+const Statement read_open{"read_open_addresses",
+                          "SELECT node, place FROM duplex_addresses WHERE run = $1::bigint AND open"};
+const Statement read_stream{"read_stream",
+                            "SELECT " PAWL_STREAM_COLUMNS
+                            " FROM duplex_stream WHERE run = $1::bigint AND done <> 1 ORDER BY position"};
 
 Result<std::optional<core::JobRow>> row_of(Rows& rows) {
   if (!rows.next()) return std::optional<core::JobRow>();
@@ -93,7 +95,8 @@ Result<std::optional<DuplexJob>> Reader::read_duplex_under_way(RunId run) {
     Done cells = connection_.run(read_cells_at, std::move(params));
     if (!cells) return error_of(cells.failure());
     if (const auto taken = take_cells(cells[0], out.cells); !taken) return taken.error();
-    std::sort(out.cells.begin(), out.cells.end(), [](const DuplexCell& a, const DuplexCell& b) { return a.place < b.place; });
+    std::sort(out.cells.begin(), out.cells.end(),
+              [](const DuplexCell& a, const DuplexCell& b) { return a.place < b.place; });
     return std::optional<DuplexJob>(std::move(out));
   };
   auto found = read();

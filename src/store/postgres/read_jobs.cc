@@ -23,17 +23,17 @@ const Statement read_record_rows{"read_record_rows",
                                  "SELECT run, guid, activity, ledger, output FROM message_ledgers" PAWL_OF_RUNS};
 const Statement read_work_rows{
     "read_work_rows", "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input FROM work w WHERE w.run = ANY($1::bigint[])"};
-const Statement read_inbox_rows{
-    "read_inbox_rows",
-    "SELECT run, guid, redeliveries, body, 0::bigint FROM inbox" PAWL_OF_RUNS " ORDER BY run, position"};
+const Statement read_inbox_rows{"read_inbox_rows",
+                                "SELECT run, guid, redeliveries, body, 0::bigint FROM inbox" PAWL_OF_RUNS
+                                " ORDER BY run, position"};
 const Statement read_timer_rows{
     "read_timer_rows", "SELECT run, guid, redeliveries, body, due FROM timers" PAWL_OF_RUNS " ORDER BY run, due, guid"};
 #undef PAWL_OF_RUNS
 // Of a job that runs, without what may be large.
 const Statement read_end_of_job{
-    "read_end_of_job",
-    "SELECT " PAWL_JOB_COLUMNS_WITH("CASE WHEN status = 0 THEN NULL ELSE result END", "CASE WHEN status = 0 THEN NULL ELSE data END")
-    " FROM jobs WHERE run = $1::bigint"};
+    "read_end_of_job", "SELECT " PAWL_JOB_COLUMNS_WITH(
+                           "CASE WHEN status = 0 THEN NULL ELSE result END",
+                           "CASE WHEN status = 0 THEN NULL ELSE data END") " FROM jobs WHERE run = $1::bigint"};
 
 struct Reading {
   StoredJob job;
@@ -157,7 +157,8 @@ Result<core::JobRow> job_row(Rows& rows) {
   job.data = rows.payload(22);
   job.code = rows.integer(23);
   if (!rows.is_null(24))
-    job.parent = core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26), rows.flag(27)};
+    job.parent =
+        core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26), rows.flag(27)};
   if (!rows.is_null(28)) job.secret = core::JobSecret(rows.guid(28));
   if (rows.malformed()) return corrupt(format("{}: its row is malformed", name_of_job(job)));
   if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::paused))
@@ -171,8 +172,8 @@ Result<core::JobRow> job_row(Rows& rows) {
 std::vector<Result<std::optional<StoredJob>>> Reader::read_jobs(std::span<const RunId> runs) {
   const Params of_runs = Params::of(std::vector(runs.begin(), runs.end()));
   Script script = reading();
-  for (const Statement* statement : {&read_job_rows, &read_activity_rows, &read_record_rows, &read_work_rows, &read_inbox_rows,
-                                     &read_timer_rows})
+  for (const Statement* statement :
+       {&read_job_rows, &read_activity_rows, &read_record_rows, &read_work_rows, &read_inbox_rows, &read_timer_rows})
     script.add(*statement, of_runs);
   Done done = read_together(script);
   using Answer = Result<std::optional<StoredJob>>;
@@ -183,8 +184,10 @@ std::vector<Result<std::optional<StoredJob>>> Reader::read_jobs(std::span<const 
     rows.forget_damage();
     Reading& to = jobs[RunId(rows.word(0))];
     auto job = job_row(rows);
-    if (job) to.job.state.job = std::move(*job);
-    else to.damaged = job.error();
+    if (job)
+      to.job.state.job = std::move(*job);
+    else
+      to.damaged = job.error();
   }
   take_rows(jobs, done[2], [&](Reading& to) { take_activity(done[2], to); });
   take_rows(jobs, done[3], [&](Reading& to) { take_record(done[3], to); });
@@ -203,8 +206,10 @@ std::vector<Result<std::optional<StoredJob>>> Reader::read_jobs(std::span<const 
     const std::uint32_t expected = read.job.state.job.next_activity;
     if (read.activities != expected)
       read.damage(format("{} activities are stored, its row says {}", read.activities, expected));
-    if (read.damaged) answers.emplace_back(*read.damaged);
-    else answers.emplace_back(std::optional<StoredJob>(read.job));
+    if (read.damaged)
+      answers.emplace_back(*read.damaged);
+    else
+      answers.emplace_back(std::optional<StoredJob>(read.job));
   }
   return answers;
 }

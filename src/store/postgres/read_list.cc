@@ -1,5 +1,5 @@
-// Jobs in the order of their runs, up or down, of one lane or of all; what was measured of them and what they announced; what
-// waits to be delivered; deployed apps.
+// Jobs in the order of their runs, up or down, of one lane or of all; what was measured of them and what they
+// announced; what waits to be delivered; deployed apps.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -19,25 +19,29 @@ namespace {
 struct Lists {
   Statement all, of_namespace, of_status, of_both, labelled, labelled_key, labelled_names;
 };
-#define PAWL_LIST(condition, run, order) \
-  "SELECT " PAWL_JOB_COLUMNS " FROM jobs WHERE " condition run " BETWEEN $1::bigint AND $2::bigint ORDER BY " run " " order \
-  " LIMIT $3::bigint"
+#define PAWL_LIST(condition, run, order)                                                                          \
+  "SELECT " PAWL_JOB_COLUMNS " FROM jobs WHERE " condition run " BETWEEN $1::bigint AND $2::bigint ORDER BY " run \
+  " " order " LIMIT $3::bigint"
 // The labels come in the order of their runs: a page costs its own rows, and those that the status leaves out.
-#define PAWL_LABELLED(columns, key, order) \
-  "SELECT " columns " FROM (SELECT l.run AS labelled FROM labels l WHERE l.namespace = $4::text AND l.graph = $5::text" \
-  " AND l.name = $6::text AND l.value = $7::text AND " key " AND l.run BETWEEN $1::bigint AND $2::bigint" \
-  " ORDER BY l.run " order ") f JOIN jobs ON run = ANY(ARRAY[labelled])" \
+#define PAWL_LABELLED(columns, key, order)                                                                  \
+  "SELECT " columns                                                                                         \
+  " FROM (SELECT l.run AS labelled FROM labels l WHERE l.namespace = $4::text AND l.graph = $5::text"       \
+  " AND l.name = $6::text AND l.value = $7::text AND " key                                                  \
+  " AND l.run BETWEEN $1::bigint AND $2::bigint"                                                            \
+  " ORDER BY l.run " order                                                                                  \
+  ") f JOIN jobs ON run = ANY(ARRAY[labelled])"                                                             \
   " WHERE ($9::bigint IS NULL OR status = $9::bigint) AND (NOT $10::boolean OR status NOT BETWEEN 1 AND 3)" \
   " ORDER BY labelled " order " LIMIT $3::bigint"
-#define PAWL_LISTS(name, order) \
-  { \
-    {"list_all_" name, PAWL_LIST("", "run", order)}, \
-        {"list_namespace_" name, PAWL_LIST("namespace = $4::text AND ", "0 + run", order)}, \
-        {"list_status_" name, PAWL_LIST("status = $4::bigint AND ", "run + 0", order)}, \
-        {"list_both_" name, PAWL_LIST("namespace || '' = $4::text AND status + 0 = $5::bigint AND ", "run - 0", order)}, \
-        {"list_labelled_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "$8::text IS NULL", order)}, \
-        {"list_labelled_key_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "l.key = $8::text", order)}, \
-        {"list_labelled_names_" name, \
+#define PAWL_LISTS(name, order)                                                                          \
+  {                                                                                                      \
+    {"list_all_" name, PAWL_LIST("", "run", order)},                                                     \
+        {"list_namespace_" name, PAWL_LIST("namespace = $4::text AND ", "0 + run", order)},              \
+        {"list_status_" name, PAWL_LIST("status = $4::bigint AND ", "run + 0", order)},                  \
+        {"list_both_" name,                                                                              \
+         PAWL_LIST("namespace || '' = $4::text AND status + 0 = $5::bigint AND ", "run - 0", order)},    \
+        {"list_labelled_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "$8::text IS NULL", order)},             \
+        {"list_labelled_key_" name, PAWL_LABELLED(PAWL_JOB_COLUMNS, "l.key = $8::text", order)},         \
+        {"list_labelled_names_" name,                                                                    \
          PAWL_LABELLED(PAWL_JOB_COLUMNS_WITH("NULL::bytea", "NULL::bytea"), "l.key = $8::text", order)}, \
   }
 const Lists upwards = PAWL_LISTS("up", "ASC");
@@ -53,14 +57,17 @@ const Statement read_measure_rows{
     " WHERE namespace = $1::text AND graph = $2::text AND ($3::text IS NULL OR key = $3::text) AND slice >= $4::text"
     " AND ($5::text = '' OR slice <= $5::text) GROUP BY key, slice, target, counted, value"
     " ORDER BY key, slice, target, counted, value LIMIT $6::bigint"};
-#define PAWL_ANNOUNCEMENTS(id, of) \
-  "SELECT a.id, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data" \
-  " FROM announcements a JOIN jobs j ON j.run = ANY(ARRAY[a.run]) WHERE " id " > $1::bigint AND " id " <= $2::bigint" \
+#define PAWL_ANNOUNCEMENTS(id, of)                                                                   \
+  "SELECT a.id, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data"       \
+  " FROM announcements a JOIN jobs j ON j.run = ANY(ARRAY[a.run]) WHERE " id " > $1::bigint AND " id \
+  " <= $2::bigint"                                                                                   \
   " AND ($3::text IS NULL OR j.namespace = $3::text) AND " of " ORDER BY " id " LIMIT $6::bigint"
 const Statement read_announced{"read_announced", PAWL_ANNOUNCEMENTS("a.id", "$4::text IS NULL AND $5::bigint IS NULL")};
-const Statement read_announced_topic{"read_announced_topic", PAWL_ANNOUNCEMENTS("a.id + 0", "a.topic = $4::text AND $5::bigint IS NULL")};
+const Statement read_announced_topic{"read_announced_topic",
+                                     PAWL_ANNOUNCEMENTS("a.id + 0", "a.topic = $4::text AND $5::bigint IS NULL")};
 const Statement read_announced_run{
-    "read_announced_run", PAWL_ANNOUNCEMENTS("a.id + 0", "a.run = $5::bigint AND ($4::text IS NULL OR a.topic = $4::text)")};
+    "read_announced_run",
+    PAWL_ANNOUNCEMENTS("a.id + 0", "a.run = $5::bigint AND ($4::text IS NULL OR a.topic = $4::text)")};
 #undef PAWL_ANNOUNCEMENTS
 // Rows are numbered without gaps: those of a page are found by their numbers, however many stand behind them.
 const Statement read_outbox_rows{
@@ -151,8 +158,8 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
 }
 
 Result<std::vector<MeasureRow>> Reader::read_measures(const MeasureQuery& query) {
-  Done done = connection_.run(read_measure_rows,
-                              Params::of(query.name_space, query.graph, query.key, query.from, query.to, query.rows_max));
+  Done done = connection_.run(
+      read_measure_rows, Params::of(query.name_space, query.graph, query.key, query.from, query.to, query.rows_max));
   if (!done) return error_of(done.failure());
   std::vector<MeasureRow> found;
   Rows& rows = done[0];
@@ -222,8 +229,8 @@ Result<Page<OutboxRow>> Reader::read_outbox(core::LaneId lane, std::size_t rows_
     auto envelope = core::decode_envelope(rows.bytes(2));
     stuck = rows.malformed() || !envelope || row.seq != expected;
     if (stuck) {
-      found.damaged.push_back({RunId(0), format("row {} from lane {} to lane {} is {}", expected, lane.raw(), row.lane.raw(),
-                                                row.seq == expected ? "malformed" : "missing")});
+      found.damaged.push_back({RunId(0), format("row {} from lane {} to lane {} is {}", expected, lane.raw(),
+                                                row.lane.raw(), row.seq == expected ? "malformed" : "missing")});
       continue;
     }
     ++expected;

@@ -19,28 +19,30 @@ const Statement read_all_entries{
 const Statement read_mailbox_inbox{
     "read_mailbox_inbox",
     "SELECT guid, redeliveries, body, 0::bigint FROM inbox WHERE run = $1::bigint ORDER BY position LIMIT $2::bigint"};
-// Rows up to the one that makes their bytes too many; of their sizes the little that stands beside the data is left out. No
-// body is looked at for that.
-#define PAWL_WITHIN(rows, order, bytes) \
-  " FROM (SELECT *, sum(greatest(octet_length(body) - 64, 0)) OVER (ORDER BY " order ") - greatest(octet_length(body) - 64, 0)" \
+// Rows up to the one that makes their bytes too many; of their sizes the little that stands beside the data is left
+// out. No body is looked at for that.
+#define PAWL_WITHIN(rows, order, bytes)                                              \
+  " FROM (SELECT *, sum(greatest(octet_length(body) - 64, 0)) OVER (ORDER BY " order \
+  ") - greatest(octet_length(body) - 64, 0)"                                         \
   " AS before FROM (" rows ") r) s WHERE before < " bytes " ORDER BY " order
 const Statement page_messages{
     "page_messages",
-    "SELECT guid, redeliveries, body, 0::bigint"
-    PAWL_WITHIN("SELECT * FROM inbox WHERE run + 0 = $1::bigint ORDER BY position LIMIT $2::bigint", "position", "$3::bigint")};
+    "SELECT guid, redeliveries, body, 0::bigint" PAWL_WITHIN(
+        "SELECT * FROM inbox WHERE run + 0 = $1::bigint ORDER BY position LIMIT $2::bigint", "position", "$3::bigint")};
 const Statement read_mailbox_timers{
-    "read_mailbox_timers", "SELECT guid, redeliveries, body, due FROM timers WHERE run = $1::bigint ORDER BY due, guid"};
+    "read_mailbox_timers",
+    "SELECT guid, redeliveries, body, due FROM timers WHERE run = $1::bigint ORDER BY due, guid"};
 const Statement page_registrations{"page_registrations",
                                    PAWL_ENTRIES " AND kind = 0 AND taker IS NULL ORDER BY seq LIMIT $2::bigint"};
 const Statement page_heads{"page_heads", PAWL_HEADS " AND kind = 1 AND taker IS NULL ORDER BY seq LIMIT $2::bigint"};
 const Statement page_signals{
     "page_signals",
     "SELECT seq, guid, expires_at, taker, body" PAWL_WITHIN(
-        PAWL_ENTRIES " AND kind = 1 AND taker IS NULL AND seq >= $2::bigint ORDER BY seq LIMIT $3::bigint", "seq", "$4::bigint")};
+        PAWL_ENTRIES " AND kind = 1 AND taker IS NULL AND seq >= $2::bigint ORDER BY seq LIMIT $3::bigint", "seq",
+        "$4::bigint")};
 const Statement page_offers{
-    "page_offers",
-    "SELECT seq, guid, expires_at, taker, body"
-    PAWL_WITHIN(PAWL_ENTRIES " AND taker = $2::bytea ORDER BY seq LIMIT $3::bigint", "seq", "$4::bigint")};
+    "page_offers", "SELECT seq, guid, expires_at, taker, body" PAWL_WITHIN(
+                       PAWL_ENTRIES " AND taker = $2::bytea ORDER BY seq LIMIT $3::bigint", "seq", "$4::bigint")};
 const Statement page_registration{"page_registration", PAWL_ENTRIES " AND guid = $2::bytea AND kind = 0"};
 const Statement page_offer{"page_offer", PAWL_HEADS " AND taker = $2::bytea AND meeting = $3::bytea"};
 #undef PAWL_ENTRIES
@@ -48,8 +50,8 @@ const Statement page_offer{"page_offer", PAWL_HEADS " AND taker = $2::bytea AND 
 #undef PAWL_WITHIN
 
 Error corrupt(const core::MailboxState& state, std::string_view what) {
-  return Error{ErrorCode::corrupt, format("mailbox {}/{}/{} (run {}): {}", state.key.name_space.raw(), state.key.topic.raw(),
-                                          state.key.key, state.run.raw(), what)};
+  return Error{ErrorCode::corrupt, format("mailbox {}/{}/{} (run {}): {}", state.key.name_space.raw(),
+                                          state.key.topic.raw(), state.key.key, state.run.raw(), what)};
 }
 
 // A mailbox holds registrations or signals, nothing else.
@@ -87,7 +89,8 @@ Result<std::optional<core::MailboxState>> mailbox_state(Rows& rows, RunId run) {
   if (!rows.next()) return std::optional<core::MailboxState>();
   core::MailboxState state;
   state.run = run;
-  state.key = core::MailboxKey{Namespace(std::string(rows.text(0))), Topic(std::string(rows.text(1))), std::string(rows.text(2))};
+  state.key = core::MailboxKey{Namespace(std::string(rows.text(0))), Topic(std::string(rows.text(1))),
+                               std::string(rows.text(2))};
   state.rev = core::Rev(rows.word(3));
   state.bundle = core::BundleId(rows.word(4));
   state.next_entry = rows.word(5);

@@ -12,17 +12,21 @@ namespace {
 
 const Statement read_pool_row{"read_pool_row", "SELECT first_lane, lanes FROM pools WHERE pool = $1::text"};
 const Statement read_lane_row{"read_lane_row", "SELECT epoch, owner, lease_until FROM lanes WHERE lane = $1::bigint"};
-const Statement find_run_row{"find_run_row", "SELECT run FROM start_keys WHERE namespace = $1::text AND job_id = $2::text"};
+const Statement find_run_row{"find_run_row",
+                             "SELECT run FROM start_keys WHERE namespace = $1::text AND job_id = $2::text"};
 const Statement find_mailbox_row{
-    "find_mailbox_row", "SELECT run FROM mailboxes WHERE namespace = $1::text AND topic = $2::text AND key = $3::bytea"};
+    "find_mailbox_row",
+    "SELECT run FROM mailboxes WHERE namespace = $1::text AND topic = $2::text AND key = $3::bytea"};
 // Each run once, found by the one before it: however many messages one has, it costs one seek.
-const Statement read_waiting_runs{
-    "read_waiting_runs",
-    "WITH RECURSIVE runs AS ("
-    " (SELECT i.run, 1::bigint AS n FROM inbox i WHERE i.run > $1::bigint AND i.run <= $2::bigint ORDER BY i.run LIMIT 1)"
-    " UNION ALL SELECT (SELECT i.run FROM inbox i WHERE i.run > r.run AND i.run <= $2::bigint ORDER BY i.run LIMIT 1), r.n + 1"
-    " FROM runs r WHERE r.run IS NOT NULL AND r.n < $3::bigint)"
-    " SELECT r.run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = ANY(ARRAY[r.run])) FROM runs r WHERE r.run IS NOT NULL ORDER BY r.n"};
+const Statement read_waiting_runs{"read_waiting_runs",
+                                  "WITH RECURSIVE runs AS ("
+                                  " (SELECT i.run, 1::bigint AS n FROM inbox i WHERE i.run > $1::bigint AND i.run <= "
+                                  "$2::bigint ORDER BY i.run LIMIT 1)"
+                                  " UNION ALL SELECT (SELECT i.run FROM inbox i WHERE i.run > r.run AND i.run <= "
+                                  "$2::bigint ORDER BY i.run LIMIT 1), r.n + 1"
+                                  " FROM runs r WHERE r.run IS NOT NULL AND r.n < $3::bigint)"
+                                  " SELECT r.run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = ANY(ARRAY[r.run])) "
+                                  "FROM runs r WHERE r.run IS NOT NULL ORDER BY r.n"};
 const Statement read_work_page{
     "read_work_page",
     "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input FROM work w"
@@ -100,7 +104,8 @@ Result<std::vector<Waiting>> Reader::read_waiting(core::LaneId lane, RunId after
 Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
-  Done done = connection_.run(read_work_places_page, Params::of(after.run, after.activity, runs_of(lane).last, rows_max));
+  Done done =
+      connection_.run(read_work_places_page, Params::of(after.run, after.activity, runs_of(lane).last, rows_max));
   if (!done) return error_of(done.failure());
   Page<WorkPlace> places;
   Rows& rows = done[0];

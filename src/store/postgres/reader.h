@@ -1,5 +1,5 @@
-// Reader: what is asked of a store, over one connection. Rows are decoded with checks: what no store can have written is
-// `corrupt` and names its job; nothing is guessed. What has several parts is read at one moment.
+// Reader: what is asked of a store, over one connection. Rows are decoded with checks: what no store can have written
+// is `corrupt` and names its job; nothing is guessed. What has several parts is read at one moment.
 //
 // It has no state of its own: one is made for each question.
 #pragma once
@@ -44,7 +44,8 @@ class Reader {
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
   Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max);
-  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app, const std::string& version);
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version);
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space);
   // read_duplex.cc
   Result<std::optional<DuplexJob>> read_duplex(RunId run);
@@ -76,9 +77,11 @@ std::string name_of_job(const core::JobRow& job);
 // Columns: guid, redeliveries, body, due.
 Result<core::InboxMessage> inbox_message(Rows& rows, int first = 0);
 
-#define PAWL_JOB_COLUMNS_WITH(result, data) \
-  "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, semaphore, threshold, completions," \
-  " next_activity, closed_at, " result ", reason, priority, keep, remove_at, deadline, redrives, " data ", code, parent_run," \
+#define PAWL_JOB_COLUMNS_WITH(result, data)                                                                      \
+  "run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, semaphore, threshold, " \
+  "completions,"                                                                                                 \
+  " next_activity, closed_at, " result ", reason, priority, keep, remove_at, deadline, redrives, " data          \
+  ", code, parent_run,"                                                                                          \
   " parent_activity, parent_request, parent_awaits, secret"
 #define PAWL_JOB_COLUMNS PAWL_JOB_COLUMNS_WITH("result", "data")
 

@@ -34,24 +34,30 @@ std::string grants(const std::string& roles, const std::string& schema) {
 
 // Who may write jobs runs the store.
 std::string rights_again_sql(const std::string& schema) {
-  return grants("ARRAY(SELECT r.rolname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) a"
-                " JOIN pg_roles r ON r.oid = a.grantee WHERE n.nspname = " + literal(schema) +
-                    " AND c.relname = 'jobs' AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner)",
-                schema);
+  return grants(
+      "ARRAY(SELECT r.rolname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) a"
+      " JOIN pg_roles r ON r.oid = a.grantee WHERE n.nspname = " +
+          literal(schema) + " AND c.relname = 'jobs' AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner)",
+      schema);
 }
 
 Status grant_run(Connection& connection, const std::string& schema, const std::string& role) {
   const auto known = connection.ask("SELECT count(*) FROM pg_roles WHERE rolname = " + literal(role));
   if (!known) return known.error();
   if (*known == "0")
-    return Error{ErrorCode::not_found, format("there is no role {}; make it with CREATE ROLE {} LOGIN, then run pawl init again", role,
-                                              quoted_name(role))};
-  const auto owns = connection.ask("SELECT r.rolsuper OR pg_has_role(r.oid, n.nspowner, 'MEMBER') FROM pg_roles r, pg_namespace n"
-                                   " WHERE r.rolname = " + literal(role) + " AND n.nspname = " + literal(schema));
+    return Error{ErrorCode::not_found,
+                 format("there is no role {}; make it with CREATE ROLE {} LOGIN, then run pawl init again", role,
+                        quoted_name(role))};
+  const auto owns = connection.ask(
+      "SELECT r.rolsuper OR pg_has_role(r.oid, n.nspowner, 'MEMBER') FROM pg_roles r, pg_namespace n"
+      " WHERE r.rolname = " +
+      literal(role) + " AND n.nspname = " + literal(schema));
   if (!owns) return owns.error();
   if (*owns != "f")
-    return Error{ErrorCode::invalid, format("the role {} owns the schema {}, is a member of its owner, or is a superuser: it can do "
-                                            "everything there; name one that cannot", role, schema)};
+    return Error{ErrorCode::invalid,
+                 format("the role {} owns the schema {}, is a member of its owner, or is a superuser: it can do "
+                        "everything there; name one that cannot",
+                        role, schema)};
   return connection.execute(grants("ARRAY[" + literal(role) + "]::name[]", schema));
 }
 

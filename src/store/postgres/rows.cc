@@ -32,10 +32,15 @@ std::string_view Rows::text(int column) const {
 std::int64_t Rows::number(int column) {
   const std::string_view bytes = text(column);
   switch (bytes.size()) {
-    case 8: return static_cast<std::int64_t>(big_endian(bytes));
-    case 4: return static_cast<std::int32_t>(big_endian(bytes));
-    case 2: return static_cast<std::int16_t>(big_endian(bytes));
-    default: malformed_ = true; return 0;
+    case 8:
+      return static_cast<std::int64_t>(big_endian(bytes));
+    case 4:
+      return static_cast<std::int32_t>(big_endian(bytes));
+    case 2:
+      return static_cast<std::int16_t>(big_endian(bytes));
+    default:
+      malformed_ = true;
+      return 0;
   }
 }
 

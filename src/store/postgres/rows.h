@@ -31,9 +31,9 @@ class Rows {
   bool flag(int column);
   double real(int column);
   Instant instant(int column) { return Instant::from_micros(number(column)); }
-  std::string_view text(int column) const;   // valid as long as these rows
+  std::string_view text(int column) const;  // valid as long as these rows
   std::string_view bytes(int column) const { return text(column); }
-  Payload payload(int column) const;         // NULL is the empty one
+  Payload payload(int column) const;  // NULL is the empty one
   core::Guid guid(int column);
   std::vector<std::string_view> array(int column);  // the bytes of its elements, none of them NULL
   bool is_null(int column) const { return PQgetisnull(result_.get(), row_, column) != 0; }

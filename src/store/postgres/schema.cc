@@ -30,8 +30,9 @@ std::int64_t readable_from(Migrations steps) {
 }
 
 Error needs_owner(const std::string& schema, const std::string& what) {
-  return Error{ErrorCode::unsupported, format("{}; run pawl init with this address, as the role that owns the schema {} (docs/POSTGRES.md)",
-                                              what, schema)};
+  return Error{ErrorCode::unsupported,
+               format("{}; run pawl init with this address, as the role that owns the schema {} (docs/POSTGRES.md)",
+                      what, schema)};
 }
 
 std::string name_problem(const Layout& layout, const std::string& schema, Migrations steps) {
@@ -42,17 +43,21 @@ std::string name_problem(const Layout& layout, const std::string& schema, Migrat
 // Whether a newer layout can be used.
 Status check_newer(const Layout& layout, const std::string& schema, Migrations steps) {
   if (layout.version <= newest(steps) || layout.readable_from <= newest(steps)) return {};
-  return Error{ErrorCode::unsupported,
-               format("the schema {} has version {} and takes programs that know version {} or newer, this one knows {}; use a newer "
-                      "program", schema, layout.version, layout.readable_from, newest(steps))};
+  return Error{ErrorCode::unsupported, format("the schema {} has version {} and takes programs that know version {} or "
+                                              "newer, this one knows {}; use a newer "
+                                              "program",
+                                              schema, layout.version, layout.readable_from, newest(steps))};
 }
 
 Result<bool> may_change(Connection& connection, const std::string& schema) {
   const auto answer = connection.ask(
-      "SELECT CASE WHEN EXISTS (SELECT FROM pg_tables WHERE tablename = 'schema_version' AND schemaname = " + literal(schema) +
-      ") THEN (SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE tablename = 'schema_version' AND schemaname = " +
+      "SELECT CASE WHEN EXISTS (SELECT FROM pg_tables WHERE tablename = 'schema_version' AND schemaname = " +
+      literal(schema) +
+      ") THEN (SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE tablename = 'schema_version' AND "
+      "schemaname = " +
       literal(schema) + ") WHEN EXISTS (SELECT FROM pg_namespace WHERE nspname = " + literal(schema) +
-      ") THEN has_schema_privilege(" + literal(schema) + ", 'CREATE') ELSE has_database_privilege(current_database(), 'CREATE') END");
+      ") THEN has_schema_privilege(" + literal(schema) +
+      ", 'CREATE') ELSE has_database_privilege(current_database(), 'CREATE') END");
   if (!answer) return answer.error();
   return *answer == "t";
 }
@@ -63,17 +68,22 @@ Status keep_out_older(Connection& connection, const std::string& schema, const L
   const auto alone = connection.ask("SELECT pg_try_advisory_xact_lock(" + lock_of_programs(schema) + ")");
   if (!alone) return alone.error();
   const auto engines = connection.ask(
-      "SELECT coalesce(string_agg(DISTINCT name, ', '), '') FROM engines WHERE until > extract(epoch FROM clock_timestamp()) * 1000000");
+      "SELECT coalesce(string_agg(DISTINCT name, ', '), '') FROM engines WHERE until > extract(epoch FROM "
+      "clock_timestamp()) * 1000000");
   if (!engines) return engines.error();
   if (*alone == "t" && engines->empty()) return {};
-  return Error{ErrorCode::conflict,
-               format("the step from version {} to {} of the schema {} breaks older programs, and {}; stop all of them, wait for "
-                      "their lease (a killed one is counted until then), and run pawl init", layout.version, steps.size(), schema,
-                      engines->empty() ? "some have it open" : "these engines run: " + *engines)};
+  return Error{
+      ErrorCode::conflict,
+      format(
+          "the step from version {} to {} of the schema {} breaks older programs, and {}; stop all of them, wait for "
+          "their lease (a killed one is counted until then), and run pawl init",
+          layout.version, steps.size(), schema,
+          engines->empty() ? "some have it open" : "these engines run: " + *engines)};
 }
 
 Status run_steps(Connection& connection, const std::string& schema, Migrations steps) {
-  auto done = connection.execute("SET LOCAL statement_timeout TO 0; SELECT pg_advisory_xact_lock(" + lock_of_migration(schema) + ")");
+  auto done = connection.execute("SET LOCAL statement_timeout TO 0; SELECT pg_advisory_xact_lock(" +
+                                 lock_of_migration(schema) + ")");
   if (!done) return done;
   auto layout = read_layout(connection, schema);
   if (!layout) return layout.error();
@@ -84,8 +94,9 @@ Status run_steps(Connection& connection, const std::string& schema, Migrations s
     const auto there = connection.ask("SELECT count(*) FROM pg_namespace WHERE nspname = " + literal(schema));
     if (!there) return there.error();
     if (*there == "0") sql = "CREATE SCHEMA " + quoted_name(schema) + ";";
-    sql += "CREATE TABLE schema_version (id smallint PRIMARY KEY CHECK (id = 1), version bigint NOT NULL);"
-           "INSERT INTO schema_version VALUES (1, 0);";
+    sql +=
+        "CREATE TABLE schema_version (id smallint PRIMARY KEY CHECK (id = 1), version bigint NOT NULL);"
+        "INSERT INTO schema_version VALUES (1, 0);";
   }
   sql += "ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS readable_from bigint NOT NULL DEFAULT 1;";
   for (std::size_t at = layout->version < 0 ? 0 : static_cast<std::size_t>(layout->version); at < steps.size(); ++at)
@@ -111,19 +122,23 @@ Migrations migrations() { return all_steps; }
 // Before it said so itself, a layout was for programs of its very version.
 Result<Layout> read_layout(Connection& connection, const std::string& schema) {
   const auto there = connection.ask(
-      "SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_tables WHERE tablename = 'schema_version' AND schemaname = " + literal(schema) +
-      ") THEN 'none' WHEN NOT has_schema_privilege(" + literal(schema) + ", 'USAGE') THEN 'closed' ELSE 'open' END");
+      "SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_tables WHERE tablename = 'schema_version' AND schemaname = " +
+      literal(schema) + ") THEN 'none' WHEN NOT has_schema_privilege(" + literal(schema) +
+      ", 'USAGE') THEN 'closed' ELSE 'open' END");
   if (!there) return there.error();
   if (*there == "none") return Layout{};
   const auto role = connection.ask("SELECT current_user");
   if (!role) return role.error();
-  if (*there == "closed") return needs_owner(schema, format("the role {} may not use the schema, --run-role {} lets it", *role, *role));
-  const auto text = connection.ask("SELECT version || ' ' || coalesce(to_jsonb(v)->>'readable_from', version::text) FROM schema_version v");
+  if (*there == "closed")
+    return needs_owner(schema, format("the role {} may not use the schema, --run-role {} lets it", *role, *role));
+  const auto text = connection.ask(
+      "SELECT version || ' ' || coalesce(to_jsonb(v)->>'readable_from', version::text) FROM schema_version v");
   if (!text) return text.error();
   Layout layout;
   const char* const end = text->data() + text->size();
   const auto first = std::from_chars(text->data(), end, layout.version);
-  if (first.ec != std::errc{} || first.ptr == end || std::from_chars(first.ptr + 1, end, layout.readable_from).ec != std::errc{})
+  if (first.ec != std::errc{} || first.ptr == end ||
+      std::from_chars(first.ptr + 1, end, layout.readable_from).ec != std::errc{})
     return Error{ErrorCode::corrupt, format("the version of the schema {} is malformed", schema)};
   return layout;
 }

@@ -1,7 +1,8 @@
-// Brings a schema to the layout of this program, and keeps that from happening under programs that could not live with it.
+// Brings a schema to the layout of this program, and keeps that from happening under programs that could not live with
+// it.
 //
-// A schema says its version and the oldest version whose programs can use it. Every session of a program holds a lock that
-// others may share; a step that breaks older programs needs it alone.
+// A schema says its version and the oldest version whose programs can use it. Every session of a program holds a lock
+// that others may share; a step that breaks older programs needs it alone.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,10 @@ struct Layout {
 };
 Result<Layout> read_layout(Connection& connection, const std::string& schema);
 
-// Makes the schema if it is missing, and runs what is missing in it, all in one transaction under an advisory lock. Who could
-// run the old layout may run the new one. Refused: one that is newer and that this program cannot use, a role without the rights,
-// a step that breaks programs that run. REQUIRES: the connection looks for tables in that schema, and did not join it.
+// Makes the schema if it is missing, and runs what is missing in it, all in one transaction under an advisory lock. Who
+// could run the old layout may run the new one. Refused: one that is newer and that this program cannot use, a role
+// without the rights, a step that breaks programs that run. REQUIRES: the connection looks for tables in that schema,
+// and did not join it.
 Status migrate(Connection& connection, const std::string& schema, Migrations steps);
 
 // As long as this session lasts no step is run that would break it; and this program can use the layout.

@@ -6,11 +6,12 @@ namespace pawl::store::postgres {
 
 // Text is compared byte by byte, as in every store. Times are microseconds since 1970; 0 is none.
 //
-// Where two indexes begin with the same column the second one has it as an expression (run + 0), and is found only by whoever
-// writes it so. While that column alone names a row the planner cannot tell them apart, and it would walk the wrong one when it does not.
+// Where two indexes begin with the same column the second one has it as an expression (run + 0), and is found only by
+// whoever writes it so. While that column alone names a row the planner cannot tell them apart, and it would walk the
+// wrong one when it does not.
 //
-// Queues (inbox, work, outbox) and rows that move with every step (jobs) are vacuumed after a fixed number of changes, not
-// after a share of the table; jobs have room in their pages, so that a step leaves their indexes alone.
+// Queues (inbox, work, outbox) and rows that move with every step (jobs) are vacuumed after a fixed number of changes,
+// not after a share of the table; jobs have room in their pages, so that a step leaves their indexes alone.
 inline constexpr const char* tables_schema = R"sql(
 CREATE TABLE store_state (
   id smallint PRIMARY KEY CHECK (id = 1),

@@ -42,8 +42,9 @@ class SharedServer {
   static constexpr const char* runner = "pawl_runner";
   Status let_run(const std::string& schema) {
     if (!let_run_.insert(schema).second) return {};
-    const auto made = run(format("DO $$ BEGIN CREATE ROLE {} LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$",
-                                 runner));
+    const auto made = run(format(
+        "DO $$ BEGIN CREATE ROLE {} LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$",
+        runner));
     if (!made) return made;
     InitOptions options;
     options.schema = schema;
@@ -93,11 +94,14 @@ class SharedServer {
     return admin_->execute(sql);
   }
   bool wipe(const std::string& schema) {
-    const auto wiped = run(format(
-        "DO $$ DECLARE one text; BEGIN FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = '{0}' AND tablename NOT IN"
-        " ('schema_version', 'store_state') LOOP EXECUTE 'DELETE FROM {0}.' || quote_ident(one); END LOOP;"
-        " IF to_regclass('{0}.store_state') IS NOT NULL THEN UPDATE {0}.store_state SET store_id = uuid_send(gen_random_uuid());"
-        " END IF; END $$", schema));
+    const auto wiped =
+        run(format("DO $$ DECLARE one text; BEGIN FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = '{0}' "
+                   "AND tablename NOT IN"
+                   " ('schema_version', 'store_state') LOOP EXECUTE 'DELETE FROM {0}.' || quote_ident(one); END LOOP;"
+                   " IF to_regclass('{0}.store_state') IS NOT NULL THEN UPDATE {0}.store_state SET store_id = "
+                   "uuid_send(gen_random_uuid());"
+                   " END IF; END $$",
+                   schema));
     EXPECT_TRUE(wiped) << to_string(wiped.error());
     return wiped.ok();
   }

@@ -72,8 +72,10 @@ Sent send_to_job(Desk& desk, RunId run, const core::Message& message) {
   Sent sent;
   const JobGuard* job = desk.jobs.find(run);
   if (job == nullptr) return sent;
-  if (desk.inbox.has(run, message.guid)) sent.kind = OutcomeKind::already_done;
-  else if (!core::is_closed(job->status)) desk.inbox.put(run, message);
+  if (desk.inbox.has(run, message.guid))
+    sent.kind = OutcomeKind::already_done;
+  else if (!core::is_closed(job->status))
+    desk.inbox.put(run, message);
   return sent;
 }
 

@@ -6,7 +6,8 @@ namespace pawl::store::postgres {
 
 namespace {
 
-const Statement read_clock{"read_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, " PAWL_MARK_COLUMNS};
+const Statement read_clock{"read_clock",
+                           "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, " PAWL_MARK_COLUMNS};
 
 }  // namespace
 
@@ -17,8 +18,8 @@ Instant ServerClock::now() const {
 
 std::size_t ServerClock::ask(Script& script) const { return script.add(read_clock); }
 
-// It was that time at the latest now: a difference that is too small makes a clock that is behind, which every later answer may
-// put right. Taken from the time of the question it would be ahead by a round trip.
+// It was that time at the latest now: a difference that is too small makes a clock that is behind, which every later
+// answer may put right. Taken from the time of the question it would be ahead by a round trip.
 Instant ServerClock::take(Done& answers, std::size_t at) {
   Rows& rows = answers[at];
   rows.next();
@@ -26,7 +27,8 @@ Instant ServerClock::take(Done& answers, std::size_t at) {
   const Instant said = rows.instant(0);
   const std::int64_t offset = said.micros() - elapsed().count();
   std::int64_t known = offset_.load();
-  while (known < offset && !offset_.compare_exchange_weak(known, offset)) {}
+  while (known < offset && !offset_.compare_exchange_weak(known, offset)) {
+  }
   return said;
 }
 

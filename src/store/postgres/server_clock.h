@@ -1,5 +1,5 @@
-// ServerClock: the time by which leases and timers go. The server's, for all nodes alike; between two answers of the server it
-// goes on by this machine's elapsed time, and it never goes back. Tests give a clock of their own.
+// ServerClock: the time by which leases and timers go. The server's, for all nodes alike; between two answers of the
+// server it goes on by this machine's elapsed time, and it never goes back. Tests give a clock of their own.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class ServerClock {
   Instant now() const;
   // Asks in a script, which is sent after this call.
   std::size_t ask(Script& script) const;
-  // The server's word, when its answer is here; of a clock that was given, its own. Behind the time stand the columns of a
-  // mark (tail.h).
+  // The server's word, when its answer is here; of a clock that was given, its own. Behind the time stand the columns
+  // of a mark (tail.h).
   Instant take(Done& answers, std::size_t at);
   static constexpr int mark_column = 1;
   Duration elapsed() const { return process_clock().monotonic(); }

@@ -1,5 +1,5 @@
-// A PostgreSQL server for tests: one of its own in a temporary folder, on a socket there, with fsync on; never the system's.
-// It runs as an unprivileged user, for PostgreSQL refuses to be root.
+// A PostgreSQL server for tests: one of its own in a temporary folder, on a socket there, with fsync on; never the
+// system's. It runs as an unprivileged user, for PostgreSQL refuses to be root.
 #pragma once
 
 #include <fcntl.h>
@@ -51,7 +51,8 @@ class TestServer {
     TestServer server{std::filesystem::path(pattern)};
     const passwd* user = unprivileged();
     if (user != nullptr && chown(pattern.c_str(), user->pw_uid, user->pw_gid) != 0) return std::nullopt;
-    if (server.run("initdb", {"-D", server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"}) != 0 ||
+    if (server.run("initdb",
+                   {"-D", server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"}) != 0 ||
         !server.run_server(settings))
       return std::nullopt;
     return server;
@@ -87,8 +88,9 @@ class TestServer {
     TestServer standby{std::filesystem::path(pattern)};
     const passwd* user = unprivileged();
     if (user != nullptr && chown(pattern.c_str(), user->pw_uid, user->pw_gid) != 0) return std::nullopt;
-    if (standby.run("pg_basebackup", {"-D", standby.data(), "-d", "host=" + folder_.string() + " user=postgres application_name=" + name,
-                                      "-R", "-X", "stream", "-c", "fast", "-N"}) != 0 ||
+    if (standby.run("pg_basebackup",
+                    {"-D", standby.data(), "-d", "host=" + folder_.string() + " user=postgres application_name=" + name,
+                     "-R", "-X", "stream", "-c", "fast", "-N"}) != 0 ||
         !standby.run_server())
       return std::nullopt;
     return standby;

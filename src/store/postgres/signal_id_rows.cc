@@ -10,26 +10,24 @@ namespace pawl::store::postgres {
 
 namespace {
 
-const Statement find_signal_ids{
-    "find_signal_ids",
-    "SELECT s.lane, s.guid, s.until FROM unnest($1::bigint[], $2::bytea[]) AS u(lane, guid)"
-    " JOIN signal_ids s ON s.lane = ANY(ARRAY[u.lane]) AND s.guid = u.guid"};
-const Statement drop_same_signal_ids{
-    "drop_same_signal_ids",
-    "DELETE FROM signal_ids s USING unnest($1::bigint[], $2::bytea[]) AS u(lane, guid)"
-    " WHERE s.lane = ANY(ARRAY[u.lane]) AND s.guid = u.guid"};
+const Statement find_signal_ids{"find_signal_ids",
+                                "SELECT s.lane, s.guid, s.until FROM unnest($1::bigint[], $2::bytea[]) AS u(lane, guid)"
+                                " JOIN signal_ids s ON s.lane = ANY(ARRAY[u.lane]) AND s.guid = u.guid"};
+const Statement drop_same_signal_ids{"drop_same_signal_ids",
+                                     "DELETE FROM signal_ids s USING unnest($1::bigint[], $2::bytea[]) AS u(lane, guid)"
+                                     " WHERE s.lane = ANY(ARRAY[u.lane]) AND s.guid = u.guid"};
 const Statement new_signal_ids{
     "new_signal_ids",
     "WITH put AS (INSERT INTO signal_ids (lane, seq, guid, until)"
     " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]) ON CONFLICT DO NOTHING RETURNING 1)"
     " SELECT " PAWL_EXPECT("count(*) = $5::bigint") " FROM put"};
 // The oldest of each lane, a few for each new one, whose time is over or that are too many.
-const Statement drop_old_signal_ids{
-    "drop_old_signal_ids",
-    "DELETE FROM signal_ids d WHERE d.ctid = ANY(ARRAY(SELECT s.place"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(lane, most, last)"
-    " CROSS JOIN LATERAL (SELECT o.ctid AS place, o.seq, o.until FROM signal_ids o WHERE o.lane + 0 = u.lane ORDER BY o.seq LIMIT u.most) s"
-    " WHERE s.until <= $4::bigint OR s.seq + $5::bigint <= u.last))"};
+const Statement drop_old_signal_ids{"drop_old_signal_ids",
+                                    "DELETE FROM signal_ids d WHERE d.ctid = ANY(ARRAY(SELECT s.place"
+                                    " FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(lane, most, last)"
+                                    " CROSS JOIN LATERAL (SELECT o.ctid AS place, o.seq, o.until FROM signal_ids o "
+                                    "WHERE o.lane + 0 = u.lane ORDER BY o.seq LIMIT u.most) s"
+                                    " WHERE s.until <= $4::bigint OR s.seq + $5::bigint <= u.last))"};
 
 }  // namespace
 

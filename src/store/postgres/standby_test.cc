@@ -35,10 +35,13 @@ class PostgresStandby : public testing::Test {
   Result<std::unique_ptr<Store>> open() {
     Options options;
     options.connections = 2;
-    return Store::open("postgres:///postgres?user=postgres&target_session_attrs=primary&host=" + primary_->folder().string() + "," +
-                           standby_->folder().string(), options);
+    return Store::open("postgres:///postgres?user=postgres&target_session_attrs=primary&host=" +
+                           primary_->folder().string() + "," + standby_->folder().string(),
+                       options);
   }
-  static Result<std::vector<Outcome>> commit(Store& store, const Operation& operation) { return store.commit({&operation, 1}); }
+  static Result<std::vector<Outcome>> commit(Store& store, const Operation& operation) {
+    return store.commit({&operation, 1});
+  }
   static Operation submit(const std::string& id) {
     return Submit{Namespace("default"), JobId(id), core::LaneId(1), {GraphName("g"), 1, 1}, "{}", Instant()};
   }
@@ -64,7 +67,8 @@ class PostgresStandby : public testing::Test {
   // As an engine does: what could not be done is tried again.
   Result<std::vector<Outcome>> commit_in_the_end(const std::string& id) {
     auto answer = commit(*store_, submit(id));
-    for (int tries = 0; !answer && answer.error().code == ErrorCode::retry_later && tries < 100; ++tries) answer = commit(*store_, submit(id));
+    for (int tries = 0; !answer && answer.error().code == ErrorCode::retry_later && tries < 100; ++tries)
+      answer = commit(*store_, submit(id));
     return answer;
   }
 
@@ -81,11 +85,13 @@ TEST_F(PostgresStandby, that_is_synchronous_has_all_that_was_acknowledged) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(commit(*store_, submit(format("kept {}", i))));
   ASSERT_TRUE(standby_->stop("fast"));
   // The primary's log goes on, with what nobody was promised: it is gone, and that is no loss.
-  ASSERT_TRUE(admin_->execute("SET synchronous_commit TO local; CREATE TABLE public.not_promised AS SELECT generate_series(1, 20000) AS n"));
+  ASSERT_TRUE(admin_->execute(
+      "SET synchronous_commit TO local; CREATE TABLE public.not_promised AS SELECT generate_series(1, 20000) AS n"));
   fail_over();
   const auto after = commit_in_the_end("after");
   ASSERT_TRUE(after) << to_string(after.error());
-  for (int i = 0; i < 20; ++i) EXPECT_EQ((*commit(*store_, submit(format("kept {}", i))))[0].kind, OutcomeKind::exists) << i;
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ((*commit(*store_, submit(format("kept {}", i))))[0].kind, OutcomeKind::exists) << i;
   EXPECT_EQ((*commit(*store_, submit("after")))[0].kind, OutcomeKind::exists);
 }
 
@@ -108,7 +114,8 @@ TEST_F(PostgresStandby, that_was_behind_is_noticed_by_whoever_saw_more) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(reported, to_string(refused.error())) << "once";
   EXPECT_EQ(refused.error().code, ErrorCode::corrupt) << to_string(refused.error());
-  EXPECT_NE(refused.error().detail.find("without commits that it had acknowledged"), std::string::npos) << refused.error().detail;
+  EXPECT_NE(refused.error().detail.find("without commits that it had acknowledged"), std::string::npos)
+      << refused.error().detail;
   const auto read = store_->find_run(Namespace("default"), JobId("kept 1"));
   ASSERT_FALSE(read) << "it does nothing more";
   EXPECT_EQ(read.error().code, ErrorCode::corrupt);

@@ -26,13 +26,16 @@ class StepLog : public PostgresTest {
     text << file.rdbuf();
     return text.str();
   }
-  // The statements that were executed since, each with its parameters; of this test's sessions, whoever else logs meanwhile.
+  // The statements that were executed since, each with its parameters; of this test's sessions, whoever else logs
+  // meanwhile.
   std::vector<std::string> executed_since(std::size_t size) const {
     std::vector<std::string> statements;
     std::istringstream lines(log().substr(size));
     for (std::string line; std::getline(lines, line);) {
-      if (line.find("LOG:  execute ") != std::string::npos) statements.push_back(line);
-      else if (!statements.empty()) statements.back() += line;
+      if (line.find("LOG:  execute ") != std::string::npos)
+        statements.push_back(line);
+      else if (!statements.empty())
+        statements.back() += line;
     }
     return statements;
   }
@@ -41,8 +44,9 @@ class StepLog : public PostgresTest {
   }
   RunId job_before_step_2(const std::string& id) {
     const RunId run = commit(*store_, submit_of(id)).run();
-    EXPECT_EQ(commit(*store_, bundle_for(*store_, run, epoch_, {core::PutActivity{std::nullopt, activity(0, step_1)},
-                                                                core::PutRecord{std::nullopt, record(worked)}}))
+    EXPECT_EQ(commit(*store_, bundle_for(*store_, run, epoch_,
+                                         {core::PutActivity{std::nullopt, activity(0, step_1)},
+                                          core::PutRecord{std::nullopt, record(worked)}}))
                   .kind,
               OutcomeKind::committed);
     return run;

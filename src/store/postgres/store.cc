@@ -131,7 +131,7 @@ Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
   auto connection = parts_->take(parts_->writers);
   if (!connection) return connection.error();
   Writer writer(**connection, {parts_->clock, parts_->own, parts_->bell, parts_->tail, parts_->options.sends_directly,
-                                parts_->options.transaction_idle_max});
+                               parts_->options.transaction_idle_max});
   auto outcomes = writer.commit(group);
   if (outcomes) {
     ++parts_->commits;
@@ -148,9 +148,10 @@ DuplexStore& Store::duplex() { return *duplex_; }
 void Store::on_problem(std::function<void(const std::string&)> report) { parts_->tail.on_loss(std::move(report)); }
 const std::vector<std::string>& Store::weaknesses() const { return parts_->weaknesses; }
 std::shared_ptr<TransactionStore> Store::transactions(Duration time) {
-  return std::make_shared<Transactions>(parts_->writers.address(), time,
-                                        Writer::Parts{parts_->clock, parts_->own, parts_->bell, parts_->tail,
-                                                      parts_->options.sends_directly, parts_->options.transaction_idle_max});
+  return std::make_shared<Transactions>(
+      parts_->writers.address(), time,
+      Writer::Parts{parts_->clock, parts_->own, parts_->bell, parts_->tail, parts_->options.sends_directly,
+                    parts_->options.transaction_idle_max});
 }
 void Store::listen(Listener& listener) { parts_->bell.listen(listener); }
 void Store::stop_listening(Listener& listener) { parts_->bell.stop_listening(listener); }

@@ -1,7 +1,7 @@
 // The PostgreSQL store: one database for many nodes. Each lane is somebody's, by a lease; whoever has it commits.
 //
-// docs/decisions/035-postgres.md explains it. All lanes are one atomic domain, so sends go straight into the target's inbox and
-// a group over all lanes is one transaction. Time is the server's.
+// docs/decisions/035-postgres.md explains it. All lanes are one atomic domain, so sends go straight into the target's
+// inbox and a group over all lanes is one transaction. Time is the server's.
 //
 // Threads: as many as it has connections call commit() at once; reads from any thread meanwhile.
 #pragma once
@@ -34,10 +34,11 @@ struct Options {
   Durability durability = Durability::full;
   Migrate migrate = Migrate::yes;
   Migrations steps = migrations();  // tests are programs of other versions
-  const Clock* clock = nullptr;  // none: the server's; for tests, must outlive the store
+  const Clock* clock = nullptr;     // none: the server's; for tests, must outlive the store
   std::size_t connections = limits::connections;
   std::size_t readers = limits::readers;
-  // What jobs and mailboxes send each other goes straight into the inbox. False: by the outbox, as in stores that cannot.
+  // What jobs and mailboxes send each other goes straight into the inbox. False: by the outbox, as in stores that
+  // cannot.
   bool sends_directly = true;
   bool despite_moves = false;  // opens a store that was moved, or is not complete: for whoever moves it
   std::chrono::milliseconds statement_wait = limits::statement_wait;
@@ -54,8 +55,8 @@ struct Stats {
 
 class Store final : public pawl::store::Store {
  public:
-  // `address`: postgres://user@host:port/database?..., or key = value, as libpq takes it, with its environment and files. A
-  // server that cannot keep the promise is refused; no error holds a password.
+  // `address`: postgres://user@host:port/database?..., or key = value, as libpq takes it, with its environment and
+  // files. A server that cannot keep the promise is refused; no error holds a password.
   static Result<std::unique_ptr<Store>> open(const std::string& address, const Options& options);
   ~Store() override;
 

@@ -45,7 +45,8 @@ class PostgresTest : public testing::Test {
     core::JobHead head;
     head.next_activity = row.next_activity;
     for (const core::Write& write : writes)
-      if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before) ++head.next_activity;
+      if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before)
+        ++head.next_activity;
     return core::Bundle{run, epoch, row.rev, core::BundleId(row.rev.raw() + 1), std::move(head), std::move(writes)};
   }
   static core::Activity activity(std::uint32_t seq, std::uint64_t digits) {

@@ -19,7 +19,8 @@ class SchemaStore final : public ForwardStore {
     std::unique_ptr<postgres::TestSchema> schema;
     std::unique_ptr<postgres::Store> store;
   };
-  explicit SchemaStore(Made made) : ForwardStore(*made.store), schema_(std::move(made.schema)), store_(std::move(made.store)) {}
+  explicit SchemaStore(Made made)
+      : ForwardStore(*made.store), schema_(std::move(made.schema)), store_(std::move(made.store)) {}
   static Made open(const Clock& clock, bool sends_directly) {
     postgres::Options options;
     options.clock = &clock;

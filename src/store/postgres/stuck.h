@@ -1,6 +1,7 @@
-// Sessions of a node that stands still in the middle of a transaction. Between two scripts the server ends them by itself
-// (idle_in_transaction_session_timeout); inside of one, when a part of it was sent, no timeout of the server runs. Whoever waited
-// for a lock in vain ends those that keep their client's lanes and have not heard from it for as long.
+// Sessions of a node that stands still in the middle of a transaction. Between two scripts the server ends them by
+// itself (idle_in_transaction_session_timeout); inside of one, when a part of it was sent, no timeout of the server
+// runs. Whoever waited for a lock in vain ends those that keep their client's lanes and have not heard from it for as
+// long.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,8 @@ namespace {
 const Statement look_at_server{
     "look_at_server",
     "SELECT pg_is_in_recovery(), (SELECT system_identifier::text FROM pg_control_system()),"
-    " CASE WHEN NOT pg_is_in_recovery() THEN ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END,"
+    " CASE WHEN NOT pg_is_in_recovery() THEN ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, "
+    "8))::bit(32)::bigint END,"
     " CASE WHEN NOT pg_is_in_recovery() THEN (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint END,"
     " (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint,"
     " ARRAY(SELECT CASE WHEN u.x >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN 'never begun'"
@@ -42,10 +43,12 @@ std::string missing(const CommitMark& mark, const std::string& status, const Ser
 }
 
 Error lost(const std::string& what) {
-  return Error{ErrorCode::corrupt,
-               format("PostgreSQL came back without commits that it had acknowledged: {}. A standby took over that was behind, or an "
-                      "older copy was brought back. This process does nothing more: bring the data back, or start it again to go on "
-                      "with what is there", what)};
+  return Error{ErrorCode::corrupt, format("PostgreSQL came back without commits that it had acknowledged: {}. A "
+                                          "standby took over that was behind, or an "
+                                          "older copy was brought back. This process does nothing more: bring the data "
+                                          "back, or start it again to go on "
+                                          "with what is there",
+                                          what)};
 }
 
 }  // namespace
@@ -80,7 +83,8 @@ Status Tail::admit(Connection& connection) {
   if (!done) return error_of(done.failure());
   Rows& rows = done[0];
   rows.next();
-  if (rows.flag(0)) return Error{ErrorCode::retry_later, "the server is a replica now, which takes no writes; name its primary"};
+  if (rows.flag(0))
+    return Error{ErrorCode::retry_later, "the server is a replica now, which takes no writes; name its primary"};
   Server server{std::string(rows.text(1)), rows.word(2), rows.word(3), std::nullopt};
   if (!rows.is_null(4)) server.recovered_to = rows.word(4);
   const auto statuses = rows.array(5);

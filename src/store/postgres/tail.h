@@ -1,13 +1,16 @@
-// Tail: the last commits that this process was told are done. A server that comes back without them (an asynchronous standby
-// took over, an older copy was brought back) is noticed at the next connection, and this process does nothing more.
+// Tail: the last commits that this process was told are done. A server that comes back without them (an asynchronous
+// standby took over, an older copy was brought back) is noticed at the next connection, and this process does nothing
+// more.
 //
-// A commit is remembered by its transaction's number and by a position in the server's log between that transaction's first
-// record and its COMMIT. Both are asked for inside of the transaction, where the time is asked for anyway. Afterwards
+// A commit is remembered by its transaction's number and by a position in the server's log between that transaction's
+// first record and its COMMIT. Both are asked for inside of the transaction, where the time is asked for anyway.
+// Afterwards
 //
 // 1. a history that left ours before that position does not have the transaction;
 // 2. one that left it later knows the number, gives it to nobody else, and says whether it is committed.
 //
-// So commits of others that were never acknowledged may be gone, and nothing is said. docs/decisions/037-postgres-faults.md.
+// So commits of others that were never acknowledged may be gone, and nothing is said.
+// docs/decisions/037-postgres-faults.md.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +56,7 @@ class Tail {
   const std::size_t size_;
   mutable std::mutex mutex_;  // guards what is below
   std::deque<CommitMark> marks_;
-  std::string system_;        // the cluster's identifier; empty: no session was admitted yet
+  std::string system_;  // the cluster's identifier; empty: no session was admitted yet
   std::optional<Error> lost_;
   std::function<void(const std::string&)> report_;
 };

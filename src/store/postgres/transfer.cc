@@ -46,9 +46,12 @@ Result<std::uint64_t> count(Connection& connection) {
 
 Error in_use(const std::string& by, Instant until, Instant now) {
   const auto seconds = (until - now).count() / 1'000'000 + 1;
-  return Error{ErrorCode::retry_later,
-               format("{} runs on the store; stop it, then move. One that was killed counts as running until its lease is over, in"
-                      " {} s", by, seconds)};
+  return Error{
+      ErrorCode::retry_later,
+      format(
+          "{} runs on the store; stop it, then move. One that was killed counts as running until its lease is over, in"
+          " {} s",
+          by, seconds)};
 }
 
 class SchemaSource final : public transfer::Source {
@@ -59,12 +62,15 @@ class SchemaSource final : public transfer::Source {
   Status fence(const Mark& leaving) override {
     Connection& connection = *opened_.connection;
     const auto tables = connection.ask(format(
-        "SELECT string_agg(quote_ident(tablename), ', ' ORDER BY tablename) FROM pg_tables WHERE schemaname = {}", quoted_text(opened_.schema())));
+        "SELECT string_agg(quote_ident(tablename), ', ' ORDER BY tablename) FROM pg_tables WHERE schemaname = {}",
+        quoted_text(opened_.schema())));
     if (!tables) return tables.error();
     // The moment that is read is that of the first question behind the locks.
-    auto done = connection.execute(format("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE {} IN EXCLUSIVE MODE", *tables));
+    auto done =
+        connection.execute(format("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE {} IN EXCLUSIVE MODE", *tables));
     if (!done)
-      return Error{done.error().code, format("{}; somebody writes to the store: stop that, then move", done.error().detail)};
+      return Error{done.error().code,
+                   format("{}; somebody writes to the store: stop that, then move", done.error().detail)};
     const auto mark = read_mark(connection, opened_.schema());
     if (!mark) return mark.error();
     if (*mark && **mark != Mark{Mark::State::moved, leaving.other})
@@ -76,9 +82,7 @@ class SchemaSource final : public transfer::Source {
     return done ? opened_.connection->execute("COMMIT") : done;
   }
   Result<std::uint64_t> count_jobs() override { return count(*opened_.connection); }
-  Status read(const transfer::See& see) override {
-    return transfer::SqlReader(database_, *opened_.store, see).read();
-  }
+  Status read(const transfer::See& see) override { return transfer::SqlReader(database_, *opened_.store, see).read(); }
   Store& store() override { return *opened_.store; }
 
  private:
@@ -109,13 +113,14 @@ class SchemaTarget final : public transfer::Target {
       const auto used = connection().ask("SELECT EXISTS (SELECT 1 FROM pools) OR EXISTS (SELECT 1 FROM apps)");
       if (!used) return used.error();
       if (*used != "f")
-        return Error{ErrorCode::invalid,
-                     format("the target holds a store already; name another database, or drop its schema first: DROP SCHEMA {} CASCADE",
-                            opened_.schema())};
+        return Error{ErrorCode::invalid, format("the target holds a store already; name another database, or drop its "
+                                                "schema first: DROP SCHEMA {} CASCADE",
+                                                opened_.schema())};
     }
     // What is lost with the server's power is found missing, or the move was not complete.
     auto done = connection().execute("SET synchronous_commit TO off; BEGIN");
-    for (const auto& list : {std::span<const transfer::SqlTable>(transfer::tables::common), std::span<const transfer::SqlTable>(tables::own)})
+    for (const auto& list : {std::span<const transfer::SqlTable>(transfer::tables::common),
+                             std::span<const transfer::SqlTable>(tables::own)})
       for (const transfer::SqlTable& table : list)
         if (done && !table.columns.empty()) done = connection().execute(format("TRUNCATE {}", table.name));
     if (done) done = write_mark(connection(), opened_.schema(), incoming);
@@ -132,7 +137,8 @@ class SchemaTarget final : public transfer::Target {
         "SELECT setval('work_positions', (SELECT coalesce(max(position), 0) + 1 FROM work), false);"
         " SELECT setval('duplex_positions', greatest((SELECT coalesce(max(position), 0) + 1 FROM duplex_stream),"
         " (SELECT coalesce(max(position), 0) + 1 FROM duplex_cells)), false);"
-        " UPDATE lane_numbers n SET next_signal = 1 + (SELECT coalesce(max(seq), 0) FROM signal_ids s WHERE s.lane = n.lane);"
+        " UPDATE lane_numbers n SET next_signal = 1 + (SELECT coalesce(max(seq), 0) FROM signal_ids s WHERE s.lane = "
+        "n.lane);"
         " ANALYZE jobs, activities, work, inbox, timers, start_keys");
     if (!done) return done;
     auto store = Store::open(opened_.address, opened_.options);  // it has another id now

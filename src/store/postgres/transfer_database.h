@@ -19,14 +19,16 @@ using transfer::SqlTable;
 inline constexpr SqlTable lanes{"lanes", "lane, pool, epoch, owner", "lease_until"};
 inline constexpr SqlTable lane_numbers{"lane_numbers", "lane, next_run, next_announcement, next_signal"};
 inline constexpr SqlTable paused_topics{"paused_topics", "lane, topic"};
-inline constexpr SqlTable measures{"measures",
-                                   "namespace, graph, key, slice, target, counted, value, lane, count, sum, least, most"};
+inline constexpr SqlTable measures{
+    "measures", "namespace, graph, key, slice, target, counted, value, lane, count, sum, least, most"};
 inline constexpr SqlTable work{
-    "work", "run, seq, position, token, epoch, lease_until, visible_at, wake_at, runs, priority, held, once, plain_key, topic,"
-            " worker, request, life, input"};
+    "work",
+    "run, seq, position, token, epoch, lease_until, visible_at, wake_at, runs, priority, held, once, plain_key, topic,"
+    " worker, request, life, input"};
 inline constexpr SqlTable duplex_stream{
-    "duplex_stream", "run, guid, position, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
-                     " given_back, done"};
+    "duplex_stream",
+    "run, guid, position, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
+    " given_back, done"};
 inline constexpr SqlTable schema_version{"schema_version", "", "id, version, readable_from"};
 inline constexpr SqlTable own[] = {lanes, lane_numbers, paused_topics, measures, work, duplex_stream, schema_version};
 }  // namespace tables
@@ -37,7 +39,8 @@ class TransferDatabase {
   explicit TransferDatabase(Connection& connection) : connection_(connection) {}
 
   static constexpr const char* lanes_sql =
-      "SELECT l.lane, l.pool, l.epoch, n.next_run, n.next_announcement FROM lanes l JOIN lane_numbers n ON n.lane = l.lane ORDER BY l.lane";
+      "SELECT l.lane, l.pool, l.epoch, n.next_run, n.next_announcement FROM lanes l JOIN lane_numbers n ON n.lane = "
+      "l.lane ORDER BY l.lane";
   static constexpr const char* work_sql =
       "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input, row_number() OVER (PARTITION BY w.run >> 47 ORDER BY w.position, w.run, w.seq),"
       " row_number() OVER (ORDER BY w.position, w.run, w.seq) FROM work w";
@@ -56,7 +59,8 @@ class TransferDatabase {
   template <class See>
   Status scan(const std::string& sql, const See& see) {
     const std::string cursor = format("moved_rows_{}", ++cursors_);
-    if (auto declared = connection_.execute(format("DECLARE {} NO SCROLL CURSOR FOR {}", cursor, sql)); !declared) return declared;
+    if (auto declared = connection_.execute(format("DECLARE {} NO SCROLL CURSOR FOR {}", cursor, sql)); !declared)
+      return declared;
     const Statement& fetch = remember(format("fetch_{}", cursor), format("FETCH {} FROM {}", rows_per_fetch, cursor));
     for (;;) {
       Done done = connection_.run(fetch);
@@ -80,8 +84,8 @@ class TransferDatabase {
         types += format("{}${}::{}[]", number == 0 ? "" : ", ", number + 1, type_name(type));
         ++number;
       }
-      to.statement = &remember(format("move_{}", table.name),
-                               format("INSERT INTO {} ({}) SELECT * FROM unnest({})", table.name, table.columns, types));
+      to.statement = &remember(format("move_{}", table.name), format("INSERT INTO {} ({}) SELECT * FROM unnest({})",
+                                                                     table.name, table.columns, types));
     }
     to.rows.row(bound(values)...);
     return {};
@@ -102,7 +106,8 @@ class TransferDatabase {
   }
 
   Status put_identity(const core::Guid& id) {
-    Done done = connection_.run(remember("move_identity", "UPDATE store_state SET store_id = $1::bytea"), Params::of(id));
+    Done done =
+        connection_.run(remember("move_identity", "UPDATE store_state SET store_id = $1::bytea"), Params::of(id));
     return done ? Status{} : Status{error_of(done.failure())};
   }
   Status put_lane(const transfer::Lane& lane) {
@@ -119,14 +124,14 @@ class TransferDatabase {
     const std::optional<std::string> life = stored_life(item);
     std::optional<transfer::Bytes> bytes;
     if (life) bytes = transfer::Bytes{*life};
-    return put(tables::work, item.run, item.activity, work.place, item.token, item.epoch, item.lease_until, item.visible_at,
-               core::wake_of(item), item.runs, item.priority, item.held, item.life.at_most_once, item.plain_key, item.topic,
-               item.worker, item.request, bytes, item.input);
+    return put(tables::work, item.run, item.activity, work.place, item.token, item.epoch, item.lease_until,
+               item.visible_at, core::wake_of(item), item.runs, item.priority, item.held, item.life.at_most_once,
+               item.plain_key, item.topic, item.worker, item.request, bytes, item.input);
   }
   Status put_stream(const transfer::DuplexMessage& one, int done) {
     return put(tables::duplex_stream, one.run, one.guid, one.position, core::lane_of(one.run), one.kind, one.place.node,
-               one.place.at.text(), one.topic, one.status, one.code, one.number, one.data, one.claim, one.epoch, one.free_at,
-               one.claims, one.given_back, done);
+               one.place.at.text(), one.topic, one.status, one.code, one.number, one.data, one.claim, one.epoch,
+               one.free_at, one.claims, one.given_back, done);
   }
   static transfer::Bytes mailbox_key(const std::string& key) { return transfer::Bytes{key}; }
 
@@ -134,7 +139,9 @@ class TransferDatabase {
   static constexpr int rows_per_fetch = 1000;
 
   template <class Value>
-  static const Value& bound(const Value& value) { return value; }
+  static const Value& bound(const Value& value) {
+    return value;
+  }
   static Blob bound(const transfer::Bytes& bytes) { return Blob{bytes.bytes}; }
   static std::optional<Blob> bound(const std::optional<transfer::Bytes>& bytes) {
     return bytes ? std::optional(Blob{bytes->bytes}) : std::nullopt;
@@ -144,11 +151,16 @@ class TransferDatabase {
 
   static const char* type_name(wire::Type type) {
     switch (type) {
-      case wire::Type::boolean: return "boolean";
-      case wire::Type::bytea: return "bytea";
-      case wire::Type::bigint: return "bigint";
-      case wire::Type::text: return "text";
-      case wire::Type::real: return "double precision";
+      case wire::Type::boolean:
+        return "boolean";
+      case wire::Type::bytea:
+        return "bytea";
+      case wire::Type::bigint:
+        return "bigint";
+      case wire::Type::text:
+        return "text";
+      case wire::Type::real:
+        return "double precision";
     }
     return "?";
   }
@@ -156,7 +168,9 @@ class TransferDatabase {
   // A connection knows statements by their address: they live as long as this.
   struct Remembered {
     Remembered(std::string its_name, std::string its_sql)
-        : name(std::move(its_name)), sql(std::move(its_sql)), statement(name.c_str(), sql.c_str(), Statement::Listed::no) {}
+        : name(std::move(its_name)),
+          sql(std::move(its_sql)),
+          statement(name.c_str(), sql.c_str(), Statement::Listed::no) {}
     const std::string name, sql;
     const Statement statement;
   };

@@ -14,14 +14,15 @@ std::string quoted_text(const std::string& text) {
 }
 
 std::string for_each_table(const std::string& schema, const std::string& what) {
-  return format("DO $do$ DECLARE one text; BEGIN FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = {} AND tablename"
-                " NOT IN ('schema_version', 'moves') ORDER BY 1 LOOP EXECUTE format({}, one); END LOOP; END $do$",
-                quoted_text(schema), quoted_text(what));
+  return format(
+      "DO $do$ DECLARE one text; BEGIN FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = {} AND tablename"
+      " NOT IN ('schema_version', 'moves') ORDER BY 1 LOOP EXECUTE format({}, one); END LOOP; END $do$",
+      quoted_text(schema), quoted_text(what));
 }
 
 Result<std::optional<transfer::Mark>> read_mark(Connection& connection, const std::string& schema) {
-  const auto there =
-      connection.ask(format("SELECT count(*) FROM pg_tables WHERE tablename = 'moves' AND schemaname = {}", quoted_text(schema)));
+  const auto there = connection.ask(
+      format("SELECT count(*) FROM pg_tables WHERE tablename = 'moves' AND schemaname = {}", quoted_text(schema)));
   if (!there) return there.error();
   if (*there == "0") return std::optional<transfer::Mark>();
   const auto state = connection.ask("SELECT state FROM moves");

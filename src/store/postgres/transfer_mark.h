@@ -1,5 +1,5 @@
-// The word that a schema has on moves: that it was moved away, or that a move to it is not complete. No table of the layout:
-// most schemas never have it.
+// The word that a schema has on moves: that it was moved away, or that a move to it is not complete. No table of the
+// layout: most schemas never have it.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,8 @@ constexpr const char* make_guard =
 constexpr const char* raise_guard = "INSERT INTO pg_temp.pawl_guard VALUES (1);";
 // Divides by zero if it is not there: then this is another transaction.
 constexpr const char* lower_guard =
-    "WITH gone AS (DELETE FROM pg_temp.pawl_guard RETURNING 1) SELECT 1 / count(*) FROM gone; SET CONSTRAINTS ALL IMMEDIATE;";
+    "WITH gone AS (DELETE FROM pg_temp.pawl_guard RETURNING 1) SELECT 1 / count(*) FROM gone; SET CONSTRAINTS ALL "
+    "IMMEDIATE;";
 
 // Nothing of an earlier worker is left, and outside of a transaction that says otherwise nothing is written.
 constexpr const char* clear_session =
@@ -26,7 +27,8 @@ constexpr const char* clear_session =
 constexpr const char* read_only_outside = "SET default_transaction_read_only TO on";
 
 constexpr const char* users_settings =
-    "BEGIN READ WRITE; SET LOCAL search_path TO DEFAULT; SET LOCAL plan_cache_mode TO DEFAULT; SET LOCAL enable_seqscan TO DEFAULT;"
+    "BEGIN READ WRITE; SET LOCAL search_path TO DEFAULT; SET LOCAL plan_cache_mode TO DEFAULT; SET LOCAL "
+    "enable_seqscan TO DEFAULT;"
     "SET LOCAL enable_hashjoin TO DEFAULT; SET LOCAL enable_mergejoin TO DEFAULT; SET LOCAL enable_material TO DEFAULT;"
     "SET LOCAL jit TO DEFAULT;";
 
@@ -43,7 +45,8 @@ Result<std::unique_ptr<UserSession>> UserSession::open(const Address& address, T
   std::unique_ptr<UserSession> session(new UserSession(address, std::move(*connection)));
   if (PQexitPipelineMode(session->handle()) != 1) return Error{ErrorCode::retry_later, lost_text};
   if (const Status made = session->run(make_guard); !made)
-    return Error{made.error().code, made.error().detail + "; a worker's transaction needs the right TEMPORARY on the database"};
+    return Error{made.error().code,
+                 made.error().detail + "; a worker's transaction needs the right TEMPORARY on the database"};
   return session;
 }
 
@@ -86,19 +89,22 @@ Status UserSession::sound() const {
   if (status == PQTRANS_ACTIVE || PQpipelineStatus(handle()) != PQ_PIPELINE_OFF)
     return Error{ErrorCode::invalid, "the worker returned while a command was under way on the session's handle"};
   if (status == PQTRANS_IDLE)
-    return Error{ErrorCode::invalid, "the worker ended the transaction by the session's handle: it is the store's to commit"};
+    return Error{ErrorCode::invalid,
+                 "the worker ended the transaction by the session's handle: it is the store's to commit"};
   return {};
 }
 
 Status UserSession::let_store() {
   if (const Status left = sound(); !left) return left;
-  const std::string sql = "SET LOCAL SESSION AUTHORIZATION DEFAULT;" + (lower_guard + settings_of(address_, "SET LOCAL"));
+  const std::string sql =
+      "SET LOCAL SESSION AUTHORIZATION DEFAULT;" + (lower_guard + settings_of(address_, "SET LOCAL"));
   const ResultPtr result(PQexec(handle(), sql.c_str()));
   const ExecStatusType status = PQresultStatus(result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
     const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
     if (state != nullptr && std::string_view(state) == "22012")
-      return Error{ErrorCode::invalid, "the worker ended the transaction by the session's handle: it is the store's to commit"};
+      return Error{ErrorCode::invalid,
+                   "the worker ended the transaction by the session's handle: it is the store's to commit"};
     Error error = error_of(result.get());
     // Rules of the user's tables, looked at last; all else may pass.
     if (!has_class(state, "23")) error.code = ErrorCode::retry_later;

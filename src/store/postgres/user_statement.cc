@@ -14,8 +14,8 @@ namespace pawl::store::postgres {
 
 namespace {
 
-constexpr std::array<std::string_view, 15> refused_words{"BEGIN",     "START",   "COMMIT",  "END", "ROLLBACK",
-                                                         "ABORT",     "RELEASE", "PREPARE", "SET", "RESET",
+constexpr std::array<std::string_view, 15> refused_words{"BEGIN",     "START",   "COMMIT",  "END",    "ROLLBACK",
+                                                         "ABORT",     "RELEASE", "PREPARE", "SET",    "RESET",
                                                          "SAVEPOINT", "DISCARD", "COPY",    "LISTEN", "UNLISTEN"};
 
 // Behind spaces and comments, which may stand in each other.
@@ -30,9 +30,12 @@ std::string_view without_lead(std::string_view sql) {
       std::size_t depth = 0;
       std::size_t at = 0;
       do {
-        if (sql.substr(at, 2) == "/*") ++depth, at += 2;
-        else if (sql.substr(at, 2) == "*/") --depth, at += 2;
-        else ++at;
+        if (sql.substr(at, 2) == "/*")
+          ++depth, at += 2;
+        else if (sql.substr(at, 2) == "*/")
+          --depth, at += 2;
+        else
+          ++at;
       } while (depth > 0 && at < sql.size());
       sql = sql.substr(std::min(at, sql.size()));
     } else {
@@ -76,13 +79,16 @@ SqlValue column_of(const PGresult* result, int row, int column) {
   const char* text = PQgetvalue(result, row, column);
   std::string value(text, static_cast<std::size_t>(PQgetlength(result, row, column)));
   switch (PQftype(result, column)) {
-    case 16: return value == "t" ? 1 : 0;  // boolean
+    case 16:
+      return value == "t" ? 1 : 0;  // boolean
     case 20:
     case 21:
     case 23:
-    case 26: return SqlValue(std::move(value)).integer();
+    case 26:
+      return SqlValue(std::move(value)).integer();
     case 700:
-    case 701: return SqlValue(std::move(value)).real();
+    case 701:
+      return SqlValue(std::move(value)).real();
     case 17: {
       std::size_t size = 0;
       unsigned char* bytes = PQunescapeBytea(reinterpret_cast<const unsigned char*>(text), &size);
@@ -90,7 +96,8 @@ SqlValue column_of(const PGresult* result, int row, int column) {
       PQfreemem(bytes);
       return taken;
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 
@@ -122,8 +129,9 @@ Status check_statement(std::string_view sql) {
   const std::string word = first_word(sql);
   if (word.empty()) return Error{ErrorCode::invalid, "the text holds no statement"};
   if (std::find(refused_words.begin(), refused_words.end(), word) == refused_words.end()) return {};
-  return Error{ErrorCode::invalid,
-               format("{} is refused: the transaction and the session are the store's; it ends when the worker returns", word)};
+  return Error{
+      ErrorCode::invalid,
+      format("{} is refused: the transaction and the session are the store's; it ends when the worker returns", word)};
 }
 
 Result<SqlRows> run_statement(PGconn* handle, std::string_view sql, std::span<const SqlValue> params,
@@ -146,14 +154,16 @@ Result<SqlRows> run_statement(PGconn* handle, std::string_view sql, std::span<co
       continue;
     }
     if (rows.columns.empty())
-      for (int column = 0; column < PQnfields(result.get()); ++column) rows.columns.emplace_back(PQfname(result.get(), column));
+      for (int column = 0; column < PQnfields(result.get()); ++column)
+        rows.columns.emplace_back(PQfname(result.get(), column));
     bytes += take_row(result.get(), rows);
     const std::string count = PQcmdTuples(result.get());
     const bool reads = std::string_view(PQcmdStatus(result.get())).starts_with("SELECT");
     if (!count.empty() && !reads) rows.changed = static_cast<std::uint64_t>(SqlValue(count).integer());
     if (rows.rows.size() <= pawl::limits::sql_rows_max && bytes <= pawl::limits::sql_bytes_max) continue;
-    failed = Error{ErrorCode::over_limit, format("the statement answers more than {} rows or {} bytes (sql_rows_max, sql_bytes_max)",
-                                                 pawl::limits::sql_rows_max, pawl::limits::sql_bytes_max)};
+    failed = Error{ErrorCode::over_limit,
+                   format("the statement answers more than {} rows or {} bytes (sql_rows_max, sql_bytes_max)",
+                          pawl::limits::sql_rows_max, pawl::limits::sql_bytes_max)};
     cancel(handle);
   }
   if (failed) return *failed;

@@ -14,10 +14,11 @@ Status UserTransaction::usable() const {
   if (failed_) return *failed_;
   if (over_) return Error{ErrorCode::invalid, "the transaction is over: use it only while its worker runs"};
   if (!expired_ && std::chrono::steady_clock::now() < until_) return {};
-  return Error{ErrorCode::invalid,
-               format("the transaction took longer than {} ms, half of RuntimeOptions::lease, so it was undone: do what takes "
-                      "long in a worker of its own",
-                      home_->time().count() / 1000)};
+  return Error{
+      ErrorCode::invalid,
+      format("the transaction took longer than {} ms, half of RuntimeOptions::lease, so it was undone: do what takes "
+             "long in a worker of its own",
+             home_->time().count() / 1000)};
 }
 
 Result<SqlRows> UserTransaction::execute(std::string_view sql, std::span<const SqlValue> params) {

@@ -1,5 +1,5 @@
-// Transactions of workers on the PostgreSQL store: each on a session of its own, beside all groups. The server's own clocks
-// end one that waits or idles too long, so nobody has to.
+// Transactions of workers on the PostgreSQL store: each on a session of its own, beside all groups. The server's own
+// clocks end one that waits or idles too long, so nobody has to.
 #pragma once
 
 #include <atomic>

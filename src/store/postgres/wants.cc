@@ -56,56 +56,62 @@ void want_send(Desk& desk, RunId from, const core::Send& send) {
 std::set<core::ActivitySeq> fresh_of(const core::Bundle& bundle) {
   std::set<core::ActivitySeq> fresh;  // what is new has no row that could be read
   for (const core::Write& write : bundle.writes)
-    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before) fresh.insert(put->after.seq);
+    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before)
+      fresh.insert(put->after.seq);
   return fresh;
 }
 
 void want_bundle(Desk& desk, const core::Bundle& bundle) {
   const RunId run = bundle.entity;
   desk.lanes.want(core::lane_of(run), Use::guard);
-  if (std::holds_alternative<core::JobHead>(bundle.head)) desk.jobs.want(run);
-  else desk.mailboxes.want(run);
+  if (std::holds_alternative<core::JobHead>(bundle.head))
+    desk.jobs.want(run);
+  else
+    desk.mailboxes.want(run);
   const std::set<core::ActivitySeq> fresh = fresh_of(bundle);
   for (const core::Write& write : bundle.writes)
-    std::visit(Overloaded{
-                   [&](const core::PutActivity& one) {
-                     if (one.before) desk.activities.want(run, one.after.seq);
-                   },
-                   [&](const core::PutRecord& one) {
-                     desk.activities.want_record(run, one.after.guid);
-                     if (!fresh.contains(one.after.activity)) desk.activities.want(run, one.after.activity);
-                   },
-                   [&](const core::PutWork& one) {
-                     if (!fresh.contains(one.item.activity)) desk.work.want(run, one.item.activity);
-                     if (one.item.token != core::WorkToken(0)) desk.work.want_pauses(one.item.topic);
-                   },
-                   [&](const core::DropWork& one) { desk.work.want(run, one.activity); },
-                   [&](const core::ChangeWork& one) { desk.work.want(run, one.activity); },
-                   [&](const core::HoldWork&) { desk.work.want_all_of(run); },
-                   [&](const core::PutMessage& one) { desk.inbox.want(run, one.message.guid); },
-                   [&](const core::CountRedelivery& one) { desk.inbox.want(run, one.guid); },
-                   [&](const core::Send& one) { want_send(desk, run, one); },
-                   [&](const core::DropEntry& one) { desk.mailboxes.want_entry(run, one.seq); },
-                   [&](const core::OfferEntry& one) { desk.mailboxes.want_entry(run, one.seq); },
-                   [&](const core::Announce&) { desk.lanes.want_numbers(core::lane_of(run)); },
-                   each_of<core::Consume, core::Sweep, core::PutEntry, core::PutLabel, core::DropLabel, core::AddMeasure>([] {}),
-               },
-               write);
+    std::visit(
+        Overloaded{
+            [&](const core::PutActivity& one) {
+              if (one.before) desk.activities.want(run, one.after.seq);
+            },
+            [&](const core::PutRecord& one) {
+              desk.activities.want_record(run, one.after.guid);
+              if (!fresh.contains(one.after.activity)) desk.activities.want(run, one.after.activity);
+            },
+            [&](const core::PutWork& one) {
+              if (!fresh.contains(one.item.activity)) desk.work.want(run, one.item.activity);
+              if (one.item.token != core::WorkToken(0)) desk.work.want_pauses(one.item.topic);
+            },
+            [&](const core::DropWork& one) { desk.work.want(run, one.activity); },
+            [&](const core::ChangeWork& one) { desk.work.want(run, one.activity); },
+            [&](const core::HoldWork&) { desk.work.want_all_of(run); },
+            [&](const core::PutMessage& one) { desk.inbox.want(run, one.message.guid); },
+            [&](const core::CountRedelivery& one) { desk.inbox.want(run, one.guid); },
+            [&](const core::Send& one) { want_send(desk, run, one); },
+            [&](const core::DropEntry& one) { desk.mailboxes.want_entry(run, one.seq); },
+            [&](const core::OfferEntry& one) { desk.mailboxes.want_entry(run, one.seq); },
+            [&](const core::Announce&) { desk.lanes.want_numbers(core::lane_of(run)); },
+            each_of<core::Consume, core::Sweep, core::PutEntry, core::PutLabel, core::DropLabel, core::AddMeasure>(
+                [] {}),
+        },
+        write);
 }
 
 // `put`: the activities that the same bundle writes; `fresh`: those of them that are new.
-bool is_plain_write(const core::Write& write, const std::set<core::ActivitySeq>& put, const std::set<core::ActivitySeq>& fresh) {
-  return std::visit(Overloaded{
-                        // Where it stands follows from the activity's row, which is compared.
-                        [&](const core::PutRecord& one) { return !one.before && put.contains(one.after.activity); },
-                        [&](const core::PutWork& one) { return fresh.contains(one.item.activity); },
-                        each_of<core::PutActivity, core::DropWork, core::Sweep, core::Consume, core::PutMessage>(
-                            [] { return true; }),
-                        each_of<core::CountRedelivery, core::Send, core::PutEntry, core::DropEntry, core::OfferEntry,
-                                core::ChangeWork, core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure,
-                                core::Announce>([] { return false; }),
-                    },
-                    write);
+bool is_plain_write(const core::Write& write, const std::set<core::ActivitySeq>& put,
+                    const std::set<core::ActivitySeq>& fresh) {
+  return std::visit(
+      Overloaded{
+          // Where it stands follows from the activity's row, which is compared.
+          [&](const core::PutRecord& one) { return !one.before && put.contains(one.after.activity); },
+          [&](const core::PutWork& one) { return fresh.contains(one.item.activity); },
+          each_of<core::PutActivity, core::DropWork, core::Sweep, core::Consume, core::PutMessage>([] { return true; }),
+          each_of<core::CountRedelivery, core::Send, core::PutEntry, core::DropEntry, core::OfferEntry,
+                  core::ChangeWork, core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
+              [] { return false; }),
+      },
+      write);
 }
 
 void trust_bundle(Desk& desk, const core::Bundle& bundle) {
@@ -146,13 +152,14 @@ void see_sent(const Desk& desk, const Operation& operation, const See& see) {
 }  // namespace
 
 bool is_for_desk(const Operation& operation) {
-  return std::visit(Overloaded{
-                        each_of<core::Bundle, Submit, Deliver, Respond, ClaimItem, ExtendWork, ReleaseWork, DropOutbox, AcquireLane,
-                                RenewLane, ReleaseLane, RemoveJob>([] { return true; }),
-                        each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>(
-                            [] { return false; }),
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          each_of<core::Bundle, Submit, Deliver, Respond, ClaimItem, ExtendWork, ReleaseWork, DropOutbox, AcquireLane,
+                  RenewLane, ReleaseLane, RemoveJob>([] { return true; }),
+          each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>(
+              [] { return false; }),
+      },
+      operation);
 }
 
 bool is_plain(const Operation& operation) {
@@ -168,52 +175,53 @@ bool is_plain(const Operation& operation) {
 }
 
 void want(Desk& desk, const Operation& operation) {
-  std::visit(Overloaded{
-                 [&](const core::Bundle& one) { desk.trusts ? trust_bundle(desk, one) : want_bundle(desk, one); },
-                 [&](const Submit& one) { want_submit(desk, one); },
-                 [&](const Deliver& one) {
-                   const core::LaneId lane = core::lane_of(one.envelope.to, one.lane);
-                   want_target(desk, one.envelope, lane);
-                   if (one.source) {
-                     desk.lanes.want(lane, Use::look);
-                     desk.lanes.want(one.source->lane, Use::look);
-                     desk.outbox.want_taken(lane, one.source->lane);
-                   }
-                   if (is_remembered(one)) desk.signal_ids.want(lane, one.envelope.message.guid);
-                 },
-                 [&](const Respond& one) {
-                   desk.lanes.want(core::lane_of(one.run), Use::guard);
-                   want_item(desk, one.run, one.activity);
-                   desk.inbox.want(one.run, one.message.guid);
-                 },
-                 [&](const ClaimItem& one) {
-                   desk.lanes.want(core::lane_of(one.run), Use::guard);
-                   desk.jobs.want(one.run);
-                   desk.work.want_with_input(one.run, one.activity);
-                   desk.work.want_all_pauses();
-                 },
-                 [&](const ExtendWork& one) {
-                   desk.jobs.want(one.run);
-                   desk.work.want_with_input(one.run, one.activity);
-                 },
-                 [&](const ReleaseWork& one) {
-                   if (one.epoch != core::Epoch(0)) desk.lanes.want(core::lane_of(one.run), Use::guard);
-                   want_item(desk, one.run, one.activity);
-                 },
-                 [&](const DropOutbox& one) {
-                   desk.lanes.want(one.lane, Use::guard);
-                   desk.outbox.want_route(one.lane, one.target);
-                 },
-                 [&](const AcquireLane& one) { desk.lanes.want(one.lane, Use::take); },
-                 [&](const ReleaseLane& one) { desk.lanes.want(one.lane, Use::take); },
-                 [&](const RenewLane& one) { desk.lanes.want(one.lane, Use::renew); },
-                 [&](const RemoveJob& one) {
-                   desk.lanes.want(core::lane_of(one.run), Use::guard);
-                   desk.jobs.want(one.run);
-                 },
-                 each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>([] {}),
-             },
-             operation);
+  std::visit(
+      Overloaded{
+          [&](const core::Bundle& one) { desk.trusts ? trust_bundle(desk, one) : want_bundle(desk, one); },
+          [&](const Submit& one) { want_submit(desk, one); },
+          [&](const Deliver& one) {
+            const core::LaneId lane = core::lane_of(one.envelope.to, one.lane);
+            want_target(desk, one.envelope, lane);
+            if (one.source) {
+              desk.lanes.want(lane, Use::look);
+              desk.lanes.want(one.source->lane, Use::look);
+              desk.outbox.want_taken(lane, one.source->lane);
+            }
+            if (is_remembered(one)) desk.signal_ids.want(lane, one.envelope.message.guid);
+          },
+          [&](const Respond& one) {
+            desk.lanes.want(core::lane_of(one.run), Use::guard);
+            want_item(desk, one.run, one.activity);
+            desk.inbox.want(one.run, one.message.guid);
+          },
+          [&](const ClaimItem& one) {
+            desk.lanes.want(core::lane_of(one.run), Use::guard);
+            desk.jobs.want(one.run);
+            desk.work.want_with_input(one.run, one.activity);
+            desk.work.want_all_pauses();
+          },
+          [&](const ExtendWork& one) {
+            desk.jobs.want(one.run);
+            desk.work.want_with_input(one.run, one.activity);
+          },
+          [&](const ReleaseWork& one) {
+            if (one.epoch != core::Epoch(0)) desk.lanes.want(core::lane_of(one.run), Use::guard);
+            want_item(desk, one.run, one.activity);
+          },
+          [&](const DropOutbox& one) {
+            desk.lanes.want(one.lane, Use::guard);
+            desk.outbox.want_route(one.lane, one.target);
+          },
+          [&](const AcquireLane& one) { desk.lanes.want(one.lane, Use::take); },
+          [&](const ReleaseLane& one) { desk.lanes.want(one.lane, Use::take); },
+          [&](const RenewLane& one) { desk.lanes.want(one.lane, Use::renew); },
+          [&](const RemoveJob& one) {
+            desk.lanes.want(core::lane_of(one.run), Use::guard);
+            desk.jobs.want(one.run);
+          },
+          each_of<ClaimWork, OpenPool, BeatEngine, LeaveEngine, DropKeys, PauseTopic, PutApp, ActivateApp>([] {}),
+      },
+      operation);
 }
 
 void want_holders(Desk& desk, const Operation& operation) {

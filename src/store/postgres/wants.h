@@ -9,8 +9,8 @@ namespace pawl::store::postgres {
 // Whether it is applied on the desk. The others are statements of their own (alone.h).
 bool is_for_desk(const Operation& operation);
 
-// Whether its bundle may be trusted: all that it changes is compared with what it was made from when it is written, and it
-// touches no other entity.
+// Whether its bundle may be trusted: all that it changes is compared with what it was made from when it is written, and
+// it touches no other entity.
 bool is_plain(const Operation& operation);
 
 void want(Desk& desk, const Operation& operation);

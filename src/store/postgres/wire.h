@@ -1,7 +1,8 @@
-// Params: the values of one statement, in PostgreSQL's binary form. Batch: many rows as one array for each column, which
-// a statement takes apart with UNNEST.
+// Params: the values of one statement, in PostgreSQL's binary form. Batch: many rows as one array for each column,
+// which a statement takes apart with UNNEST.
 //
-// All whole numbers travel as bigint; a column that is smaller takes them by assignment. Words of 64 bits keep their bits.
+// All whole numbers travel as bigint; a column that is smaller takes them by assignment. Words of 64 bits keep their
+// bits.
 #pragma once
 
 #include <bit>
@@ -116,16 +117,20 @@ template <>
 struct Codec<core::JobSecret> {  // NULL: none
   static constexpr Type type = Type::bytea;
   static void put(std::string& out, const core::JobSecret& value) {
-    if (core::is_set(value)) Codec<core::Guid>::put(out, value.raw());
-    else put_null(out);
+    if (core::is_set(value))
+      Codec<core::Guid>::put(out, value.raw());
+    else
+      put_null(out);
   }
 };
 template <>
 struct Codec<Payload> {  // NULL: the empty one
   static constexpr Type type = Type::bytea;
   static void put(std::string& out, const Payload& value) {
-    if (value.empty()) put_null(out);
-    else put_bytes(out, value.view());
+    if (value.empty())
+      put_null(out);
+    else
+      put_bytes(out, value.view());
   }
 };
 template <class Tag, class Rep>
@@ -137,8 +142,10 @@ template <class T>
 struct Codec<std::optional<T>> {
   static constexpr Type type = Codec<T>::type;
   static void put(std::string& out, const std::optional<T>& value) {
-    if (value) Codec<T>::put(out, *value);
-    else put_null(out);
+    if (value)
+      Codec<T>::put(out, *value);
+    else
+      put_null(out);
   }
 };
 

@@ -12,10 +12,10 @@
 
 namespace pawl::store::postgres {
 
-#define PAWL_ITEM_COLUMNS(table) \
-  table ".run, " table ".seq, " table ".topic, " table ".request, " table ".token, " table ".worker, " table ".epoch, " table \
-  ".lease_until, " table ".runs, " table ".priority, " table ".visible_at, " table ".held, " table ".once, " table ".life, " \
-  table ".plain_key"
+#define PAWL_ITEM_COLUMNS(table)                                                                             \
+  table ".run, " table ".seq, " table ".topic, " table ".request, " table ".token, " table ".worker, " table \
+        ".epoch, " table ".lease_until, " table ".runs, " table ".priority, " table ".visible_at, " table    \
+        ".held, " table ".once, " table ".life, " table ".plain_key"
 inline constexpr int work_columns = 15;  // the input comes behind them, where it is read
 
 // The caller asks rows.malformed() afterwards.
@@ -35,8 +35,10 @@ inline core::WorkItem work_item(Rows& rows) {
   item.held = rows.flag(11);
   if (!rows.is_null(13)) {
     auto life = core::decode_life(rows.bytes(13));
-    if (life) item.life = std::move(*life);
-    else rows.mark_malformed();
+    if (life)
+      item.life = std::move(*life);
+    else
+      rows.mark_malformed();
   }
   item.plain_key = rows.flag(14);
   if (rows.flag(12) != item.life.at_most_once) rows.mark_malformed();

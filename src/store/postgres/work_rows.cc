@@ -33,8 +33,10 @@ const Statement drop_work{
     " SELECT " PAWL_EXPECT("count(token) = $4::bigint") " FROM dropped"};
 const Statement new_work{
     "new_work",
-    "INSERT INTO work (run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at, held, once, life,"
-    " plain_key, wake_at, input) SELECT run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at,"
+    "INSERT INTO work (run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at, held, "
+    "once, life,"
+    " plain_key, wake_at, input) SELECT run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, "
+    "visible_at,"
     " held, once, life, plain_key, wake_at, input FROM (SELECT unnest($1::bigint[]) AS run,"
     " unnest($2::bigint[]) AS seq, unnest($3::text[]) AS topic, unnest($4::bytea[]) AS request,"
     " unnest($5::bigint[]) AS token, unnest($6::text[]) AS worker, unnest($7::bigint[]) AS epoch,"
@@ -98,7 +100,8 @@ void WorkRows::ask(Script& script) {
   if (!whole.empty()) whole_at_ = script.add(read_whole_items, Params::of_rows(whole));
   if (!wanted_runs_.empty())
     runs_at_ = script.add(read_items_of_runs, Params::of(std::vector(wanted_runs_.begin(), wanted_runs_.end())));
-  if (wants_all_pauses_) topics_at_ = script.add(find_all_pauses);
+  if (wants_all_pauses_)
+    topics_at_ = script.add(find_all_pauses);
   else if (!wanted_topics_.empty())
     topics_at_ = script.add(find_pauses, Params::of(std::vector(wanted_topics_.begin(), wanted_topics_.end())));
 }
@@ -181,7 +184,8 @@ void WorkRows::sweep(RunId run) {
 
 std::vector<core::ActivitySeq> WorkRows::all_of(RunId run) const {
   std::vector<core::ActivitySeq> all;
-  for (auto slot = slots_.lower_bound({run, core::ActivitySeq(0)}); slot != slots_.end() && slot->first.first == run; ++slot)
+  for (auto slot = slots_.lower_bound({run, core::ActivitySeq(0)}); slot != slots_.end() && slot->first.first == run;
+       ++slot)
     if (slot->second.now) all.push_back(slot->first.second);
   return all;
 }
@@ -218,14 +222,14 @@ void WorkRows::write(Script& script) const {
     }
     const auto life = stored_life(item);
     replaced.row(item.run, item.activity, item.topic, item.request, item.token, stored_text(item.worker), item.epoch,
-                 item.lease_until, item.runs, item.priority, item.visible_at, item.held, item.life.at_most_once, blob_of(life),
-                 item.plain_key, core::wake_of(item), item.input, *slot.token);
+                 item.lease_until, item.runs, item.priority, item.visible_at, item.held, item.life.at_most_once,
+                 blob_of(life), item.plain_key, core::wake_of(item), item.input, *slot.token);
   }
   for (const auto& [place, item] : in_order) {
     const auto life = stored_life(*item);
-    added.row(item->run, item->activity, item->topic, item->request, item->token, stored_text(item->worker), item->epoch,
-              item->lease_until, item->runs, item->priority, item->visible_at, item->held, item->life.at_most_once,
-              blob_of(life), item->plain_key, core::wake_of(*item), item->input);
+    added.row(item->run, item->activity, item->topic, item->request, item->token, stored_text(item->worker),
+              item->epoch, item->lease_until, item->runs, item->priority, item->visible_at, item->held,
+              item->life.at_most_once, blob_of(life), item->plain_key, core::wake_of(*item), item->input);
   }
   if (!assumed_topics_.empty())
     script.add(expect_no_pauses, Params::of(std::vector(assumed_topics_.begin(), assumed_topics_.end())));

@@ -41,10 +41,13 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
     }
     undo();
     if (last->locked_out) end_stuck_sessions(connection_, parts_.transaction_idle_max);
-    if (last->poison && care == Care::together) care = Care::one_by_one;
-    else if (!last->stale) return last->error;
+    if (last->poison && care == Care::together)
+      care = Care::one_by_one;
+    else if (!last->stale)
+      return last->error;
   }
-  return Error{ErrorCode::retry_later, format("others moved the same rows {} times: {}", limits::stale_tries, last->error.detail)};
+  return Error{ErrorCode::retry_later,
+               format("others moved the same rows {} times: {}", limits::stale_tries, last->error.detail)};
 }
 
 Writer::Stop Writer::stop_of(const Failure& failure) const {
@@ -111,8 +114,8 @@ Writer::Stopped Writer::apply_alone_at(std::span<const Operation> group, std::si
   return std::nullopt;
 }
 
-// One after the other, each as if it were alone. Locks come in the order of the operations: should two groups that have a
-// poison each wait for each other, the server ends one of them, and it is retried later.
+// One after the other, each as if it were alone. Locks come in the order of the operations: should two groups that have
+// a poison each wait for each other, the server ends one of them, and it is retried later.
 Writer::Stopped Writer::apply_one_by_one(std::span<const Operation> group) {
   for (std::size_t at = 0; at < group.size(); ++at) {
     if (is_refused_at_once(group, at)) continue;
@@ -120,8 +123,10 @@ Writer::Stopped Writer::apply_one_by_one(std::span<const Operation> group) {
     pending_.add(save);
     Stopped stopped = load(group.subspan(at, 1));
     std::size_t next = at;
-    if (!stopped && is_for_desk(group[at])) stopped = apply_on_desk(group.first(at + 1), next);
-    else if (!stopped) stopped = apply_alone_at(group, at);
+    if (!stopped && is_for_desk(group[at]))
+      stopped = apply_on_desk(group.first(at + 1), next);
+    else if (!stopped)
+      stopped = apply_alone_at(group, at);
     if (!stopped) stopped = flush();
     if (!stopped) {
       pending_.add(release_saved);
@@ -176,9 +181,9 @@ Writer::Stopped Writer::load(std::span<const Operation> operations) {
   if (!done) return stop_of(done.failure());
   desk_.now = parts_.clock.take(done, clock_at);
   if (!mark_) mark_ = mark_in(done[clock_at], ServerClock::mark_column, connection_);
-  for (const Status& taken :
-       {desk_.lanes.take(done), desk_.jobs.take(done), desk_.mailboxes.take(done), desk_.outbox.take(done), desk_.keys.take(done),
-        desk_.activities.take(done), desk_.work.take(done), desk_.inbox.take(done), desk_.signal_ids.take(done)})
+  for (const Status& taken : {desk_.lanes.take(done), desk_.jobs.take(done), desk_.mailboxes.take(done),
+                              desk_.outbox.take(done), desk_.keys.take(done), desk_.activities.take(done),
+                              desk_.work.take(done), desk_.inbox.take(done), desk_.signal_ids.take(done)})
     if (!taken) return failed(taken);
   return std::nullopt;
 }
@@ -211,7 +216,8 @@ Writer::Stopped Writer::finish(std::span<const Operation> group) {
   if (done) {
     is_open_ = false;
     // It gave up waiting for its standby: the commit is done here and may be nowhere else.
-    if (!connection_.warning().empty()) return Stop{{ErrorCode::outcome_unknown, "PostgreSQL warned: " + connection_.warning()}};
+    if (!connection_.warning().empty())
+      return Stop{{ErrorCode::outcome_unknown, "PostgreSQL warned: " + connection_.warning()}};
     if (mark_at && done[*mark_at].next()) mark_ = mark_in(done[*mark_at], 0, connection_);
     if (mark_) parts_.tail.acknowledged(*mark_);
     return std::nullopt;

@@ -1,9 +1,10 @@
-// Writer: turns a group of operations into one transaction over one connection. Two round trips: what the group needs is read
-// and locked, and, when all is decided, written and committed (desk.h). A group that trusts its bundles, and has nothing else,
-// needs the second one only.
+// Writer: turns a group of operations into one transaction over one connection. Two round trips: what the group needs
+// is read and locked, and, when all is decided, written and committed (desk.h). A group that trusts its bundles, and
+// has nothing else, needs the second one only.
 //
 // 1. Rows that others moved in between undo the transaction, and the group is applied again.
-// 2. An operation that PostgreSQL itself refuses (a value that it cannot hold) undoes it too; then the group is applied again
+// 2. An operation that PostgreSQL itself refuses (a value that it cannot hold) undoes it too; then the group is applied
+// again
 //    with a savepoint around each operation, and the one is rejected alone.
 // 3. A connection that is lost before COMMIT was sent has applied nothing; after that nobody knows.
 #pragma once
@@ -37,16 +38,16 @@ class Writer {
   Writer(Connection& connection, const Parts& parts);
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
-  // One operation, in the transaction that is open on the connection, behind what somebody else wrote there; commits both.
-  // What is refused undoes both (writer_open.cc).
+  // One operation, in the transaction that is open on the connection, behind what somebody else wrote there; commits
+  // both. What is refused undoes both (writer_open.cc).
   Result<Outcome> commit_open(const Operation& operation);
 
  private:
   enum class Care : std::uint8_t { together, one_by_one };
   struct Stop {
     Error error;
-    bool stale = false;   // others moved the rows
-    bool poison = false;  // an operation that can never be applied
+    bool stale = false;       // others moved the rows
+    bool poison = false;      // an operation that can never be applied
     bool locked_out = false;  // others hold a row for too long
   };
   using Stopped = std::optional<Stop>;
@@ -69,7 +70,7 @@ class Writer {
   Desk desk_;
   Script pending_;  // what goes out with the next question
   std::vector<Outcome> outcomes_;
-  bool is_open_ = false;  // a transaction
+  bool is_open_ = false;            // a transaction
   std::optional<CommitMark> mark_;  // how it will be remembered; none: it has written nothing yet
 };
 

@@ -1,12 +1,13 @@
-// What the tests of the Redis store share: a store of their own on a server of their own, and short ways to say common things.
+// What the tests of the Redis store share: a store of their own on a server of their own, and short ways to say common
+// things.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "store/conformance/conformance.h"
-#include "store/redis/store.h"
 #include "store/redis/server_test.h"
+#include "store/redis/store.h"
 
 namespace pawl::store::redis {
 

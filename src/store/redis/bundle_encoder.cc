@@ -1,5 +1,5 @@
-// Bundles as arguments: what the script compares, what it adds, sets and drops in the job's hash, and the writes whose order
-// counts.
+// Bundles as arguments: what the script compares, what it adds, sets and drops in the job's hash, and the writes whose
+// order counts.
 #include <algorithm>
 #include <set>
 
@@ -40,8 +40,10 @@ struct FieldWrites {
   }
   // Nothing is stored for an empty one; what was there before goes.
   void put(std::string field, const Payload& payload, bool may_exist) {
-    if (!payload.empty()) put(std::move(field), std::string(payload.view()));
-    else if (may_exist) dropped.push_back(std::move(field));
+    if (!payload.empty())
+      put(std::move(field), std::string(payload.view()));
+    else if (may_exist)
+      dropped.push_back(std::move(field));
   }
 };
 
@@ -67,10 +69,14 @@ void put_record(FieldWrites& fields, const core::PutRecord& write, bool is_snaps
 
 FieldWrites fields_of_bundle(const core::Bundle& bundle, const core::JobHead& head, const core::PutRecord* snapshot) {
   FieldWrites fields;
-  fields.set = {"rev", decimal_of(core::next(bundle.rev_before).raw()), "bundle", decimal_of(bundle.id.raw()), "head", head_words(head)};
+  fields.set = {"rev",    decimal_of(core::next(bundle.rev_before).raw()),
+                "bundle", decimal_of(bundle.id.raw()),
+                "head",   head_words(head)};
   for (const core::Write& write : bundle.writes) {
-    if (const auto* put = std::get_if<core::PutActivity>(&write)) put_activity(fields, *put);
-    else if (const auto* record = std::get_if<core::PutRecord>(&write)) put_record(fields, *record, record == snapshot);
+    if (const auto* put = std::get_if<core::PutActivity>(&write))
+      put_activity(fields, *put);
+    else if (const auto* record = std::get_if<core::PutRecord>(&write))
+      put_record(fields, *record, record == snapshot);
   }
   if (head.result) fields.put("result", *head.result, true);
   if (head.reason) fields.put("reason", Payload(*head.reason), true);
@@ -92,7 +98,9 @@ std::string deeds_of(const core::Bundle& bundle) {
   std::string text;
   for (const core::Write& write : bundle.writes) {
     if (const auto* put = std::get_if<core::PutActivity>(&write)) {
-      const char* what = put->after.status != core::ActivityStatus::open ? "closed" : put->before ? "entered" : "opened";
+      const char* what = put->after.status != core::ActivityStatus::open ? "closed"
+                         : put->before                                   ? "entered"
+                                                                         : "opened";
       text += format("{}{} {}", text.empty() ? "" : " ", what, put->after.seq.raw());
     } else if (const auto* consumed = std::get_if<core::Consume>(&write)) {
       text += format("{}took {}", text.empty() ? "" : " ", consumed->guid.shown());
@@ -104,30 +112,33 @@ std::string deeds_of(const core::Bundle& bundle) {
 // New activities come in their turn; work is of activities that there are.
 std::string wrong_in_job(const core::Bundle& bundle, const core::JobHead& head) {
   const std::uint32_t opened = opened_by(bundle);
-  if (opened > head.next_activity) return format("{} activities are opened, the bundle says {}", opened, head.next_activity);
+  if (opened > head.next_activity)
+    return format("{} activities are opened, the bundle says {}", opened, head.next_activity);
   std::uint32_t next = head.next_activity - opened;
   const auto no_activity = [&](core::ActivitySeq activity) {
     if (activity.raw() < head.next_activity) return std::string();
     return format("work for activity {}, which does not exist", activity.raw());
   };
   for (const core::Write& write : bundle.writes) {
-    std::string wrong = std::visit(
-        Overloaded{
-            [&](const core::PutActivity& w) {
-              if (w.before || w.after.seq.raw() == next++) return std::string();
-              return format("activity {} is opened out of turn", w.after.seq.raw());
-            },
-            [&](const core::PutWork& w) {
-              if (w.item.run != bundle.entity) return format("a work item of run {} in another job's bundle", w.item.run.raw());
-              return no_activity(w.item.activity);
-            },
-            [&](const core::ChangeWork& w) { return no_activity(w.activity); },
-            each_of<core::PutEntry, core::DropEntry, core::OfferEntry>([] { return std::string("a mailbox write in a job's bundle"); }),
-            each_of<core::PutRecord, core::PutMessage, core::CountRedelivery, core::Consume, core::DropWork, core::Sweep,
-                    core::Send, core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
-                [] { return std::string(); }),
-        },
-        write);
+    std::string wrong =
+        std::visit(Overloaded{
+                       [&](const core::PutActivity& w) {
+                         if (w.before || w.after.seq.raw() == next++) return std::string();
+                         return format("activity {} is opened out of turn", w.after.seq.raw());
+                       },
+                       [&](const core::PutWork& w) {
+                         if (w.item.run != bundle.entity)
+                           return format("a work item of run {} in another job's bundle", w.item.run.raw());
+                         return no_activity(w.item.activity);
+                       },
+                       [&](const core::ChangeWork& w) { return no_activity(w.activity); },
+                       each_of<core::PutEntry, core::DropEntry, core::OfferEntry>(
+                           [] { return std::string("a mailbox write in a job's bundle"); }),
+                       each_of<core::PutRecord, core::PutMessage, core::CountRedelivery, core::Consume, core::DropWork,
+                               core::Sweep, core::Send, core::HoldWork, core::PutLabel, core::DropLabel,
+                               core::AddMeasure, core::Announce>([] { return std::string(); }),
+                   },
+                   write);
     if (!wrong.empty()) return wrong;
   }
   const auto snapshot = snapshot_of(bundle);
@@ -140,12 +151,13 @@ std::string wrong_in_mailbox(const core::Bundle& bundle, const core::MailboxHead
     std::string wrong = std::visit(
         Overloaded{
             [&](const core::PutEntry& w) {
-              if (w.entry.seq < next || w.entry.seq >= head.next_entry) return format("entry {} is out of turn", w.entry.seq);
+              if (w.entry.seq < next || w.entry.seq >= head.next_entry)
+                return format("entry {} is out of turn", w.entry.seq);
               next = w.entry.seq + 1;
               return std::string();
             },
-            each_of<core::DropEntry, core::OfferEntry, core::PutMessage, core::CountRedelivery, core::Consume, core::Send>(
-                [] { return std::string(); }),
+            each_of<core::DropEntry, core::OfferEntry, core::PutMessage, core::CountRedelivery, core::Consume,
+                    core::Send>([] { return std::string(); }),
             each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::Sweep, core::ChangeWork,
                     core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
                 [] { return std::string("a job's write in a mailbox bundle"); }),
@@ -164,16 +176,22 @@ std::string wrong_step(const core::JobHead& head) {
   return stepped ? std::string() : stepped.error().detail;
 }
 
-Words words_of_label(const core::Label& label) { return {joined(label.name) + joined(label.value) + joined(label.key)}; }
+Words words_of_label(const core::Label& label) {
+  return {joined(label.name) + joined(label.value) + joined(label.key)};
+}
 
 std::string words_of_measure(const core::Measure& measure) {
-  return joined(measure.key) + joined(measure.slice) + joined(measure.target) + joined(measure.value ? "=" + *measure.value : "");
+  return joined(measure.key) + joined(measure.slice) + joined(measure.target) +
+         joined(measure.value ? "=" + *measure.value : "");
 }
 
 Words words_of_announcement(const core::Announce& said) {
-  return {"topic", said.topic.raw(), "what", said.what == core::Announce::What::end ? "end" : "progress",
-          "status", decimal(static_cast<int>(said.status)), "code", decimal(said.code), "when", decimal(said.at.micros()),
-          "data", std::string(said.data.view())};
+  return {"topic",  said.topic.raw(),
+          "what",   said.what == core::Announce::What::end ? "end" : "progress",
+          "status", decimal(static_cast<int>(said.status)),
+          "code",   decimal(said.code),
+          "when",   decimal(said.at.micros()),
+          "data",   std::string(said.data.view())};
 }
 
 }  // namespace
@@ -188,11 +206,12 @@ std::string OperationEncoder::wrong_with(const core::Bundle& bundle) const {
   return wrong_in_mailbox(bundle, std::get<core::MailboxHead>(bundle.head));
 }
 
-// What becomes of the work of a job. What its owner holds, and what ends, is in no line; the rest is written as all other writes.
+// What becomes of the work of a job. What its owner holds, and what ends, is in no line; the rest is written as all
+// other writes.
 struct WorkWrites {
-  Words ended;   // place, and the token that must hold it ("": whoever has it)
-  Words topics;  // of what it claims
-  Words hands;   // place, words, input
+  Words ended;             // place, and the token that must hold it ("": whoever has it)
+  Words topics;            // of what it claims
+  Words hands;             // place, words, input
   std::vector<bool> done;  // which writes of the bundle are all said by these
 };
 
@@ -207,10 +226,13 @@ WorkWrites work_of(const core::Bundle& bundle) {
   work.done.resize(bundle.writes.size());
   std::set<core::ActivitySeq> opened, put, dropped;
   bool in_order = false;  // what follows depends on what came before
-  const auto is_answered = [](const core::Activity& activity) { return activity.ledger.has(ledger::ActivityLedger::Mark::work_done); };
+  const auto is_answered = [](const core::Activity& activity) {
+    return activity.ledger.has(ledger::ActivityLedger::Mark::work_done);
+  };
   for (const core::Write& write : bundle.writes) {
     if (const auto* drop = std::get_if<core::DropWork>(&write)) dropped.insert(drop->activity);
-    if (const auto* activity = std::get_if<core::PutActivity>(&write); activity != nullptr && !activity->before && !is_answered(activity->after))
+    if (const auto* activity = std::get_if<core::PutActivity>(&write);
+        activity != nullptr && !activity->before && !is_answered(activity->after))
       opened.insert(activity->after.seq);
     in_order = in_order || std::holds_alternative<core::Sweep>(write) || std::holds_alternative<core::HoldWork>(write);
   }
@@ -229,7 +251,8 @@ WorkWrites work_of(const core::Bundle& bundle) {
     } else if (const auto* one = std::get_if<core::PutWork>(&write)) {
       put.insert(one->item.activity);
       const ItemWords words = item_words(one->item);
-      if (one->item.token != core::WorkToken(0) && std::find(work.topics.begin(), work.topics.end(), words.topic) == work.topics.end())
+      if (one->item.token != core::WorkToken(0) &&
+          std::find(work.topics.begin(), work.topics.end(), words.topic) == work.topics.end())
         work.topics.push_back(words.topic);
       if (in_order || !opened.contains(one->item.activity) || !is_in_hand(one->item, words)) continue;
       work.hands.insert(work.hands.end(),
@@ -262,50 +285,52 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
     put("close", {head->completions > 0 ? decimal(head->remove_at.micros()) : "0"});
   for (std::size_t i = 0; i < bundle.writes.size(); ++i) {
     if (work.done[i]) continue;
-    std::visit(
-        Overloaded{
-            [&](const core::PutActivity& w) { put("drop_work", {place(w.after.seq)}); },
-            each_of<core::PutRecord, core::DropWork>([] {}),
-            [&](const core::PutMessage& w) {
-              put("put_message", {w.message.guid.text(), std::string(kind_of(w.message.body)), core::encode(w.message.body),
-                                  decimal(w.due.micros())});
-            },
-            [&](const core::CountRedelivery& w) { put("count_redelivery", {w.guid.text(), decimal_of(w.before)}); },
-            [&](const core::Consume& w) { put("consume", {w.guid.text()}); },
-            [&](const core::PutWork& w) {
-              const ItemWords item = item_words(w.item);
-              put("put_work", {place(w.item.activity), item.order, item.unlocks, item.wake, item.topic, item.rest,
-                               std::string(w.item.input.view()), std::string(w.item.life.progress.view())});
-            },
-            [&](const core::Sweep& w) { put("sweep", {w.keep ? w.keep->text() : ""}); },
-            [&](const core::Send& w) {
-              const core::LaneId target = core::lane_of(w.envelope.to, w.lane);
-              if (!has_lane_(target)) return;  // nobody has such a run
-              put("send", {outbox_index(target), decimal_of(target.raw()), w.envelope.message.guid.text(),
-                           std::string(kind_of(w.envelope.message.body)), core::encode(w.envelope)});
-            },
-            [&](const core::PutEntry& w) {
-              const auto* signal = std::get_if<core::Signal>(&w.entry.what);
-              put("put_entry", {decimal_of(w.entry.seq), entry_words(w.entry),
-                                signal == nullptr ? "" : std::string(signal->data.view())});
-            },
-            [&](const core::DropEntry& w) { put("drop_entry", {decimal_of(w.seq)}); },
-            [&](const core::ChangeWork& w) {
-              put("change_work", {place(w.activity), decimal_of(w.token.raw()), w.release ? "1" : "0",
-                                  decimal(w.visible_at.micros()), life_words(w.life)});
-            },
-            [&](const core::HoldWork& w) { put("hold_work", {w.held ? "1" : "0"}); },
-            [&](const core::PutLabel& w) { put("put_label", words_of_label(w.label)); },
-            [&](const core::DropLabel& w) { put("drop_label", words_of_label(w.label)); },
-            [&](const core::AddMeasure& w) {
-              put("add_measure", {words_of_measure(w.measure), format("{:.17g}", w.measure.number)});
-            },
-            [&](const core::Announce& w) { put("announce", words_of_announcement(w)); },
-            [&](const core::OfferEntry& w) {
-              put("offer_entry", {decimal_of(w.seq), w.signal.text(), w.to ? w.to->text() : "-"});
-            },
-        },
-        bundle.writes[i]);
+    std::visit(Overloaded{
+                   [&](const core::PutActivity& w) { put("drop_work", {place(w.after.seq)}); },
+                   each_of<core::PutRecord, core::DropWork>([] {}),
+                   [&](const core::PutMessage& w) {
+                     put("put_message", {w.message.guid.text(), std::string(kind_of(w.message.body)),
+                                         core::encode(w.message.body), decimal(w.due.micros())});
+                   },
+                   [&](const core::CountRedelivery& w) {
+                     put("count_redelivery", {w.guid.text(), decimal_of(w.before)});
+                   },
+                   [&](const core::Consume& w) { put("consume", {w.guid.text()}); },
+                   [&](const core::PutWork& w) {
+                     const ItemWords item = item_words(w.item);
+                     put("put_work",
+                         {place(w.item.activity), item.order, item.unlocks, item.wake, item.topic, item.rest,
+                          std::string(w.item.input.view()), std::string(w.item.life.progress.view())});
+                   },
+                   [&](const core::Sweep& w) { put("sweep", {w.keep ? w.keep->text() : ""}); },
+                   [&](const core::Send& w) {
+                     const core::LaneId target = core::lane_of(w.envelope.to, w.lane);
+                     if (!has_lane_(target)) return;  // nobody has such a run
+                     put("send", {outbox_index(target), decimal_of(target.raw()), w.envelope.message.guid.text(),
+                                  std::string(kind_of(w.envelope.message.body)), core::encode(w.envelope)});
+                   },
+                   [&](const core::PutEntry& w) {
+                     const auto* signal = std::get_if<core::Signal>(&w.entry.what);
+                     put("put_entry", {decimal_of(w.entry.seq), entry_words(w.entry),
+                                       signal == nullptr ? "" : std::string(signal->data.view())});
+                   },
+                   [&](const core::DropEntry& w) { put("drop_entry", {decimal_of(w.seq)}); },
+                   [&](const core::ChangeWork& w) {
+                     put("change_work", {place(w.activity), decimal_of(w.token.raw()), w.release ? "1" : "0",
+                                         decimal(w.visible_at.micros()), life_words(w.life)});
+                   },
+                   [&](const core::HoldWork& w) { put("hold_work", {w.held ? "1" : "0"}); },
+                   [&](const core::PutLabel& w) { put("put_label", words_of_label(w.label)); },
+                   [&](const core::DropLabel& w) { put("drop_label", words_of_label(w.label)); },
+                   [&](const core::AddMeasure& w) {
+                     put("add_measure", {words_of_measure(w.measure), format("{:.17g}", w.measure.number)});
+                   },
+                   [&](const core::Announce& w) { put("announce", words_of_announcement(w)); },
+                   [&](const core::OfferEntry& w) {
+                     put("offer_entry", {decimal_of(w.seq), w.signal.text(), w.to ? w.to->text() : "-"});
+                   },
+               },
+               bundle.writes[i]);
   }
   return count;
 }
@@ -327,20 +352,23 @@ Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::Job
   if (touches_messages(bundle)) out.runs.push_back(bundle.entity);
   const std::uint32_t next_before = head.next_activity - std::min(head.next_activity, opened_by(bundle));
   Words& words = out.arguments;
-  words = {"job", "",
-           format("{} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status), fields.compared.size(),
-                  fields.added.size(), fields.set.size(), fields.dropped.size(), work.ended.size(), work.topics.size(), work.hands.size(),
-                  odd, steps ? 1 : 0, flaws ? 1 : 0),
-           decimal_of(bundle.rev_before.raw()), format("{} {}", head.completions_before, next_before),
-           head.semaphore ? decimal(step.before) : "", deeds_of(bundle)};
+  words = {"job",
+           "",
+           format("{} {} {} {} {} {} {} {} {} {} {} {}", bundle.epoch.raw(), core::name_of(head.status),
+                  fields.compared.size(), fields.added.size(), fields.set.size(), fields.dropped.size(),
+                  work.ended.size(), work.topics.size(), work.hands.size(), odd, steps ? 1 : 0, flaws ? 1 : 0),
+           decimal_of(bundle.rev_before.raw()),
+           format("{} {}", head.completions_before, next_before),
+           head.semaphore ? decimal(step.before) : "",
+           deeds_of(bundle)};
   out.step = Step{bundle.entity, 1};
   const auto put = [&](const Words& list) { words.insert(words.end(), list.begin(), list.end()); };
-  for (const Words* list : {&fields.compared, &fields.expected, &fields.added, &fields.set, &fields.dropped, &work.ended, &work.topics,
-                            &work.hands})
+  for (const Words* list : {&fields.compared, &fields.expected, &fields.added, &fields.set, &fields.dropped,
+                            &work.ended, &work.topics, &work.hands})
     put(*list);
   if (steps)
-    put({decimal(step.delta), decimal(step.threshold), step.hit ? "1" : "0", message == nullptr ? "" : record_field(message->after),
-         decimal(snapshot_weight)});
+    put({decimal(step.delta), decimal(step.threshold), step.hit ? "1" : "0",
+         message == nullptr ? "" : record_field(message->after), decimal(snapshot_weight)});
   if (odd > 0) put(writes);
   if (flaws) put({wrong, step_is_wrong});
   return out;
@@ -350,8 +378,14 @@ Encoded OperationEncoder::mailbox_bundle(const core::Bundle& bundle, const core:
   const std::string wrong = wrong_with(bundle);
   Encoded out;
   out.runs = {bundle.entity};
-  out.arguments = {"mailbox", decimal_of(bundle.entity.raw()), decimal_of(bundle.epoch.raw()), decimal_of(bundle.rev_before.raw()),
-                   decimal_of(core::next(bundle.rev_before).raw()), decimal_of(bundle.id.raw()), wrong, no_mailbox(bundle.entity),
+  out.arguments = {"mailbox",
+                   decimal_of(bundle.entity.raw()),
+                   decimal_of(bundle.epoch.raw()),
+                   decimal_of(bundle.rev_before.raw()),
+                   decimal_of(core::next(bundle.rev_before).raw()),
+                   decimal_of(bundle.id.raw()),
+                   wrong,
+                   no_mailbox(bundle.entity),
                    decimal_of(head.next_entry)};
   Words writes;
   WorkWrites nothing;

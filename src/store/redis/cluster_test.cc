@@ -80,7 +80,8 @@ TEST_F(RedisCluster, jobs_go_on_while_their_slot_moves) {
     std::vector<std::uint64_t> revs(runs.size(), 0);
     for (std::size_t i = 0; !over; i = (i + 1) % runs.size()) {
       core::JobHead head;
-      const Operation bundle = core::Bundle{runs[i], epoch_, core::Rev(revs[i]), core::BundleId(1000 + revs[i]), head, {}};
+      const Operation bundle =
+          core::Bundle{runs[i], epoch_, core::Rev(revs[i]), core::BundleId(1000 + revs[i]), head, {}};
       const auto outcomes = store_->commit({&bundle, 1});
       if (!outcomes) {  // retry_later: it is asked again
         EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later) << to_string(outcomes.error());

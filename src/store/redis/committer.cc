@@ -99,7 +99,7 @@ Result<std::vector<Outcome>> Committer::commit_plainly(std::span<const Operation
   for (const Operation& operation : group) {
     const Domain domain = domain_of(operation);
     const auto known = domain.kind == Domain::Kind::catalogue ? Result<bool>(true) : has_lane(domain.lane);
-    auto outcome = !known ? Result<Outcome>(Error{ErrorCode::retry_later, known.error().detail})
+    auto outcome = !known   ? Result<Outcome>(Error{ErrorCode::retry_later, known.error().detail})
                    : *known ? plain_->commit(operation)
                             : Result<Outcome>(rejected(format("there is no lane {}", domain.lane.raw())));
     if (!outcome) {
@@ -152,7 +152,8 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
     names.push_back(operations.back().name);
     const std::lock_guard lock(mutex_);
     const auto& runs = memory_[lane].runs;
-    if (const auto known = runs.find(names.back()); known != runs.end()) operations.back().runs.push_back(known->second);
+    if (const auto known = runs.find(names.back()); known != runs.end())
+      operations.back().runs.push_back(known->second);
   }
   if (unknown_lanes) return Error{ErrorCode::retry_later, unknown_lanes->detail};
   if (operations.empty()) return {};
@@ -165,19 +166,24 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
   for (int guess = 0; !call.is_done(); ++guess) {
     const bool began = call.next() > 0;
     if (guess == limits::guesses_max)
-      return Error{began ? ErrorCode::outcome_unknown : ErrorCode::retry_later, "too many others make jobs in this lane at once"};
+      return Error{began ? ErrorCode::outcome_unknown : ErrorCode::retry_later,
+                   "too many others make jobs in this lane at once"};
     const std::int64_t asked_at = ServerClock::elapsed();
     const LaneCall::Sent sent_call = call.sent(header);
     const auto reply = servers_.run(tag, lane_script(), sent_call.keys, sent_call.arguments);
     std::optional<Error> error;
-    if (!reply) error = reply.error();
-    else if (reply->is_error()) error = error_of(*reply);
-    else error = refusal_of(*reply, lane);
+    if (!reply)
+      error = reply.error();
+    else if (reply->is_error())
+      error = error_of(*reply);
+    else
+      error = refusal_of(*reply, lane);
     if (error) {
       if (began && error->code == ErrorCode::retry_later) error->code = ErrorCode::outcome_unknown;
       return *error;
     }
-    if (const auto time = number_in<std::int64_t>((*reply)[4].text); time && server_clock_ != nullptr) server_clock_->heard(*time, asked_at);
+    if (const auto time = number_in<std::int64_t>((*reply)[4].text); time && server_clock_ != nullptr)
+      server_clock_->heard(*time, asked_at);
     const Reply& answers = (*reply)[2];
     for (std::size_t i = 0; i < answers.list.size() && call.next() + i < sent.size(); ++i) {
       const std::size_t at = sent[call.next() + i];
@@ -188,7 +194,8 @@ Status Committer::commit_lane(core::LaneId lane, std::span<const Operation> grou
     }
     watch_.saw(lane, number_in<std::uint64_t>((*reply)[1].text).value_or(0));
     header.seen_commits = watch_.highest(lane);
-    if (!call.advance(answers.list.size(), (*reply)[3])) return Error{ErrorCode::outcome_unknown, "the script stopped and did not say why"};
+    if (!call.advance(answers.list.size(), (*reply)[3]))
+      return Error{ErrorCode::outcome_unknown, "the script stopped and did not say why"};
   }
   return {};
 }
@@ -197,35 +204,38 @@ namespace {
 
 class CatalogueCall {
  public:
-  explicit CatalogueCall(const Keys& keys) : names_(keys), keys_{keys.of_catalogue("store"), keys.of_catalogue("pools")} {}
+  explicit CatalogueCall(const Keys& keys)
+      : names_(keys), keys_{keys.of_catalogue("store"), keys.of_catalogue("pools")} {}
 
   void put(const Operation& operation) {
-    std::visit(
-        Overloaded{
-            [&](const OpenPool& open) {
-              add({"open_pool", open.pool.raw(), format("{}", open.lanes), format("{}", pawl::limits::lanes_per_pool_max),
-                   format("{}", pawl::limits::lanes_max)});
-            },
-            [&](const BeatEngine& beat) {
-              const std::string words = engine_words(beat);
-              const auto parts = words_of(words);
-              add({"beat_engine", index_of(names_.engines(beat.pool)), beat.pool.raw(), missing_pool(beat.pool), beat.name,
-                   format("{}", beat.lease.count()), beat.holds ? "1" : "0", std::string(parts[0]), std::string(parts[1]),
-                   beat.leaving ? "1" : "0"});
-            },
-            [&](const LeaveEngine& leave) { add({"leave_engine", index_of(names_.engines(leave.pool)), leave.name}); },
-            [&](const PutApp& put) {
-              add({"put_app", index_of(names_.apps(put.name_space)), name_of_version(put.app, put.version), put.body, other_app(put)});
-            },
-            [&](const ActivateApp& activate) {
-              add({"activate_app", index_of(names_.apps(activate.name_space)), activate.app, activate.version,
-                   name_of_version(activate.app, activate.version), missing_app(activate)});
-            },
-            each_of<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork, DropOutbox, AcquireLane,
-                    RenewLane, ReleaseLane, RemoveJob, DropKeys, PauseTopic>(
-                [] { invariant(false, "an operation of a lane goes to no catalogue"); }),
-        },
-        operation);
+    std::visit(Overloaded{
+                   [&](const OpenPool& open) {
+                     add({"open_pool", open.pool.raw(), format("{}", open.lanes),
+                          format("{}", pawl::limits::lanes_per_pool_max), format("{}", pawl::limits::lanes_max)});
+                   },
+                   [&](const BeatEngine& beat) {
+                     const std::string words = engine_words(beat);
+                     const auto parts = words_of(words);
+                     add({"beat_engine", index_of(names_.engines(beat.pool)), beat.pool.raw(), missing_pool(beat.pool),
+                          beat.name, format("{}", beat.lease.count()), beat.holds ? "1" : "0", std::string(parts[0]),
+                          std::string(parts[1]), beat.leaving ? "1" : "0"});
+                   },
+                   [&](const LeaveEngine& leave) {
+                     add({"leave_engine", index_of(names_.engines(leave.pool)), leave.name});
+                   },
+                   [&](const PutApp& put) {
+                     add({"put_app", index_of(names_.apps(put.name_space)), name_of_version(put.app, put.version),
+                          put.body, other_app(put)});
+                   },
+                   [&](const ActivateApp& activate) {
+                     add({"activate_app", index_of(names_.apps(activate.name_space)), activate.app, activate.version,
+                          name_of_version(activate.app, activate.version), missing_app(activate)});
+                   },
+                   each_of<core::Bundle, Submit, Deliver, Respond, ClaimWork, ClaimItem, ExtendWork, ReleaseWork,
+                           DropOutbox, AcquireLane, RenewLane, ReleaseLane, RemoveJob, DropKeys, PauseTopic>(
+                       [] { invariant(false, "an operation of a lane goes to no catalogue"); }),
+               },
+               operation);
     ++count_;
   }
   std::size_t count() const { return count_; }
@@ -251,7 +261,8 @@ class CatalogueCall {
 
 }  // namespace
 
-Status Committer::commit_catalogue(std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes) {
+Status Committer::commit_catalogue(std::span<const Operation> group, const Indices& indices,
+                                   std::vector<Outcome>& outcomes) {
   CatalogueCall call(keys_);
   Indices sent;
   for (const std::size_t i : indices) {
@@ -263,8 +274,8 @@ Status Committer::commit_catalogue(std::span<const Operation> group, const Indic
     sent.push_back(i);
   }
   if (sent.empty()) return {};
-  const auto reply =
-      servers_.run(catalogue_tag, catalogue_script(), call.keys(), call.arguments({now_text(), store_.text(), keys_.bell(), sender_}));
+  const auto reply = servers_.run(catalogue_tag, catalogue_script(), call.keys(),
+                                  call.arguments({now_text(), store_.text(), keys_.bell(), sender_}));
   if (!reply) return reply.error();
   if (reply->is_error()) return error_of(*reply);
   if (const auto refused = refusal_of(*reply, core::LaneId(0))) return *refused;

@@ -27,10 +27,16 @@ namespace pawl::store::redis {
 
 class Committer {
  public:
-  // The references must outlive it. One of the clocks is null: a test's, or the server's as this process knows it. `sender` names
-  // this store among those that ring.
-  Committer(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, ServerClock* server_clock, std::string sender)
-      : servers_(servers), keys_(keys), store_(store), clock_(clock), server_clock_(server_clock), sender_(std::move(sender)),
+  // The references must outlive it. One of the clocks is null: a test's, or the server's as this process knows it.
+  // `sender` names this store among those that ring.
+  Committer(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, ServerClock* server_clock,
+            std::string sender)
+      : servers_(servers),
+        keys_(keys),
+        store_(store),
+        clock_(clock),
+        server_clock_(server_clock),
+        sender_(std::move(sender)),
         watch_(servers, keys, store) {}
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
@@ -62,7 +68,8 @@ class Committer {
     bool held = false;
     std::unordered_map<std::string, RunId> runs;  // by name, as it was: a hint that saves a round trip
   };
-  Status commit_lane(core::LaneId lane, std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
+  Status commit_lane(core::LaneId lane, std::span<const Operation> group, const Indices& indices,
+                     std::vector<Outcome>& outcomes);
   Result<std::vector<Outcome>> commit_plainly(std::span<const Operation> group);
   // Why nothing was done at all, if the script says so.
   std::optional<Error> refusal_of(const Reply& reply, core::LaneId lane);

@@ -103,15 +103,18 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address, con
 Status Connection::greet(const ConnectionOptions& options) {
   Commands commands;
   if (!options.password.empty()) {
-    if (options.user.empty()) commands.add({"AUTH", options.password});
-    else commands.add({"AUTH", options.user, options.password});
+    if (options.user.empty())
+      commands.add({"AUTH", options.password});
+    else
+      commands.add({"AUTH", options.user, options.password});
   }
   if (options.database != 0) commands.add({"SELECT", format("{}", options.database)});
   if (commands.count() == 0) return {};
   const auto replies = ask(commands);
   if (!replies) return Error{ErrorCode::retry_later, replies.error().detail};
   for (const Reply& reply : *replies)
-    if (reply.is_error()) return Error{ErrorCode::invalid, format("{} refuses this client: {}", address_.text(), reply.text)};
+    if (reply.is_error())
+      return Error{ErrorCode::invalid, format("{} refuses this client: {}", address_.text(), reply.text)};
   return {};
 }
 

@@ -60,7 +60,8 @@ class Connection {
   static Result<std::unique_ptr<Connection>> open(const Address& address, const ConnectionOptions& options);
   ~Connection();
 
-  // One reply for each. An error is retry_later if nothing was sent, else outcome_unknown; the connection is of no use then.
+  // One reply for each. An error is retry_later if nothing was sent, else outcome_unknown; the connection is of no use
+  // then.
   Result<std::vector<Reply>> ask(const Commands& commands);
   Result<Reply> ask_one(std::initializer_list<std::string_view> words);
 

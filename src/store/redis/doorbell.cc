@@ -14,8 +14,9 @@ struct Flag {
   char letter;
   bool Change::*field;
 };
-constexpr Flag flags[] = {{'i', &Change::inboxes}, {'w', &Change::work},   {'d', &Change::times},    {'t', &Change::topics},
-                          {'g', &Change::graphs},  {'x', &Change::duplex}, {'o', &Change::outboxes}, {'l', &Change::lanes}};
+constexpr Flag flags[] = {{'i', &Change::inboxes},  {'w', &Change::work},   {'d', &Change::times},
+                          {'t', &Change::topics},   {'g', &Change::graphs}, {'x', &Change::duplex},
+                          {'o', &Change::outboxes}, {'l', &Change::lanes}};
 
 // What is not of one lane alone.
 bool is_for_all(const Change& change) { return change.graphs || change.lanes || change.topics; }
@@ -43,7 +44,8 @@ std::optional<Ring> parse_ring(std::string_view text) {
   return ring;
 }
 
-Doorbell::Doorbell(Servers& servers, std::string channel, std::string sender, std::function<bool(core::LaneId)> is_for_us)
+Doorbell::Doorbell(Servers& servers, std::string channel, std::string sender,
+                   std::function<bool(core::LaneId)> is_for_us)
     : servers_(servers), channel_(std::move(channel)), sender_(std::move(sender)), is_for_us_(std::move(is_for_us)) {}
 
 Doorbell::~Doorbell() {
@@ -87,8 +89,10 @@ void Doorbell::tell(const Change& change) {
 void Doorbell::ring(core::LaneId lane, const Change& change) {
   tell(change);
   const std::lock_guard lock(mutex_);
-  if (outgoing_.size() < pawl::limits::changed_runs_max) outgoing_.emplace_back(lane, change);
-  else outgoing_.assign(1, {core::LaneId(0), Change::everything()});
+  if (outgoing_.size() < pawl::limits::changed_runs_max)
+    outgoing_.emplace_back(lane, change);
+  else
+    outgoing_.assign(1, {core::LaneId(0), Change::everything()});
   if (!ringer_.joinable()) ringer_ = std::thread([this] { run_ringer(); });
   changed_.notify_all();
 }

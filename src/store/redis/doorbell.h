@@ -1,6 +1,6 @@
-// Doorbell: hears what others commit. Every script that changes something rings on one channel: who rings, the lane, and which
-// runs changed. A connection of its own listens; while it was gone anything may have been missed, so its listeners hear of
-// everything when it is back.
+// Doorbell: hears what others commit. Every script that changes something rings on one channel: who rings, the lane,
+// and which runs changed. A connection of its own listens; while it was gone anything may have been missed, so its
+// listeners hear of everything when it is back.
 //
 // Threads: one of its own; all calls from any.
 #pragma once

@@ -46,7 +46,8 @@ Result<std::vector<DuplexOutcome>> DuplexStore::commit(std::span<const DuplexOpe
       // Its lane stands still; the others go on. Nothing was applied, but only a caller can be told so.
       if (operations.size() == 1) return outcome.error();
       const bool is_asked_for = std::holds_alternative<StartDuplex>(operation);
-      outcomes.push_back(duplex_outcome(is_asked_for ? OutcomeKind::rejected : OutcomeKind::outcome_unknown, outcome.error().detail));
+      outcomes.push_back(
+          duplex_outcome(is_asked_for ? OutcomeKind::rejected : OutcomeKind::outcome_unknown, outcome.error().detail));
       continue;
     }
     if (!outcome) {
@@ -77,7 +78,8 @@ DuplexStore::JobSeen DuplexStore::job_in(const Reply& row) {
   JobSeen job;
   job.exists = !row[0].is_nil();
   for (int status = 0; status <= static_cast<int>(core::JobStatus::paused); ++status)
-    if (core::name_of(static_cast<core::JobStatus>(status)) == row[1].text) job.status = static_cast<core::JobStatus>(status);
+    if (core::name_of(static_cast<core::JobStatus>(status)) == row[1].text)
+      job.status = static_cast<core::JobStatus>(status);
   job.id = row[2].text;
   job.open = number_in<std::int64_t>(row[3].text).value_or(0);
   return job;
@@ -153,11 +155,13 @@ Result<DuplexOutcome> DuplexStore::run(const SetCell& set) {
   return attempt(core::lane_of(set.run), look, [&](const Replies& seen, const Ask&) -> Result<Decision> {
     if (auto refused = refuse(set.run, job_in(seen[0]))) return std::move(*refused);
     const Reply& row = seen[1];
-    if (!row[0].is_nil()) return Decision{applied(false, CellHolds{number_in<std::int64_t>(row[0].text).value_or(0)}), {}};
+    if (!row[0].is_nil())
+      return Decision{applied(false, CellHolds{number_in<std::int64_t>(row[0].text).value_or(0)}), {}};
     const std::uint64_t number = number_in<std::uint64_t>(row[1].text).value_or(0) + 1;
     Decision decision;
     decision.commands.add({"HSETNX", key, field, format("{}", set.value)});
-    decision.commands.add({"HSET", key, field + ":is", format("{} {}", number, set.at.micros()), "cells", format("{}", number)});
+    decision.commands.add(
+        {"HSET", key, field + ":is", format("{} {}", number, set.at.micros()), "cells", format("{}", number)});
     decision.outcome = applied(true, CellHolds{set.value});
     return decision;
   });
@@ -200,8 +204,9 @@ Result<DuplexOutcome> DuplexStore::run(const NameCloser& name) {
       return Decision{duplex_outcome(mine ? OutcomeKind::already_done : OutcomeKind::exists), {}};
     }
     Decision decision;
-    decision.commands.add({"HSETNX", key, closer,
-                           format("{} {} {} {}", name.closer.text(), static_cast<int>(name.status), name.code, name.at.micros())});
+    decision.commands.add(
+        {"HSETNX", key, closer,
+         format("{} {} {} {}", name.closer.text(), static_cast<int>(name.status), name.code, name.at.micros())});
     if (!name.output.empty()) decision.commands.add({"HSET", key, closer + ":out", name.output.view()});
     decision.outcome = applied(true);
     return decision;
@@ -247,7 +252,8 @@ Result<DuplexOutcome> DuplexStore::run(const CloseAddress& close) {
     if (auto refused = refuse(close.run, job)) return std::move(*refused);
     if (seen[2].integer == 1) return Decision{applied(false, Obligations{job.open == 0}), {}};
     if (seen[1].integer == 0)
-      return Decision{duplex_rejected(format("activity {} at {} was never opened", close.place.node, close.place.at.text())), {}};
+      return Decision{
+          duplex_rejected(format("activity {} at {} was never opened", close.place.node, close.place.at.text())), {}};
     Decision decision;
     decision.commands.add({"SMOVE", set, closed, place});
     decision.commands.add({"HINCRBY", key, "semaphore", "-1"});
@@ -415,7 +421,8 @@ Result<DuplexOutcome> DuplexStore::run(const EndDuplex& end) {
       commands.add({"ZREM", jobs, "0" + wide(end.run.raw())});
       commands.add({"ZADD", jobs, "0", format("{}", static_cast<int>(end.status)) + wide(end.run.raw())});
     }
-    commands.add({"DEL", keys_.of_run(end.run, "marks"), keys_.of_run(end.run, "open"), keys_.of_run(end.run, "closed")});
+    commands.add(
+        {"DEL", keys_.of_run(end.run, "marks"), keys_.of_run(end.run, "open"), keys_.of_run(end.run, "closed")});
     const Fields rows = fields_of(seen[1]);
     for (const auto& [guid_text, words] : rows) {
       if (guid_text == end.keep.text()) continue;

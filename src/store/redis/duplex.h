@@ -1,5 +1,5 @@
-// The jobs of collation duplex on Redis: streams with consumer groups, hashes and sets, and no script at all (watched.h). So a server
-// that has no scripts can be one of these.
+// The jobs of collation duplex on Redis: streams with consumer groups, hashes and sets, and no script at all
+// (watched.h). So a server that has no scripts can be one of these.
 //
 // Threads: any.
 #pragma once

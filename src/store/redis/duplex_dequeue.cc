@@ -1,5 +1,5 @@
-// Dequeue: the oldest messages of a stream that are free. What became due or lost its owner is free first, once per message, and in
-// line by its age again.
+// Dequeue: the oldest messages of a stream that are free. What became due or lost its owner is free first, once per
+// message, and in line by its age again.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -104,7 +104,8 @@ Result<DuplexOutcome> DuplexStore::run(const Dequeue& dequeue) {
     std::size_t handed_from_claim = 0;
     Commands entries;
     if (again) {
-      for (const std::uint64_t position : mine) entries.add({"XRANGE", stream, format("{}-0", position), format("{}-0", position)});
+      for (const std::uint64_t position : mine)
+        entries.add({"XRANGE", stream, format("{}-0", position), format("{}-0", position)});
       handed_from_claim = mine.size();
     } else {
       for (std::size_t i = 0; i < found.size() && i < dequeue.items_max; ++i) {
@@ -160,7 +161,8 @@ Result<DuplexOutcome> DuplexStore::run(const Dequeue& dequeue) {
       handed.messages.push_back(claimed_message(std::move(*message), one.told));
     }
     // The first claim of a stream makes its group.
-    if (taken > 0 && seen[2].is_error("NOGROUP")) commands.add({"XGROUP", "CREATE", stream, consumers, "0", "MKSTREAM"});
+    if (taken > 0 && seen[2].is_error("NOGROUP"))
+      commands.add({"XGROUP", "CREATE", stream, consumers, "0", "MKSTREAM"});
     for (std::size_t i = 0; i < found.size(); ++i) {
       Seen& one = found[i];
       const bool is_taken = i < taken;
@@ -171,8 +173,8 @@ Result<DuplexOutcome> DuplexStore::run(const Dequeue& dequeue) {
         const std::string id = format("{}-0", one.place.position);
         commands.add({"ZADD", held, format("{}", one.told.free_at.micros()), one.member});
         commands.add({"ZADD", claimed, format("{}", dequeue.epoch.raw()), one.member});
-        commands.add({"XCLAIM", stream, consumers, consumer, "0", id, "RETRYCOUNT", format("{}", one.told.claims - one.told.given_back),
-                      "FORCE", "JUSTID"});
+        commands.add({"XCLAIM", stream, consumers, consumer, "0", id, "RETRYCOUNT",
+                      format("{}", one.told.claims - one.told.given_back), "FORCE", "JUSTID"});
       } else {
         one.told.shelf = Told::Shelf::free;
         commands.add({"ZADD", free, "0", one.member});

@@ -37,9 +37,11 @@ Result<CellAt> read_cell(const Place& place, const Fields& fields) {
     const auto status = said.number<unsigned>();
     at.cell.code = said.number<std::int32_t>();
     at.cell.closed_at = said.instant();
-    if (said.malformed() || status > static_cast<unsigned>(core::ActivityStatus::skipped)) return malformed("a cell of a duplex job");
+    if (said.malformed() || status > static_cast<unsigned>(core::ActivityStatus::skipped))
+      return malformed("a cell of a duplex job");
     at.cell.status = static_cast<core::ActivityStatus>(status);
-    if (const auto output = fields.find(closer_field + ":out"); output != fields.end()) at.cell.output = Payload(*output->second);
+    if (const auto output = fields.find(closer_field + ":out"); output != fields.end())
+      at.cell.output = Payload(*output->second);
   }
   return at;
 }
@@ -134,9 +136,9 @@ Result<std::optional<DuplexJob>> DuplexStore::read(RunId run) { return read_part
 Result<std::optional<DuplexJob>> DuplexStore::read_under_way(RunId run) { return read_parts(run, true); }
 
 Result<std::optional<DuplexView>> DuplexStore::view(RunId run, const Place& place) {
-  static const std::vector<std::string> row_names = {"ns",   "id",        "graph",    "version", "at",       "status", "rev",    "bundle",
-                                                     "head", "semaphore", "priority", "keep",    "deadline", "secret", "parent", "reason",
-                                                     "data", "duplex"};
+  static const std::vector<std::string> row_names = {"ns",       "id",     "graph",  "version",   "at",       "status",
+                                                     "rev",      "bundle", "head",   "semaphore", "priority", "keep",
+                                                     "deadline", "secret", "parent", "reason",    "data",     "duplex"};
   const std::string cell = "c:" + place_text(place);
   const std::string closer = "z:" + place_text(place);
   std::vector<std::string> names = row_names;

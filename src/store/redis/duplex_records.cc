@@ -7,8 +7,8 @@
 namespace pawl::store::redis {
 
 std::string Told::words() const {
-  return format("{} {} {} {} {} {} {} {}", static_cast<char>(shelf), topic, position, claim.raw(), epoch.raw(), free_at.micros(),
-                claims, given_back);
+  return format("{} {} {} {} {} {} {} {}", static_cast<char>(shelf), topic, position, claim.raw(), epoch.raw(),
+                free_at.micros(), claims, given_back);
 }
 
 Result<Told> Told::parse(std::string_view words) {
@@ -61,8 +61,8 @@ static_assert(std::size(kinds) == std::variant_size_v<stream::Body>, "a new kind
 }  // namespace
 
 std::vector<std::string> message_fields(const StreamMessage& message) {
-  std::vector<std::string> fields = {"run", format("{}", message.run.raw()), "guid", message.guid.text(), "kind",
-                                     std::string(kinds[message.body.index()])};
+  std::vector<std::string> fields = {"run",  format("{}", message.run.raw()),         "guid", message.guid.text(),
+                                     "kind", std::string(kinds[message.body.index()])};
   const auto put = [&](const char* name, std::string value) {
     fields.emplace_back(name);
     fields.push_back(std::move(value));
@@ -116,7 +116,8 @@ Result<StreamMessage> read_stream_message(const Reply& entry) {
     const auto number = number_in<std::uint32_t>(text("number"));
     if (!status || *status > static_cast<unsigned>(core::ReplyStatus::fatal) || !number || !code)
       return malformed("a message of a stream");
-    message.body = stream::Response{std::move(place), static_cast<core::ReplyStatus>(*status), *code, *number, std::move(data)};
+    message.body =
+        stream::Response{std::move(place), static_cast<core::ReplyStatus>(*status), *code, *number, std::move(data)};
   } else if (kind == "cleanup") {
     stream::Cleanup cleanup;
     if (code) cleanup.failure = stream::Cleanup::Failure{*code, std::move(data)};

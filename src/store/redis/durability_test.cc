@@ -64,14 +64,18 @@ TEST_F(RedisDurability, what_was_acknowledged_survives_a_kill_of_the_server) {
   std::vector<RunId> acknowledged;
   for (int i = 0; !killed; ++i) {
     const auto made = try_commit(a_job(format("job-{}", i), lane_));
-    if (made) acknowledged.push_back(made->run());
-    else EXPECT_TRUE(made.error().code == ErrorCode::outcome_unknown || made.error().code == ErrorCode::retry_later) << to_string(made.error());
+    if (made)
+      acknowledged.push_back(made->run());
+    else
+      EXPECT_TRUE(made.error().code == ErrorCode::outcome_unknown || made.error().code == ErrorCode::retry_later)
+          << to_string(made.error());
   }
   killer.join();
   server.start();
   EXPECT_GT(acknowledged.size(), 10u);
   for (const RunId run : acknowledged) EXPECT_TRUE(store_->read_job(run)->has_value()) << run.raw();
-  EXPECT_EQ(commit(a_job("after", lane_)).kind, OutcomeKind::committed) << "scripts are told again, and the lane goes on";
+  EXPECT_EQ(commit(a_job("after", lane_)).kind, OutcomeKind::committed)
+      << "scripts are told again, and the lane goes on";
 }
 
 TEST_F(RedisDurability, a_reply_that_never_came_is_an_outcome_that_is_not_known) {

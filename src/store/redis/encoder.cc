@@ -28,9 +28,12 @@ void put_message(Words& words, const core::Message& message) {
 
 std::string name_of(Reuse reuse) {
   switch (reuse) {
-    case Reuse::never: return "never";
-    case Reuse::after_close: return "after_close";
-    case Reuse::replace: return "replace";
+    case Reuse::never:
+      return "never";
+    case Reuse::after_close:
+      return "after_close";
+    case Reuse::replace:
+      return "replace";
   }
   return "never";
 }
@@ -57,35 +60,36 @@ OperationEncoder::Answer OperationEncoder::encode(const Operation& operation) {
   return std::visit(
       Overloaded{
           [this]<class One>(const One& one) -> Answer
-            requires requires(OperationEncoder& encoder) { encoder.run(one); }
-          { return run(one); },
-          each_of<OpenPool, BeatEngine, LeaveEngine, PutApp, ActivateApp>([]() -> Answer {
-            invariant(false, "an operation of the catalogue goes to no lane");
-            return rejected("");
-          }),
-      },
+            requires requires(OperationEncoder& encoder) { encoder.run(one);
+}
+{ return run(one); }
+, each_of<OpenPool, BeatEngine, LeaveEngine, PutApp, ActivateApp>([]() -> Answer {
+  invariant(false, "an operation of the catalogue goes to no lane");
+  return rejected("");
+}),
+}  // namespace pawl::store::redis
+,
       operation);
 }
 
 Outcome OperationEncoder::of_no_lane(const Operation& operation) const {
   const auto missing = [this] { return rejected(format("there is no lane {}", lane_.raw())); };
-  return std::visit(
-      Overloaded{
-          each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return fenced(); }),
-          each_of<Submit, AcquireLane, PauseTopic>(missing),
-          each_of<ClaimWork, DropKeys>([] { return committed(); }),
-          each_of<RemoveJob>([] { return already_done(); }),
-          [&](const Deliver& deliver) {
-            return deliver.source || is_by_key(deliver.envelope) ? missing() : committed();
-          },
-          [](const Respond& respond) { return stale_item(respond.activity); },
-          [](const ExtendWork& extend) { return stale_item(extend.activity); },
-          [](const ReleaseWork& release) {
-            return release.epoch != core::Epoch(0) ? fenced() : stale_item(release.activity);
-          },
-          each_of<OpenPool, BeatEngine, LeaveEngine, PutApp, ActivateApp>([] { return committed(); }),
-      },
-      operation);
+  return std::visit(Overloaded{
+                        each_of<core::Bundle, ClaimItem, DropOutbox, RenewLane, ReleaseLane>([] { return fenced(); }),
+                        each_of<Submit, AcquireLane, PauseTopic>(missing),
+                        each_of<ClaimWork, DropKeys>([] { return committed(); }),
+                        each_of<RemoveJob>([] { return already_done(); }),
+                        [&](const Deliver& deliver) {
+                          return deliver.source || is_by_key(deliver.envelope) ? missing() : committed();
+                        },
+                        [](const Respond& respond) { return stale_item(respond.activity); },
+                        [](const ExtendWork& extend) { return stale_item(extend.activity); },
+                        [](const ReleaseWork& release) {
+                          return release.epoch != core::Epoch(0) ? fenced() : stale_item(release.activity);
+                        },
+                        each_of<OpenPool, BeatEngine, LeaveEngine, PutApp, ActivateApp>([] { return committed(); }),
+                    },
+                    operation);
 }
 
 // --- jobs
@@ -95,11 +99,10 @@ void OperationEncoder::put_new_job(Words& words, const Submit& submit, const std
   const core::Message start = core::start_message(RunId(0), submit.input);
   const core::Message deadline = core::deadline_message(RunId(0));
   const core::Message replaced = replaced_message(RunId(0));
-  words.insert(words.end(),
-               {redis::name_of(core::JobKey{submit.name_space, submit.id}), name_of(submit.reuse),
-                std::string(kind_of(start.body)), core::encode(start.body), text(submit.start_at),
-                std::string(kind_of(deadline.body)), core::encode(deadline.body), text(submit.deadline),
-                std::string(kind_of(replaced.body)), core::encode(replaced.body)});
+  words.insert(words.end(), {redis::name_of(core::JobKey{submit.name_space, submit.id}), name_of(submit.reuse),
+                             std::string(kind_of(start.body)), core::encode(start.body), text(submit.start_at),
+                             std::string(kind_of(deadline.body)), core::encode(deadline.body), text(submit.deadline),
+                             std::string(kind_of(replaced.body)), core::encode(replaced.body)});
   const Words row = new_row(submit, parent);
   words.push_back(text(row.size()));
   words.insert(words.end(), row.begin(), row.end());
@@ -131,9 +134,9 @@ void OperationEncoder::put_child(Words& words, const core::JobKey& key, const co
   put_new_job(words, submit, start.parent);
   const core::Envelope refusal = core::refused_child(start, key.id);
   const core::LaneId target = core::lane_of(start.parent.run);
-  words.insert(words.end(), {text(start.parent.run), start.parent.request.text(), outbox_index(target), flag(has_lane_(target)),
-                             text(target.raw()), refusal.message.guid.text(), std::string(kind_of(refusal.message.body)),
-                             core::encode(refusal)});
+  words.insert(words.end(), {text(start.parent.run), start.parent.request.text(), outbox_index(target),
+                             flag(has_lane_(target)), text(target.raw()), refusal.message.guid.text(),
+                             std::string(kind_of(refusal.message.body)), core::encode(refusal)});
 }
 
 OperationEncoder::Answer OperationEncoder::run(const Deliver& deliver) {
@@ -157,12 +160,12 @@ OperationEncoder::Answer OperationEncoder::run(const Deliver& deliver) {
                  [&](const core::MailboxKey& key) {
                    const auto* signal = std::get_if<core::Signal>(&message.body);
                    words.insert(words.end(),
-                                {"mailbox", redis::name_of(key), "6", "ns", key.name_space.raw(), "topic", key.topic.raw(),
-                                 "key", key.key, signal == nullptr ? "" : text(signal->data.size()),
+                                {"mailbox", redis::name_of(key), "6", "ns", key.name_space.raw(), "topic",
+                                 key.topic.raw(), "key", key.key, signal == nullptr ? "" : text(signal->data.size()),
                                  text(pawl::limits::early_signals_per_mailbox_max),
                                  text(pawl::limits::early_signal_bytes_per_mailbox_max), flag(is_remembered(deliver)),
-                                 text(Duration(pawl::limits::signal_id_keep)), text(pawl::limits::signal_ids_per_lane_max),
-                                 text(signal_ids_per_drop)});
+                                 text(Duration(pawl::limits::signal_id_keep)),
+                                 text(pawl::limits::signal_ids_per_lane_max), text(signal_ids_per_drop)});
                    out.makes = 1;
                    out.name = "m" + redis::name_of(key);
                  },
@@ -192,8 +195,8 @@ OperationEncoder::Answer OperationEncoder::run(const Respond& respond) {
   const auto* response = std::get_if<core::Response>(&respond.message.body);
   if (is_bare(response, respond)) return rejected("the message is no answer to this work item");
   const char* status = response->status == core::ReplyStatus::success ? "success"
-                       : core::is_error(response->status)              ? "error"
-                                                                       : "pending";
+                       : core::is_error(response->status)             ? "error"
+                                                                      : "pending";
   Encoded out{{"respond", text(respond.run), place_of(respond.run, respond.activity), text(respond.token), status},
               {respond.run}};
   put_message(out.arguments, respond.message);
@@ -201,7 +204,8 @@ OperationEncoder::Answer OperationEncoder::run(const Respond& respond) {
 }
 
 OperationEncoder::Answer OperationEncoder::run(const ClaimWork& claim) {
-  Encoded out{{"claim_work", text(claim.items_max), escape(claim.worker), text(claim.lease), text(claim.topics.size())}, {}};
+  Encoded out{{"claim_work", text(claim.items_max), escape(claim.worker), text(claim.lease), text(claim.topics.size())},
+              {}};
   for (const Topic& topic : claim.topics) out.arguments.push_back(escape(topic.raw()));
   return out;
 }
@@ -226,7 +230,8 @@ OperationEncoder::Answer OperationEncoder::run(const ReleaseWork& release) {
 }
 
 OperationEncoder::Answer OperationEncoder::run(const PauseTopic& pause) {
-  return Encoded{{"pause_topic", escape(pause.topic.raw()), flag(pause.paused), text(pawl::limits::paused_topics_max)}, {}};
+  return Encoded{{"pause_topic", escape(pause.topic.raw()), flag(pause.paused), text(pawl::limits::paused_topics_max)},
+                 {}};
 }
 
 // --- the lane

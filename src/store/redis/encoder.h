@@ -1,5 +1,5 @@
-// OperationEncoder: an operation as the arguments of the lane's script (scripts/*.lua). What can be decided without the stored
-// state is decided here, and answered at once or told to the script as the reason why it must refuse.
+// OperationEncoder: an operation as the arguments of the lane's script (scripts/*.lua). What can be decided without the
+// stored state is decided here, and answered at once or told to the script as the reason why it must refuse.
 #pragma once
 
 #include <functional>
@@ -23,10 +23,10 @@ struct Step {
 
 struct Encoded {
   Words arguments;
-  std::vector<RunId> runs;  // whose keys it needs for sure
-  std::size_t makes = 0;    // how many runs it may make
+  std::vector<RunId> runs;   // whose keys it needs for sure
+  std::size_t makes = 0;     // how many runs it may make
   std::optional<Step> step;  // of a bundle of a job
-  std::string name;         // of a job ("j") or a mailbox ("m") that it looks up: its run may be known from before
+  std::string name;          // of a job ("j") or a mailbox ("m") that it looks up: its run may be known from before
 };
 
 struct WorkWrites;

@@ -24,7 +24,8 @@ std::string info_field(std::string_view info, std::string_view name) {
 Result<std::vector<Weakness>> look_at_node(Servers& servers, const Address& node) {
   Commands commands;
   commands.add({"INFO"});
-  for (const char* name : {"appendonly", "appendfsync", "maxmemory", "maxmemory-policy"}) commands.add({"CONFIG", "GET", name});
+  for (const char* name : {"appendonly", "appendfsync", "maxmemory", "maxmemory-policy"})
+    commands.add({"CONFIG", "GET", name});
   const auto replies = servers.ask_node(node, commands);
   if (!replies) return Error{ErrorCode::retry_later, replies.error().detail};
   const std::string& info = (*replies)[0].text;
@@ -32,8 +33,8 @@ Result<std::vector<Weakness>> look_at_node(Servers& servers, const Address& node
   const std::string version = info_field(info, "redis_version");
   const auto major = number_in<int>(std::string_view(version).substr(0, version.find('.')));
   if (!major || *major < version_min)
-    return Error{ErrorCode::unsupported,
-                 format("{} is Redis {}; at least {}.0 is needed", node.text(), version.empty() ? "of an unknown version" : version, version_min)};
+    return Error{ErrorCode::unsupported, format("{} is Redis {}; at least {}.0 is needed", node.text(),
+                                                version.empty() ? "of an unknown version" : version, version_min)};
   if (info_field(info, "role") != "master")
     return Error{ErrorCode::unsupported, format("{} is no master: only a master takes writes", node.text())};
 
@@ -43,12 +44,17 @@ Result<std::vector<Weakness>> look_at_node(Servers& servers, const Address& node
   for (std::size_t i = 1; i < replies->size(); ++i)
     if ((*replies)[i].list.size() == 2) settings[(*replies)[i][0].text] = (*replies)[i][1].text;
   if (settings.size() < 4) weak("its settings cannot be read (CONFIG GET is not allowed): what it keeps is not known");
-  const auto is = [&](const char* name, const char* value) { return !settings.contains(name) || settings[name] == value; };
-  if (!is("appendonly", "yes")) weak("appendonly is no: a restart loses what came since the last snapshot");
+  const auto is = [&](const char* name, const char* value) {
+    return !settings.contains(name) || settings[name] == value;
+  };
+  if (!is("appendonly", "yes"))
+    weak("appendonly is no: a restart loses what came since the last snapshot");
   else if (!is("appendfsync", "always"))
-    weak(format("appendfsync is {}: a crash of the server or its machine loses the last second or more", settings["appendfsync"]));
+    weak(format("appendfsync is {}: a crash of the server or its machine loses the last second or more",
+                settings["appendfsync"]));
   if (!is("maxmemory", "0") && !is("maxmemory-policy", "noeviction"))
-    weak(format("maxmemory-policy is {}: a full server throws jobs away; it must be noeviction", settings["maxmemory-policy"]));
+    weak(format("maxmemory-policy is {}: a full server throws jobs away; it must be noeviction",
+                settings["maxmemory-policy"]));
   return found;
 }
 

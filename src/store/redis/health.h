@@ -1,4 +1,5 @@
-// Whether the servers keep what they are given. What is weaker than the promise of docs/GUARANTEES.md must be asked for.
+// Whether the servers keep what they are given. What is weaker than the promise of docs/GUARANTEES.md must be asked
+// for.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ struct Weakness {
   std::string what;  // what is set, and what may be lost by that
 };
 
-// An error: the store cannot work there at all (too old, no master). Else what is weaker than it should be, on every master.
+// An error: the store cannot work there at all (too old, no master). Else what is weaker than it should be, on every
+// master.
 Result<std::vector<Weakness>> look_at_health(Servers& servers);
 
 }  // namespace pawl::store::redis

@@ -36,14 +36,16 @@ ItemWords item_words(const core::WorkItem& item) {
   words.unlocks = unlocks_at(item);
   words.wake = format("{}", core::wake_of(item).micros());
   words.topic = escape(item.topic.raw());
-  words.rest = format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", words.order, words.unlocks, words.wake, words.topic,
-                      item.token.raw(), item.request.text(), next_run, core::token_of(item.request, next_run).raw(),
-                      item.epoch.raw(), item.lease_until.micros(), item.runs, item.priority, item.visible_at.micros(),
-                      item.held ? 1 : 0, item.plain_key ? 1 : 0, escape(item.worker), life_words(item.life));
+  words.rest =
+      format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", words.order, words.unlocks, words.wake, words.topic,
+             item.token.raw(), item.request.text(), next_run, core::token_of(item.request, next_run).raw(),
+             item.epoch.raw(), item.lease_until.micros(), item.runs, item.priority, item.visible_at.micros(),
+             item.held ? 1 : 0, item.plain_key ? 1 : 0, escape(item.worker), life_words(item.life));
   return words;
 }
 
-Result<core::WorkItem> read_item(std::string_view place, std::string_view words, std::string input, std::string progress) {
+Result<core::WorkItem> read_item(std::string_view place, std::string_view words, std::string input,
+                                 std::string progress) {
   const auto places = words_of(place, '.');
   const auto run = places.empty() ? std::nullopt : number_in<std::uint64_t>(places[0]);
   const auto activity = places.size() < 2 ? std::nullopt : number_in<std::uint32_t>(places[1]);
@@ -85,6 +87,8 @@ Result<core::WorkItem> read_item(std::string_view place, std::string_view words,
   return item;
 }
 
-Result<core::WorkItem> read_item(const Reply& row) { return read_item(row[0].text, row[1].text, row[2].text, row[3].text); }
+Result<core::WorkItem> read_item(const Reply& row) {
+  return read_item(row[0].text, row[1].text, row[2].text, row[3].text);
+}
 
 }  // namespace pawl::store::redis

@@ -91,16 +91,16 @@ bool take_rest(const Fields& fields, core::JobRow& row) {
 }  // namespace
 
 Words new_row(const Submit& submit, const std::optional<core::ParentLink>& parent) {
-  Words row = {"ns",      submit.name_space.raw(),
-               "id",      submit.id.raw(),
-               "graph",   submit.graph.name.raw(),
-               "version", format("{} {}", submit.graph.version, submit.graph.fingerprint),
-               "at",      format("{}", submit.at.micros()),
-               "status",  std::string(core::name_of(core::JobStatus::running)),
-               "rev",     "0",
-               "bundle",  "0",
+  Words row = {"ns",        submit.name_space.raw(),
+               "id",        submit.id.raw(),
+               "graph",     submit.graph.name.raw(),
+               "version",   format("{} {}", submit.graph.version, submit.graph.fingerprint),
+               "at",        format("{}", submit.at.micros()),
+               "status",    std::string(core::name_of(core::JobStatus::running)),
+               "rev",       "0",
+               "bundle",    "0",
                "semaphore", "1",
-               "head",    "0 0"};
+               "head",      "0 0"};
   const auto put = [&](const char* name, std::string value) {
     row.emplace_back(name);
     row.push_back(std::move(value));
@@ -110,16 +110,18 @@ Words new_row(const Submit& submit, const std::optional<core::ParentLink>& paren
   if (submit.deadline != Instant()) put("deadline", format("{}", submit.deadline.micros()));
   if (core::is_set(submit.secret)) put("secret", secret_bytes(submit.secret.raw()));
   if (parent)
-    put("parent", format("{} {} {} {}", parent->run.raw(), parent->activity.raw(), parent->request.text(), parent->awaits ? 1 : 0));
+    put("parent", format("{} {} {} {}", parent->run.raw(), parent->activity.raw(), parent->request.text(),
+                         parent->awaits ? 1 : 0));
   return row;
 }
 
 // What is 0 at its end is left out.
 std::string head_words(const core::JobHead& head) {
-  const bool short_one = head.closed_at == Instant() && head.remove_at == Instant() && head.redrives == 0 && head.code == 0;
+  const bool short_one =
+      head.closed_at == Instant() && head.remove_at == Instant() && head.redrives == 0 && head.code == 0;
   if (short_one) return format("{} {}", head.completions, head.next_activity);
-  return format("{} {} {} {} {} {}", head.completions, head.next_activity, head.closed_at.micros(), head.remove_at.micros(),
-                head.redrives, head.code);
+  return format("{} {} {} {} {} {}", head.completions, head.next_activity, head.closed_at.micros(),
+                head.remove_at.micros(), head.redrives, head.code);
 }
 
 Result<core::JobRow> read_row(RunId run, const Fields& fields) {
@@ -156,10 +158,11 @@ Result<core::JobRow> read_row(RunId run, const Fields& fields) {
 
 std::string activity_words(const core::Activity& activity) {
   const std::string parent = activity.parent ? format("{}", activity.parent->raw()) : "-";
-  const std::string words = format("{} {} {} {} {} {}", activity.node, activity.at.text(), parent, core::name_of(activity.status),
-                                   activity.code, activity.opened_at.micros());
+  const std::string words = format("{} {} {} {} {} {}", activity.node, activity.at.text(), parent,
+                                   core::name_of(activity.status), activity.code, activity.opened_at.micros());
   if (activity.closed_at == Instant()) return words;
-  return words + format(" {:+}", activity.closed_at.micros() - activity.opened_at.micros());  // how long after that it closed
+  return words +
+         format(" {:+}", activity.closed_at.micros() - activity.opened_at.micros());  // how long after that it closed
 }
 
 std::string record_field(const core::MessageRecord& record) {
@@ -170,7 +173,8 @@ namespace {
 
 std::optional<core::ActivityStatus> activity_status_named(std::string_view name) {
   for (int status = 0; status <= static_cast<int>(core::ActivityStatus::skipped); ++status)
-    if (core::name_of(static_cast<core::ActivityStatus>(status)) == name) return static_cast<core::ActivityStatus>(status);
+    if (core::name_of(static_cast<core::ActivityStatus>(status)) == name)
+      return static_cast<core::ActivityStatus>(status);
   return std::nullopt;
 }
 
@@ -220,7 +224,8 @@ Result<core::MessageRecord> read_record(std::string_view field, std::string_view
   if (!activity || !guid || !number) return corrupt("the row of a message ledger is malformed");
   const auto ledger = ledger::MessageLedger::decode(*number);
   if (!ledger) return corrupt(format("message {}: {}", guid->text(), ledger.error().detail));
-  return core::MessageRecord{*guid, core::ActivitySeq(*activity), *ledger, payload(fields, std::string(field) + ":out")};
+  return core::MessageRecord{*guid, core::ActivitySeq(*activity), *ledger,
+                             payload(fields, std::string(field) + ":out")};
 }
 
 constexpr std::size_t parts_of_record = 3;

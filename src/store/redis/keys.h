@@ -1,5 +1,5 @@
-// Keys: how everything is called in Redis. What belongs to a lane has the lane's number as its hash tag, so it is on one
-// node; what belongs to no lane has a tag of its own. docs/REDIS.md lists all of them.
+// Keys: how everything is called in Redis. What belongs to a lane has the lane's number as its hash tag, so it is on
+// one node; what belongs to no lane has a tag of its own. docs/REDIS.md lists all of them.
 #pragma once
 
 #include <array>
@@ -20,9 +20,8 @@ inline std::string tag_of(core::LaneId lane) { return format("{}", lane.raw()); 
 
 // In the order in which scripts/lane.lua has them.
 inline constexpr std::array<std::string_view, 20> lane_key_names = {
-    "lane",      "ids",  "expiring", "waiting", "due",     "items",         "places",   "ready", "later", "paused",
-    "mailboxes", "sent", "taken",    "signals", "announcements", "measures", "jobs", "labels", "runs",
-    "begun"};
+    "lane",      "ids",  "expiring", "waiting", "due",           "items",    "places", "ready",  "later", "paused",
+    "mailboxes", "sent", "taken",    "signals", "announcements", "measures", "jobs",   "labels", "runs",  "begun"};
 inline constexpr std::array<std::string_view, 5> run_key_names = {"run", "history", "inbox", "pending", "entries"};
 inline constexpr std::size_t step_keys = 2;  // the first ones: all that a bundle needs that touches no message
 
@@ -31,7 +30,9 @@ class Keys {
   explicit Keys(std::string prefix) : prefix_(std::move(prefix)) {}
 
   const std::string& prefix() const { return prefix_; }
-  std::string of_lane(core::LaneId lane, std::string_view name) const { return format("{}:{{{}}}:{}", prefix_, lane.raw(), name); }
+  std::string of_lane(core::LaneId lane, std::string_view name) const {
+    return format("{}:{{{}}}:{}", prefix_, lane.raw(), name);
+  }
   std::string of_run(RunId run, std::string_view name) const {
     return format("{}:{{{}}}:{}:{}", prefix_, core::lane_of(run).raw(), name, run.raw());
   }
@@ -42,7 +43,7 @@ class Keys {
   std::string apps(const Namespace& name_space) const { return of_catalogue("apps:" + name_space.raw()); }
 
   std::string beginning() const { return prefix_ + ":{"; }  // of every key
-  std::string bell() const { return prefix_ + ":bell"; }  // a channel
+  std::string bell() const { return prefix_ + ":bell"; }    // a channel
 
  private:
   std::string prefix_;
@@ -59,6 +60,8 @@ inline std::string name_of(const core::JobKey& key) { return joined(key.name_spa
 inline std::string name_of(const core::MailboxKey& key) {
   return joined(key.name_space.raw()) + joined(key.topic.raw()) + joined(key.key);
 }
-inline std::string name_of_version(const std::string& app, const std::string& version) { return joined(app) + joined(version); }
+inline std::string name_of_version(const std::string& app, const std::string& version) {
+  return joined(app) + joined(version);
+}
 
 }  // namespace pawl::store::redis

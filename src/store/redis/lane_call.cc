@@ -44,10 +44,17 @@ LaneCall::Sent LaneCall::sent(const LaneCallHeader& header) const {
     begins.emplace(run, keys.size());
     for (std::size_t i = 0; i < count; ++i) keys.push_back(key_names_.of_run(run, run_key_names[i]));
   };
-  words = {header.now, header.store, text(header.seen_commits), text(lane_.raw()), header.sender, header.bell,
-           text(core::make_run(lane_, 0).raw()), text(outboxes_.size())};
+  words = {header.now,
+           header.store,
+           text(header.seen_commits),
+           text(lane_.raw()),
+           header.sender,
+           header.bell,
+           text(core::make_run(lane_, 0).raw()),
+           text(outboxes_.size())};
   std::set<RunId> known = extra_runs_;
-  for (std::size_t i = next_; i < operations_.size(); ++i) known.insert(operations_[i].runs.begin(), operations_[i].runs.end());
+  for (std::size_t i = next_; i < operations_.size(); ++i)
+    known.insert(operations_[i].runs.begin(), operations_[i].runs.end());
   words.push_back(text(known.size()));
   for (const RunId run : known) {
     words.push_back(text(run.raw()));
@@ -99,7 +106,8 @@ bool LaneCall::advance(std::size_t answered, const Reply& wanted) {
     const auto run = number_in<std::uint32_t>(wanted[i + 2].text);
     const auto epoch = number_in<std::uint64_t>(wanted[i + 3].text);
     if (!request || !run || !epoch) return false;
-    tokens_[format("{} {} {}", wanted[i].text, *run, *epoch)] = text(core::token_of(*request, *run, core::Epoch(*epoch)).raw());
+    tokens_[format("{} {} {}", wanted[i].text, *run, *epoch)] =
+        text(core::token_of(*request, *run, core::Epoch(*epoch)).raw());
   }
   return true;
 }

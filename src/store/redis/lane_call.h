@@ -1,5 +1,5 @@
-// LaneCall: a group of one lane on its way through the script. The script stops where it needs to know more (another run's keys,
-// a token); the rest is sent again with that.
+// LaneCall: a group of one lane on its way through the script. The script stops where it needs to know more (another
+// run's keys, a token); the rest is sent again with that.
 #pragma once
 
 #include <map>

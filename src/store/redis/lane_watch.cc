@@ -33,9 +33,12 @@ Error LaneWatch::another_store(core::LaneId lane, const std::string& has) {
 }
 
 Error LaneWatch::older_state(core::LaneId lane, const std::string& has) {
-  return lose(lane, format("the server has an older state than it had: commit {} where {} was seen. It was emptied, an older copy was "
-                           "brought back, or a replica took over that was behind",
-                           has, highest(lane)));
+  return lose(
+      lane,
+      format(
+          "the server has an older state than it had: commit {} where {} was seen. It was emptied, an older copy was "
+          "brought back, or a replica took over that was behind",
+          has, highest(lane)));
 }
 
 std::uint64_t LaneWatch::ask(Commands& commands, core::LaneId lane) const {

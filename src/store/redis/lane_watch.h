@@ -1,6 +1,7 @@
-// LaneWatch: whether the server still has what it had. Each commit of a lane raises a number there; a process remembers the highest
-// that it saw. A server that has less, or another store, was emptied, went back to an older copy, or is a replica that was behind:
-// nothing is written there, and what is read there is not believed. If the data comes back, the lane goes on.
+// LaneWatch: whether the server still has what it had. Each commit of a lane raises a number there; a process remembers
+// the highest that it saw. A server that has less, or another store, was emptied, went back to an older copy, or is a
+// replica that was behind: nothing is written there, and what is read there is not believed. If the data comes back,
+// the lane goes on.
 //
 // Threads: any.
 #pragma once
@@ -32,13 +33,15 @@ class LaneWatch {
   Error another_store(core::LaneId lane, const std::string& has);
   Error older_state(core::LaneId lane, const std::string& has);
 
-  // For whoever commits without the script that looks at this itself: what to ask, whether the answer is in order, and what to
-  // add to the commit. The answer is compared with what was known when it was asked for: others commit meanwhile.
+  // For whoever commits without the script that looks at this itself: what to ask, whether the answer is in order, and
+  // what to add to the commit. The answer is compared with what was known when it was asked for: others commit
+  // meanwhile.
   std::uint64_t ask(Commands& commands, core::LaneId lane) const;
   Status check(core::LaneId lane, const Reply& answer, std::uint64_t known);
   void count(Commands& commands, core::LaneId lane) const;
 
-  // Of reads: whether what was found there can be believed. Where nothing was found the server is asked whether it is in order.
+  // Of reads: whether what was found there can be believed. Where nothing was found the server is asked whether it is
+  // in order.
   enum class Found : bool { nothing, something };
   Status believe(core::LaneId lane, Found found);
   Status believe_that_nothing_is_there();  // in any lane

@@ -32,36 +32,38 @@ class RedisLetters : public OwnStore {
 
 TEST_F(RedisLetters, a_worker_activity_runs_to_its_end_without_a_script) {
   const StartDuplex start{Namespace("n"), JobId("job"), lane_, {GraphName("g"), 1, 7}, "in", store_->now()};
-  const RunId run = step(start).run();                                         // A
+  const RunId run = step(start).run();  // A
   const auto guid = [](std::uint64_t number) { return core::Guid{number, 1}; };
   const core::Guid start_guid = take("", 1).at(0).message.guid;
   EXPECT_EQ(step(SetCell{run, place(0), 888000001000001, {}}).value(), 888000001000001);  // B
   EXPECT_FALSE(step(OpenAddress{run, place(1)}).none_left());
   EXPECT_EQ(step(SetCell{run, place(1), 999000000000000, {}}).value(), 999000000000000);  // E
-  step(Enqueue{{run, guid(1), stream::Transition{place(1), "data"}}});          // C
+  step(Enqueue{{run, guid(1), stream::Transition{place(1), "data"}}});                    // C
   EXPECT_EQ(step(Ack{run, start_guid, ClaimId(1)}).kind, OutcomeKind::committed);
 
-  ASSERT_EQ(take("", 2).size(), 1u);                                            // a
+  ASSERT_EQ(take("", 2).size(), 1u);                                                               // a
   EXPECT_EQ(step(AddToCell{run, place(1), -100000000000000, guid(11)}).value(), 899000000000000);  // c
   step(Enqueue{{run, guid(2), stream::Request{place(1), Topic("work"), "data"}}});                 // d
   EXPECT_EQ(step(AddToCell{run, place(1), -10000000000000, guid(12)}).value(), 889000000000000);   // e
   EXPECT_EQ(step(Ack{run, guid(1), ClaimId(2)}).kind, OutcomeKind::committed);                     // f
 
-  ASSERT_EQ(take("work", 3).size(), 1u);                                        // g
-  EXPECT_EQ((*store_->duplex().view(run, place(1)))->cell->value, 889000000000000);                // h
+  ASSERT_EQ(take("work", 3).size(), 1u);                                                                 // g
+  EXPECT_EQ((*store_->duplex().view(run, place(1)))->cell->value, 889000000000000);                      // h
   step(Enqueue{{run, guid(3), stream::Response{place(1), core::ReplyStatus::success, 200, 0, "out"}}});  // j
-  EXPECT_EQ(step(Ack{run, guid(2), ClaimId(3)}).kind, OutcomeKind::committed);  // k
+  EXPECT_EQ(step(Ack{run, guid(2), ClaimId(3)}).kind, OutcomeKind::committed);                           // k
 
-  ASSERT_EQ(take("", 4).size(), 1u);                                            // l
-  EXPECT_EQ(step(AddToCell{run, place(1), 1000000, guid(13)}).value(), 889000001000000);           // m
-  EXPECT_EQ(step(NameCloser{run, place(1), guid(3), core::ActivityStatus::completed, 200, {}, "out"}).kind, OutcomeKind::committed);
+  ASSERT_EQ(take("", 4).size(), 1u);                                                      // l
+  EXPECT_EQ(step(AddToCell{run, place(1), 1000000, guid(13)}).value(), 889000001000000);  // m
+  EXPECT_EQ(step(NameCloser{run, place(1), guid(3), core::ActivityStatus::completed, 200, {}, "out"}).kind,
+            OutcomeKind::committed);
   EXPECT_EQ(step(AddToCell{run, place(1), 1 - 1000000000000, guid(14)}).value(), 888000001000001);  // o and p
   EXPECT_TRUE(step(CloseAddress{run, place(1)}).none_left());
   step(Enqueue{{run, guid(4), stream::Cleanup{}}});                             // r
   EXPECT_EQ(step(Ack{run, guid(3), ClaimId(4)}).kind, OutcomeKind::committed);  // s
 
   ASSERT_EQ(take("", 5).size(), 1u);
-  EXPECT_EQ(step(EndDuplex{run, core::JobStatus::completed, "result", "", store_->now(), guid(4)}).kind, OutcomeKind::committed);
+  EXPECT_EQ(step(EndDuplex{run, core::JobStatus::completed, "result", "", store_->now(), guid(4)}).kind,
+            OutcomeKind::committed);
   EXPECT_EQ(step(Ack{run, guid(4), ClaimId(5)}).kind, OutcomeKind::committed);
   const DuplexJob job = **store_->duplex().read(run);
   EXPECT_EQ(job.job.status, core::JobStatus::completed);
@@ -90,7 +92,8 @@ TEST_F(RedisLetters, the_group_shows_who_has_a_message_and_forgets_claims_that_a
 // What the script does for the lane, the plain commands do too.
 TEST_F(RedisLetters, a_server_that_was_emptied_or_set_back_is_noticed_and_its_other_lanes_go_on) {
   const StartDuplex here{Namespace("n"), JobId("a"), lane_, {GraphName("g"), 1, 7}, "in", store_->now()};
-  const StartDuplex there{Namespace("n"), JobId("b"), core::LaneId(lane_.raw() + 1), {GraphName("g"), 1, 7}, "in", store_->now()};
+  const StartDuplex there{Namespace("n"),         JobId("b"), core::LaneId(lane_.raw() + 1),
+                          {GraphName("g"), 1, 7}, "in",       store_->now()};
   const RunId run = step(here).run();
   step(there);
   const std::string lane = format("pawl:{{{}}}:lane", lane_.raw());

@@ -7,8 +7,8 @@
 
 namespace pawl::store::redis::limits {
 
-inline constexpr std::size_t connections = 16;                     // calls under way at once: one for each lane of a pool, mostly
-inline constexpr std::size_t connections_idle_max = 24;            // kept open for each node
+inline constexpr std::size_t connections = 16;           // calls under way at once: one for each lane of a pool, mostly
+inline constexpr std::size_t connections_idle_max = 24;  // kept open for each node
 inline constexpr std::chrono::milliseconds connect_timeout{3000};
 inline constexpr std::chrono::milliseconds reply_timeout{30'000};  // then it is not known what happened
 inline constexpr std::chrono::milliseconds redirect_pause{20};     // before a slot that moves is asked for again

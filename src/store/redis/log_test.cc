@@ -1,5 +1,6 @@
-// The log of a server that died while it wrote: cut in its last transaction, and a server started on what is left. What it has is all
-// of that transaction or nothing of it, and whoever comes goes on. At every byte with PAWL_EVERY_BYTE=1, as `make storm` does.
+// The log of a server that died while it wrote: cut in its last transaction, and a server started on what is left. What
+// it has is all of that transaction or nothing of it, and whoever comes goes on. At every byte with PAWL_EVERY_BYTE=1,
+// as `make storm` does.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,17 +28,19 @@ class RedisLog : public OwnStore {
       if (file.path().string().ends_with(".incr.aof")) return file.path();
     return {};
   }
-  // What `write` adds to the log is cut behind each byte. `check` is told whether all of it must be there, and sees a store that
-  // remembers nothing.
+  // What `write` adds to the log is cut behind each byte. `check` is told whether all of it must be there, and sees a
+  // store that remembers nothing.
   void cut_everywhere(const std::function<void()>& write, const std::function<void(Store&, bool)>& check) {
     const std::uintmax_t before = std::filesystem::file_size(log());
     write();
     std::ifstream file(log(), std::ios::binary);
     const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     ASSERT_GT(whole.size(), before);
-    const std::size_t step = std::getenv("PAWL_EVERY_BYTE") == nullptr ? std::max<std::size_t>(1, (whole.size() - before) / 40) : 1;
+    const std::size_t step =
+        std::getenv("PAWL_EVERY_BYTE") == nullptr ? std::max<std::size_t>(1, (whole.size() - before) / 40) : 1;
     std::size_t tried = 0;
-    for (std::size_t size = before; size <= whole.size(); size = size == whole.size() ? size + 1 : std::min(size + step, whole.size())) {
+    for (std::size_t size = before; size <= whole.size();
+         size = size == whole.size() ? size + 1 : std::min(size + step, whole.size())) {
       server_.kill();
       std::ofstream(log(), std::ios::binary | std::ios::trunc).write(whole.data(), static_cast<std::streamsize>(size));
       server_.start();
@@ -48,7 +51,8 @@ class RedisLog : public OwnStore {
       ASSERT_FALSE(HasFailure()) << "cut at byte " << size << " of " << before << " to " << whole.size();
       ++tried;
     }
-    std::printf("tried: the log cut at %zu of %zu places\n", tried, static_cast<std::size_t>(whole.size() - before + 1));
+    std::printf("tried: the log cut at %zu of %zu places\n", tried,
+                static_cast<std::size_t>(whole.size() - before + 1));
   }
 
   TestServer server_{always()};
@@ -81,7 +85,8 @@ TEST_F(RedisLog, cut_anywhere_in_a_script_has_all_of_it_or_nothing) {
                    const Operation again = bundle;
                    const auto outcomes = fresh.commit({&again, 1});
                    ASSERT_TRUE(outcomes) << to_string(outcomes.error());
-                   EXPECT_EQ(outcomes->front().kind, all ? OutcomeKind::already_done : OutcomeKind::committed) << outcomes->front().reason;
+                   EXPECT_EQ(outcomes->front().kind, all ? OutcomeKind::already_done : OutcomeKind::committed)
+                       << outcomes->front().reason;
                    EXPECT_EQ((**fresh.read_job(run)).state.job.rev, core::Rev(1));
                  });
 }
@@ -97,7 +102,8 @@ TEST_F(RedisLog, cut_anywhere_in_a_step_of_duplex_has_all_of_it_or_nothing) {
                    ASSERT_TRUE(again) << to_string(again.error());
                    EXPECT_EQ(again->kind, all ? OutcomeKind::already_done : OutcomeKind::committed);
                    EXPECT_EQ((**fresh.duplex().read(run)).stream.size(), 2u);
-                   auto handed = fresh.duplex().commit_one(Dequeue{lane_, Topic("work"), 10, ClaimId(3), core::Epoch(1), seconds(30)});
+                   auto handed = fresh.duplex().commit_one(
+                       Dequeue{lane_, Topic("work"), 10, ClaimId(3), core::Epoch(1), seconds(30)});
                    ASSERT_TRUE(handed);
                    EXPECT_EQ(handed->take_handed().messages.size(), 1u);
                  });

@@ -45,8 +45,10 @@ TEST(RedisUrl, says_where_and_who) {
 }
 
 TEST(RedisUrl, that_is_wrong_is_refused_without_showing_the_password) {
-  for (const char* text : {"", "http://a", "redis://", "redis://:word@", "redis://a:word", "redis://a:0", "redis://a:70000", "redis://a/word",
-                           "redis://a,b", "redis-sentinel://a", "redis-sentinel://a/", "redis-sentinel://:word@a", "redis-cluster://a/1", "redis+unix://relative", "redis+unix:///a?word=1"}) {
+  for (const char* text :
+       {"", "http://a", "redis://", "redis://:word@", "redis://a:word", "redis://a:0", "redis://a:70000",
+        "redis://a/word", "redis://a,b", "redis-sentinel://a", "redis-sentinel://a/", "redis-sentinel://:word@a",
+        "redis-cluster://a/1", "redis+unix://relative", "redis+unix:///a?word=1"}) {
     const auto url = Url::parse(text);
     ASSERT_FALSE(url) << text;
     EXPECT_EQ(url.error().code, ErrorCode::invalid);
@@ -94,15 +96,15 @@ TEST_F(RedisOpen, a_password_is_needed_where_it_is_and_never_shown) {
 TEST_F(RedisOpen, over_tls_only_a_server_with_a_good_name_is_believed) {
   const TemporaryFolder folder;
   const auto file = [&](const char* name) { return (folder.path() / name).string(); };
-  const std::string make =
-      format("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost "
-             "-keyout {} -out {} 2>/dev/null",
-             file("key"), file("cert"));
+  const std::string make = format(
+      "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost "
+      "-keyout {} -out {} 2>/dev/null",
+      file("key"), file("cert"));
   ASSERT_EQ(std::system(make.c_str()), 0);
   const std::uint16_t port = free_port();
   ServerOptions options;
-  options.more = {"--tls-port", format("{}", port), "--tls-cert-file", file("cert"), "--tls-key-file", file("key"),
-                  "--tls-ca-cert-file", file("cert"), "--tls-auth-clients", "no"};
+  options.more = {"--tls-port", format("{}", port),   "--tls-cert-file", file("cert"),         "--tls-key-file",
+                  file("key"),  "--tls-ca-cert-file", file("cert"),      "--tls-auth-clients", "no"};
   TestServer server(options);
   Options tls;
   tls.accept_weaker = true;

@@ -15,8 +15,9 @@ namespace pawl::store::redis {
 namespace {
 
 std::optional<OutcomeKind> kind_named(std::string_view name) {
-  for (const OutcomeKind kind : {OutcomeKind::committed, OutcomeKind::already_done, OutcomeKind::exists, OutcomeKind::conflict,
-                                 OutcomeKind::fenced, OutcomeKind::rejected, OutcomeKind::over_limit})
+  for (const OutcomeKind kind :
+       {OutcomeKind::committed, OutcomeKind::already_done, OutcomeKind::exists, OutcomeKind::conflict,
+        OutcomeKind::fenced, OutcomeKind::rejected, OutcomeKind::over_limit})
     if (store::name_of(kind) == name) return kind;
   return std::nullopt;
 }
@@ -30,7 +31,8 @@ std::optional<Instant> lease_in(const Reply& reply) {
 // A field of the job's hash is not what the bundle was computed from.
 Outcome wrong_field(const Reply& reply) {
   const std::string& field = reply[2].text;
-  const std::string name = field.starts_with("a:") ? "activity " + field.substr(2) : "message " + field.substr(field.rfind(':') + 1);
+  const std::string name =
+      field.starts_with("a:") ? "activity " + field.substr(2) : "message " + field.substr(field.rfind(':') + 1);
   const std::string& expected = reply[3].text;
   const std::string& stored = reply[4].text;
   if (expected.empty()) return rejected(format("{} has a ledger already", name));
@@ -88,34 +90,35 @@ void put_run(const Reply& reply, Outcome& outcome) {
 }
 
 Status put_answer(const Operation& operation, const Reply& reply, Outcome& outcome) {
-  return std::visit(
-      Overloaded{
-          [&](const Submit&) {
-            put_run(reply, outcome);
-            return Status{};
-          },
-          [&](const Deliver&) {
-            if (outcome.kind == OutcomeKind::conflict)
-              outcome.answer = answer::Taken{number_in<std::uint64_t>(reply[3].text).value_or(0)};
-            else
-              put_run(reply, outcome);
-            return Status{};
-          },
-          [&](const AcquireLane&) {
-            if (outcome.done())
-              outcome.answer = answer::Lane{core::Epoch(number_in<std::uint64_t>(reply[2].text).value_or(0)), lease_in(reply[3])};
-            return Status{};
-          },
-          [&](const RenewLane& renew) {
-            if (outcome.done()) outcome.answer = answer::Lane{renew.epoch, lease_in(reply[2])};
-            return Status{};
-          },
-          each_of<ClaimWork, ClaimItem, ExtendWork>([&] { return outcome.done() ? put_items(reply, outcome) : Status{}; }),
-          [&](const BeatEngine&) { return outcome.done() ? put_engines(reply, outcome) : Status{}; },
-          each_of<core::Bundle, Respond, ReleaseWork, DropOutbox, OpenPool, ReleaseLane, LeaveEngine, RemoveJob, DropKeys,
-                  PauseTopic, PutApp, ActivateApp>([] { return Status{}; }),
-      },
-      operation);
+  return std::visit(Overloaded{
+                        [&](const Submit&) {
+                          put_run(reply, outcome);
+                          return Status{};
+                        },
+                        [&](const Deliver&) {
+                          if (outcome.kind == OutcomeKind::conflict)
+                            outcome.answer = answer::Taken{number_in<std::uint64_t>(reply[3].text).value_or(0)};
+                          else
+                            put_run(reply, outcome);
+                          return Status{};
+                        },
+                        [&](const AcquireLane&) {
+                          if (outcome.done())
+                            outcome.answer = answer::Lane{
+                                core::Epoch(number_in<std::uint64_t>(reply[2].text).value_or(0)), lease_in(reply[3])};
+                          return Status{};
+                        },
+                        [&](const RenewLane& renew) {
+                          if (outcome.done()) outcome.answer = answer::Lane{renew.epoch, lease_in(reply[2])};
+                          return Status{};
+                        },
+                        each_of<ClaimWork, ClaimItem, ExtendWork>(
+                            [&] { return outcome.done() ? put_items(reply, outcome) : Status{}; }),
+                        [&](const BeatEngine&) { return outcome.done() ? put_engines(reply, outcome) : Status{}; },
+                        each_of<core::Bundle, Respond, ReleaseWork, DropOutbox, OpenPool, ReleaseLane, LeaveEngine,
+                                RemoveJob, DropKeys, PauseTopic, PutApp, ActivateApp>([] { return Status{}; }),
+                    },
+                    operation);
 }
 
 }  // namespace
@@ -125,7 +128,8 @@ Result<Outcome> read_outcome(const Operation& operation, const Reply& reply) {
   const std::string& name = reply[0].text;
   if (name == "wrong_field") return wrong_field(reply);
   if (name == "other_hit") return wrong_hit(operation);
-  if (name == "no_job") return rejected(format("there is no job or mailbox {}", std::get<core::Bundle>(operation).entity.raw()));
+  if (name == "no_job")
+    return rejected(format("there is no job or mailbox {}", std::get<core::Bundle>(operation).entity.raw()));
   const auto* deliver = std::get_if<Deliver>(&operation);
   const bool passed_over = name == "passed_over";  // what a job sent: nobody waits for the answer
   if (deliver != nullptr && (passed_over || name == "over_limit"))

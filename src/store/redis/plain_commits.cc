@@ -24,10 +24,14 @@ Result<Outcome> PlainCommits::commit(const Operation& operation) {
       [this](const auto& one) -> Result<Outcome> {
         using One = std::decay_t<decltype(one)>;
         // What an engine asks for by itself, of jobs that cannot be here.
-        constexpr bool is_idle = std::is_same_v<One, ClaimWork> || std::is_same_v<One, DropOutbox> || std::is_same_v<One, DropKeys>;
-        if constexpr (requires { this->run(one); }) return this->run(one);
-        else if constexpr (is_idle) return committed();
-        else return rejected(needs_scripts);
+        constexpr bool is_idle =
+            std::is_same_v<One, ClaimWork> || std::is_same_v<One, DropOutbox> || std::is_same_v<One, DropKeys>;
+        if constexpr (requires { this->run(one); })
+          return this->run(one);
+        else if constexpr (is_idle)
+          return committed();
+        else
+          return rejected(needs_scripts);
       },
       operation);
 }
@@ -42,19 +46,22 @@ Result<Instant> PlainCommits::time_in(const Reply& reply) const {
 
 // --- the catalogue
 
-Result<Outcome> PlainCommits::in_catalogue(Look look, const std::function<Result<Chosen>(const Replies&, Instant)>& choose) {
+Result<Outcome> PlainCommits::in_catalogue(Look look,
+                                           const std::function<Result<Chosen>(const Replies&, Instant)>& choose) {
   Commands questions;
   questions.add({"HGET", keys_.of_catalogue("store"), "id"});
   questions.add({"TIME"});
   questions.append(look.questions);
   look.questions = std::move(questions);
   look.watched.push_back(keys_.of_catalogue("store"));
-  return attempt<Outcome>(servers_, catalogue_tag, nullptr, look, [&](const Replies& seen, const AskMore&) -> Result<Chosen> {
-    if (seen[0].text != store_.text()) return watch_.another_store(core::LaneId(0), seen[0].text);
-    const auto now = time_in(seen[1]);
-    if (!now) return now.error();
-    return choose(Replies(seen.begin() + 2, seen.end()), *now);
-  });
+  return attempt<Outcome>(servers_, catalogue_tag, nullptr, look,
+                          [&](const Replies& seen, const AskMore&) -> Result<Chosen> {
+                            if (seen[0].text != store_.text())
+                              return watch_.another_store(core::LaneId(0), seen[0].text);
+                            const auto now = time_in(seen[1]);
+                            if (!now) return now.error();
+                            return choose(Replies(seen.begin() + 2, seen.end()), *now);
+                          });
 }
 
 Result<Outcome> PlainCommits::run(const OpenPool& open) {
@@ -67,10 +74,12 @@ Result<Outcome> PlainCommits::run(const OpenPool& open) {
     if (!seen[0].is_nil()) {
       const std::string has = seen[0].text.substr(seen[0].text.find(' ') + 1);
       if (has == format("{}", open.lanes)) return Chosen{already_done(), {}};
-      return Chosen{rejected(format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(), has, open.lanes)), {}};
+      return Chosen{
+          rejected(format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(), has, open.lanes)), {}};
     }
     if (open.lanes == 0 || open.lanes > pawl::limits::lanes_per_pool_max)
-      return Chosen{rejected(format("a pool has 1 to {} lanes, not {}", pawl::limits::lanes_per_pool_max, open.lanes)), {}};
+      return Chosen{rejected(format("a pool has 1 to {} lanes, not {}", pawl::limits::lanes_per_pool_max, open.lanes)),
+                    {}};
     const std::uint32_t before = number_in<std::uint32_t>(seen[1].text).value_or(0);
     if (before + open.lanes > pawl::limits::lanes_max)
       return Chosen{rejected(format("all pools together have at most {} lanes", pawl::limits::lanes_max)), {}};
@@ -97,8 +106,7 @@ Result<Outcome> PlainCommits::run(const BeatEngine& beat) {
       if (!engine) return engine.error();
       if (engine->name == beat.name) {
         // It has just started: what its last life held counts, however long that is over.
-        if (!beat.holds)
-          said = format("{} {}", words_of(seen[1][i + 1].text)[2], words_of(said)[1]);
+        if (!beat.holds) said = format("{} {}", words_of(seen[1][i + 1].text)[2], words_of(said)[1]);
       } else if (engine->until <= now) {
         chosen.commands.add({"HDEL", engines, engine->name});
       } else {
@@ -168,15 +176,18 @@ Result<Outcome> PlainCommits::in_lane(core::LaneId lane, const std::function<Cho
   look.watched = {key};
   look.questions.add({"HMGET", key, "owner", "epoch", "lease", "store"});
   look.questions.add({"TIME"});
-  return attempt<Outcome>(servers_, tag_of(lane), &of, look, [&](const Replies& seen, const AskMore&) -> Result<Chosen> {
-    const auto now = time_in(seen[1]);
-    if (!now) return now.error();
-    Owned owned{seen[0][0].text, core::Epoch(number_in<std::uint64_t>(seen[0][1].text).value_or(0)), std::nullopt, *now};
-    if (const auto until = number_in<std::int64_t>(seen[0][2].text)) owned.until = Instant::from_micros(*until);
-    Chosen chosen = choose(owned);
-    if (chosen.commands.count() > 0 && seen[0][3].is_nil()) chosen.commands.add({"HSET", key, "store", store_.text()});
-    return chosen;
-  });
+  return attempt<Outcome>(
+      servers_, tag_of(lane), &of, look, [&](const Replies& seen, const AskMore&) -> Result<Chosen> {
+        const auto now = time_in(seen[1]);
+        if (!now) return now.error();
+        Owned owned{seen[0][0].text, core::Epoch(number_in<std::uint64_t>(seen[0][1].text).value_or(0)), std::nullopt,
+                    *now};
+        if (const auto until = number_in<std::int64_t>(seen[0][2].text)) owned.until = Instant::from_micros(*until);
+        Chosen chosen = choose(owned);
+        if (chosen.commands.count() > 0 && seen[0][3].is_nil())
+          chosen.commands.add({"HSET", key, "store", store_.text()});
+        return chosen;
+      });
 }
 
 Result<Outcome> PlainCommits::run(const AcquireLane& acquire) {
@@ -189,8 +200,10 @@ Result<Outcome> PlainCommits::run(const AcquireLane& acquire) {
     answer::Lane taken{core::Epoch(owned.epoch.raw() + 1), std::nullopt};
     if (acquire.lease.count() != 0) taken.lease_until = owned.now + acquire.lease;
     chosen.commands.add({"HSET", key, "owner", acquire.owner, "epoch", format("{}", taken.epoch.raw())});
-    if (taken.lease_until) chosen.commands.add({"HSET", key, "lease", micros(*taken.lease_until)});
-    else chosen.commands.add({"HDEL", key, "lease"});
+    if (taken.lease_until)
+      chosen.commands.add({"HSET", key, "lease", micros(*taken.lease_until)});
+    else
+      chosen.commands.add({"HDEL", key, "lease"});
     chosen.outcome.answer = taken;
     return chosen;
   });

@@ -1,5 +1,6 @@
-// PlainCommits: what an engine needs of a server that has no scripts, beside the jobs of collation duplex: pools, engines, apps, and lanes
-// with their owners. By WATCH and MULTI, on the same keys. Jobs of collation ledger need the scripts: they are refused there.
+// PlainCommits: what an engine needs of a server that has no scripts, beside the jobs of collation duplex: pools,
+// engines, apps, and lanes with their owners. By WATCH and MULTI, on the same keys. Jobs of collation ledger need the
+// scripts: they are refused there.
 //
 // Threads: any.
 #pragma once
@@ -20,7 +21,8 @@ namespace pawl::store::redis {
 class PlainCommits {
  public:
   // The references must outlive it. `clock` null: the server's.
-  PlainCommits(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, LaneWatch& watch, std::string sender)
+  PlainCommits(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, LaneWatch& watch,
+               std::string sender)
       : servers_(servers), keys_(keys), store_(store), clock_(clock), watch_(watch), sender_(std::move(sender)) {}
 
   Result<Outcome> commit(const Operation& operation);
@@ -39,7 +41,8 @@ class PlainCommits {
   Result<Outcome> run(const ReleaseLane& release);
 
   // The first answer is the store's id, the second one the time.
-  Result<Outcome> in_catalogue(Look look, const std::function<Result<Chosen>(const Replies& seen, Instant now)>& choose);
+  Result<Outcome> in_catalogue(Look look,
+                               const std::function<Result<Chosen>(const Replies& seen, Instant now)>& choose);
   // What a lane's hash says of its owner.
   struct Owned {
     std::string owner;

@@ -45,7 +45,8 @@ std::optional<Reader::Asked> Reader::question_of(const Read& read) {
 std::vector<ReadAnswer> Reader::read(pawl::store::Store& store, std::span<const Read> reads) {
   std::vector<ReadAnswer> answers;
   std::size_t bytes = 0;
-  for (std::size_t first = 0; first < reads.size() && bytes < pawl::limits::read_answers_bytes; first += reads_at_once) {
+  for (std::size_t first = 0; first < reads.size() && bytes < pawl::limits::read_answers_bytes;
+       first += reads_at_once) {
     const auto chunk = reads.subspan(first, std::min(reads_at_once, reads.size() - first));
     std::vector<std::optional<Asked>> asked;
     std::vector<Servers::Question> questions;
@@ -56,7 +57,8 @@ std::vector<ReadAnswer> Reader::read(pawl::store::Store& store, std::span<const 
     auto replies = servers_.ask_each(questions);
     std::size_t next = 0;
     for (std::size_t i = 0; i < chunk.size() && bytes < pawl::limits::read_answers_bytes; ++i) {
-      answers.push_back(asked[i] ? asked[i]->answer(std::move(replies[next++])) : std::move(answer_each(store, chunk.subspan(i, 1)).front()));
+      answers.push_back(asked[i] ? asked[i]->answer(std::move(replies[next++]))
+                                 : std::move(answer_each(store, chunk.subspan(i, 1)).front()));
       bytes += weight_of(answers.back());
     }
   }

@@ -10,8 +10,9 @@ namespace pawl::store::redis {
 
 namespace {
 
-constexpr std::string_view row_fields[] = {"ns",  "id",        "graph", "version",  "at",   "status",   "rev",    "bundle",
-                                           "head", "semaphore", "priority", "keep", "deadline", "secret", "parent", "reason"};
+constexpr std::string_view row_fields[] = {"ns",       "id",     "graph",  "version",   "at",       "status",
+                                           "rev",      "bundle", "head",   "semaphore", "priority", "keep",
+                                           "deadline", "secret", "parent", "reason"};
 
 // Fields that were asked for, and what they hold.
 Fields fields_named(std::span<const std::string_view> names, const Reply& reply) {
@@ -24,8 +25,8 @@ Fields fields_named(std::span<const std::string_view> names, const Reply& reply)
 }  // namespace
 
 // What waits: the stream's messages in their order, and the timers by their time.
-Status read_messages(const Reply& stream, const Reply& pending_rows, const Fields& hash, std::vector<core::InboxMessage>& inbox,
-                     std::vector<core::InboxMessage>& timers) {
+Status read_messages(const Reply& stream, const Reply& pending_rows, const Fields& hash,
+                     std::vector<core::InboxMessage>& inbox, std::vector<core::InboxMessage>& timers) {
   const Fields rows = fields_of(pending_rows);
   for (const Reply& entry : stream.list) {
     auto message = read_entry(entry);
@@ -38,7 +39,8 @@ Status read_messages(const Reply& stream, const Reply& pending_rows, const Field
     inbox.push_back(std::move(*message));
   }
   constexpr std::string_view timer_prefix = "t:";
-  for (auto field = hash.lower_bound(timer_prefix); field != hash.end() && field->first.starts_with(timer_prefix); ++field) {
+  for (auto field = hash.lower_bound(timer_prefix); field != hash.end() && field->first.starts_with(timer_prefix);
+       ++field) {
     const auto guid = core::Guid::parse(std::string_view(field->first).substr(timer_prefix.size()));
     if (!guid) return malformed("the name of a timer");
     auto timer = read_timer(*guid, *field->second);
@@ -53,8 +55,8 @@ Status read_messages(const Reply& stream, const Reply& pending_rows, const Field
 
 Words Reader::whole_keys(RunId run) const {
   const core::LaneId lane = core::lane_of(run);
-  return {keys_.of_run(run, "run"), keys_.of_run(run, "inbox"), keys_.of_run(run, "pending"), keys_.of_lane(lane, "items"),
-          keys_.of_lane(lane, "places")};
+  return {keys_.of_run(run, "run"), keys_.of_run(run, "inbox"), keys_.of_run(run, "pending"),
+          keys_.of_lane(lane, "items"), keys_.of_lane(lane, "places")};
 }
 Words Reader::whole_arguments(RunId run) {
   const std::string first = wide(run.raw());
@@ -84,10 +86,11 @@ Result<std::optional<StoredJob>> Reader::job_answer(RunId run, const Reply& part
   StoredJob stored;
   stored.state = std::move(*state);
   const auto wrong = [&](const Error& error) {
-    return Error{error.code, format("job {}/{} (run {}): {}", stored.state.job.name_space.raw(), stored.state.job.id.raw(), run.raw(),
-                                    error.detail)};
+    return Error{error.code, format("job {}/{} (run {}): {}", stored.state.job.name_space.raw(),
+                                    stored.state.job.id.raw(), run.raw(), error.detail)};
   };
-  if (const auto read = read_messages(parts[1], parts[2], fields, stored.inbox, stored.timers); !read) return wrong(read.error());
+  if (const auto read = read_messages(parts[1], parts[2], fields, stored.inbox, stored.timers); !read)
+    return wrong(read.error());
   for (const Reply& row : parts[3].list) {
     auto item = read_item(row);
     if (!item) return wrong(item.error());

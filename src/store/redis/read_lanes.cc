@@ -102,8 +102,9 @@ Result<LaneInfo> Reader::read_lane(core::LaneId lane) {
 }
 
 Result<std::vector<LaneEnd>> Reader::read_lane_ends() {
-  const auto replies = ask_all_lanes(
-      [&](core::LaneId lane, Commands& commands) { commands.add({"GET", keys_.of_lane(lane, "runs")}); });
+  const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {
+    commands.add({"GET", keys_.of_lane(lane, "runs")});
+  });
   if (!replies) return replies.error();
   std::vector<LaneEnd> ends;
   for (std::size_t i = 0; i < replies->size(); ++i) {
@@ -117,8 +118,9 @@ Result<std::vector<LaneEnd>> Reader::read_lane_ends() {
 // Which lane has a name is the runtime's affair: here all are asked, at once.
 Result<std::optional<RunId>> Reader::find_run(const Namespace& name_space, const JobId& id) {
   const std::string name = name_of(core::JobKey{name_space, id});
-  const auto replies =
-      ask_all_lanes([&](core::LaneId lane, Commands& commands) { commands.add({"HGET", keys_.of_lane(lane, "ids"), name}); });
+  const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {
+    commands.add({"HGET", keys_.of_lane(lane, "ids"), name});
+  });
   if (!replies) return replies.error();
   for (const Reply& reply : *replies) {
     if (reply.is_nil()) continue;
@@ -134,8 +136,9 @@ Result<std::optional<RunId>> Reader::find_run(const Namespace& name_space, const
 
 Result<std::optional<RunId>> Reader::find_mailbox(const core::MailboxKey& key) {
   const std::string name = name_of(key);
-  const auto replies = ask_all_lanes(
-      [&](core::LaneId lane, Commands& commands) { commands.add({"HGET", keys_.of_lane(lane, "mailboxes"), name}); });
+  const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {
+    commands.add({"HGET", keys_.of_lane(lane, "mailboxes"), name});
+  });
   if (!replies) return replies.error();
   for (const Reply& reply : *replies)
     if (const auto run = number_in<std::uint64_t>(reply.text)) return std::optional<RunId>(RunId(*run));
@@ -143,8 +146,9 @@ Result<std::optional<RunId>> Reader::find_mailbox(const core::MailboxKey& key) {
 }
 
 Result<std::vector<Topic>> Reader::read_paused_topics() {
-  const auto replies = ask_all_lanes(
-      [&](core::LaneId lane, Commands& commands) { commands.add({"SMEMBERS", keys_.of_lane(lane, "paused")}); });
+  const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {
+    commands.add({"SMEMBERS", keys_.of_lane(lane, "paused")});
+  });
   if (!replies) return replies.error();
   std::set<Topic> topics;
   for (const Reply& reply : *replies)

@@ -26,8 +26,8 @@ RunRange range_of(core::LaneId lane, const ListQuery& query) {
 }
 
 // A page of members "<prefix><run><suffix>".
-std::vector<std::string> range_command(const std::string& key, const std::string& prefix, const RunRange& range, Direction direction,
-                                       std::size_t rows_max) {
+std::vector<std::string> range_command(const std::string& key, const std::string& prefix, const RunRange& range,
+                                       Direction direction, std::size_t rows_max) {
   const std::string from = "[" + prefix + wide(range.least.raw());
   const std::string to = "(" + prefix + wide(range.most.raw() + 1);
   const std::string count = format("{}", rows_max);
@@ -42,8 +42,10 @@ bool matches(const core::JobRow& row, const ListQuery& query) {
 }
 
 void go_on_behind(RunRange& range, RunId run, Direction direction) {
-  if (direction == Direction::up) range.least = RunId(run.raw() + 1);
-  else range.most = RunId(run.raw() - 1);
+  if (direction == Direction::up)
+    range.least = RunId(run.raw() + 1);
+  else
+    range.most = RunId(run.raw() - 1);
 }
 
 }  // namespace
@@ -77,7 +79,8 @@ Result<std::vector<core::JobRow>> Reader::list_lane(core::LaneId lane, const Lis
   std::vector<core::JobRow> rows;
   RunRange range = range_of(lane, query);
   while (rows.size() < query.rows_max && !range.is_empty()) {
-    const std::size_t page = query.name_space ? std::max(limits::page_rows, query.rows_max - rows.size()) : query.rows_max - rows.size();
+    const std::size_t page =
+        query.name_space ? std::max(limits::page_rows, query.rows_max - rows.size()) : query.rows_max - rows.size();
     Commands commands;
     for (int status = 0; status < statuses; ++status) {
       if (query.status && static_cast<int>(*query.status) != status) continue;
@@ -104,7 +107,8 @@ Result<std::vector<core::JobRow>> Reader::list_lane(core::LaneId lane, const Lis
 
 Result<std::vector<core::JobRow>> Reader::list_labelled(core::LaneId lane, const ListQuery& query) {
   const ListQuery::Labelled& label = *query.label;
-  const std::string what = joined(query.name_space->raw()) + joined(label.graph.raw()) + joined(label.name) + joined(label.value);
+  const std::string what =
+      joined(query.name_space->raw()) + joined(label.graph.raw()) + joined(label.name) + joined(label.value);
   const std::string prefix = label.key ? "k" + what + joined(*label.key) : "v" + what;
   std::vector<core::JobRow> rows;
   RunRange range = range_of(lane, query);
@@ -115,7 +119,8 @@ Result<std::vector<core::JobRow>> Reader::list_labelled(core::LaneId lane, const
     if (!replies) return replies.error();
     std::vector<RunId> runs;
     for (const Reply& member : replies->front().list)
-      runs.emplace_back(number_in<std::uint64_t>(std::string_view(member.text).substr(prefix.size(), run_digits)).value_or(0));
+      runs.emplace_back(
+          number_in<std::uint64_t>(std::string_view(member.text).substr(prefix.size(), run_digits)).value_or(0));
     // One run may stand there with several keys: the page ends behind a run, unless it is the last page.
     const bool is_last = runs.size() < limits::page_rows;
     if (!is_last && runs.front() != runs.back()) std::erase(runs, RunId(runs.back()));
@@ -132,8 +137,9 @@ Result<std::vector<core::JobRow>> Reader::list_labelled(core::LaneId lane, const
 // --- measures: each lane has a row of its own, and these are added up
 
 Result<std::vector<MeasureRow>> Reader::read_measures(const MeasureQuery& query) {
-  const auto replies = ask_all_lanes(
-      [&](core::LaneId lane, Commands& commands) { commands.add({"HGETALL", keys_.of_lane(lane, "measures")}); });
+  const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {
+    commands.add({"HGETALL", keys_.of_lane(lane, "measures")});
+  });
   if (!replies) return replies.error();
   using Slot = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
   std::map<Slot, MeasureRow> sums;
@@ -206,8 +212,8 @@ Result<std::vector<AnnouncementRow>> Reader::read_announcements(const Announceme
   const bool filters = query.name_space || query.topic || query.run;
   while (rows.size() < query.rows_max) {
     const std::size_t page = filters ? limits::page_rows : query.rows_max - rows.size();
-    const auto reply = ask_one(query.lane, {"XRANGE", keys_.of_lane(query.lane, "announcements"), format("({}-0", after), "+", "COUNT",
-                                            format("{}", page)});
+    const auto reply = ask_one(query.lane, {"XRANGE", keys_.of_lane(query.lane, "announcements"),
+                                            format("({}-0", after), "+", "COUNT", format("{}", page)});
     if (!reply) return reply.error();
     for (const Reply& entry : reply->list) {
       auto row = read_announcement(entry);
@@ -224,7 +230,8 @@ Result<std::vector<AnnouncementRow>> Reader::read_announcements(const Announceme
 
 // --- apps
 
-Result<std::optional<std::string>> Reader::read_app(const Namespace& name_space, const std::string& app, const std::string& version) {
+Result<std::optional<std::string>> Reader::read_app(const Namespace& name_space, const std::string& app,
+                                                    const std::string& version) {
   auto reply = ask_catalogue({"HGET", keys_.apps(name_space), "b:" + name_of_version(app, version)});
   if (!reply) return reply.error();
   if (reply->is_nil()) return std::optional<std::string>();

@@ -60,8 +60,12 @@ class Rows final : public MailboxRows {
     }
     return {};
   }
-  Status read_registrations(std::size_t rows_max, const See& see) override { return see_range("r", 0, rows_max, Data::no, see); }
-  Status read_heads(std::size_t rows_max, const See& see) override { return see_range("s", 0, rows_max, Data::no, see); }
+  Status read_registrations(std::size_t rows_max, const See& see) override {
+    return see_range("r", 0, rows_max, Data::no, see);
+  }
+  Status read_heads(std::size_t rows_max, const See& see) override {
+    return see_range("s", 0, rows_max, Data::no, see);
+  }
   Status read_signals(std::uint64_t from_seq, std::size_t rows_max, const See& see) override {
     return see_range("s", from_seq, rows_max, Data::yes, see);
   }
@@ -116,8 +120,8 @@ class Rows final : public MailboxRows {
     while (rows_max > 0) {
       const std::size_t count = std::min(rows_max, at_once);
       Commands commands;
-      commands.add({"ZRANGE", entries_, "[" + prefix + wide(from), "[" + prefix + wide(~std::uint64_t{0}), "BYLEX", "LIMIT", "0",
-                    format("{}", count)});
+      commands.add({"ZRANGE", entries_, "[" + prefix + wide(from), "[" + prefix + wide(~std::uint64_t{0}), "BYLEX",
+                    "LIMIT", "0", format("{}", count)});
       const auto found = ask_(commands);
       if (!found) return found.error();
       std::vector<std::uint64_t> seqs;
@@ -201,7 +205,8 @@ Result<std::optional<StoredMailbox>> Reader::read_mailbox(RunId run) {
     entries.emplace(*seq, std::move(*entry));
   }
   for (auto& [seq, entry] : entries) stored.state.entries.push_back(std::move(entry));
-  if (const auto read = read_messages((*parts)[1], (*parts)[2], fields, stored.inbox, stored.timers); !read) return read.error();
+  if (const auto read = read_messages((*parts)[1], (*parts)[2], fields, stored.inbox, stored.timers); !read)
+    return read.error();
   return std::optional<StoredMailbox>(std::move(stored));
 }
 

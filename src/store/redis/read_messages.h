@@ -9,7 +9,7 @@
 
 namespace pawl::store::redis {
 
-Status read_messages(const Reply& stream, const Reply& pending_rows, const Fields& hash, std::vector<core::InboxMessage>& inbox,
-                     std::vector<core::InboxMessage>& timers);
+Status read_messages(const Reply& stream, const Reply& pending_rows, const Fields& hash,
+                     std::vector<core::InboxMessage>& inbox, std::vector<core::InboxMessage>& timers);
 
 }  // namespace pawl::store::redis

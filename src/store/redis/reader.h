@@ -19,7 +19,8 @@ namespace pawl::store::redis {
 class Reader {
  public:
   // The references must outlive it.
-  Reader(Servers& servers, const Keys& keys, Committer& committer) : servers_(servers), keys_(keys), committer_(committer) {}
+  Reader(Servers& servers, const Keys& keys, Committer& committer)
+      : servers_(servers), keys_(keys), committer_(committer) {}
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool);
   Result<LaneInfo> read_lane(core::LaneId lane);
@@ -43,7 +44,8 @@ class Reader {
   Result<std::vector<core::JobRow>> list_jobs(const ListQuery& query);
   Result<std::vector<MeasureRow>> read_measures(const MeasureQuery& query);
   Result<std::vector<AnnouncementRow>> read_announcements(const AnnouncementQuery& query);
-  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app, const std::string& version);
+  Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
+                                              const std::string& version);
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space);
 
   // Many at once, as Store::read says. What takes several steps is asked of `store`, one by one.

@@ -64,7 +64,8 @@ struct ItemWords {
   std::string order, unlocks, wake, topic, rest;
 };
 ItemWords item_words(const core::WorkItem& item);
-Result<core::WorkItem> read_item(std::string_view place, std::string_view words, std::string input, std::string progress);
+Result<core::WorkItem> read_item(std::string_view place, std::string_view words, std::string input,
+                                 std::string progress);
 // {place, words, input, progress}
 Result<core::WorkItem> read_item(const Reply& row);
 

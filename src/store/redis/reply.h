@@ -17,7 +17,9 @@ struct Reply {
 
   bool is_nil() const { return kind == Kind::nil; }
   bool is_error() const { return kind == Kind::error; }
-  bool is_error(std::string_view code) const { return is_error() && std::string_view(text).substr(0, code.size()) == code; }
+  bool is_error(std::string_view code) const {
+    return is_error() && std::string_view(text).substr(0, code.size()) == code;
+  }
   bool is_list() const { return kind == Kind::list; }
   // An element of a list; beyond its end: nil.
   const Reply& operator[](std::size_t i) const {

@@ -1,5 +1,5 @@
-// What a user of the server must be allowed to do. A script that is refused a command in the middle would leave half of its work
-// behind: so all of it is looked at before anything is done.
+// What a user of the server must be allowed to do. A script that is refused a command in the middle would leave half of
+// its work behind: so all of it is looked at before anything is done.
 #pragma once
 
 #include <string>

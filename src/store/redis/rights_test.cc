@@ -64,7 +64,8 @@ TEST_F(RedisRights, each_right_that_is_missing_is_named_before_anything_is_done)
     std::erase(fewer, rule);
     let(fewer);
     const auto opened = open_at(url(), accepting());
-    const std::vector<std::string> others = {"config|get", "select", "cluster|slots", "asking", "role"};  // of other servers, or wished for
+    const std::vector<std::string> others = {"config|get", "select", "cluster|slots", "asking",
+                                             "role"};  // of other servers, or wished for
     if (std::find(others.begin(), others.end(), name) != others.end()) {
       EXPECT_TRUE(opened) << name << ": " << to_string(opened.error());
       continue;
@@ -75,7 +76,8 @@ TEST_F(RedisRights, each_right_that_is_missing_is_named_before_anything_is_done)
     EXPECT_NE(opened.error().detail.find(command), std::string::npos) << name << ": " << opened.error().detail;
     EXPECT_EQ(opened.error().detail.find(">word"), std::string::npos);
   }
-  EXPECT_EQ(server_.ask({"EXISTS", "pawl:{catalogue}:store"}), "1") << "made by those that only lacked what others need";
+  EXPECT_EQ(server_.ask({"EXISTS", "pawl:{catalogue}:store"}), "1")
+      << "made by those that only lacked what others need";
 }
 
 TEST_F(RedisRights, keys_of_others_are_not_enough) {

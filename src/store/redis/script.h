@@ -1,5 +1,5 @@
-// Script: a Lua program that the server runs as one step. Their sources are in scripts/, put into the program when it is
-// built.
+// Script: a Lua program that the server runs as one step. Their sources are in scripts/, put into the program when it
+// is built.
 #pragma once
 
 #include <cstdint>

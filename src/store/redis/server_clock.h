@@ -1,5 +1,5 @@
-// ServerClock: the time of the server, as this process knows it. It is asked once and goes on by elapsed time; every commit sets
-// it right. It never goes back.
+// ServerClock: the time of the server, as this process knows it. It is asked once and goes on by elapsed time; every
+// commit sets it right. It never goes back.
 //
 // Threads: any.
 #pragma once

@@ -57,10 +57,14 @@ std::filesystem::path memory_folder() {
 
 std::string shown(const Reply& reply) {
   switch (reply.kind) {
-    case Reply::Kind::nil: return "(nil)";
-    case Reply::Kind::integer: return format("{}", reply.integer);
-    case Reply::Kind::list: break;
-    default: return reply.text;
+    case Reply::Kind::nil:
+      return "(nil)";
+    case Reply::Kind::integer:
+      return format("{}", reply.integer);
+    case Reply::Kind::list:
+      break;
+    default:
+      return reply.text;
   }
   std::string text;
   for (const Reply& one : reply.list) text += shown(one) + "\n";
@@ -86,7 +90,9 @@ TestServer::~TestServer() {
 }
 
 std::string TestServer::url() const { return "redis+unix://" + (folder_ / "socket").string(); }
-std::string TestServer::url_by_port(const std::string& scheme) const { return format("{}://127.0.0.1:{}", scheme, port_); }
+std::string TestServer::url_by_port(const std::string& scheme) const {
+  return format("{}://127.0.0.1:{}", scheme, port_);
+}
 
 void TestServer::start() {
   for (int i = 0; i < 5 && !runs(); ++i) try_start();
@@ -94,12 +100,30 @@ void TestServer::start() {
 }
 
 void TestServer::try_start() {
-  std::vector<std::string> words = {"redis-server", "--dir", folder_.string(), "--port", format("{}", port_), "--bind", "127.0.0.1",
-                                    "--unixsocket", (folder_ / "socket").string(), "--appendonly", "yes", "--appendfsync",
-                                    options_.appendfsync, "--save", "", "--databases", "1", "--logfile", (folder_ / "log").string(),
-                                    "--enable-debug-command", "yes"};
+  std::vector<std::string> words = {"redis-server",
+                                    "--dir",
+                                    folder_.string(),
+                                    "--port",
+                                    format("{}", port_),
+                                    "--bind",
+                                    "127.0.0.1",
+                                    "--unixsocket",
+                                    (folder_ / "socket").string(),
+                                    "--appendonly",
+                                    "yes",
+                                    "--appendfsync",
+                                    options_.appendfsync,
+                                    "--save",
+                                    "",
+                                    "--databases",
+                                    "1",
+                                    "--logfile",
+                                    (folder_ / "log").string(),
+                                    "--enable-debug-command",
+                                    "yes"};
   if (options_.cluster)
-    for (const char* word : {"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000"})
+    for (const char* word :
+         {"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000"})
       words.emplace_back(word);
   words.insert(words.end(), options_.more.begin(), options_.more.end());
   std::vector<char*> arguments;
@@ -176,7 +200,8 @@ TestCluster::TestCluster(const std::string& appendfsync) {
     bool ready = true;
     for (const auto& one : nodes_) {
       const std::string info = one->ask({"CLUSTER", "INFO"});
-      ready = ready && info.find("cluster_state:ok") != std::string::npos && info.find("cluster_known_nodes:3") != std::string::npos;
+      ready = ready && info.find("cluster_state:ok") != std::string::npos &&
+              info.find("cluster_known_nodes:3") != std::string::npos;
     }
     if (ready) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -220,7 +245,8 @@ void TestCluster::cut_off(TestServer& replica, std::size_t master) {
 
 std::string TestCluster::url() const {
   std::string text = "redis-cluster://";
-  for (std::size_t i = 0; i < nodes_.size(); ++i) text += format("{}127.0.0.1:{}", i == 0 ? "" : ",", nodes_[i]->port());
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    text += format("{}127.0.0.1:{}", i == 0 ? "" : ",", nodes_[i]->port());
   return text;
 }
 

@@ -18,7 +18,7 @@ struct ServerOptions {
   std::string appendfsync = "everysec";  // tests of durability ask for always
   std::vector<std::string> more;         // further words of its command line
   bool cluster = false;
-  std::filesystem::path folder;          // what it keeps; empty: one of its own, in memory where there is room
+  std::filesystem::path folder;  // what it keeps; empty: one of its own, in memory where there is room
 };
 
 // A server by a socket of this machine, and by a loopback port.
@@ -28,7 +28,7 @@ class TestServer {
   ~TestServer();
   TestServer(const TestServer&) = delete;
 
-  std::string url() const;                            // by the socket
+  std::string url() const;  // by the socket
   std::string url_by_port(const std::string& scheme = "redis") const;
   std::uint16_t port() const { return port_; }
   const std::filesystem::path& folder() const { return folder_; }

@@ -47,7 +47,8 @@ Status check_master(Connection& connection) {
 // Gives the connection back, unless it broke.
 class Servers::Lent {
  public:
-  Lent(Servers& servers, std::unique_ptr<Connection> connection) : servers_(servers), connection_(std::move(connection)) {}
+  Lent(Servers& servers, std::unique_ptr<Connection> connection)
+      : servers_(servers), connection_(std::move(connection)) {}
   Lent(Lent&&) = delete;
   ~Lent() { servers_.give_back(std::move(connection_)); }
   Connection& operator*() const { return *connection_; }
@@ -81,7 +82,8 @@ Result<std::unique_ptr<Connection>> Servers::take(const Address& node) {
       idle.pop_back();
     }
   }
-  // What a server said or closed meanwhile tells that it restarted: nothing was asked yet, so another connection will do.
+  // What a server said or closed meanwhile tells that it restarted: nothing was asked yet, so another connection will
+  // do.
   if (kept) {
     const auto heard = kept->receive(std::chrono::milliseconds(0));
     if (heard && !*heard) return kept;
@@ -167,7 +169,10 @@ Status Servers::find_master() {
     const auto reply = (*connection)->ask_one({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", url_.master});
     const auto port = reply && reply->list.size() == 2 ? number_in<std::uint16_t>((*reply)[1].text) : std::nullopt;
     if (!port) {
-      problem += format("; {} {}", sentinel.text(), !reply ? reply.error().detail : reply->is_error() ? reply->text : "knows no such master");
+      problem += format("; {} {}", sentinel.text(),
+                        !reply              ? reply.error().detail
+                        : reply->is_error() ? reply->text
+                                            : "knows no such master");
       continue;
     }
     const std::lock_guard lock(mutex_);
@@ -243,8 +248,9 @@ Result<std::vector<Reply>> Servers::converse(std::string_view tag, const Steps& 
 }
 
 Result<std::vector<Reply>> Servers::ask(std::string_view tag, const Commands& commands) {
-  return converse(tag, [&](Connection& connection) { return connection.ask(commands); },
-                  commands.count() == 1 ? Kind::single : Kind::several);
+  return converse(
+      tag, [&](Connection& connection) { return connection.ask(commands); },
+      commands.count() == 1 ? Kind::single : Kind::several);
 }
 
 std::vector<Result<std::vector<Reply>>> Servers::ask_each(const std::vector<Question>& questions) {
@@ -252,8 +258,10 @@ std::vector<Result<std::vector<Reply>>> Servers::ask_each(const std::vector<Ques
   std::map<Address, std::vector<std::size_t>> by_node;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto where = find_node(questions[i].tag);
-    if (where) by_node[where->node].push_back(i);
-    else answers[i] = where.error();
+    if (where)
+      by_node[where->node].push_back(i);
+    else
+      answers[i] = where.error();
   }
   for (const auto& [node, indices] : by_node) {
     Commands together;
@@ -264,10 +272,12 @@ std::vector<Result<std::vector<Reply>>> Servers::ask_each(const std::vector<Ques
     for (const std::size_t i : indices) {
       const auto count = static_cast<std::ptrdiff_t>(questions[i].commands.count());
       const bool here = replies && std::none_of(next, next + count, [](const Reply& reply) {
-        return reply.is_error("MOVED ") || reply.is_error("ASK ") || is_passing(reply);
-      });
-      if (here) answers[i] = std::vector<Reply>(std::make_move_iterator(next), std::make_move_iterator(next + count));
-      else answers[i] = ask(questions[i].tag, questions[i].commands);
+                          return reply.is_error("MOVED ") || reply.is_error("ASK ") || is_passing(reply);
+                        });
+      if (here)
+        answers[i] = std::vector<Reply>(std::make_move_iterator(next), std::make_move_iterator(next + count));
+      else
+        answers[i] = ask(questions[i].tag, questions[i].commands);
       if (replies) next += count;
     }
   }

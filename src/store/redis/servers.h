@@ -1,5 +1,5 @@
-// Servers: one Redis, a cluster of them, or the one that sentinels call the master. Sends commands to the node that has the keys, and
-// follows keys that move and masters that change.
+// Servers: one Redis, a cluster of them, or the one that sentinels call the master. Sends commands to the node that has
+// the keys, and follows keys that move and masters that change.
 //
 // Threads: any.
 #pragma once
@@ -30,8 +30,8 @@ class Servers {
   // Finds the nodes of a cluster.
   Status open();
 
-  // All commands are about keys of one tag. One reply for each, none of them a redirection. They are either reads, or a single
-  // command, or a transaction: when a key moves all of them are sent again.
+  // All commands are about keys of one tag. One reply for each, none of them a redirection. They are either reads, or a
+  // single command, or a transaction: when a key moves all of them are sent again.
   Result<std::vector<Reply>> ask(std::string_view tag, const Commands& commands);
   // Several such, only reads: those of one node share a round trip. One answer for each.
   struct Question {
@@ -42,12 +42,13 @@ class Servers {
   // One script call; a server that has forgotten the script is told it again.
   Result<Reply> run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
                     const std::vector<std::string>& arguments);
-  // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` answers the replies
-  // that may say so.
+  // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` answers the
+  // replies that may say so.
   //
-  // A slot that is on its way has some keys here and some there. A single command is sent after its keys (ASK): if it has several, the
-  // server says itself that they are apart. Several commands wait until the slot has arrived: at the new place those keys that are still at
-  // the old one would be missing, and what is missing is taken for what never was.
+  // A slot that is on its way has some keys here and some there. A single command is sent after its keys (ASK): if it
+  // has several, the server says itself that they are apart. Several commands wait until the slot has arrived: at the
+  // new place those keys that are still at the old one would be missing, and what is missing is taken for what never
+  // was.
   enum class Kind : bool { several, single };
   using Steps = std::function<Result<std::vector<Reply>>(Connection&)>;
   Result<std::vector<Reply>> converse(std::string_view tag, const Steps& steps, Kind kind = Kind::several);

@@ -52,23 +52,31 @@ template <class Key>
 core::LaneId SpanningStore::home_of(const Key& key, core::LaneId said) {
   constexpr bool is_job = std::is_same_v<Key, core::JobKey>;
   auto& homes = [this]() -> auto& {
-    if constexpr (is_job) return job_homes_;
-    else return mailbox_homes_;
-  }();
+    if constexpr (is_job)
+      return job_homes_;
+    else
+      return mailbox_homes_;
+  }
+  ();
   const auto [home, is_new] = homes.try_emplace(key, said);
   if (is_new || home->second == said || !islands_->read_lane(said)) return said;
   std::optional<RunId> holder;
-  if constexpr (is_job) holder = *islands_->find_run(key.name_space, key.id);
-  else holder = *islands_->find_mailbox(key);
+  if constexpr (is_job)
+    holder = *islands_->find_run(key.name_space, key.id);
+  else
+    holder = *islands_->find_mailbox(key);
   home->second = holder ? core::lane_of(*holder) : said;
   return home->second;
 }
 
 Operation SpanningStore::at_home(Operation operation) {
-  if (auto* submit = std::get_if<Submit>(&operation)) submit->lane = home_of(core::JobKey{submit->name_space, submit->id}, submit->lane);
+  if (auto* submit = std::get_if<Submit>(&operation))
+    submit->lane = home_of(core::JobKey{submit->name_space, submit->id}, submit->lane);
   if (auto* deliver = std::get_if<Deliver>(&operation)) {
-    if (const auto* key = std::get_if<core::JobKey>(&deliver->envelope.to)) deliver->lane = home_of(*key, deliver->lane);
-    if (const auto* key = std::get_if<core::MailboxKey>(&deliver->envelope.to)) deliver->lane = home_of(*key, deliver->lane);
+    if (const auto* key = std::get_if<core::JobKey>(&deliver->envelope.to))
+      deliver->lane = home_of(*key, deliver->lane);
+    if (const auto* key = std::get_if<core::MailboxKey>(&deliver->envelope.to))
+      deliver->lane = home_of(*key, deliver->lane);
   }
   return operation;
 }
@@ -88,7 +96,8 @@ void SpanningStore::note(const Operation& operation, const Outcome& outcome) {
   if (const auto* remove = std::get_if<RemoveJob>(&operation)) forget(remove->run);
   if (const auto* respond = std::get_if<Respond>(&operation)) {
     const auto* response = std::get_if<core::Response>(&respond->message.body);
-    if (response != nullptr && response->status == core::ReplyStatus::success) numbers_.erase({respond->run, respond->activity});
+    if (response != nullptr && response->status == core::ReplyStatus::success)
+      numbers_.erase({respond->run, respond->activity});
   }
   const auto* bundle = std::get_if<core::Bundle>(&operation);
   if (bundle == nullptr) return;
@@ -100,7 +109,8 @@ void SpanningStore::note(const Operation& operation, const Outcome& outcome) {
     } else if (std::holds_alternative<core::Sweep>(write)) {
       forget(bundle->entity);
     } else if (const auto* activity = std::get_if<core::PutActivity>(&write)) {
-      if (activity->after.ledger.has(ledger::ActivityLedger::Mark::work_done)) numbers_.erase({bundle->entity, activity->after.seq});
+      if (activity->after.ledger.has(ledger::ActivityLedger::Mark::work_done))
+        numbers_.erase({bundle->entity, activity->after.seq});
     }
   }
 }
@@ -145,7 +155,8 @@ Result<Outcome> SpanningStore::run(const ClaimWork& claim) {
     }
   }
   std::sort(line.begin(), line.end());
-  if (line.size() > claim.items_max) line.erase(line.begin() + static_cast<std::ptrdiff_t>(claim.items_max), line.end());
+  if (line.size() > claim.items_max)
+    line.erase(line.begin() + static_cast<std::ptrdiff_t>(claim.items_max), line.end());
   std::map<core::LaneId, std::size_t> counts;
   for (const Place& place : line) ++counts[core::lane_of(place.run)];
   std::map<WorkKey, core::WorkItem> claimed;

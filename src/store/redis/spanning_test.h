@@ -1,6 +1,7 @@
-// SpanningStore: for the contract's tests. Many of them say ClaimWork, PauseTopic and DropKeys without a lane, which only a store
-// whose lanes are one domain takes. This one stands in front of a store of islands and goes from lane to lane as an engine does,
-// in the order that one domain would have: so the tests see whether each lane keeps its part of it.
+// SpanningStore: for the contract's tests. Many of them say ClaimWork, PauseTopic and DropKeys without a lane, which
+// only a store whose lanes are one domain takes. This one stands in front of a store of islands and goes from lane to
+// lane as an engine does, in the order that one domain would have: so the tests see whether each lane keeps its part of
+// it.
 #pragma once
 
 #include <map>

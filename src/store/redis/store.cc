@@ -56,7 +56,8 @@ Result<core::Guid> agree_on_id(Servers& servers, const Keys& keys, const core::G
   commands.add({"HSETNX", key, "id", drawn.text()});
   const auto made = servers.ask(catalogue_tag, commands);
   if (!made) return Error{ErrorCode::retry_later, made.error().detail};
-  if (made->front().is_error()) return Error{ErrorCode::unsupported, format("the store cannot be made: {}", made->front().text)};
+  if (made->front().is_error())
+    return Error{ErrorCode::unsupported, format("the store cannot be made: {}", made->front().text)};
   commands.clear();
   commands.add({"HGET", key, "id"});
   const auto stored = servers.ask(catalogue_tag, commands);
@@ -87,13 +88,15 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& url, const Options
     for (const Weakness& one : *weaknesses) options.on_weakness(one);
   if (!weaknesses->empty() && !options.accept_weaker)
     return Error{ErrorCode::unsupported,
-                 format("the Redis store would promise less than it should: {}. Change that, or accept it explicitly", described(*weaknesses))};
+                 format("the Redis store would promise less than it should: {}. Change that, or accept it explicitly",
+                        described(*weaknesses))};
   parts->weaknesses = std::move(*weaknesses);
   const auto scripts = check_rights(parts->servers, parts->keys);
   if (!scripts) return scripts.error();
   if (!*scripts) {
-    parts->weaknesses.push_back({parts->servers.url().shown(), "it has no scripts, or this user may run none: only graphs of collation "
-                                                               "duplex can run there"});
+    parts->weaknesses.push_back({parts->servers.url().shown(),
+                                 "it has no scripts, or this user may run none: only graphs of collation "
+                                 "duplex can run there"});
     if (options.on_weakness) options.on_weakness(parts->weaknesses.back());
   }
   const auto drawn = draw_entropy();
@@ -116,7 +119,9 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& url, const Options
 Store::Store(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Store::~Store() = default;
 
-Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) { return parts_->committer->commit(group); }
+Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
+  return parts_->committer->commit(group);
+}
 core::Guid Store::id() const { return parts_->id; }
 Instant Store::now() const { return parts_->now(); }
 pawl::store::DuplexStore& Store::duplex() { return *parts_->duplex; }
@@ -129,7 +134,9 @@ Result<std::optional<RunId>> Store::find_run(const Namespace& name_space, const 
 }
 Result<std::optional<StoredJob>> Store::read_job(RunId run) { return parts_->reader->read_job(run); }
 Result<std::optional<core::JobRow>> Store::read_job_row(RunId run) { return parts_->reader->read_job_row(run); }
-Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) { return parts_->reader->find_mailbox(key); }
+Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
+  return parts_->reader->find_mailbox(key);
+}
 Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) { return parts_->reader->read_mailbox(run); }
 Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) {
   return parts_->reader->read_mailbox_page(run, size, now);
@@ -155,14 +162,19 @@ Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const c
 Result<std::vector<Topic>> Store::read_paused_topics() { return parts_->reader->read_paused_topics(); }
 Result<std::vector<LaneEnd>> Store::read_lane_ends() { return parts_->reader->read_lane_ends(); }
 Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) { return parts_->reader->list_jobs(query); }
-Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) { return parts_->reader->read_measures(query); }
+Result<std::vector<MeasureRow>> Store::read_measures(const MeasureQuery& query) {
+  return parts_->reader->read_measures(query);
+}
 Result<std::vector<AnnouncementRow>> Store::read_announcements(const AnnouncementQuery& query) {
   return parts_->reader->read_announcements(query);
 }
-Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, const std::string& app, const std::string& version) {
+Result<std::optional<std::string>> Store::read_app(const Namespace& name_space, const std::string& app,
+                                                   const std::string& version) {
   return parts_->reader->read_app(name_space, app, version);
 }
-Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) { return parts_->reader->list_apps(name_space); }
+Result<std::vector<AppInfo>> Store::list_apps(const Namespace& name_space) {
+  return parts_->reader->list_apps(name_space);
+}
 std::vector<ReadAnswer> Store::read(std::span<const Read> reads) { return parts_->reader->read(*this, reads); }
 
 void Store::listen(Listener& listener) { parts_->doorbell->listen(listener); }
@@ -170,6 +182,8 @@ void Store::stop_listening(Listener& listener) { parts_->doorbell->stop_listenin
 void Store::ring(core::LaneId lane, const Change& change) { parts_->doorbell->ring(lane, change); }
 
 const std::vector<Weakness>& Store::weaknesses() const { return parts_->weaknesses; }
-Stats Store::stats() const { return {parts_->servers.round_trips(), parts_->committer->groups(), parts_->committer->operations()}; }
+Stats Store::stats() const {
+  return {parts_->servers.round_trips(), parts_->committer->groups(), parts_->committer->operations()};
+}
 
 }  // namespace pawl::store::redis

@@ -1,7 +1,7 @@
 // The Redis store: one server or a cluster, any number of processes.
 //
-// What docs/decisions/036-redis.md explains: everything of a lane has one hash tag; a group is one script per lane, which checks
-// before it writes; what crosses lanes goes by the outbox; the server's clock is the only one.
+// What docs/decisions/036-redis.md explains: everything of a lane has one hash tag; a group is one script per lane,
+// which checks before it writes; what crosses lanes goes by the outbox; the server's clock is the only one.
 //
 // Threads: any; as many at a time as there are connections.
 #pragma once
@@ -23,7 +23,8 @@ namespace pawl::store::redis {
 
 struct Options {
   std::string prefix = "pawl";  // in front of every key: several stores may share a server
-  // Servers that keep less than they should are refused, unless this says that it is meant. What is weaker is reported either way.
+  // Servers that keep less than they should are refused, unless this says that it is meant. What is weaker is reported
+  // either way.
   bool accept_weaker = false;
   std::function<void(const Weakness&)> on_weakness;
   TlsOptions tls;

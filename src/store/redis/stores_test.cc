@@ -3,9 +3,9 @@
 
 #include "store/conformance/conformance.h"
 #include "store/redis/rights.h"
+#include "store/redis/server_test.h"
 #include "store/redis/spanning_test.h"
 #include "store/redis/store.h"
-#include "store/redis/server_test.h"
 
 namespace pawl::store {
 
@@ -22,7 +22,8 @@ std::string url() {
   static const bool is_cluster = std::getenv("PAWL_TEST_CLUSTER") != nullptr;
   static const bool prepared = [] {
     if (!is_cluster) add_user(redis::shared_server());
-    for (std::size_t i = 0; is_cluster && i < redis::shared_cluster().size(); ++i) add_user(redis::shared_cluster().node(i));
+    for (std::size_t i = 0; is_cluster && i < redis::shared_cluster().size(); ++i)
+      add_user(redis::shared_cluster().node(i));
     return true;
   }();
   EXPECT_TRUE(prepared);
@@ -50,7 +51,8 @@ const std::vector<StoreFactory>& outbox_stores() {
 
 const std::vector<StoreFactory>& all_stores() {
   static const std::vector<StoreFactory> stores = {
-      {"redis", [](const Clock& clock, const std::filesystem::path&) {
+      {"redis",
+       [](const Clock& clock, const std::filesystem::path&) {
          return std::make_unique<redis::SpanningStore>(open_redis(clock));
        },
        [](Store& made) {

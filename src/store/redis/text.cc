@@ -21,8 +21,10 @@ std::string escape(std::string_view text) {
   std::string word;
   word.reserve(text.size());
   for (const char byte : text) {
-    if (is_plain(byte)) word.push_back(byte);
-    else word += format("%{:02x}", static_cast<unsigned char>(byte));
+    if (is_plain(byte))
+      word.push_back(byte);
+    else
+      word += format("%{:02x}", static_cast<unsigned char>(byte));
   }
   return word;
 }
@@ -32,7 +34,8 @@ std::string unescape(std::string_view word) {
   std::string text;
   text.reserve(word.size());
   for (std::size_t i = 0; i < word.size(); ++i) {
-    const bool escaped = word[i] == '%' && i + 2 < word.size() && digit_of(word[i + 1]) >= 0 && digit_of(word[i + 2]) >= 0;
+    const bool escaped =
+        word[i] == '%' && i + 2 < word.size() && digit_of(word[i + 1]) >= 0 && digit_of(word[i + 2]) >= 0;
     if (!escaped) {
       text.push_back(word[i]);
       continue;

@@ -45,8 +45,10 @@ class TlsTransport final : public Transport {
     while (!bytes.empty()) {
       std::size_t sent = 0;
       const int done = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &sent);
-      if (done == 1) bytes.remove_prefix(sent);
-      else if (!wait_for(done, timeout)) return Error{ErrorCode::not_found, "the connection is gone: " + last_problem()};
+      if (done == 1)
+        bytes.remove_prefix(sent);
+      else if (!wait_for(done, timeout))
+        return Error{ErrorCode::not_found, "the connection is gone: " + last_problem()};
     }
     return {};
   }
@@ -82,8 +84,9 @@ Result<Context> make_context(const TlsOptions& options) {
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context.get(), SSL_MODE_AUTO_RETRY);
-  const int trusted = options.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context.get())
-                                              : SSL_CTX_load_verify_locations(context.get(), options.ca_file.c_str(), nullptr);
+  const int trusted = options.ca_file.empty()
+                          ? SSL_CTX_set_default_verify_paths(context.get())
+                          : SSL_CTX_load_verify_locations(context.get(), options.ca_file.c_str(), nullptr);
   if (trusted != 1) return failed("cannot read the certificates to trust");
   if (options.certificate.empty()) return context;
   if (SSL_CTX_use_certificate_chain_file(context.get(), options.certificate.c_str()) != 1 ||
@@ -94,7 +97,8 @@ Result<Context> make_context(const TlsOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> connect_tls(const Address& address, const TlsOptions& options, Transport::Timeout timeout) {
+Result<std::unique_ptr<Transport>> connect_tls(const Address& address, const TlsOptions& options,
+                                               Transport::Timeout timeout) {
   auto context = make_context(options);
   if (!context) return context.error();
   auto socket = Socket::connect(address, timeout);

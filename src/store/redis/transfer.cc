@@ -10,8 +10,8 @@ namespace {
 
 using transfer::Mark;
 
-// Redis has no lock that goes with its holder. A store that is moved has another id in all its lanes and in its catalogue: the
-// scripts compare it, and refuse whoever knew the right one, which stays in the field `moved_id`.
+// Redis has no lock that goes with its holder. A store that is moved has another id in all its lanes and in its
+// catalogue: the scripts compare it, and refuse whoever knew the right one, which stays in the field `moved_id`.
 class Fence {
  public:
   explicit Fence(TransferSite& site) : site_(site) {}
@@ -39,12 +39,14 @@ class Fence {
     return *id;
   }
   Status name(const core::Guid& real, const core::Guid& shown) {
-    const auto put_id = site_.ask_catalogue({"HSET", site_.keys().of_catalogue("store"), "moved_id", real.text(), "id", shown.text()});
+    const auto put_id =
+        site_.ask_catalogue({"HSET", site_.keys().of_catalogue("store"), "moved_id", real.text(), "id", shown.text()});
     if (!put_id) return put_id.error();
     const auto lanes = site_.read_lanes();
     if (!lanes) return lanes.error();
     for (const core::LaneId lane : *lanes)
-      if (const auto done = site_.ask_one(lane, {"HSET", site_.keys().of_lane(lane, "lane"), "store", shown.text()}); !done)
+      if (const auto done = site_.ask_one(lane, {"HSET", site_.keys().of_lane(lane, "lane"), "store", shown.text()});
+          !done)
         return done.error();
     return {};
   }
@@ -55,9 +57,10 @@ class Fence {
 Status check_idle(TransferSite& site) {
   const Instant now = site.store().now();
   const auto in_use = [&](const std::string& by, Instant until) {
-    return Error{ErrorCode::retry_later,
-                 format("{} runs on the store; stop it, then move. One that was killed counts as running until its lease is over, in"
-                        " {} s", by, (until - now).count() / 1'000'000 + 1)};
+    return Error{ErrorCode::retry_later, format("{} runs on the store; stop it, then move. One that was killed counts "
+                                                "as running until its lease is over, in"
+                                                " {} s",
+                                                by, (until - now).count() / 1'000'000 + 1)};
   };
   const auto pools = site.read_pools();
   if (!pools) return pools.error();
@@ -128,7 +131,8 @@ class KeysTarget final : public transfer::Target {
       });
       if (!looked) return looked;
       if (used)
-        return Error{ErrorCode::invalid, format("{} holds a store already; name another server or database, or take its keys away", shown)};
+        return Error{ErrorCode::invalid,
+                     format("{} holds a store already; name another server or database, or take its keys away", shown)};
     }
     if (auto done = site_->write_mark(incoming); !done) return done;
     return *mark ? wipe() : Status{};
@@ -177,7 +181,8 @@ Result<std::unique_ptr<TransferSite>> open_existing(const std::string& url, Opti
   if (!site) return site.error();
   const auto id = (*site)->ask_catalogue({"HGET", (*site)->keys().of_catalogue("store"), "id"});
   if (!id) return id.error();
-  if (id->is_nil()) return Error{ErrorCode::not_found, format("there is no store on {}", (*site)->servers().url().shown())};
+  if (id->is_nil())
+    return Error{ErrorCode::not_found, format("there is no store on {}", (*site)->servers().url().shown())};
   if (const auto opened = (*site)->reopen(); !opened) return opened.error();
   return site;
 }

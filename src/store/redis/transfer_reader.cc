@@ -17,8 +17,8 @@ Status TransferReader::read() {
   if (auto done = read_catalogue(); !done) return done;
   for (const core::LaneId lane : lanes_) {
     for (const auto part : {&TransferReader::read_jobs, &TransferReader::read_expiring, &TransferReader::read_work,
-                            &TransferReader::read_labels, &TransferReader::read_mailboxes, &TransferReader::read_signal_ids,
-                            &TransferReader::read_outboxes})
+                            &TransferReader::read_labels, &TransferReader::read_mailboxes,
+                            &TransferReader::read_signal_ids, &TransferReader::read_outboxes})
       if (auto done = (this->*part)(lane); !done) return done;
     if (auto done = transfer::read_announcements(site_.store(), lane, see_); !done) return done;
   }
@@ -28,11 +28,13 @@ Status TransferReader::read() {
   return {};
 }
 
-Status TransferReader::each_member(core::LaneId lane, const std::string& key, const std::string& from, const std::string& until,
+Status TransferReader::each_member(core::LaneId lane, const std::string& key, const std::string& from,
+                                   const std::string& until,
                                    const std::function<Status(const std::vector<std::string>&)>& see) {
   std::string after = from;
   for (;;) {
-    const auto page = site_.ask_one(lane, {"ZRANGE", key, after, until, "BYLEX", "LIMIT", "0", format("{}", rows_per_page)});
+    const auto page =
+        site_.ask_one(lane, {"ZRANGE", key, after, until, "BYLEX", "LIMIT", "0", format("{}", rows_per_page)});
     if (!page) return page.error();
     if (page->list.empty()) return {};
     std::vector<std::string> members;
@@ -77,7 +79,9 @@ Status TransferReader::read_lane(core::LaneId lane, const std::string& pool) {
   commands.add({"GET", keys_.of_lane(lane, "runs")});
   const auto replies = site_.ask(lane, commands);
   if (!replies) return replies.error();
-  const auto number = [](const Reply& reply) { return reply.is_nil() ? std::optional<std::uint64_t>(0) : number_in<std::uint64_t>(reply.text); };
+  const auto number = [](const Reply& reply) {
+    return reply.is_nil() ? std::optional<std::uint64_t>(0) : number_in<std::uint64_t>(reply.text);
+  };
   const auto epoch = number((*replies)[0][0]);
   const auto announced = number((*replies)[0][1]);
   const auto last = number((*replies)[1]);
@@ -111,7 +115,8 @@ Status TransferReader::read_apps() {
       const auto parts = parts_of(rest);
       const auto at = number_in<std::int64_t>((*values)[1].text);
       if (!parts || parts->size() != 2 || !at) return malformed("an app");
-      if (done) done = see_(transfer::App{name_space, (*parts)[0], (*parts)[1], (*values)[0].text, Instant::from_micros(*at)});
+      if (done)
+        done = see_(transfer::App{name_space, (*parts)[0], (*parts)[1], (*values)[0].text, Instant::from_micros(*at)});
     }
   }
   return done;
@@ -127,8 +132,9 @@ Status TransferReader::read_measures() {
       const auto parts = parts_of((*rows)[i].text);
       if (!parts || parts->size() != 6) return malformed("a measure");
       WordReader words((*rows)[i + 1].text);
-      transfer::Measured row{Namespace((*parts)[0]), GraphName((*parts)[1]), (*parts)[2], (*parts)[3], (*parts)[4], std::nullopt,
-                             words.number<std::uint64_t>()};
+      transfer::Measured row{
+          Namespace((*parts)[0]), GraphName((*parts)[1]),       (*parts)[2], (*parts)[3], (*parts)[4],
+          std::nullopt,           words.number<std::uint64_t>()};
       if (!(*parts)[5].empty()) row.value = (*parts)[5].substr(1);
       row.sum = words.number<double>();
       row.least = words.number<double>();
@@ -195,7 +201,9 @@ Status TransferReader::read_signal_ids(core::LaneId lane) {
       const auto guid = core::Guid::parse((*page)[i].text);
       const auto until = number_in<double>((*page)[i + 1].text);
       if (!guid || !until) return malformed("the id of a signal");
-      if (auto seen = see_(transfer::SignalId{lane, *guid, Instant::from_micros(static_cast<std::int64_t>(*until))}); !seen) return seen;
+      if (auto seen = see_(transfer::SignalId{lane, *guid, Instant::from_micros(static_cast<std::int64_t>(*until))});
+          !seen)
+        return seen;
     }
     if (page->list.size() < 2 * rows_per_page) return {};
   }

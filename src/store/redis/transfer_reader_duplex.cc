@@ -34,11 +34,15 @@ void put_body(transfer::DuplexMessage& into, const stream::Body& body) {
 transfer::DuplexMessage::Shelf shelf_of(Told::Shelf shelf) {
   using Shelf = transfer::DuplexMessage::Shelf;
   switch (shelf) {
-    case Told::Shelf::claimed: return Shelf::claimed;
-    case Told::Shelf::later: return Shelf::later;
-    case Told::Shelf::parked: return Shelf::parked;
+    case Told::Shelf::claimed:
+      return Shelf::claimed;
+    case Told::Shelf::later:
+      return Shelf::later;
+    case Told::Shelf::parked:
+      return Shelf::parked;
     case Told::Shelf::free:
-    case Told::Shelf::done: break;
+    case Told::Shelf::done:
+      break;
   }
   return Shelf::free;
 }
@@ -76,8 +80,10 @@ Status TransferReader::read_duplex_job(RunId run) {
     const auto guid = core::Guid::parse(told_rows[i].text);
     const auto told = Told::parse(told_rows[i + 1].text);
     if (!guid || !told) return malformed("what is known of a message of a duplex job");
-    if (told->shelf != Told::Shelf::done) streams_.emplace(lane, told->topic);
-    else if (auto seen = see_(transfer::DuplexDone{run, *guid}); !seen) return seen;
+    if (told->shelf != Told::Shelf::done)
+      streams_.emplace(lane, told->topic);
+    else if (auto seen = see_(transfer::DuplexDone{run, *guid}); !seen)
+      return seen;
   }
   return {};
 }

@@ -16,17 +16,19 @@ constexpr std::string_view mailboxes_per_scan = "1000";
 
 Status TransferReader::read_jobs(core::LaneId lane) {
   std::vector<RunId> page;
-  auto done = each_member(lane, keys_.of_lane(lane, "jobs"), "-", "+", [&](const std::vector<std::string>& members) -> Status {
-    for (const std::string& member : members) {
-      const auto run = number_in<std::uint64_t>(std::string_view(member).substr(std::min<std::size_t>(1, member.size())));
-      if (!run) return malformed(format("the list of the jobs of lane {}", lane.raw()));
-      page.emplace_back(*run);
-      if (page.size() < jobs_per_page) continue;
-      if (auto read = read_page_of_jobs(lane, page); !read) return read;
-      page.clear();
-    }
-    return {};
-  });
+  auto done =
+      each_member(lane, keys_.of_lane(lane, "jobs"), "-", "+", [&](const std::vector<std::string>& members) -> Status {
+        for (const std::string& member : members) {
+          const auto run =
+              number_in<std::uint64_t>(std::string_view(member).substr(std::min<std::size_t>(1, member.size())));
+          if (!run) return malformed(format("the list of the jobs of lane {}", lane.raw()));
+          page.emplace_back(*run);
+          if (page.size() < jobs_per_page) continue;
+          if (auto read = read_page_of_jobs(lane, page); !read) return read;
+          page.clear();
+        }
+        return {};
+      });
   return done ? read_page_of_jobs(lane, page) : done;
 }
 
@@ -41,7 +43,8 @@ Status TransferReader::read_page_of_jobs(core::LaneId lane, const std::vector<Ru
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Reply& head = (*heads)[i];
     jobs.push_back({runs[i], !head[2].is_nil()});
-    commands.add({"HGET", keys_.of_lane(lane, "ids"), name_of(core::JobKey{Namespace(head[0].text), JobId(head[1].text)})});
+    commands.add(
+        {"HGET", keys_.of_lane(lane, "ids"), name_of(core::JobKey{Namespace(head[0].text), JobId(head[1].text)})});
   }
   const auto holders = site_.ask(lane, commands);
   if (!holders) return holders.error();
@@ -49,7 +52,8 @@ Status TransferReader::read_page_of_jobs(core::LaneId lane, const std::vector<Ru
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Reply& head = (*heads)[i];
     if ((*holders)[i].text == format("{}", runs[i].raw()))
-      if (auto seen = see_(transfer::StartKey{Namespace(head[0].text), JobId(head[1].text), runs[i], Instant()}); !seen) return seen;
+      if (auto seen = see_(transfer::StartKey{Namespace(head[0].text), JobId(head[1].text), runs[i], Instant()}); !seen)
+        return seen;
     if (jobs[i].duplex)
       if (auto read = read_duplex_job(runs[i]); !read) return read;
   }
@@ -60,7 +64,8 @@ Status TransferReader::read_page_of_jobs(core::LaneId lane, const std::vector<Ru
 Status TransferReader::read_expiring(core::LaneId lane) {
   const std::string key = keys_.of_lane(lane, "expiring");
   for (std::size_t first = 0;; first += jobs_per_page) {
-    const auto page = site_.ask_one(lane, {"ZRANGE", key, format("{}", first), format("{}", first + jobs_per_page - 1)});
+    const auto page =
+        site_.ask_one(lane, {"ZRANGE", key, format("{}", first), format("{}", first + jobs_per_page - 1)});
     if (!page) return page.error();
     for (const Reply& member : page->list) {
       if (member.text.size() < run_digits) return malformed("a start key");
@@ -72,7 +77,8 @@ Status TransferReader::read_expiring(core::LaneId lane) {
       const Instant expires_at = words.instant();
       const auto parts = parts_of(name);
       if (words.malformed() || !parts || parts->size() != 2) return malformed("a start key");
-      if (auto seen = see_(transfer::StartKey{Namespace((*parts)[0]), JobId((*parts)[1]), run, expires_at}); !seen) return seen;
+      if (auto seen = see_(transfer::StartKey{Namespace((*parts)[0]), JobId((*parts)[1]), run, expires_at}); !seen)
+        return seen;
     }
     if (page->list.size() < jobs_per_page) return {};
   }
@@ -82,21 +88,22 @@ Status TransferReader::read_expiring(core::LaneId lane) {
 Status TransferReader::read_work(core::LaneId lane) {
   const std::string items = keys_.of_lane(lane, "items");
   std::vector<std::pair<std::uint64_t, std::string>> line;
-  auto done = each_member(lane, keys_.of_lane(lane, "places"), "-", "+", [&](const std::vector<std::string>& places) -> Status {
-    std::vector<std::string> words = {"HMGET", items};
-    words.insert(words.end(), places.begin(), places.end());
-    Commands commands;
-    commands.add(words);
-    const auto replies = site_.ask(lane, commands);
-    if (!replies) return replies.error();
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const std::string_view item = replies->front()[i].text;
-      const auto number = number_in<std::uint64_t>(item.substr(0, item.find(' ')));
-      if (!number) return malformed(format("work item {}", places[i]));
-      line.emplace_back(*number, places[i]);
-    }
-    return {};
-  });
+  auto done =
+      each_member(lane, keys_.of_lane(lane, "places"), "-", "+", [&](const std::vector<std::string>& places) -> Status {
+        std::vector<std::string> words = {"HMGET", items};
+        words.insert(words.end(), places.begin(), places.end());
+        Commands commands;
+        commands.add(words);
+        const auto replies = site_.ask(lane, commands);
+        if (!replies) return replies.error();
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          const std::string_view item = replies->front()[i].text;
+          const auto number = number_in<std::uint64_t>(item.substr(0, item.find(' ')));
+          if (!number) return malformed(format("work item {}", places[i]));
+          line.emplace_back(*number, places[i]);
+        }
+        return {};
+      });
   if (!done) return done;
   std::sort(line.begin(), line.end());
   for (std::size_t next = 0; next < line.size();) {
@@ -121,24 +128,27 @@ Status TransferReader::read_work(core::LaneId lane) {
 
 // "k" and the names of the label, the run behind them.
 Status TransferReader::read_labels(core::LaneId lane) {
-  return each_member(lane, keys_.of_lane(lane, "labels"), "[k", "(l", [&](const std::vector<std::string>& members) -> Status {
-    for (const std::string& member : members) {
-      if (member.size() < 1 + run_digits) return malformed("a label");
-      const auto parts = parts_of(std::string_view(member).substr(1, member.size() - 1 - run_digits));
-      const auto run = number_in<std::uint64_t>(std::string_view(member).substr(member.size() - run_digits));
-      if (!parts || parts->size() != 5 || !run) return malformed("a label");
-      transfer::JobLabel label{RunId(*run), Namespace((*parts)[0]), GraphName((*parts)[1]), {(*parts)[4], (*parts)[2], (*parts)[3]}};
-      if (auto seen = see_(std::move(label)); !seen) return seen;
-    }
-    return {};
-  });
+  return each_member(
+      lane, keys_.of_lane(lane, "labels"), "[k", "(l", [&](const std::vector<std::string>& members) -> Status {
+        for (const std::string& member : members) {
+          if (member.size() < 1 + run_digits) return malformed("a label");
+          const auto parts = parts_of(std::string_view(member).substr(1, member.size() - 1 - run_digits));
+          const auto run = number_in<std::uint64_t>(std::string_view(member).substr(member.size() - run_digits));
+          if (!parts || parts->size() != 5 || !run) return malformed("a label");
+          transfer::JobLabel label{
+              RunId(*run), Namespace((*parts)[0]), GraphName((*parts)[1]), {(*parts)[4], (*parts)[2], (*parts)[3]}};
+          if (auto seen = see_(std::move(label)); !seen) return seen;
+        }
+        return {};
+      });
 }
 
 Status TransferReader::read_mailboxes(core::LaneId lane) {
   std::vector<std::uint64_t> runs;  // a scan may name one twice
   std::string cursor = "0";
   do {
-    const auto page = site_.ask_one(lane, {"HSCAN", keys_.of_lane(lane, "mailboxes"), cursor, "COUNT", mailboxes_per_scan});
+    const auto page =
+        site_.ask_one(lane, {"HSCAN", keys_.of_lane(lane, "mailboxes"), cursor, "COUNT", mailboxes_per_scan});
     if (!page) return page.error();
     cursor = (*page)[0].text;
     for (std::size_t i = 1; i < (*page)[1].list.size(); i += 2) {

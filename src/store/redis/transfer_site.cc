@@ -33,7 +33,10 @@ Status check_mark(Servers& servers, const Keys& keys) {
 }
 
 TransferSite::TransferSite(std::string url, Url parsed, ConnectionOptions connection, Options options)
-    : url_(std::move(url)), options_(std::move(options)), keys_(options_.prefix), servers_(std::move(parsed), std::move(connection), 2) {}
+    : url_(std::move(url)),
+      options_(std::move(options)),
+      keys_(options_.prefix),
+      servers_(std::move(parsed), std::move(connection), 2) {}
 
 Result<std::unique_ptr<TransferSite>> TransferSite::open(const std::string& url, Options options) {
   auto parsed = Url::parse(url);
@@ -47,7 +50,8 @@ Result<std::unique_ptr<TransferSite>> TransferSite::open(const std::string& url,
   connection.connect_timeout = options.connect_timeout;
   connection.reply_timeout = options.reply_timeout;
   options.despite_moves = true;
-  std::unique_ptr<TransferSite> site(new TransferSite(url, std::move(*parsed), std::move(connection), std::move(options)));
+  std::unique_ptr<TransferSite> site(
+      new TransferSite(url, std::move(*parsed), std::move(connection), std::move(options)));
   if (const auto opened = site->servers_.open(); !opened) return opened.error();
   return site;
 }
@@ -64,7 +68,8 @@ Result<std::vector<Reply>> TransferSite::ask(std::string_view tag, const Command
   auto replies = servers_.ask(tag, commands);
   if (!replies) return replies.error();
   for (const Reply& reply : *replies)
-    if (reply.is_error() && !reply.is_error("BUSYGROUP")) return Error{ErrorCode::retry_later, format("Redis refused: {}", reply.text)};
+    if (reply.is_error() && !reply.is_error("BUSYGROUP"))
+      return Error{ErrorCode::retry_later, format("Redis refused: {}", reply.text)};
   return replies;
 }
 
@@ -76,7 +81,8 @@ Result<Reply> TransferSite::ask_one(std::string_view tag, std::initializer_list<
   return std::move(replies->front());
 }
 
-Status TransferSite::scan_keys(const std::string& beginning, const std::function<Status(const Address&, const std::string&)>& see) {
+Status TransferSite::scan_keys(const std::string& beginning,
+                               const std::function<Status(const Address&, const std::string&)>& see) {
   const auto masters = servers_.masters();
   if (!masters) return masters.error();
   for (const Address& node : *masters) {

@@ -1,5 +1,5 @@
-// A Redis store as a move sees it: its servers and keys, and the store itself. What it says of moves stands in the catalogue:
-// the field `move` of `store`, "<state> <the other store>".
+// A Redis store as a move sees it: its servers and keys, and the store itself. What it says of moves stands in the
+// catalogue: the field `move` of `store`, "<state> <the other store>".
 #pragma once
 
 #include <memory>
@@ -27,7 +27,9 @@ class TransferSite {
   Result<std::vector<Reply>> ask(std::string_view tag, const Commands& commands);
   Result<std::vector<Reply>> ask(core::LaneId lane, const Commands& commands) { return ask(tag_of(lane), commands); }
   Result<Reply> ask_one(std::string_view tag, std::initializer_list<std::string_view> words);
-  Result<Reply> ask_one(core::LaneId lane, std::initializer_list<std::string_view> words) { return ask_one(tag_of(lane), words); }
+  Result<Reply> ask_one(core::LaneId lane, std::initializer_list<std::string_view> words) {
+    return ask_one(tag_of(lane), words);
+  }
   Result<Reply> ask_catalogue(std::initializer_list<std::string_view> words) { return ask_one(catalogue_tag, words); }
 
   // Calls `see` with each key that begins so, whichever node has it; perhaps twice.

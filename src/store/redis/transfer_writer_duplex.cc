@@ -13,10 +13,14 @@ constexpr std::string_view consumers = "engines";
 Told::Shelf shelf_of(transfer::DuplexMessage::Shelf shelf) {
   using Shelf = transfer::DuplexMessage::Shelf;
   switch (shelf) {
-    case Shelf::claimed: return Told::Shelf::claimed;
-    case Shelf::later: return Told::Shelf::later;
-    case Shelf::parked: return Told::Shelf::parked;
-    case Shelf::free: break;
+    case Shelf::claimed:
+      return Told::Shelf::claimed;
+    case Shelf::later:
+      return Told::Shelf::later;
+    case Shelf::parked:
+      return Told::Shelf::parked;
+    case Shelf::free:
+      break;
   }
   return Told::Shelf::free;
 }
@@ -28,11 +32,17 @@ void TransferWriter::put_one(const transfer::DuplexCellAt& one) {
   const std::string key = keys_.of_run(one.run, "run");
   const std::string place = place_text(cell.place);
   const std::string number = format("{}", one.order + 1);
-  std::vector<std::string> words = {"HSET", key, "c:" + place, format("{}", cell.value), "c:" + place + ":is",
-                                    format("{} {}", number, cell.opened_at.micros()), "cells", number};
+  std::vector<std::string> words = {"HSET",
+                                    key,
+                                    "c:" + place,
+                                    format("{}", cell.value),
+                                    "c:" + place + ":is",
+                                    format("{} {}", number, cell.opened_at.micros()),
+                                    "cells",
+                                    number};
   if (cell.closer)
-    words.insert(words.end(), {"z:" + place, format("{} {} {} {}", cell.closer->text(), static_cast<int>(cell.status), cell.code,
-                                                    cell.closed_at.micros())});
+    words.insert(words.end(), {"z:" + place, format("{} {} {} {}", cell.closer->text(), static_cast<int>(cell.status),
+                                                    cell.code, cell.closed_at.micros())});
   if (!cell.output.empty()) words.insert(words.end(), {"z:" + place + ":out", std::string(cell.output.view())});
   to(one.run).add(words);
 }
@@ -81,8 +91,8 @@ void TransferWriter::put_one(const transfer::DuplexMessage& one) {
   if (told.shelf != Told::Shelf::claimed) return;
   commands.add({"ZADD", key_of("claimed"), format("{}", one.epoch.raw()), member});
   commands.add({"XGROUP", "CREATE", stream, consumers, "0", "MKSTREAM"});
-  commands.add({"XCLAIM", stream, consumers, format("{}", one.claim.raw()), "0", id, "RETRYCOUNT", format("{}", one.claims - one.given_back),
-                "FORCE", "JUSTID"});
+  commands.add({"XCLAIM", stream, consumers, format("{}", one.claim.raw()), "0", id, "RETRYCOUNT",
+                format("{}", one.claims - one.given_back), "FORCE", "JUSTID"});
 }
 
 }  // namespace pawl::store::redis

@@ -23,7 +23,8 @@ std::string member_of(const transfer::MailboxEntry& one) {
 void TransferWriter::put_due(RunId run, Instant at, char kind, const std::string& guid, const std::string& activity) {
   if (at == Instant()) return;
   const core::LaneId lane = core::lane_of(run);
-  to(lane).add({"ZADD", keys_.of_lane(lane, "due"), format("{}", at.micros()), wide(run.raw()) + kind + guid + activity});
+  to(lane).add(
+      {"ZADD", keys_.of_lane(lane, "due"), format("{}", at.micros()), wide(run.raw()) + kind + guid + activity});
 }
 
 void TransferWriter::put_one(const transfer::Job& one) {
@@ -44,30 +45,36 @@ void TransferWriter::put_one(const transfer::Job& one) {
   std::vector<std::string> words = {"HSET", keys_.of_run(row.run, "run")};
   for (std::string& word : new_row(submit, row.parent)) words.push_back(std::move(word));
   // What is said again counts.
-  words.insert(words.end(), {"status", std::string(core::name_of(row.status)), "rev", format("{}", row.rev.raw()), "bundle",
-                             format("{}", row.bundle.raw()), "semaphore", format("{}", row.semaphore), "head", head_words(head)});
+  words.insert(words.end(),
+               {"status", std::string(core::name_of(row.status)), "rev", format("{}", row.rev.raw()), "bundle",
+                format("{}", row.bundle.raw()), "semaphore", format("{}", row.semaphore), "head", head_words(head)});
   if (!row.result.empty()) words.insert(words.end(), {"result", std::string(row.result.view())});
   if (!row.data.empty()) words.insert(words.end(), {"data", std::string(row.data.view())});
   if (!row.reason.empty()) words.insert(words.end(), {"reason", row.reason});
   if (one.duplex) words.insert(words.end(), {"duplex", "1"});
   to(lane).add(words);
-  to(lane).add({"ZADD", keys_.of_lane(lane, "jobs"), "0", format("{}", static_cast<int>(row.status)) + wide(row.run.raw())});
+  to(lane).add(
+      {"ZADD", keys_.of_lane(lane, "jobs"), "0", format("{}", static_cast<int>(row.status)) + wide(row.run.raw())});
   const bool over = core::is_closed(row.status) && row.completions > 0;
   put_due(row.run, over ? row.remove_at : Instant(), '2', no_guid, wide_activity(0));
 }
 
 void TransferWriter::put_one(const transfer::Activity& one) {
   const std::string field = format("a:{}", one.activity.seq.raw());
-  std::vector<std::string> words = {"HSET", keys_.of_run(one.run, "run"), field, format("{}", one.activity.ledger.encode()), field + ":is",
-                                    activity_words(one.activity)};
-  if (!one.activity.output.empty()) words.insert(words.end(), {field + ":out", std::string(one.activity.output.view())});
-  if (!one.activity.state.empty()) words.insert(words.end(), {field + ":state", std::string(one.activity.state.view())});
+  std::vector<std::string> words = {"HSET",        keys_.of_run(one.run, "run"),
+                                    field,         format("{}", one.activity.ledger.encode()),
+                                    field + ":is", activity_words(one.activity)};
+  if (!one.activity.output.empty())
+    words.insert(words.end(), {field + ":out", std::string(one.activity.output.view())});
+  if (!one.activity.state.empty())
+    words.insert(words.end(), {field + ":state", std::string(one.activity.state.view())});
   to(one.run).add(words);
 }
 
 void TransferWriter::put_one(const transfer::MessageLedger& one) {
   const std::string field = record_field(one.record);
-  std::vector<std::string> words = {"HSET", keys_.of_run(one.run, "run"), field, format("{}", one.record.ledger.encode())};
+  std::vector<std::string> words = {"HSET", keys_.of_run(one.run, "run"), field,
+                                    format("{}", one.record.ledger.encode())};
   if (!one.record.output.empty()) words.insert(words.end(), {field + ":out", std::string(one.record.output.view())});
   to(one.run).add(words);
 }
@@ -78,9 +85,10 @@ void TransferWriter::put_one(const transfer::InboxMessage& one) {
   const core::LaneId lane = core::lane_of(one.run);
   const std::string id = format("{}-0", one.order + 1);
   Commands& commands = to(lane);
-  commands.add({"XADD", keys_.of_run(one.run, "inbox"), id, "guid", message.guid.text(), "kind", kind_of(message.body), "body",
-                core::encode(message.body)});
-  commands.add({"HSET", keys_.of_run(one.run, "pending"), message.guid.text(), format("{} {}", id, one.message.redeliveries)});
+  commands.add({"XADD", keys_.of_run(one.run, "inbox"), id, "guid", message.guid.text(), "kind", kind_of(message.body),
+                "body", core::encode(message.body)});
+  commands.add(
+      {"HSET", keys_.of_run(one.run, "pending"), message.guid.text(), format("{} {}", id, one.message.redeliveries)});
   commands.add({"ZADD", keys_.of_lane(lane, "waiting"), "0",
                 wide(one.run.raw()) + (one.entity == EntityKind::job ? ":job" : ":mailbox")});
 }
@@ -109,8 +117,10 @@ void TransferWriter::put_one(const transfer::Work& one) {
   commands.add({"ZADD", keys_.of_lane(lane, "places"), "0", place});
   put_due(item.run, core::wake_of(item), '1', no_guid, wide_activity(item.activity.raw()));
   const std::string member = words.topic + " " + words.order + " " + number + " " + place;
-  if (words.unlocks == "0") commands.add({"ZADD", keys_.of_lane(lane, "ready"), "0", member});
-  else if (words.unlocks != "-") commands.add({"ZADD", keys_.of_lane(lane, "later"), words.unlocks, member});
+  if (words.unlocks == "0")
+    commands.add({"ZADD", keys_.of_lane(lane, "ready"), "0", member});
+  else if (words.unlocks != "-")
+    commands.add({"ZADD", keys_.of_lane(lane, "later"), words.unlocks, member});
 }
 
 void TransferWriter::put_one(const transfer::StartKey& one) {
@@ -130,18 +140,21 @@ void TransferWriter::put_one(const transfer::StartKey& one) {
 void TransferWriter::put_one(const transfer::JobLabel& one) {
   const core::LaneId lane = core::lane_of(one.run);
   const std::string run = wide(one.run.raw());
-  const std::string value = joined(one.name_space.raw()) + joined(one.graph.raw()) + joined(one.label.name) + joined(one.label.value);
+  const std::string value =
+      joined(one.name_space.raw()) + joined(one.graph.raw()) + joined(one.label.name) + joined(one.label.value);
   const std::string key = joined(one.label.key);
-  to(lane).add({"HSET", keys_.of_run(one.run, "run"), "l:" + joined(one.label.name) + joined(one.label.value) + key, ""});
+  to(lane).add(
+      {"HSET", keys_.of_run(one.run, "run"), "l:" + joined(one.label.name) + joined(one.label.value) + key, ""});
   to(lane).add({"ZADD", keys_.of_lane(lane, "labels"), "0", "k" + value + key + run, "0", "v" + value + run + key});
 }
 
 void TransferWriter::put_one(const transfer::Mailbox& one) {
   const core::LaneId lane = core::lane_of(one.run);
   const std::string name = name_of(one.key);
-  std::vector<std::string> words = {"HSET",    keys_.of_run(one.run, "run"),   "name", name, "rev", format("{}", one.rev.raw()), "bundle",
-                                    format("{}", one.bundle.raw()), "next", format("{}", one.next_entry), "ns", one.key.name_space.raw(),
-                                    "topic", one.key.topic.raw(), "key", one.key.key};
+  std::vector<std::string> words = {"HSET",  keys_.of_run(one.run, "run"), "name",   name,
+                                    "rev",   format("{}", one.rev.raw()),  "bundle", format("{}", one.bundle.raw()),
+                                    "next",  format("{}", one.next_entry), "ns",     one.key.name_space.raw(),
+                                    "topic", one.key.topic.raw(),          "key",    one.key.key};
   if (one.signals > 0) words.insert(words.end(), {"signals", format("{}", one.signals)});
   if (one.signal_bytes > 0) words.insert(words.end(), {"bytes", format("{}", one.signal_bytes)});
   to(lane).add(words);

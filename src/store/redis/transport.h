@@ -1,5 +1,5 @@
-// Transport: bytes to and from one server, over a socket or over TLS. Debian's hiredis is older than its own TLS, so only its
-// parser is used, and this stands below it.
+// Transport: bytes to and from one server, over a socket or over TLS. Debian's hiredis is older than its own TLS, so
+// only its parser is used, and this stands below it.
 //
 // Threads: one at a time.
 #pragma once
@@ -31,6 +31,7 @@ class Transport {
 };
 
 Result<std::unique_ptr<Transport>> connect_plain(const Address& address, Transport::Timeout timeout);
-Result<std::unique_ptr<Transport>> connect_tls(const Address& address, const TlsOptions& options, Transport::Timeout timeout);
+Result<std::unique_ptr<Transport>> connect_tls(const Address& address, const TlsOptions& options,
+                                               Transport::Timeout timeout);
 
 }  // namespace pawl::store::redis

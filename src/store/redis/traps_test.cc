@@ -68,7 +68,8 @@ TEST_F(RedisTraps, two_queues_in_one_claim_lose_nothing) {
   for (int i = 0; i < 20; ++i) put_work(run, i % 2 == 0 ? "red" : "blue");
   std::set<std::uint32_t> seen;
   for (int i = 0; i < 20; ++i)
-    for (const core::WorkItem& item : claim({"red", "blue"}, 1, seconds(30))) EXPECT_TRUE(seen.insert(item.activity.raw()).second);
+    for (const core::WorkItem& item : claim({"red", "blue"}, 1, seconds(30)))
+      EXPECT_TRUE(seen.insert(item.activity.raw()).second);
   EXPECT_EQ(seen.size(), 20u);
   EXPECT_TRUE(claim({"red", "blue"}, 10, seconds(30)).empty());
 }
@@ -115,7 +116,8 @@ TEST_F(RedisTraps, timers_due_together_are_all_due) {
   const RunId run = submit("a");
   const Instant at = store_->now();
   core::Bundle bundle = bundle_for(run);
-  for (std::uint64_t i = 0; i < 50; ++i) bundle.writes.emplace_back(core::PutMessage{{core::Guid{i, 3}, core::Pause{"p"}}, at});
+  for (std::uint64_t i = 0; i < 50; ++i)
+    bundle.writes.emplace_back(core::PutMessage{{core::Guid{i, 3}, core::Pause{"p"}}, at});
   ASSERT_EQ(commit(bundle).kind, OutcomeKind::committed);
   EXPECT_EQ(store_->read_due(lane_, std::nullopt, 100)->size(), 50u);
   EXPECT_EQ(job(run).timers.size(), 50u);
@@ -151,7 +153,8 @@ TEST_F(RedisTraps, the_key_space_is_clean_after_removal_but_for_start_keys_and_w
     core::Bundle bundle = bundle_for(run);
     bundle.writes = {core::PutMessage{{core::Guid{1, 3}, core::Pause{"p"}}, store_->now() + seconds(60)},
                      core::PutLabel{{"k", "n", "v"}},
-                     core::Announce{Topic("t"), core::Announce::What::progress, core::ReplyStatus::pending, 202, store_->now(), "said"}};
+                     core::Announce{Topic("t"), core::Announce::What::progress, core::ReplyStatus::pending, 202,
+                                    store_->now(), "said"}};
     ASSERT_EQ(commit(bundle).kind, OutcomeKind::committed);
     claim({"t"}, 1, seconds(30));
     EXPECT_EQ(commit(to_run(run, 5)).kind, OutcomeKind::committed);
@@ -162,9 +165,11 @@ TEST_F(RedisTraps, the_key_space_is_clean_after_removal_but_for_start_keys_and_w
   signal.envelope = {core::MailboxKey{Namespace("n"), Topic("t"), "k"}, {core::Guid{77, 1}, core::Signal{"data"}}};
   signal.lane = lane_;
   const RunId box = commit(signal).run();
-  core::Bundle taken{box, epoch_, core::Rev(0), core::BundleId(1), core::MailboxHead{0}, {core::Consume{core::Guid{77, 1}}}};
+  core::Bundle taken{
+      box, epoch_, core::Rev(0), core::BundleId(1), core::MailboxHead{0}, {core::Consume{core::Guid{77, 1}}}};
   ASSERT_EQ(commit(taken).kind, OutcomeKind::committed);
-  EXPECT_EQ(keys(), (std::vector<std::string>{key("due"), key("expiring"), key("ids")})) << "start keys, and when they end";
+  EXPECT_EQ(keys(), (std::vector<std::string>{key("due"), key("expiring"), key("ids")}))
+      << "start keys, and when they end";
   std::this_thread::sleep_for(milliseconds(5));
   ASSERT_EQ(commit(DropKeys{store_->now(), 1000, lane_}).kind, OutcomeKind::committed);
   EXPECT_TRUE(keys().empty()) << keys().front();
@@ -182,7 +187,8 @@ TEST_F(RedisTraps, a_server_that_forgot_the_scripts_is_told_them_again) {
 // Somebody put something else where a part of the job is written.
 TEST_F(RedisTraps, a_script_that_fails_says_so_and_counts_as_nothing_known) {
   const RunId run = submit("a");
-  for (int i = 0; i < 2; ++i) ASSERT_EQ(commit(bundle_for(run)).kind, OutcomeKind::committed);  // the history begins with the second
+  for (int i = 0; i < 2; ++i)
+    ASSERT_EQ(commit(bundle_for(run)).kind, OutcomeKind::committed);  // the history begins with the second
   shared_server().ask({"SET", key(format("history:{}", run.raw())), "no stream"});
   const auto failed = try_commit(bundle_for(run));
   ASSERT_FALSE(failed);
@@ -207,7 +213,8 @@ TEST_F(RedisTraps, empty_arrays_and_fifteen_digits_and_any_bytes_come_back_as_th
   EXPECT_EQ(stored.state.job.data.str(), bytes);
   EXPECT_EQ(stored.state.activities().at(0).ledger.digits(), "999111199999999");
   EXPECT_EQ(stored.state.activities().at(0).output.str(), "[]");
-  EXPECT_EQ(shared_server().ask({"HGET", key(format("run:{}", run.raw())), "a:0"}), "999111199999999") << "as it is, for people";
+  EXPECT_EQ(shared_server().ask({"HGET", key(format("run:{}", run.raw())), "a:0"}), "999111199999999")
+      << "as it is, for people";
 }
 
 TEST_F(RedisTraps, the_servers_clock_counts_and_not_that_of_a_client) {
@@ -241,7 +248,8 @@ TEST_F(RedisTraps, a_worker_whose_job_is_gone_is_told_so_once_and_nothing_is_han
   const core::WorkItem item = claim({"t"}, 1, milliseconds(1)).at(0);
   close(run);
   ASSERT_EQ(commit(RemoveJob{run, Instant()}).kind, OutcomeKind::committed);
-  const core::Message answer{core::Guid{4, 4}, core::Response{item.activity, core::ReplyStatus::success, 200, item.token, "done"}};
+  const core::Message answer{core::Guid{4, 4},
+                             core::Response{item.activity, core::ReplyStatus::success, 200, item.token, "done"}};
   EXPECT_EQ(commit(Respond{run, item.activity, item.token, answer}).kind, OutcomeKind::conflict);
   std::this_thread::sleep_for(milliseconds(5));
   EXPECT_TRUE(claim({"t"}, 1, seconds(30)).empty());
@@ -261,14 +269,17 @@ TEST_F(RedisTraps, two_engines_that_start_at_once_make_one_job_of_an_id) {
         const Operation operation = a_job(format("job-{}", number), lane_);
         const auto outcomes = (*store)->commit({&operation, 1});
         ASSERT_TRUE(outcomes) << to_string(outcomes.error());
-        if (outcomes->front().kind == OutcomeKind::committed) ++made;
-        else EXPECT_EQ(outcomes->front().kind, OutcomeKind::exists);
+        if (outcomes->front().kind == OutcomeKind::committed)
+          ++made;
+        else
+          EXPECT_EQ(outcomes->front().kind, OutcomeKind::exists);
       }
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, 50);
   EXPECT_EQ(store_->list_jobs({})->size(), 50u);
-  EXPECT_EQ((*store_->read_lane_ends())[0].next_run, RunId(core::make_run(lane_, 51))) << "no number was given to nobody";
+  EXPECT_EQ((*store_->read_lane_ends())[0].next_run, RunId(core::make_run(lane_, 51)))
+      << "no number was given to nobody";
 }
 
 }  // namespace

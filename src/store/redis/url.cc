@@ -103,14 +103,16 @@ Status parse_remote(Url& url, std::string_view rest, Scheme::Of of) {
       if (const auto done = take_database(url, database); !done) return done;
     rest = rest.substr(0, slash);
   }
-  if (sentinels && url.master.empty()) return invalid("behind the sentinels stands a slash and the name of their master");
+  if (sentinels && url.master.empty())
+    return invalid("behind the sentinels stands a slash and the name of their master");
   for (const std::string_view node : words_of(rest, ',')) {
     auto address = parse_address(node, sentinels ? sentinel_port : Address().port);
     if (!address) return address.error();
     url.nodes.push_back(std::move(*address));
   }
   if (url.nodes.empty()) return invalid("it names no host");
-  if (url.is_one_server() && url.nodes.size() > 1) return invalid("one server has one address; several are those of a cluster");
+  if (url.is_one_server() && url.nodes.size() > 1)
+    return invalid("one server has one address; several are those of a cluster");
   return {};
 }
 
@@ -131,7 +133,9 @@ Result<Url> Url::parse(std::string_view text) {
     if (url.password.empty() && password != nullptr) url.password = password;
     return url;
   }
-  return invalid("it begins with redis://, redis-cluster://, redis-sentinel://, or rediss for TLS in each of them, or redis+unix://");
+  return invalid(
+      "it begins with redis://, redis-cluster://, redis-sentinel://, or rediss for TLS in each of them, or "
+      "redis+unix://");
 }
 
 std::string Url::shown() const {

@@ -1,5 +1,5 @@
-// How something is committed without a script: look at what it depends on (WATCH), decide, write in one MULTI; if somebody else changed
-// what was looked at meanwhile, look again.
+// How something is committed without a script: look at what it depends on (WATCH), decide, write in one MULTI; if
+// somebody else changed what was looked at meanwhile, look again.
 #pragma once
 
 #include <functional>
@@ -28,14 +28,16 @@ struct Decision {
 template <class Outcome>
 using Decide = std::function<Result<Decision<Outcome>>(const std::vector<Reply>& seen, const AskMore& ask)>;
 
-// The lane that a commit is of: whether it is in order is looked at, and the commit counts there. None: it is of no lane.
+// The lane that a commit is of: whether it is in order is looked at, and the commit counts there. None: it is of no
+// lane.
 struct LaneOf {
   LaneWatch& watch;
   core::LaneId lane;
 };
 
 template <class Outcome>
-Result<Outcome> attempt(Servers& servers, std::string_view tag, const LaneOf* of, const Look& look, const Decide<Outcome>& decide) {
+Result<Outcome> attempt(Servers& servers, std::string_view tag, const LaneOf* of, const Look& look,
+                        const Decide<Outcome>& decide) {
   using Replies = std::vector<Reply>;
   Result<Outcome> outcome = Error{ErrorCode::retry_later, "others change the same again and again"};
   for (int i = 0; i < limits::guesses_max; ++i) {
@@ -54,8 +56,9 @@ Result<Outcome> attempt(Servers& servers, std::string_view tag, const LaneOf* of
         if (reply.is_error() && !reply.is_error("NOGROUP")) return seen;  // it moved, or is refused
       const Status whole = of == nullptr ? Status{} : of->watch.check(of->lane, (*seen)[1], known);
       seen->erase(seen->begin(), seen->begin() + (of == nullptr ? 1 : 2));
-      Result<Decision<Outcome>> decision = whole.ok() ? decide(*seen, [&](const Commands& commands) { return connection.ask(commands); })
-                                                      : Result<Decision<Outcome>>(whole.error());
+      Result<Decision<Outcome>> decision =
+          whole.ok() ? decide(*seen, [&](const Commands& commands) { return connection.ask(commands); })
+                     : Result<Decision<Outcome>>(whole.error());
       Commands last;
       const bool writes = decision && decision->commands.count() > 0;
       if (writes) last.add({"MULTI"});
@@ -65,8 +68,10 @@ Result<Outcome> attempt(Servers& servers, std::string_view tag, const LaneOf* of
       auto done = connection.ask(last);
       if (!done) return writes ? done : Result<Replies>(Error{ErrorCode::retry_later, done.error().detail});
       settled = !writes || done->back().is_list();
-      if (!decision) outcome = decision.error();
-      else if (settled) outcome = std::move(decision->outcome);
+      if (!decision)
+        outcome = decision.error();
+      else if (settled)
+        outcome = std::move(decision->outcome);
       return done;
     });
     if (!asked) return asked.error();

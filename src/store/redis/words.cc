@@ -28,15 +28,16 @@ core::Guid WordReader::guid() {
 
 Fields fields_of(const Reply& reply) {
   Fields fields;
-  for (std::size_t i = 0; i + 1 < reply.list.size(); i += 2) fields.emplace(reply.list[i].text, &reply.list[i + 1].text);
+  for (std::size_t i = 0; i + 1 < reply.list.size(); i += 2)
+    fields.emplace(reply.list[i].text, &reply.list[i + 1].text);
   return fields;
 }
 
 std::string_view kind_of(const core::Body& body) {
   static constexpr std::string_view names[] = {
-      "start",   "transition", "response", "register", "signal", "resume",      "no-answer",  "interrupt", "pause",
-      "proceed", "redrive",    "verdict",  "time-up",  "reenter", "arrive",     "item",       "start-child", "child-done",
-      "end-job", "withdraw",   "expire",   "expand",   "unlabel", "taken",      "refused"};
+      "start",   "transition", "response", "register", "signal",  "resume", "no-answer", "interrupt",   "pause",
+      "proceed", "redrive",    "verdict",  "time-up",  "reenter", "arrive", "item",      "start-child", "child-done",
+      "end-job", "withdraw",   "expire",   "expand",   "unlabel", "taken",  "refused"};
   static_assert(std::size(names) == std::variant_size_v<core::Body>, "a new kind is named here");
   return names[body.index()];
 }
@@ -75,7 +76,8 @@ Result<core::InboxMessage> read_timer(const core::Guid& guid, std::string_view r
   const std::size_t first = std::min(row.find(' '), row.size());
   const std::size_t second = std::min(row.find(' ', first + 1), row.size());
   const auto due = number_in<std::int64_t>(row.substr(0, first));
-  const auto redeliveries = second > first ? number_in<std::uint32_t>(row.substr(first + 1, second - first - 1)) : std::nullopt;
+  const auto redeliveries =
+      second > first ? number_in<std::uint32_t>(row.substr(first + 1, second - first - 1)) : std::nullopt;
   if (!due || !redeliveries || second == row.size()) return malformed(format("timer {}", guid.text()));
   auto body = core::decode_body(row.substr(second + 1));
   if (!body) return Error{ErrorCode::corrupt, format("timer {}: {}", guid.text(), body.error().detail)};
@@ -90,8 +92,8 @@ std::string entry_words(const core::MailboxEntry& entry) {
     return format("r {} {} {} {} {}", entry.guid.text(), entry.expires_at.micros(), offered, one->reply_to.raw(),
                   one->activity.raw());
   const auto& signal = std::get<core::Signal>(entry.what);
-  return format("s {} {} {} {} {}", entry.guid.text(), entry.expires_at.micros(), offered, static_cast<int>(signal.status),
-                signal.code);
+  return format("s {} {} {} {} {}", entry.guid.text(), entry.expires_at.micros(), offered,
+                static_cast<int>(signal.status), signal.code);
 }
 
 Result<core::MailboxEntry> read_mailbox_entry(std::uint64_t seq, std::string_view words, std::string data) {

@@ -24,18 +24,17 @@ bool is_answered(const core::PutActivity& write) { return write.after.ledger.has
 
 std::optional<std::uint32_t> row_of(const core::Write& write) {
   using Row = std::optional<std::uint32_t>;
-  return std::visit(
-      Overloaded{
-          [](const core::PutActivity& one) { return Row(one.after.seq.raw()); },
-          [](const core::PutRecord& one) { return Row(one.after.activity.raw()); },
-          [](const core::PutWork& one) { return Row(one.item.activity.raw()); },
-          [](const core::DropWork& one) { return Row(one.activity.raw()); },
-          [](const core::ChangeWork& one) { return Row(one.activity.raw()); },
-          each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Sweep, core::Send, core::PutEntry,
-                  core::DropEntry, core::OfferEntry, core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure,
-                  core::Announce>([] { return Row(); }),
-      },
-      write);
+  return std::visit(Overloaded{
+                        [](const core::PutActivity& one) { return Row(one.after.seq.raw()); },
+                        [](const core::PutRecord& one) { return Row(one.after.activity.raw()); },
+                        [](const core::PutWork& one) { return Row(one.item.activity.raw()); },
+                        [](const core::DropWork& one) { return Row(one.activity.raw()); },
+                        [](const core::ChangeWork& one) { return Row(one.activity.raw()); },
+                        each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Sweep, core::Send,
+                                core::PutEntry, core::DropEntry, core::OfferEntry, core::HoldWork, core::PutLabel,
+                                core::DropLabel, core::AddMeasure, core::Announce>([] { return Row(); }),
+                    },
+                    write);
 }
 
 Status ActivityWriter::prepare(Connection& connection) {
@@ -48,38 +47,41 @@ Status ActivityWriter::prepare(Connection& connection) {
            "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
            " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"
            " closing_guid = coalesce(?14, closing_guid), closing_ledger ="
-           " coalesce(?15" PAWL_SNAPSHOT("?17") ", closing_ledger)"
-           " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"},
+           " coalesce(?15" PAWL_SNAPSHOT(
+               "?17") ", closing_ledger)"
+                      " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"},
           {&end_activity_,
            "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
            " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"
            " closing_guid = coalesce(?14, closing_guid), closing_ledger ="
-           " coalesce(?15" PAWL_SNAPSHOT("?17") ", closing_ledger),"
-           " " PAWL_NO_WORK " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
-           " AND (?18 IS NULL OR token = ?18)"},
+           " coalesce(?15" PAWL_SNAPSHOT(
+               "?17") ", closing_ledger),"
+                      " " PAWL_NO_WORK
+                      " WHERE run = ?1 AND seq = ?2 AND ledger = ?3 AND (?14 IS NULL OR closing_ledger IS ?13)"
+                      " AND (?18 IS NULL OR token = ?18)"},
           {&new_activity_,
            "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at,"
            " closed_at, output, state, closing_guid, closing_ledger, position, topic, request, token, worker, epoch,"
            " lease_until, runs, input, priority, visible_at, held, once, wake_at, life, plain_key)"
-           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14" PAWL_SNAPSHOT("?31") ", ?15,"
-           " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT DO NOTHING"},
+           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14" PAWL_SNAPSHOT(
+               "?31") ", ?15,"
+                      " ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30) ON CONFLICT DO "
+                      "NOTHING"},
           {&read_activity_ledger_, "SELECT ledger FROM activities WHERE run = ?1 AND seq = ?2"},
-          {&put_record_,
-           "UPDATE message_ledgers SET activity = ?4, ledger = ?5" PAWL_SNAPSHOT("?7") ", output = ?6"
-           " WHERE run = ?1 AND guid = ?2 AND ledger = ?3"},
+          {&put_record_, "UPDATE message_ledgers SET activity = ?4, ledger = ?5" PAWL_SNAPSHOT(
+                             "?7") ", output = ?6"
+                                   " WHERE run = ?1 AND guid = ?2 AND ledger = ?3"},
           {&new_record_,
            "INSERT INTO message_ledgers (run, guid, activity, ledger, output)"
            " VALUES (?1, ?2, ?3, ?4" PAWL_SNAPSHOT("?6") ", ?5)"
-           " ON CONFLICT DO NOTHING"},
+                                                         " ON CONFLICT DO NOTHING"},
           {&read_record_ledger_, "SELECT ledger FROM message_ledgers WHERE run = ?1 AND guid = ?2"},
-          {&put_closing_,
-           "UPDATE activities SET closing_ledger = ?5" PAWL_SNAPSHOT("?6")
-           " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
+          {&put_closing_, "UPDATE activities SET closing_ledger = ?5" PAWL_SNAPSHOT(
+                              "?6") " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
           {&drop_closing_,
            "UPDATE activities SET closing_guid = NULL, closing_ledger = NULL"
            " WHERE run = ?1 AND seq = ?4 AND closing_guid = ?2 AND closing_ledger = ?3"},
-          {&read_closing_,
-           "SELECT closing_guid, closing_ledger FROM activities WHERE run = ?1 AND seq = ?2"},
+          {&read_closing_, "SELECT closing_guid, closing_ledger FROM activities WHERE run = ?1 AND seq = ?2"},
       });
 }
 
@@ -113,8 +115,10 @@ Applied ActivityWriter::apply_row(const AtHand& at, std::span<const Part> parts)
   for (const Part& part : parts) {
     const core::Write& write = bundle.writes[part.index];
     const auto* put = std::get_if<core::PutActivity>(&write);
-    if (put != nullptr && row.activity == nullptr) row.activity = put;
-    else if (put != nullptr) alone.push_back(&write);
+    if (put != nullptr && row.activity == nullptr)
+      row.activity = put;
+    else if (put != nullptr)
+      alone.push_back(&write);
   }
   for (const Part& part : parts) {
     const core::Write& write = bundle.writes[part.index];
@@ -122,18 +126,24 @@ Applied ActivityWriter::apply_row(const AtHand& at, std::span<const Part> parts)
       const bool may_close = row.activity != nullptr && row.closing == nullptr;
       const Checked closing = may_close ? is_closing(at.run(), *record, *row.activity) : Checked{};
       if (closing.failed) return *closing.failed;
-      if (closing.yes) row.closing = record;
-      else alone.push_back(&write);
+      if (closing.yes)
+        row.closing = record;
+      else
+        alone.push_back(&write);
     } else if (const auto* work = std::get_if<core::PutWork>(&write)) {
       if (work->item.run != bundle.entity)
         return contradicts(format("a work item of run {} in another job's bundle", work->item.run.raw()));
       const bool fits = row.activity != nullptr && !row.activity->before && !is_answered(*row.activity);
-      if (fits && row.work == nullptr) row.work = work;
-      else alone.push_back(&write);
+      if (fits && row.work == nullptr)
+        row.work = work;
+      else
+        alone.push_back(&write);
     } else if (const auto* drop = std::get_if<core::DropWork>(&write)) {
       const bool fits = row.activity != nullptr && row.activity->before && is_answered(*row.activity);
-      if (fits && row.drop == nullptr) row.drop = drop;
-      else alone.push_back(&write);
+      if (fits && row.drop == nullptr)
+        row.drop = drop;
+      else
+        alone.push_back(&write);
     } else if (std::holds_alternative<core::ChangeWork>(write)) {
       alone.push_back(&write);
     }
@@ -248,8 +258,8 @@ Applied ActivityWriter::apply_alone(const AtHand& at, const core::Write& write) 
 Applied ActivityWriter::put_new_record(const AtHand& at, const core::PutRecord& write) {
   const core::MessageRecord& record = write.after;
   const Digits digits = digits_of(at, write);
-  const int added = new_record_.run(at.run(), GuidBytes(record.guid), record.activity, digits.ledger, record.output,
-                                    digits.hit);
+  const int added =
+      new_record_.run(at.run(), GuidBytes(record.guid), record.activity, digits.ledger, record.output, digits.hit);
   if (added == Statement::failed) return failed(new_record_);
   if (added == 0) return contradicts(format("message {} has a ledger already", record.guid.text()));
   return {};
@@ -288,8 +298,8 @@ Applied ActivityWriter::put_record(const AtHand& at, const core::PutRecord& writ
   Applied put = closing ? put_closing(at, write) : Applied{};
   if (!closing) {
     const Digits digits = digits_of(at, write);
-    const int changed = put_record_.run(at.run(), guid, write.before->encode(), to.activity, digits.ledger, to.output,
-                                        digits.hit);
+    const int changed =
+        put_record_.run(at.run(), guid, write.before->encode(), to.activity, digits.ledger, to.output, digits.hit);
     if (changed == Statement::failed) return failed(put_record_);
     put.wrote = changed == 1;
   }

@@ -5,18 +5,17 @@
 namespace pawl::store::sqlite {
 
 Status AppWriter::prepare(Connection& connection) {
-  return prepare_each(
-      connection,
-      {
-          {&put_app_,
-           "INSERT INTO apps (namespace, app, version, deployed_at, body) VALUES (?1, ?2, ?3, ?4, ?5)"
-           " ON CONFLICT DO NOTHING"},
-          {&same_app_, "SELECT body = ?4 FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
-          {&find_app_, "SELECT 1 FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
-          {&activate_app_,
-           "INSERT INTO active_apps (namespace, app, version) VALUES (?1, ?2, ?3)"
-           " ON CONFLICT DO UPDATE SET version = excluded.version WHERE version <> excluded.version"},
-      });
+  return prepare_each(connection,
+                      {
+                          {&put_app_,
+                           "INSERT INTO apps (namespace, app, version, deployed_at, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+                           " ON CONFLICT DO NOTHING"},
+                          {&same_app_, "SELECT body = ?4 FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
+                          {&find_app_, "SELECT 1 FROM apps WHERE namespace = ?1 AND app = ?2 AND version = ?3"},
+                          {&activate_app_,
+                           "INSERT INTO active_apps (namespace, app, version) VALUES (?1, ?2, ?3)"
+                           " ON CONFLICT DO UPDATE SET version = excluded.version WHERE version <> excluded.version"},
+                      });
 }
 
 Applied AppWriter::apply(const PutApp& put) {

@@ -18,9 +18,7 @@ struct AtHand {
   RunId run() const { return bundle.entity; }
 };
 
-inline bool is_mailbox(const core::Bundle& bundle) {
-  return std::holds_alternative<core::MailboxHead>(bundle.head);
-}
+inline bool is_mailbox(const core::Bundle& bundle) { return std::holds_alternative<core::MailboxHead>(bundle.head); }
 
 // What guards an entity, of whatever kind.
 struct EntityRow {

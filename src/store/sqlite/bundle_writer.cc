@@ -23,7 +23,8 @@ Of owner_of(const core::Write& write) {
           each_of<core::PutEntry, core::DropEntry, core::OfferEntry>([] { return Of::mailbox; }),
           each_of<core::PutMessage, core::CountRedelivery, core::Consume, core::Send>([] { return Of::both; }),
           each_of<core::PutActivity, core::PutRecord, core::PutWork, core::DropWork, core::ChangeWork, core::Sweep,
-                  core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>([] { return Of::job; }),
+                  core::HoldWork, core::PutLabel, core::DropLabel, core::AddMeasure, core::Announce>(
+              [] { return Of::job; }),
       },
       write);
 }
@@ -51,8 +52,8 @@ Applied BundleWriter::apply(const core::Bundle& bundle) {
 
 // setStatusAndCollateGuid (store/snapshot.h): two statements, for one can change only one table, with the rest of the
 // bundle around them. The first adds the delta and says the hit. The second writes the ledger of the message that
-// closed the job, with hit * weight added to what the bundle has of it (ActivityWriter); it is the statement that stores
-// that message's marks in any case. `at.hit` is what the primitive answers.
+// closed the job, with hit * weight added to what the bundle has of it (ActivityWriter); it is the statement that
+// stores that message's marks in any case. `at.hit` is what the primitive answers.
 Applied BundleWriter::step_semaphore_and_snapshot(AtHand& at, const core::JobHead& head) {
   Applied stepped = parts_.jobs.step_semaphore(at.bundle, head, at.hit);
   if (stepped.code != SQLITE_OK) return stepped;
@@ -105,8 +106,8 @@ Applied BundleWriter::apply_writes(AtHand& at, Applied head) {
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
   for (const core::Write& write : bundle.writes)
     if (owner_of(write) == foreign)
-      return after_write(contradicts(foreign == Of::job ? "a job's write in a mailbox bundle"
-                                                        : "a mailbox write in a job's bundle"));
+      return after_write(
+          contradicts(foreign == Of::job ? "a job's write in a mailbox bundle" : "a mailbox write in a job's bundle"));
   // Tokens are guards on what stood before the bundle: a sweep must not take an item from under them, and a
   // race comes before corruption. Mostly the statements' own guards do; only a group in doubt pays a read.
   const auto moves = [](const core::Write& write) {

@@ -58,8 +58,7 @@ void Checkpointer::look_at_disk(int pages) {
   free_bytes_ = free_bytes_at(folder_);
   const std::uint64_t room = (free_bytes_ + bytes(pages)) / limits::log_share_of_disk;
   start_at_ = static_cast<int>(std::clamp<std::uint64_t>(
-      room / setup_.frame_bytes,
-      static_cast<std::uint64_t>(std::min(limits::checkpoint_pages_min, setup_.pages)),
+      room / setup_.frame_bytes, static_cast<std::uint64_t>(std::min(limits::checkpoint_pages_min, setup_.pages)),
       static_cast<std::uint64_t>(setup_.pages)));
 }
 
@@ -101,15 +100,17 @@ std::string Checkpointer::why_crowded() const {
   const std::uint64_t log = bytes(log_pages_);
   if (room_failed_ || log < setup_.log_bytes_max) {
     const std::string readers = room_failed_ ? "" : readers_of_log(connection_->path());
-    return format("the disk of {} is full: its log of {} MB needs as much room again to be copied home, and {}"
-                  " MB are left; free some space on it{}",
-                  connection_->path(), log / megabyte, free_bytes_ / megabyte,
-                  readers.empty() ? "" : format(", and end what keeps the log: {}", readers));
+    return format(
+        "the disk of {} is full: its log of {} MB needs as much room again to be copied home, and {}"
+        " MB are left; free some space on it{}",
+        connection_->path(), log / megabyte, free_bytes_ / megabyte,
+        readers.empty() ? "" : format(", and end what keeps the log: {}", readers));
   }
   const std::string readers = readers_of_log(connection_->path());
-  return format("the log of {} has {} MB, and no more is written (log_bytes_max): {} keeps a transaction"
-                " open, so it cannot start anew; end that transaction",
-                connection_->path(), log / megabyte, readers.empty() ? "another connection" : readers);
+  return format(
+      "the log of {} has {} MB, and no more is written (log_bytes_max): {} keeps a transaction"
+      " open, so it cannot start anew; end that transaction",
+      connection_->path(), log / megabyte, readers.empty() ? "another connection" : readers);
 }
 
 void Checkpointer::wake() {
@@ -175,8 +176,8 @@ void Checkpointer::serve() {
 
 Checkpointer::Copied Checkpointer::copy(int mode) {
   Copied copied;
-  copied.code = sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, mode, &copied.log_pages,
-                                          &copied.copied_pages);
+  copied.code =
+      sqlite3_wal_checkpoint_v2(connection_->handle(), nullptr, mode, &copied.log_pages, &copied.copied_pages);
   if (fault_of(copied.code) == Fault::sync_failed) setup_.on_sync_failed(copied.code);
   return copied;
 }
@@ -238,11 +239,12 @@ void Checkpointer::warn(const Copied& copied) {
   if (readers.empty()) readers = "a process that is not to be seen from here (in another container, perhaps)";
   warned_ = true;
   const bool held = copied.code == SQLITE_OK || (copied.code & 0xff) == SQLITE_BUSY;
-  setup_.on_problem(format("the log of {} has grown to {} MB: {}. At {} MB nothing more is written", connection_->path(),
-                           bytes(pages) / megabyte,
-                           held ? format("{} keeps a transaction open, so it cannot start anew; end that transaction", readers)
-                                : format("it cannot be copied home ({})", describe(copied.code)),
-                           setup_.log_bytes_max / megabyte));
+  setup_.on_problem(
+      format("the log of {} has grown to {} MB: {}. At {} MB nothing more is written", connection_->path(),
+             bytes(pages) / megabyte,
+             held ? format("{} keeps a transaction open, so it cannot start anew; end that transaction", readers)
+                  : format("it cannot be copied home ({})", describe(copied.code)),
+             setup_.log_bytes_max / megabyte));
 }
 
 }  // namespace pawl::store::sqlite

@@ -45,7 +45,7 @@ class Checkpointer {
     std::function<int(bool on)> mark;              // called while the writer stands still
     std::function<void(int code)> on_sync_failed;  // the home file could not be synced
     std::function<void(const std::string&)> on_problem;
-    std::function<bool()> make_helpers;            // asked for by keep_trying(); false: not yet
+    std::function<bool()> make_helpers;  // asked for by keep_trying(); false: not yet
   };
   Checkpointer(std::unique_ptr<Connection> connection, Setup setup);
   Checkpointer(const Checkpointer&) = delete;
@@ -84,23 +84,21 @@ class Checkpointer {
   bool crowded() const;
   void warn(const Copied& copied);
   std::string why_crowded() const;
-  std::uint64_t bytes(int pages) const {
-    return static_cast<std::uint64_t>(pages) * setup_.frame_bytes;
-  }
+  std::uint64_t bytes(int pages) const { return static_cast<std::uint64_t>(pages) * setup_.frame_bytes; }
 
   const Setup setup_;
   std::unique_ptr<Connection> connection_;  // used by the thread only
   const std::string folder_;
   std::atomic<std::uint64_t> count_{0};
-  std::atomic<int> log_pages_{0};           // not copied home
-  std::atomic<int> start_at_;               // the length that starts a copy on this disk
-  std::atomic<std::uint64_t> free_bytes_;   // of the disk, when it was last looked at
-  std::atomic<bool> room_failed_{false};    // the last copy found no room on the disk
-  std::atomic<bool> give_back_{false};      // the next copy cuts the log
-  int looked_at_ = 0;                       // the log's length then; of the writer, as is
+  std::atomic<int> log_pages_{0};          // not copied home
+  std::atomic<int> start_at_;              // the length that starts a copy on this disk
+  std::atomic<std::uint64_t> free_bytes_;  // of the disk, when it was last looked at
+  std::atomic<bool> room_failed_{false};   // the last copy found no room on the disk
+  std::atomic<bool> give_back_{false};     // the next copy cuts the log
+  int looked_at_ = 0;                      // the log's length then; of the writer, as is
   std::chrono::steady_clock::time_point no_wait_until_{};
-  bool warned_ = false;                     // of the thread, as is
-  int unnamed_rounds_ = 0;                  // that failed although nobody was seen who keeps the log
+  bool warned_ = false;     // of the thread, as is
+  int unnamed_rounds_ = 0;  // that failed although nobody was seen who keeps the log
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable copied_;

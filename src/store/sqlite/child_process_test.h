@@ -32,8 +32,7 @@ class Child {
     ::close(ends[1]);
     in_ = ends[0];
   }
-  Child(Child&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)), in_(std::exchange(other.in_, -1)) {}
+  Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)), in_(std::exchange(other.in_, -1)) {}
   Child& operator=(Child&&) = delete;
   ~Child() {
     kill_now();

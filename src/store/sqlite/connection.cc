@@ -45,16 +45,16 @@ std::string escaped(const std::string& path) {
   std::string text;
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '/') text += c;
-    else text += format("%{:02X}", byte);
+    if (std::isalnum(byte) != 0 || c == '/')
+      text += c;
+    else
+      text += format("%{:02X}", byte);
   }
   return text;
 }
 
 int take_first(void* lines, int columns, char** values, char**) {
-  if (columns > 0)
-    static_cast<std::vector<std::string>*>(lines)->emplace_back(values[0] != nullptr ? values[0]
-                                                                                     : "");
+  if (columns > 0) static_cast<std::vector<std::string>*>(lines)->emplace_back(values[0] != nullptr ? values[0] : "");
   return 0;
 }
 
@@ -97,15 +97,15 @@ std::string describe(int code) { return format("{} (SQLite code {})", sqlite3_er
 Result<std::unique_ptr<Connection>> Connection::open(const Setup& setup) {
   stop_memory_accounting();
   sqlite3* database = nullptr;
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (setup.any_thread ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX);
+  int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (setup.any_thread ? SQLITE_OPEN_FULLMUTEX : SQLITE_OPEN_NOMUTEX);
   if (setup.mode == Mode::create) flags |= SQLITE_OPEN_CREATE;
   std::string name = setup.path;
   if (setup.mode == Mode::look) {
     flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     name = "file:" + escaped(setup.path) + "?immutable=1";
   }
-  const int rc = sqlite3_open_v2(name.c_str(), &database, flags,
-                                 setup.vfs.empty() ? nullptr : setup.vfs.c_str());
+  const int rc = sqlite3_open_v2(name.c_str(), &database, flags, setup.vfs.empty() ? nullptr : setup.vfs.c_str());
   std::unique_ptr<Connection> connection(new Connection(database, setup.path));
   if (rc != SQLITE_OK) return connection->error(rc, "open");
   sqlite3_busy_timeout(database, static_cast<int>(setup.busy_wait.count()));
@@ -164,9 +164,8 @@ Error Connection::error(int code, const char* doing) const {
     said = "no space left";
   }
   const bool damaged = primary(code) == SQLITE_CORRUPT || primary(code) == SQLITE_NOTADB;
-  return Error{
-      damaged ? ErrorCode::corrupt : ErrorCode::retry_later,
-      format("cannot {} {}: {}: {}; {}", doing, path_, describe(code), said, advice(code))};
+  return Error{damaged ? ErrorCode::corrupt : ErrorCode::retry_later,
+               format("cannot {} {}: {}: {}; {}", doing, path_, describe(code), said, advice(code))};
 }
 
 }  // namespace pawl::store::sqlite

@@ -15,9 +15,9 @@ namespace pawl::store::sqlite {
 
 // What a failed statement means for the group it stands in.
 enum class Fault : std::uint8_t {
-  passing,  // full disk, busy file, no memory: nothing is wrong with the operation; try again later
-  poison,   // this operation cannot be applied; the others of its group can
-  unreadable,  // the disk did not give back a page: poison, if that stays so while the rest of the disk answers
+  passing,      // full disk, busy file, no memory: nothing is wrong with the operation; try again later
+  poison,       // this operation cannot be applied; the others of its group can
+  unreadable,   // the disk did not give back a page: poison, if that stays so while the rest of the disk answers
   sync_failed,  // written bytes may be lost whatever we do: the process must end
 };
 Fault fault_of(int code);

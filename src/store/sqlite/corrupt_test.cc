@@ -18,8 +18,7 @@ TEST_P(CorruptTest, is_named_and_leaves_other_jobs_readable) {
   const RunId damaged = submit("damaged");
   enqueue(damaged, 2);
   core::Bundle bundle = bundle_with(
-      damaged, {core::PutRecord{std::nullopt, core::MessageRecord{guid(1), core::ActivitySeq(0),
-                                                                  message_ledger(1)}}});
+      damaged, {core::PutRecord{std::nullopt, core::MessageRecord{guid(1), core::ActivitySeq(0), message_ledger(1)}}});
   ASSERT_EQ(kind_of(std::move(bundle)), OutcomeKind::committed);
   raw(GetParam().sql);
   const auto read = store_->read_job(damaged);
@@ -36,10 +35,8 @@ TEST_P(CorruptTest, is_named_and_leaves_other_jobs_readable) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, CorruptTest,
     testing::Values(
-        Damage{"ledger_digit", "UPDATE activities SET ledger = 2200000000000 WHERE seq = 1",
-               "activity 1"},
-        Damage{"ledger_too_long", "UPDATE activities SET ledger = 1000000000000000 WHERE seq = 1",
-               "activity 1"},
+        Damage{"ledger_digit", "UPDATE activities SET ledger = 2200000000000 WHERE seq = 1", "activity 1"},
+        Damage{"ledger_too_long", "UPDATE activities SET ledger = 1000000000000000 WHERE seq = 1", "activity 1"},
         Damage{"ledger_negative", "UPDATE activities SET ledger = -1 WHERE seq = 1", "activity 1"},
         Damage{"ledger_text", "UPDATE activities SET ledger = 'many' WHERE seq = 1", "malformed"},
         Damage{"place", "UPDATE activities SET place = ',0,x' WHERE seq = 1", "activity 1"},
@@ -49,8 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"record", "UPDATE message_ledgers SET ledger = 9000000001", "message"},
         Damage{"record_guid", "UPDATE message_ledgers SET guid = x'0102'", "malformed"},
         Damage{"status", "UPDATE jobs SET status = 9 WHERE job_id = 'damaged'", "status 9"},
-        Damage{"semaphore", "UPDATE jobs SET semaphore = -3 WHERE job_id = 'damaged'",
-               "default/damaged"},
+        Damage{"semaphore", "UPDATE jobs SET semaphore = -3 WHERE job_id = 'damaged'", "default/damaged"},
         Damage{"body",
                "UPDATE inbox SET body = x'ff' WHERE run = (SELECT run FROM jobs WHERE job_id = "
                "'damaged')",
@@ -75,8 +71,7 @@ TEST_F(PoisonTest, one_operation_that_sqlite_refuses_does_not_stop_its_group) {
   raw("CREATE TRIGGER poison BEFORE INSERT ON inbox WHEN instr(NEW.body, CAST('poison' AS BLOB)) > "
       "0"
       " BEGIN SELECT RAISE(ABORT, 'poisoned'); END");
-  const auto outcomes =
-      commit_all({a_submit(lane_, "a"), a_submit(lane_, "b", "poison"), a_submit(lane_, "c")});
+  const auto outcomes = commit_all({a_submit(lane_, "a"), a_submit(lane_, "b", "poison"), a_submit(lane_, "c")});
   EXPECT_EQ(outcomes[0].kind, OutcomeKind::committed);
   EXPECT_EQ(outcomes[1].kind, OutcomeKind::rejected);
   EXPECT_NE(outcomes[1].reason.find("poisoned"), std::string::npos) << outcomes[1].reason;
@@ -92,9 +87,8 @@ TEST_F(PoisonTest, what_a_refused_bundle_wrote_is_undone_and_nothing_else) {
   const RunId good = submit("good");
   const RunId bad = submit("bad");
   enqueue(bad, 1);
-  core::Bundle wrong =
-      bundle_with(bad, {core::PutActivity{std::nullopt, activity(1)},
-                        core::PutActivity{activity_ledger(2'100'000'000'000), activity(0)}});
+  core::Bundle wrong = bundle_with(bad, {core::PutActivity{std::nullopt, activity(1)},
+                                         core::PutActivity{activity_ledger(2'100'000'000'000), activity(0)}});
   core::Bundle right = bundle_with(good, {core::PutActivity{std::nullopt, activity(0)}});
   const auto before = job(bad);
   const auto outcomes = commit_all({wrong, right});
@@ -139,7 +133,8 @@ TEST_F(PoisonTest, pages_step_over_a_damaged_row_and_name_it) {
   EXPECT_EQ(places->front().run, runs[1]);
   ASSERT_EQ(places->damaged.size(), 1u);
   raw("INSERT INTO timers (run, guid, due, redeliveries, body) SELECT run, x'01', 5, 0, x'ff' FROM jobs");
-  raw(format("INSERT INTO timers (run, guid, due, redeliveries, body) VALUES ({}, zeroblob(16), 6, 0, x'ff')", runs[0].raw()));
+  raw(format("INSERT INTO timers (run, guid, due, redeliveries, body) VALUES ({}, zeroblob(16), 6, 0, x'ff')",
+             runs[0].raw()));
   const auto due = store_->read_due(lane_, std::nullopt, 1);
   ASSERT_TRUE(due);
   ASSERT_EQ(due->size(), 1u);

@@ -126,15 +126,13 @@ bool Doorbell::hang() {
   close_in_children(socket_);
   unlink(bell.path().c_str());
   struct stat info {};
-  if (bind(socket_, bell.address(), BellAddress::size()) != 0 ||
-      stat(bell.path().c_str(), &info) != 0) {
+  if (bind(socket_, bell.address(), BellAddress::size()) != 0 || stat(bell.path().c_str(), &info) != 0) {
     take_down();
     return false;
   }
   inode_ = info.st_ino;
   // The kernel reports a deletion as a change of the link count.
-  if (events_ >= 0)
-    watch_ = inotify_add_watch(events_, bell.path().c_str(), IN_ATTRIB | IN_MOVE_SELF);
+  if (events_ >= 0) watch_ = inotify_add_watch(events_, bell.path().c_str(), IN_ATTRIB | IN_MOVE_SELF);
   return true;
 }
 
@@ -177,8 +175,10 @@ void Doorbell::serve() {
       if (const auto last = setup_.last_commit()) tally_.see(*last);
     // First the socket, then the look: who finds none meanwhile touches the lock file.
     const bool blind = !in_place() && (!hang() || watch_ < 0);
-    if (seen.touched || blind) look_everywhere();
-    else if (!change.empty()) setup_.on_change(change);
+    if (seen.touched || blind)
+      look_everywhere();
+    else if (!change.empty())
+      setup_.on_change(change);
     look_for_missing();
   }
 }
@@ -193,8 +193,10 @@ Doorbell::Seen Doorbell::read_events() {
       inotify_event event;
       std::memcpy(&event, bytes.data() + at, sizeof event);
       at += sizeof event + event.len;
-      if (event.wd == closes_) seen.closed = true;
-      else if ((event.mask & IN_IGNORED) == 0) seen.touched = true;  // of a watch that is gone
+      if (event.wd == closes_)
+        seen.closed = true;
+      else if ((event.mask & IN_IGNORED) == 0)
+        seen.touched = true;  // of a watch that is gone
     }
   }
   return seen;

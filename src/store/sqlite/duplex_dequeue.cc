@@ -1,5 +1,5 @@
-// A dequeue. What it costs follows from what it takes and what became free since the last one, not from what waits: each
-// statement goes through one range of one index (schema_streams.h).
+// A dequeue. What it costs follows from what it takes and what became free since the last one, not from what waits:
+// each statement goes through one range of one index (schema_streams.h).
 #include <algorithm>
 
 #include "store/sqlite/duplex_writer.h"
@@ -9,9 +9,7 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-DuplexApplied refused_dequeue(const char* why) {
-  return {SQLITE_OK, false, {OutcomeKind::rejected, why, {}}};
-}
+DuplexApplied refused_dequeue(const char* why) { return {SQLITE_OK, false, {OutcomeKind::rejected, why, {}}}; }
 
 }  // namespace
 
@@ -50,7 +48,8 @@ int DuplexWriter::free_what_is_due(const Dequeue& dequeue, Instant now, bool& ch
   int code = note(sql_.free_orphans, sql_.free_orphans.run(dequeue.lane, dequeue.topic, dequeue.epoch));
   for (const core::Epoch epoch : {core::Epoch(0), dequeue.epoch})
     if (code == SQLITE_OK)
-      code = note(sql_.free_due, sql_.free_due.run(dequeue.lane, dequeue.topic, epoch, now, limits::freed_per_dequeue_max));
+      code = note(sql_.free_due,
+                  sql_.free_due.run(dequeue.lane, dequeue.topic, epoch, now, limits::freed_per_dequeue_max));
   if (code == SQLITE_OK)
     code = note(sql_.free_later_epochs, sql_.free_later_epochs.run(dequeue.lane, dequeue.topic, dequeue.epoch, now));
   return code;
@@ -63,8 +62,10 @@ int DuplexWriter::read_claimed(const Dequeue& dequeue, Handed& handed) {
     Rows rows = sql_.claimed_by.query(dequeue.lane, dequeue.topic, dequeue.claim);
     while (rows.next()) {
       auto message = claimed_message(rows);
-      if (message) handed.messages.push_back(std::move(*message));
-      else damaged.emplace_back(rows.word(0));
+      if (message)
+        handed.messages.push_back(std::move(*message));
+      else
+        damaged.emplace_back(rows.word(0));
     }
     if (rows.failed()) return rows.rc();
   }
@@ -87,7 +88,8 @@ int DuplexWriter::claim_free(const Dequeue& dequeue, Instant now, bool& changed)
     if (rows.failed()) return rows.rc();
   }
   for (const std::int64_t id : free)
-    if (sql_.claim.run(id, dequeue.claim, dequeue.epoch, now + dequeue.lease) == Statement::failed) return sql_.claim.code();
+    if (sql_.claim.run(id, dequeue.claim, dequeue.epoch, now + dequeue.lease) == Statement::failed)
+      return sql_.claim.code();
   changed = !free.empty();
   return SQLITE_OK;
 }
@@ -109,7 +111,8 @@ int DuplexWriter::find_next(const Dequeue& dequeue, Instant now, Handed& handed)
   int code = SQLITE_OK;
   for (const core::Epoch epoch : {core::Epoch(0), dequeue.epoch})
     if (code == SQLITE_OK) code = look(sql_.next_held.query(dequeue.lane, dequeue.topic, epoch, dequeue.claim));
-  if (code == SQLITE_OK) code = look(sql_.next_of_later_epochs.query(dequeue.lane, dequeue.topic, dequeue.epoch, dequeue.claim));
+  if (code == SQLITE_OK)
+    code = look(sql_.next_of_later_epochs.query(dequeue.lane, dequeue.topic, dequeue.epoch, dequeue.claim));
   return code;
 }
 

@@ -19,9 +19,7 @@ Status prepare_all(Connection& connection, const std::vector<Entry>& entries) {
   return {};
 }
 
-Error malformed(const char* what) {
-  return Error{ErrorCode::corrupt, format("{} of a duplex job is malformed", what)};
-}
+Error malformed(const char* what) { return Error{ErrorCode::corrupt, format("{} of a duplex job is malformed", what)}; }
 
 }  // namespace
 
@@ -38,9 +36,11 @@ Status DuplexStatements::prepare(Connection& connection) {
            " semaphore, threshold, completions, next_activity, closed_at, result, reason, secret)"
            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, 0, 0, 0, 0, NULL, '', ?8)"},
           {&mark_job, "INSERT INTO duplex_jobs (run) VALUES (?1)"},
-          {&read_job, "SELECT j.status, j.semaphore, j.job_id FROM duplex_jobs d JOIN jobs j ON j.run = d.run WHERE d.run = ?1"},
+          {&read_job,
+           "SELECT j.status, j.semaphore, j.job_id FROM duplex_jobs d JOIN jobs j ON j.run = d.run WHERE d.run = ?1"},
           {&end_job,
-           "UPDATE jobs SET status = ?2, result = ?3, reason = ?4, closed_at = ?5, code = ?6, completions = 1, semaphore = 0"
+           "UPDATE jobs SET status = ?2, result = ?3, reason = ?4, closed_at = ?5, code = ?6, completions = 1, "
+           "semaphore = 0"
            " WHERE run = ?1 AND status = 0"},
           {&park_job, "UPDATE jobs SET status = 4, reason = ?2 WHERE run = ?1 AND status = 0"},
           {&new_cell,
@@ -49,9 +49,8 @@ Status DuplexStatements::prepare(Connection& connection) {
           {&read_cell, "SELECT state, closer FROM duplex_cells" + here},
           {&add_to_cell, "UPDATE duplex_cells SET state = state + ?4" + here},
           {&put_mark, "INSERT INTO duplex_marks (run, mark) VALUES (?1, ?2) ON CONFLICT DO NOTHING"},
-          {&name_closer,
-           "UPDATE duplex_cells SET closer = ?4, status = ?5, code = ?6, closed_at = ?7, output = ?8" + here +
-               " AND closer IS NULL"},
+          {&name_closer, "UPDATE duplex_cells SET closer = ?4, status = ?5, code = ?6, closed_at = ?7, output = ?8" +
+                             here + " AND closer IS NULL"},
           {&open_address,
            "INSERT INTO duplex_addresses (run, node, place, open) VALUES (?1, ?2, ?3, 1) ON CONFLICT DO NOTHING"},
           {&close_address, "UPDATE duplex_addresses SET open = 0" + here + " AND open = 1"},
@@ -64,11 +63,9 @@ Status DuplexStatements::prepare(Connection& connection) {
           {&renew_message,
            "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = 0" + message + " AND done = 0 AND claim <> 0"},
           {&read_message, "SELECT claim FROM duplex_stream" + message + " AND done <> 1"},
-          {&free_orphans,
-           "UPDATE duplex_stream SET free_at = 0" + held + " AND epoch > 0 AND epoch < ?3"},
-          {&free_due,
-           "UPDATE duplex_stream SET free_at = 0 WHERE id IN (SELECT id FROM duplex_stream" + held +
-               " AND epoch = ?3 AND free_at <= ?4 ORDER BY free_at LIMIT ?5)"},
+          {&free_orphans, "UPDATE duplex_stream SET free_at = 0" + held + " AND epoch > 0 AND epoch < ?3"},
+          {&free_due, "UPDATE duplex_stream SET free_at = 0 WHERE id IN (SELECT id FROM duplex_stream" + held +
+                          " AND epoch = ?3 AND free_at <= ?4 ORDER BY free_at LIMIT ?5)"},
           {&free_later_epochs, "UPDATE duplex_stream SET free_at = 0" + held + " AND epoch > ?3 AND free_at <= ?4"},
           {&claimed_by,
            format("SELECT {} FROM duplex_stream WHERE claim = ?3 AND claim > 0 AND done = 0 AND free_at > 0"
@@ -77,16 +74,14 @@ Status DuplexStatements::prepare(Connection& connection) {
           {&find_free,
            "SELECT id, coalesce(length(data), 0) FROM duplex_stream s WHERE lane = ?1 AND topic = ?2 AND done = 0"
            " AND free_at = 0 AND EXISTS (SELECT 1 FROM jobs j WHERE j.run = s.run) ORDER BY id LIMIT ?3"},
-          {&claim,
-           "UPDATE duplex_stream SET claim = ?2, epoch = ?3, free_at = ?4, claims = claims + 1 WHERE id = ?1"},
+          {&claim, "UPDATE duplex_stream SET claim = ?2, epoch = ?3, free_at = ?4, claims = claims + 1 WHERE id = ?1"},
           {&next_held,
            "SELECT free_at FROM duplex_stream" + held + " AND epoch = ?3 AND claim <> ?4 ORDER BY free_at LIMIT 1"},
           {&next_of_later_epochs, "SELECT min(free_at) FROM duplex_stream" + held + " AND epoch > ?3 AND claim <> ?4"},
           {&ack, "UPDATE duplex_stream SET done = 1, data = NULL" + message + " AND claim = ?3 AND done <> 1"},
           {&drop_message, "DELETE FROM duplex_stream" + message + " AND claim = ?3"},
-          {&give_back,
-           "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = ?4, given_back = given_back + 1" + message +
-               " AND claim = ?3 AND done = 0"},
+          {&give_back, "UPDATE duplex_stream SET claim = 0, epoch = 0, free_at = ?4, given_back = given_back + 1" +
+                           message + " AND claim = ?3 AND done = 0"},
           {&hold_messages, "UPDATE duplex_stream SET done = 2 WHERE run = ?1 AND done = 0"},
           {&sweep_marks, "DELETE FROM duplex_marks WHERE run = ?1"},
           {&sweep_addresses, "DELETE FROM duplex_addresses WHERE run = ?1"},
@@ -102,8 +97,7 @@ Status DuplexReads::prepare(Connection& connection) {
           {&cells, format("SELECT {} FROM duplex_cells WHERE run = ?1 ORDER BY id", cell_columns)},
           {&cell, format("SELECT {} FROM duplex_cells WHERE run = ?1 AND node = ?2 AND place = ?3", cell_columns)},
           {&addresses, "SELECT node, place FROM duplex_addresses WHERE run = ?1 AND open = 1"},
-          {&stream,
-           format("SELECT {} FROM duplex_stream WHERE run = ?1 AND done <> 1 ORDER BY id", message_columns)},
+          {&stream, format("SELECT {} FROM duplex_stream WHERE run = ?1 AND done <> 1 ORDER BY id", message_columns)},
       });
 }
 

@@ -33,7 +33,6 @@ inline constexpr const char* message_columns =
 
 // Columns: node, place, state, opened_at, closer, status, code, closed_at, output.
 Result<DuplexCell> duplex_cell(Rows& rows);
-inline constexpr const char* cell_columns =
-    "node, place, state, opened_at, closer, status, code, closed_at, output";
+inline constexpr const char* cell_columns = "node, place, state, opened_at, closer, status, code, closed_at, output";
 
 }  // namespace pawl::store::sqlite

@@ -27,13 +27,11 @@ DuplexApplied wrote(Answer answer = {}) {
   return {SQLITE_OK, true, {OutcomeKind::committed, {}, answer}};
 }
 
-DuplexApplied taken_since() {
-  return refused_duplex(OutcomeKind::conflict, "somebody else claimed the message since");
-}
+DuplexApplied taken_since() { return refused_duplex(OutcomeKind::conflict, "somebody else claimed the message since"); }
 
 DuplexApplied never_set(const Place& place, const char* what) {
-  return refused_duplex(OutcomeKind::rejected, format("activity {} at {} was {} before it was set", place.node,
-                                                      place.at.text(), what));
+  return refused_duplex(OutcomeKind::rejected,
+                        format("activity {} at {} was {} before it was set", place.node, place.at.text(), what));
 }
 
 // The columns that a message may need; those that mean nothing to its kind are empty.
@@ -50,7 +48,9 @@ MessageColumns columns_of(const stream::Body& body) {
       Overloaded{
           [](const stream::Start&) { return MessageColumns{}; },
           [](const stream::Transition& transition) { return MessageColumns{transition.place}; },
-          [](const stream::Request& request) { return MessageColumns{request.place, request.topic}; },
+          [](const stream::Request& request) {
+            return MessageColumns{request.place, request.topic};
+          },
           [](const stream::Response& response) {
             return MessageColumns{response.place, Topic(""), response.status, response.code, response.number};
           },
@@ -133,8 +133,7 @@ DuplexApplied DuplexWriter::run(const AddToCell& add) {
   std::int64_t value = 0;
   {
     Rows rows = sql_.read_cell.query(add.run, add.place.node, add.place.at.text());
-    if (!rows.next())
-      return rows.failed() ? failed_duplex(rows.rc()) : never_set(add.place, "entered");
+    if (!rows.next()) return rows.failed() ? failed_duplex(rows.rc()) : never_set(add.place, "entered");
     value = rows.number(0);
   }
   const int added = sql_.put_mark.run(add.run, GuidBytes(add.mark));
@@ -153,8 +152,7 @@ DuplexApplied DuplexWriter::run(const NameCloser& name) {
   if (named == Statement::failed) return failed_duplex(sql_.name_closer);
   if (named == 1) return wrote();
   Rows rows = sql_.read_cell.query(name.run, name.place.node, name.place.at.text());
-  if (!rows.next())
-    return rows.failed() ? failed_duplex(rows.rc()) : never_set(name.place, "closed");
+  if (!rows.next()) return rows.failed() ? failed_duplex(rows.rc()) : never_set(name.place, "closed");
   return rows.guid(1) == name.closer ? already() : refused_duplex(OutcomeKind::exists);
 }
 
@@ -182,9 +180,8 @@ DuplexApplied DuplexWriter::run(const CloseAddress& close) {
     Rows rows = sql_.has_address.query(close.run, close.place.node, close.place.at.text());
     if (!rows.next())
       return rows.failed() ? failed_duplex(rows.rc())
-                           : refused_duplex(OutcomeKind::rejected,
-                                            format("activity {} at {} was never opened",
-                                                   close.place.node, close.place.at.text()));
+                           : refused_duplex(OutcomeKind::rejected, format("activity {} at {} was never opened",
+                                                                          close.place.node, close.place.at.text()));
   }
   return count_addresses(close.run, closed == 1, -1);
 }
@@ -241,8 +238,7 @@ DuplexApplied DuplexWriter::run(const EndDuplex& end) {
   if (ended == Statement::failed) return failed_duplex(sql_.end_job);
   if (sql_.sweep_marks.run(end.run) == Statement::failed) return failed_duplex(sql_.sweep_marks);
   if (sql_.sweep_addresses.run(end.run) == Statement::failed) return failed_duplex(sql_.sweep_addresses);
-  if (sql_.sweep_stream.run(end.run, GuidBytes(end.keep)) == Statement::failed)
-    return failed_duplex(sql_.sweep_stream);
+  if (sql_.sweep_stream.run(end.run, GuidBytes(end.keep)) == Statement::failed) return failed_duplex(sql_.sweep_stream);
   DuplexApplied applied = ended == 1 ? wrote() : already();
   applied.wrote = true;
   return applied;

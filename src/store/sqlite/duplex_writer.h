@@ -1,5 +1,6 @@
 // DuplexWriter: what the operations of `collation: duplex` write, inside the transaction that the writer opened. The
-// group only shares a sync: each operation stands for itself, and needs no more than single statements of a server would.
+// group only shares a sync: each operation stands for itself, and needs no more than single statements of a server
+// would.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,8 @@ Status EngineWriter::prepare(Connection& connection) {
           {&find_pool_, "SELECT 1 FROM pools WHERE pool = ?1"},
           // Without a word on what it holds, what its last life said stays.
           {&put_engine_,
-           "INSERT INTO engines (pool, name, until, leaving, holds, serves) VALUES (?1, ?2, ?3, ?4, coalesce(?5, ''), ?6)"
+           "INSERT INTO engines (pool, name, until, leaving, holds, serves) VALUES (?1, ?2, ?3, ?4, coalesce(?5, ''), "
+           "?6)"
            " ON CONFLICT DO UPDATE SET until = excluded.until, leaving = excluded.leaving,"
            " holds = coalesce(?5, holds), serves = excluded.serves"},
           {&drop_dead_, "DELETE FROM engines WHERE pool = ?1 AND until <= ?2"},

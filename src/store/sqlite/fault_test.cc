@@ -88,16 +88,14 @@ TEST_P(WriteFaultTest, at_any_write_of_a_commit_leaves_all_or_nothing) {
     ASSERT_FALSE(outcomes) << "write " << rounds;
     EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later) << outcomes.error().detail;
     EXPECT_FALSE(exists(id));
-    for (const Outcome& outcome : commit_all(group))
-      EXPECT_EQ(outcome.kind, OutcomeKind::committed);
+    for (const Outcome& outcome : commit_all(group)) EXPECT_EQ(outcome.kind, OutcomeKind::committed);
     EXPECT_TRUE(exists(id));
   }
   EXPECT_GT(rounds, 3);
   EXPECT_TRUE(sqlite().verify());
   EXPECT_EQ(fatal(), "");
 }
-INSTANTIATE_TEST_SUITE_P(Codes, WriteFaultTest,
-                         testing::Values(SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_NOMEM),
+INSTANTIATE_TEST_SUITE_P(Codes, WriteFaultTest, testing::Values(SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_NOMEM),
                          [](const auto& one) { return "code_" + std::to_string(one.param); });
 
 class OpenFaultTest : public FaultTest, public testing::WithParamInterface<std::pair<test::Call, int>> {};
@@ -171,13 +169,13 @@ class BadSectorTest : public FaultTest {
     ASSERT_NE(store_, nullptr);
   }
   void break_at(std::function<bool(sqlite3_int64)> is_bad) {
-    test::set_fault_plan([this, is_bad = std::move(is_bad), self = std::this_thread::get_id()](
-                             test::Call call, std::string_view file) {
-      if (call != test::Call::read || file != path() || std::this_thread::get_id() != self) return SQLITE_OK;
-      const sqlite3_int64 at = test::fault_plan_holder().at;
-      read_.insert(at);
-      return is_bad(at) ? SQLITE_IOERR_READ : SQLITE_OK;
-    });
+    test::set_fault_plan(
+        [this, is_bad = std::move(is_bad), self = std::this_thread::get_id()](test::Call call, std::string_view file) {
+          if (call != test::Call::read || file != path() || std::this_thread::get_id() != self) return SQLITE_OK;
+          const sqlite3_int64 at = test::fault_plan_holder().at;
+          read_.insert(at);
+          return is_bad(at) ? SQLITE_IOERR_READ : SQLITE_OK;
+        });
   }
   // What a commit of these reads of the file.
   Places read_by(const std::vector<Operation>& group) {
@@ -214,7 +212,8 @@ TEST_F(BadSectorTest, stops_the_operation_that_needs_it_and_no_other) {
     const std::string id = "new-" + std::to_string(++number);
     const Operation again = bundle_with(runs[7], {core::PutActivity{std::nullopt, activity(next)}});
     break_at([&](sqlite3_int64 at) { return at == bad; });
-    const auto outcomes = store_->commit(std::vector<Operation>{a_submit(lane_, id), again, a_submit(lane_, id + "-too")});
+    const auto outcomes =
+        store_->commit(std::vector<Operation>{a_submit(lane_, id), again, a_submit(lane_, id + "-too")});
     heal();
     ASSERT_TRUE(outcomes) << to_string(outcomes.error());
     EXPECT_EQ((*outcomes)[0].kind, OutcomeKind::committed);
@@ -313,9 +312,8 @@ TEST_F(FaultTest, at_any_sync_ends_the_process_and_the_next_one_finds_what_was_a
 }
 
 TEST_F(FaultTest, a_failed_sync_ends_the_process) {
-  test::set_fault_plan([](test::Call call, std::string_view) {
-    return call == test::Call::sync ? SQLITE_IOERR_FSYNC : SQLITE_OK;
-  });
+  test::set_fault_plan(
+      [](test::Call call, std::string_view) { return call == test::Call::sync ? SQLITE_IOERR_FSYNC : SQLITE_OK; });
   const std::vector<Operation> group{a_submit(lane_, "a")};
   const auto outcomes = store_->commit(group);
   heal();
@@ -474,7 +472,8 @@ TEST_F(LogTest, that_grows_beside_a_reader_nobody_can_name_is_reported_all_the_s
   for (int i = 0; i < 100; ++i)
     ASSERT_EQ(kind_of(a_submit(lane_, "job-" + std::to_string(i), input)), OutcomeKind::committed);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (said() == 0 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (said() == 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // some more rounds
   const std::lock_guard lock(mutex);
   ASSERT_EQ(problems.size(), 1u);
@@ -487,8 +486,7 @@ TEST_F(LogTest, stats_count_row_writes) {
   const RunId run = submit("a");
   const Stats before = sqlite().stats();
   core::WorkItem item = work_item(run, 0);
-  ASSERT_EQ(kind_of(bundle_with(
-                run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
+  ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)}, core::PutWork{item}})),
             OutcomeKind::committed);
   const Stats after = sqlite().stats();
   EXPECT_EQ(after.commits, before.commits + 1);

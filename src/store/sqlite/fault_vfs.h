@@ -99,35 +99,25 @@ class FaultVfs {
       return rc != SQLITE_OK ? rc : real(f)->pMethods->xTruncate(real(f), n);
     };
     m.xSync = sync;
-    m.xFileSize = [](sqlite3_file* f, sqlite3_int64* n) {
-      return real(f)->pMethods->xFileSize(real(f), n);
-    };
+    m.xFileSize = [](sqlite3_file* f, sqlite3_int64* n) { return real(f)->pMethods->xFileSize(real(f), n); };
     m.xLock = [](sqlite3_file* f, int l) { return real(f)->pMethods->xLock(real(f), l); };
     m.xUnlock = [](sqlite3_file* f, int l) { return real(f)->pMethods->xUnlock(real(f), l); };
-    m.xCheckReservedLock = [](sqlite3_file* f, int* o) {
-      return real(f)->pMethods->xCheckReservedLock(real(f), o);
-    };
+    m.xCheckReservedLock = [](sqlite3_file* f, int* o) { return real(f)->pMethods->xCheckReservedLock(real(f), o); };
     m.xFileControl = [](sqlite3_file* f, int op, void* arg) {
       return real(f)->pMethods->xFileControl(real(f), op, arg);
     };
     m.xSectorSize = [](sqlite3_file* f) { return real(f)->pMethods->xSectorSize(real(f)); };
-    m.xDeviceCharacteristics = [](sqlite3_file* f) {
-      return real(f)->pMethods->xDeviceCharacteristics(real(f));
-    };
+    m.xDeviceCharacteristics = [](sqlite3_file* f) { return real(f)->pMethods->xDeviceCharacteristics(real(f)); };
     m.xShmMap = [](sqlite3_file* f, int i, int n, int e, void volatile** p) {
       return real(f)->pMethods->xShmMap(real(f), i, n, e, p);
     };
-    m.xShmLock = [](sqlite3_file* f, int o, int n, int g) {
-      return real(f)->pMethods->xShmLock(real(f), o, n, g);
-    };
+    m.xShmLock = [](sqlite3_file* f, int o, int n, int g) { return real(f)->pMethods->xShmLock(real(f), o, n, g); };
     m.xShmBarrier = [](sqlite3_file* f) { real(f)->pMethods->xShmBarrier(real(f)); };
     m.xShmUnmap = [](sqlite3_file* f, int d) { return real(f)->pMethods->xShmUnmap(real(f), d); };
     m.xFetch = [](sqlite3_file* f, sqlite3_int64 at, int n, void** p) {
       return real(f)->pMethods->xFetch(real(f), at, n, p);
     };
-    m.xUnfetch = [](sqlite3_file* f, sqlite3_int64 at, void* p) {
-      return real(f)->pMethods->xUnfetch(real(f), at, p);
-    };
+    m.xUnfetch = [](sqlite3_file* f, sqlite3_int64 at, void* p) { return real(f)->pMethods->xUnfetch(real(f), at, p); };
     return m;
   }
 };

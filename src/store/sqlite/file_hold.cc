@@ -176,8 +176,7 @@ FileHold::Place FileHold::look() const {
   const bool found = stat(path_.c_str(), &info) == 0;
   if (!found || FileId{info.st_dev, info.st_ino} != file_)
     return held_files().names(file_) == 0 ? Place::removed : Place::away;
-  if (file_id_at(log_path_) != log_ || file_id_at(index_path_) != index_)
-    return Place::log_lost;
+  if (file_id_at(log_path_) != log_ || file_id_at(index_path_) != index_) return Place::log_lost;
   return info.st_nlink == 1 ? Place::here : Place::two_names;
 }
 
@@ -188,23 +187,27 @@ std::string FileHold::say(Place place) const {
     case Place::here:
       return format("{} is in its place", path_);
     case Place::two_names:
-      return format("{} has a second name (a hard link), and its log stands beside one of them"
-                    " only; remove the other name (find it with: find / -xdev -samefile {}), then"
-                    " work goes on",
-                    path_, path_);
+      return format(
+          "{} has a second name (a hard link), and its log stands beside one of them"
+          " only; remove the other name (find it with: find / -xdev -samefile {}), then"
+          " work goes on",
+          path_, path_);
     case Place::away:
-      return format("{} was moved away or replaced while this process runs on it; nothing is"
-                    " acknowledged until it is back in its place. To move a store, stop the process"
-                    " first",
-                    path_);
+      return format(
+          "{} was moved away or replaced while this process runs on it; nothing is"
+          " acknowledged until it is back in its place. To move a store, stop the process"
+          " first",
+          path_);
     case Place::removed:
-      return format("{} was removed while this process ran on it: what it held is gone with it."
-                    " Restore it from a backup",
-                    path_);
+      return format(
+          "{} was removed while this process ran on it: what it held is gone with it."
+          " Restore it from a backup",
+          path_);
     case Place::log_lost:
-      return format("{}-wal or {}-shm was removed or replaced while this process ran on it. Leave"
-                    " the files beside a store alone while it is open",
-                    path_, path_);
+      return format(
+          "{}-wal or {}-shm was removed or replaced while this process ran on it. Leave"
+          " the files beside a store alone while it is open",
+          path_, path_);
   }
   return path_;
 }

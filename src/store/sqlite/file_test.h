@@ -45,8 +45,7 @@ class FileTest : public Bench {
       *static_cast<std::string*>(out) = values[0] != nullptr ? values[0] : "";
       return 0;
     };
-    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), keep, &last, &error), SQLITE_OK)
-        << (error != nullptr ? error : "");
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), keep, &last, &error), SQLITE_OK) << (error != nullptr ? error : "");
     sqlite3_free(error);
     sqlite3_close(database);
     return last;
@@ -54,11 +53,7 @@ class FileTest : public Bench {
   std::string raw(const std::string& sql) const { return raw(path(), sql); }
 
   static Submit a_submit(core::LaneId lane, const std::string& id, Payload input = "{}") {
-    return Submit{Namespace("default"),
-                  JobId(id),
-                  lane,
-                  core::GraphRef{GraphName("graph"), 1, 7},
-                  std::move(input),
+    return Submit{Namespace("default"),   JobId(id), lane, core::GraphRef{GraphName("graph"), 1, 7}, std::move(input),
                   Instant::from_micros(1)};
   }
 };

@@ -148,9 +148,9 @@ TEST_F(GraphsTest, an_output_of_its_own_is_a_row_and_moves_out_of_the_activitys)
   ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0)}})), OutcomeKind::committed);
   const core::Activity after = activity(0, 1'110'000'000'001);
   core::MessageRecord record{guid(1), core::ActivitySeq(0), message_ledger(10'000'000'001), {}};
-  ASSERT_EQ(kind_of(bundle_with(run, {core::PutActivity{activity(0).ledger, after},
-                                      core::PutRecord{std::nullopt, record}})),
-            OutcomeKind::committed);
+  ASSERT_EQ(
+      kind_of(bundle_with(run, {core::PutActivity{activity(0).ledger, after}, core::PutRecord{std::nullopt, record}})),
+      OutcomeKind::committed);
   EXPECT_EQ(raw("SELECT count(*) FROM message_ledgers"), "0");
   record.output = "output";
   ASSERT_EQ(kind_of(bundle_with(run, {core::PutRecord{record.ledger, record}})), OutcomeKind::committed);
@@ -165,9 +165,9 @@ TEST_F(GraphsTest, the_views_show_what_is_new) {
   commit(to_job({Namespace("default"), JobId("child")}, {guid(1), start(run)}, lane_));
   core::Activity skipped = activity(0);
   skipped.status = core::ActivityStatus::skipped;
-  core::Bundle bundle = bundle_with(
-      run, {core::PutActivity{std::nullopt, skipped},
-            core::PutMessage{{guid(2), core::TimeUp{core::ActivitySeq(0)}}, clock_.now() + lease}});
+  core::Bundle bundle =
+      bundle_with(run, {core::PutActivity{std::nullopt, skipped},
+                        core::PutMessage{{guid(2), core::TimeUp{core::ActivitySeq(0)}}, clock_.now() + lease}});
   std::get<core::JobHead>(bundle.head).data = Payload("data");
   ASSERT_EQ(kind_of(bundle), OutcomeKind::committed);
   commit(to_mailbox({Namespace("default"), Topic("t"), "k"}, {guid(3), core::Withdraw{guid(1)}}, lane_));

@@ -65,8 +65,8 @@ Applied InboxWriter::apply(RunId run, const core::CountRedelivery& write) {
   Rows rows = read_redeliveries_.query(run, guid);
   // A message that is gone counts nothing: a sweep may have taken it from under an engine.
   if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
-  return contradicts(format("message {} has {} redeliveries, expected {}", write.guid.text(), rows.number(0),
-                            write.before));
+  return contradicts(
+      format("message {} has {} redeliveries, expected {}", write.guid.text(), rows.number(0), write.before));
 }
 
 Applied InboxWriter::apply(RunId run, const core::Consume& write) {

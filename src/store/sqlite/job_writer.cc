@@ -12,12 +12,12 @@ namespace {
 
 // The step of a job that runs on: it leaves the status, so no index entry moves. It takes only a row that it does not
 // bring to the threshold, so a row that changed says: no hit.
-#define PAWL_STEP_JOB \
+#define PAWL_STEP_JOB                                                                         \
   "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?7," \
   " next_activity = ?8, closed_at = 0"
-#define PAWL_IF_IT_RUNS_ON \
+#define PAWL_IF_IT_RUNS_ON                                                                   \
   " WHERE run = ?1 AND rev = ?2 AND status = 0 AND completions = ?4 AND next_activity = ?10" \
-  " AND redrives = ?11 AND code = ?12 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5" \
+  " AND redrives = ?11 AND code = ?12 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5"  \
   " AND semaphore + ?6 <> ?9 AND semaphore + ?6 BETWEEN 0 AND 999999999))"
 
 // New instances are numbered without gaps from the stored next_activity on. The number of new ones,
@@ -25,8 +25,7 @@ namespace {
 std::optional<std::uint32_t> count_new(const core::Bundle& bundle, std::uint32_t next_after) {
   std::uint32_t count = 0;
   for (const core::Write& write : bundle.writes)
-    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before)
-      ++count;
+    if (const auto* put = std::get_if<core::PutActivity>(&write); put != nullptr && !put->before) ++count;
   if (count > next_after) return std::nullopt;
   std::uint32_t next = next_after - count;
   for (const core::Write& write : bundle.writes)
@@ -56,8 +55,7 @@ Status JobWriter::prepare(Connection& connection) {
            " RETURNING ?5 IS NOT NULL AND semaphore = ?9"},
           // A closed job owes nothing, whatever the step that closed it left.
           {&forgive_rest_, "UPDATE jobs SET semaphore = 0 WHERE run = ?1"},
-          {&read_guard_,
-           "SELECT rev, bundle, semaphore, completions, status, next_activity FROM jobs WHERE run = ?1"},
+          {&read_guard_, "SELECT rev, bundle, semaphore, completions, status, next_activity FROM jobs WHERE run = ?1"},
           {&put_start_key_,
            "INSERT INTO start_keys (namespace, job_id, run) VALUES (?1, ?2, ?3)"
            " ON CONFLICT DO UPDATE SET run = excluded.run, expires_at = 0"},
@@ -213,19 +211,19 @@ Applied JobWriter::step_semaphore(const core::Bundle& bundle, const core::JobHea
                               head.code, *head.data);
     if (changed == Statement::failed) return failed(share_data_);
   } else if (runs_on) {
-    changed = step_job_.run(bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
-                            head.completions, head.next_activity, step.threshold, next_before, head.redrives,
-                            head.code);
+    changed =
+        step_job_.run(bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
+                      head.completions, head.next_activity, step.threshold, next_before, head.redrives, head.code);
     if (changed == Statement::failed) return failed(step_job_);
   }
   if (changed == 1) return Applied{SQLITE_OK, true, {}};
   {
     const Payload none;
-    Rows rows = put_job_.query(bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
-                               head.completions, head.next_activity, step.threshold, next_before, head.status,
-                               head.closed_at, head.result.has_value(), head.result ? *head.result : none, head.reason,
-                               head.remove_at, head.redrives, head.code, head.data.has_value(),
-                               head.data ? *head.data : none);
+    Rows rows =
+        put_job_.query(bundle.entity, bundle.rev_before, bundle.id, head.completions_before, before, step.delta,
+                       head.completions, head.next_activity, step.threshold, next_before, head.status, head.closed_at,
+                       head.result.has_value(), head.result ? *head.result : none, head.reason, head.remove_at,
+                       head.redrives, head.code, head.data.has_value(), head.data ? *head.data : none);
     if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
     hit = rows.number(0) != 0;
     rows.next();  // to the end of the statement: a run is one row
@@ -257,8 +255,7 @@ Applied JobWriter::contradiction(const core::Bundle& bundle, const core::JobHead
                               core::name_of(head.status)));
   if (head.semaphore) {
     const core::SemaphoreStep& step = *head.semaphore;
-    if (semaphore != step.before)
-      return contradicts(format("semaphore is {}, expected {}", semaphore, step.before));
+    if (semaphore != step.before) return contradicts(format("semaphore is {}, expected {}", semaphore, step.before));
     const auto stored = ledger::Semaphore::decode(semaphore);
     if (!stored) return contradicts(stored.error().detail);
     const auto stepped = stored->step(step.delta, step.threshold);

@@ -33,8 +33,8 @@ class JobWriter {
   Applied deliver(const core::JobKey& key, const core::Message& message);
 
   // The first write of a bundle, and the first half of step_semaphore_and_snapshot (store/snapshot.h): adds the delta
-  // and decides `hit` from what is stored then. Done, but not `wrote`: a guard did not hold. Then check_rev() of its row
-  // says why, or the tokens of its work items, or contradiction(); in this order, for a race is no mistake.
+  // and decides `hit` from what is stored then. Done, but not `wrote`: a guard did not hold. Then check_rev() of its
+  // row says why, or the tokens of its work items, or contradiction(); in this order, for a race is no mistake.
   Applied step_semaphore(const core::Bundle& bundle, const core::JobHead& head, bool& hit);
   EntityRow read_row(RunId run);
   Applied contradiction(const core::Bundle& bundle, const core::JobHead& head);

@@ -7,24 +7,21 @@
 
 namespace pawl::store::sqlite {
 
-Applied no_lane(core::LaneId lane) {
-  return refused(OutcomeKind::rejected, format("there is no lane {}", lane.raw()));
-}
+Applied no_lane(core::LaneId lane) { return refused(OutcomeKind::rejected, format("there is no lane {}", lane.raw())); }
 
 Status LaneWriter::prepare(Connection& connection) {
   path_ = connection.path();
   return prepare_each(
-      connection,
-      {
-          {&read_lane_, "SELECT epoch, owner, next_run, next_announcement FROM lanes WHERE lane = ?1"},
-          {&put_next_, "UPDATE lanes SET next_run = ?2, next_announcement = ?3 WHERE lane = ?1"},
-          {&take_lane_, "UPDATE lanes SET epoch = ?2, owner = ?3 WHERE lane = ?1"},
-          {&free_lane_, "UPDATE lanes SET owner = '' WHERE lane = ?1"},
-          {&read_pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
-          {&last_lane_, "SELECT max(lane) FROM lanes"},
-          {&put_pool_, "INSERT INTO pools (pool, first_lane, lanes) VALUES (?1, ?2, ?3)"},
-          {&put_lane_, "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (?1, ?2, 0, '', 1)"},
-      });
+      connection, {
+                      {&read_lane_, "SELECT epoch, owner, next_run, next_announcement FROM lanes WHERE lane = ?1"},
+                      {&put_next_, "UPDATE lanes SET next_run = ?2, next_announcement = ?3 WHERE lane = ?1"},
+                      {&take_lane_, "UPDATE lanes SET epoch = ?2, owner = ?3 WHERE lane = ?1"},
+                      {&free_lane_, "UPDATE lanes SET owner = '' WHERE lane = ?1"},
+                      {&read_pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
+                      {&last_lane_, "SELECT max(lane) FROM lanes"},
+                      {&put_pool_, "INSERT INTO pools (pool, first_lane, lanes) VALUES (?1, ?2, ?3)"},
+                      {&put_lane_, "INSERT INTO lanes (lane, pool, epoch, owner, next_run) VALUES (?1, ?2, 0, '', 1)"},
+                  });
 }
 
 LaneWriter::Found LaneWriter::find(core::LaneId id) {
@@ -88,14 +85,13 @@ Applied LaneWriter::apply(const OpenPool& open) {
       const std::uint32_t lanes = rows.small(1);
       if (lanes == open.lanes) return refused(OutcomeKind::already_done, "");
       return refused(OutcomeKind::rejected,
-                     format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(),
-                            lanes, open.lanes));
+                     format("pool {} has {} lanes for good; {} were asked for", open.pool.raw(), lanes, open.lanes));
     }
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }
   if (open.lanes == 0 || open.lanes > pawl::limits::lanes_per_pool_max)
-    return refused(OutcomeKind::rejected, format("a pool has 1 to {} lanes, not {}",
-                                                 pawl::limits::lanes_per_pool_max, open.lanes));
+    return refused(OutcomeKind::rejected,
+                   format("a pool has 1 to {} lanes, not {}", pawl::limits::lanes_per_pool_max, open.lanes));
   std::uint32_t last = 0;
   {
     Rows rows = last_lane_.query();
@@ -103,10 +99,8 @@ Applied LaneWriter::apply(const OpenPool& open) {
     if (rows.failed()) return Applied{rows.rc(), false, {}};
   }
   if (last + open.lanes > pawl::limits::lanes_max)
-    return refused(OutcomeKind::rejected,
-                   format("all pools together have at most {} lanes", pawl::limits::lanes_max));
-  if (put_pool_.run(open.pool, last + 1, open.lanes) == Statement::failed)
-    return failed(put_pool_);
+    return refused(OutcomeKind::rejected, format("all pools together have at most {} lanes", pawl::limits::lanes_max));
+  if (put_pool_.run(open.pool, last + 1, open.lanes) == Statement::failed) return failed(put_pool_);
   for (std::uint32_t i = 1; i <= open.lanes; ++i) {
     lanes_.erase(core::LaneId(last + i));  // it may be known as missing
     if (put_lane_.run(last + i, open.pool) == Statement::failed) return failed(put_lane_);
@@ -121,16 +115,14 @@ Applied LaneWriter::apply(const AcquireLane& acquire) {
   if (acquire.owner.empty()) return refused(OutcomeKind::rejected, "an owner needs a name");
   const auto owned = ownership_.try_own();
   if (!owned) return refused(OutcomeKind::conflict, owned.error().detail);
-  if (!*owned)
-    return refused(OutcomeKind::conflict, format("another process owns {}", path_));
+  if (!*owned) return refused(OutcomeKind::conflict, format("another process owns {}", path_));
   // Another name in the row is a dead process's, unless this very process wrote it.
   const auto held = held_.find(acquire.lane);
   const bool ours = held != held_.end() && held->second == lane->epoch;
   if (ours && !lane->owner.empty() && lane->owner != acquire.owner)
     return refused(OutcomeKind::conflict, format("{} holds the lane", lane->owner));
   const core::Epoch epoch = core::next(lane->epoch);
-  if (take_lane_.run(acquire.lane, epoch, acquire.owner) == Statement::failed)
-    return failed(take_lane_);
+  if (take_lane_.run(acquire.lane, epoch, acquire.owner) == Statement::failed) return failed(take_lane_);
   lane->epoch = epoch;
   lane->owner = acquire.owner;
   held_.insert_or_assign(acquire.lane, epoch);

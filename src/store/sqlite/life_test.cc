@@ -21,12 +21,14 @@ class LifeTest : public FileTest {
     raw("INSERT INTO pools VALUES ('graphs', 1, 2);"
         "INSERT INTO lanes VALUES (1, 'graphs', 4, 'engine-a', 9), (2, 'graphs', 2, '', 1);"
         "INSERT INTO start_keys VALUES ('default', 'open', (1 << 47) + 1), ('default', 'done', (1 << 47) + 2);"
-        "INSERT INTO jobs VALUES ((1 << 47) + 1, 'default', 'open', 'graph', 1, 7, 5, 3, 30, 0, 3, 0, 0, 3, 0, NULL, ''),"
+        "INSERT INTO jobs VALUES ((1 << 47) + 1, 'default', 'open', 'graph', 1, 7, 5, 3, 30, 0, 3, 0, 0, 3, 0, NULL, "
+        "''),"
         " ((1 << 47) + 2, 'default', 'done', 'graph', 1, 7, 5, 3, 31, 1, 0, 0, 1, 0, 6, NULL, '');"
         "INSERT INTO activities (run, seq, node, place, ledger, status, code, opened_at, closed_at, position, topic,"
         " request, token, worker, epoch, lease_until, runs) VALUES"
         " ((1 << 47) + 1, 0, 0, ',0', 1100000000000, 0, 0, 5, 0, 10, 'topic', zeroblob(16), 0, '', 0, 0, 0),"
-        " ((1 << 47) + 1, 1, 1, ',0', 1100000000000, 0, 0, 5, 0, 11, 'topic', zeroblob(16), 71, 'remote', 0, 2000000, 1),"
+        " ((1 << 47) + 1, 1, 1, ',0', 1100000000000, 0, 0, 5, 0, 11, 'topic', zeroblob(16), 71, 'remote', 0, 2000000, "
+        "1),"
         " ((1 << 47) + 1, 2, 2, ',0', 1100000000000, 0, 0, 5, 0, 12, 'topic', zeroblob(16), 72, 'local', 4, 0, 1);"
         "INSERT INTO inbox (run, guid, redeliveries, body) VALUES ((1 << 47) + 1, zeroblob(16), 2, x'0000');");
   }
@@ -110,8 +112,8 @@ TEST_F(LifeTest, a_version_1_file_takes_everything_that_is_new) {
   change.activity = core::ActivitySeq(2);
   change.token = core::WorkToken(72);
   change.visible_at = clock_.now() + std::chrono::seconds(5);
-  ASSERT_EQ(kind_of(bundle_with(old_run, {change, core::HoldWork{true},
-                                          core::PutMessage{start_message(1), clock_.now() + lease}})),
+  ASSERT_EQ(kind_of(bundle_with(
+                old_run, {change, core::HoldWork{true}, core::PutMessage{start_message(1), clock_.now() + lease}})),
             OutcomeKind::committed);
   ASSERT_EQ(kind_of(bundle_with(old_run, {core::HoldWork{false}})), OutcomeKind::committed);
   EXPECT_EQ(store_->read_due(lane_, std::nullopt, 10)->size(), 3u);
@@ -137,9 +139,9 @@ TEST_F(LifeTest, a_removed_job_leaves_no_row_in_any_table_but_its_start_key) {
   ASSERT_EQ(kind_of(last), OutcomeKind::committed);
 
   // Claim: every table that has a run's rows has none of this run. The tables are asked, not listed.
-  const std::string tables = raw(
-      "SELECT group_concat(m.name, ' ') FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
-      " WHERE m.type = 'table' AND c.name = 'run'");
+  const std::string tables =
+      raw("SELECT group_concat(m.name, ' ') FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
+          " WHERE m.type = 'table' AND c.name = 'run'");
   const auto rows = [&](const std::string& table) {
     return raw("SELECT count(*) FROM " + table + " WHERE run = " + std::to_string(run.raw()));
   };
@@ -261,8 +263,7 @@ TEST_F(LifeTest, the_views_show_timers_tries_and_times) {
   core::Bundle pause = bundle_for(run);
   std::get<core::JobHead>(pause.head).status = core::JobStatus::paused;
   ASSERT_EQ(kind_of(pause), OutcomeKind::committed);
-  EXPECT_EQ(raw("SELECT status || ' ' || deadline FROM job_view WHERE job_id = 'a'"),
-            "paused 2027-01-15 08:00:00.000");
+  EXPECT_EQ(raw("SELECT status || ' ' || deadline FROM job_view WHERE job_id = 'a'"), "paused 2027-01-15 08:00:00.000");
   commit(to_run(run, {guid(1), core::Interrupt{}}));
   EXPECT_EQ(raw("SELECT kind FROM inbox_view WHERE job_id = 'a'"), "interrupt");
 }

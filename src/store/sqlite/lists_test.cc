@@ -15,14 +15,15 @@ class ListsTest : public FileTest {
 
   // As many jobs of each of two lanes: one in two has another namespace, one in ten failed, all have a label.
   void fill(int from, int to) {
-    raw(format("WITH RECURSIVE n (i) AS (VALUES ({}) UNION ALL SELECT i + 1 FROM n WHERE i < {})"
-               " INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status,"
-               " semaphore, threshold, completions, next_activity, closed_at, reason)"
-               " SELECT (lane << 47) + i, CASE i % 2 WHEN 0 THEN 'one' ELSE 'two' END, lane || '-' || i, 'g', 1, 7, i, 0, 0,"
-               " CASE i % 10 WHEN 3 THEN 2 ELSE 1 END, 0, 0, 1, 0, i, '' FROM n, lanes;"
-               "INSERT OR IGNORE INTO labels SELECT namespace, 'g', 'side', 'north', 'k', run FROM jobs;"
-               "UPDATE lanes SET next_run = {} + 1",
-               from, to, to));
+    raw(format(
+        "WITH RECURSIVE n (i) AS (VALUES ({}) UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+        " INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status,"
+        " semaphore, threshold, completions, next_activity, closed_at, reason)"
+        " SELECT (lane << 47) + i, CASE i % 2 WHEN 0 THEN 'one' ELSE 'two' END, lane || '-' || i, 'g', 1, 7, i, 0, 0,"
+        " CASE i % 10 WHEN 3 THEN 2 ELSE 1 END, 0, 0, 1, 0, i, '' FROM n, lanes;"
+        "INSERT OR IGNORE INTO labels SELECT namespace, 'g', 'side', 'north', 'k', run FROM jobs;"
+        "UPDATE lanes SET next_run = {} + 1",
+        from, to, to));
   }
   // The instructions that SQLite runs for one page.
   std::int64_t cost(Reader& reader, ListQuery query) {
@@ -78,18 +79,22 @@ TEST_F(ListsTest, announcements_of_an_older_file_keep_their_numbers_and_go_on_be
   { ASSERT_TRUE(open_file(path(), {}, migrations().first(steps_before))); }
   raw("INSERT INTO pools VALUES ('graphs', 1, 2);"
       "INSERT INTO lanes VALUES (1, 'graphs', 4, '', 9), (2, 'graphs', 2, '', 9);"
-      "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, semaphore,"
+      "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
+      "semaphore,"
       " threshold, completions, next_activity, closed_at, reason)"
       " SELECT (lane << 47) + 1, 'default', 'job-' || lane, 'graph', 1, 7, lane, 0, 0, 0, 0, 0, 0, 0, 0, '' FROM lanes;"
-      "INSERT INTO announcements (run, topic, what, status, code, at, data) VALUES ((2 << 47) + 1, 't', 0, 1, 202, 10, x'61'),"
-      " ((1 << 47) + 1, 't', 0, 1, 202, 20, x'62'), ((2 << 47) + 1, 't', 1, 0, 200, 30, x'63'), ((1 << 47) + 1, 't', 1, 0, 200, 40, x'64');"
+      "INSERT INTO announcements (run, topic, what, status, code, at, data) VALUES ((2 << 47) + 1, 't', 0, 1, 202, 10, "
+      "x'61'),"
+      " ((1 << 47) + 1, 't', 0, 1, 202, 20, x'62'), ((2 << 47) + 1, 't', 1, 0, 200, 30, x'63'), ((1 << 47) + 1, 't', "
+      "1, 0, 200, 40, x'64');"
       "DELETE FROM announcements WHERE seq = 4");
   store_ = make({.clock = &clock_});
   ASSERT_NE(store_, nullptr);
   auto list = AnnouncementList::begin(*store_, {}, "", 10);
   ASSERT_TRUE(list);
   std::string heard;
-  for (auto row = list->next(); row && *row; row = list->next()) heard += format("{}{} ", (*row)->said.data.str(), (*row)->seq);
+  for (auto row = list->next(); row && *row; row = list->next())
+    heard += format("{}{} ", (*row)->said.data.str(), (*row)->seq);
   EXPECT_EQ(heard, "a1 b2 c3 ");
   const core::LaneId lane(1);
   const core::Epoch epoch = acquire(lane, "engine-a");
@@ -107,7 +112,8 @@ TEST_F(ListsTest, announcements_of_an_older_file_keep_their_numbers_and_go_on_be
   ASSERT_TRUE(next && *next);
   EXPECT_EQ((*next)->said.data, Payload("e"));
   EXPECT_EQ((*next)->seq, 5u) << "number 4 was given, and its reader may have gone on behind it";
-  EXPECT_EQ(raw("SELECT lane || ' ' || number || ' ' || data FROM announcement_view WHERE what = 'end' AND lane = 1"), "1 5 e");
+  EXPECT_EQ(raw("SELECT lane || ' ' || number || ' ' || data FROM announcement_view WHERE what = 'end' AND lane = 1"),
+            "1 5 e");
   EXPECT_TRUE(sqlite().verify());
 }
 

@@ -37,8 +37,8 @@ std::string readers_of_log(const std::string& database_path) {
     long process = 0, first = 0, last = 0;
     unsigned major_part = 0, minor_part = 0;
     unsigned long inode = 0;
-    if (std::sscanf(line.c_str(), "%*d: POSIX %*s READ %ld %x:%x:%lu %ld %ld", &process, &major_part,
-                    &minor_part, &inode, &first, &last) != 6)
+    if (std::sscanf(line.c_str(), "%*d: POSIX %*s READ %ld %x:%x:%lu %ld %ld", &process, &major_part, &minor_part,
+                    &inode, &first, &last) != 6)
       continue;
     if (inode != index.inode || makedev(major_part, minor_part) != index.device) continue;
     if (first >= read_lock_first && last <= read_lock_last) processes.insert(process);

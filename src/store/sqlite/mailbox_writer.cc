@@ -132,8 +132,7 @@ Applied MailboxWriter::find_or_make(const core::MailboxKey& key, core::LaneId la
   if (!found.yes) return no_lane(lane);
   const RunId run = lanes_.next_run(lane);
   applied.outcome.answer = answer::Run{run};
-  if (new_mailbox_.run(run, key.name_space, key.topic, key.key) == Statement::failed)
-    return failed(new_mailbox_);
+  if (new_mailbox_.run(run, key.name_space, key.topic, key.key) == Statement::failed) return failed(new_mailbox_);
   return applied;
 }
 
@@ -160,8 +159,7 @@ Applied MailboxWriter::apply(RunId run, const core::OfferEntry& write) {
   const OfferBytes offer(write.signal, write.to);
   const int offered = offer_entry_.run(run, write.seq, GuidBytes(write.signal), offer.taker, offer.meeting);
   if (offered == Statement::failed) return failed(offer_entry_);
-  if (offered == 0)
-    return contradicts(format("entry {} is not the signal that is offered", write.seq));
+  if (offered == 0) return contradicts(format("entry {} is not the signal that is offered", write.seq));
   return {};
 }
 

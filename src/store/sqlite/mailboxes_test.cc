@@ -27,11 +27,17 @@ class MailboxesTest : public FileTest {
         "INSERT INTO mailboxes VALUES ((1 << 47) + 2, 'default', 't', 'early', 3, 9, 2),"
         " ((1 << 47) + 3, 'default', 't', 'hook', 1, 8, 1);"
         "INSERT INTO mailbox_entries VALUES"
-        " ((1 << 47) + 2, 0, " + hex(guid(1)) + ", x'040173009003'),"   // a signal: "s", success, 200
-        " ((1 << 47) + 2, 1, " + hex(guid(2)) + ", x'04027474009003'),"
-        " ((1 << 47) + 3, 0, " + hex(guid(4)) + ", x'030501');"         // a hook
-        "INSERT INTO inbox (run, guid, redeliveries, body) VALUES ((1 << 47) + 2, " + hex(guid(3)) + ", 0, x'040175009003');" +
-        timer(guid(1), due.micros() - 5) + timer(guid(2), due.micros()));
+        " ((1 << 47) + 2, 0, " +
+        hex(guid(1)) +
+        ", x'040173009003'),"  // a signal: "s", success, 200
+        " ((1 << 47) + 2, 1, " +
+        hex(guid(2)) +
+        ", x'04027474009003'),"
+        " ((1 << 47) + 3, 0, " +
+        hex(guid(4)) +
+        ", x'030501');"  // a hook
+        "INSERT INTO inbox (run, guid, redeliveries, body) VALUES ((1 << 47) + 2, " +
+        hex(guid(3)) + ", 0, x'040175009003');" + timer(guid(1), due.micros() - 5) + timer(guid(2), due.micros()));
   }
 };
 

@@ -37,8 +37,7 @@ bool is_empty_or_missing(const std::string& path) { return bytes_at(path) == 0; 
 Error newer_file(const std::string& path, std::int64_t version, std::size_t version_max) {
   return bad_file(
       ErrorCode::unsupported, path,
-      format("has version {}, this program knows versions up to {}; use a newer program", version,
-             version_max));
+      format("has version {}, this program knows versions up to {}; use a newer program", version, version_max));
 }
 
 Status check_directory(const std::string& path) {
@@ -46,15 +45,13 @@ Status check_directory(const std::string& path) {
   const auto parent = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   struct stat info {};
   if (stat(parent.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
-    return bad_file(
-        ErrorCode::not_found, path,
-        format("cannot be opened: there is no directory {}; make it first", parent.string()));
+    return bad_file(ErrorCode::not_found, path,
+                    format("cannot be opened: there is no directory {}; make it first", parent.string()));
   if (faccessat(AT_FDCWD, parent.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-    return bad_file(
-        ErrorCode::invalid, path,
-        format("cannot be opened: its directory {} is not writable for this user ({}); the log"
-               " beside the file needs it",
-               parent.string(), std::strerror(errno)));
+    return bad_file(ErrorCode::invalid, path,
+                    format("cannot be opened: its directory {} is not writable for this user ({}); the log"
+                           " beside the file needs it",
+                           parent.string(), std::strerror(errno)));
   return {};
 }
 
@@ -63,13 +60,11 @@ Status check_directory(const std::string& path) {
 Status check_entry(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return {};  // a new file
-  if (S_ISDIR(info.st_mode))
-    return bad_file(ErrorCode::invalid, path, "is a directory; name a file in it");
+  if (S_ISDIR(info.st_mode)) return bad_file(ErrorCode::invalid, path, "is a directory; name a file in it");
   if (!S_ISREG(info.st_mode)) return bad_file(ErrorCode::invalid, path, "is not a regular file");
   if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0)
     return bad_file(ErrorCode::invalid, path,
-                    format("cannot be opened for writing ({}); make it writable for this user",
-                           std::strerror(errno)));
+                    format("cannot be opened for writing ({}); make it writable for this user", std::strerror(errno)));
   if (info.st_nlink > 1)
     return bad_file(ErrorCode::invalid, path,
                     format("has {} names (hard links), and the log stands beside one of them only:"
@@ -91,8 +86,7 @@ Status check_header(const std::string& path, const Options& options, std::size_t
     // its power may have left half a header: the log has the other half.
     if (!is_empty_or_missing(path + "-wal")) return {};
     if (sqlite3_errcode(file.handle()) == SQLITE_NOTADB)
-      return bad_file(ErrorCode::invalid, path,
-                      "is not an SQLite database; name another file, or move this one away");
+      return bad_file(ErrorCode::invalid, path, "is not an SQLite database; name another file, or move this one away");
     const Error& error = !application ? application.error() : version.error();
     if (error.code != ErrorCode::corrupt) return error;
     return bad_file(ErrorCode::corrupt, path,
@@ -101,10 +95,8 @@ Status check_header(const std::string& path, const Options& options, std::size_t
                            bytes_at(path)));
   }
   if (*application != application_id)
-    return bad_file(ErrorCode::invalid, path,
-                    "is an SQLite database of another program; name another file");
-  if (*version > static_cast<std::int64_t>(version_max))
-    return newer_file(path, *version, version_max);
+    return bad_file(ErrorCode::invalid, path, "is an SQLite database of another program; name another file");
+  if (*version > static_cast<std::int64_t>(version_max)) return newer_file(path, *version, version_max);
   return {};
 }
 
@@ -117,9 +109,7 @@ Status check_other_name(const std::string& path) {
                   format("is open in this process as {}; close that one first, or use that name", other));
 }
 
-bool lives(std::uint64_t process) {
-  return kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM;
-}
+bool lives(std::uint64_t process) { return kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM; }
 
 // The owner of a file that was at this path before lives on: its lock and its log are in the way.
 Status check_old_owner(const std::string& path) {
@@ -142,8 +132,7 @@ Status expect(Connection& connection, const char* pragma, std::string_view wante
   const auto value = connection.read_text(pragma);
   if (!value) return value.error();
   if (*value == wanted) return {};
-  return Error{ErrorCode::unsupported,
-               format("{}: {} is {}, needed is {}", connection.path(), pragma, *value, wanted)};
+  return Error{ErrorCode::unsupported, format("{}: {} is {}, needed is {}", connection.path(), pragma, *value, wanted)};
 }
 
 // A new file carries our mark from its first durable byte on: it is written before the log exists.
@@ -156,12 +145,10 @@ Status prepare_new(Connection& connection, const Options& options) {
 Status set_up_writer(Connection& connection, const Options& options) {
   auto done = expect(connection, "PRAGMA journal_mode = WAL", "wal");
   const bool full = options.durability == Durability::full;
-  if (done)
-    done = connection.execute(full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  if (done) done = connection.execute(full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (done) done = expect(connection, "PRAGMA synchronous", full ? "2" : "1");
   if (done)
-    done = connection.execute(
-        "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF");
+    done = connection.execute("PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF");
   if (done) done = connection.execute(format("PRAGMA cache_size = -{}", options.cache_kib).c_str());
   // The log is cut to twice its usual length when it starts anew.
   const auto log_bytes = 2 * std::int64_t{options.checkpoint_pages} * options.page_bytes;
@@ -172,8 +159,8 @@ Status set_up_writer(Connection& connection, const Options& options) {
 
 // The tables that everything hangs on are small enough to be read whole at every start.
 Status check_small_tables(Connection& connection) {
-  for (const char* check : {"PRAGMA quick_check('store_state')", "PRAGMA quick_check('pools')",
-                            "PRAGMA quick_check('lanes')"}) {
+  for (const char* check :
+       {"PRAGMA quick_check('store_state')", "PRAGMA quick_check('pools')", "PRAGMA quick_check('lanes')"}) {
     const auto found = connection.read_text(check);
     if (!found) return found.error();
     if (*found != "ok")
@@ -187,32 +174,30 @@ Status check_small_tables(Connection& connection) {
 // it counts is in the file by then.
 Status check_log(Connection& connection) {
   const auto record = OwnerRecord::read(owner_path(connection.path()));
-  const auto state = connection.read_text(
-      "SELECT commits || ' ' || (writer < 0) || ' ' || lower(hex(store_id)) FROM store_state");
+  const auto state =
+      connection.read_text("SELECT commits || ' ' || (writer < 0) || ' ' || lower(hex(store_id)) FROM store_state");
   if (!state) return state.error();
   std::int64_t commits = 0;
   int marked = 0;
   core::Guid store;
-  if (std::sscanf(state->c_str(), "%" SCNd64 " %d %16" SCNx64 "%16" SCNx64, &commits, &marked,
-                  &store.high, &store.low) != 4)
+  if (std::sscanf(state->c_str(), "%" SCNd64 " %d %16" SCNx64 "%16" SCNx64, &commits, &marked, &store.high,
+                  &store.low) != 4)
     return bad_file(ErrorCode::corrupt, connection.path(),
                     "is damaged (its store_state is malformed); restore it from a backup");
   if (record && record->store == store) {
     if (static_cast<std::int64_t>(record->commits) <= commits) return {};
-    return bad_file(
-        ErrorCode::corrupt, connection.path(),
-        format("holds {} commits, but {} were acknowledged here: its log {}-wal is missing or damaged,"
-               " or an older copy took its place; put the right files back, or, to go on without"
-               " what is missing, remove {}",
-               commits, record->commits, connection.path(), owner_path(connection.path())));
+    return bad_file(ErrorCode::corrupt, connection.path(),
+                    format("holds {} commits, but {} were acknowledged here: its log {}-wal is missing or damaged,"
+                           " or an older copy took its place; put the right files back, or, to go on without"
+                           " what is missing, remove {}",
+                           commits, record->commits, connection.path(), owner_path(connection.path())));
   }
   if (marked != 0)
-    return bad_file(
-        ErrorCode::corrupt, connection.path(),
-        format("was copied without its log: what was acknowledged last is missing; copy {}-wal too, or"
-               " copy with: sqlite3 FILE \".backup COPY\". To go on without what is missing: sqlite3 {}"
-               " \"UPDATE store_state SET writer = abs(writer)\"",
-               std::filesystem::path(connection.path()).filename().string(), connection.path()));
+    return bad_file(ErrorCode::corrupt, connection.path(),
+                    format("was copied without its log: what was acknowledged last is missing; copy {}-wal too, or"
+                           " copy with: sqlite3 FILE \".backup COPY\". To go on without what is missing: sqlite3 {}"
+                           " \"UPDATE store_state SET writer = abs(writer)\"",
+                           std::filesystem::path(connection.path()).filename().string(), connection.path()));
   return {};
 }
 
@@ -274,8 +259,7 @@ Status bring_forward(Connection& connection, const Options& options, Migrations 
 
 }  // namespace
 
-Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options,
-                                              Migrations steps) {
+Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options, Migrations steps) {
   auto checked = check_directory(path);
   if (checked) checked = check_entry(path);
   if (!checked) return checked.error();
@@ -287,8 +271,7 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Opt
   if (checked) checked = check_old_owner(canonical);
   if (checked) checked = check_header(canonical, options, steps.size());
   if (!checked) return checked.error();
-  const auto mode =
-      is_empty_or_missing(canonical) ? Connection::Mode::create : Connection::Mode::existing;
+  const auto mode = is_empty_or_missing(canonical) ? Connection::Mode::create : Connection::Mode::existing;
   auto opened = Connection::open({canonical, mode, options.vfs, options.busy_wait});
   if (!opened) return opened.error();
   auto done = bring_forward(**opened, options, steps);
@@ -298,25 +281,24 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Opt
   return opened;
 }
 
-Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options,
-                                               Role role) {
-  auto opened =
-      Connection::open({first.path(), Connection::Mode::existing, options.vfs, options.busy_wait, role == Role::worker});
+Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options, Role role) {
+  auto opened = Connection::open(
+      {first.path(), Connection::Mode::existing, options.vfs, options.busy_wait, role == Role::worker});
   if (!opened) return opened.error();
   Connection& connection = **opened;
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   auto done = connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
   // Its own tables have no foreign keys; those of users do.
   if (done && role == Role::worker)
-    done = connection.execute(format("PRAGMA synchronous = {}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF;"
-                                     " PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
-                                     options.durability == Durability::full ? "FULL" : "NORMAL", options.reader_cache_kib,
-                                     2 * std::int64_t{options.checkpoint_pages} * options.page_bytes)
-                                  .c_str());
+    done =
+        connection.execute(format("PRAGMA synchronous = {}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF;"
+                                  " PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
+                                  options.durability == Durability::full ? "FULL" : "NORMAL", options.reader_cache_kib,
+                                  2 * std::int64_t{options.checkpoint_pages} * options.page_bytes)
+                               .c_str());
   if (done && role == Role::reader)
-    done = connection.execute(
-        format("PRAGMA query_only = ON; PRAGMA cache_size = -{}", options.reader_cache_kib)
-            .c_str());
+    done =
+        connection.execute(format("PRAGMA query_only = ON; PRAGMA cache_size = -{}", options.reader_cache_kib).c_str());
   if (!done) return done.error();
   return opened;
 }

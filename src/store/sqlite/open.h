@@ -13,12 +13,10 @@ namespace pawl::store::sqlite {
 
 // The writer's connection to a file of the newest version, made or migrated if need be. The path of
 // the connection is the canonical one.
-Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options,
-                                              Migrations steps);
+Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options, Migrations steps);
 
 // One more connection to a file that open_file() opened.
 enum class Role : std::uint8_t { reader, checkpointer, worker };
-Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options,
-                                               Role role);
+Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options, Role role);
 
 }  // namespace pawl::store::sqlite

@@ -24,9 +24,7 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-void write_bytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
+void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 Error error_of(const std::string& path) {
   const auto opened = Store::open(path, {});
@@ -111,8 +109,7 @@ TEST_F(OpenTest, a_newer_version_that_stands_only_in_the_log_is_refused_too) {
   open_bench();
   sqlite3* database = nullptr;  // kept open: closing the last connection would copy the log home
   ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 99", nullptr, nullptr, nullptr),
-            SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 99", nullptr, nullptr, nullptr), SQLITE_OK);
   const Error error = error_of(path());
   EXPECT_EQ(error.code, ErrorCode::unsupported) << error.detail;
   sqlite3_close(database);
@@ -212,8 +209,7 @@ TEST_F(OpenTest, a_disk_that_fills_up_delays_the_group_and_loses_nothing) {
   const auto refused = store_->commit(group);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::retry_later);
-  EXPECT_NE(refused.error().detail.find("free some space"), std::string::npos)
-      << refused.error().detail;
+  EXPECT_NE(refused.error().detail.find("free some space"), std::string::npos) << refused.error().detail;
   const auto absent = store_->find_run(Namespace("default"), JobId("a"));
   ASSERT_TRUE(absent) << to_string(absent.error());
   EXPECT_FALSE(*absent);
@@ -307,8 +303,7 @@ TEST_F(OpenTest, verify_reads_every_page) {
   // Damage inside a page that no start reads: the last one.
   std::string bytes = bytes_of(path());
   const auto root = std::stoul(raw("SELECT rootpage FROM sqlite_schema WHERE name = 'start_keys'"));
-  for (std::size_t at = (root - 1) * 4096; at < root * 4096; ++at)
-    bytes[at] = static_cast<char>(0xa5);
+  for (std::size_t at = (root - 1) * 4096; at < root * 4096; ++at) bytes[at] = static_cast<char>(0xa5);
   write_bytes(path(), bytes);
   auto opened = Store::open(path(), {});
   ASSERT_TRUE(opened) << to_string(opened.error());

@@ -29,8 +29,7 @@ Result<bool> OwnerLock::try_own() {
   const std::lock_guard lock(mutex_);
   if (file_ >= 0) return true;
   const int file = open(path_.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0)
-    return Error{ErrorCode::retry_later, format("cannot open {}: {}", path_, std::strerror(errno))};
+  if (file < 0) return Error{ErrorCode::retry_later, format("cannot open {}: {}", path_, std::strerror(errno))};
   if (flock(file, LOCK_EX | LOCK_NB) == 0) {
     file_ = file;
     close_in_children(file_);

@@ -14,19 +14,17 @@ namespace pawl::store::sqlite {
 
 std::string OwnerRecord::line() const {
   return format("process {:010} file {:016x}:{:016x} store {:016x}{:016x} commits {:020}\n", process,
-                static_cast<std::uint64_t>(file.device), static_cast<std::uint64_t>(file.inode),
-                store.high, store.low, commits);
+                static_cast<std::uint64_t>(file.device), static_cast<std::uint64_t>(file.inode), store.high, store.low,
+                commits);
 }
 
 std::optional<OwnerRecord> OwnerRecord::parse(const std::string& line) {
   OwnerRecord record;
   std::uint64_t device = 0, inode = 0;
-  const int fields =
-      std::sscanf(line.c_str(),
-                  "process %10" SCNu64 " file %16" SCNx64 ":%16" SCNx64 " store %16" SCNx64
-                  "%16" SCNx64 " commits %20" SCNu64,
-                  &record.process, &device, &inode, &record.store.high, &record.store.low,
-                  &record.commits);
+  const int fields = std::sscanf(
+      line.c_str(),
+      "process %10" SCNu64 " file %16" SCNx64 ":%16" SCNx64 " store %16" SCNx64 "%16" SCNx64 " commits %20" SCNu64,
+      &record.process, &device, &inode, &record.store.high, &record.store.low, &record.commits);
   record.file = FileId{device, inode};
   if (fields != 6 || record.line() != line) return std::nullopt;
   return record;
@@ -44,8 +42,8 @@ int OwnerRecord::sync(const std::string& owner_path, const std::string& vfs) {
   std::vector<std::max_align_t> place(static_cast<std::size_t>(files->szOsFile) / sizeof(std::max_align_t) + 1);
   auto* file = reinterpret_cast<sqlite3_file*>(place.data());
   // For reading only: others take the close of one that writes for the end of the owner.
-  const int opened = files->xOpen(files, owner_path.c_str(), file,
-                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_SUPER_JOURNAL, nullptr);
+  const int opened =
+      files->xOpen(files, owner_path.c_str(), file, SQLITE_OPEN_READONLY | SQLITE_OPEN_SUPER_JOURNAL, nullptr);
   const int synced = opened == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_FULL) : opened;
   if (file->pMethods != nullptr) file->pMethods->xClose(file);
   return synced;

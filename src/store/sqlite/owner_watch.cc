@@ -28,11 +28,10 @@ void read_away(int events) {
 Result<std::unique_ptr<OwnerWatch>> OwnerWatch::start(Setup setup) {
   const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  const bool watching = events >= 0 && stop >= 0 &&
-                        inotify_add_watch(events, setup.lock_path.c_str(), IN_CLOSE_WRITE) >= 0;
+  const bool watching =
+      events >= 0 && stop >= 0 && inotify_add_watch(events, setup.lock_path.c_str(), IN_CLOSE_WRITE) >= 0;
   if (!watching) {
-    const Error error{ErrorCode::retry_later,
-                      format("cannot watch {}: {}", setup.lock_path, std::strerror(errno))};
+    const Error error{ErrorCode::retry_later, format("cannot watch {}: {}", setup.lock_path, std::strerror(errno))};
     if (events >= 0) close(events);
     if (stop >= 0) close(stop);
     return error;
@@ -41,14 +40,13 @@ Result<std::unique_ptr<OwnerWatch>> OwnerWatch::start(Setup setup) {
   try {
     watch->thread_ = std::thread([raw = watch.get()] { raw->serve(); });
   } catch (const std::system_error& error) {
-    return Error{ErrorCode::retry_later, format("cannot watch {}: no thread can be made: {}",
-                                                watch->setup_.lock_path, error.code().message())};
+    return Error{ErrorCode::retry_later,
+                 format("cannot watch {}: no thread can be made: {}", watch->setup_.lock_path, error.code().message())};
   }
   return watch;
 }
 
-OwnerWatch::OwnerWatch(int events, int stop, Setup setup)
-    : events_(events), stop_(stop), setup_(std::move(setup)) {}
+OwnerWatch::OwnerWatch(int events, int stop, Setup setup) : events_(events), stop_(stop), setup_(std::move(setup)) {}
 
 OwnerWatch::~OwnerWatch() {
   eventfd_write(stop_, 1);

@@ -322,8 +322,7 @@ TEST(OwnerRecordTest, reads_back_what_it_wrote_and_nothing_else) {
   const std::string line = record.line();
   EXPECT_EQ(OwnerRecord::parse(line), record);
   EXPECT_EQ(OwnerRecord{}.line().size(), line.size());
-  for (std::size_t size = 0; size < line.size(); ++size)
-    EXPECT_FALSE(OwnerRecord::parse(line.substr(0, size))) << size;
+  for (std::size_t size = 0; size < line.size(); ++size) EXPECT_FALSE(OwnerRecord::parse(line.substr(0, size))) << size;
   EXPECT_FALSE(OwnerRecord::parse("pawl"));
 }
 

@@ -61,9 +61,9 @@ class PowerDisk {
     File& file = files_.at(path);
     for (const Change& change : file.unsynced) apply(file.synced, change);
     file.unsynced.clear();
-    if (path.ends_with("-owner")) file.synced = bytes_of(path);  // written by others than SQLite
+    if (path.ends_with("-owner")) file.synced = bytes_of(path);     // written by others than SQLite
     for (auto& [other, entry] : files_) entry.entry_synced = true;  // a sync of the directory
-    return SQLITE_OK;  // nobody waits for the disk below
+    return SQLITE_OK;                                               // nobody waits for the disk below
   }
   int removes(const std::function<int()>& real, const std::string& path) {
     const std::lock_guard lock(mutex_);
@@ -103,8 +103,10 @@ class PowerDisk {
     std::memcpy(bytes.data() + at, part.data(), part.size());
   }
   static void apply(std::string& bytes, const Change& change) {
-    if (change.truncation) bytes.resize(change.at);
-    else put(bytes, change.at, change.bytes);
+    if (change.truncation)
+      bytes.resize(change.at);
+    else
+      put(bytes, change.at, change.bytes);
   }
   void apply_partly(std::string& bytes, const Change& change) {
     if (change.truncation) {

@@ -16,7 +16,8 @@ class ProcessTest : public FileTest {
  protected:
   class Hears final : public Listener {
    public:
-    explicit Hears(std::function<void(const Change&)> then, std::function<void()> gone = [] {})
+    explicit Hears(
+        std::function<void(const Change&)> then, std::function<void()> gone = [] {})
         : then_(std::move(then)), gone_(std::move(gone)) {}
     void rung(const Change& change) override { then_(change); }
     void owner_gone() override { gone_(); }
@@ -43,8 +44,7 @@ class ProcessTest : public FileTest {
   }
 
   // Submits jobs one group at a time and reports each number once it is acknowledged.
-  static void hammer(const std::string& path, const std::string& name, std::uint64_t count,
-                     int out) {
+  static void hammer(const std::string& path, const std::string& name, std::uint64_t count, int out) {
     const auto store = must_open(path);
     must_commit(*store, {OpenPool{Pool("graphs"), 1}});
     for (std::uint64_t i = 0; i < count; ++i) {

@@ -22,8 +22,7 @@ Result<std::vector<AppInfo>> Reader::list_apps(const Namespace& name_space) {
   while (rows.next()) {
     found.push_back({std::string(rows.text(0)), std::string(rows.text(1)), rows.number(2) != 0,
                      Instant::from_micros(rows.number(3))});
-    if (rows.malformed())
-      return Error{ErrorCode::corrupt, format("the row of app {} is malformed", found.back().app)};
+    if (rows.malformed()) return Error{ErrorCode::corrupt, format("the row of app {} is malformed", found.back().app)};
   }
   if (rows.failed()) return error(rows);
   return found;

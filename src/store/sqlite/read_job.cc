@@ -42,8 +42,8 @@ Result<core::JobRow> job_row(Rows& rows) {
   job.data = rows.payload(22);
   job.code = rows.integer(23);
   if (!rows.is_null(24))
-    job.parent = core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26),
-                                  rows.number(27) != 0};
+    job.parent =
+        core::ParentLink{RunId(rows.word(24)), core::ActivitySeq(rows.small(25)), rows.guid(26), rows.number(27) != 0};
   if (!rows.is_null(28)) job.secret = core::JobSecret(rows.guid(28));
   if (rows.malformed()) return corrupt(format("{}: its row is malformed", name_of_job(job)));
   if (status < 0 || status > static_cast<std::int64_t>(core::JobStatus::paused))
@@ -86,18 +86,13 @@ Result<std::optional<StoredJob>> Reader::read_job_rows(RunId run) {
   auto read = read_activities(stored.state);
   if (read) read = read_records(stored.state);
   if (read) read = read_work_of(stored.state);
-  if (!read)
-    return Error{read.error().code,
-                 format("{}: {}", name_of_job(stored.state.job), read.error().detail)};
+  if (!read) return Error{read.error().code, format("{}: {}", name_of_job(stored.state.job), read.error().detail)};
   auto inbox = read_inbox(run);
-  if (!inbox)
-    return Error{inbox.error().code,
-                 format("{}: {}", name_of_job(stored.state.job), inbox.error().detail)};
+  if (!inbox) return Error{inbox.error().code, format("{}: {}", name_of_job(stored.state.job), inbox.error().detail)};
   stored.inbox = std::move(*inbox);
   auto timers = read_timers(run);
   if (!timers)
-    return Error{timers.error().code,
-                 format("{}: {}", name_of_job(stored.state.job), timers.error().detail)};
+    return Error{timers.error().code, format("{}: {}", name_of_job(stored.state.job), timers.error().detail)};
   stored.timers = std::move(*timers);
   return std::optional<StoredJob>(std::move(stored));
 }
@@ -118,8 +113,7 @@ Status Reader::read_activities(core::JobState& state) {
     activity.closed_at = Instant::from_micros(rows.number(8));
     activity.output = rows.payload(9);
     activity.state = rows.payload(12);
-    if (rows.malformed())
-      return corrupt(format("the row of activity {} is malformed", activity.seq.raw()));
+    if (rows.malformed()) return corrupt(format("the row of activity {} is malformed", activity.seq.raw()));
     if (activity.seq.raw() != expected) return corrupt(format("activity {} is missing", expected));
     if (!at) return corrupt(format("activity {}: {}", expected, at.error().detail));
     if (!digits) return corrupt(format("activity {}: {}", expected, digits.error().detail));
@@ -131,8 +125,7 @@ Status Reader::read_activities(core::JobState& state) {
     if (!rows.is_null(10)) {
       const auto closing = ledger::MessageLedger::decode(rows.word(11));
       const core::Guid guid = rows.guid(10);
-      if (rows.malformed())
-        return corrupt(format("the closing message of activity {} is malformed", expected));
+      if (rows.malformed()) return corrupt(format("the closing message of activity {} is malformed", expected));
       if (!closing) return corrupt(format("message {}: {}", guid.text(), closing.error().detail));
       state.put(core::MessageRecord{guid, activity.seq, *closing, {}});
     }
@@ -140,8 +133,7 @@ Status Reader::read_activities(core::JobState& state) {
   }
   if (rows.failed()) return error(rows);
   if (expected != state.job.next_activity)
-    return corrupt(
-        format("{} activities are stored, its row says {}", expected, state.job.next_activity));
+    return corrupt(format("{} activities are stored, its row says {}", expected, state.job.next_activity));
   return {};
 }
 
@@ -154,8 +146,7 @@ Status Reader::read_records(core::JobState& state) {
     const auto digits = ledger::MessageLedger::decode(rows.word(2));
     record.output = rows.payload(3);
     if (rows.malformed()) return corrupt("the row of a message ledger is malformed");
-    if (!digits)
-      return corrupt(format("message {}: {}", record.guid.text(), digits.error().detail));
+    if (!digits) return corrupt(format("message {}: {}", record.guid.text(), digits.error().detail));
     record.ledger = *digits;
     state.put(std::move(record));
   }

@@ -24,7 +24,8 @@ Status Reader::prepare_labels() {
   if (rc == SQLITE_OK)
     rc = announcements_of_topic_.prepare(connection_->handle(), announcements("a.topic = ?4 AND ?5 IS NULL").c_str());
   if (rc == SQLITE_OK)
-    rc = announcements_of_run_.prepare(connection_->handle(), announcements("a.run = ?5 AND (?4 IS NULL OR +a.topic = ?4)").c_str());
+    rc = announcements_of_run_.prepare(connection_->handle(),
+                                       announcements("a.run = ?5 AND (?4 IS NULL OR +a.topic = ?4)").c_str());
   if (rc != SQLITE_OK) return connection_->error(rc, "find the expected tables in");
   return {};
 }

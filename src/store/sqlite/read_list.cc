@@ -17,17 +17,19 @@ constexpr const char* in_reach = "run BETWEEN ?1 AND ?2";
 
 // Each of these indexes ends with the run, which is the table's rowid: a page is a range of it.
 std::string matching(const std::string& columns, const char* order, const char* index, const char* condition) {
-  return format("SELECT {} FROM jobs {} WHERE {} {} ORDER BY run {} LIMIT ?3", columns, index, condition, in_reach, order);
+  return format("SELECT {} FROM jobs {} WHERE {} {} ORDER BY run {} LIMIT ?3", columns, index, condition, in_reach,
+                order);
 }
 
 // With or without the key, the labels come in the order of their runs: a page costs its own rows, and those that the
 // status leaves out.
 std::string labelled(const std::string& columns, const char* order, const char* index, const char* of_key) {
-  return format("SELECT {} FROM (SELECT run AS labelled FROM labels {} WHERE namespace = ?4 AND graph = ?5 AND name = ?6"
-                " AND value = ?7 AND {} AND {}) CROSS JOIN jobs ON run = labelled"
-                " WHERE (?9 IS NULL OR status = ?9) AND (NOT ?10 OR status NOT BETWEEN 1 AND 3)"
-                " ORDER BY labelled {} LIMIT ?3",
-                columns, index, of_key, in_reach, order);
+  return format(
+      "SELECT {} FROM (SELECT run AS labelled FROM labels {} WHERE namespace = ?4 AND graph = ?5 AND name = ?6"
+      " AND value = ?7 AND {} AND {}) CROSS JOIN jobs ON run = labelled"
+      " WHERE (?9 IS NULL OR status = ?9) AND (NOT ?10 OR status NOT BETWEEN 1 AND 3)"
+      " ORDER BY labelled {} LIMIT ?3",
+      columns, index, of_key, in_reach, order);
 }
 
 struct Reach {
@@ -58,7 +60,8 @@ Status Reader::prepare_lists(const std::string& columns, const std::string& name
         {&lists.all, matching(columns, order, "", "")},
         {&lists.of_namespace, matching(columns, order, "INDEXED BY jobs_by_namespace", "namespace = ?4 AND")},
         {&lists.of_status, matching(columns, order, "INDEXED BY jobs_by_status", "status = ?4 AND")},
-        {&lists.of_both, matching(columns, order, "INDEXED BY jobs_by_namespace_and_status", "namespace = ?4 AND status = ?5 AND")},
+        {&lists.of_both,
+         matching(columns, order, "INDEXED BY jobs_by_namespace_and_status", "namespace = ?4 AND status = ?5 AND")},
         {&lists.labelled, labelled(columns, order, "INDEXED BY labels_by_value", "?8 IS NULL")},
         {&lists.labelled_key, labelled(columns, order, "", "key = ?8")},
         {&lists.labelled_names, labelled(names, order, "", "key = ?8")},
@@ -94,7 +97,9 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   Lists& lists = lists_[static_cast<std::size_t>(query.direction)];
   const Reach reach = reach_of(query);
   const std::size_t most = query.rows_max;
-  Statement& by_label = !label || !label->key ? lists.labelled : label->names_only ? lists.labelled_names : lists.labelled_key;
+  Statement& by_label = !label || !label->key ? lists.labelled
+                        : label->names_only   ? lists.labelled_names
+                                              : lists.labelled_key;
   Rows rows = label ? by_label.query(reach.first, reach.last, most, *space, label->graph, label->name, label->value,
                                      label->key, status, label->open_only)
               : space && status ? lists.of_both.query(reach.first, reach.last, most, *space, *status)

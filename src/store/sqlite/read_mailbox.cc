@@ -9,9 +9,8 @@ namespace pawl::store::sqlite {
 namespace {
 
 Error corrupt(const core::MailboxState& state, std::string_view what) {
-  return Error{ErrorCode::corrupt,
-               format("mailbox {}/{}/{} (run {}): {}", state.key.name_space.raw(),
-                      state.key.topic.raw(), state.key.key, state.run.raw(), what)};
+  return Error{ErrorCode::corrupt, format("mailbox {}/{}/{} (run {}): {}", state.key.name_space.raw(),
+                                          state.key.topic.raw(), state.key.key, state.run.raw(), what)};
 }
 
 // A mailbox holds registrations or signals, nothing else.
@@ -36,7 +35,8 @@ Result<core::MailboxEntry> entry_of(Rows& rows, const core::MailboxState& state)
   if (!rows.is_null(3)) entry.offered_to = rows.guid(3);
   if (rows.is_null(4)) {
     entry.what = core::Signal{};
-    return rows.malformed() ? Result<core::MailboxEntry>(corrupt(state, format("entry {} is malformed", entry.seq))) : entry;
+    return rows.malformed() ? Result<core::MailboxEntry>(corrupt(state, format("entry {} is malformed", entry.seq)))
+                            : entry;
   }
   auto body = core::decode_body(rows.bytes(4));
   if (rows.malformed() || !body || !take(std::move(*body), entry))
@@ -52,8 +52,7 @@ Status Reader::prepare_mailbox() {
     const char* sql;
   } statements[] = {
       {&mailbox_, "SELECT namespace, topic, key, rev, bundle, next_entry FROM mailboxes WHERE run = ?1"},
-      {&entries_,
-       "SELECT seq, guid, expires_at, taker, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
+      {&entries_, "SELECT seq, guid, expires_at, taker, body FROM mailbox_entries WHERE run = ?1 ORDER BY seq"},
       // The ids come from the index alone, so that only the messages of the page are read.
       {&page_inbox_,
        "SELECT guid, redeliveries, body, 0 FROM inbox WHERE id IN"
@@ -144,8 +143,8 @@ Result<std::optional<core::MailboxState>> Reader::read_mailbox_row(RunId run) {
     if (rows.failed()) return error(rows);
     return std::optional<core::MailboxState>();
   }
-  state.key = core::MailboxKey{Namespace(std::string(rows.text(0))),
-                               Topic(std::string(rows.text(1))), std::string(rows.text(2))};
+  state.key = core::MailboxKey{Namespace(std::string(rows.text(0))), Topic(std::string(rows.text(1))),
+                               std::string(rows.text(2))};
   state.rev = core::Rev(rows.word(3));
   state.bundle = core::BundleId(rows.word(4));
   state.next_entry = rows.word(5);

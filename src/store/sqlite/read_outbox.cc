@@ -35,8 +35,8 @@ Result<Page<OutboxRow>> Reader::read_outbox(core::LaneId lane, std::size_t rows_
     auto envelope = core::decode_envelope(rows.bytes(2));
     stuck = rows.malformed() || !envelope || row.seq != expected;
     if (stuck) {
-      found.damaged.push_back({RunId(0), format("row {} from lane {} to lane {} is {}", expected, lane.raw(), row.lane.raw(),
-                                                row.seq == expected ? "malformed" : "missing")});
+      found.damaged.push_back({RunId(0), format("row {} from lane {} to lane {} is {}", expected, lane.raw(),
+                                                row.lane.raw(), row.seq == expected ? "malformed" : "missing")});
       continue;
     }
     ++expected;

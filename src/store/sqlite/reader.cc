@@ -18,9 +18,7 @@ constexpr const char* job_columns =
     " redrives, data, code, parent_run, parent_activity, parent_request, parent_awaits, secret";
 
 // The largest run id of a lane: its sequence part is all ones.
-RunId last_run(core::LaneId lane) {
-  return core::make_run(lane, (std::uint64_t{1} << core::run_sequence_bits) - 1);
-}
+RunId last_run(core::LaneId lane) { return core::make_run(lane, (std::uint64_t{1} << core::run_sequence_bits) - 1); }
 
 }  // namespace
 
@@ -54,17 +52,15 @@ Status Reader::prepare() {
       {&pool_, "SELECT first_lane, lanes FROM pools WHERE pool = ?1"},
       {&lane_, "SELECT epoch, owner FROM lanes WHERE lane = ?1"},
       {&run_, "SELECT run FROM start_keys WHERE namespace = ?1 AND job_id = ?2"},
-      {&mailbox_of_key_,
-       "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
+      {&mailbox_of_key_, "SELECT run FROM mailboxes WHERE namespace = ?1 AND topic = ?2 AND key = ?3"},
       {&job_, job.c_str()},
       {&job_row_, job_row.c_str()},
       {&activities_,
        "SELECT seq, node, place, parent, ledger, status, code, opened_at, closed_at, output,"
        " closing_guid, closing_ledger, state FROM activities WHERE run = ?1 ORDER BY seq"},
       {&records_, "SELECT guid, activity, ledger, output FROM message_ledgers WHERE run = ?1"},
-      {&work_of_,
-       "SELECT " PAWL_WORK_COLUMNS ", seq FROM activities"
-       " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
+      {&work_of_, "SELECT " PAWL_WORK_COLUMNS ", seq FROM activities"
+                  " INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
       {&inbox_, "SELECT guid, redeliveries, body, 0 FROM inbox WHERE run = ?1 ORDER BY id"},
       {&timers_, "SELECT guid, redeliveries, body, due FROM timers WHERE run = ?1 ORDER BY due, guid"},
       {&message_,
@@ -75,10 +71,9 @@ Status Reader::prepare() {
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
        " WHERE run > ?1 AND run <= ?2 AND typeof(run) = 'integer' ORDER BY run LIMIT ?3"},
       // Without a LIMIT: damaged rows do not count, and who has enough stops.
-      {&work_,
-       "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
-       " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
-       " ORDER BY run, seq"},
+      {&work_, "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
+               " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
+               " ORDER BY run, seq"},
       {&work_places_,
        "SELECT run, seq, topic FROM activities"
        " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
@@ -131,8 +126,7 @@ Result<std::optional<PoolInfo>> Reader::read_pool(const Pool& pool) {
     return std::optional<PoolInfo>();
   }
   const PoolInfo info{core::LaneId(rows.small(0)), rows.small(1), pool};
-  if (rows.malformed())
-    return Error{ErrorCode::corrupt, format("the row of pool {} is malformed", pool.raw())};
+  if (rows.malformed()) return Error{ErrorCode::corrupt, format("the row of pool {} is malformed", pool.raw())};
   return std::optional<PoolInfo>(info);
 }
 
@@ -143,8 +137,7 @@ Result<LaneInfo> Reader::read_lane(core::LaneId lane) {
     return Error{ErrorCode::not_found, format("there is no lane {}", lane.raw())};
   }
   LaneInfo info{lane, core::Epoch(rows.word(0)), std::string(rows.text(1)), std::nullopt};
-  if (rows.malformed())
-    return Error{ErrorCode::corrupt, format("the row of lane {} is malformed", lane.raw())};
+  if (rows.malformed()) return Error{ErrorCode::corrupt, format("the row of lane {} is malformed", lane.raw())};
   return info;
 }
 
@@ -166,27 +159,23 @@ Result<std::optional<RunId>> Reader::find_mailbox(const core::MailboxKey& key) {
   return read_run(mailbox_of_key_.query(key.name_space, key.topic, key.key));
 }
 
-Result<std::vector<Waiting>> Reader::read_waiting(core::LaneId lane, RunId after,
-                                                  std::size_t rows_max) {
+Result<std::vector<Waiting>> Reader::read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) {
   std::vector<Waiting> found;
   const RunId from = std::max(after, core::make_run(lane, 0));
   Rows rows = waiting_.query(from, last_run(lane), rows_max);
   while (rows.next())
-    found.push_back(
-        {RunId(rows.word(0)), rows.number(1) != 0 ? EntityKind::mailbox : EntityKind::job});
+    found.push_back({RunId(rows.word(0)), rows.number(1) != 0 ? EntityKind::mailbox : EntityKind::job});
   if (rows.failed()) return error(rows);
   return found;
 }
 
-Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor after,
-                                                 std::size_t rows_max) {
+Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
   Page<WorkPlace> places;
   Rows rows = work_places_.query(after.run, after.activity, last_run(lane));
   while (places.size() < rows_max && rows.next()) {
-    WorkPlace place{RunId(rows.word(0)), core::ActivitySeq(rows.small(1)),
-                    Topic(std::string(rows.text(2)))};
+    WorkPlace place{RunId(rows.word(0)), core::ActivitySeq(rows.small(1)), Topic(std::string(rows.text(2)))};
     if (rows.malformed())
       name_damaged(places, place.run, format("run {}: a work item is malformed", place.run.raw()));
     else
@@ -196,8 +185,7 @@ Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor a
   return places;
 }
 
-Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after,
-                                               std::size_t rows_max) {
+Result<Page<core::WorkItem>> Reader::read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
   const RunId first = core::make_run(lane, 0);
   if (after.run < first) after = WorkCursor{first, core::ActivitySeq(0)};
   Page<core::WorkItem> items;

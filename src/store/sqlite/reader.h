@@ -23,9 +23,7 @@ namespace pawl::store::sqlite {
 // Ends the snapshot whatever the read came to.
 class Snapshot {
  public:
-  Snapshot(Statement& begin, Statement& end) : end_(end) {
-    code_ = begin.run() < 0 ? begin.code() : SQLITE_OK;
-  }
+  Snapshot(Statement& begin, Statement& end) : end_(end) { code_ = begin.run() < 0 ? begin.code() : SQLITE_OK; }
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
   ~Snapshot() { end_.run(); }
@@ -56,8 +54,7 @@ class Reader {
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run);
   Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now);
   Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max);
-  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
-                                           std::size_t rows_max);
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max);
   Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max);
   Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max);
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid);

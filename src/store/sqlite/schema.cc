@@ -234,8 +234,8 @@ CREATE VIEW duplex_view AS
   FROM duplex_cells c LEFT JOIN jobs j ON j.run = c.run;
 )sql";
 
-constexpr const char* all_steps[] = {first_schema,  life_schema,   duplex_schema, graphs_schema,
-                                     labels_schema, secret_schema, mailboxes_schema, streams_schema,
+constexpr const char* all_steps[] = {first_schema,  life_schema,    duplex_schema,     graphs_schema,
+                                     labels_schema, secret_schema,  mailboxes_schema,  streams_schema,
                                      outbox_schema, engines_schema, signal_ids_schema, cursors_schema};
 
 Status run_step(Connection& connection, Migrations steps, std::size_t version) {
@@ -256,10 +256,9 @@ Status migrate(Connection& connection, Migrations steps) {
   const auto version = connection.read_number("PRAGMA user_version");
   if (!version) return version.error();
   if (*version < 0 || static_cast<std::size_t>(*version) > steps.size())
-    return Error{
-        ErrorCode::unsupported,
-        format("{} has version {}, this program knows versions up to {}; use a newer program",
-               connection.path(), *version, steps.size())};
+    return Error{ErrorCode::unsupported,
+                 format("{} has version {}, this program knows versions up to {}; use a newer program",
+                        connection.path(), *version, steps.size())};
   for (auto at = static_cast<std::size_t>(*version); at < steps.size(); ++at) {
     auto begun = connection.execute("BEGIN IMMEDIATE");
     if (!begun) return begun;

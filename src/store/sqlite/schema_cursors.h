@@ -1,5 +1,5 @@
-// A step of the layout: each lane numbers its own announcements, and a page of jobs is found by namespace, status and label
-// without reading the others. Published: never edited. Why it is so: docs/decisions/034-cursors.md.
+// A step of the layout: each lane numbers its own announcements, and a page of jobs is found by namespace, status and
+// label without reading the others. Published: never edited. Why it is so: docs/decisions/034-cursors.md.
 #pragma once
 
 namespace pawl::store::sqlite {

@@ -1,5 +1,5 @@
-// A step of the layout: engines that share the lanes of a pool say here that they live. Published: never edited. Why it is
-// so: docs/decisions/029-shares-of-lanes.md.
+// A step of the layout: engines that share the lanes of a pool say here that they live. Published: never edited. Why it
+// is so: docs/decisions/029-shares-of-lanes.md.
 #pragma once
 
 namespace pawl::store::sqlite {

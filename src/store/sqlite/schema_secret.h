@@ -5,7 +5,8 @@
 namespace pawl::store::sqlite {
 
 // What is open gets a secret for the work that it will ask for. Work that is out already keeps the key that its workers
-// may have given away. Duplex jobs keep their old names: a leg that is run again must ask under the name it used before.
+// may have given away. Duplex jobs keep their old names: a leg that is run again must ask under the name it used
+// before.
 inline constexpr const char* secret_schema = R"sql(
 ALTER TABLE jobs ADD COLUMN secret BLOB;                                      -- NULL: from before there were any
 UPDATE jobs SET secret = randomblob(16)

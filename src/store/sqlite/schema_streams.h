@@ -3,8 +3,8 @@
 
 namespace pawl::store::sqlite {
 
-// A message that waits is free (free_at = 0), with a consumer (its epoch and claim), or given back for a while (epoch and
-// claim are 0). Those of a parked job wait for nobody.
+// A message that waits is free (free_at = 0), with a consumer (its epoch and claim), or given back for a while (epoch
+// and claim are 0). Those of a parked job wait for nobody.
 inline constexpr const char* streams_schema = R"sql(
 DROP INDEX duplex_stream_waiting;
 UPDATE duplex_stream SET done = 2             -- done: 0 it waits, 1 only its name is left, 2 its job is parked

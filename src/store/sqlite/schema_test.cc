@@ -15,8 +15,7 @@ class SchemaTest : public FileTest {
     steps.push_back(extra);
     return steps;
   }
-  static constexpr const char* extra_step =
-      "ALTER TABLE jobs ADD COLUMN extra TEXT NOT NULL DEFAULT 'added later'";
+  static constexpr const char* extra_step = "ALTER TABLE jobs ADD COLUMN extra TEXT NOT NULL DEFAULT 'added later'";
 };
 
 TEST_F(SchemaTest, a_new_file_has_the_newest_version_and_our_mark) {
@@ -71,8 +70,7 @@ TEST_F(SchemaTest, the_views_show_ledgers_as_fifteen_digits) {
   const RunId run = submit("order-1");
   enqueue(run, 1);
   EXPECT_EQ(raw("SELECT ledger FROM activity_view WHERE job_id = 'order-1'"), "001100000000000");
-  EXPECT_EQ(raw("SELECT pool || ' ' || status FROM job_view WHERE job_id = 'order-1'"),
-            "graphs running");
+  EXPECT_EQ(raw("SELECT pool || ' ' || status FROM job_view WHERE job_id = 'order-1'"), "graphs running");
   EXPECT_EQ(raw("SELECT kind FROM inbox_view WHERE job_id = 'order-1'"), "start");
   EXPECT_EQ(raw("SELECT topic FROM work_view WHERE job_id = 'order-1'"), "topic");
   EXPECT_EQ(raw("SELECT count(*) FROM message_view"), "0");

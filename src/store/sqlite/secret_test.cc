@@ -1,5 +1,5 @@
-// What step 6 of the layout promises: jobs of a file of version 5 get secrets for the work to come, and work that is out
-// already keeps the names that outsiders know it by.
+// What step 6 of the layout promises: jobs of a file of version 5 get secrets for the work to come, and work that is
+// out already keeps the names that outsiders know it by.
 #include "core/secret.h"
 
 #include "store/sqlite/file_test.h"
@@ -40,7 +40,8 @@ TEST_F(SecretTest, what_is_open_gets_a_secret_of_its_own_and_what_is_out_keeps_i
   EXPECT_TRUE(core::is_set(parked.job.secret));
   EXPECT_NE(open.job.secret, parked.job.secret);
   EXPECT_FALSE(core::is_set((*store->read_job(run(3)))->state.job.secret)) << "it asks for nothing any more";
-  EXPECT_FALSE(core::is_set((*dynamic_cast<Store&>(*store).duplex().read(run(4)))->job.secret)) << "its legs may ask again under the old name";
+  EXPECT_FALSE(core::is_set((*dynamic_cast<Store&>(*store).duplex().read(run(4)))->job.secret))
+      << "its legs may ask again under the old name";
   const core::WorkItem* item = open.find_work(core::ActivitySeq(0));
   ASSERT_NE(item, nullptr);
   EXPECT_TRUE(item->plain_key);

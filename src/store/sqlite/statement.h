@@ -53,8 +53,8 @@ class Rows {
   // A column of another type than its schema says marks the row as malformed and reads as empty.
   std::int64_t number(int column);
   std::uint64_t word(int column) { return static_cast<std::uint64_t>(number(column)); }
-  std::uint32_t small(int column);     // 0 .. 2^32 - 1
-  std::int32_t integer(int column);    // -2^31 .. 2^31 - 1
+  std::uint32_t small(int column);   // 0 .. 2^32 - 1
+  std::int32_t integer(int column);  // -2^31 .. 2^31 - 1
   double real(int column);
   std::string_view text(int column);   // valid until next()
   Payload payload(int column);         // NULL is the empty one
@@ -120,13 +120,12 @@ class Statement {
   int bind(int index, Duration time) { return bind(index, std::int64_t{time.count()}); }
   int bind(int index, Instant at) { return bind(index, at.micros()); }
   int bind(int index, std::string_view text) {
-    return sqlite3_bind_text64(statement_, index, text.data() == nullptr ? "" : text.data(),
-                               text.size(), SQLITE_STATIC, SQLITE_UTF8);
+    return sqlite3_bind_text64(statement_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_STATIC,
+                               SQLITE_UTF8);
   }
   int bind(int index, const std::string& text) { return bind(index, std::string_view(text)); }
   int bind(int index, Blob blob) {
-    return sqlite3_bind_blob64(statement_, index, blob.bytes.data(), blob.bytes.size(),
-                               SQLITE_STATIC);
+    return sqlite3_bind_blob64(statement_, index, blob.bytes.data(), blob.bytes.size(), SQLITE_STATIC);
   }
   int bind(int index, const GuidBytes& guid) { return bind(index, guid.blob()); }
   int bind(int index, const Payload& payload) {

@@ -159,8 +159,10 @@ class Store::Parts final : public TransactionHost {
   }
   Result<Outcome> settle(const Operation& operation, Writer& writer, Result<Outcome> outcome) override {
     Result<std::vector<Outcome>> outcomes = std::vector<Outcome>();
-    if (outcome) outcomes->push_back(std::move(*outcome));
-    else outcomes = outcome.error();
+    if (outcome)
+      outcomes->push_back(std::move(*outcome));
+    else
+      outcomes = outcome.error();
     auto settled = settle(std::span(&operation, 1), writer, std::move(outcomes));
     if (!settled) return settled.error();
     return std::move(settled->front());
@@ -199,15 +201,13 @@ class Store::Parts final : public TransactionHost {
   const Clock& clock() const { return options_.clock != nullptr ? *options_.clock : system_clock_; }
 
   Stats stats() const {
-    return Stats{commits_.load(std::memory_order_relaxed),
-                 operations_.load(std::memory_order_relaxed),
-                 row_writes_.load(std::memory_order_relaxed),
-                 log_bytes_.load(std::memory_order_relaxed), checkpointer_->count()};
+    return Stats{commits_.load(std::memory_order_relaxed), operations_.load(std::memory_order_relaxed),
+                 row_writes_.load(std::memory_order_relaxed), log_bytes_.load(std::memory_order_relaxed),
+                 checkpointer_->count()};
   }
 
  private:
-  Parts(const std::string& path, const Options& options)
-      : options_(options), lock_(path), ringer_(path), path_(path) {}
+  Parts(const std::string& path, const Options& options) : options_(options), lock_(path), ringer_(path), path_(path) {}
 
   static Change change_of(std::span<const Operation> group, std::span<const Outcome> outcomes) {
     return changed_by(group, outcomes);
@@ -227,8 +227,7 @@ class Store::Parts final : public TransactionHost {
     auto& parts = *static_cast<Parts*>(self);
     const int grown = pages >= parts.log_pages_ ? pages - parts.log_pages_ : pages;
     parts.log_pages_ = pages;
-    parts.log_bytes_.fetch_add(static_cast<std::uint64_t>(grown) * parts.frame_bytes_,
-                               std::memory_order_relaxed);
+    parts.log_bytes_.fetch_add(static_cast<std::uint64_t>(grown) * parts.frame_bytes_, std::memory_order_relaxed);
     return SQLITE_OK;
   }
 
@@ -242,8 +241,8 @@ class Store::Parts final : public TransactionHost {
     const std::lock_guard lock(doorbell_mutex_);
     if (doorbell_) doorbell_->committed(commit);
     if (!listens_ || doorbell_) return true;
-    auto bell = Doorbell::listen({path_, commit, [this](const Change& change) { tell_rung(change); },
-                                  [this] { return last_commit(); }});
+    auto bell = Doorbell::listen(
+        {path_, commit, [this](const Change& change) { tell_rung(change); }, [this] { return last_commit(); }});
     if (!bell) {
       make_later(bell.error(), bell_missing_, "other processes are not heard");
       return false;
@@ -279,8 +278,8 @@ class Store::Parts final : public TransactionHost {
   // For want of a thread or a descriptor. Commits try again, and while there are none the checkpointer's thread.
   void make_later(const Error& error, bool& missing, const char* meanwhile) {
     if (!std::exchange(missing, true))
-      report(format("{}; {} until then: raise the system's limit on threads, descriptors and memory",
-                    error.detail, meanwhile));
+      report(format("{}; {} until then: raise the system's limit on threads, descriptors and memory", error.detail,
+                    meanwhile));
     checkpointer_->keep_trying();
   }
 
@@ -308,8 +307,8 @@ class Store::Parts final : public TransactionHost {
       // A log without a name can still be copied home, by us only.
       if (place == FileHold::Place::log_lost && hold_.log_deleted()) {
         const std::lock_guard lock(writer_turn_);
-        static_cast<void>(sqlite3_wal_checkpoint_v2(writer_->connection().handle(), nullptr,
-                                                    SQLITE_CHECKPOINT_FULL, nullptr, nullptr));
+        static_cast<void>(sqlite3_wal_checkpoint_v2(writer_->connection().handle(), nullptr, SQLITE_CHECKPOINT_FULL,
+                                                    nullptr, nullptr));
       }
       die(format("pawl: {}; this process ends", what));
     }
@@ -334,7 +333,8 @@ class Store::Parts final : public TransactionHost {
   }
 
   void die_of_sync(int code) {
-    die(format("pawl: a sync of {} failed ({}): what was written may be lost, so this process ends;"
+    die(
+        format("pawl: a sync of {} failed ({}): what was written may be lost, so this process ends;"
                " check the disk, then start it again",
                path_, describe(code)));
   }
@@ -356,9 +356,9 @@ class Store::Parts final : public TransactionHost {
   std::uint64_t frame_bytes_ = 0;
   core::Guid id_;
   std::mutex listener_mutex_;
-  Listener* listener_ = nullptr;       // guarded by listener_mutex_
-  std::atomic<bool> listens_{false};   // somebody does, or did
-  FileHold hold_;  // before the connections: it ends after them
+  Listener* listener_ = nullptr;      // guarded by listener_mutex_
+  std::atomic<bool> listens_{false};  // somebody does, or did
+  FileHold hold_;                     // before the connections: it ends after them
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
   WriterTurn writer_turn_;          // a writer commits, or the checkpointer has them paused
@@ -382,7 +382,7 @@ class Store::Parts final : public TransactionHost {
   std::atomic<std::uint64_t> commits_{0}, operations_{0}, row_writes_{0}, log_bytes_{0};
   std::atomic<std::size_t> turn_{0};
   std::unique_ptr<Checkpointer> checkpointer_;  // its thread uses the writer's mutex
-  bool watch_missing_ = false;  // guarded by watch_mutex_, as is the next one
+  bool watch_missing_ = false;                  // guarded by watch_mutex_, as is the next one
   std::unique_ptr<OwnerWatch> owner_watch_;     // last: its thread uses the lock and the doorbell
 };
 
@@ -418,18 +418,14 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& path, const Option
   return std::unique_ptr<Store>(new Store(std::move(*parts)));
 }
 
-Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
-  return parts_->commit(group);
-}
+Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) { return parts_->commit(group); }
 core::Guid Store::id() const { return parts_->id(); }
 bool Store::sends_directly() const { return parts_->sends_directly(); }
 Instant Store::now() const { return parts_->clock().now(); }
 Result<bool> Store::try_own() { return parts_->try_own(); }
 void Store::listen(Listener& listener) { parts_->listen_for(&listener); }
 void Store::stop_listening(Listener&) { parts_->listen_for(nullptr); }
-void Store::on_problem(std::function<void(const std::string&)> report) {
-  parts_->on_problem(std::move(report));
-}
+void Store::on_problem(std::function<void(const std::string&)> report) { parts_->on_problem(std::move(report)); }
 Stats Store::stats() const { return parts_->stats(); }
 
 Result<std::optional<PoolInfo>> Store::read_pool(const Pool& pool) {
@@ -453,27 +449,19 @@ Result<std::optional<RunId>> Store::find_mailbox(const core::MailboxKey& key) {
 Result<std::optional<StoredMailbox>> Store::read_mailbox(RunId run) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_mailbox(run); });
 }
-Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size,
-                                                            Instant now) {
+Result<std::optional<MailboxPage>> Store::read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_mailbox_page(run, size, now); });
 }
-Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after,
-                                                 std::size_t rows_max) {
-  return parts_->with_reader(
-      [&](Reader& reader) { return reader.read_waiting(lane, after, rows_max); });
+Result<std::vector<Waiting>> Store::read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_waiting(lane, after, rows_max); });
 }
-Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after,
-                                                std::size_t rows_max) {
-  return parts_->with_reader(
-      [&](Reader& reader) { return reader.read_work_places(lane, after, rows_max); });
+Result<Page<WorkPlace>> Store::read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_work_places(lane, after, rows_max); });
 }
-Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after,
-                                              std::size_t rows_max) {
-  return parts_->with_reader(
-      [&](Reader& reader) { return reader.read_work(lane, after, rows_max); });
+Result<Page<core::WorkItem>> Store::read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) {
+  return parts_->with_reader([&](Reader& reader) { return reader.read_work(lane, after, rows_max); });
 }
-Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after,
-                                  std::size_t rows_max) {
+Result<Page<Due>> Store::read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) {
   return parts_->with_reader([&](Reader& reader) { return reader.read_due(lane, after, rows_max); });
 }
 Result<std::optional<core::InboxMessage>> Store::read_message(RunId run, const core::Guid& guid) {
@@ -509,14 +497,13 @@ Result<Page<OutboxRow>> Store::read_outbox(core::LaneId lane, std::size_t rows_m
 
 Status Store::verify() {
   return parts_->with_reader([](Reader& reader) -> Status {
-    const auto found = reader.connection().read_text(
-        format("PRAGMA integrity_check({})", limits::problems_max).c_str());
+    const auto found =
+        reader.connection().read_text(format("PRAGMA integrity_check({})", limits::problems_max).c_str());
     if (!found) return found.error();
     if (*found == "ok") return {};
-    return Error{ErrorCode::corrupt,
-                 format("{} is damaged; restore it from a backup, or recover what is readable with:"
-                        " sqlite3 FILE .recover\n{}",
-                        reader.connection().path(), *found)};
+    return Error{ErrorCode::corrupt, format("{} is damaged; restore it from a backup, or recover what is readable with:"
+                                            " sqlite3 FILE .recover\n{}",
+                                            reader.connection().path(), *found)};
   });
 }
 

@@ -33,20 +33,19 @@ enum class Durability : std::uint8_t {
 
 struct Options {
   Durability durability = Durability::full;
-  const Clock* clock = nullptr;  // none: the machine's; must outlive the store
-  std::function<void(const std::string&)>
-      on_fatal;  // none: print and abort; called when what was written may be lost
+  const Clock* clock = nullptr;                      // none: the machine's; must outlive the store
+  std::function<void(const std::string&)> on_fatal;  // none: print and abort; called when what was written may be lost
   std::chrono::milliseconds busy_wait = limits::busy_wait;
   std::uint32_t page_bytes = limits::page_bytes;  // of a new file
   int checkpoint_pages = limits::checkpoint_pages;
   std::uint64_t log_bytes_max = limits::log_bytes_max;  // then commits are refused: retry_later
-  int cache_kib = limits::cache_kib;  // of the writer
-  int reader_cache_kib = limits::reader_cache_kib;  // of each reader
-  std::string vfs;  // none: SQLite's own; tests put faults here
+  int cache_kib = limits::cache_kib;                    // of the writer
+  int reader_cache_kib = limits::reader_cache_kib;      // of each reader
+  std::string vfs;                                      // none: SQLite's own; tests put faults here
   // What jobs and mailboxes send each other goes straight into the inbox, in the sender's transaction: one file has all
   // lanes. False: by the outbox, as in stores that cannot.
   bool sends_directly = true;
-  bool rings = true;  // the owner's bell after a commit; tests are processes that die before they do
+  bool rings = true;           // the owner's bell after a commit; tests are processes that die before they do
   bool despite_moves = false;  // opens a file that was moved, or is not complete: for whoever moves it
 };
 
@@ -77,17 +76,12 @@ class Store final : public pawl::store::Store {
   Result<std::optional<core::JobRow>> read_job_row(RunId run) override;
   Result<std::optional<RunId>> find_mailbox(const core::MailboxKey& key) override;
   Result<std::optional<StoredMailbox>> read_mailbox(RunId run) override;
-  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size,
-                                                       Instant now) override;
-  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after,
-                                            std::size_t rows_max) override;
-  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after,
-                                           std::size_t rows_max) override;
-  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after,
-                                         std::size_t rows_max) override;
+  Result<std::optional<MailboxPage>> read_mailbox_page(RunId run, const MailboxPageSize& size, Instant now) override;
+  Result<std::vector<Waiting>> read_waiting(core::LaneId lane, RunId after, std::size_t rows_max) override;
+  Result<Page<WorkPlace>> read_work_places(core::LaneId lane, WorkCursor after, std::size_t rows_max) override;
+  Result<Page<core::WorkItem>> read_work(core::LaneId lane, WorkCursor after, std::size_t rows_max) override;
   Result<Page<OutboxRow>> read_outbox(core::LaneId lane, std::size_t rows_max) override;
-  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after,
-                             std::size_t rows_max) override;
+  Result<Page<Due>> read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) override;
   Result<std::optional<core::InboxMessage>> read_message(RunId run, const core::Guid& guid) override;
   Result<std::vector<Topic>> read_paused_topics() override;
   Result<std::vector<LaneEnd>> read_lane_ends() override;
@@ -100,7 +94,8 @@ class Store final : public pawl::store::Store {
 
   // The jobs of collation duplex: the same file and the same writer, so commit() of both is one thread's at a time.
   DuplexStore& duplex();
-  // Transactions of workers: begun and committed by the thread that calls commit(), which commits nothing else meanwhile.
+  // Transactions of workers: begun and committed by the thread that calls commit(), which commits nothing else
+  // meanwhile.
   std::shared_ptr<TransactionStore> transactions();
 
   // Takes the lanes' ownership for this process, unless another process lives that has it. Kept

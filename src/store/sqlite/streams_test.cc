@@ -28,16 +28,19 @@ class StreamsTest : public FileTest {
 TEST_F(StreamsTest, what_waited_before_is_found_in_its_order_and_a_parked_jobs_messages_are_not) {
   { ASSERT_TRUE(open_file(path(), {}, migrations().first(7))); }
   raw("INSERT INTO pools VALUES ('graphs', 1, 1); INSERT INTO lanes VALUES (1, 'graphs', 1, '', 9);"
-      "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, semaphore,"
+      "INSERT INTO jobs (run, namespace, job_id, graph, version, fingerprint, created_at, rev, bundle, status, "
+      "semaphore,"
       " threshold, completions, next_activity, closed_at, reason) VALUES"
       " ((1 << 47) + 1, 'default', 'runs', 'graph', 1, 7, 5, 0, 0, 0, 0, 0, 0, 0, 0, ''),"
       " ((1 << 47) + 2, 'default', 'parked', 'graph', 1, 7, 5, 0, 0, 4, 0, 0, 0, 0, 0, '');"
       "INSERT INTO duplex_jobs VALUES ((1 << 47) + 1), ((1 << 47) + 2);"
-      "INSERT INTO duplex_stream (id, run, guid, lane, kind, node, place, topic, status, code, number, data, claim, epoch,"
+      "INSERT INTO duplex_stream (id, run, guid, lane, kind, node, place, topic, status, code, number, data, claim, "
+      "epoch,"
       " free_at, claims, given_back, done) VALUES"
       " (1, (1 << 47) + 1, zeroblob(16), 1, 1, 1, ',0,0', '', 0, 0, 0, NULL, 77, 1, 1, 1, 0, 0),"
       " (2, (1 << 47) + 2, zeroblob(16), 1, 1, 1, ',0,0', '', 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0),"
-      " (3, (1 << 47) + 1, x'00000000000000000000000000000001', 1, 4, 2, ',0,0', '', 2, 402, 0, x'6E6F', 0, 0, 0, 0, 0, 0);");
+      " (3, (1 << 47) + 1, x'00000000000000000000000000000001', 1, 4, 2, ',0,0', '', 2, 402, 0, x'6E6F', 0, 0, 0, 0, "
+      "0, 0);");
   const auto store = make({.clock = &clock_});
   ASSERT_NE(store, nullptr);
   DuplexStore& duplex = dynamic_cast<Store&>(*store).duplex();
@@ -64,7 +67,8 @@ TEST_F(StreamsTest, every_statement_on_a_stream_goes_through_a_range_of_one_inde
   DuplexStatements statements;
   ASSERT_TRUE(statements.prepare(**opened));
   std::size_t looked_at = 0;
-  for (sqlite3_stmt* one = sqlite3_next_stmt(database, nullptr); one != nullptr; one = sqlite3_next_stmt(database, one)) {
+  for (sqlite3_stmt* one = sqlite3_next_stmt(database, nullptr); one != nullptr;
+       one = sqlite3_next_stmt(database, one)) {
     const std::string sql = sqlite3_sql(one);
     if (sql.find("topic = ?2") == std::string::npos) continue;
     ++looked_at;

@@ -96,9 +96,11 @@ Status Transaction::open() {
 // A rule that is looked at last of all, such as a deferred foreign key, is broken by the statements of somebody else.
 Status Transaction::finish_open() {
   const auto made = finish_commit(opened_at_);
-  const bool broken = !made && made.error().code == ErrorCode::retry_later && (commit_.code() & 0xff) == SQLITE_CONSTRAINT;
+  const bool broken =
+      !made && made.error().code == ErrorCode::retry_later && (commit_.code() & 0xff) == SQLITE_CONSTRAINT;
   if (!broken) return made;
-  return Error{ErrorCode::invalid, "SQLite refused to commit it: a rule of your tables does not hold at its end (a deferred foreign key)"};
+  return Error{ErrorCode::invalid,
+               "SQLite refused to commit it: a rule of your tables does not hold at its end (a deferred foreign key)"};
 }
 
 bool Transaction::try_again(Reads& reads, int code, std::size_t index) {

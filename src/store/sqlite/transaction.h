@@ -3,9 +3,10 @@
 // 1. A group is first applied without savepoints, for most groups hold nothing that is refused after its first write.
 //    When one is, the transaction is rolled back and the group applied again with a savepoint around each operation: a
 //    refused one is undone alone, at a cost that is linear in the group.
-// 2. An operation whose page the disk does not give back is refused alone as well, if that stays so and the disk answers
-//    otherwise. SQLite ends the transaction at such an error, savepoints or not: so the group is applied again without it.
-//    That the others are written and synced says that the disk lives; if not, the group waits, nobody is refused.
+// 2. An operation whose page the disk does not give back is refused alone as well, if that stays so and the disk
+// answers
+//    otherwise. SQLite ends the transaction at such an error, savepoints or not: so the group is applied again without
+//    it. That the others are written and synced says that the disk lives; if not, the group waits, nobody is refused.
 // 3. Commits are numbered without a gap, over all processes.
 // One thread at a time (Store::commit's rule).
 #pragma once
@@ -37,8 +38,8 @@ class Transaction {
   Result<std::vector<Answer>> commit(std::span<const Any> group, const Forget& forget, const Apply& apply,
                                      const Finish& finish);
 
-  // A transaction in which somebody else's statements stand before the one operation that is committed with them. What is
-  // refused undoes all of it. An error `invalid`: it is those statements that cannot be committed.
+  // A transaction in which somebody else's statements stand before the one operation that is committed with them. What
+  // is refused undoes all of it. An error `invalid`: it is those statements that cannot be committed.
   Status open();
   template <class Answer, class Any, class Apply, class Finish>
   Result<Answer> commit_open(const Any& operation, const Apply& apply, const Finish& finish);
@@ -61,7 +62,7 @@ class Transaction {
   template <class Answer>
   struct Attempt {
     int code = SQLITE_OK;
-    bool again = false;  // something was refused after its first write: apply each by itself
+    bool again = false;                      // something was refused after its first write: apply each by itself
     std::optional<std::size_t> failed_at{};  // the operation that could not be applied
     std::vector<Answer> outcomes;
   };
@@ -147,8 +148,7 @@ Transaction::Attempt<Answer> Transaction::apply_group(std::span<const Any> group
       answer.reason = *why;
       continue;
     }
-    AppliedAs<Answer> applied =
-        undo == Undo::each ? apply_in_savepoint<Answer>(group[i], apply) : apply(group[i]);
+    AppliedAs<Answer> applied = undo == Undo::each ? apply_in_savepoint<Answer>(group[i], apply) : apply(group[i]);
     if (applied.code != SQLITE_OK && fault_of(applied.code) != Fault::poison) {
       attempt.code = applied.code;
       attempt.failed_at = i;

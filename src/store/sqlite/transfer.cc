@@ -15,7 +15,7 @@ namespace {
 
 using transfer::Mark;
 
-constexpr int position_bits = 24;             // of an item's place in line: the commit's number stands above it
+constexpr int position_bits = 24;               // of an item's place in line: the commit's number stands above it
 constexpr int import_checkpoint_pages = 4'000;  // so the log of a file that is being written stays short
 
 // A store, and a connection of our own beside it.
@@ -63,7 +63,8 @@ class FileSource final : public transfer::Source {
     if (auto owned = own(opened_); !owned) return owned;
     auto done = opened_.connection->execute("BEGIN IMMEDIATE");
     if (!done)
-      return Error{done.error().code, format("{}; another process writes to it: stop that one, then try again", done.error().detail)};
+      return Error{done.error().code,
+                   format("{}; another process writes to it: stop that one, then try again", done.error().detail)};
     const auto mark = read_mark(*opened_.connection);
     if (!mark) return mark.error();
     if (!*mark || (**mark == Mark{Mark::State::moved, leaving.other})) return {};
@@ -97,7 +98,8 @@ class FileTarget final : public transfer::Target {
       const auto used = connection().read_number("SELECT EXISTS (SELECT 1 FROM pools) OR EXISTS (SELECT 1 FROM apps)");
       if (!used) return used.error();
       if (*used != 0)
-        return Error{ErrorCode::invalid, format("{} holds a store already; name a file that does not exist yet", connection().path())};
+        return Error{ErrorCode::invalid,
+                     format("{} holds a store already; name a file that does not exist yet", connection().path())};
     }
     // A file that loses its power is as it was at some moment of the move: it says that it is not complete.
     auto done = connection().execute("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY");
@@ -105,7 +107,8 @@ class FileTarget final : public transfer::Target {
     return done ? in_transaction([&] {
       auto wiped = wipe();
       return wiped ? write_mark(connection(), incoming) : wiped;
-    }) : done;
+    })
+                : done;
   }
   Status put(std::span<const transfer::Record> records) override {
     return in_transaction([&]() -> Status {
@@ -116,7 +119,8 @@ class FileTarget final : public transfer::Target {
   }
   Status end_of_records() override {
     auto done = connection().execute(
-        format("UPDATE store_state SET commits = max(commits, {})", (database_.last_place() >> position_bits) + 1).c_str());
+        format("UPDATE store_state SET commits = max(commits, {})", (database_.last_place() >> position_bits) + 1)
+            .c_str());
     if (!done) return done;
     opened_.store.reset();  // it has another id now
     auto store = Store::open(connection().path(), opened_.options);
@@ -130,9 +134,7 @@ class FileTarget final : public transfer::Target {
     return done ? in_transaction([&] { return drop_mark(connection()); }) : done;
   }
   Result<std::uint64_t> count_jobs() override { return count(connection()); }
-  Status read(const transfer::See& see) override {
-    return transfer::SqlReader(database_, *opened_.store, see).read();
-  }
+  Status read(const transfer::See& see) override { return transfer::SqlReader(database_, *opened_.store, see).read(); }
   Store& store() override { return *opened_.store; }
 
  private:
@@ -150,7 +152,8 @@ class FileTarget final : public transfer::Target {
     return done;
   }
   Status wipe() {
-    for (const auto& list : {std::span<const transfer::SqlTable>(transfer::tables::common), std::span<const transfer::SqlTable>(tables::own)})
+    for (const auto& list : {std::span<const transfer::SqlTable>(transfer::tables::common),
+                             std::span<const transfer::SqlTable>(tables::own)})
       for (const transfer::SqlTable& table : list)
         if (!table.columns.empty())
           if (auto done = connection().execute(format("DELETE FROM {}", table.name).c_str()); !done) return done;

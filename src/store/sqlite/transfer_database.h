@@ -18,10 +18,12 @@ namespace tables {
 using transfer::SqlTable;
 inline constexpr SqlTable lanes{"lanes", "lane, pool, epoch, owner, next_run, next_announcement"};
 inline constexpr SqlTable paused_topics{"paused_topics", "topic"};
-inline constexpr SqlTable measures{"measures", "namespace, graph, key, slice, target, counted, value, count, sum, least, most"};
+inline constexpr SqlTable measures{"measures",
+                                   "namespace, graph, key, slice, target, counted, value, count, sum, least, most"};
 inline constexpr SqlTable duplex_stream{
-    "duplex_stream", "id, run, guid, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
-                     " given_back, done"};
+    "duplex_stream",
+    "id, run, guid, lane, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims,"
+    " given_back, done"};
 inline constexpr SqlTable own[] = {lanes, paused_topics, measures, duplex_stream};
 }  // namespace tables
 
@@ -30,13 +32,16 @@ class TransferDatabase {
   // The connection must outlive it.
   explicit TransferDatabase(Connection& connection) : connection_(connection) {}
 
-  static constexpr const char* lanes_sql = "SELECT lane, pool, epoch, next_run, next_announcement FROM lanes ORDER BY lane";
+  static constexpr const char* lanes_sql =
+      "SELECT lane, pool, epoch, next_run, next_announcement FROM lanes ORDER BY lane";
   static constexpr const char* work_sql =
-      "SELECT " PAWL_WORK_COLUMNS ", seq, run, row_number() OVER (PARTITION BY run >> 47 ORDER BY position, run, seq),"
+      "SELECT " PAWL_WORK_COLUMNS
+      ", seq, run, row_number() OVER (PARTITION BY run >> 47 ORDER BY position, run, seq),"
       " row_number() OVER (ORDER BY position, run, seq) FROM activities WHERE request IS NOT NULL";
   static constexpr int work_columns = sqlite::work_columns + 2;
   static core::WorkItem work_item(Rows& rows) {
-    return sqlite::work_item(rows, RunId(rows.word(sqlite::work_columns + 1)), core::ActivitySeq(rows.small(sqlite::work_columns)));
+    return sqlite::work_item(rows, RunId(rows.word(sqlite::work_columns + 1)),
+                             core::ActivitySeq(rows.small(sqlite::work_columns)));
   }
   static constexpr const char* measures_sql =
       "SELECT namespace, graph, key, slice, target, counted, value, count, sum, least, most FROM measures";
@@ -59,7 +64,9 @@ class TransferDatabase {
     if (!statement) {
       std::string places;
       for (std::size_t i = 1; i <= sizeof...(values); ++i) places += format("{}?{}", i == 1 ? "" : ", ", i);
-      if (auto prepared = prepare(statement, format("INSERT INTO {} ({}) VALUES ({})", table.name, table.columns, places)); !prepared)
+      if (auto prepared =
+              prepare(statement, format("INSERT INTO {} ({}) VALUES ({})", table.name, table.columns, places));
+          !prepared)
         return prepared;
     }
     return run(*statement, values...);
@@ -81,25 +88,26 @@ class TransferDatabase {
   // It belongs into its activity's row.
   Status put_work(const transfer::Work& work) {
     if (!put_work_) {
-      auto prepared = prepare(put_work_,
-                              "UPDATE activities SET topic = ?3, request = ?4, token = ?5, worker = ?6, epoch = ?7, lease_until = ?8,"
-                              " runs = ?9, input = ?10, priority = ?11, visible_at = ?12, held = ?13, once = ?14, life = ?15,"
-                              " plain_key = ?16, wake_at = ?17, position = ?18 WHERE run = ?1 AND seq = ?2");
+      auto prepared = prepare(
+          put_work_,
+          "UPDATE activities SET topic = ?3, request = ?4, token = ?5, worker = ?6, epoch = ?7, lease_until = ?8,"
+          " runs = ?9, input = ?10, priority = ?11, visible_at = ?12, held = ?13, once = ?14, life = ?15,"
+          " plain_key = ?16, wake_at = ?17, position = ?18 WHERE run = ?1 AND seq = ?2");
       if (!prepared) return prepared;
     }
     last_place_ = std::max(last_place_, work.place);
     const core::WorkItem& item = work.item;
     const StoredLife stored(item);
-    return run(*put_work_, item.run, item.activity, item.topic, item.request, item.token, item.worker, item.epoch, item.lease_until,
-               item.runs, item.input, item.priority, item.visible_at, item.held, stored.once, stored.life(), item.plain_key,
-               stored.wake_at, work.place);
+    return run(*put_work_, item.run, item.activity, item.topic, item.request, item.token, item.worker, item.epoch,
+               item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held, stored.once,
+               stored.life(), item.plain_key, stored.wake_at, work.place);
   }
   Status put_stream(const transfer::DuplexMessage& one, int done) {
     std::optional<std::uint64_t> id;  // of one that is done: any that is free, below the others or above
     if (one.position != 0) id = one.position + first_position;
-    return put(tables::duplex_stream, id, one.run, one.guid, core::lane_of(one.run), one.kind, one.place.node, one.place.at.text(),
-               one.topic, one.status, one.code, one.number, one.data, one.claim, one.epoch, one.free_at, one.claims, one.given_back,
-               done);
+    return put(tables::duplex_stream, id, one.run, one.guid, core::lane_of(one.run), one.kind, one.place.node,
+               one.place.at.text(), one.topic, one.status, one.code, one.number, one.data, one.claim, one.epoch,
+               one.free_at, one.claims, one.given_back, done);
   }
   static const std::string& mailbox_key(const std::string& key) { return key; }
 
@@ -107,7 +115,9 @@ class TransferDatabase {
 
  private:
   template <class Value>
-  static const Value& bound(const Value& value) { return value; }
+  static const Value& bound(const Value& value) {
+    return value;
+  }
   static GuidBytes bound(const core::Guid& guid) { return GuidBytes(guid); }
   static std::optional<GuidBytes> bound(const std::optional<core::Guid>& guid) {
     return guid ? std::optional<GuidBytes>(*guid) : std::nullopt;

@@ -6,7 +6,8 @@
 namespace pawl::store::sqlite {
 
 Result<std::optional<transfer::Mark>> read_mark(Connection& connection) {
-  const auto there = connection.read_number("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'moves'");
+  const auto there =
+      connection.read_number("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'moves'");
   if (!there) return there.error();
   if (*there == 0) return std::optional<transfer::Mark>();
   const auto state = connection.read_text("SELECT state FROM moves");
@@ -23,7 +24,8 @@ Status write_mark(Connection& connection, const transfer::Mark& mark) {
   auto done = drop_mark(connection);
   if (done)
     done = connection.execute(
-        "CREATE TABLE IF NOT EXISTS moves (id INTEGER PRIMARY KEY CHECK (id = 1), state TEXT NOT NULL, other TEXT NOT NULL)");
+        "CREATE TABLE IF NOT EXISTS moves (id INTEGER PRIMARY KEY CHECK (id = 1), state TEXT NOT NULL, other TEXT NOT "
+        "NULL)");
   if (!done) return done;
   Statement put;
   int rc = put.prepare(connection.handle(), "INSERT INTO moves (id, state, other) VALUES (1, ?1, ?2)");

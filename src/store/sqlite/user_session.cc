@@ -54,12 +54,16 @@ int UserSession::look_at_time(void* self) {
   return session.turn_ == Turn::user && session.is_late() ? 1 : 0;
 }
 
-int UserSession::authorize(void* self, int action, const char* first, const char* second, const char*, const char* inner) {
+int UserSession::authorize(void* self, int action, const char* first, const char* second, const char*,
+                           const char* inner) {
   auto& session = *static_cast<UserSession*>(self);
   switch (session.turn_) {
-    case Turn::store: return SQLITE_OK;
-    case Turn::nobody: return SQLITE_DENY;
-    case Turn::user: break;
+    case Turn::store:
+      return SQLITE_OK;
+    case Turn::nobody:
+      return SQLITE_DENY;
+    case Turn::user:
+      break;
   }
   return session.is_refused(action, text_of(first), text_of(second), text_of(inner)) ? SQLITE_DENY : SQLITE_OK;
 }
@@ -67,17 +71,22 @@ int UserSession::authorize(void* self, int action, const char* first, const char
 bool UserSession::is_refused(int action, std::string_view first, std::string_view second, std::string_view inner) {
   const auto refuse = [this](std::string why) { return refusal_ = std::move(why), true; };
   const auto refuse_own = [&](std::string_view name) {
-    return names_->has(name) && refuse(format("{} is the store's own; read its views, and write to tables of yours", name));
+    return names_->has(name) &&
+           refuse(format("{} is the store's own; read its views, and write to tables of yours", name));
   };
   switch (action) {
     case SQLITE_TRANSACTION:
     case SQLITE_SAVEPOINT:
       return refuse(format("{} is refused: the transaction is the store's, and ends when the worker returns", first));
     case SQLITE_ATTACH:
-    case SQLITE_DETACH: return refuse("ATTACH and DETACH are refused: only this file is in the transaction");
-    case SQLITE_PRAGMA: return refuse(format("PRAGMA {} is refused: the settings are the store's", first));
-    // The views are for everybody. Of a table without a column nothing is read: such is what a view's join is made into.
-    case SQLITE_READ: return !second.empty() && names_->has_table(first) && !names_->has_view(inner) && refuse_own(first);
+    case SQLITE_DETACH:
+      return refuse("ATTACH and DETACH are refused: only this file is in the transaction");
+    case SQLITE_PRAGMA:
+      return refuse(format("PRAGMA {} is refused: the settings are the store's", first));
+    // The views are for everybody. Of a table without a column nothing is read: such is what a view's join is made
+    // into.
+    case SQLITE_READ:
+      return !second.empty() && names_->has_table(first) && !names_->has_view(inner) && refuse_own(first);
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
     case SQLITE_DELETE:
@@ -85,15 +94,18 @@ bool UserSession::is_refused(int action, std::string_view first, std::string_vie
     case SQLITE_DROP_VIEW:
     case SQLITE_ANALYZE:
     case SQLITE_CREATE_TEMP_TABLE:  // it would stand before the store's own
-    case SQLITE_CREATE_TEMP_VIEW: return refuse_own(first);
+    case SQLITE_CREATE_TEMP_VIEW:
+      return refuse_own(first);
     case SQLITE_ALTER_TABLE:
     case SQLITE_CREATE_INDEX:
     case SQLITE_CREATE_TEMP_INDEX:
     case SQLITE_CREATE_TRIGGER:
     case SQLITE_CREATE_TEMP_TRIGGER:
     case SQLITE_DROP_INDEX:
-    case SQLITE_DROP_TRIGGER: return refuse_own(second);
-    default: return false;
+    case SQLITE_DROP_TRIGGER:
+      return refuse_own(second);
+    default:
+      return false;
   }
 }
 
@@ -116,9 +128,10 @@ Result<SqlRows> UserSession::execute(std::string_view sql, std::span<const SqlVa
 }
 
 Error late_transaction() {
-  return {ErrorCode::invalid, format("the transaction took longer than {} ms (transaction_time), so it was undone: others wait for it "
-                                     "in a file, so do what takes long in a worker of its own",
-                                     limits::transaction_time.count())};
+  return {ErrorCode::invalid,
+          format("the transaction took longer than {} ms (transaction_time), so it was undone: others wait for it "
+                 "in a file, so do what takes long in a worker of its own",
+                 limits::transaction_time.count())};
 }
 
 }  // namespace pawl::store::sqlite

@@ -1,7 +1,8 @@
 // UserSession: a connection that a worker's own SQL and the store's take turns on. While it is the worker's turn, an
 // authorizer refuses what would end the transaction or touch the store's tables, and a clock ends what takes too long.
 //
-// The worker may have the handle itself: so several threads may use it at once, and one that was given up is shut for good.
+// The worker may have the handle itself: so several threads may use it at once, and one that was given up is shut for
+// good.
 #pragma once
 
 #include <atomic>
@@ -30,12 +31,14 @@ class UserSession {
   Writer& writer() { return *writer_; }
   sqlite3* handle() const { return writer_->connection().handle(); }
 
-  void let_user(Time until);  // the transaction is open: it is the worker's turn
-  void let_store();           // and now the store's
+  void let_user(Time until);                   // the transaction is open: it is the worker's turn
+  void let_store();                            // and now the store's
   void let_nobody() { turn_ = Turn::nobody; }  // until the next transaction
   // For good: the worker may still have the handle. What it had written is undone.
   void shut();
-  bool is_late() const { return std::chrono::steady_clock::now() >= until_.load(); }  // the time of its transaction is over
+  bool is_late() const {
+    return std::chrono::steady_clock::now() >= until_.load();
+  }  // the time of its transaction is over
   // Whether the worker left nothing behind: then the next one may have it.
   bool is_clean() const;
 
@@ -43,7 +46,8 @@ class UserSession {
 
  private:
   enum class Turn : std::uint8_t { store, user, nobody };
-  static int authorize(void* self, int action, const char* first, const char* second, const char* database, const char* inner);
+  static int authorize(void* self, int action, const char* first, const char* second, const char* database,
+                       const char* inner);
   static int look_at_time(void* self);
   bool is_refused(int action, std::string_view first, std::string_view second, std::string_view inner);
   Error error_of(int code, const char* doing);
@@ -53,7 +57,7 @@ class UserSession {
   std::atomic<Turn> turn_{Turn::store};
   std::atomic<Time> until_{};
   std::atomic<std::thread::id> shutter_{};  // who shut it; nobody: it is in use
-  std::string refusal_;  // what the authorizer said last
+  std::string refusal_;                     // what the authorizer said last
 };
 
 }  // namespace pawl::store::sqlite

@@ -14,8 +14,10 @@ namespace {
 SqlValue column_of(sqlite3_stmt* statement, int column) {
   const auto size = [&] { return static_cast<std::size_t>(sqlite3_column_bytes(statement, column)); };
   switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER: return std::int64_t{sqlite3_column_int64(statement, column)};
-    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
+    case SQLITE_INTEGER:
+      return std::int64_t{sqlite3_column_int64(statement, column)};
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
     case SQLITE_TEXT: {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
       return text == nullptr ? std::string() : std::string(text, size());
@@ -24,7 +26,8 @@ SqlValue column_of(sqlite3_stmt* statement, int column) {
       const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
       return SqlValue::Bytes{bytes == nullptr ? std::string() : std::string(bytes, size())};
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -68,7 +71,8 @@ Status UserStatement::bind(std::span<const SqlValue> params) {
     const std::size_t number = name == nullptr ? static_cast<std::size_t>(place) : number_in(name);
     if (number == 0) return Error{ErrorCode::invalid, format("parameter {} has no number: write $1, $2 ...", name)};
     if (number > params.size())
-      return Error{ErrorCode::invalid, format("the statement has a parameter ${}, and {} were given", number, params.size())};
+      return Error{ErrorCode::invalid,
+                   format("the statement has a parameter ${}, and {} were given", number, params.size())};
     used = std::max(used, number);
     code_ = std::visit(
         Overloaded{
@@ -99,8 +103,9 @@ Status UserStatement::run(SqlRows& rows) {
     auto& row = rows.rows.emplace_back();
     for (int i = 0; i < columns; ++i) bytes += bytes_of(row.emplace_back(column_of(statement_, i)));
     if (rows.rows.size() > pawl::limits::sql_rows_max || bytes > pawl::limits::sql_bytes_max)
-      return Error{ErrorCode::over_limit, format("the statement answers more than {} rows or {} bytes (sql_rows_max, sql_bytes_max)",
-                                                 pawl::limits::sql_rows_max, pawl::limits::sql_bytes_max)};
+      return Error{ErrorCode::over_limit,
+                   format("the statement answers more than {} rows or {} bytes (sql_rows_max, sql_bytes_max)",
+                          pawl::limits::sql_rows_max, pawl::limits::sql_bytes_max)};
   }
   if (code_ != SQLITE_DONE) return Error{ErrorCode::invalid, ""};
   const bool changed = sqlite3_total_changes64(database_) != changes_before;

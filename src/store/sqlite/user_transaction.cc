@@ -6,7 +6,8 @@
 
 namespace pawl::store::sqlite {
 
-UserTransaction::UserTransaction(std::shared_ptr<Transactions> home, std::unique_ptr<UserSession> session, UserSession::Time until)
+UserTransaction::UserTransaction(std::shared_ptr<Transactions> home, std::unique_ptr<UserSession> session,
+                                 UserSession::Time until)
     : home_(std::move(home)), session_(std::move(session)) {
   session_->let_user(until);
 }

@@ -1,5 +1,5 @@
-// Transactions of workers on the SQLite store. There is one writer in a file: from begin() until the transaction is over it
-// is the worker's, between two groups, and for no longer than limits::transaction_time.
+// Transactions of workers on the SQLite store. There is one writer in a file: from begin() until the transaction is
+// over it is the worker's, between two groups, and for no longer than limits::transaction_time.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@ class TransactionHost {
   virtual Result<std::unique_ptr<UserSession>> open_session() = 0;
   virtual Status take_writer() = 0;  // nobody else writes until it is given back, by any thread
   virtual void give_writer() = 0;
-  // As after every commit: what is acknowledged is where the next process will look for it. REQUIRES: the writer is given back.
+  // As after every commit: what is acknowledged is where the next process will look for it. REQUIRES: the writer is
+  // given back.
   virtual Result<Outcome> settle(const Operation& operation, Writer& writer, Result<Outcome> outcome) = 0;
 
  protected:
@@ -49,10 +50,10 @@ class UserTransaction final : public OpenTransaction {
   Status usable() const;  // REQUIRES: mutex_ is held
 
   const std::shared_ptr<Transactions> home_;
-  std::mutex mutex_;                       // guards what is below
-  std::unique_ptr<UserSession> session_;   // stays while the worker may have its handle
-  std::optional<Error> failed_;            // the first statement that did
-  std::atomic<bool> over_{false};          // written under mutex_
+  std::mutex mutex_;                      // guards what is below
+  std::unique_ptr<UserSession> session_;  // stays while the worker may have its handle
+  std::optional<Error> failed_;           // the first statement that did
+  std::atomic<bool> over_{false};         // written under mutex_
 };
 
 class Transactions final : public TransactionStore, public std::enable_shared_from_this<Transactions> {
@@ -65,11 +66,12 @@ class Transactions final : public TransactionStore, public std::enable_shared_fr
 
  private:
   friend class UserTransaction;
-  void over(std::unique_ptr<UserSession> reusable);  // others may write again; null: the session is not for the next one
+  void over(
+      std::unique_ptr<UserSession> reusable);  // others may write again; null: the session is not for the next one
   void keep(std::unique_ptr<UserSession> session);
 
-  std::mutex mutex_;            // guards what is below; taken after that of a transaction
-  TransactionHost* host_;       // null: the store is gone
+  std::mutex mutex_;       // guards what is below; taken after that of a transaction
+  TransactionHost* host_;  // null: the store is gone
   std::unique_ptr<UserSession> idle_;
   std::weak_ptr<UserTransaction> open_;
 };

@@ -14,8 +14,8 @@ namespace pawl::store::sqlite {
   "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life, plain_key"
 inline constexpr int work_columns = 14;
 // What a row without a work item has in its place.
-#define PAWL_NO_WORK \
-  "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL," \
+#define PAWL_NO_WORK                                                                                  \
+  "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"         \
   " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
   " plain_key = 0, wake_at = 0, life = NULL"
 
@@ -37,8 +37,10 @@ inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activit
   item.held = rows.number(10) != 0;
   if (!rows.is_null(12)) {
     auto life = core::decode_life(rows.bytes(12));
-    if (life) item.life = std::move(*life);
-    else rows.mark_malformed();
+    if (life)
+      item.life = std::move(*life);
+    else
+      rows.mark_malformed();
   }
   item.plain_key = rows.number(13) != 0;
   if ((rows.number(11) != 0) != item.life.at_most_once) rows.mark_malformed();

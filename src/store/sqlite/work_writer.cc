@@ -31,8 +31,7 @@ int collect(Rows rows, std::vector<Candidate>& candidates) {
 }  // namespace
 
 Applied stale_item(core::ActivitySeq activity) {
-  return refused(OutcomeKind::conflict,
-                 format("work item {} is no longer held by this token", activity.raw()));
+  return refused(OutcomeKind::conflict, format("work item {} is no longer held by this token", activity.raw()));
 }
 
 Status WorkWriter::prepare(Connection& connection) {
@@ -45,15 +44,13 @@ Status WorkWriter::prepare(Connection& connection) {
            " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11, priority = ?12, visible_at = ?13,"
            " held = ?14, once = ?15, wake_at = ?16, life = ?17, plain_key = ?18 WHERE run = ?1 AND seq = ?2"},
           // ?4: the token was checked before the bundle's first write.
-          {&drop_work_,
-           "UPDATE activities SET " PAWL_NO_WORK
-           " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL AND (?4 OR token = ?3)"},
+          {&drop_work_, "UPDATE activities SET " PAWL_NO_WORK
+                        " WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL AND (?4 OR token = ?3)"},
           {&sweep_work_,
            "UPDATE activities INDEXED BY work_by_run SET " PAWL_NO_WORK " WHERE run = ?1 AND request IS NOT NULL"},
           {&read_work_item_,
            "SELECT " PAWL_WORK_COLUMNS " FROM activities WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
-          {&list_work_,
-           "SELECT seq FROM activities INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
+          {&list_work_, "SELECT seq FROM activities INDEXED BY work_by_run WHERE run = ?1 AND request IS NOT NULL"},
           {&move_work_,
            "UPDATE activities SET token = ?3, worker = ?4, epoch = ?5, lease_until = ?6, runs = ?7, visible_at = ?8,"
            " held = ?9, once = ?10, wake_at = ?11, life = ?12 WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
@@ -243,10 +240,10 @@ Applied WorkWriter::apply(const AtHand& at, const core::PutWork& write) {
   const core::WorkItem& item = write.item;
   const StoredLife stored(item);
   const std::int64_t position = transaction_.next_position();
-  const int changed = put_work_.run(at.run(), item.activity, position, item.topic, GuidBytes(item.request), item.token,
-                                    item.worker, item.epoch, item.lease_until, item.runs, item.input, item.priority,
-                                    item.visible_at, item.held, stored.once, stored.wake_at, stored.life(),
-                                    item.plain_key);
+  const int changed =
+      put_work_.run(at.run(), item.activity, position, item.topic, GuidBytes(item.request), item.token, item.worker,
+                    item.epoch, item.lease_until, item.runs, item.input, item.priority, item.visible_at, item.held,
+                    stored.once, stored.wake_at, stored.life(), item.plain_key);
   if (changed == Statement::failed) return failed(put_work_);
   if (changed == 0) return contradicts(format("work for activity {}, which does not exist", item.activity.raw()));
   return {};

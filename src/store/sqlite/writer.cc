@@ -18,8 +18,8 @@ Status Writer::prepare() {
   const auto prepare_also = [&](auto&... parts) {
     ((prepared = prepared ? parts.prepare(connection()) : prepared), ...);
   };
-  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_, removal_, apps_, engines_,
-               duplex_);
+  prepare_also(lanes_, inbox_, jobs_, work_, activities_, mailboxes_, signal_ids_, outbox_, labels_, removal_, apps_,
+               engines_, duplex_);
   return prepared;
 }
 
@@ -36,8 +36,9 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
 Result<std::vector<DuplexOutcome>> Writer::commit(std::span<const DuplexOperation> group) {
   return commit_group<DuplexOutcome>(group, [this](const DuplexOperation& operation) {
     // A dequeue is of a stream, not of a job.
-    return run_of(operation) || std::holds_alternative<StartDuplex>(operation) ? duplex_.apply(operation)
-                                                                               : for_whole_group(duplex_.apply(operation));
+    return run_of(operation) || std::holds_alternative<StartDuplex>(operation)
+               ? duplex_.apply(operation)
+               : for_whole_group(duplex_.apply(operation));
   });
 }
 
@@ -80,10 +81,10 @@ Applied Writer::apply(const Operation& operation) {
 }
 
 int Writer::mark_home(bool on) {
-  return sqlite3_exec(connection().handle(),
-                      on ? "UPDATE store_state SET writer = -abs(writer)"
-                         : "UPDATE store_state SET writer = abs(writer)",
-                      nullptr, nullptr, nullptr);
+  return sqlite3_exec(
+      connection().handle(),
+      on ? "UPDATE store_state SET writer = -abs(writer)" : "UPDATE store_state SET writer = abs(writer)", nullptr,
+      nullptr, nullptr);
 }
 
 }  // namespace pawl::store::sqlite

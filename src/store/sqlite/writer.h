@@ -4,8 +4,8 @@
 //   Transaction     the transaction and its fate         LaneWriter     pools, lanes and who has them
 //   BundleWriter    the order within a bundle            JobWriter      jobs and their ids
 //   ActivityWriter  activities and ledgers               WorkWriter     work items and who holds them
-//   InboxWriter     messages that wait, and timers       OutboxWriter   what is sent to other lanes, and taken from them
-//   MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
+//   InboxWriter     messages that wait, and timers       OutboxWriter   what is sent to other lanes, and taken from
+//   them MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
 //   RemovalWriter   the end of jobs                      AppWriter      deployed apps
 //   SignalIdWriter  signals that are remembered          DuplexWriter   all that collation duplex writes
 //   EngineWriter    engines that share a pool

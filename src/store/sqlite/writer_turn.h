@@ -1,5 +1,5 @@
-// WriterTurn: whose turn it is to write: a group's, a worker's transaction's, or the checkpointer's. Like a mutex, but what one
-// thread locked another may unlock: a worker's transaction passes from thread to thread.
+// WriterTurn: whose turn it is to write: a group's, a worker's transaction's, or the checkpointer's. Like a mutex, but
+// what one thread locked another may unlock: a worker's transaction passes from thread to thread.
 #pragma once
 
 #include <semaphore>

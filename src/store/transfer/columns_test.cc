@@ -32,7 +32,8 @@ void expect_known(const Columns& stored, std::initializer_list<std::span<const S
       add(known, table.name, table.left_out);
     }
   for (const std::string& column : stored) EXPECT_TRUE(known.contains(column)) << column << " is moved by nobody";
-  for (const std::string& column : written) EXPECT_TRUE(stored.contains(column)) << column << " is written, and is not there";
+  for (const std::string& column : written)
+    EXPECT_TRUE(stored.contains(column)) << column << " is written, and is not there";
 }
 
 TEST(MovedColumns, are_all_that_a_file_has) {
@@ -58,7 +59,8 @@ TEST(MovedColumns, are_all_that_a_schema_has) {
   const auto connection = postgres::SharedServer::get().connect(schema.name());
   const auto text = connection->ask(format(
       "SELECT string_agg(c.table_name || '.' || c.column_name, ' ') FROM information_schema.columns c JOIN pg_tables t"
-      " ON t.tablename = c.table_name AND t.schemaname = c.table_schema WHERE c.table_schema = '{}'", schema.name()));
+      " ON t.tablename = c.table_name AND t.schemaname = c.table_schema WHERE c.table_schema = '{}'",
+      schema.name()));
   ASSERT_TRUE(text);
   Columns stored;
   std::istringstream words(*text);

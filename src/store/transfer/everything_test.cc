@@ -1,5 +1,5 @@
-// One of everything that random histories do not have: signals and who waits for them, what is on its way between lanes, jobs of
-// collation duplex. It goes around through all kinds of stores and comes back as it was.
+// One of everything that random histories do not have: signals and who waits for them, what is on its way between
+// lanes, jobs of collation duplex. It goes around through all kinds of stores and comes back as it was.
 #include "store/transfer/kinds_test.h"
 
 namespace pawl::store::transfer {
@@ -75,7 +75,11 @@ class MovedWhole : public testing::Test {
     EXPECT_TRUE(job && *job);
     core::JobHead head;
     head.next_activity = (*job)->state.job.next_activity;
-    return {run, core::lane_of(run) == lane ? epoch_ : other_epoch_, (*job)->state.job.rev, core::BundleId(++bundles_), head,
+    return {run,
+            core::lane_of(run) == lane ? epoch_ : other_epoch_,
+            (*job)->state.job.rev,
+            core::BundleId(++bundles_),
+            head,
             std::move(writes)};
   }
 
@@ -96,10 +100,13 @@ TEST_F(MovedWhole, mailboxes_with_signals_that_wait_and_are_out) {
   ASSERT_TRUE(head && *head);
   // One signal becomes an entry that is out to a registration, one waits, one is still in the inbox.
   std::vector<core::Write> writes = {
-      core::PutEntry{{0, guid(1), core::Signal{"first", core::ReplyStatus::success, 200}, clock_.now() + lease, guid(9)}},
-      core::PutEntry{{1, guid(2), core::Signal{"second", core::ReplyStatus::success, 200}, clock_.now() + lease, std::nullopt}},
+      core::PutEntry{
+          {0, guid(1), core::Signal{"first", core::ReplyStatus::success, 200}, clock_.now() + lease, guid(9)}},
+      core::PutEntry{
+          {1, guid(2), core::Signal{"second", core::ReplyStatus::success, 200}, clock_.now() + lease, std::nullopt}},
       core::PutEntry{{2, guid(9), core::Register{waits, core::ActivitySeq(0)}, Instant(), std::nullopt}},
-      core::Consume{guid(1)}, core::Consume{guid(2)},
+      core::Consume{guid(1)},
+      core::Consume{guid(2)},
       core::PutMessage{{core::expiry_of(guid(2)), core::Expire{guid(2)}}, clock_.now() + lease}};
   ASSERT_EQ(commit(core::Bundle{box, epoch_, (*head)->state.rev, core::BundleId(7), core::MailboxHead{3}, writes}).kind,
             OutcomeKind::committed);
@@ -165,8 +172,14 @@ TEST_F(MovedWhole, what_is_on_its_way_arrives_once_where_sends_are_direct) {
 TEST_F(MovedWhole, jobs_of_collation_duplex) {
   open(Kind::postgres);
   const auto start = [&](const std::string& id) {
-    return commit_duplex(StartDuplex{Namespace("default"), JobId(id), lane, {GraphName("d"), 1, 7}, "input", clock_.now(),
-                                     core::JobSecret(guid(77))}).run();
+    return commit_duplex(StartDuplex{Namespace("default"),
+                                     JobId(id),
+                                     lane,
+                                     {GraphName("d"), 1, 7},
+                                     "input",
+                                     clock_.now(),
+                                     core::JobSecret(guid(77))})
+        .run();
   };
   const RunId run = start("open");
   const RunId parked = start("parked");
@@ -177,7 +190,9 @@ TEST_F(MovedWhole, jobs_of_collation_duplex) {
   commit_duplex(OpenAddress{run, at(2)});
   commit_duplex(OpenAddress{run, at(3)});
   commit_duplex(CloseAddress{run, at(3)});
-  const auto put = [&](std::uint64_t number, stream::Body body) { commit_duplex(Enqueue{{run, guid(number), std::move(body)}}); };
+  const auto put = [&](std::uint64_t number, stream::Body body) {
+    commit_duplex(Enqueue{{run, guid(number), std::move(body)}});
+  };
   put(11, stream::Response{at(3), core::ReplyStatus::pending, -7, 9, "data"});
   put(12, stream::Request{at(3), Topic("work"), "asked"});
   put(13, stream::Cleanup{stream::Cleanup::Failure{500, "why"}});
@@ -188,7 +203,8 @@ TEST_F(MovedWhole, jobs_of_collation_duplex) {
   commit_duplex(Ack{run, handed.messages[0].message.guid, ClaimId(5)});
   commit_duplex(GiveBack{parked, handed.messages[1].message.guid, ClaimId(5), std::chrono::seconds(60)});
   commit_duplex(ParkDuplex{parked, "odd"});
-  commit_duplex(EndDuplex{over, core::JobStatus::completed, "result", "", clock_.now(), handed.messages[2].message.guid});
+  commit_duplex(
+      EndDuplex{over, core::JobStatus::completed, "result", "", clock_.now(), handed.messages[2].message.guid});
   const auto read = [&](RunId which) {
     const auto job = duplex().read(which);
     EXPECT_TRUE(job && *job) << (job ? "" : to_string(job.error()));
@@ -207,7 +223,8 @@ TEST_F(MovedWhole, jobs_of_collation_duplex) {
     // What was done stays done.
     EXPECT_EQ(commit_duplex(AddToCell{run, at(2), 1, guid(1)}).kind, OutcomeKind::already_done);
     EXPECT_EQ(commit_duplex(OpenAddress{run, at(3)}).kind, OutcomeKind::already_done);
-    EXPECT_EQ(commit_duplex(Enqueue{{run, handed.messages[0].message.guid, stream::Start{"input"}}}).kind, OutcomeKind::already_done);
+    EXPECT_EQ(commit_duplex(Enqueue{{run, handed.messages[0].message.guid, stream::Start{"input"}}}).kind,
+              OutcomeKind::already_done);
   }
   // The line goes on: what waits first, then what comes now. The claim of the old owner is over with it.
   put(15, stream::Transition{at(2), "last"});
@@ -216,14 +233,16 @@ TEST_F(MovedWhole, jobs_of_collation_duplex) {
   for (const ClaimedMessage& one : rest.messages)
     if (one.message.run == run) names.push_back(one.message.guid);
   EXPECT_EQ(names, (std::vector{guid(11), guid(13), guid(14), guid(15)}));
-  EXPECT_EQ(commit_duplex(Dequeue{lane, Topic("work"), 10, ClaimId(8), epoch_, lease}).take_handed().messages.size(), 1u);
+  EXPECT_EQ(commit_duplex(Dequeue{lane, Topic("work"), 10, ClaimId(8), epoch_, lease}).take_handed().messages.size(),
+            1u);
 }
 
 TEST_F(MovedWhole, numbers_go_on_behind_those_that_were_given) {
   open(Kind::redis);
   const RunId first = submit("first");
-  ASSERT_EQ(commit(bundle(first, {core::Announce{Topic("told"), core::Announce::What::progress, core::ReplyStatus::pending, 202,
-                                                 clock_.now(), "one"}})).kind,
+  ASSERT_EQ(commit(bundle(first, {core::Announce{Topic("told"), core::Announce::What::progress,
+                                                 core::ReplyStatus::pending, 202, clock_.now(), "one"}}))
+                .kind,
             OutcomeKind::committed);
   const core::Guid id = store_->id();
   for (const Kind kind : {Kind::sqlite, Kind::postgres, Kind::cluster}) {
@@ -234,10 +253,12 @@ TEST_F(MovedWhole, numbers_go_on_behind_those_that_were_given) {
     EXPECT_GT(epoch_, epoch);
     const RunId next = submit(name_of(kind));
     EXPECT_GT(next, first);
-    ASSERT_EQ(commit(bundle(next, {core::Announce{Topic("told"), core::Announce::What::end, core::ReplyStatus::success, 200,
-                                                  clock_.now(), "more"}})).kind,
+    ASSERT_EQ(commit(bundle(next, {core::Announce{Topic("told"), core::Announce::What::end, core::ReplyStatus::success,
+                                                  200, clock_.now(), "more"}}))
+                  .kind,
               OutcomeKind::committed);
-    EXPECT_EQ(commit(OpenPool{Pool("third"), 1}).kind, kind == Kind::sqlite ? OutcomeKind::committed : OutcomeKind::already_done);
+    EXPECT_EQ(commit(OpenPool{Pool("third"), 1}).kind,
+              kind == Kind::sqlite ? OutcomeKind::committed : OutcomeKind::already_done);
   }
   AnnouncementQuery query;
   query.lane = lane;

@@ -7,10 +7,10 @@
 
 namespace pawl::store::transfer {
 
-#define PAWL_FIELDS(Type, ...)                 \
-  template <class Codec>                       \
-  void fields_of(Codec& codec, Type& v) {      \
-    codec(__VA_ARGS__);                        \
+#define PAWL_FIELDS(Type, ...)            \
+  template <class Codec>                  \
+  void fields_of(Codec& codec, Type& v) { \
+    codec(__VA_ARGS__);                   \
   }
 
 PAWL_FIELDS(Identity, v.id)
@@ -19,10 +19,10 @@ PAWL_FIELDS(Lane, v.lane, v.pool, v.epoch, v.next_run, v.next_announcement)
 PAWL_FIELDS(PausedTopic, v.topic)
 PAWL_FIELDS(App, v.name_space, v.app, v.version, v.body, v.deployed_at)
 PAWL_FIELDS(ActiveApp, v.name_space, v.app, v.version)
-PAWL_FIELDS(Job, v.row.run, v.row.name_space, v.row.id, v.row.graph, v.row.rev, v.row.bundle, v.row.status, v.row.semaphore,
-            v.row.threshold, v.row.completions, v.row.next_activity, v.row.created_at, v.row.closed_at, v.row.result,
-            v.row.reason, v.row.priority, v.row.keep, v.row.remove_at, v.row.deadline, v.row.redrives, v.row.data, v.row.code,
-            v.row.parent, v.row.secret, v.duplex)
+PAWL_FIELDS(Job, v.row.run, v.row.name_space, v.row.id, v.row.graph, v.row.rev, v.row.bundle, v.row.status,
+            v.row.semaphore, v.row.threshold, v.row.completions, v.row.next_activity, v.row.created_at, v.row.closed_at,
+            v.row.result, v.row.reason, v.row.priority, v.row.keep, v.row.remove_at, v.row.deadline, v.row.redrives,
+            v.row.data, v.row.code, v.row.parent, v.row.secret, v.duplex)
 PAWL_FIELDS(Activity, v.run, v.activity)
 PAWL_FIELDS(MessageLedger, v.run, v.record)
 PAWL_FIELDS(InboxMessage, v.run, v.entity, v.order, v.message.message, v.message.redeliveries)
@@ -38,8 +38,8 @@ PAWL_FIELDS(SignalId, v.lane, v.guid, v.until)
 PAWL_FIELDS(OutboxRoute, v.source, v.target, v.last, v.dropped)
 PAWL_FIELDS(OutboxEntry, v.source, v.target, v.number, v.envelope)
 PAWL_FIELDS(OutboxTaken, v.target, v.source, v.last)
-PAWL_FIELDS(DuplexCellAt, v.run, v.order, v.cell.place.node, v.cell.place.at, v.cell.value, v.cell.opened_at, v.cell.closer,
-            v.cell.status, v.cell.code, v.cell.closed_at, v.cell.output)
+PAWL_FIELDS(DuplexCellAt, v.run, v.order, v.cell.place.node, v.cell.place.at, v.cell.value, v.cell.opened_at,
+            v.cell.closer, v.cell.status, v.cell.code, v.cell.closed_at, v.cell.output)
 PAWL_FIELDS(DuplexMark, v.run, v.mark)
 PAWL_FIELDS(DuplexAddress, v.run, v.place.node, v.place.at, v.open)
 PAWL_FIELDS(DuplexDone, v.run, v.guid)

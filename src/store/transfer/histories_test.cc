@@ -1,5 +1,5 @@
-// The first half of a random history is played in one store, the second half in the store that it was moved to: the same
-// answers and the same reads as in a memory store that played all of it.
+// The first half of a random history is played in one store, the second half in the store that it was moved to: the
+// same answers and the same reads as in a memory store that played all of it.
 #include <algorithm>
 
 #include "store/conformance/history.h"
@@ -89,7 +89,8 @@ TEST_P(MovedHistories, go_on_as_if_nothing_had_happened) {
 std::string pair_name(const testing::TestParamInfo<Pair>& info) {
   return name_of(std::get<0>(info.param)) + "_to_" + name_of(std::get<1>(info.param));
 }
-INSTANTIATE_TEST_SUITE_P(pairs, MovedHistories, testing::Combine(testing::ValuesIn(all_kinds()), testing::ValuesIn(all_kinds())), pair_name);
+INSTANTIATE_TEST_SUITE_P(pairs, MovedHistories,
+                         testing::Combine(testing::ValuesIn(all_kinds()), testing::ValuesIn(all_kinds())), pair_name);
 
 }  // namespace
 

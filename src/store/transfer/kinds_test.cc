@@ -24,8 +24,12 @@ class FileHome final : public Home {
     return std::unique_ptr<Store>(std::move(*opened));
   }
   DuplexStore& duplex(Store& opened) override { return dynamic_cast<sqlite::Store&>(opened).duplex(); }
-  Result<std::unique_ptr<Source>> source(const Clock& clock) override { return sqlite::open_source(path(), options(clock)); }
-  Result<std::unique_ptr<Target>> target(const Clock& clock) override { return sqlite::open_target(path(), options(clock)); }
+  Result<std::unique_ptr<Source>> source(const Clock& clock) override {
+    return sqlite::open_source(path(), options(clock));
+  }
+  Result<std::unique_ptr<Target>> target(const Clock& clock) override {
+    return sqlite::open_target(path(), options(clock));
+  }
   Status undo(const Clock& clock) override { return sqlite::undo_move(path(), options(clock)); }
   void damage(RunId run) override {
     auto file = sqlite::Connection::open({path()});
@@ -46,7 +50,8 @@ class FileHome final : public Home {
 class SchemaHome final : public Home {
  public:
   ~SchemaHome() override {
-    if (const auto dropped = postgres::drop_mark(*connection(), schema_.name()); !dropped) ADD_FAILURE() << to_string(dropped.error());
+    if (const auto dropped = postgres::drop_mark(*connection(), schema_.name()); !dropped)
+      ADD_FAILURE() << to_string(dropped.error());
   }
   std::string name() const override { return "schema " + schema_.name(); }
   Result<std::unique_ptr<Store>> open(const Clock& clock) override {
@@ -55,8 +60,12 @@ class SchemaHome final : public Home {
     return std::unique_ptr<Store>(std::move(*opened));
   }
   DuplexStore& duplex(Store& opened) override { return dynamic_cast<postgres::Store&>(opened).duplex(); }
-  Result<std::unique_ptr<Source>> source(const Clock& clock) override { return postgres::open_source(address(), options(clock)); }
-  Result<std::unique_ptr<Target>> target(const Clock& clock) override { return postgres::open_target(address(), options(clock)); }
+  Result<std::unique_ptr<Source>> source(const Clock& clock) override {
+    return postgres::open_source(address(), options(clock));
+  }
+  Result<std::unique_ptr<Target>> target(const Clock& clock) override {
+    return postgres::open_target(address(), options(clock));
+  }
   Status undo(const Clock& clock) override { return postgres::undo_move(address(), options(clock)); }
   void damage(RunId run) override {
     ASSERT_TRUE(connection()->execute(format("UPDATE jobs SET status = 77 WHERE run = {}", run.raw())));
@@ -64,7 +73,9 @@ class SchemaHome final : public Home {
 
  private:
   static std::string address() { return postgres::SharedServer::get().address(); }
-  std::unique_ptr<postgres::Connection> connection() const { return postgres::SharedServer::get().connect(schema_.name()); }
+  std::unique_ptr<postgres::Connection> connection() const {
+    return postgres::SharedServer::get().connect(schema_.name());
+  }
   postgres::Options options(const Clock& clock) const {
     postgres::Options options;
     options.clock = &clock;
@@ -86,8 +97,12 @@ class KeysHome final : public Home {
   DuplexStore& duplex(Store& opened) override {
     return dynamic_cast<redis::Store&>(dynamic_cast<redis::SpanningStore&>(opened).islands()).duplex();
   }
-  Result<std::unique_ptr<Source>> source(const Clock& clock) override { return redis::open_source(url(), options(clock)); }
-  Result<std::unique_ptr<Target>> target(const Clock& clock) override { return redis::open_target(url(), options(clock)); }
+  Result<std::unique_ptr<Source>> source(const Clock& clock) override {
+    return redis::open_source(url(), options(clock));
+  }
+  Result<std::unique_ptr<Target>> target(const Clock& clock) override {
+    return redis::open_target(url(), options(clock));
+  }
   Status undo(const Clock& clock) override { return redis::undo_move(url(), options(clock)); }
   void damage(RunId run) override {
     redis::ConnectionOptions connection;
@@ -126,10 +141,14 @@ std::string name_of(Kind kind) {
 
 std::unique_ptr<Home> make_home(Kind kind) {
   switch (kind) {
-    case Kind::sqlite: return std::make_unique<FileHome>();
-    case Kind::postgres: return std::make_unique<SchemaHome>();
-    case Kind::redis: return std::make_unique<KeysHome>(false);
-    case Kind::cluster: break;
+    case Kind::sqlite:
+      return std::make_unique<FileHome>();
+    case Kind::postgres:
+      return std::make_unique<SchemaHome>();
+    case Kind::redis:
+      return std::make_unique<KeysHome>(false);
+    case Kind::cluster:
+      break;
   }
   return std::make_unique<KeysHome>(true);
 }

@@ -1,4 +1,5 @@
-// Every kind of store, for the tests of moves: a place that holds nothing yet, opened as a store, as a source or as a target.
+// Every kind of store, for the tests of moves: a place that holds nothing yet, opened as a store, as a source or as a
+// target.
 #pragma once
 
 #include <gtest/gtest.h>

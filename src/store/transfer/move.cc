@@ -88,13 +88,17 @@ Result<Moved> run(const Move& move) {
   const auto written = read_back(move, *jobs);
   if (!written) return written.error();
   if (const std::string differ = read->differences(*written); !differ.empty())
-    return Error{ErrorCode::corrupt,
-                 format("what was read from {} is not what {} has now ({}); nothing was taken from {}: check both, then move again",
-                        move.from, move.to, differ, move.from)};
+    return Error{
+        ErrorCode::corrupt,
+        format(
+            "what was read from {} is not what {} has now ({}); nothing was taken from {}: check both, then move again",
+            move.from, move.to, differ, move.from)};
   const auto delivered = settle_outboxes(move.target.store());
   if (!delivered) return named(delivered.error(), move.to, "while delivering in");
-  if (const auto marked = move.source.finish({Mark::State::moved, move.to}); !marked) return named(marked.error(), move.from, "while marking");
-  if (const auto finished = move.target.finish(); !finished) return named(finished.error(), move.to, "while completing");
+  if (const auto marked = move.source.finish({Mark::State::moved, move.to}); !marked)
+    return named(marked.error(), move.from, "while marking");
+  if (const auto finished = move.target.finish(); !finished)
+    return named(finished.error(), move.to, "while completing");
   return Moved{std::move(*read), *delivered};
 }
 

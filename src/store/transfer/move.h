@@ -1,5 +1,5 @@
-// move(): everything of one store, into another one that is empty. Records stream through in batches, so what it needs in
-// memory does not grow with the store.
+// move(): everything of one store, into another one that is empty. Records stream through in batches, so what it needs
+// in memory does not grow with the store.
 //
 // 1. The source is fenced: nobody writes to it from the first record on.
 // 2. The target says that it is not complete, from before the first record until all of them were read back and their
@@ -26,7 +26,7 @@ struct Progress {
 struct Move {
   Source& source;
   Target& target;
-  std::string from, to;                                    // what they are called, without a password
+  std::string from, to;                                  // what they are called, without a password
   std::function<Status(const Progress&)> on_progress{};  // between batches; an error ends it there
 };
 

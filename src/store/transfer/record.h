@@ -1,7 +1,8 @@
-// The neutral form of a store: a stream of records, each of which is a row of some kind. Every store can be read as such a
-// stream and be written from one, so any store becomes any other (docs/decisions/038-moves.md).
+// The neutral form of a store: a stream of records, each of which is a row of some kind. Every store can be read as
+// such a stream and be written from one, so any store becomes any other (docs/decisions/038-moves.md).
 //
-// 1. Numbers that clients hold are in it as they are: runs, tokens, epochs, secrets, numbers of announcements, the store's id.
+// 1. Numbers that clients hold are in it as they are: runs, tokens, epochs, secrets, numbers of announcements, the
+// store's id.
 // 2. What a store numbers for itself (the order of an inbox, of a line of work) is in it as an order.
 // 3. What is only there to be found by (indexes, counts) is made anew. Engines that live are not moved: none does.
 #pragma once
@@ -34,8 +35,8 @@ struct PoolLanes {
 struct Lane {
   core::LaneId lane{0};
   Pool pool{""};
-  core::Epoch epoch{0};                 // the next owner's is higher
-  std::uint64_t next_run = 1;           // the part of the number behind the lane
+  core::Epoch epoch{0};        // the next owner's is higher
+  std::uint64_t next_run = 1;  // the part of the number behind the lane
   std::uint64_t next_announcement = 1;
 };
 struct PausedTopic {
@@ -53,7 +54,7 @@ struct ActiveApp {
 
 struct Job {
   core::JobRow row;
-  bool duplex = false;                  // its collation
+  bool duplex = false;  // its collation
 };
 struct Activity {
   RunId run{0};
@@ -64,12 +65,12 @@ struct Activity {
 struct MessageLedger {
   RunId run{0};
   core::MessageRecord record;
-  bool closes = false;                  // it is its activity's `closing`; not summed
+  bool closes = false;  // it is its activity's `closing`; not summed
 };
 struct InboxMessage {
   RunId run{0};
   EntityKind entity = EntityKind::job;
-  std::uint32_t order = 0;              // of arrival
+  std::uint32_t order = 0;  // of arrival
   core::InboxMessage message;
 };
 struct Timer {
@@ -78,14 +79,14 @@ struct Timer {
 };
 struct Work {
   core::WorkItem item;
-  std::uint64_t rank = 0;               // in its lane's line, from 1
-  std::uint64_t place = 0;              // over all lanes where these are one domain; not summed
+  std::uint64_t rank = 0;   // in its lane's line, from 1
+  std::uint64_t place = 0;  // over all lanes where these are one domain; not summed
 };
 struct StartKey {
   Namespace name_space{""};
   JobId id{""};
   RunId run{0};
-  Instant expires_at;                   // 0: its job is there
+  Instant expires_at;  // 0: its job is there
 };
 struct JobLabel {
   RunId run{0};
@@ -93,7 +94,7 @@ struct JobLabel {
   GraphName graph{""};
   core::Label label;
 };
-struct Measured {                       // of all lanes together
+struct Measured {  // of all lanes together
   Namespace name_space{""};
   GraphName graph{""};
   std::string key, slice, target;
@@ -122,14 +123,14 @@ struct Mailbox {
   core::Rev rev{0};
   core::BundleId bundle{0};
   std::uint64_t next_entry = 0;
-  std::uint64_t signals = 0;            // that no hook has taken, and
-  std::uint64_t signal_bytes = 0;       // what they hold
+  std::uint64_t signals = 0;       // that no hook has taken, and
+  std::uint64_t signal_bytes = 0;  // what they hold
 };
 struct MailboxEntry {
   RunId run{0};
   core::MailboxEntry entry;
 };
-struct SignalId {                       // of one lane in order of arrival
+struct SignalId {  // of one lane in order of arrival
   core::LaneId lane{0};
   core::Guid guid;
   Instant until;
@@ -137,10 +138,10 @@ struct SignalId {                       // of one lane in order of arrival
 
 struct OutboxRoute {
   core::LaneId source{0}, target{0};
-  std::uint64_t last = 0;               // row that was put
-  std::uint64_t dropped = 0;            // the rows up to this one are gone
+  std::uint64_t last = 0;     // row that was put
+  std::uint64_t dropped = 0;  // the rows up to this one are gone
 };
-struct OutboxEntry {                    // of one route in order
+struct OutboxEntry {  // of one route in order
   core::LaneId source{0}, target{0};
   std::uint64_t number = 0;
   core::Envelope envelope;
@@ -152,7 +153,7 @@ struct OutboxTaken {
 
 struct DuplexCellAt {
   RunId run{0};
-  std::uint32_t order = 0;              // in which they were set
+  std::uint32_t order = 0;  // in which they were set
   DuplexCell cell;
 };
 struct DuplexMark {
@@ -164,11 +165,11 @@ struct DuplexAddress {
   Place place;
   bool open = false;
 };
-struct DuplexDone {                     // a message that was acknowledged: only its name is left
+struct DuplexDone {  // a message that was acknowledged: only its name is left
   RunId run{0};
   core::Guid guid;
 };
-struct DuplexMessage {                  // of one lane and topic in order of arrival
+struct DuplexMessage {  // of one lane and topic in order of arrival
   enum class Shelf : std::uint8_t { free, claimed, later, parked };
   RunId run{0};
   core::Guid guid;
@@ -183,24 +184,46 @@ struct DuplexMessage {                  // of one lane and topic in order of arr
   Shelf shelf = Shelf::free;
   ClaimId claim{0};
   core::Epoch epoch{0};
-  Instant free_at;                      // of a free one: 0
+  Instant free_at;  // of a free one: 0
   std::uint32_t claims = 0;
   std::uint32_t given_back = 0;
-  std::uint32_t rank = 0;               // among those of its lane and topic, from 1
-  std::uint64_t position = 0;           // over all of them; not summed
+  std::uint32_t rank = 0;      // among those of its lane and topic, from 1
+  std::uint64_t position = 0;  // over all of them; not summed
 };
 
-using Record = std::variant<Identity, PoolLanes, Lane, PausedTopic, App, ActiveApp, Job, Activity, MessageLedger, InboxMessage,
-                            Timer, Work, StartKey, JobLabel, Measured, Announcement, Mailbox, MailboxEntry, SignalId,
-                            OutboxRoute, OutboxEntry, OutboxTaken, DuplexCellAt, DuplexMark, DuplexAddress, DuplexDone,
-                            DuplexMessage>;
+using Record =
+    std::variant<Identity, PoolLanes, Lane, PausedTopic, App, ActiveApp, Job, Activity, MessageLedger, InboxMessage,
+                 Timer, Work, StartKey, JobLabel, Measured, Announcement, Mailbox, MailboxEntry, SignalId, OutboxRoute,
+                 OutboxEntry, OutboxTaken, DuplexCellAt, DuplexMark, DuplexAddress, DuplexDone, DuplexMessage>;
 inline constexpr std::size_t kinds = std::variant_size_v<Record>;
 
 // For people, by the index of the kind.
-inline constexpr std::array<std::string_view, kinds> kind_names = {
-    "store",  "pools",         "lanes",     "paused topics", "apps",     "active apps",     "jobs",
-    "activities", "message ledgers", "inbox messages", "timers", "work items", "start keys", "labels",
-    "measures", "announcements", "mailboxes", "mailbox entries", "signal ids", "outbox routes", "outbox messages",
-    "outbox messages taken", "duplex cells", "duplex marks", "duplex addresses", "duplex messages done", "duplex messages"};
+inline constexpr std::array<std::string_view, kinds> kind_names = {"store",
+                                                                   "pools",
+                                                                   "lanes",
+                                                                   "paused topics",
+                                                                   "apps",
+                                                                   "active apps",
+                                                                   "jobs",
+                                                                   "activities",
+                                                                   "message ledgers",
+                                                                   "inbox messages",
+                                                                   "timers",
+                                                                   "work items",
+                                                                   "start keys",
+                                                                   "labels",
+                                                                   "measures",
+                                                                   "announcements",
+                                                                   "mailboxes",
+                                                                   "mailbox entries",
+                                                                   "signal ids",
+                                                                   "outbox routes",
+                                                                   "outbox messages",
+                                                                   "outbox messages taken",
+                                                                   "duplex cells",
+                                                                   "duplex marks",
+                                                                   "duplex addresses",
+                                                                   "duplex messages done",
+                                                                   "duplex messages"};
 
 }  // namespace pawl::store::transfer

@@ -55,7 +55,11 @@ class Moves : public testing::TestWithParam<Kind> {
     commit(*store, OpenPool{Pool("graphs"), 2});
     std::vector<Operation> group;
     for (int i = 0; i < jobs; ++i)
-      group.emplace_back(Submit{Namespace("default"), JobId(format("job-{}", i)), core::LaneId(1), {GraphName("g"), 1, 1}, "in",
+      group.emplace_back(Submit{Namespace("default"),
+                                JobId(format("job-{}", i)),
+                                core::LaneId(1),
+                                {GraphName("g"), 1, 1},
+                                "in",
                                 clock_.now()});
     const auto outcomes = store->commit(group);
     EXPECT_TRUE(outcomes);
@@ -63,7 +67,8 @@ class Moves : public testing::TestWithParam<Kind> {
   }
   // Whether somebody who has the store open can put a job into it.
   bool takes_a_job(Store& store, const std::string& id) {
-    const Operation job = Submit{Namespace("default"), JobId(id), core::LaneId(1), {GraphName("g"), 1, 1}, "in", clock_.now()};
+    const Operation job =
+        Submit{Namespace("default"), JobId(id), core::LaneId(1), {GraphName("g"), 1, 1}, "in", clock_.now()};
     const auto outcomes = store.commit({&job, 1});
     return outcomes && outcomes->front().done();
   }

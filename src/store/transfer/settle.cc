@@ -17,7 +17,8 @@ Result<Outcome> commit(Store& store, const Operation& operation) {
   if (!outcomes) return outcomes.error();
   Outcome& outcome = outcomes->front();
   if (!outcome.done())
-    return Error{ErrorCode::corrupt, format("what was on its way cannot be delivered: {} {}", name_of(outcome.kind), outcome.reason)};
+    return Error{ErrorCode::corrupt,
+                 format("what was on its way cannot be delivered: {} {}", name_of(outcome.kind), outcome.reason)};
   return std::move(outcome);
 }
 

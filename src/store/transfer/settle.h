@@ -1,5 +1,5 @@
-// What is left to do in a target whose sends are direct, when its source sent by outboxes: nobody would deliver what waits
-// there, and what is sent later must not overtake it.
+// What is left to do in a target whose sends are direct, when its source sent by outboxes: nobody would deliver what
+// waits there, and what is sent later must not overtake it.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,12 @@ namespace pawl::store::transfer {
 
 std::string_view name_of(Mark::State state) {
   switch (state) {
-    case Mark::State::incoming: return "incoming";
-    case Mark::State::leaving: return "leaving";
-    case Mark::State::moved: return "moved";
+    case Mark::State::incoming:
+      return "incoming";
+    case Mark::State::leaving:
+      return "leaving";
+    case Mark::State::moved:
+      return "moved";
   }
   return "?";
 }
@@ -22,18 +25,25 @@ std::optional<Mark::State> state_named(std::string_view name) {
 Error refusal_of(const Mark& mark, const std::string& store) {
   switch (mark.state) {
     case Mark::State::incoming:
-      return Error{ErrorCode::unsupported,
-                   format("{} is not complete: a move from {} to it was interrupted, or is under way. Run the same pawl move"
-                          " again: it starts over", store, mark.other)};
+      return Error{
+          ErrorCode::unsupported,
+          format("{} is not complete: a move from {} to it was interrupted, or is under way. Run the same pawl move"
+                 " again: it starts over",
+                 store, mark.other)};
     case Mark::State::leaving:
-      return Error{ErrorCode::unsupported,
-                   format("{} is being moved to {}, or that was interrupted. Run the same pawl move again; or, to go on here:"
-                          " pawl move --undo --from STORE", store, mark.other)};
-    case Mark::State::moved: break;
+      return Error{
+          ErrorCode::unsupported,
+          format("{} is being moved to {}, or that was interrupted. Run the same pawl move again; or, to go on here:"
+                 " pawl move --undo --from STORE",
+                 store, mark.other)};
+    case Mark::State::moved:
+      break;
   }
-  return Error{ErrorCode::unsupported,
-               format("{} was moved to {}: work goes on there, and this is a backup. Name that store instead. If the copy is not"
-                      " used and never will be: pawl move --undo --from STORE", store, mark.other)};
+  return Error{
+      ErrorCode::unsupported,
+      format("{} was moved to {}: work goes on there, and this is a backup. Name that store instead. If the copy is not"
+             " used and never will be: pawl move --undo --from STORE",
+             store, mark.other)};
 }
 
 }  // namespace pawl::store::transfer

@@ -43,7 +43,8 @@ class Site {
 
 class Source : public Site {
  public:
-  // Refuses when somebody runs on the store. From then on nobody writes to it, until finish() or the end of this object.
+  // Refuses when somebody runs on the store. From then on nobody writes to it, until finish() or the end of this
+  // object.
   virtual Status fence(const Mark& leaving) = 0;
   // It says that it was moved, and takes no writes, whoever has it open.
   virtual Status finish(const Mark& moved) = 0;
@@ -51,8 +52,8 @@ class Source : public Site {
 
 class Target : public Site {
  public:
-  // Refuses when something is in it, unless that is what an interrupted move left, which goes. From then on it says that it
-  // is not complete.
+  // Refuses when something is in it, unless that is what an interrupted move left, which goes. From then on it says
+  // that it is not complete.
   virtual Status begin(const Mark& incoming) = 0;
   virtual Status put(std::span<const Record> records) = 0;
   virtual Status end_of_records() = 0;  // what follows from all of them

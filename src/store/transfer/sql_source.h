@@ -1,5 +1,5 @@
-// What a store with tables holds beside whole jobs, as records. Written once for the SQL stores, whose tables are called the
-// same; a `Database` brings what differs (sqlite/transfer_database.h, postgres/transfer_database.h):
+// What a store with tables holds beside whole jobs, as records. Written once for the SQL stores, whose tables are
+// called the same; a `Database` brings what differs (sqlite/transfer_database.h, postgres/transfer_database.h):
 //
 //   scan(sql, see)       calls see(rows) for each row, however many there are; see answers a Status
 //   lanes_sql, ...       statements that differ
@@ -24,8 +24,9 @@ class SqlReader {
   SqlReader(Database& database, Store& store, const See& see) : database_(database), store_(store), see_(see) {}
 
   Status read() {
-    for (const auto part : {&SqlReader::read_catalogue, &SqlReader::read_jobs, &SqlReader::read_of_jobs, &SqlReader::read_mailboxes,
-                            &SqlReader::read_said, &SqlReader::read_outboxes, &SqlReader::read_duplex})
+    for (const auto part :
+         {&SqlReader::read_catalogue, &SqlReader::read_jobs, &SqlReader::read_of_jobs, &SqlReader::read_mailboxes,
+          &SqlReader::read_said, &SqlReader::read_outboxes, &SqlReader::read_duplex})
       if (const auto done = (this->*part)(); !done) return done;
     return {};
   }
@@ -36,7 +37,9 @@ class SqlReader {
   static std::string text(auto& rows, int column) { return std::string(rows.text(column)); }
   static Instant instant(auto& rows, int column) { return Instant::from_micros(rows.number(column)); }
   static core::LaneId lane(auto& rows, int column) { return core::LaneId(rows.small(column)); }
-  static Error damaged(const char* what) { return Error{ErrorCode::corrupt, format("the row of {} is malformed", what)}; }
+  static Error damaged(const char* what) {
+    return Error{ErrorCode::corrupt, format("the row of {} is malformed", what)};
+  }
 
   // One record for each row.
   template <class Make>
@@ -63,7 +66,8 @@ class SqlReader {
                   [](auto& rows) { return PausedTopic{Topic(text(rows, 0))}; });
     if (done)
       done = each("an app", "SELECT namespace, app, version, body, deployed_at FROM apps", [](auto& rows) {
-        return App{Namespace(text(rows, 0)), text(rows, 1), text(rows, 2), std::string(rows.bytes(3)), instant(rows, 4)};
+        return App{Namespace(text(rows, 0)), text(rows, 1), text(rows, 2), std::string(rows.bytes(3)),
+                   instant(rows, 4)};
       });
     if (!done) return done;
     return each("an active app", "SELECT namespace, app, version FROM active_apps", [](auto& rows) {
@@ -86,10 +90,11 @@ class SqlReader {
     if (!done) return done;
     // Rows of nobody would be lost without a word.
     for (const char* table : {"activities", "message_ledgers", "labels", "announcements"}) {
-      done = database_.scan(format("SELECT t.run FROM {} t WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.run = t.run) LIMIT 1", table),
-                            [&](auto& rows) -> Status {
-                              return Error{ErrorCode::corrupt, format("{} has a row of run {}, which is no job", table, rows.word(0))};
-                            });
+      done = database_.scan(
+          format("SELECT t.run FROM {} t WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.run = t.run) LIMIT 1", table),
+          [&](auto& rows) -> Status {
+            return Error{ErrorCode::corrupt, format("{} has a row of run {}, which is no job", table, rows.word(0))};
+          });
       if (!done) return done;
     }
     return {};
@@ -109,17 +114,20 @@ class SqlReader {
       });
     if (!done) return done;
     return each("a label", "SELECT run, namespace, graph, key, name, value FROM labels", [](auto& rows) {
-      return JobLabel{RunId(rows.word(0)), Namespace(text(rows, 1)), GraphName(text(rows, 2)),
+      return JobLabel{RunId(rows.word(0)),
+                      Namespace(text(rows, 1)),
+                      GraphName(text(rows, 2)),
                       {text(rows, 3), text(rows, 4), text(rows, 5)}};
     });
   }
 
   Status read_mailboxes() {
-    auto done = database_.scan("SELECT run, signals, signal_bytes FROM mailboxes ORDER BY run", [&](auto& rows) -> Status {
-      const MailboxToRead mailbox{RunId(rows.word(0)), rows.word(1), rows.word(2)};
-      if (rows.malformed()) return damaged("a mailbox");
-      return read_mailbox(store_, mailbox, see_);
-    });
+    auto done =
+        database_.scan("SELECT run, signals, signal_bytes FROM mailboxes ORDER BY run", [&](auto& rows) -> Status {
+          const MailboxToRead mailbox{RunId(rows.word(0)), rows.word(1), rows.word(2)};
+          if (rows.malformed()) return damaged("a mailbox");
+          return read_mailbox(store_, mailbox, see_);
+        });
     if (!done) return done;
     return each("a signal's id", "SELECT lane, guid, until FROM signal_ids ORDER BY lane, seq", [](auto& rows) {
       return SignalId{lane(rows, 0), rows.guid(1), instant(rows, 2)};
@@ -134,8 +142,16 @@ class SqlReader {
              std::tie(b.name_space, b.graph, b.key, b.slice, b.target, b.value);
     };
     auto done = database_.scan(Database::measures_sql, [&](auto& rows) -> Status {
-      Measured row{Namespace(text(rows, 0)), GraphName(text(rows, 1)), text(rows, 2), text(rows, 3), text(rows, 4), std::nullopt,
-                   rows.word(7), rows.real(8), rows.real(9), rows.real(10)};
+      Measured row{Namespace(text(rows, 0)),
+                   GraphName(text(rows, 1)),
+                   text(rows, 2),
+                   text(rows, 3),
+                   text(rows, 4),
+                   std::nullopt,
+                   rows.word(7),
+                   rows.real(8),
+                   rows.real(9),
+                   rows.real(10)};
       if (rows.number(5) != 0) row.value = text(rows, 6);
       if (rows.malformed()) return damaged("a measure");
       if (sum && same(*sum, row)) {
@@ -152,21 +168,26 @@ class SqlReader {
   }
 
   Status read_outboxes() {
-    auto done = each("a route",
-                     "SELECT r.source, r.target, r.last_seq, coalesce((SELECT min(o.seq) - 1 FROM outbox o WHERE o.source = r.source"
-                     " AND o.target = r.target), r.last_seq) FROM outbox_routes r",
-                     [](auto& rows) { return OutboxRoute{lane(rows, 0), lane(rows, 1), rows.word(2), rows.word(3)}; });
+    auto done = each(
+        "a route",
+        "SELECT r.source, r.target, r.last_seq, coalesce((SELECT min(o.seq) - 1 FROM outbox o WHERE o.source = r.source"
+        " AND o.target = r.target), r.last_seq) FROM outbox_routes r",
+        [](auto& rows) {
+          return OutboxRoute{lane(rows, 0), lane(rows, 1), rows.word(2), rows.word(3)};
+        });
     if (done)
-      done = database_.scan("SELECT source, target, seq, envelope FROM outbox ORDER BY source, target, seq", [&](auto& rows) -> Status {
-        auto envelope = core::decode_envelope(rows.bytes(3));
-        if (!envelope) return envelope.error();
-        OutboxEntry entry{lane(rows, 0), lane(rows, 1), rows.word(2), std::move(*envelope)};
-        if (rows.malformed()) return damaged("a message on its way");
-        return see_(std::move(entry));
-      });
+      done = database_.scan("SELECT source, target, seq, envelope FROM outbox ORDER BY source, target, seq",
+                            [&](auto& rows) -> Status {
+                              auto envelope = core::decode_envelope(rows.bytes(3));
+                              if (!envelope) return envelope.error();
+                              OutboxEntry entry{lane(rows, 0), lane(rows, 1), rows.word(2), std::move(*envelope)};
+                              if (rows.malformed()) return damaged("a message on its way");
+                              return see_(std::move(entry));
+                            });
     if (!done) return done;
-    return each("a count of an outbox", "SELECT target, source, last_seq FROM outbox_taken",
-                [](auto& rows) { return OutboxTaken{lane(rows, 0), lane(rows, 1), rows.word(2)}; });
+    return each("a count of an outbox", "SELECT target, source, last_seq FROM outbox_taken", [](auto& rows) {
+      return OutboxTaken{lane(rows, 0), lane(rows, 1), rows.word(2)};
+    });
   }
 
   // What a duplex job that was removed left behind is nobody's.
@@ -175,8 +196,9 @@ class SqlReader {
     RunId of(0);
     std::uint32_t order = 0;
     auto done = database_.scan(
-        format("SELECT run, node, place, state, opened_at, closer, status, code, closed_at, output" PAWL_OF_JOBS("duplex_cells")
-               " ORDER BY run, {}", Database::position),
+        format("SELECT run, node, place, state, opened_at, closer, status, code, closed_at, output" PAWL_OF_JOBS(
+                   "duplex_cells") " ORDER BY run, {}",
+               Database::position),
         [&](auto& rows) -> Status {
           const RunId run(rows.word(0));
           order = run == std::exchange(of, run) ? order + 1 : 0;
@@ -185,18 +207,23 @@ class SqlReader {
           return see_(DuplexCellAt{run, order, std::move(*cell)});
         });
     if (done)
-      done = each("a mark", "SELECT run, mark" PAWL_OF_JOBS("duplex_marks"), [](auto& rows) { return DuplexMark{RunId(rows.word(0)), rows.guid(1)}; });
+      done = each("a mark", "SELECT run, mark" PAWL_OF_JOBS("duplex_marks"), [](auto& rows) {
+        return DuplexMark{RunId(rows.word(0)), rows.guid(1)};
+      });
     if (done)
-      done = database_.scan("SELECT run, node, place, CASE WHEN open THEN 1 ELSE 0 END" PAWL_OF_JOBS("duplex_addresses"),
-                            [&](auto& rows) -> Status {
-                              auto at = ledger::Dimensions::parse(rows.text(2));
-                              if (!at) return at.error();
-                              DuplexAddress address{RunId(rows.word(0)), {rows.small(1), std::move(*at)}, rows.number(3) != 0};
-                              return rows.malformed() ? Status{damaged("an address")} : see_(std::move(address));
-                            });
+      done = database_.scan(
+          "SELECT run, node, place, CASE WHEN open THEN 1 ELSE 0 END" PAWL_OF_JOBS("duplex_addresses"),
+          [&](auto& rows) -> Status {
+            auto at = ledger::Dimensions::parse(rows.text(2));
+            if (!at) return at.error();
+            DuplexAddress address{RunId(rows.word(0)), {rows.small(1), std::move(*at)}, rows.number(3) != 0};
+            return rows.malformed() ? Status{damaged("an address")} : see_(std::move(address));
+          });
     if (done)
       done = each("a message of a stream", "SELECT run, guid" PAWL_OF_JOBS("duplex_stream") " AND done = 1",
-                  [](auto& rows) { return DuplexDone{RunId(rows.word(0)), rows.guid(1)}; });
+                  [](auto& rows) {
+                    return DuplexDone{RunId(rows.word(0)), rows.guid(1)};
+                  });
     return done ? read_streams() : done;
   }
 
@@ -204,8 +231,10 @@ class SqlReader {
     std::pair<std::int64_t, std::string> of;
     std::uint32_t rank = 0;
     return database_.scan(
-        format("SELECT run, guid, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims, given_back,"
-               " done, {0}, lane" PAWL_OF_JOBS("duplex_stream") " AND done <> 1 ORDER BY lane, topic, {0}", Database::position),
+        format("SELECT run, guid, kind, node, place, topic, status, code, number, data, claim, epoch, free_at, claims, "
+               "given_back,"
+               " done, {0}, lane" PAWL_OF_JOBS("duplex_stream") " AND done <> 1 ORDER BY lane, topic, {0}",
+               Database::position),
         [&](auto& rows) -> Status {
           const std::pair here{rows.number(17), text(rows, 5)};
           rank = here == std::exchange(of, here) ? rank + 1 : 1;
@@ -230,7 +259,8 @@ class SqlReader {
     cell.code = rows.integer(7);
     cell.closed_at = instant(rows, 8);
     cell.output = rows.payload(9);
-    if (rows.malformed() || status < 0 || status > static_cast<std::int64_t>(core::ActivityStatus::skipped)) return damaged("a cell");
+    if (rows.malformed() || status < 0 || status > static_cast<std::int64_t>(core::ActivityStatus::skipped))
+      return damaged("a cell");
     cell.status = static_cast<core::ActivityStatus>(status);
     return cell;
   }
@@ -255,14 +285,17 @@ class SqlReader {
     message.given_back = rows.small(14);
     const std::int64_t done = rows.number(15);
     message.position = rows.word(16);
-    if (rows.malformed() || status < 0 || status > static_cast<std::int64_t>(core::ReplyStatus::fatal) || message.kind < 0 ||
-        message.kind >= static_cast<std::int64_t>(std::variant_size_v<stream::Body>))
+    if (rows.malformed() || status < 0 || status > static_cast<std::int64_t>(core::ReplyStatus::fatal) ||
+        message.kind < 0 || message.kind >= static_cast<std::int64_t>(std::variant_size_v<stream::Body>))
       return damaged("a message of a stream");
     message.status = static_cast<core::ReplyStatus>(status);
     using Shelf = DuplexMessage::Shelf;
-    if (done == 2) message.shelf = Shelf::parked;
-    else if (message.free_at == Instant()) message.shelf = Shelf::free;
-    else message.shelf = message.epoch == core::Epoch(0) ? Shelf::later : Shelf::claimed;
+    if (done == 2)
+      message.shelf = Shelf::parked;
+    else if (message.free_at == Instant())
+      message.shelf = Shelf::free;
+    else
+      message.shelf = message.epoch == core::Epoch(0) ? Shelf::later : Shelf::claimed;
     return message;
   }
 

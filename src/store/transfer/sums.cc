@@ -15,7 +15,8 @@ Bits128 hash_of(std::string_view bytes) {
   SipHash hash(sums_key);
   while (bytes.size() >= 8) {
     std::uint64_t word = 0;
-    for (int i = 0; i < 8; ++i) word |= std::uint64_t{static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)])} << (8 * i);
+    for (int i = 0; i < 8; ++i)
+      word |= std::uint64_t{static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)])} << (8 * i);
     hash.add(word);
     bytes.remove_prefix(8);
   }
@@ -48,8 +49,8 @@ std::string Sums::differences(const Sums& other) const {
   std::string text;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     if (sums_[kind] == other.sums_[kind]) continue;
-    text += format("{}{}: {} with checksum {}, and {} with {}", text.empty() ? "" : "; ", kind_names[kind], sums_[kind].records,
-                   sums_[kind].text(), other.sums_[kind].records, other.sums_[kind].text());
+    text += format("{}{}: {} with checksum {}, and {} with {}", text.empty() ? "" : "; ", kind_names[kind],
+                   sums_[kind].records, sums_[kind].text(), other.sums_[kind].records, other.sums_[kind].text());
   }
   return text;
 }

@@ -1,5 +1,5 @@
-// Sums: how many records of each kind there are, and a checksum over them that does not depend on their order. Two stores
-// with the same sums hold the same, but for a chance of one in 2^64.
+// Sums: how many records of each kind there are, and a checksum over them that does not depend on their order. Two
+// stores with the same sums hold the same, but for a chance of one in 2^64.
 #pragma once
 
 #include <array>

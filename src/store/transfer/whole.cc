@@ -33,8 +33,8 @@ std::map<core::ActivitySeq, const core::MessageRecord*> closing_of(const core::J
   return closing;
 }
 
-Status see_inbox(RunId run, EntityKind entity, std::vector<core::InboxMessage>& inbox, std::vector<core::InboxMessage>& timers,
-                 const See& see) {
+Status see_inbox(RunId run, EntityKind entity, std::vector<core::InboxMessage>& inbox,
+                 std::vector<core::InboxMessage>& timers, const See& see) {
   std::uint32_t order = 0;
   for (core::InboxMessage& message : inbox)
     if (auto seen = see(InboxMessage{run, entity, order++, std::move(message)}); !seen) return seen;

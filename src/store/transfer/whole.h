@@ -1,5 +1,5 @@
-// What every store answers anyway, as records: whole jobs, whole mailboxes, announcements. Their rows are checked by the
-// store's own reads.
+// What every store answers anyway, as records: whole jobs, whole mailboxes, announcements. Their rows are checked by
+// the store's own reads.
 #pragma once
 
 #include <cstdint>

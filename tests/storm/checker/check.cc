@@ -20,8 +20,7 @@ struct KnownJob {
 
 class Checker {
  public:
-  Checker(const History& history, std::uint64_t percent_min)
-      : history_(history), percent_min_(percent_min) {}
+  Checker(const History& history, std::uint64_t percent_min) : history_(history), percent_min_(percent_min) {}
 
   Report run() {
     read_store();
@@ -50,12 +49,10 @@ class Checker {
   void read_store() {
     for (const JobRow& job : history_.jobs) {
       if (!runs_.emplace(job.id, job.run).second) violation("two jobs have the id " + job.id);
-      if (std::exchange(stored_[job.run].job, &job) != nullptr)
-        violation("two job rows have run " + job.run);
+      if (std::exchange(stored_[job.run].job, &job) != nullptr) violation("two job rows have run " + job.run);
     }
     for (const ActivityRow& row : history_.activities) stored_[row.run].activities.push_back(&row);
-    for (const MessageRow& row : history_.messages)
-      stored_[row.run].messages[row.activity].push_back(&row);
+    for (const MessageRow& row : history_.messages) stored_[row.run].messages[row.activity].push_back(&row);
   }
 
   void read_clients() {
@@ -97,8 +94,7 @@ class Checker {
       for (const JournalLine& line : journal) {
         const Place place{line.run, line.topic, line.input};
         const auto [known, is_new] = place_of_key.emplace(line.key, place);
-        if (!is_new && known->second != place)
-          violation("key " + line.key + " was given to two activities");
+        if (!is_new && known->second != place) violation("key " + line.key + " was given to two activities");
         Done& done = done_[place];
         done.keys.insert(line.key);
         if (line.is_end) {
@@ -109,8 +105,7 @@ class Checker {
         } else {
           begun_here.insert({line.key, line.attempt});
           if (!done.begun.insert(line.attempt).second)
-            violation("attempt " + std::to_string(line.attempt) + " of " + line.key +
-                      " was begun twice");
+            violation("attempt " + std::to_string(line.attempt) + " of " + line.key + " was begun twice");
           ++report_.figures.attempts;
           if (line.attempt > 1) ++report_.figures.repeated;
         }
@@ -182,21 +177,17 @@ class Checker {
       check_work("job " + id + ", " + topic, job.run, ExpectedActivity{topic, 0, "", input}, Ended::yes);
   }
 
-  void check_end(const std::string& id, const JobRow& job, const ExpectedJob& expected,
-                 const KnownJob& known) {
+  void check_end(const std::string& id, const JobRow& job, const ExpectedJob& expected, const KnownJob& known) {
     if (job.graph != known.graph) violation("job " + id + " runs the graph " + job.graph);
     if (job.status != expected.status)
       violation("job " + id + " has status " + std::to_string(job.status) + ", expected " +
                 std::to_string(expected.status) + " (" + job.reason + ")");
     if (job.result != expected.result)
-      violation("job " + id + " has the result '" + job.result + "', expected '" + expected.result +
-                "'");
+      violation("job " + id + " has the result '" + job.result + "', expected '" + expected.result + "'");
     if (job.reason != expected.reason) violation("job " + id + " has the reason " + job.reason);
-    if (job.semaphore != 0)
-      violation("job " + id + " has semaphore " + std::to_string(job.semaphore) + " at the end");
+    if (job.semaphore != 0) violation("job " + id + " has semaphore " + std::to_string(job.semaphore) + " at the end");
     if (job.completions != 1)
-      violation("job " + id + " ran its completion tasks " + std::to_string(job.completions) +
-                " times");
+      violation("job " + id + " ran its completion tasks " + std::to_string(job.completions) + " times");
     const bool completed = expected.status == status_completed;
     for (const ClientLine* end : known.ends)
       if (end->status != (completed ? "completed" : "failed") ||
@@ -212,8 +203,7 @@ class Checker {
       for (const ActivityRow*& row : rows)
         if (row != nullptr && row->node == activity.node && row->place == activity.place)
           found = std::exchange(row, nullptr);
-      const std::string what =
-          "job " + id + ", activity " + std::to_string(activity.node) + " at " + activity.place;
+      const std::string what = "job " + id + ", activity " + std::to_string(activity.node) + " at " + activity.place;
       if (found == nullptr) {
         if (!activity.may_be_cut) violation(what + " is missing");
         check_work(what, stored.job->run, activity, Ended::no);
@@ -221,24 +211,20 @@ class Checker {
       }
       const auto messages = stored.messages.find(found->seq);
       const LedgerCheck ledgers = check_ledgers(
-          activity, *found,
-          messages == stored.messages.end() ? std::vector<const MessageRow*>() : messages->second);
+          activity, *found, messages == stored.messages.end() ? std::vector<const MessageRow*>() : messages->second);
       for (const std::string& problem : ledgers.problems) violation(what + ": " + problem);
       closers += ledgers.closers;
       check_work(what, stored.job->run, activity, ledgers.concluded ? Ended::yes : Ended::no);
     }
     for (const ActivityRow* row : rows)
       if (row != nullptr)
-        violation("job " + id + " has an activity too many: " + std::to_string(row->node) + " at " +
-                  row->place);
-    if (closers != 1)
-      violation("job " + id + " was closed by " + std::to_string(closers) + " messages");
+        violation("job " + id + " has an activity too many: " + std::to_string(row->node) + " at " + row->place);
+    if (closers != 1) violation("job " + id + " was closed by " + std::to_string(closers) + " messages");
   }
 
   enum class Ended : bool { no, yes };
 
-  void check_work(const std::string& what, const std::string& run, const ExpectedActivity& activity,
-                  Ended concluded) {
+  void check_work(const std::string& what, const std::string& run, const ExpectedActivity& activity, Ended concluded) {
     if (activity.topic.empty()) return;
     const Place place{run, activity.topic, activity.input};
     const auto found = done_.find(place);
@@ -249,16 +235,14 @@ class Checker {
     const Done& done = found->second;
     expected_work_.insert(place);
     if (done.keys.size() != 1) violation(what + " was run under more than one key");
-    if (concluded == Ended::yes && done.ended.empty())
-      violation(what + " is concluded, and no worker ended it");
+    if (concluded == Ended::yes && done.ended.empty()) violation(what + " is concluded, and no worker ended it");
     for (const std::uint64_t attempt : done.begun) {
       if (done.ended.count(attempt) != 0) continue;
       ++report_.figures.cut;
       const bool followed = *done.begun.rbegin() > attempt;
       // A job that failed meanwhile owes no further attempt.
       if (!followed && !(activity.may_be_cut && concluded == Ended::no))
-        violation(what + ": attempt " + std::to_string(attempt) +
-                  " was cut and no other one followed");
+        violation(what + ": attempt " + std::to_string(attempt) + " was cut and no other one followed");
     }
   }
 
@@ -272,8 +256,8 @@ class Checker {
     }
     for (const auto& [place, done] : done_)
       if (expected_work_.count(place) == 0)
-        violation("a worker ran " + std::get<1>(place) + " of run " + std::get<0>(place) +
-                  " for '" + std::get<2>(place) + "', which nobody asked for");
+        violation("a worker ran " + std::get<1>(place) + " of run " + std::get<0>(place) + " for '" +
+                  std::get<2>(place) + "', which nobody asked for");
   }
 
   const History& history_;
@@ -281,7 +265,7 @@ class Checker {
   Report report_;
   std::map<std::string, KnownJob> known_;  // by id
   std::set<std::string> accepted_;
-  std::set<std::string> children_;  // ids of jobs that jobs must have started
+  std::set<std::string> children_;           // ids of jobs that jobs must have started
   std::map<std::string, std::string> runs_;  // by id
   std::map<std::string, Stored> stored_;     // by run
   std::map<Place, Done> done_;

@@ -40,8 +40,8 @@ std::optional<JournalLine> journal_line(std::string_view text) {
   line.topic = fields[7];
   line.input = fields[8];
   const bool phase = line.is_end || fields[3] == "begin";
-  const bool numbers = read_number(fields[1], line.attempt) && read_number(fields[4], line.at) &&
-                       read_number(fields[5], line.seq);
+  const bool numbers =
+      read_number(fields[1], line.attempt) && read_number(fields[4], line.at) && read_number(fields[5], line.seq);
   if (!phase || !numbers || line.key.empty()) return std::nullopt;
   return line;
 }

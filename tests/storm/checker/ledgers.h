@@ -17,9 +17,8 @@ struct Digits {
 
 inline Digits read_digits(const std::string& text) {
   Digits digits;
-  const bool numeric = text.size() == 15 && std::all_of(text.begin(), text.end(), [](char c) {
-                         return c >= '0' && c <= '9';
-                       });
+  const bool numeric =
+      text.size() == 15 && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!numeric) return digits;
   digits.attempts = std::stoll(text.substr(0, 3));
   digits.fourth = text[3] - '0';

@@ -15,10 +15,9 @@ int main(int argc, char** argv) {
   constexpr std::size_t shown_max = 50;
   const storm::Report report = storm::check(storm::read_directory(argv[1]));
   const storm::Figures& f = report.figures;
-  std::cout << "checker: " << f.jobs << " jobs, " << f.submits << " submits (" << f.answered
-            << " answered, " << f.refused << " refused), " << f.attempts << " attempts, "
-            << f.repeated << " repeated, " << f.cut << " cut; " << report.violations.size()
-            << " violations\n";
+  std::cout << "checker: " << f.jobs << " jobs, " << f.submits << " submits (" << f.answered << " answered, "
+            << f.refused << " refused), " << f.attempts << " attempts, " << f.repeated << " repeated, " << f.cut
+            << " cut; " << report.violations.size() << " violations\n";
   for (std::size_t i = 0; i < report.violations.size() && i < shown_max; ++i)
     std::cout << "  " << report.violations[i] << "\n";
   return report.violations.empty() ? 0 : 1;

@@ -6,19 +6,17 @@ namespace {
 
 ExpectedActivity trigger(const std::string& input) { return {"", 0, ",0", input, input}; }
 
-ExpectedActivity works(std::string topic, std::int64_t node, std::string place,
-                       const std::string& input) {
+ExpectedActivity works(std::string topic, std::int64_t node, std::string place, const std::string& input) {
   const std::string name = topic.substr(topic.find('.') + 1);
   return {std::move(topic), node, std::move(place), input, input + "/" + name};
 }
 
 ExpectedJob chain(const std::string& in) {
-  return {
-      status_completed,
-      in + "/one/two/three",
-      "",
-      {trigger(in), works("chain.one", 1, ",0,0", in), works("chain.two", 2, ",0,0,0", in + "/one"),
-       works("chain.three", 3, ",0,0,0,0", in + "/one/two")}};
+  return {status_completed,
+          in + "/one/two/three",
+          "",
+          {trigger(in), works("chain.one", 1, ",0,0", in), works("chain.two", 2, ",0,0,0", in + "/one"),
+           works("chain.three", 3, ",0,0,0,0", in + "/one/two")}};
 }
 
 ExpectedJob fan(const std::string& in) {
@@ -37,8 +35,7 @@ ExpectedJob pend(const std::string& in) {
           in + "/ship",
           "",
           {trigger(in), ship, works("pend.note", 2, ",0,0,0", in + "/ship.0"),
-           works("pend.note", 2, ",0,1,0", in + "/ship.1"),
-           works("pend.note", 2, ",0,2,0", in + "/ship")}};
+           works("pend.note", 2, ",0,1,0", in + "/ship.1"), works("pend.note", 2, ",0,2,0", in + "/ship")}};
 }
 
 ExpectedJob caught(const std::string& in) {
@@ -59,24 +56,20 @@ ExpectedJob doomed(const std::string& in) {
   fatal.code = 500;
   ExpectedActivity side = works("doomed.side", 2, ",0,0", in);
   side.may_be_cut = true;
-  return {status_failed,
-          "",
-          "activity fatal failed with code 500: " + in + "/fatal!",
-          {trigger(in), fatal, side}};
+  return {status_failed, "", "activity fatal failed with code 500: " + in + "/fatal!", {trigger(in), fatal, side}};
 }
 
 }  // namespace
 
-// A child is called after its parent, the activity that starts it and where that stands. What is said is the parent's id.
+// A child is called after its parent, the activity that starts it and where that stands. What is said is the parent's
+// id.
 std::optional<ExpectedFamily> expect_family(const std::string& id, const std::string& graph) {
   const std::string word = "{\"word\":\"" + id + "\"}";
   const auto of = [&](const char* name) { return std::string("{\"") + name + "\":\"" + id + "\"}"; };
   const ExpectedAppJob waits{"tide/tide.wait", of("heard"), {"tide.then"}};
   if (graph == "tide/tide.await")
-    return ExpectedFamily{{graph, of("said"), {"tide.after"}},
-                          {"tide/tide.work", of("worked"), {"tide.work"}},
-                          id + "/await.0.0",
-                          word};
+    return ExpectedFamily{
+        {graph, of("said"), {"tide.after"}}, {"tide/tide.work", of("worked"), {"tide.work"}}, id + "/await.0.0", word};
   if (graph == "tide/tide.call")
     return ExpectedFamily{{graph, of("heard"), {"tide.before"}}, waits, id + "/call.0.0", word};
   if (graph == "tide/tide.leave") return ExpectedFamily{{graph, "{}", {}}, waits, id + "/leave.0.0", word};

@@ -46,6 +46,7 @@ class Evaluator {
     if (const auto* call = std::get_if<CallNode>(&node.body)) return run_call(*call->function, {}, call->path);
     if (const auto* map = std::get_if<MapNode>(&node.body)) return run_map(*map);
     if (const auto* list = std::get_if<ListNode>(&node.body)) return run_list(*list);
+    if (const auto* choice = std::get_if<ChoiceNode>(&node.body)) return run_choice(*choice);
     return run_pipe(std::get<PipeNode>(node.body), {});
   }
 
@@ -65,6 +66,7 @@ class Evaluator {
  private:
   Result<Operand> run_reference(const ReferenceNode& node) {
     Operand operand = resolve(node, call_.data, frame_);
+    if (operand.missing()) return Operand::missing_at(node.written);
     // Borrowing is free; an object made of sections is not.
     const bool made = operand.owned() && !node.takes && operand.value().is_object();
     if (made && !charge_copy(operand.value(), call_.budget)) return over_budget();
@@ -100,14 +102,33 @@ class Evaluator {
     return Operand(std::move(out));
   }
 
+  Result<Operand> run_choice(const ChoiceNode& choice) {
+    using Kind = ChoiceNode::Kind;
+    if (choice.kind == Kind::if_true) {
+      const auto condition = run(choice.parts[0]);
+      if (!condition) return condition;
+      return run(choice.parts[truthy(*condition) ? 1 : 2]);
+    }
+    for (std::size_t i = 0; i + 1 < choice.parts.size(); ++i) {
+      auto part = run(choice.parts[i]);
+      if (!part) return part;
+      const bool decides = choice.kind == Kind::all   ? !truthy(*part)
+                           : choice.kind == Kind::any ? truthy(*part)
+                                                      : !part->nullish();
+      if (decides) return part;
+    }
+    return run(choice.parts.back());
+  }
+
   Result<Operand> run_call(const Function& function, Operands operands, const std::string& path) {
     const std::uint64_t steps = function.work == Work::scans ? scan_steps(operands) : 0;
     if (!call_.budget.spend_steps(1 + steps)) return over_budget();
     Result<Operand> result =
-        fits(function, operands.size()) ? function.body(call_, operands) : call_padded(function, operands);
+        fits(function, operands.size()) ? invoke(function, call_, operands) : call_padded(function, operands);
     if (call_.budget.exhausted()) return over_budget();
     if (result) return result;
-    return Error{result.error().code, format("{}: {}: {}", path, function.name, result.error().detail)};
+    return Error{result.error().code,
+                 format("{}{}{}: {}", path, path.empty() ? "" : ": ", function.name, result.error().detail)};
   }
 
   static bool fits(const Function& function, std::size_t count) {

@@ -1,5 +1,6 @@
 #include "mapping/compiler.h"
 #include "mapping/convert.h"
+#include "mapping/key_order.h"
 #include "mapping/reference.h"
 #include "mapping/suggest.h"
 
@@ -84,6 +85,10 @@ void Compiler::doubt(std::string message, std::string suggestion) {
 CompileResult Compiler::run(const json::value& source) {
   auto compiled = std::make_shared<Compiled>();
   compiled->root = compile_value(source);
+  if (LiteralNode* whole = as_literal(compiled->root); whole != nullptr && compat_) {
+    Budget unlimited({.steps = ~0ULL, .bytes = ~0ULL});  // a source has its own limits
+    (void)order_keys(whole->value, unlimited);
+  }
   compiled->references = std::move(references_);
   compiled->compat_hotmesh = compat_;
   CompileResult result;

@@ -1,6 +1,7 @@
 #include "mapping/compiled.h"
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
+#include "mapping/key_order.h"
 #include "mapping/reference.h"
 
 #include "base/format.h"
@@ -52,6 +53,9 @@ class Evaluator {
 
   // The operand as plain JSON.
   Result<json::value> finish(Operand operand) {
+    if (call_.compat_hotmesh && (operand.value().is_object() || operand.value().is_array())) {
+      if (!own(call_, operand) || !order_keys(operand.owned_value(), call_.budget)) return over_budget();
+    }
     if (!operand.owned()) {
       if (!charge_copy(operand.value(), call_.budget)) return over_budget();
       return operand.value();
@@ -219,12 +223,20 @@ class Evaluator {
 
   Status reduce_object(const Row& row, const json::object& object, ReduceFrame& frame) {
     std::int64_t index = 0;
-    for (const json::key_value_pair& member : object) {
+    const auto visit = [&](const json::key_value_pair& member) {
       frame.item = Operand::borrow(member.value());
       frame.key = Operand::text(member.key());
       frame.index = Operand(json::value(index++));
-      if (const auto done = reduce_step(row, frame); !done) return done;
+      return reduce_step(row, frame);
+    };
+    if (call_.compat_hotmesh) {
+      if (!call_.budget.spend_steps(object.size())) return over_budget();
+      for (const json::key_value_pair* member : in_javascript_order(object))
+        if (const auto done = visit(*member); !done) return done;
+      return {};
     }
+    for (const json::key_value_pair& member : object)
+      if (const auto done = visit(member); !done) return done;
     return {};
   }
 

@@ -11,7 +11,7 @@ namespace json = boost::json;
 
 namespace {
 
-Node literal(json::value value) { return Node{LiteralNode{std::move(value)}}; }
+Node literal_node(json::value value) { return Node{LiteralNode{std::move(value)}}; }
 
 ChoiceNode::Kind choice_of(std::string_view sign) {
   if (sign == "&&") return ChoiceNode::Kind::all;
@@ -44,10 +44,10 @@ bool reads_like_reference(std::string_view name) {
 
 // An operator with spaces around it: "2024-01" and "a/b" are texts, " - " and " > " may be more.
 bool has_free_operator(std::string_view text) {
-  constexpr std::string_view signs = "+-*/%<>=!&|?";
+  constexpr std::string_view marks = "+-*/%<>=!&|?";
   for (std::size_t i = 1; i + 1 < text.size(); ++i) {
-    if (text[i - 1] != ' ' || signs.find(text[i]) == std::string_view::npos) continue;
-    const std::size_t end = text.find_first_not_of(signs, i);
+    if (text[i - 1] != ' ' || marks.find(text[i]) == std::string_view::npos) continue;
+    const std::size_t end = text.find_first_not_of(marks, i);
     if (end != std::string_view::npos && text[end] == ' ') return true;
   }
   return false;
@@ -76,7 +76,7 @@ Node Compiler::compile_template(std::string_view text) {
     at_ = wrong->at;
     mistake(std::move(wrong->message), std::move(wrong->suggestion));
     at_ = 0;
-    return literal(nullptr);
+    return literal_node(nullptr);
   }
   const auto& segments = std::get<std::vector<Segment>>(read);
   // Braces around all of it, and no name inside: a literal must say that it is one.
@@ -84,7 +84,7 @@ Node Compiler::compile_template(std::string_view text) {
   if (braces && segments.front().kind == Segment::Kind::text) return compile_name(text);
   if (segments.size() == 1 && segments[0].kind == Segment::Kind::text) {
     doubt_literal(segments[0].text);
-    return literal(json::value(segments[0].text));
+    return literal_node(json::value(segments[0].text));
   }
   if (segments.size() == 1) {
     Node node = compile_segment(segments[0]);
@@ -102,13 +102,13 @@ Node Compiler::compile_template(std::string_view text) {
 }
 
 Node Compiler::compile_segment(const Segment& segment) {
-  if (segment.kind == Segment::Kind::text) return literal(json::value(segment.text));
+  if (segment.kind == Segment::Kind::text) return literal_node(json::value(segment.text));
   if (segment.kind == Segment::Kind::expression) {
     auto parsed = parse_infix(segment.text, segment.at);
     if (auto* wrong = std::get_if<TextMistake>(&parsed)) {
       at_ = wrong->at;
       mistake(std::move(wrong->message), std::move(wrong->suggestion));
-      return literal(nullptr);
+      return literal_node(nullptr);
     }
     return compile_term(std::move(std::get<Term>(parsed)));
   }
@@ -140,11 +140,11 @@ Node Compiler::call_of(const Function& function, std::vector<Node> operands) {
 }
 
 Node Compiler::compile_term(Term term) {
-  if (!count_node()) return literal(nullptr);
+  if (!count_node()) return literal_node(nullptr);
   at_ = term.at;
   switch (term.kind) {
     case Term::Kind::literal:
-      return literal(std::move(term.value));
+      return literal_node(std::move(term.value));
     case Term::Kind::reference:
       return compile_name(format("{{{}}}", term.text));
     case Term::Kind::call:
@@ -190,7 +190,7 @@ Node Compiler::compile_named_call(Term term) {
   std::vector<Node> operands;
   for (Term& part : term.parts) operands.push_back(compile_term(std::move(part)));
   at_ = at;
-  if (function == nullptr) return literal(nullptr);
+  if (function == nullptr) return literal_node(nullptr);
   check_count(*function, operands.size(), "here are");
   if (operands.empty()) return Node{CallNode{function, path_}};
   return call_of(*function, std::move(operands));

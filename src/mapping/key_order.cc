@@ -14,7 +14,7 @@ namespace json = boost::json;
 namespace {
 
 // "0", "17", not "017", not "-1"; up to 2^32 - 2, as JavaScript counts indexes.
-std::optional<std::uint64_t> index_of(std::string_view key) {
+std::optional<std::uint64_t> whole_number_of(std::string_view key) {
   constexpr std::uint64_t index_max = 4294967294U;
   if (key.empty() || key.size() > 10 || (key.size() > 1 && key[0] == '0')) return std::nullopt;
   std::uint64_t index = 0;
@@ -29,7 +29,7 @@ bool is_ordered(const json::object& object) {
   std::optional<std::uint64_t> last;
   bool names_began = false;
   for (const json::key_value_pair& member : object) {
-    const auto index = index_of(member.key());
+    const auto index = whole_number_of(member.key());
     if (!index) {
       names_began = true;
       continue;
@@ -47,10 +47,10 @@ std::vector<const json::key_value_pair*> in_javascript_order(const json::object&
   members.reserve(object.size());
   for (const json::key_value_pair& member : object) members.push_back(&member);
   if (is_ordered(object)) return members;
-  const auto names = std::stable_partition(members.begin(), members.end(),
-                                           [](const auto* member) { return index_of(member->key()).has_value(); });
+  const auto names = std::stable_partition(
+      members.begin(), members.end(), [](const auto* member) { return whole_number_of(member->key()).has_value(); });
   std::sort(members.begin(), names,
-            [](const auto* a, const auto* b) { return *index_of(a->key()) < *index_of(b->key()); });
+            [](const auto* a, const auto* b) { return *whole_number_of(a->key()) < *whole_number_of(b->key()); });
   return members;
 }
 

@@ -68,9 +68,9 @@ bool looks_like_name(std::string_view inner) {
 
 bool begins_like_reference(std::string_view inner) { return inner.starts_with('$') || inner.starts_with('@'); }
 
-class Reader {
+class TemplateReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit TemplateReader(std::string_view text) : text_(text) {}
 
   std::variant<std::vector<Segment>, TextMistake> run() {
     for (std::size_t i = 0; i < text_.size() && !mistake_;) i = step(i);
@@ -148,7 +148,7 @@ std::variant<std::vector<Segment>, TextMistake> read_template(std::string_view t
   using Kind = Segment::Kind;
   if (text.find('{') == npos) return std::vector<Segment>{{Kind::text, std::string(text), 0}};
   if (is_doubled(text)) return std::vector<Segment>{{Kind::text, std::string(text.substr(1, text.size() - 2)), 1}};
-  return Reader(text).run();
+  return TemplateReader(text).run();
 }
 
 }  // namespace pawl::mapping

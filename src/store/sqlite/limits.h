@@ -20,8 +20,8 @@ inline constexpr int disk_look_pages = 64;                // how much the log gr
 inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while another process keeps a transaction open
 inline constexpr int log_warning_factor = 4;              // times the usual length: then it is reported
 inline constexpr int log_unnamed_rounds = 3;  // then a log is reported although no process is seen to keep it
-inline constexpr std::chrono::milliseconds log_retry_min{100};   // wait before a log that a reader keeps is
-inline constexpr std::chrono::milliseconds log_retry_max{1000};  // copied again; doubled each time
+inline constexpr std::chrono::milliseconds log_retry_min{100};   // between two copies of a log that a reader keeps
+inline constexpr std::chrono::milliseconds log_retry_max{1000};  // doubled each time up to this
 inline constexpr std::chrono::milliseconds room_wait{500};       // a commit waits so long for a copy that makes room
 inline constexpr std::chrono::milliseconds room_no_wait{2000};   // no waiting so long after a wait that failed
 inline constexpr int cache_kib = 64 << 10;                       // of the writer

@@ -4,9 +4,9 @@
 //
 // 1. Canonical: no empty part, no leading zero; two equal addresses have equal text.
 // 2. At most depth_max parts, each at most plane_max.
-// 2a. Eight or more zeros in a row are written ",0*8": so the last of a chain of 10,000 activities has a short address
-// too, and the cost of a step does not grow with the steps before it.
-// 3. Ordered by number, part by part: ",0,2" comes before ",0,10", a parent before its children. A store that sorts by
+// 3. Eight or more zeros in a row are written ",0*8": so the last of a chain of 10,000 activities has a short address
+//    too, and the cost of a step does not grow with the steps before it.
+// 4. Ordered by number, part by part: ",0,2" comes before ",0,10", a parent before its children. A store that sorts by
 //    text orders differently.
 // One string: short paths (up to 7 parts) allocate nothing.
 #pragma once

@@ -391,7 +391,7 @@ void Engine::note(const Operation& operation) {
                    look_at(core::lane_of(put.message.run), store::stream_of(put.message.body), clock_.monotonic());
                  },
                  [&](const store::GiveBack& back) {
-                   // The engine does not keep track of the stream to which it went back.
+                   // The engine does not remember its stream, so it looks at all streams of the lane.
                    for (Stream& stream : streams_)
                      if (stream.lane == core::lane_of(back.run))
                        look_at(stream.lane, stream.topic, clock_.monotonic() + back.delay);

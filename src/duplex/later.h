@@ -1,6 +1,6 @@
 // Replies that come later, by token, from any process on the store. Meanwhile the request stays in its stream, and it
-// is free again when its time is over, so a reply that never comes does not block the job. A token contains how often
-// the request was left: after the request is handed out again, an older token finds nothing.
+// is free again when its time is over, so a reply that never comes does not block the job. A token is derived from how
+// often the request was given back: once the request is handed out again, an older token finds nothing.
 #pragma once
 
 #include <optional>

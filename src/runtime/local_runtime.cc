@@ -16,6 +16,7 @@
 #include "runtime/family.h"
 #include "runtime/job_search.h"
 #include "runtime/obstacles.h"
+#include "runtime/parts.h"
 #include "runtime/request_checks.h"
 #include "runtime/views.h"
 

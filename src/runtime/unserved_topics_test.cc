@@ -16,7 +16,7 @@ class UnservedTopicsTest : public ::testing::Test {
     bench_.settle();
   }
   std::size_t said() const { return bench_.events.problems.size(); }
-  Bench bench_{core::Fusion::on};
+  Bench bench_{core::Fusion::on, "e1", 1, std::chrono::hours(24)};  // its lanes stay its own
 };
 
 TEST_F(UnservedTopicsTest, is_said_when_work_has_waited_long_enough) {

@@ -115,7 +115,7 @@ struct StartDuplex {
   core::JobSecret secret{core::Guid{}};  // drawn by the caller that submits
 };
 
-// B, E, q: sets a cell if it is absent. Outcome.value is the cell's value now.
+// B, E, q: sets a cell if it is absent. value() is the cell's value now.
 struct SetCell {
   RunId run{0};
   Place place;

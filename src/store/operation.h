@@ -123,7 +123,7 @@ struct PauseTopic {
 
 // Inserts a message into an inbox. Needs no epoch: anyone may deliver. The same guid twice is already_done; a run that
 // is gone or closed takes nothing (committed, without effect). With a source (an outbox row), only row last + 1 of what
-// that lane sent to this lane is accepted: at or below last is already_done, beyond last + 1 is a conflict, and `value`
+// that lane sent to this lane is accepted: at or below last is already_done, beyond last + 1 is a conflict, and taken()
 // is last. The target's lane keeps the count, because the source lane may be on another node.
 //
 // `lane` is the lane of the key, always the same for one key; a run's number already contains its lane. A mailbox is

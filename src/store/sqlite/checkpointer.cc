@@ -167,7 +167,7 @@ void Checkpointer::serve() {
       pause = limits::log_retry_min;
       continue;
     }
-    // Another process's transaction, or a full disk: try repeatedly, but not at every commit.
+    // A reader's transaction, or a full disk: try repeatedly, but not at every commit.
     changed_.wait_for(lock, pause, [this] { return stopped_; });
     pause = std::min(pause * 2, limits::log_retry_max);
     wanted_ = true;
@@ -201,7 +201,7 @@ Checkpointer::Copied Checkpointer::copy_last(int mode) {
 
 bool Checkpointer::bring_home() {
   Copied copied = copy(SQLITE_CHECKPOINT_PASSIVE);
-  bool held = false;  // a transaction of another process keeps the rest from being copied
+  bool held = false;  // a reader's transaction keeps the rest from being copied
   for (int round = 1; round < limits::checkpoint_rounds_max && !held; ++round) {
     if (copied.code != SQLITE_OK || copied.rest() <= limits::checkpoint_tail_pages) break;
     const int before = copied.copied_pages;

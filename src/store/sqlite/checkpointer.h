@@ -5,10 +5,9 @@
 //    is left. So it copies a few rounds beside the writer until the rest is short, then stops the writer for that rest.
 // 2. The log is copied early enough that the copy always finds room: when it reaches a quarter of the free disk space,
 //    at most Setup::pages.
-// 3. An open transaction of another process keeps the log from restarting. The report names that process, or says that
-//    it is unknown when it cannot be seen. Copies are repeated until the transaction has ended, and then the log is cut
-//    to its usual length. From Setup::log_bytes_max on, or when the copy would find no room on the disk, room()
-//    refuses.
+// 3. A reader's open transaction keeps the log from restarting. The report names its process, or has no name when the
+//    process cannot be seen. Copies are repeated until the transaction has ended, and then the log is cut to its usual
+//    length. From Setup::log_bytes_max on, or when the copy would find no room on the disk, room() refuses.
 // 4. The database file itself is marked as lacking its log; read together with its log, it is not. So a copy without
 //    the log is recognised. The mark is the sign of store_state.writer: it is set just before the last copy and cleared
 //    in the log just after it.

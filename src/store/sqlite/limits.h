@@ -17,7 +17,7 @@ inline constexpr int checkpoint_rounds_max = 3;           // copies beside the w
 inline constexpr int checkpoint_pages_min = 64;           // on a disk that is nearly full
 inline constexpr std::uint64_t log_share_of_disk = 4;     // at most a quarter of the free space
 inline constexpr int disk_look_pages = 64;                // how much the log grows between two checks of the disk
-inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while another process keeps a transaction open
+inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while a reader keeps a transaction open
 inline constexpr int log_warning_factor = 4;              // times the usual length: then it is reported
 inline constexpr int log_unnamed_rounds = 3;  // then a log is reported although no process is seen to keep it
 inline constexpr std::chrono::milliseconds log_retry_min{100};   // between two copies of a log that a reader keeps

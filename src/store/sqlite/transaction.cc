@@ -87,7 +87,7 @@ Status Transaction::finish_commit(std::int64_t changes_before) {
 Status Transaction::open() {
   if (const auto may = may_write(); !may) return may.error();
   reads_ = {};
-  in_doubt_ = true;  // a second try would show nothing more
+  in_doubt_ = true;  // there is no second try: all checks run at once
   opened_at_ = sqlite3_total_changes64(connection_->handle());
   if (const int code = begin(); code != SQLITE_OK) return abandon(code);
   return {};

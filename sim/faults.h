@@ -54,8 +54,8 @@ constexpr std::string_view name_of(FaultKind kind) {
   return "?";
 }
 
-// Whether a store in a file can have this fault. No network carries its commits, so none arrives twice. If one did, and
-// only the first of the two had an effect, no engine would look for that effect before the next renewal.
+// Whether a store in a file can have this fault. No network carries its commits, so none arrives twice. If one did, the
+// answer of the second would not contain what the first did, and only a renewal would look for that.
 constexpr bool is_of_files(FaultKind kind) { return kind != FaultKind::duplicated; }
 
 // Breaks the calls first, first + 1, ... first + calls - 1: once, or several times until it heals.

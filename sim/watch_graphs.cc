@@ -102,9 +102,8 @@ std::int64_t WatchStore::open_in_graph(const ShadowJob& job) const {
 
 bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) const {
   const Kind kind = kind_of(job, activity);
-  if (activity.skipped || kind == Kind::join || kind == Kind::map)
-    return true;  // by the activities that lead to it or
-                  // are in it
+  // By the activities that lead to it or are in it.
+  if (activity.skipped || kind == Kind::join || kind == Kind::map) return true;
   if (kind == Kind::cycle && leg1_complete(activity.ledger)) return true;
   if (leg1_complete(activity.ledger) && job.work.contains(seq)) return true;
   for (const auto& [guid, shadow] : job.inbox) {

@@ -180,7 +180,7 @@ TEST_F(Moved, needs_two_stores_that_can_be_moved) {
   ASSERT_FALSE(in_use.ok());
   EXPECT_EQ(in_use.error().code, ErrorCode::retry_later);
   runtime_.reset();
-  // One that ends it, and one that retries.
+  // The observer ends the move; then the move is repeated.
   const auto ended = move_store({store_, folder_ / "new.db", false, [](const MoveProgress&) { return false; }});
   ASSERT_FALSE(ended.ok());
   EXPECT_FALSE(Runtime::open({.store = folder_ / "new.db"}).ok());

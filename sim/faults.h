@@ -71,8 +71,7 @@ struct FaultRates {
   std::uint32_t read_failures_per_thousand = 0;
   std::uint32_t pauses_per_thousand = 0;      // of an engine's steps: it stops, perhaps beyond its lease
   std::uint32_t crashes_per_thousand = 0;     // of an engine's steps: it dies with commits in transit
-  std::uint32_t bells_lost_per_thousand = 0;  // of the notifications of others: the owner notices late that one is
-                                              // missing
+  std::uint32_t bells_lost_per_thousand = 0;  // of the notifications of others: the owner notices the loss late
   std::uint32_t budget = 0;
   // Between lanes that are islands: some delivered rows are lost, come twice, or out of order.
   std::uint32_t letters_per_thousand = 0;

@@ -26,9 +26,7 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
 
 // An activity that waits for an event from outside is concluded by one.
 void WatchStore::check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) {
-  if (kind_of(job, activity) != Kind::worker)
-    return;  // the record names what entered: a signal, a child's end, a
-             // timer
+  if (kind_of(job, activity) != Kind::worker) return;  // the record names the signal, child or timer
   const Journal::Request* request = journal_.find(activity.request);
   if (activity.findings.empty() && (request == nullptr || request->ends == 0))
     fail(job, "invented", format("activity {} ended and no run of it did", seq));

@@ -68,12 +68,19 @@ Sequences::Looked Sequences::scene_of(const Viewed& view) {
     return {};
   }
   if (!*view) return {};
-  auto graph = find_graph_((*view)->job.graph);
+  const core::GraphRef& ref = (*view)->job.graph;
+  auto graph = find_graph_(ref);
+  const auto said = std::find(not_deployed_.begin(), not_deployed_.end(), ref);
   if (graph == nullptr) {
-    events_.problem(format("job {}: graph {} version {} is not deployed here", (*view)->job.id.raw(),
-                           (*view)->job.graph.name.raw(), (*view)->job.graph.version));
+    if (said != not_deployed_.end()) return {};
+    not_deployed_.push_back(ref);
+    events_.problem(
+        format("graph {} version {} is not deployed here with the content that job {} started on: this job and all "
+               "others of it wait until it is",
+               ref.name.raw(), ref.version, (*view)->job.id.raw()));
     return {};
   }
+  if (said != not_deployed_.end()) not_deployed_.erase(said);
   return {Scene{(*view)->job, (*view)->cell, std::move(graph)}, ""};
 }
 

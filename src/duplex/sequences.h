@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "duplex/events.h"
 #include "duplex/letters.h"
@@ -56,7 +57,8 @@ class Sequences {
   Looked scene_of(const Viewed& view);
   void tell(const Scene& scene, const Outcome& outcome, Change change);
 
-  const store::DuplexStore& store_;  // only for its clock; reads go through a Look
+  std::vector<core::GraphRef> not_deployed_;  // jobs wait for these; each was reported once
+  const store::DuplexStore& store_;           // only for its clock; reads go through a Look
   FindGraph find_graph_;
   Events& events_;
 };

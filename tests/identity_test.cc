@@ -19,7 +19,7 @@ struct Given {
 // A store in a file, with one graph of one activity whose worker leaves with what it was given.
 class Identity : public ::testing::TestWithParam<Collation> {
  protected:
-  static Graph graph() {
+  static AppText graph() {
     return std::move(*GraphBuilder("step").trigger("t").worker("act", "work").after("t").collation(GetParam()).build());
   }
   void open(bool serve = true) {

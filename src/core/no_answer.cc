@@ -48,6 +48,18 @@ Progress doubt(Context& context, const WorkItem& item) {
   return Progress::finished;
 }
 
+// Whether a transition takes this error.
+bool is_caught(const Context& context, const Activity& activity, const Answer& answer) {
+  const Program* program = context.graph.program();
+  if (program == nullptr) return any_fires(context.node(activity), answer.status, answer.code);
+  Sight sight = sight_of(context, activity);
+  sight.output = &answer.data;
+  sight.status = answer.status;
+  sight.code = answer.code;
+  const auto fired = program->fired(sight);
+  return !fired || !fired->empty();  // what cannot be said parks the job where it is asked again
+}
+
 Payload words_for(const NoAnswer& message) {
   return Payload(format("\"no answer: its {} timeout ran out\"", name_of(message.why)));
 }
@@ -61,7 +73,7 @@ std::optional<Progress> try_again(Context& context, const WorkItem& item, const 
   const Retry& rule = node.policy.retry.rule_for(answer.code);
   const Tried tried{item.request, item.life.failures + 1, activity.opened_at, item.life.deadline};
   const auto at = next_try(rule, tried, context.draft.redrives(), context.options.now);
-  const bool parks = rule.when_exhausted() == WhenExhausted::park && !any_fires(node, answer.status, answer.code);
+  const bool parks = rule.when_exhausted() == WhenExhausted::park && (at || !is_caught(context, activity, answer));
   if (!at && !parks) return std::nullopt;
   const WorkLife life = after_failure(item, answer);
   if (context.stored()) context.draft.consume(context.delivery.message.guid);

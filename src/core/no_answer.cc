@@ -48,6 +48,13 @@ Progress doubt(Context& context, const WorkItem& item) {
   return Progress::finished;
 }
 
+// Of what undoes: what it undoes.
+std::string name_of_done(const Context& context, const Activity& activity) {
+  const Activity* done =
+      context.node(activity).is_undo && activity.parent ? context.draft.find(*activity.parent) : &activity;
+  return context.node(*done).name.raw();
+}
+
 // Whether a transition takes this error.
 bool is_caught(const Context& context, const Activity& activity, const Answer& answer) {
   const Program* program = context.graph.program();
@@ -69,18 +76,24 @@ Payload words_for(const NoAnswer& message) {
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer) {
   const Activity& activity = *context.draft.find(item.activity);
   const Graph::Node& node = context.graph.nodes()[activity.node];
-  if (!is_retryable(node.policy, answer.status, answer.code)) return std::nullopt;
+  const bool retries = is_retryable(node.policy, answer.status, answer.code);
+  if (!retries && !node.is_undo) return std::nullopt;
   const Retry& rule = node.policy.retry.rule_for(answer.code);
   const Tried tried{item.request, item.life.failures + 1, activity.opened_at, item.life.deadline};
-  const auto at = next_try(rule, tried, context.draft.redrives(), context.options.now);
-  const bool parks = rule.when_exhausted() == WhenExhausted::park && (at || !is_caught(context, activity, answer));
+  const auto at =
+      retries ? next_try(rule, tried, context.draft.redrives(), context.options.now) : std::optional<Instant>();
+  // What undoes has no other way out than a person.
+  const bool parks =
+      node.is_undo || (rule.when_exhausted() == WhenExhausted::park && !at && !is_caught(context, activity, answer));
   if (!at && !parks) return std::nullopt;
-  const WorkLife life = after_failure(item, answer);
+  WorkLife life = after_failure(item, answer);
+  if (!at && node.is_undo) life.deadline = Instant();  // whoever redrives it has taken their time
   if (context.stored()) context.draft.consume(context.delivery.message.guid);
   give_back(context, item, life, at ? *at : context.options.now);
   if (!at)
-    context.draft.park(format("activity {} failed {} times, the last time with code {}: {}", node.name.raw(),
-                              life.failures, life.failure_code, life.failure));
+    context.draft.park(format("{} {} failed {} times, the last time with code {}: {}",
+                              node.is_undo ? "what undoes" : "activity", name_of_done(context, activity), life.failures,
+                              life.failure_code, life.failure));
   return Progress::finished;
 }
 
@@ -106,7 +119,7 @@ Progress no_answer(Context& context, const NoAnswer& message) {
   if (item->life.at_most_once && (run_ended || message.why == NoAnswer::Why::lost))
     return item->life.unknown ? Progress::finished : doubt(context, *item);
   if (message.why == NoAnswer::Why::lost) return Progress::finished;  // at least once: it is simply handed out again
-  if (run_ended)
+  if (run_ended || context.node(*draft.find(message.activity)).is_undo)
     if (const auto decided = try_again(context, *item, answer)) return *decided;
   return conclude_unstored(context, *item, answer, true);
 }

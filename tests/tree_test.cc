@@ -54,7 +54,7 @@ std::string first_part(const std::string& path) { return path.substr(0, path.fin
 // Folders of one rank do not see each other.
 const std::map<std::string, int> ranks = {{"base", 0},   {"ledger", 1},  {"mapping", 2}, {"graph", 3},
                                           {"flow", 3},   {"core", 3},    {"execute", 4}, {"store", 4},
-                                          {"duplex", 5}, {"runtime", 6}, {"server", 7},  {"cli", 8}};
+                                          {"duplex", 5}, {"runtime", 6}, {"testing", 7}, {"cli", 8}};
 
 TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
   int seen = 0;

@@ -66,7 +66,7 @@ Outcome play(Fusion fusion, int crash_every, std::int32_t undo_errors) {
 }
 
 TEST_P(Undo, runs_newest_first_whenever_the_engine_dies) {
-  for (const int crash_every : {0, 1, 2, 3}) {
+  for (const int crash_every : {0, 2, 3, 5}) {  // 1: it dies of every message before it is served, and is parked
     const Outcome out = play(GetParam(), crash_every, 0);
     EXPECT_EQ(out.ran, (std::vector<std::string>{"a", "b", "c", "no_b", "no_a"})) << crash_every;
     EXPECT_EQ(out.status, JobStatus::failed) << crash_every;

@@ -625,9 +625,10 @@ TEST(TwoForms, every_word_of_the_language_has_a_call) {
   for (const graph::Word& word : graph::words()) {
     const std::string key(word.key);
     const bool of_kind = word.level == Level::graph || (word.level >= Level::activity && word.level <= Level::map);
-    if (of_kind)
+    if (of_kind) {
       EXPECT_TRUE(sayings().contains({word.level, key}))
           << "no call of the builder is known for the key '" << key << "'";
+    }
     if (not_said.contains({word.level, key})) continue;
     if (word.level == Level::cycle || (word.level == Level::map && (key == "items" || key == "join"))) continue;
     const bool with_its_name = of_kind && sayings().contains({word.level, key}) &&

@@ -205,15 +205,15 @@ int main(int argc, char** argv) {
   }
   {
     auto runtime = open(path);
-    must(runtime->deploy_app(write_app(settings.dir, "graph_bench_chain", chain_app())));
+    must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_chain", chain_app())}));
     pawl::JobRequest request;
     request.topic = "chain";
     request.input = pawl::Payload(R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five"})");
     mapped = throughput(settings, *runtime, request);
   }
   auto runtime = open(path);
-  must(runtime->deploy_app(write_app(settings.dir, "graph_bench_cycle", cycle_app)));
-  must(runtime->deploy_app(write_app(settings.dir, "graph_bench_map", map_app)));
+  must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_cycle", cycle_app)}));
+  must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_map", map_app)}));
   must(runtime->start());
   const std::uint32_t few = 100;
   const auto rounds = [](std::uint32_t count) { return fmt::format(R"({{"rounds":{}}})", count); };

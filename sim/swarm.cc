@@ -1,4 +1,5 @@
 #include "sim/swarm.h"
+#include "execute/test_graph.h"
 
 #include <algorithm>
 
@@ -65,7 +66,7 @@ class Drawer {
       names.push_back(node);
     }
     if (nodes == 1 && chance(50)) builder.result_of("n0");
-    auto graph = builder.build();
+    auto graph = execute::graph_of(builder);
     invariant(graph.ok(), "a drawn graph is valid");
     invariant(case_.graphs.add(std::move(*graph)).ok(), "a drawn graph is new");
   }

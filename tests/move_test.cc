@@ -60,7 +60,7 @@ class Moved : public ::testing::Test {
     auto opened = Runtime::open(options);
     ASSERT_TRUE(opened.ok()) << to_string(opened.error());
     runtime_ = std::move(*opened);
-    const auto deployed = runtime_->deploy_app(folder_ / "app.yaml");
+    const auto deployed = runtime_->deploy(AppFile{folder_ / "app.yaml"});
     ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
     if (serves == Serves::yes) {
       ASSERT_TRUE(runtime_

@@ -26,10 +26,9 @@ pawl::Status deploy_order(pawl::Runtime& runtime) {
                    .retry(pawl::Retry().attempts(5).first_delay(10s).jitter(0))
                    .after("received")
                    .worker("ship", "shipping.ship")
-                   .after("charge")
-                   .build();
-  if (!graph) return graph.error();
-  return runtime.deploy(std::move(*graph));
+                   .after("charge");
+  if (auto deployed = runtime.deploy(graph); !deployed) return deployed.error();
+  return {};
 }
 
 // The outside world of this test. The bank carries out a charge once per key.
@@ -62,7 +61,7 @@ void retries_wait_for_their_time() {
 
 void an_order_waits_for_its_approval(const std::string& app) {
   TestRuntime test;
-  if (!test->deploy_app(app)) return check(false, "the app is deployed");
+  if (!test->deploy(pawl::AppFile{app})) return check(false, "the app is deployed");
   test.mock("payments.charge").replies("{\"receipt\": 17}");
   const auto job = test->submit({.id = "order-2", .input = "{\"sum\": 20}", .topic = "order.placed"});
   if (!job) return check(false, "the order is submitted: " + to_string(job.error()));

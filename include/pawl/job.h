@@ -90,15 +90,16 @@ struct RefusedView {
   Payload data;
 };
 
-enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped };
+// cancelled: it had begun, and was called off by a race or because its job is being undone.
+enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped, cancelled };
 std::string_view name_of(ActivityStatus status);
 
 struct ActivityView {
   ActivityName name{""};
-  std::optional<Graph::Kind> kind;  // none: its graph is not known here
-  std::string address;              // its dimensional address, such as ,0,1,0
-  std::string ledger;               // 15 digits
-  std::string explanation;          // the digits in words
+  std::optional<ActivityKind> kind;  // none: its graph is not known here
+  std::string address;               // its dimensional address, such as ,0,1,0
+  std::string ledger;                // 15 digits
+  std::string explanation;           // the digits in words
   std::vector<MessageView> messages;
   ActivityStatus status = ActivityStatus::open;
   bool open() const { return status == ActivityStatus::open; }

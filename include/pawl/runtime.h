@@ -101,6 +101,12 @@ struct AppVersion {
   std::vector<std::string> topics;  // what its graphs subscribe to
 };
 
+struct AppFiles {
+  std::string app;
+  std::string version;
+  std::vector<std::pair<std::string, std::string>> files;  // name and text
+};
+
 // What a signal says beside its data.
 struct SignalOptions {
   std::string name_space = "default";
@@ -224,9 +230,9 @@ struct Event {
   std::string ledger;
   std::int32_t code = 0;
   Instant at;
-  std::optional<Graph::Kind> activity_kind{};  // none: it is about the job
-  Payload output{};                            // of one that closed, or of the pending answer
-  std::optional<WaitView> waits_for{};         // of one that opened and waits
+  std::optional<ActivityKind> activity_kind{};  // none: it is about the job
+  Payload output{};                             // of one that closed, or of the pending answer
+  std::optional<WaitView> waits_for{};          // of one that opened and waits
 };
 
 struct RuntimeStats {
@@ -243,11 +249,12 @@ class Runtime {
   static Result<std::unique_ptr<Runtime>> open(RuntimeOptions options);
   virtual ~Runtime() = default;  // stops, if that was not done
 
-  virtual Status deploy(Graph graph) = 0;
-  // Checks an app's file (docs/GRAPHS.md), keeps its text in the store for every process on it, and, unless told not
-  // to, makes it the version that new jobs start on. Jobs that run stay on the version they have. The error of a
-  // file with mistakes has a line for each.
-  virtual Result<AppVersion> deploy_app(const std::string& path, bool activate = true) = 0;
+  // Checks an app, from a file (AppFile), a text (AppText) or a builder, and keeps it in the store for every process on
+  // it (docs/GRAPHS.md). Jobs that run stay on the version they have. The error of an app with mistakes has a line for
+  // each; already_exists: this version has another content, so give the changed app a new one.
+  virtual Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options = {}) = 0;
+  // What a version was made of, as the store keeps it: the main file first. No version: the active one.
+  virtual Result<AppFiles> app(const std::string& app, const std::string& version = {}) = 0;
   virtual Status activate_app(const std::string& app, const std::string& version) = 0;
   virtual Result<std::vector<AppVersion>> apps() = 0;
   // For the hook that waits for it, or for the first that will. Returns when it is durable. over_limit: too many of

@@ -42,6 +42,7 @@ struct Options {
   std::string job;
   std::uint32_t threads = 4;
   bool fresh = false;
+  bool development = false;
   bool quiet = false;
 };
 
@@ -109,7 +110,7 @@ class Session {
                  [&progress](const std::string& text) { progress.warn("pawl run: " + printable(text)); }) {}
 
   Status start() {
-    const auto deployed = runtime_.deploy_app(options_.file, true);
+    const auto deployed = runtime_.deploy(AppFile{options_.file}, {.development = options_.development});
     if (!deployed) return deployed.error();
     for (const WorkerSpec& spec : plan_.workers) {
       const auto served = runtime_.serve(
@@ -297,6 +298,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->add_option("--worker", options->workers, "TOPIC=COMMAND: a shell command that serves a topic; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--job", options->job, "The job's id (default: the open job, the graph's own, or a fresh one)");
+  command->add_flag("--dev", options->development,
+                    "For development: changed content under a version that is deployed takes its place for new jobs");
   command->add_flag("--new", options->fresh, "Start another job although one is open");
   command->add_option("--workers", options->threads, "How many commands run at once")
       ->capture_default_str()

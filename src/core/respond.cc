@@ -63,7 +63,9 @@ WorkLife asked_again(WorkLife life) {
 // The work whose answer is stored: its item went when the answer came.
 std::optional<WorkItem> remade(Context& context, const Activity& activity, const Response& response) {
   if (response.status == ReplyStatus::pending) return std::nullopt;
-  auto item = kinds::work_of(context, activity, context.guid().underive(Guid::Purpose::response_final, 0), {});
+  const Activity* above = activity.parent ? context.draft.find(*activity.parent) : nullptr;
+  auto item = kinds::work_of(context, activity, context.guid().underive(Guid::Purpose::response_final, 0),
+                             above == nullptr ? Payload() : above->output);
   if (!item || item->life.at_most_once) return std::nullopt;
   const auto run = run_of(item->request, response.token, context.options.epoch);
   if (!run) return std::nullopt;
@@ -79,7 +81,8 @@ bool refuse(Context& context, const Response& response) {
   const Activity* activity = draft.find(response.activity);
   const MessageRecord* record = draft.find_message(context.guid());
   const bool counts = record != nullptr && record->ledger.done(ledger::MessageLedger::Step::work);
-  if (context.graph.program() == nullptr || activity == nullptr || counts) return false;
+  if (activity == nullptr || counts) return false;
+  if (context.graph.program() == nullptr && !context.node(*activity).is_undo) return false;
   if (const WorkItem* item = draft.find_work(response.activity)) {
     if (item->token != response.token) return false;
     WorkLife life = asked_again(item->life);

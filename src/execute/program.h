@@ -11,13 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/program.h"
 #include "execute/documents.h"
 #include "execute/plan.h"
-#include "pawl/graph.h"
 
 namespace pawl::execute {
 
+using core::Graph;
 class Scene;
 
 class GraphProgram final : public core::Program {
@@ -67,6 +68,7 @@ class GraphProgram final : public core::Program {
   const K& kind_of_node(std::uint32_t node) const {
     return std::get<K>(plan_.activity(node).kind);
   }
+  Payload handed_on(const core::Sight& sight) const;
   // What step 1 keeps, before the job's data; `kept` differs from `output` for hooks.
   struct Outcome;
   Result<Outcome> outcome(Scene& scene, const core::Sight& sight) const;
@@ -81,6 +83,7 @@ class GraphProgram final : public core::Program {
   std::shared_ptr<const AppPlan> app_;  // shared by the programs of one app
   const GraphPlan& plan_;
   const Topic publishes_;
+  const bool looks_into_input_;
 };
 
 }  // namespace pawl::execute

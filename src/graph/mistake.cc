@@ -50,6 +50,7 @@ constexpr CodeInfo infos[] = {
     {Code::duplicate_transition, "The same transition is written twice"},
     {Code::bad_hook, "A hook rule does not fit its activity"},
     {Code::not_under_duplex, "Collation duplex cannot run this"},
+    {Code::bad_compensation, "This activity cannot undo that one"},
     {Code::bad_expression, "An expression does not compile"},
     {Code::reference_unknown, "A reference names an unknown activity"},
     {Code::reference_not_ancestor, "A reference names an activity that is not an ancestor"},

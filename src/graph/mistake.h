@@ -58,6 +58,7 @@ enum class Code : std::uint16_t {
   duplicate_transition = 215,
   bad_hook = 216,
   not_under_duplex = 217,
+  bad_compensation = 218,
 
   bad_expression = 301,
   reference_unknown = 302,

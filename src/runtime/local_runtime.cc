@@ -121,14 +121,8 @@ void LocalRuntime::look_at_graphs() {
   rung(change);
 }
 
-Status LocalRuntime::deploy(Graph graph) {
-  auto added = graphs_.add(std::move(graph));
-  if (added) look_at_graphs();
-  return added;
-}
-
-Result<AppVersion> LocalRuntime::deploy_app(const std::string& path, bool activate) {
-  auto deployed = apps_.deploy(path, activate);
+Result<AppVersion> LocalRuntime::deploy(const AppSource& source, const DeployOptions& options) {
+  auto deployed = apps_.deploy(source, options);
   if (deployed) look_at_graphs();
   return deployed;
 }
@@ -264,6 +258,11 @@ void LocalRuntime::submit_job(JobRequest request, std::function<void(Result<Subm
   }
   const auto checked = check_request(request);
   if (!checked) return done(checked.error());
+  if (!version) {
+    auto found = apps_.prepare_named(request);
+    if (!found) return done(found.error());
+    version = std::move(*found);
+  }
   if (life_ == Life::made)
     return done(Error{ErrorCode::invalid, format("job {} cannot be submitted before start()", request.id)});
   const auto secret = draw_entropy();

@@ -46,8 +46,10 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
                const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
 
-  Status deploy(Graph graph) override;
-  Result<AppVersion> deploy_app(const std::string& path, bool activate) override;
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
+  Result<AppFiles> app(const std::string& app, const std::string& version) override {
+    return apps_.files(app, version);
+  }
   Status activate_app(const std::string& app, const std::string& version) override {
     return apps_.activate(app, version);
   }

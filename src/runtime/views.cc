@@ -24,6 +24,8 @@ std::string_view name_of(ActivityStatus status) {
       return "errored";
     case ActivityStatus::skipped:
       return "skipped";
+    case ActivityStatus::cancelled:
+      return "cancelled";
   }
   return "open";
 }
@@ -144,7 +146,7 @@ JobView view_of(const core::JobRow& job) {
   view.remove_at = job.remove_at;
   view.redrives = job.redrives;
   view.data = job.data;
-  view.code = job.code;
+  view.code = job.code < 0 ? -job.code : job.code;
   return view;
 }
 
@@ -164,7 +166,8 @@ Effect effect_of(const core::JobState& state, const core::Activity& activity) {
     case core::ActivityStatus::errored:
       return Effect::failed;
     case core::ActivityStatus::skipped:
-      return Effect::none;
+      // A worker may have been at what was called off.
+      return activity.code == core::code_called_off ? Effect::unknown : Effect::none;
     case core::ActivityStatus::open:
       break;
   }
@@ -215,12 +218,14 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     if (graph != nullptr && activity.node < graph->nodes().size()) view.kind = graph->nodes()[activity.node].kind;
     const core::ActivityStatus status = shown_status(state, activity, graph);
     view.status = public_status(status);
+    const bool called_off = status == core::ActivityStatus::skipped && activity.code == core::code_called_off;
+    if (called_off) view.status = ActivityStatus::cancelled;
     view.code = activity.code;
     view.opened_at = activity.opened_at;
     view.closed_at = activity.closed_at;
     view.output = shown_in(graph, activity.node, activity.output);
     if (with_inputs) add_input(view, draft, activity, *graph->program());
-    view.effect = status == core::ActivityStatus::skipped ? Effect::none : effect_of(state, activity);
+    view.effect = status == core::ActivityStatus::skipped && !called_off ? Effect::none : effect_of(state, activity);
     view.work = work_of(state.find_work(activity.seq), store);
     view.waits_for = wait_of(state, activity, graph);
     if (view.waits_for) view.child = view.waits_for->child;

@@ -46,7 +46,7 @@ VirtualRuntime::VirtualRuntime(const TestOptions& options, PlannedFault fault)
             }),
       requests_(driver_.store(), driver_.pool(), graphs_, Random::mix(options.seed + 1),
                 [this](const store::Operation& operation) { return driver_.ask(operation); }, {}) {
-  graphs_.admit_if([](const Graph& graph) -> Status {
+  graphs_.admit_if([](const core::Graph& graph) -> Status {
     if (graph.collation() == Collation::ledger) return {};
     return Error{ErrorCode::unsupported,
                  format("graph {} has collation duplex, which the test kit does not run", graph.name().raw())};
@@ -70,14 +70,8 @@ Driver::Hooks VirtualRuntime::hooks() {
   return hooks;
 }
 
-Status VirtualRuntime::deploy(Graph graph) {
-  auto added = graphs_.add(std::move(graph));
-  if (added) driver_.graphs_changed();
-  return added;
-}
-
-Result<AppVersion> VirtualRuntime::deploy_app(const std::string& path, bool activate) {
-  auto deployed = apps_.deploy(path, activate);
+Result<AppVersion> VirtualRuntime::deploy(const AppSource& source, const DeployOptions& options) {
+  auto deployed = apps_.deploy(source, options);
   if (deployed) driver_.graphs_changed();
   return deployed;
 }
@@ -123,6 +117,11 @@ Result<Submission> VirtualRuntime::submit(JobRequest request) {
       request.id = format("{}-{}", request.topic, ++ids_);
   }
   if (const auto checked = runtime::check_request(request); !checked) return checked.error();
+  if (!version) {
+    auto found = apps_.prepare_named(request);
+    if (!found) return found.error();
+    version = std::move(*found);
+  }
   const std::uint64_t number = ++secrets_;
   const core::JobSecret secret(core::Guid{Random::mix(options_.seed ^ 0x7365637265740000u), Random::mix(number)});
   const auto made = driver_.submit(runtime::SubmitRequest{

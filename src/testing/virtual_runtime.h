@@ -28,8 +28,10 @@ class VirtualRuntime final : public Runtime {
   VirtualRuntime(const TestOptions& options, PlannedFault fault);
 
   // --- Runtime
-  Status deploy(Graph graph) override;
-  Result<AppVersion> deploy_app(const std::string& path, bool activate) override;
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
+  Result<AppFiles> app(const std::string& app, const std::string& version) override {
+    return apps_.files(app, version);
+  }
   Status activate_app(const std::string& app, const std::string& version) override;
   Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
   Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override;

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "graph/limits.h"
 #include "graph/pointer.h"
 
@@ -74,7 +75,10 @@ bool Reader::expect_list(const Cursor& at) const {
   return false;
 }
 
-void Reader::keys(const Cursor& at, std::span<const Key> known) const {
+void Reader::keys(const Cursor& at, Level level, std::span<const Key> known) const {
+  for (const Key& key : known)
+    invariant(key.refused || is_word(level, key.name) || parse_code(key.name),
+              "the reader knows words of the language");
   if (!expect_map(at)) return;
   for (const Entry& entry : at.node().entries) {
     const Cursor here(at, entry);
@@ -86,7 +90,8 @@ void Reader::keys(const Cursor& at, std::span<const Key> known) const {
       continue;
     }
     std::vector<std::string_view> names;
-    for (const Key& key : known) names.push_back(key.name);
+    for (const Key& key : known)
+      if (!key.refused || !key.read) names.push_back(key.name);
     report(Where{entry.mark, here.path()}, Code::unknown_key, format("there is no key '{}' here", entry.key),
            nearest(entry.key, names));
   }
@@ -270,6 +275,24 @@ Formula Reader::references_of(const Cursor& at) const {
   auto compiled = mapping::compile(std::move(texts));
   if (!compiled.expression || compiled.expression->references().size() != wheres.size()) return placeholder(at);
   return {std::move(*compiled.expression), at.where(), std::move(wheres)};
+}
+
+std::optional<Duration> Reader::duration(const Cursor& at) const {
+  const auto found = seconds(at);
+  if (!found) return std::nullopt;
+  if (*found <= std::chrono::duration<double>(limits::duration_max).count())
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*found));
+  report(at, Code::bad_value, format("a time is at most {} days", limits::duration_max / std::chrono::hours(24)));
+  return std::nullopt;
+}
+
+std::optional<double> Reader::number(const Cursor& at, double min, double max) const {
+  const Node& node = at.node();
+  const bool is_number = node.kind == Node::Kind::real || node.kind == Node::Kind::integer;
+  const double value = node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
+  if (is_number && value >= min && value <= max) return value;
+  report(at, Code::bad_value, format("this must be a number from {} to {}", min, max));
+  return std::nullopt;
 }
 
 // The original knows bare numbers only: "5m" is no time there.

@@ -16,6 +16,7 @@ namespace {
 namespace pg = store::postgres;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds end_within{60};
+constexpr std::chrono::milliseconds try_again_after{10};
 
 }  // namespace
 
@@ -68,7 +69,23 @@ void Nodes::submit_next(runtime::LocalRuntime& runtime) {
   ++submitted_;
   JobRequest request{.graph = "chain", .id = fmt::format("job-{}", named_++), .input = "{}"};
   request.keep = keep_;
-  runtime.submit(std::move(request), [](Result<Submission> result) { must(std::move(result)); });
+  runtime.submit(std::move(request), [this, &runtime](Result<Submission> result) {
+    if (result || result.error().code != ErrorCode::retry_later) return void(must(std::move(result)));
+    const std::lock_guard lock(refused_mutex_);  // it has too much to do: as any caller would, later again
+    refused_.push_back(&runtime);
+  });
+}
+
+void Nodes::submit_refused() {
+  std::vector<runtime::LocalRuntime*> refused;
+  {
+    const std::lock_guard lock(refused_mutex_);
+    refused.swap(refused_);
+  }
+  for (runtime::LocalRuntime* runtime : refused) {
+    --submitted_;
+    submit_next(*runtime);
+  }
 }
 
 void Nodes::ended(runtime::LocalRuntime& runtime) {
@@ -84,7 +101,7 @@ double Nodes::run(std::uint32_t jobs, std::uint32_t concurrent) {
   submitted_ = closed_ = 0;
   const auto begin = Clock::now();
   for (std::uint32_t i = 0; i < concurrent; ++i) submit_next(*nodes_[i % nodes_.size()]->runtime);
-  changed_.wait(lock, [&] { return closed_ == wanted_; });
+  while (!changed_.wait_for(lock, try_again_after, [&] { return closed_ == wanted_; })) submit_refused();
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 

@@ -49,6 +49,7 @@ class Nodes {
   };
   std::unique_ptr<Node> open(const NodesOptions& options);
   void submit_next(runtime::LocalRuntime& runtime);
+  void submit_refused();
   void ended(runtime::LocalRuntime& runtime);
 
   const std::optional<Duration> keep_;
@@ -59,6 +60,8 @@ class Nodes {
   std::uint32_t wanted_ = 0;
   std::uint32_t submitted_ = 0;
   std::uint32_t closed_ = 0;
+  std::mutex refused_mutex_;
+  std::vector<runtime::LocalRuntime*> refused_;  // a submit each; guarded by refused_mutex_
 };
 
 }  // namespace pawl::bench

@@ -6,9 +6,10 @@
 #   make storm    longer simulator swarms and kill -9 storms
 #   make bench    the benchmarks, as JSON in build/release/bench
 #   make asan     every test under AddressSanitizer and UBSan; make tsan: under ThreadSanitizer
+#   make package  two .deb and a tar of the binary and the library, in build/release/packages
 #   make install  installs the library, headers, CMake package, pkg-config file and the binary
 .DEFAULT_GOAL := help
-.PHONY: help setup build binary run demo test check storm bench asan tsan install clean format
+.PHONY: help setup build binary library run demo test check storm bench asan tsan install package clean format
 BUILD := build/release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -27,6 +28,9 @@ build: setup $(BUILD)/build.ninja
 
 binary: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target pawl_cli
+
+library: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target pawl pawl_cli
 
 check: setup $(BUILD)/build.ninja
 	@test -n "$(FOLDER)" || { echo "say which folder of src/: make check FOLDER=core" >&2; exit 2; }
@@ -50,7 +54,8 @@ test: build
 storm: build
 	@scripts/storm $(BUILD)
 
-bench: build
+bench: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target benches
 	@scripts/bench $(BUILD)
 
 asan tsan: setup
@@ -58,7 +63,11 @@ asan tsan: setup
 	@cmake --build --preset $@ -j $(JOBS)
 	@cd build/$@ && ctest --output-on-failure -j $(JOBS)
 
-install: build
+package: library
+	@cd $(BUILD) && cpack > cpack.log || { cat cpack.log >&2; exit 1; }
+	@ls -1 $(BUILD)/packages/*.deb $(BUILD)/packages/*.gz
+
+install: library
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 format:

@@ -17,14 +17,15 @@ if(PAWL_SANITIZE)
   target_link_options(pawl PUBLIC -fsanitize=${PAWL_SANITIZE})
 endif()
 
-install(TARGETS pawl EXPORT pawl ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT pawl NAMESPACE pawl:: FILE pawl-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
+install(TARGETS pawl EXPORT pawl ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(EXPORT pawl NAMESPACE pawl:: FILE pawl-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl
+  COMPONENT library)
 configure_package_config_file(cmake/pawl-config.cmake.in ${PROJECT_BINARY_DIR}/pawl-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pawl-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH PAWL_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/pawl.pc.in ${PROJECT_BINARY_DIR}/pawl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pawl-config.cmake ${PROJECT_BINARY_DIR}/pawl-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
-install(FILES ${PROJECT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl COMPONENT library)
+install(FILES ${PROJECT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

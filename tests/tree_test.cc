@@ -4,6 +4,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "testing.h"
@@ -53,7 +54,7 @@ std::string first_part(const std::string& path) { return path.substr(0, path.fin
 // Folders of one rank do not see each other.
 const std::map<std::string, int> ranks = {{"base", 0},   {"ledger", 1},  {"mapping", 2}, {"graph", 3},
                                           {"flow", 3},   {"core", 3},    {"execute", 4}, {"store", 4},
-                                          {"duplex", 5}, {"runtime", 6}, {"server", 7},  {"cli", 8}};
+                                          {"duplex", 5}, {"runtime", 6}, {"testing", 7}, {"cli", 8}};
 
 TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
   int seen = 0;
@@ -136,6 +137,36 @@ TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
         EXPECT_EQ(file.text.find(word), std::string::npos) << file.path << " has " << word;
     }
   EXPECT_GT(seen, 100);
+}
+
+// `make format` keeps to 120 columns. It leaves raw strings alone (YAML and SQL in tests), and so does this.
+TEST(Tree, no_line_of_code_is_longer_than_120_columns) {
+  const auto columns = [](const std::string& line) {
+    return std::count_if(line.begin(), line.end(), [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
+  };
+  int seen = 0;
+  for (const char* folder : {"include", "src", "tests", "sim", "bench", "examples", "fuzz"})
+    for (const File& file : files_below(folder)) {
+      if (!is_source(file.path)) continue;
+      std::istringstream lines(file.text);
+      std::string line, closing;  // closing: what ends the raw string that the line stands in
+      for (int number = 1; std::getline(lines, line); ++number) {
+        const bool inside = !closing.empty();
+        const std::size_t end = inside ? line.find(closing) : 0;
+        if (inside && end != std::string::npos) closing.clear();
+        const std::size_t opens = closing.empty() ? line.rfind("R\"") : std::string::npos;
+        const std::size_t bracket = opens == std::string::npos ? opens : line.find('(', opens);
+        bool touches = inside;
+        if (bracket != std::string::npos && bracket - opens <= 18) {
+          touches = true;
+          const std::string ends = ")" + line.substr(opens + 2, bracket - opens - 2) + "\"";
+          if (line.find(ends, bracket) == std::string::npos) closing = ends;
+        }
+        EXPECT_TRUE(touches || columns(line) <= 120) << file.path << ":" << number << " is too long: run make format";
+        ++seen;
+      }
+    }
+  EXPECT_GT(seen, 10000);
 }
 
 TEST(Tree, a_folders_readme_is_short) {

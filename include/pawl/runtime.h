@@ -60,6 +60,10 @@ struct RuntimeOptions {
   // A worker that is told to stop (Work::cancelled) returns within this time. One that does not is reported, and
   // another thread takes its place.
   Duration worker_grace = std::chrono::seconds(2);
+  // A worker that gives neither an answer nor a heartbeat for this time is reported, and another thread takes its
+  // place; should it answer after all, that counts. 0: never. So many threads can be replaced at once: 64
+  // (hung_threads_max).
+  Duration worker_silence = std::chrono::minutes(5);
   // stop(), and the destructor, let what runs finish for this long, then tell the workers to stop; those that do not
   // return within worker_grace are left behind.
   Duration stop_within = std::chrono::seconds(10);
@@ -257,6 +261,10 @@ class Runtime {
   virtual Status probe(const std::string& topic, Probe probe) = 0;
   // Called on the engine's thread: be quick. Set it before start().
   virtual void observe(std::function<void(const Event&)> observer) = 0;
+  // What goes wrong without being anybody's answer: workers that do not return, a graph that is not deployed here, a
+  // topic that nobody serves (after 10 s, unserved_after), parked jobs, a store that refuses. Each is told once, not
+  // once per job. Without a reporter it goes to standard error. Set it before start(); it is called on the engine's
+  // thread.
   virtual void on_problem(std::function<void(const std::string&)> reporter) = 0;
 
   virtual Status start() = 0;
@@ -265,6 +273,8 @@ class Runtime {
   // otherwise handed out again by the next owner, without a failed try. Returns within stop_within + worker_grace: a
   // worker that runs on is left behind, and its work is handed out again as after a crash.
   virtual void stop() = 0;
+  // The same within this time: the last worker_grace of it, or all if it is shorter, begins with telling the workers.
+  virtual void stop(Duration at_most) = 0;
 
   // Returns when the job is durable.
   virtual Result<Submission> submit(JobRequest request) = 0;

@@ -61,7 +61,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
   void on_problem(std::function<void(const std::string&)> reporter) override { reporter_ = std::move(reporter); }
   Status start() override;
-  void stop() override;
+  void stop() override { stop(options_.stop_within + options_.worker_grace); }
+  void stop(Duration at_most) override;
   Result<Submission> submit(JobRequest request) override;
   void submit(JobRequest request, std::function<void(Result<Submission>)> done) override;
   Result<JobView> wait(RunId run, Duration at_most) override;
@@ -138,7 +139,8 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   void submitted(Ticket ticket, Result<Submitted> result) override;
   void committed(const core::JobState& after, const core::Bundle& bundle) override;
   void closed(const core::JobRow& job) override;
-  void problem(const std::string& text) override;
+  void problem(const std::string& text) override { problem_of_many(text, text); }
+  void problem_of_many(const std::string& about, const std::string& text) override;
   void ring(core::LaneId lane, const store::Change& change) override { store_.store->ring(lane, change); }
 
   // store::Listener, on any thread.
@@ -220,6 +222,9 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   ProblemFilter problems_;
   std::vector<WorkRun> withdrawn_;
   std::optional<Duration> look_at_workers_;
+  std::optional<Duration> look_for_silent_;  // workers; none: nothing is with them
+  std::size_t silent_ = 0;                   // of which another thread has the place
+  std::atomic<Duration::rep> stop_at_most_{0};
   Ticket next_ticket_ = 1;
   std::size_t committing_ = 0;  // groups that are with another thread
   std::size_t reading_ = 0;     // batches of reads, likewise

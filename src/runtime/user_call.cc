@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/quote.h"
@@ -83,7 +84,12 @@ Reply call_user(const std::function<Reply()>& code) {
   }
 }
 
+void RunLine::note_life() const {
+  if (site_.heard_at != nullptr) site_.heard_at->store(SystemClock().monotonic().count(), std::memory_order_relaxed);
+}
+
 void RunLine::pending(Payload data, std::int32_t code) {
+  note_life();
   const std::lock_guard lock(mutex_);
   if (refusal_) return;
   if (answers_ == Answers::one) return refuse(one_answer());
@@ -99,6 +105,7 @@ void RunLine::pending(Payload data, std::int32_t code) {
 }
 
 void RunLine::heartbeat(Payload progress) {
+  note_life();
   const std::lock_guard lock(mutex_);
   if (refusal_) return;
   if (!fits(progress)) return refuse(too_large(progress.size()));

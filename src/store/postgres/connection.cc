@@ -121,7 +121,9 @@ void Connection::take_notice(void* connection, const PGresult* notice) {
   const std::string_view kind = severity == nullptr ? "" : severity;
   auto& told = *static_cast<Connection*>(connection);
   if (kind == "WARNING") told.warning_ = text == nullptr || *text == '\0' ? "a warning without text" : text;
-  if (kind == "FATAL") told.last_word_ = state == nullptr ? "" : state;
+  // A server that is stopped at once only warns of it.
+  const bool is_last = kind == "FATAL" || (state != nullptr && std::string_view(state).starts_with("57P"));
+  if (is_last) told.last_word_ = state == nullptr ? "" : state;
 }
 
 Failure Connection::failure_of(const PGresult* result) const {

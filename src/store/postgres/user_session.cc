@@ -85,8 +85,10 @@ Result<SqlRows> UserSession::execute(std::string_view sql, std::span<const SqlVa
 // somebody reads from it.
 void UserSession::read_last_word() const {
   if (PQtransactionStatus(handle()) == PQTRANS_ACTIVE || PQpipelineStatus(handle()) != PQ_PIPELINE_OFF) return;
-  PQconsumeInput(handle());
-  PQisBusy(handle());  // takes what came apart
+  for (int reads = 0; reads < 2; ++reads) {  // the words, and the end behind them
+    PQconsumeInput(handle());
+    PQisBusy(handle());  // takes what came apart
+  }
 }
 
 Status UserSession::sound() const {

@@ -1,4 +1,4 @@
-# Pawl: the commands a person types. CMake presets and Ninja do the work underneath.
+# Pawl: the commands for people. CMake presets and Ninja do the work.
 #   make run      installs what is missing, builds, and runs an order that waits for its approval
 #   make demo     the same with a sample graph built in C++: timeline and ledgers
 #   make test     installs, builds and runs every test
@@ -37,7 +37,7 @@ check: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target $(FOLDER)_test
 	@$(BUILD)/src/$(FOLDER)/$(FOLDER)_test --gtest_brief=1
 
-# A fresh order each time: a finished one would only show its result.
+# A new order each time: a finished one would only show its result.
 run: binary
 	@rm -f pawl-run.db pawl-run.db-wal pawl-run.db-shm
 	@PATH="$(CURDIR)/$(BUILD):$$PATH" PAWL_STORE="$(CURDIR)/pawl-run.db" examples/graphs/play order_approved

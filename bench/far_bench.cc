@@ -1,10 +1,10 @@
-// A store that is far away: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how
-// long a start takes that finds many open jobs.
+// A remote store: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how long a start
+// takes that finds many open jobs.
 //
 //   far_bench [--jobs N] [--concurrent N] [--lanes N] [--open N] [--read-us N] [--commit-us N] [--connections N]
 //   [--islands 1] [--dir DIR]
 //
-// Prints one JSON object. Each figure stands beside the same one of the same file without the way to it.
+// Prints one JSON object. Each figure is beside the same figure on the same file without the delays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,9 +74,9 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// The file, and the way to it if there is one.
+// The file, with or without the delays.
 struct Opened {
-  std::unique_ptr<pawl::store::Store> file;  // behind a way
+  std::unique_ptr<pawl::store::Store> file;  // behind the delays
   std::unique_ptr<pawl::runtime::LocalRuntime> runtime;
 };
 
@@ -137,13 +137,13 @@ double rate(const Settings& settings, const std::string& path, bool far) {
   return settings.jobs * activities_per_job / seconds;
 }
 
-// Jobs that wait for a worker nobody has, and then somebody has it.
+// Jobs wait on a topic without a worker, and then a worker starts.
 void fill(const Settings& settings, const std::string& path) {
   pawl::bench::remove_store(path);
   Opened opened = open(settings, path, false);
   must(opened.runtime->deploy(chain(1)));
   must(opened.runtime->start());
-  std::vector<std::thread> callers;  // that wait when there is no room
+  std::vector<std::thread> callers;  // they wait when there is no room
   for (std::uint32_t caller = 0; caller < fill_callers; ++caller)
     callers.emplace_back([&, caller] {
       for (std::uint32_t i = caller; i < settings.open; i += fill_callers)

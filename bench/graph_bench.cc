@@ -3,7 +3,7 @@
 //
 //   graph_bench [--jobs N] [--concurrent N] [--rounds N] [--items N] [--dir DIR]
 //
-// Prints one JSON object. Figures of one run only are comparable: machines are noisy, ratios are not.
+// Prints one JSON object. Compare only figures of one execution: absolute figures vary, ratios do not.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -71,7 +71,7 @@ std::string write_app(const std::string& dir, const std::string& name, const std
   return path;
 }
 
-// Each worker is sent five values of what came before.
+// Each worker gets five values of earlier activities.
 std::string chain_app() {
   std::string activities = "        a0: {type: trigger}\n";
   std::string transitions;

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
   std::exit(1);
 }
 
-// In a process of its own, so that what one part needs in memory is not counted for another.
+// In a separate process, so that the memory of one part is not counted for another.
 template <class Do>
 void apart(const Do& act) {
   std::fflush(stdout);

@@ -26,9 +26,9 @@ namespace redis = store::redis;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// A runtime over a Redis store that can be asked what it did.
+// A runtime over a Redis store that can report what it did.
 struct Opened {
-  redis::Store* store = nullptr;  // the runtime's
+  redis::Store* store = nullptr;  // owned by the runtime
   std::unique_ptr<runtime::LocalRuntime> runtime;
 };
 
@@ -77,7 +77,7 @@ Counters read_counters(const RedisServer& server) {
           server.info("cpu", "used_cpu_user") + server.info("cpu", "used_cpu_sys")};
 }
 
-// Submits `jobs` of them, not too many at once, and waits until all were taken.
+// Submits `jobs` of them, not too many at once, and waits until all were accepted.
 void submit_all(Runtime& runtime, std::uint32_t jobs, const std::function<JobRequest(std::uint32_t)>& request) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -108,8 +108,8 @@ bool has_waiting(const RedisServer& server, redis::Store& store) {
 
 std::string name_of(std::uint32_t number) { return fmt::format("job-{}", number); }
 
-// The bytes of each of `jobs` that stay open: what the server has more once `make` has submitted them, and nothing is
-// left to do.
+// The bytes of each of `jobs` that stay open: the increase of the server's memory once `make` has submitted them and
+// nothing is left to do.
 double bytes_per_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes,
                      const std::function<void(Runtime&, std::uint32_t)>& make) {
   Opened opened = open_runtime(server.url(), lanes);

@@ -3,12 +3,12 @@
 //   one after the other:  a chain of N steps            against  N/10 jobs of 10 steps, one at a time
 //   all at once:          a fan-out from 1 to N workers  against  N/10 jobs of 10 steps, at the same time
 //   beside a crowd:       N/10 jobs of 10 steps while W jobs wait for something that does not come, against the same
-//                         jobs alone; and what memory a waiting job holds
+//                         jobs alone; and the memory of a waiting job
 //
 //   scale_bench [--activities N] [--waiting W] [--rounds N] [--only NAME] [--dir DIR]
 //
-// Prints one JSON object. Each figure is the median of all rounds; the cases take turns, each in a process of its
-// own, so that a noisy minute hits all of them and none inherits another's memory.
+// Prints one JSON object. Each figure is the median of all rounds; the cases take turns, each in a separate process, so
+// that a noisy minute hits all of them and none inherits another's memory.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -78,7 +78,7 @@ struct Figure {
   double first_tenth_us = 0;  // of one job's steps: the time between two calls of the worker
   double last_tenth_us = 0;
   double peak_mb = 0;
-  double waiting_us = 0;  // per waiting job: to be submitted and to come to rest
+  double waiting_us = 0;  // per waiting job: from its submit until it waits
   double waiting_bytes = 0;
 };
 
@@ -103,7 +103,7 @@ struct Case {
   pawl::Graph graph;
   std::uint32_t jobs;
   std::uint32_t at_once;      // jobs open at the same time
-  std::uint32_t waiting = 0;  // that stand still meanwhile
+  std::uint32_t waiting = 0;  // jobs that wait meanwhile
 };
 
 pawl::Graph waits() {

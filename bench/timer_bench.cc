@@ -1,4 +1,4 @@
-// A million jobs that wait for their time: what it costs to start beside them, what memory they hold, and whether
+// A million jobs that wait for their time: the cost of a start on that store, the memory of these jobs, and whether
 // timers are on time while a thousand fire every second.
 //
 //   timer_bench [--waiting N] [--per-second N] [--seconds N] [--dir DIR]
@@ -68,7 +68,7 @@ double resident_mb() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// Submits jobs without waiting for each; at most a few thousand are under way.
+// Submits jobs without waiting for each; at most a few thousand are in progress.
 class Submitter {
  public:
   explicit Submitter(pawl::Runtime& runtime) : runtime_(runtime) {}
@@ -98,7 +98,7 @@ class Submitter {
   std::uint32_t under_way_ = 0;
 };
 
-// The crowd: jobs that start in a year. In a process of its own, so that its memory is not counted.
+// The crowd: jobs that start in a year. In a separate process, so that its memory is not counted.
 double make_crowd(const std::string& path, std::uint32_t count) {
   const auto begin = Clock::now();
   const pid_t child = fork();

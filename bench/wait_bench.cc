@@ -1,5 +1,5 @@
 // What waiting costs: jobs of ten no-op steps, submitted and awaited by N threads that block, against the same number
-// of jobs kept under way by callbacks. And how late N threads hear that a sleep of one second is over.
+// of jobs kept in progress by callbacks. And how late N threads are notified that a sleep of one second is over.
 //
 //   wait_bench [--seconds S] [--rounds N] [--sleeps N] [--dir DIR]
 //
@@ -148,7 +148,7 @@ double asynchronous(const std::string& path, std::uint32_t callers, double secon
   return rate;
 }
 
-// How late threads hear that their job, which began after a second, has ended: milliseconds, sorted.
+// How late threads are notified that their job, which began after a second, has ended: milliseconds, sorted.
 std::vector<double> lateness(const std::string& path, std::uint32_t callers) {
   Site site(path);
   site.start();

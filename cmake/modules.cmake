@@ -4,27 +4,27 @@ add_library(pawl_flags INTERFACE)
 target_compile_options(pawl_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
   -Wno-missing-field-initializers)  # our aggregates have default member values
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 sees uninitialised members in moved std::variants where there are none; valgrind and ASan look.
+  # g++ 12 wrongly reports uninitialised members in moved std::variants; valgrind and ASan check that.
   target_compile_options(pawl_flags INTERFACE -Wno-maybe-uninitialized)
 endif()
 if(PAWL_SANITIZE)
   target_compile_options(pawl_flags INTERFACE -fsanitize=${PAWL_SANITIZE} -fno-sanitize-recover=all)
   if(PAWL_SANITIZE MATCHES undefined)
-    # Dear to build, and mostly seen by AddressSanitizer as well.
+    # Expensive to build, and AddressSanitizer finds most of it as well.
     target_compile_options(pawl_flags INTERFACE -fno-sanitize=null,alignment,object-size,vptr)
   endif()
   target_link_options(pawl_flags INTERFACE -fsanitize=${PAWL_SANITIZE})
 endif()
 target_include_directories(pawl_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
-# One option for all, since some libraries ask for it and precompiled headers are shared.
+# One option for all, since some libraries need it and precompiled headers are shared.
 target_compile_options(pawl_flags INTERFACE -pthread)
 
-# What stands outside src/ (tests, simulator, benchmarks) and the command line may include every folder of it.
+# Code outside src/ (tests, simulator, benchmarks) and the command line may include every folder of src/.
 add_library(pawl_all_folders INTERFACE)
 target_include_directories(pawl_all_folders INTERFACE ${PROJECT_SOURCE_DIR}/src)
 
 # A folder of src/ may include only those that it names as DEPENDS: the compiler finds no other. Each folder has a
-# directory of its own that holds nothing but a link to it.
+# separate include directory that holds only a link to it.
 function(pawl_rights name)
   set(place ${PROJECT_BINARY_DIR}/rights/${name})
   file(MAKE_DIRECTORY ${place})
@@ -53,7 +53,7 @@ function(pawl_precompiled target)
   endif()
 endfunction()
 
-# Compiles so many sources of a target at once, but for those named, whose helpers have the same names as another one's.
+# Compiles several sources of a target at once, except the named ones, whose helpers have the same names as others.
 function(pawl_together target count)
   if(NOT PAWL_QUICK)
     return()
@@ -64,13 +64,13 @@ function(pawl_together target count)
   endif()
 endfunction()
 
-# Tests are built once and run for seconds. With less optimisation g++ 12 sees bounds broken in moved strings
-# where they are not.
+# Tests are built once and run for seconds. With less optimisation g++ 12 wrongly reports broken bounds in moved
+# strings.
 set(pawl_test_options -O1)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND pawl_test_options -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
-# What nearly every test includes, parsed once for all of them.
+# The headers that nearly every test includes, parsed once for all of them.
 set(pawl_test_headers <gtest/gtest.h> <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map>
   <variant> <vector>)
 
@@ -79,7 +79,7 @@ function(pawl_test_precompiled target)
   get_property(first GLOBAL PROPERTY PAWL_TEST_PRECOMPILED)
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
-    target_link_libraries(${target} PRIVATE fmt::fmt)  # whose macro stands in those options
+    target_link_libraries(${target} PRIVATE fmt::fmt)  # its macro is part of those options
   else()
     target_precompile_headers(${target} PRIVATE ${pawl_test_headers})
     set_property(GLOBAL PROPERTY PAWL_TEST_PRECOMPILED ${target})
@@ -87,9 +87,9 @@ function(pawl_test_precompiled target)
 endfunction()
 
 # pawl_module(name [DEPENDS module...] [LIBRARIES target...] [TESTS_TOGETHER] [ALONE file...] [TESTS_APART folder...])
-# Collects every .cc of the current folder (and below) that is not a test. Several are compiled at once: most of a
-# compilation goes into the same headers and templates again. ALONE: files whose helpers have the same names as another
-# one's. TESTS_APART: folders whose tests are in another program.
+# Collects every .cc of the current folder (and below) that is not a test. Several are compiled at once: most of the
+# time of a compilation goes into the same headers and templates. ALONE: files whose helpers have the same names as
+# others. TESTS_APART: folders whose tests are in another program.
 function(pawl_module name)
   cmake_parse_arguments(ARG "TESTS_TOGETHER" "" "DEPENDS;LIBRARIES;ALONE;TESTS_APART" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS *.cc)

@@ -16,7 +16,7 @@ set(CPACK_DEBIAN_BINARY_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_BINARY_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpawl-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
-# What a program that links the static library links too.
+# A program that links the static library links these too.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
   "libsqlite3-dev, libpq-dev, libhiredis-dev, libssl-dev, libboost-json1.81-dev, libyaml-cpp-dev, libre2-dev, libfmt-dev")
 include(CPack)

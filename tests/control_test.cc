@@ -1,5 +1,5 @@
-// What is asked of a job while it runs: pause, resume, redrive, interrupt, remove; and of a topic. By the owner,
-// by a runtime that was only opened, by another process.
+// Requests on a running job: pause, resume, redrive, interrupt, remove; and on a topic. By the owner, by a runtime that
+// was only opened, by another process.
 #include <atomic>
 
 #include "life_test.h"
@@ -30,7 +30,7 @@ TEST_P(ControlTest, a_paused_job_keeps_the_answer_that_comes_and_goes_on_when_it
   ASSERT_TRUE(comes_true([&] { return begun.size() == 1; }));
   ASSERT_TRUE(runtime->pause(job->run, "lunch").ok());
   ASSERT_TRUE(comes_to(job->run, JobStatus::paused));
-  gate.open();  // the running worker answers into the pause
+  gate.open();  // the running worker replies during the pause
   EXPECT_FALSE(runtime->wait(job->run, 100ms).ok());
   EXPECT_EQ(begun.size(), 1u);
   const auto detail = runtime->inspect(job->run);

@@ -1,5 +1,5 @@
-// What a runtime says of its own: workers that give no sign of life, topics that nobody serves, graphs that are not
-// here, parked jobs. Each is said once, shows in the job, and holds up nobody else.
+// What a runtime reports: workers that give no sign of life, topics without a worker, graphs that are not deployed
+// here, parked jobs. Each is reported once, shows in the job, and holds up no other job.
 #include <atomic>
 #include <chrono>
 
@@ -101,7 +101,7 @@ TEST_P(ProblemsTest, a_silent_worker_hears_that_its_job_is_over) {
 
 INSTANTIATE_TEST_SUITE_P(store, ProblemsTest, every_store, setting_name);
 
-// --- on one store: what follows does not depend on which
+// --- on one store: the following does not depend on the store
 
 class ProblemsHereTest : public ProblemsTest {};
 

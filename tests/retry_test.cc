@@ -1,4 +1,4 @@
-// Failed tries: how often, when, and what becomes of the job once they have run out.
+// Failed attempts: how often, when, and what becomes of the job once they have run out.
 #include <atomic>
 
 #include "life_test.h"
@@ -10,7 +10,7 @@ using namespace testing;
 
 class RetryTest : public LifeTest {
  protected:
-  // A worker that fails until its nth run.
+  // A worker that fails until its nth attempt.
   Worker succeeds_on(std::uint32_t nth, std::int32_t code = 500) {
     return [this, nth, code](Work& work) {
       notes.add(std::to_string(work.attempt()) + " " + work.idempotency_key());
@@ -73,7 +73,7 @@ TEST_P(RetryTest, a_code_that_no_try_mends_and_a_fatal_error_end_it_at_once) {
 }
 
 TEST_P(RetryTest, a_code_may_have_a_rule_of_its_own) {
-  // Busy is worth many tries, anything else one; the job says which error was the last.
+  // Busy is worth many attempts, other errors one; the job shows the last error.
   const auto graph = [] {
     return step_graph([](auto& act) {
       act.retry(Retry()

@@ -304,7 +304,7 @@ TEST_P(RuntimeTest, before_start_and_after_stop_a_submit_is_refused_at_once) {
 
 INSTANTIATE_TEST_SUITE_P(store, RuntimeTest, every_setting, setting_name);
 
-// A second life finds what the first left.
+// A second runtime finds what the first left.
 class RestartTest : public LifeTest {};
 
 TEST_P(RestartTest, a_restarted_runtime_finishes_the_jobs_it_finds) {

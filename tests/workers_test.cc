@@ -28,7 +28,7 @@ Reply until_told(Work& work) {
   return Reply::fatal("\"told to stop\"");
 }
 
-// --- the clocks of a run
+// --- the clocks of an attempt
 
 TEST_P(WorkersTest, an_attempts_time_does_not_pass_while_it_waits_for_a_thread) {
   std::atomic<int> calls{0};
@@ -179,7 +179,7 @@ TEST_P(WorkersTest, a_stop_does_not_wait_for_ever_and_the_work_is_handed_out_aga
   runtime = open_with(few(2, 30ms, 10ms), step_graph(), [=](Work& work) {
     ++*begun;
     gate->pass();
-    work.heartbeat("\"still here\"");  // it goes nowhere, and harms nobody
+    work.heartbeat("\"still here\"");  // it has no effect and does no harm
     ++*returned;
     return Reply::success(work.input());
   });

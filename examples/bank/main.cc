@@ -1,5 +1,5 @@
 // A bank in the user's own tables, beside the jobs that move its money (docs/TRANSACTIONS.md). Each transfer takes,
-// gives and books in the transaction that commits the answer of its step: kill this program at any moment, run the same
+// gives and books in the transaction that commits the reply of its step: kill this program at any moment, run the same
 // command again, and no money is lost, made or moved twice.
 //
 //   bank_example STORE [TRANSFERS]      STORE: a file, or postgres://...
@@ -43,7 +43,7 @@ pawl::Reply failed(const pawl::Error& error) {
   return pawl::Reply::error("\"" + std::string(name_of(error.code)) + "\"");
 }
 
-// The table of transfers has no key: a transfer that was made twice would be seen there.
+// The table of transfers has no key: it would show a transfer that was made twice.
 pawl::Reply open_bank(pawl::Work&, pawl::Transaction& sql) {
   for (const char* text : {"CREATE TABLE account (id INTEGER PRIMARY KEY, balance BIGINT)",
                            "CREATE TABLE transfer (id TEXT, source INTEGER, target INTEGER, amount BIGINT)"})
@@ -63,14 +63,14 @@ pawl::Reply transfer(pawl::Work& work, pawl::Transaction& sql) {
   const auto given = sql.execute("UPDATE account SET balance = balance + $1 WHERE id = $2", {amount, target});
   if (!given) return failed(given.error());
   if (taken->changed != 1 || given->changed != 1)
-    return pawl::Reply::fatal("\"no such account\"", 404);  // nothing of it is kept
+    return pawl::Reply::fatal("\"no such account\"", 404);  // nothing is committed
   const auto booked = sql.execute("INSERT INTO transfer VALUES ($1, $2, $3, $4)",
                                   {"transfer-" + std::to_string(number), source, target, amount});
   if (!booked) return failed(booked.error());
   return pawl::Reply::success("{\"moved\":" + std::to_string(amount) + "}");
 }
 
-// What is in the tables, read in a transaction as well.
+// The content of the tables, also read in a transaction.
 pawl::Reply audit(pawl::Work&, pawl::Transaction& sql) {
   const auto sum = sql.execute("SELECT sum(balance) FROM account");
   if (!sum) return failed(sum.error());
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   }
   check(runtime->start());
 
-  // A job's id is taken once: whoever runs this again meets the jobs that are there.
+  // A job's id is taken once: a second execution of this program finds the existing jobs.
   const auto begin = [&](const std::string& graph, const std::string& id, const std::string& input) {
     for (;;) {
       auto job = runtime->submit({.graph = graph, .id = id, .input = input});

@@ -30,8 +30,8 @@ int main(int argc, char** argv) {
   if (!runtime) return fail(runtime.error());
   if (auto deployed = (*runtime)->deploy(std::move(*graph)); !deployed) return fail(deployed.error());
 
-  // Workers are functions. `idempotency_key()` is the same for every run of one activity: pass it on to
-  // whoever must not act twice.
+  // Workers are functions. `idempotency_key()` is the same for every attempt of one activity: pass it to every system
+  // that must not act twice.
   (void)(*runtime)->serve("people.look_up", [](pawl::Work& work) {
     if (work.input().view() == "\"nobody\"") return pawl::Reply::error("\"unknown\"", 404);
     return pawl::Reply::success(work.input());

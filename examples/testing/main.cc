@@ -32,7 +32,7 @@ pawl::Status deploy_order(pawl::Runtime& runtime) {
   return runtime.deploy(std::move(*graph));
 }
 
-// The outside world of this test. A bank that is told the key of a charge carries it out once.
+// The outside world of this test. The bank carries out a charge once per key.
 class Bank {
  public:
   void charge(const std::string& key) {
@@ -74,7 +74,7 @@ void an_order_waits_for_its_approval(const std::string& app) {
 }
 
 pawl::Status crash_scenario(TestRuntime& test, bool uses_key) {
-  Bank bank;  // everything is made anew for each run
+  Bank bank;  // everything is new for each execution
   if (auto deployed = deploy_order(test.runtime()); !deployed) return deployed;
   auto served = test->serve("payments.charge", [&](pawl::Work& work) {
     if (uses_key)

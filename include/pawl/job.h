@@ -107,6 +107,10 @@ struct ActivityView {
   Instant opened_at;
   Instant closed_at;
   Payload output;
+  // What it was sent, of a graph in the graph language whose activity has input.maps. Once it is answered it is made
+  // again from the job as it stands; `input_sure` is false when it reads the job's data, which may have changed.
+  Payload input;
+  bool input_sure = true;
   Effect effect = Effect::none;
   std::optional<WorkView> work;  // while it is open, as is the next
   std::optional<WaitView> waits_for;

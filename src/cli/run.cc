@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/job_id.h"
 #include "base/utf8.h"
 #include "cli/app_topics.h"
 #include "cli/commands.h"
@@ -64,7 +65,7 @@ Result<Plan> make_plan(const Options& options) {
     plan.workers.push_back(std::move(*spec));
   }
   if (!options.job.empty())
-    if (const auto named = check_name("job id", options.job); !named) return named.error();
+    if (const auto named = check_job_id("job id", options.job); !named) return named.error();
   auto input = options.input.empty() ? Result<Payload>(Payload("{}")) : read_json_argument("--input", options.input);
   if (!input) return input.error();
   plan.input = std::move(*input);
@@ -251,7 +252,9 @@ int report(const Options& options, const Plan& plan, const JobView& job, Progres
     fmt::print("{}\n", outcome_of(job, duplex));
   }
   std::fflush(stdout);
-  return job.status == JobStatus::completed ? 0 : 1;
+  // A graph that ends its job early with `throw: false` leaves no error: it wanted to end there.
+  const bool on_purpose = job.status == JobStatus::interrupted && job.code == 0 && job.reason.empty();
+  return job.status == JobStatus::completed || on_purpose ? 0 : 1;
 }
 
 int run(const Options& options) {

@@ -54,11 +54,19 @@ Payload words_for(const NoAnswer& message) {
 
 }  // namespace
 
+std::optional<Retry> own_retry(const Context& context, const WorkItem& item) {
+  const Program* program = context.graph.program();
+  return program == nullptr ? std::nullopt : program->retry(item.input);
+}
+
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer) {
   const Activity& activity = *context.draft.find(item.activity);
   const Graph::Node& node = context.graph.nodes()[activity.node];
-  if (!is_retryable(node.policy, answer.status, answer.code)) return std::nullopt;
-  const Retry& rule = node.policy.retry.rule_for(answer.code);
+  const std::optional<Retry> own = own_retry(context, item);
+  const bool retryable =
+      own ? answer.status != ReplyStatus::fatal : is_retryable(node.policy, answer.status, answer.code);
+  if (!retryable) return std::nullopt;
+  const Retry& rule = own ? *own : node.policy.retry.rule_for(answer.code);
   const Tried tried{item.request, item.life.failures + 1, activity.opened_at, item.life.deadline};
   const auto at = next_try(rule, tried, context.draft.redrives(), context.options.now);
   const bool parks = rule.when_exhausted() == WhenExhausted::park && !any_fires(node, answer.status, answer.code);
@@ -74,7 +82,11 @@ std::optional<Progress> try_again(Context& context, const WorkItem& item, const 
 
 Progress conclude_unstored(Context& context, const WorkItem& item, const Answer& answer, bool final) {
   Draft& draft = context.draft;
-  if (context.alone()) draft.put_message(context.delivery.message);
+  if (context.alone()) {
+    Message stored = context.delivery.message;
+    if (auto* response = std::get_if<Response>(&stored.body)) response->code = answer.code;  // what it was taken as
+    draft.put_message(std::move(stored));
+  }
   if (final) draft.drop_work(item);
   return context.alone() ? Progress::finished : leg2(context, answer);
 }

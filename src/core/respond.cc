@@ -17,13 +17,18 @@ Progress respond(Context& context, const Response& response) {
   Draft& draft = context.draft;
   if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
   const WorkItem* item = draft.find_work(response.activity);
-  const Answer answer{response.activity, response.status, response.code, response.data};
+  Answer answer{response.activity, response.status, response.code, response.data};
   if (!context.stored() && (!draft.active() || item == nullptr || is_stale(*item, response))) return Progress::finished;
   // An error has left its item where it was: whether it is tried again is decided here, whoever stored it.
   if (is_error(response.status) && item != nullptr && draft.active()) {
     if (is_stale(*item, response)) return acknowledge(context);
     if (const auto decided = try_again(context, *item, answer)) return *decided;
+    if (response.status == ReplyStatus::error && own_retry(context, *item)) answer.code = code_tries_over;
   }
+  // Its work item is gone and some of its steps are done: it goes on as what it was taken as.
+  if (is_error(response.status) && item == nullptr && draft.find_message(context.guid()) != nullptr)
+    if (const Activity* activity = draft.find(response.activity); activity->status == ActivityStatus::errored)
+      answer.code = activity->code;
   if (context.stored()) return leg2(context, answer);
   return conclude_unstored(context, *item, answer, is_final(response));
 }

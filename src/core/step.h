@@ -73,6 +73,9 @@ Progress pause(Context& context, const Pause& message);
 Progress proceed(Context& context);
 Progress redrive(Context& context);
 
+// The rule that came with the request (Program::retry).
+std::optional<Retry> own_retry(const Context& context, const WorkItem& item);
+
 // Failed work: given back for another try, or the job parked because its tries ran out. None: the error is the
 // answer.
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer);

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
+#include "base/job_id.h"
 #include "execute/documents.h"
 #include "execute/hook_output.h"
 #include "execute/mailbox_key.h"
@@ -43,7 +44,7 @@ Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Pay
   if (value->is_null()) return std::optional<JobId>{};  // none was given: a fresh one
   auto id = text_of(*value);
   if (!id) return name_place(trigger, "stats.id", id.error());
-  if (const Status fine = check_name("the job id", *id); !fine) return name_place(trigger, "stats.id", fine.error());
+  if (const Status fine = check_job_id("the job id", *id); !fine) return name_place(trigger, "stats.id", fine.error());
   return std::optional(JobId(std::move(*id)));
 }
 
@@ -117,6 +118,16 @@ Payload GraphProgram::shown(std::uint32_t node, const Payload& kept) const {
   if (hook != nullptr && !maps_nothing) return kept;
   auto one = write_payload(hook != nullptr ? *hook : *output);
   return one ? std::move(*one) : kept;
+}
+
+std::optional<core::Program::Sent> GraphProgram::sent(const core::Sight& sight) const {
+  const graph::OptionalFormula& maps = plan_.activity(sight.node).input.maps;
+  if (!maps) return std::nullopt;
+  auto made = input(sight);
+  if (!made) return std::nullopt;  // what it reads has changed so much that nothing can be said
+  const auto reads = plan_.reads.find(&*maps);
+  const bool reads_data = reads != plan_.reads.end() && reads->second.job_data;
+  return Sent{std::move(*made), !reads_data};
 }
 
 Result<std::optional<Duration>> GraphProgram::keep(const core::Sight& sight) const {

@@ -43,6 +43,7 @@ class GraphProgram final : public core::Program {
   Result<Payload> input(const core::Sight& sight) const override;
   Result<Topic> topic(const core::Sight& sight) const override;
   Result<std::optional<Duration>> timeout(const core::Sight& sight) const override;
+  std::optional<Retry> retry(const Payload& request) const override;
   Result<std::int64_t> threshold(const core::Sight& sight) const override;
   Result<Wait> wait(const core::Sight& sight) const override;
   Result<Telling> signal(const core::Sight& sight) const override;
@@ -57,6 +58,7 @@ class GraphProgram final : public core::Program {
   Result<std::vector<std::uint32_t>> fired(const core::Sight& sight) const override;
   const Topic& publishes() const override { return publishes_; }
   Payload shown(std::uint32_t node, const Payload& kept) const override;
+  std::optional<Sent> sent(const core::Sight& sight) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
   std::optional<std::string> misfit(const core::Sight& sight, std::int32_t code) const override;
 

@@ -46,6 +46,7 @@ Checked check(const Loader& loader, std::string_view main_file, const CheckOptio
         check_joins(graph, mistakes);
         check_cycles(graph, mistakes);
         check_references(graph, mistakes);
+        if (app->enforces_schemas()) check_schema_fields(graph, mistakes);
       }
       check_topics(*app, mistakes);
       if (!mistakes.has_errors()) check_skeleton(*app, mistakes);

@@ -55,8 +55,11 @@ constexpr CodeInfo infos[] = {
     {Code::reference_not_ancestor, "A reference names an activity that is not an ancestor"},
     {Code::reference_inside_map, "A reference looks into a map's body from outside"},
     {Code::bad_reference, "A reference asks for a part that does not exist"},
+    {Code::reference_not_in_schema, "A reference asks for a field that a closed schema does not have"},
+    {Code::meant_as_expression, "A text was probably meant as an expression (warning)"},
     {Code::bad_schema, "A schema is malformed"},
     {Code::unknown_keyword, "A schema keyword is outside the supported subset"},
+    {Code::any_type, "A schema says `type: any` (warning, the first one only)"},
 };
 
 // Edits (insert, delete, replace, swap of neighbours) between two short words; stops caring above
@@ -127,6 +130,12 @@ void Mistakes::add(Mistake mistake) {
     return;
   }
   list_.push_back(std::move(mistake));
+}
+
+void Mistakes::add_first(Mistake mistake) {
+  for (const Mistake& known : list_)
+    if (known.code == mistake.code) return;
+  add(std::move(mistake));
 }
 
 std::vector<Mistake> Mistakes::take_sorted() {

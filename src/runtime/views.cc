@@ -181,9 +181,31 @@ Payload shown_in(const Graph* graph, std::uint32_t node, const Payload& kept) {
   return known ? graph->program()->shown(node, kept) : kept;
 }
 
+// Jobs of more activities are shown without what was sent: each input is an expression to evaluate.
+constexpr std::size_t inputs_shown_max = 1'000;
+
+void add_input(ActivityView& view, const core::Draft& draft, const core::Activity& activity,
+               const core::Program& program) {
+  if (const core::WorkItem* item = draft.find_work(activity.seq)) {
+    view.input = item->input;
+    return;
+  }
+  if (view.kind == Graph::Kind::trigger) {
+    view.input = activity.output;  // a trigger's output is what it was given
+    return;
+  }
+  if (auto sent = program.sent(core::Sight{draft, activity.node, activity.at, activity.opened_at})) {
+    view.input = std::move(sent->input);
+    view.input_sure = sent->sure;
+  }
+}
+
 JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store) {
   JobDetail detail;
   detail.job = view_of(state.job);
+  const core::Draft draft(state);
+  const bool with_inputs =
+      graph != nullptr && graph->program() != nullptr && state.activities().size() <= inputs_shown_max;
   for (const core::Activity& activity : state.activities()) {
     ActivityView view;
     view.name = name_in(graph, activity.node);
@@ -197,6 +219,7 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     view.opened_at = activity.opened_at;
     view.closed_at = activity.closed_at;
     view.output = shown_in(graph, activity.node, activity.output);
+    if (with_inputs) add_input(view, draft, activity, *graph->program());
     view.effect = status == core::ActivityStatus::skipped ? Effect::none : effect_of(state, activity);
     view.work = work_of(state.find_work(activity.seq), store);
     view.waits_for = wait_of(state, activity, graph);

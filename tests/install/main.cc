@@ -1,4 +1,4 @@
-// A program outside the tree: one job over an SQLite file, by what is installed.
+// A program outside the tree: one job over an SQLite file, with the installed files.
 #include <chrono>
 #include <cstdio>
 

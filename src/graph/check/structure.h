@@ -20,6 +20,9 @@ void check_cycles(Graph& graph, Mistakes& mistakes);
 // Every {reference}: does it exist, is it an ancestor, can it be seen from there.
 void check_references(const Graph& graph, Mistakes& mistakes);
 
+// References to fields that a closed schema does not have.
+void check_schema_fields(const Graph& graph, Mistakes& mistakes);
+
 // Topics of await, signal and interrupt against the graphs and hooks of the whole app.
 void check_topics(const App& app, Mistakes& mistakes);
 

@@ -201,23 +201,47 @@ bool Reader::literal_fits(const Cursor& at, const json::value& value, Expect exp
   return true;
 }
 
+namespace {
+
+struct Spot {
+  Where where;
+  std::string note;  // when the column cannot say it
+};
+
+// Byte `inside` of the text at `pointer` below the cursor.
+Spot find_place(const Cursor& at, std::string_view pointer, std::size_t inside) {
+  const Walk walk = walk_pointer(at.node(), pointer);
+  Spot place{{pointer.empty() ? at.mark() : walk.mark, append_pointer(at.path(), at.node(), pointer)}, {}};
+  if (inside == 0 || !walk.node->is_text()) return place;
+  if (walk.node->text_shift) {
+    place.where.mark = mark_inside(*walk.node, inside);
+  } else {
+    place.note = format(" (at character {})", inside + 1);
+  }
+  return place;
+}
+
+}  // namespace
+
 OptionalFormula Reader::compile(const Cursor& at, const json::value& source) const {
   auto compiled = mapping::compile(source, {.compat_hotmesh = dialect_ == Dialect::hotmesh});
   for (const mapping::Mistake& mistake : compiled.mistakes) {
-    const Walk walk = walk_pointer(at.node(), mistake.path);
-    report(Where{mistake.path.empty() ? at.mark() : walk.mark, append_pointer(at.path(), at.node(), mistake.path)},
-           Code::bad_expression, mistake.message, mistake.suggestion);
+    const Spot place = find_place(at, mistake.path, mistake.at);
+    report(place.where, Code::bad_expression, mistake.message + place.note, mistake.suggestion);
+  }
+  for (const mapping::Mistake& doubt : compiled.doubts) {
+    const Spot place = find_place(at, doubt.path, doubt.at);
+    mistakes_.add({.code = Code::meant_as_expression,
+                   .severity = Severity::warning,
+                   .mark = place.where.mark,
+                   .path = place.where.path,
+                   .message = doubt.message + place.note,
+                   .suggestion = doubt.suggestion});
   }
   if (!compiled.expression) return std::nullopt;
   Formula formula{std::move(*compiled.expression), at.where(), {}};
-  for (const mapping::Reference& reference : formula.expression.references()) {
-    if (reference.path.empty()) {
-      formula.references.push_back(formula.where);
-    } else {
-      formula.references.push_back({walk_pointer(at.node(), reference.path).mark,
-                                    append_pointer(formula.where.path, at.node(), reference.path)});
-    }
-  }
+  for (const mapping::Reference& reference : formula.expression.references())
+    formula.references.push_back(find_place(at, reference.path, reference.at).where);
   return formula;
 }
 
@@ -273,6 +297,13 @@ SchemaPointer Reader::schema(const Cursor& at) const {
     report(Where{mistake.path.empty() ? at.mark() : mark, append_pointer(at.path(), at.node(), mistake.path)},
            unknown ? Code::unknown_keyword : Code::bad_schema, mistake.message, mistake.suggestion);
   }
+  for (const std::string& path : result.any_types)
+    mistakes_.add_first({.code = Code::any_type,
+                         .severity = Severity::warning,
+                         .mark = walk_pointer(at.node(), path).mark,
+                         .path = append_pointer(at.path(), at.node(), path),
+                         .message = "JSON Schema has no type 'any'; every type is taken, as without 'type'",
+                         .suggestion = {}});
   return result.schema;
 }
 

@@ -75,7 +75,7 @@ class FarStoreTest : public ::testing::TestWithParam<store::memory::Lanes> {
     runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), info);
     auto graph =
         GraphBuilder("pair").trigger("in").worker("one", "work").after("in").worker("two", "work").after("one").build();
-    EXPECT_TRUE(runtime_->deploy(std::move(*graph)).ok());
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}).ok());
   }
   FarStore* store_ = nullptr;
   std::unique_ptr<LocalRuntime> runtime_;

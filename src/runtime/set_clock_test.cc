@@ -44,7 +44,7 @@ class SetClockTest : public testing::Test {
     opened.stats = [] { return RuntimeStats{}; };
     runtime_ = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info, clock_);
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
-    EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}));
     EXPECT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }));
     runtime_->on_problem([this](const std::string& text) {
       const std::lock_guard lock(mutex_);

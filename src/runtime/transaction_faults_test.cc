@@ -48,7 +48,7 @@ class TransactionFaults : public ::testing::Test {
     auto runtime = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info);
     auto graph =
         GraphBuilder("step").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
-    EXPECT_TRUE(runtime->deploy(std::move(*graph)).ok());
+    EXPECT_TRUE(runtime->deploy(std::move(*graph), {}).ok());
     EXPECT_TRUE(runtime
                     ->serve_transaction(
                         "work",

@@ -111,7 +111,7 @@ class WaitTest : public testing::Test {
     options.worker_threads = 1;
     runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs")));
     auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
-    EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}));
     EXPECT_TRUE(runtime_->start());
   }
 
@@ -155,7 +155,7 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   opened.stats = [] { return RuntimeStats{}; };
   LocalRuntime other({}, std::move(opened), **memory_.read_pool(Pool("graphs")));
   auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
-  EXPECT_TRUE(other.deploy(std::move(*graph)));
+  EXPECT_TRUE(other.deploy(std::move(*graph), {}));
   EXPECT_TRUE(other.start());
   EXPECT_TRUE(other.interrupt(run, "enough"));
   caller.join();

@@ -46,7 +46,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
                const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
 
-  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options = {}) override;
   Result<AppFiles> app(const std::string& app, const std::string& version) override {
     return apps_.files(app, version);
   }

@@ -39,8 +39,8 @@ json::object object_of(const AppVersion& version) {
 int deploy(const Options& options) {
   auto runtime = Runtime::open({.store = options.store.store, .accept_weaker_store = options.store.accept_weaker});
   if (!runtime) return fail("deploy", runtime.error());
-  const auto deployed = (*runtime)->deploy(AppFile{options.file},
-                                            {.activate = !options.no_activate, .development = options.development});
+  const auto deployed =
+      (*runtime)->deploy(AppFile{options.file}, {.activate = !options.no_activate, .development = options.development});
   if (!deployed) return fail("deploy", deployed.error());
   if (options.store.json) {
     fmt::print("{}\n", json::serialize(object_of(*deployed)));

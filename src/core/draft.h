@@ -38,7 +38,6 @@ class Draft {
   // The job failed and is being undone: only what undoes runs. Kept as the sign of the code.
   bool undoing() const { return head_.code < 0; }
   void begin_undo() { head_.code = -code(); }
-  void sweep(const Guid& keep);  // all messages but this one, and all work; what is written later stays
   const std::string& reason() const { return head_.reason ? *head_.reason : base_.job.reason; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }

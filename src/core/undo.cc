@@ -51,9 +51,8 @@ Status begin_undo(Context& context, Body first) {
   if (!stepped) return stepped.error();
   draft.step_semaphore(delta, *stepped);
   draft.begin_undo();
-  // What is on its way belongs to what has just ended; what the engine has in its hands already is turned away
-  // (is_undone).
-  draft.sweep(context.guid());
+  // What is on its way belongs to what has just ended, and is turned away when it comes (is_undone). It is not swept: a
+  // person's request may have arrived beside it.
   context.passed_on.clear();
   context.pass_on(Message{context.guid().derive(Guid::Purpose::transition, 0), std::move(first)});
   return {};

@@ -1,5 +1,5 @@
-// One language in two forms. Every word of the language (graph/words.h) is said with the builder's own call for it, one
-// by one and in whole apps: what the examples and the cases say in YAML is said again in C++ and must be the same app.
+// One language in two forms. Every key of the language (graph/words.h) is set with the builder's call for it, one by
+// one and in whole apps: the examples and the test cases in YAML are built again in C++ and must give the same app.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -30,7 +30,7 @@ using graph::Level;
 
 using Call = std::function<void(GraphBuilder&, const Value&)>;
 struct Saying {
-  const char* methods;  // of GraphBuilder, with spaces between
+  const char* methods;  // of GraphBuilder, separated by spaces
   const char* sample;   // JSON
   Call call;
 };
@@ -135,7 +135,7 @@ Condition condition_of(const json::object& keys) {
   return out;
 }
 
-// A schema and maps, also those of a code.
+// A schema and maps, also those for a code.
 Call channel(const std::string& name, GraphBuilder& (GraphBuilder::*maps)(Value),
              GraphBuilder& (GraphBuilder::*schema)(Value)) {
   return [=](GraphBuilder& builder, const Value& value) {
@@ -336,7 +336,7 @@ void begin(GraphBuilder& builder, const std::string& id, const std::string& type
   if (type == "map") builder.map(id, value("items"), text_of_value(value("join")));
 }
 
-// The graph of a document, said in C++.
+// The graph of a document, built in C++.
 GraphBuilder said(const json::object& graph) {
   GraphBuilder builder(std::string(graph.at("subscribes").as_string()));
   if (!graph.contains("input_from")) builder.input_from(InputFrom::maps);
@@ -388,7 +388,7 @@ std::string show(const Retry& retry) {
   return out;
 }
 
-// All that a compiled graph has beside its expressions.
+// Everything in a compiled graph except its expressions.
 std::string show(const Graph& graph) {
   std::string out = format("{} {} {} {} {}\n", graph.name().raw(), graph.version(), graph.drains(), graph.hands_on(),
                            name_of(graph.collation()));
@@ -427,7 +427,7 @@ json::value canonical(const json::value& value) {
   return whole ? json::value(static_cast<std::int64_t>(*number)) : value;
 }
 
-// The document without what two forms may write in two ways: times and tries are compared as they are compiled.
+// The document without what the two forms may write differently: times and attempts are compared in compiled form.
 json::value normal(json::value document) {
   for (json::value& one : document.at("app").at("graphs").as_array()) {
     json::object& graph = one.as_object();
@@ -469,7 +469,7 @@ json::value normal(json::value document) {
   return canonical(document);
 }
 
-// As the reader sees it, references to other files written out.
+// As the reader sees it, with references to other files resolved.
 json::value document_of_app(const graph::Loader& loader, const std::string& file) {
   graph::Sources sources;
   graph::Mistakes mistakes;
@@ -493,7 +493,7 @@ void expect_the_same(const graph::Loader& loader, const std::string& file, const
   ASSERT_TRUE(first.ok() && second.ok()) << what;
   ASSERT_EQ(first->size(), second->size());
   for (std::size_t i = 0; i < first->size(); ++i) EXPECT_EQ(show((*first)[i]), show((*second)[i])) << what;
-  // One form of the text: saying it once more changes nothing.
+  // The text is stable: building it once more changes nothing.
   EXPECT_EQ(said_app(said_again.at("app").as_object()).yaml(), builder.yaml()) << what;
 }
 
@@ -526,7 +526,7 @@ TEST(TwoForms, say_the_same_in_every_case) {
       const graph::Node* app = one.find("app");
       if (app == nullptr || app->text.empty()) continue;
       const graph::MemoryLoader loader({{"app.yaml", app->text}});
-      if (graph::check(loader, "app.yaml").app == nullptr) continue;  // a case of what is refused
+      if (graph::check(loader, "app.yaml").app == nullptr) continue;  // a case that must be refused
       expect_the_same(loader, "app.yaml", path.string() + ": " + one.find("name")->text);
       ++count;
     }
@@ -534,7 +534,7 @@ TEST(TwoForms, say_the_same_in_every_case) {
   EXPECT_GE(count, 150U);
 }
 
-// Where the word must stand in the document of `sample_of`.
+// Where the key must be in the document of `sample_of`.
 std::string pointer_of(Level level, const std::string& key) {
   const std::string graph = "/app/graphs/0";
   switch (level) {
@@ -569,7 +569,7 @@ std::string pointer_of(Level level, const std::string& key) {
   }
 }
 
-// A builder that says all that the levels below an activity have.
+// A builder that sets all keys of the levels below an activity.
 GraphBuilder full() {
   return GraphBuilder("g")
       .input_schema(Fields{})
@@ -640,7 +640,7 @@ AppBuilder sample_of(Level level, const std::string& key) {
 }
 
 TEST(TwoForms, every_word_of_the_language_has_a_call) {
-  // What only files have: the builder has the one form that means the same.
+  // Keys that only files have: the builder has the one form that means the same.
   const std::set<std::pair<Level, std::string>> not_said{{Level::hook_conditions, "gate"}};
   for (const graph::Word& word : graph::words()) {
     const std::string key(word.key);
@@ -653,7 +653,7 @@ TEST(TwoForms, every_word_of_the_language_has_a_call) {
     if (word.level == Level::cycle || (word.level == Level::map && (key == "items" || key == "join"))) continue;
     const bool with_its_name = of_kind && sayings().contains({word.level, key}) &&
                                std::string_view(sayings().at({word.level, key}).sample).empty();
-    if (with_its_name && word.level != Level::graph) continue;  // said by worker("x", "topic") and its like
+    if (with_its_name && word.level != Level::graph) continue;  // set by worker("x", "topic") and similar calls
     const std::string yaml = sample_of(word.level, key).yaml();
     const json::value document = document_of_app(graph::MemoryLoader({{"app.yaml", yaml}}), "app.yaml");
     boost::system::error_code missing;
@@ -667,7 +667,7 @@ TEST(TwoForms, every_word_of_the_language_has_a_call) {
     EXPECT_TRUE(graph::is_word(word.first, word.second)) << word.second << " is no word of the language";
 }
 
-// As docs/GRAPHS.md has it.
+// Same as the example in docs/GRAPHS.md.
 TEST(TwoForms, the_example_of_the_page_is_right) {
   const auto trip = GraphBuilder("trip")
                         .input_from(InputFrom::maps)

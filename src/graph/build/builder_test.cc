@@ -1,5 +1,4 @@
-// What the builder writes, and what it is told when it is wrong. That it can say all the language has is shown in
-// execute/builder_test.cc.
+// What the builder writes, and its errors. execute/builder_test.cc shows that it can write every key of the language.
 #include <gtest/gtest.h>
 
 #include "base/format.h"

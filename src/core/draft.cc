@@ -214,11 +214,6 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   if (keep_ && head_.remove_at == Instant()) head_.remove_at = now + *keep_;
 }
 
-void Draft::sweep(const Guid& keep) {
-  touched_ = true;
-  writes_.emplace_back(Sweep{keep});
-}
-
 void Draft::finish(std::optional<Payload> result) {
   touched_ = true;
   head_.completions += 1;

@@ -38,7 +38,6 @@ class Draft {
   // The job failed and is being undone: only undo activities run. Stored as the sign of the code.
   bool undoing() const { return head_.code < 0; }
   void begin_undo() { head_.code = -code(); }
-  void sweep(const Guid& keep);  // all messages except `keep`, and all work; later writes stay
   const std::string& reason() const { return head_.reason ? *head_.reason : base_.job.reason; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }

@@ -51,9 +51,8 @@ Status begin_undo(Context& context, Body first) {
   if (!stepped) return stepped.error();
   draft.step_semaphore(delta, *stepped);
   draft.begin_undo();
-  // Stored messages belong to activities that have just ended. Messages that the engine already holds in memory are
-  // turned away (is_undone).
-  draft.sweep(context.guid());
+  // Messages on their way belong to activities that have just ended; they are turned away when they come (is_undone).
+  // They are not swept: a person's request may be among them.
   context.passed_on.clear();
   context.pass_on(Message{context.guid().derive(Guid::Purpose::transition, 0), std::move(first)});
   return {};
@@ -62,7 +61,7 @@ Status begin_undo(Context& context, Body first) {
 bool is_undone(const Context& context, const Body& body) {
   if (!context.draft.undoing()) return false;
   if (const auto* transition = std::get_if<Transition>(&body)) return !context.node(transition->node).is_undo;
-  // A deadline that was swept does not end the undo; a person may.
+  // The deadline of the job does not end the undo; a person may.
   if (std::holds_alternative<Interrupt>(body)) return context.guid() == deadline_guid(context.draft.base().job.run);
   return std::holds_alternative<Reenter>(body) || std::holds_alternative<Arrive>(body) ||
          std::holds_alternative<Item>(body);

@@ -1,4 +1,4 @@
-// What the builder writes, and its errors. execute/builder_test.cc shows that it can write every key of the language.
+// What the builder writes, and its errors. execute/builder_words_test.cc shows that it writes every key of the language.
 #include <gtest/gtest.h>
 
 #include "base/format.h"

@@ -1,4 +1,4 @@
-// What the builder writes, and its errors. execute/builder_words_test.cc shows that it writes every key of the language.
+// What the builder writes, and its errors. execute/builder_words_test.cc shows that every key can be written.
 #include <gtest/gtest.h>
 
 #include "base/format.h"

@@ -1,4 +1,4 @@
-// Durable work in your own program: run it, kill it, run it again. What was done stays done.
+// Durable work in your own program: run it, kill it, run it again. Finished work is not repeated.
 #include <pawl/pawl.h>
 
 #include <chrono>

@@ -113,7 +113,7 @@ Condition condition_of(const json::object& keys) {
   return out;
 }
 
-// A schema and maps, also those of a code.
+// A schema and maps, also those for a code.
 Call channel(const std::string& name, GraphBuilder& (GraphBuilder::*maps)(Value),
              GraphBuilder& (GraphBuilder::*schema)(Value)) {
   return [=](GraphBuilder& builder, const Value& value) {
@@ -318,7 +318,7 @@ void begin(GraphBuilder& builder, const std::string& id, const std::string& type
   if (type == "map") builder.map(id, value("items"), text_of_value(value("join")));
 }
 
-// The graph of a document, said in C++.
+// The graph of a document, built in C++.
 GraphBuilder said(const json::object& graph) {
   GraphBuilder builder(std::string(graph.at("subscribes").as_string()));
   if (!graph.contains("input_from")) builder.input_from(InputFrom::maps);

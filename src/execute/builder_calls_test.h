@@ -1,5 +1,5 @@
-// The builder's own call for every key of the graph language (graph/words.h), and whole apps written with these calls
-// from a document.
+// The builder's call for every key of the graph language (graph/words.h), and whole apps built with these calls from a
+// document.
 #pragma once
 
 #include <boost/json.hpp>
@@ -15,7 +15,7 @@
 namespace pawl::execute {
 
 struct Saying {
-  const char* methods;  // of GraphBuilder, with spaces between
+  const char* methods;  // of GraphBuilder, separated by spaces
   const char* sample;   // JSON
   std::function<void(GraphBuilder&, const Value&)> call;
 };
@@ -25,10 +25,10 @@ const Sayings& sayings();
 
 Value value_of(const boost::json::value& from);
 
-// The app of a document, written in C++.
+// The app of a document, built in C++.
 AppBuilder said_app(const boost::json::object& app);
 
-// The document as the reader sees it, with references to other files written out.
+// The document as the reader sees it, with references to other files resolved.
 boost::json::value document_of_app(const graph::Loader& loader, const std::string& file);
 
 }  // namespace pawl::execute

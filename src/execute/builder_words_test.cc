@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 using graph::Level;
 
-// Where the word must stand in the document of `sample_of`.
+// Where the key must be in the document of `sample_of`.
 std::string pointer_of(Level level, const std::string& key) {
   const std::string graph = "/app/graphs/0";
   switch (level) {
@@ -52,7 +52,7 @@ std::string pointer_of(Level level, const std::string& key) {
   }
 }
 
-// A builder that says all that the levels below an activity have.
+// A builder that sets all keys of the levels below an activity.
 GraphBuilder full() {
   return GraphBuilder("g")
       .input_schema(Fields{})
@@ -123,7 +123,7 @@ AppBuilder sample_of(Level level, const std::string& key) {
 }
 
 TEST(BuilderWords, every_word_of_the_language_has_a_call) {
-  // What only files have: the builder has the one form that means the same.
+  // Keys that only files have: the builder has the one form that means the same.
   const std::set<std::pair<Level, std::string>> not_said{{Level::hook_conditions, "gate"}};
   for (const graph::Word& word : graph::words()) {
     const std::string key(word.key);
@@ -136,7 +136,7 @@ TEST(BuilderWords, every_word_of_the_language_has_a_call) {
     if (word.level == Level::cycle || (word.level == Level::map && (key == "items" || key == "join"))) continue;
     const bool with_its_name = of_kind && sayings().contains({word.level, key}) &&
                                std::string_view(sayings().at({word.level, key}).sample).empty();
-    if (with_its_name && word.level != Level::graph) continue;  // said by worker("x", "topic") and its like
+    if (with_its_name && word.level != Level::graph) continue;  // set by worker("x", "topic") and similar calls
     const std::string yaml = sample_of(word.level, key).yaml();
     const json::value document = document_of_app(graph::MemoryLoader({{"app.yaml", yaml}}), "app.yaml");
     boost::system::error_code missing;
@@ -150,7 +150,7 @@ TEST(BuilderWords, every_word_of_the_language_has_a_call) {
     EXPECT_TRUE(graph::is_word(word.first, word.second)) << word.second << " is no word of the language";
 }
 
-// As docs/GRAPHS.md has it.
+// Same as the example in docs/GRAPHS.md.
 TEST(BuilderWords, the_example_of_the_page_is_right) {
   const auto trip = GraphBuilder("trip")
                         .input_from(InputFrom::maps)

@@ -1,4 +1,4 @@
-// One language in two forms: what the examples and the cases say in YAML is said again in C++ and must be the same app.
+// One language in two forms: the examples and the test cases in YAML are built again in C++ and must give the same app.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::string show(const Retry& retry) {
   return out;
 }
 
-// All that a compiled graph has beside its expressions.
+// Everything in a compiled graph except its expressions.
 std::string show(const Graph& graph) {
   std::string out = format("{} {} {} {} {}\n", graph.name().raw(), graph.version(), graph.drains(), graph.hands_on(),
                            name_of(graph.collation()));
@@ -70,7 +70,7 @@ json::value canonical(const json::value& value) {
   return whole ? json::value(static_cast<std::int64_t>(*number)) : value;
 }
 
-// The document without what two forms may write in two ways: times and tries are compared as they are compiled.
+// The document without what the two forms may write differently: times and attempts are compared in compiled form.
 json::value normal(json::value document) {
   for (json::value& one : document.at("app").at("graphs").as_array()) {
     json::object& graph = one.as_object();
@@ -125,7 +125,7 @@ void expect_the_same(const graph::Loader& loader, const std::string& file, const
   ASSERT_TRUE(first.ok() && second.ok()) << what;
   ASSERT_EQ(first->size(), second->size());
   for (std::size_t i = 0; i < first->size(); ++i) EXPECT_EQ(show((*first)[i]), show((*second)[i])) << what;
-  // One form of the text: saying it once more changes nothing.
+  // The text is stable: building it once more changes nothing.
   EXPECT_EQ(said_app(said_again.at("app").as_object()).yaml(), builder.yaml()) << what;
 }
 
@@ -158,7 +158,7 @@ TEST(TwoForms, say_the_same_in_every_case) {
       const graph::Node* app = one.find("app");
       if (app == nullptr || app->text.empty()) continue;
       const graph::MemoryLoader loader({{"app.yaml", app->text}});
-      if (graph::check(loader, "app.yaml").app == nullptr) continue;  // a case of what is refused
+      if (graph::check(loader, "app.yaml").app == nullptr) continue;  // a case that must be refused
       expect_the_same(loader, "app.yaml", path.string() + ": " + one.find("name")->text);
       ++count;
     }

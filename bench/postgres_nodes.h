@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/postgres/store.h"
 
@@ -45,11 +46,11 @@ class Nodes {
  private:
   struct Node {
     store::postgres::Store* store = nullptr;
-    std::unique_ptr<runtime::LocalRuntime> runtime;
+    std::unique_ptr<Runtime> runtime;
   };
   std::unique_ptr<Node> open(const NodesOptions& options);
-  void submit_next(runtime::LocalRuntime& runtime);
-  void ended(runtime::LocalRuntime& runtime);
+  void submit_next(Runtime& runtime);
+  void ended(Runtime& runtime);
 
   const std::optional<Duration> keep_;
   std::vector<std::unique_ptr<Node>> nodes_;

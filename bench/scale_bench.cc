@@ -122,13 +122,12 @@ double resident_bytes() {
 }
 
 void submit_waiting(pawl::Runtime& runtime, std::uint32_t number) {
-  runtime.submit({.graph = "waits", .id = fmt::format("waiting-{}", number), .input = "{}"},
-                 [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+  runtime.start_async("waits", pawl::Payload("{}"), {.id = fmt::format("waiting-{}", number)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
 }
 
 Figure run(const Case& what, std::uint32_t activities, const std::string& path) {
   pawl::bench::remove_store(path);
-  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path, .worker_threads = 2})));
   must(runtime->deploy(what.graph));
   if (what.waiting > 0) must(runtime->deploy(waits()));
   std::mutex calls_mutex;
@@ -139,7 +138,7 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
     calls.push_back(Clock::now());
     return pawl::Reply::success(output);
   }));
-  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -148,8 +147,7 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
   std::uint32_t at_rest = 0;
   const auto submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= what.jobs) return;
-    runtime->submit({.graph = what.graph.name().raw(), .id = fmt::format("job-{}", submitted++), .input = "{}"},
-                    [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+    runtime->start_async(what.graph.name().raw(), pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
   runtime->observe([&](const pawl::Event& event) {
     const bool rests = event.kind == pawl::Event::Kind::activity_opened && event.activity.raw() == "never";
@@ -162,8 +160,8 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
     ++closed;
     submit_next();
     if (closed == what.jobs) changed.notify_all();
-  });
-  must(runtime->start());
+  }).keep();
+  must(runtime->launch());
   while (!runtime->owns()) usleep(1000);
   Figure figure;
   if (what.waiting > 0) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pawl/job.h"
+#include "pawl/view.h"
 #include "pawl/runtime.h"
 
 namespace pawl::cli {

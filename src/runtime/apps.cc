@@ -170,21 +170,22 @@ Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
     for (const auto& graph : *graphs) {
       const execute::GraphProgram& program = *execute::GraphProgram::of(*graph);
       topics += format("{}{}", topics.empty() ? "" : ", ", program.source().subscribes);
-      if (program.source().subscribes != request.topic) continue;
+      if (program.source().subscribes != request.graph) continue;
       auto input = program.check_start(request.input);
       if (!input) return input.error();
       request.input = std::move(*input);
       request.graph = graph->name().raw();
-      if (request.id.empty()) {
+      if (request.options.id.empty()) {
         const auto id = program.start_id(request.input, store_.now());
         if (!id) return id.error();
-        request.id = *id ? (*id)->raw() : fresh_id(ref_of(*graph), store_.now());
+        request.options.id = *id ? (*id)->raw() : fresh_id(ref_of(*graph), store_.now());
       }
       return ref_of(*graph);
     }
   }
-  return Error{ErrorCode::not_found, format("no active app subscribes to {}; topics here: {}", request.topic,
-                                            topics.empty() ? "none (deploy an app first)" : topics)};
+  return Error{ErrorCode::not_found,
+               format("no graph named {0} is deployed here, and no active app subscribes to {0}; topics here: {1}",
+                      request.graph, topics.empty() ? "none (deploy a graph or an app first)" : topics)};
 }
 
 Result<std::vector<std::string>> Apps::mailboxes_for(const std::string& topic, const Payload& data) const {

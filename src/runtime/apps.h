@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "core/message.h"
-#include "pawl/runtime.h"
+#include "pawl/query.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/job_request.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -26,7 +27,7 @@ class Apps {
   // The graph that subscribes to a topic, whatever its version.
   Result<GraphName> graph_of(const std::string& topic) const;
 
-  // The graph that a job of `request.topic` starts on. Completes the request: graph, id and checked input.
+  // The graph that a job of the topic `request.graph` starts on. Completes the request: graph, id and checked input.
   Result<core::GraphRef> prepare(JobRequest& request) const;
   // Where hooks of the topic would wait for this signal, in any version that jobs may be on.
   Result<std::vector<std::string>> mailboxes_for(const std::string& topic, const Payload& data) const;

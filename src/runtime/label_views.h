@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "pawl/result.h"
-#include "pawl/runtime.h"
+#include "pawl/query.h"
 #include "store/queries.h"
 
 namespace pawl::runtime {

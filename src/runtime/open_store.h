@@ -8,7 +8,8 @@
 
 #include "base/clock.h"
 #include "pawl/result.h"
-#include "pawl/runtime.h"
+#include "pawl/options.h"
+#include "pawl/query.h"
 #include "store/duplex_store.h"
 #include "store/store.h"
 #include "store/transaction.h"

@@ -43,7 +43,7 @@ void LocalRuntime::run_engine() {
     }
     batch.clear();
   };
-  // What was served before start() is known before the first job is looked at.
+  // What was served before launch() is known before the first job is looked at.
   commands_.take_all(batch, Duration{0});
   obey_all();
   engine_.tick();
@@ -73,7 +73,9 @@ void LocalRuntime::run_engine() {
 
 void LocalRuntime::note_ownership(bool owns) {
   const bool owned = owns_.exchange(owns);
-  if (owned && !owns) waiters_.look_again();  // ends are told by somebody else from now on, to nobody here
+  if (!owned || owns) return;
+  waiters_.look_again();  // ends are told by somebody else from now on, to nobody here
+  ends_.look_again();
 }
 
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
@@ -365,16 +367,23 @@ void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
 }
 
 void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bundle) {
-  if (after.job.status == core::JobStatus::parked) waiters_.tell(after.job);
-  if (!observer_) return;
-  if (const auto graph = graphs_.find(after.job.graph)) for_each_event(after, bundle, *graph, clock_.now(), observer_);
+  if (after.job.status == core::JobStatus::parked) {
+    waiters_.tell(after.job);
+    ends_.tell(after.job.run);
+  }
+  if (!observers_.any()) return;
+  if (const auto graph = graphs_.find(after.job.graph))
+    for_each_event(after, bundle, *graph, clock_.now(), [this](const Event& event) { observers_.tell(event); });
 }
 
-void LocalRuntime::closed(const core::JobRow& job) { waiters_.tell(job); }
+void LocalRuntime::closed(const core::JobRow& job) {
+  waiters_.tell(job);
+  ends_.tell(job.run);
+}
 
 void LocalRuntime::problem(const std::string& text) {
-  if (!reporter_) return;
-  for (const std::string& line : problems_.pass(text, clock_.monotonic())) reporter_(line);
+  if (!reporters_.any()) return;
+  for (const std::string& line : problems_.pass(text, clock_.monotonic())) reporters_.tell(line);
 }
 
 }  // namespace pawl::runtime

@@ -11,7 +11,7 @@
 
 #include "core/job_state.h"
 #include "pawl/ids.h"
-#include "pawl/job.h"
+#include "pawl/view.h"
 #include "pawl/time.h"
 
 namespace pawl::runtime {

@@ -5,7 +5,7 @@
 
 #include "core/job_state.h"
 #include "pawl/graph.h"
-#include "pawl/job.h"
+#include "pawl/view.h"
 
 namespace pawl::runtime {
 

@@ -1,4 +1,4 @@
-# Pawl: the commands a person types. CMake presets and Ninja do the work underneath.
+# Pawl: the commands for people. CMake presets and Ninja do the work.
 #   make run      installs what is missing, builds, and runs an order that waits for its approval
 #   make demo     the same with a sample graph built in C++: timeline and ledgers
 #   make test     installs, builds and runs every test
@@ -6,9 +6,10 @@
 #   make storm    longer simulator swarms and kill -9 storms
 #   make bench    the benchmarks, as JSON in build/release/bench
 #   make asan     every test under AddressSanitizer and UBSan; make tsan: under ThreadSanitizer
+#   make package  two .deb and a tar of the binary and the library, in build/release/packages
 #   make install  installs the library, headers, CMake package, pkg-config file and the binary
 .DEFAULT_GOAL := help
-.PHONY: help setup build binary run demo test check storm bench asan tsan install clean format
+.PHONY: help setup build binary library run demo test check storm bench asan tsan install package clean format
 BUILD := build/release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -28,12 +29,15 @@ build: setup $(BUILD)/build.ninja
 binary: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target pawl_cli
 
+library: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target pawl pawl_cli
+
 check: setup $(BUILD)/build.ninja
 	@test -n "$(FOLDER)" || { echo "say which folder of src/: make check FOLDER=core" >&2; exit 2; }
 	@cmake --build --preset release -j $(JOBS) --target $(FOLDER)_test
 	@$(BUILD)/src/$(FOLDER)/$(FOLDER)_test --gtest_brief=1
 
-# A fresh order each time: a finished one would only show its result.
+# A new order each time: a finished one would only show its result.
 run: binary
 	@rm -f pawl-run.db pawl-run.db-wal pawl-run.db-shm
 	@PATH="$(CURDIR)/$(BUILD):$$PATH" PAWL_STORE="$(CURDIR)/pawl-run.db" examples/graphs/play order_approved
@@ -50,7 +54,8 @@ test: build
 storm: build
 	@scripts/storm $(BUILD)
 
-bench: build
+bench: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target benches
 	@scripts/bench $(BUILD)
 
 asan tsan: setup
@@ -58,7 +63,11 @@ asan tsan: setup
 	@cmake --build --preset $@ -j $(JOBS)
 	@cd build/$@ && ctest --output-on-failure -j $(JOBS)
 
-install: build
+package: library
+	@cd $(BUILD) && cpack > cpack.log || { cat cpack.log >&2; exit 1; }
+	@ls -1 $(BUILD)/packages/*.deb $(BUILD)/packages/*.gz
+
+install: library
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 format:

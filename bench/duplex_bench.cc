@@ -1,6 +1,6 @@
-// Whether jobs under collation duplex get slower with what waits: dequeues per second of the store, and jobs per second
-// of the whole runtime, with 1,000, 16,000 and 64,000 waiting requests. A ratio below 0.8 means that the cost grows
-// with the backlog.
+// Whether jobs under collation duplex get slower with the backlog: dequeues per second of the store, and jobs per
+// second of the whole runtime, with 1,000, 16,000 and 64,000 waiting requests. A ratio below 0.8 means that the cost
+// grows with the backlog.
 //
 //   duplex_bench [--dir DIR]
 //
@@ -27,7 +27,7 @@ using pawl::bench::must;
 namespace store = pawl::store;
 
 constexpr std::uint64_t backlogs[] = {1'000, 16'000, 64'000};
-constexpr int rounds = 5;  // each backlog has its turn in each of them: a machine that gets slower slows all of them
+constexpr int rounds = 5;  // each backlog is measured in each round: a machine that gets slower slows all of them
 constexpr double seconds_per_round = 0.4;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -106,7 +106,7 @@ std::vector<double> sqlite_rates(const std::string& dir) {
     const std::string path = fmt::format("{}/duplex_bench_{}.db", dir, waiting);
     pawl::bench::remove_store(path);
     store::sqlite::Options options;
-    options.durability = store::sqlite::Durability::process_death;  // a sync would hide what a statement costs
+    options.durability = store::sqlite::Durability::process_death;  // a sync would hide the cost of a statement
     stores.push_back(must(store::sqlite::Store::open(path, options)));
     made.push_back(std::make_unique<Backlog>(*stores.back(), stores.back()->duplex(), waiting));
     all.push_back(made.back().get());
@@ -132,7 +132,7 @@ std::vector<double> memory_rates() {
   return rates(all);
 }
 
-// Jobs of one activity. So many requests wait; a worker appears, and the jobs end: so many per second.
+// Jobs of one activity. This many requests wait; then a worker starts, and the jobs end: the number per second.
 double jobs_per_second(const std::string& dir, std::uint64_t waiting) {
   const std::string path = fmt::format("{}/duplex_bench_runtime.db", dir);
   pawl::bench::remove_store(path);
@@ -144,17 +144,20 @@ double jobs_per_second(const std::string& dir, std::uint64_t waiting) {
                                 .collation(pawl::Collation::duplex)
                                 .build())));
   std::atomic<std::uint64_t> opened{0}, ended{0}, submitted{0};
-  runtime->observe([&](const pawl::Event& event) {
-    if (event.kind == pawl::Event::Kind::activity_opened) opened.fetch_add(1);
-    if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
-  }).keep();
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind == pawl::Event::Kind::activity_opened) opened.fetch_add(1);
+        if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
+      })
+      .keep();
   must(runtime->launch());
   for (std::uint64_t i = 0; i < waiting; ++i) {
     while (i - submitted.load() > 4'000) std::this_thread::sleep_for(100us);
-    runtime->start_async("one", pawl::Payload("{}"), {.id = fmt::format("job-{}", i)}, [&](pawl::Result<pawl::Job<>> result) {
-                      must(std::move(result));
-                      submitted.fetch_add(1);
-                    });
+    runtime->start_async("one", pawl::Payload("{}"), {.id = fmt::format("job-{}", i)},
+                         [&](pawl::Result<pawl::Job<>> result) {
+                           must(std::move(result));
+                           submitted.fetch_add(1);
+                         });
   }
   while (opened.load() < waiting) std::this_thread::sleep_for(1ms);
   std::this_thread::sleep_for(500ms);  // the last legs 1

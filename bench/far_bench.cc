@@ -1,10 +1,10 @@
-// A store that is far away: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how
-// long a start takes that finds many open jobs.
+// A remote store: how much of the speed is left when every read takes 1 ms and every commit 2 ms, and how long a start
+// takes that finds many open jobs.
 //
 //   far_bench [--jobs N] [--concurrent N] [--lanes N] [--open N] [--read-us N] [--commit-us N] [--connections N]
 //   [--islands 1] [--dir DIR]
 //
-// Prints one JSON object. Each figure stands beside the same one of the same file without the way to it.
+// Prints one JSON object. Each figure is beside the same figure on the same file without the delays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,9 +74,9 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// The file, and the way to it if there is one.
+// The file, with or without the delays.
 struct Opened {
-  std::unique_ptr<pawl::store::Store> file;  // behind a way
+  std::unique_ptr<pawl::store::Store> file;  // behind the delays
   std::unique_ptr<pawl::Runtime> runtime;
 };
 
@@ -98,8 +98,8 @@ Opened open(const Settings& settings, const std::string& path, bool far) {
     opened.file = std::move(store.store);
     store.store = std::make_unique<FarStore>(*opened.file, settings.way);
   }
-  opened.runtime = std::make_unique<pawl::Runtime>(
-      std::make_shared<pawl::runtime::LocalRuntime>(options, std::move(store), info));
+  opened.runtime =
+      std::make_unique<pawl::Runtime>(std::make_shared<pawl::runtime::LocalRuntime>(options, std::move(store), info));
   opened.runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
   return opened;
 }
@@ -117,15 +117,18 @@ double rate(const Settings& settings, const std::string& path, bool far) {
   std::uint32_t closed = 0;
   const std::function<void()> submit_next = [&] {
     if (submitted >= settings.jobs) return;
-    runtime.start_async("chain", pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
+    runtime.start_async("chain", pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)},
+                        [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  }).keep();
+  runtime
+      .observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        ++closed;
+        submit_next();
+        if (closed == settings.jobs) changed.notify_all();
+      })
+      .keep();
   must(runtime.launch());
   const auto begin = Clock::now();
   std::unique_lock lock(mutex);
@@ -137,13 +140,13 @@ double rate(const Settings& settings, const std::string& path, bool far) {
   return settings.jobs * activities_per_job / seconds;
 }
 
-// Jobs that wait for a worker nobody has, and then somebody has it.
+// Jobs wait on a topic without a worker, and then a worker starts.
 void fill(const Settings& settings, const std::string& path) {
   pawl::bench::remove_store(path);
   Opened opened = open(settings, path, false);
   must(opened.runtime->deploy(chain(1)));
   must(opened.runtime->launch());
-  std::vector<std::thread> callers;  // that wait when there is no room
+  std::vector<std::thread> callers;  // they wait when there is no room
   for (std::uint32_t caller = 0; caller < fill_callers; ++caller)
     callers.emplace_back([&, caller] {
       for (std::uint32_t i = caller; i < settings.open; i += fill_callers)
@@ -160,9 +163,11 @@ double recovery(const Settings& settings, const std::string& path, bool far) {
   Opened opened = open(settings, path, far);
   must(opened.runtime->deploy(chain(1)));
   must(opened.runtime->serve("noop", [](pawl::Work&) { return pawl::Reply::success("{}"); }));
-  opened.runtime->observe([&](const pawl::Event& event) {
-    if (event.kind == pawl::Event::Kind::job_closed) ++closed;
-  }).keep();
+  opened.runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind == pawl::Event::Kind::job_closed) ++closed;
+      })
+      .keep();
   must(opened.runtime->launch());
   while (closed < settings.open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();

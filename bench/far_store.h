@@ -1,5 +1,5 @@
-// FarStore: another store with the way to a server before it. Every call to read takes as long as one round trip, every
-// commit as long as a round trip and a sync; several may be under way at once.
+// FarStore: another store with simulated network delays. Every read call takes one round trip, every commit one round
+// trip and a sync; several may be in progress at once.
 #pragma once
 
 #include <mutex>

@@ -1,13 +1,12 @@
-// How little one part of the work disturbs another.
+// How much one part of the work disturbs another.
 //
-// never_pauses: one caller runs jobs of one activity, one after the other; then again beside a job that never waits for
-// anything.
-// guest: many jobs wait on a topic that nobody serves; the same caller goes on while another process submits a job now
-// and then. `worst_ms` is the longest that one job of the caller took.
+// never_pauses: one caller runs jobs of one activity, one after the other; then again beside a job that never waits.
+// guest: many jobs wait on a topic without a worker; the same caller continues while another process submits a job from
+// time to time. `worst_ms` is the longest time of one job of the caller.
 //
 //   flow_bench [--jobs N] [--waiting N] [--dir DIR]
 //
-// Prints one JSON object. Figures of one run only are comparable: machines are noisy, ratios are not.
+// Prints one JSON object. Compare only figures of one execution: absolute figures vary, ratios do not.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,12 +98,13 @@ void submit_waiting(pawl::Runtime& runtime, std::uint32_t count) {
     changed.wait(lock, [&] { return open_submits < 2'000; });
     ++open_submits;
     lock.unlock();
-    runtime.start_async("idle", pawl::Payload("{}"), {.id = fmt::format("w{}", i)}, [&](pawl::Result<pawl::Job<>> done) {
-                     must(std::move(done));
-                     const std::lock_guard guard(mutex);
-                     --open_submits;
-                     changed.notify_one();
-                   });
+    runtime.start_async("idle", pawl::Payload("{}"), {.id = fmt::format("w{}", i)},
+                        [&](pawl::Result<pawl::Job<>> done) {
+                          must(std::move(done));
+                          const std::lock_guard guard(mutex);
+                          --open_submits;
+                          changed.notify_one();
+                        });
   }
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return open_submits == 0; });

@@ -1,9 +1,9 @@
-// The foundation's speed: durable worker activities per second with many concurrent jobs, and the time per
-// activity of one sequential job, each beside the raw limit of the same run.
+// The foundation's speed: durable worker activities per second with many concurrent jobs, and the time per activity of
+// one sequential job, each beside the raw limit, measured at the same time.
 //
 //   foundation_bench [--jobs N] [--concurrent N] [--rounds N] [--dir DIR]
 //
-// Prints one JSON object. Figures of one run only are comparable: machines are noisy, ratios are not.
+// Prints one JSON object. Compare only figures of one execution: absolute figures vary, ratios do not.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -95,15 +95,18 @@ Throughput concurrent_jobs(const Settings& settings, const std::string& path) {
     // REQUIRES: mutex held. Keeps `concurrent` jobs open until all were submitted.
     if (submitted >= settings.jobs) return;
     const std::uint32_t number = submitted++;
-    runtime->start_async("chain", pawl::Payload("{}"), {.id = fmt::format("job-{}", number)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
+    runtime->start_async("chain", pawl::Payload("{}"), {.id = fmt::format("job-{}", number)},
+                         [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
-  runtime->observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  }).keep();
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        ++closed;
+        submit_next();
+        if (closed == settings.jobs) changed.notify_all();
+      })
+      .keep();
   must(runtime->launch());
   const auto before = runtime->stats();
   const auto begin = Clock::now();
@@ -123,7 +126,7 @@ Throughput concurrent_jobs(const Settings& settings, const std::string& path) {
           static_cast<double>(after.bytes - before.bytes) / activities};
 }
 
-// Times between two runs of the worker of one job: commit, dispatch and all.
+// Times between two calls of the worker of one job: commit, dispatch and everything else.
 struct Sequential {
   double p50_us = 0;
   double p99_us = 0;
@@ -171,7 +174,7 @@ int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   const std::string dir = settings.dir + fmt::format("/pawl-bench-{}", getpid());
   std::filesystem::create_directories(dir);
-  // Raw and ours alternate, and the best of each counts: what the machine can do when nobody disturbs it.
+  // Raw and Pawl alternate, and the best of each counts: what the machine can do without disturbance.
   pawl::bench::RawFigure raw;
   pawl::bench::RawFigure raw_fused;
   Throughput ours;

@@ -3,7 +3,7 @@
 //
 //   graph_bench [--jobs N] [--concurrent N] [--rounds N] [--items N] [--dir DIR]
 //
-// Prints one JSON object. Figures of one run only are comparable: machines are noisy, ratios are not.
+// Prints one JSON object. Compare only figures of one execution: absolute figures vary, ratios do not.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -71,7 +71,7 @@ std::string write_app(const std::string& dir, const std::string& name, const std
   return path;
 }
 
-// Each worker is sent five values of what came before.
+// Each worker gets five values of earlier activities.
 std::string chain_app() {
   std::string activities = "        a0: {type: trigger}\n";
   std::string transitions;
@@ -146,13 +146,15 @@ double throughput(const Settings& settings, pawl::Runtime& runtime) {
   std::condition_variable changed;
   std::uint32_t open_jobs = 0;
   std::uint32_t ended = 0;
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    --open_jobs;
-    ++ended;
-    changed.notify_one();
-  }).keep();
+  runtime
+      .observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        --open_jobs;
+        ++ended;
+        changed.notify_one();
+      })
+      .keep();
   must(runtime.launch());
   const auto start = Clock::now();
   for (std::uint32_t i = 0; i < settings.jobs; ++i) {
@@ -160,7 +162,8 @@ double throughput(const Settings& settings, pawl::Runtime& runtime) {
     changed.wait(lock, [&] { return open_jobs < settings.concurrent; });
     ++open_jobs;
     lock.unlock();
-    runtime.start_async("chain", input, {.id = fmt::format("j{}", i)}, [](pawl::Result<pawl::Job<>> done) { must(std::move(done)); });
+    runtime.start_async("chain", input, {.id = fmt::format("j{}", i)},
+                        [](pawl::Result<pawl::Job<>> done) { must(std::move(done)); });
   }
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return ended == settings.jobs; });
@@ -170,8 +173,8 @@ double throughput(const Settings& settings, pawl::Runtime& runtime) {
 // Microseconds per round or item of one job.
 double one_job(pawl::Runtime& runtime, const std::string& topic, std::string input, std::uint32_t count) {
   const auto start = Clock::now();
-  const auto job = must(
-      runtime.start(topic, pawl::Payload(std::move(input)), {.id = fmt::format("{}-{}", topic, count)}));
+  const auto job =
+      must(runtime.start(topic, pawl::Payload(std::move(input)), {.id = fmt::format("{}-{}", topic, count)}));
   const auto end = must(job.wait(std::chrono::minutes(10)));
   if (end.status != pawl::JobStatus::completed) {
     fmt::print(stderr, "{} of {} ended as {}: {}\n", topic, count, name_of(end.status), end.reason);

@@ -1,4 +1,4 @@
-// What the benchmarks that run jobs share: results that must be there, graphs, files.
+// What the benchmarks that run jobs share: checked results, graphs, files.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline void must(const Status& status) {
 
 // All workers have the topic "noop".
 Graph chain(std::uint32_t length);   // "chain": a trigger and `length` workers, one after the other
-Graph fan_out(std::uint32_t width);  // "fan": a trigger and `width` workers beside each other
+Graph fan_out(std::uint32_t width);  // "fan": a trigger and `width` workers in parallel
 void remove_store(const std::string& path);
 
 }  // namespace pawl::bench

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
   std::exit(1);
 }
 
-// In a process of its own, so that what one part needs in memory is not counted for another.
+// In a separate process, so that the memory of one part is not counted for another.
 template <class Do>
 void apart(const Do& act) {
   std::fflush(stdout);
@@ -54,20 +54,23 @@ void fill(const std::string& store, int jobs) {
                    .build();
   std::atomic<int> under_way{0};
   std::atomic<int> ended{0};
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    --under_way;
-    ++ended;
-  }).keep();
+  runtime
+      .observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        --under_way;
+        ++ended;
+      })
+      .keep();
   if (!runtime.deploy(std::move(*graph)).ok()) die("the graph is refused");
   if (!runtime.serve("add", [](pawl::Work& work) { return pawl::Reply::success(work.input()); }).ok()) die("no worker");
   if (!runtime.launch().ok()) die("the runtime does not start");
   for (int i = 0; i < jobs; ++i) {
     while (under_way >= 2000) std::this_thread::sleep_for(1ms);
     ++under_way;
-    runtime.start_async("order", pawl::Payload("{\"sum\": 20, \"who\": \"somebody\"}"), {.id = "job-" + std::to_string(i)}, [](const pawl::Result<pawl::Job<>>& made) {
-          if (!made) die(to_string(made.error()));
-        });
+    runtime.start_async("order", pawl::Payload("{\"sum\": 20, \"who\": \"somebody\"}"),
+                        {.id = "job-" + std::to_string(i)}, [](const pawl::Result<pawl::Job<>>& made) {
+                          if (!made) die(to_string(made.error()));
+                        });
   }
   while (ended < jobs) std::this_thread::sleep_for(10ms);
 }

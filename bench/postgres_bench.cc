@@ -1,12 +1,12 @@
-// The PostgreSQL store beside what the server itself can do, in the same run: worker activities per second of 10-step
-// jobs at 64, 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same while ended
-// jobs are removed; with --ended the same beside so many jobs that ended; with --messages how large the queues are
-// while so many pass.
+// The PostgreSQL store beside what the server itself can do, measured at the same time: worker activities per second of
+// 10-step jobs at 64, 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same
+// while ended jobs are removed; with --ended the same beside that many ended jobs; with --messages the size of the
+// queues while that many messages pass.
 //
 //   postgres_bench [--jobs N] [--lanes N] [--connections N] [--group N] [--alone N] [--ended N] [--messages N]
 //                  [--only CONCURRENT] [--nodes N] [--raw 0|1] [--removal 0|1] [--dir DIR]
 //
-// Starts a server of its own (fsync on). Prints one JSON object.
+// Starts a new server (fsync on). Prints one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Settings parse(int argc, char** argv) {
     else if (flag == "--raw")
       settings.raw = number != 0;
     else if (flag == "--dir")
-      continue;  // its server has a folder of its own
+      continue;  // its server has its own folder
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -76,7 +76,7 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// The best of the row layouts, with as many connections as suit it.
+// The best of the row layouts, with the best number of connections for each.
 double print_raw(const Settings& settings, const std::string& address) {
   double best = 0;
   fmt::print(" \"raw\": {{");
@@ -137,7 +137,7 @@ void print_alone(const Settings& settings, const std::string& address) {
 
 constexpr std::uint32_t crowd = 2'000;
 
-// While jobs are removed as soon as they ended, against the same without.
+// While jobs are removed as soon as they end, against the same without removals.
 void print_removal(const Settings& settings, const std::string& address) {
   double rates[2];
   for (const bool removes : {false, true}) {
@@ -151,7 +151,7 @@ void print_removal(const Settings& settings, const std::string& address) {
              rates[1] / rates[0]);
 }
 
-// Beside many jobs that ended, which the statistics do not know, against an empty store.
+// Beside many ended jobs that the statistics do not show, against an empty store.
 void print_ended(const Settings& settings, const std::string& address) {
   double rates[2];
   for (const bool full : {false, true}) {

@@ -50,16 +50,18 @@ std::unique_ptr<Nodes::Node> Nodes::open(const NodesOptions& options) {
   runtime_options.lanes = options.lanes;
   runtime_options.worker_threads = options.threads;
   runtime_options.worker_queue = 65'536;
-  node->runtime = std::make_unique<Runtime>(
-      std::make_shared<runtime::LocalRuntime>(runtime_options, std::move(opened), info));
+  node->runtime =
+      std::make_unique<Runtime>(std::make_shared<runtime::LocalRuntime>(runtime_options, std::move(opened), info));
   Runtime& runtime = *node->runtime;
   runtime.on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
   must(runtime.deploy(chain(options.activities)));
   const Payload output(std::string(200, 'x'));
   must(runtime.serve("noop", [output](Work&) { return Reply::success(output); }));
-  runtime.observe([this, &runtime](const Event& event) {
-    if (event.kind == Event::Kind::job_closed) ended(runtime);
-  }).keep();
+  runtime
+      .observe([this, &runtime](const Event& event) {
+        if (event.kind == Event::Kind::job_closed) ended(runtime);
+      })
+      .keep();
   must(runtime.launch());
   return node;
 }

@@ -1,4 +1,4 @@
-// What the store alone can do, without an engine: the limit our figures are held against.
+// What the store alone can do, without an engine: the limit with which the figures are compared.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Legs {
   // The writes of both legs, a row each. Leg 1: transition message taken, activity's ledger, work request. Leg 2:
   // work request taken, message ledger, activity's ledger and output, job's semaphore, next child, its transition.
   both,
-  // The six that are left when a child's leg 1 is fused with its parent's leg 2: no transition message at all.
+  // The six writes that remain when a child's leg 1 is fused with its parent's leg 2: no transition message.
   fused,
 };
 RawFigure row_layout_loop(const std::string& path, std::uint32_t jobs, std::uint32_t activities, std::uint32_t group,

@@ -1,12 +1,12 @@
 // The Redis store: worker activities per second of 10-step jobs, beside a loop over the server that writes the same
-// fields by hand, in the same run; what a job costs in memory; how long one step takes.
+// fields by hand, measured at the same time; the memory of a job; the time of one step.
 //
 //   redis_bench [--jobs N] [--lanes N] [--group N] [--rounds N] [--sleeping N] [--dir DIR] [--only
 //   rates|cluster|one|memory|sleeping] redis_bench --only profile [--concurrent N] [--fsync always|everysec]
 //   [--connections N] [--jobs N] [--lanes N] [--dir DIR]
 //
-// Starts servers of its own in DIR. `--only sleeping --sleeping 1000000` is the million of docs/REDIS.md. The profile
-// is one run alone, to be looked at with other tools. Prints one JSON object.
+// Starts new servers in DIR. `--only sleeping --sleeping 1000000` is the million of docs/REDIS.md. The profile is one
+// measurement alone, to be observed with other tools. Prints one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using namespace pawl::bench;
 
 struct Settings {
   std::uint32_t jobs = 4'000;
-  std::uint32_t lanes = 0;  // 0: as a server has
+  std::uint32_t lanes = 0;  // 0: the default of a server
   std::uint32_t group = 256;
   std::uint32_t rounds = 2;
   std::uint32_t sleeping = 20'000;
@@ -97,7 +97,7 @@ std::string costs_of(const JobsFigure& figure) {
 std::string rates(const Settings& settings, const std::string& appendfsync) {
   std::string text;
   for (const std::uint32_t concurrent : {64u, 256u, 2'000u}) {
-    // Raw and ours alternate, and the best of each counts: what the machine can do when nobody disturbs it.
+    // Raw and Pawl alternate, and the best of each counts: what the machine can do without disturbance.
     double raw = 0;
     double fused = 0;
     JobsFigure ours;

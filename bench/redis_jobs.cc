@@ -26,9 +26,9 @@ namespace redis = store::redis;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// A runtime over a Redis store that can be asked what it did.
+// A runtime over a Redis store that can report what it did.
 struct Opened {
-  redis::Store* store = nullptr;  // the runtime's
+  redis::Store* store = nullptr;  // owned by the runtime
   std::unique_ptr<Runtime> runtime;
 };
 
@@ -52,8 +52,8 @@ Opened open_runtime(const std::string& url, std::uint32_t lanes, std::uint32_t c
   parts.store = std::move(store);
   parts.lease = limits::server_lease;
   parts.stats = [] { return RuntimeStats{}; };
-  opened.runtime = std::make_unique<Runtime>(
-      std::make_shared<runtime::LocalRuntime>(runtime_options, std::move(parts), info));
+  opened.runtime =
+      std::make_unique<Runtime>(std::make_shared<runtime::LocalRuntime>(runtime_options, std::move(parts), info));
   opened.runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
   return opened;
 }
@@ -140,15 +140,18 @@ JobsFigure run_jobs(const std::string& url, const RedisServer* server, const Job
   std::uint32_t closed = 0;
   const std::function<void()> submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= settings.jobs) return;
-    runtime.start_async("chain", Payload("{}"), {.id = name_of(submitted++)}, [](Result<Job<>> result) { must(std::move(result)); });
+    runtime.start_async("chain", Payload("{}"), {.id = name_of(submitted++)},
+                        [](Result<Job<>> result) { must(std::move(result)); });
   };
-  runtime.observe([&](const Event& event) {
-    if (event.kind != Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  }).keep();
+  runtime
+      .observe([&](const Event& event) {
+        if (event.kind != Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        ++closed;
+        submit_next();
+        if (closed == settings.jobs) changed.notify_all();
+      })
+      .keep();
   must(runtime.launch());
   while (!runtime.owns()) std::this_thread::sleep_for(1ms);
   const Counters before = server == nullptr ? Counters{} : read_counters(*server);

@@ -14,28 +14,28 @@ inline constexpr std::uint32_t activities_per_job = 10;
 struct JobsSettings {
   std::uint32_t jobs = 0;
   std::uint32_t concurrent = 0;
-  std::uint32_t lanes = 0;        // 0: as a server has
-  std::uint32_t connections = 0;  // 0: as the store has
+  std::uint32_t lanes = 0;        // 0: the default of a server
+  std::uint32_t connections = 0;  // 0: the default of the store
 };
 
 struct JobsFigure {
   double activities_per_second = 0;
-  double operations_per_group = 0;  // operations of a lane that went in one script call
+  double operations_per_group = 0;  // operations of a lane in one script call
   double round_trips_per_group = 0;
-  double commands = 0;  // of one activity, as the next four; also those that scripts call
+  double commands = 0;  // of one activity, as the next four; including those that scripts call
   double log_bytes = 0;
   double server_cpu_us = 0;
   double our_cpu_us = 0;
-  double bytes_per_job = 0;  // that is finished, of the server's memory
+  double bytes_per_job = 0;  // of a finished job, in the server's memory
 };
 
-// `server`: whose counters are read; null: nobody's.
+// `server`: whose counters are read; null: none.
 JobsFigure run_jobs(const std::string& url, const RedisServer* server, const JobsSettings& settings);
 
 // Microseconds from submit to end of jobs of one activity, one after the other, sorted.
 std::vector<double> one_step_jobs(const std::string& url, std::uint32_t count, std::uint32_t lanes);
 
-// Of the server's memory: jobs whose work nobody serves; that have not begun; that are in a hook's sleep.
+// In the server's memory: jobs whose topic has no worker; that have not begun; that are in a hook's sleep.
 double bytes_per_open_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes);
 double bytes_per_delayed_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes);
 double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir, std::uint32_t jobs,

@@ -15,8 +15,8 @@ using Clock = std::chrono::steady_clock;
 namespace redis = store::redis;
 
 // KEYS: items, transitions and requests, then two for each job: its hash and its history. ARGV: whether there are both
-// legs, the activity and the next one, then for each job its run, the guid of the message, the output, the words of the
-// work and a number that grows.
+// legs, the activity and the next one, then for each job its run, the guid of the message, the output, the fields of
+// the work and a number that grows.
 constexpr std::string_view raw_script = R"lua(#!lua
 local call = redis.call
 local items, transitions, requests = KEYS[1], KEYS[2], KEYS[3]

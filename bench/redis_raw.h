@@ -1,4 +1,4 @@
-// What Redis alone can do, without an engine: the limit that the figures of redis_bench are held against.
+// What Redis alone can do, without an engine: the limit with which the figures of redis_bench are compared.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,11 @@ namespace pawl::bench {
 
 enum class RedisLegs : std::uint8_t {
   // The writes of both legs. Leg 1: transition taken, the activity's ledger, work request. Leg 2: work request taken,
-  // message
-  // ledger, the activity's ledger and output, the job's semaphore, next child, its transition. Messages and requests
-  // are streams.
+  // message ledger, the activity's ledger and output, the job's semaphore, next child, its transition. Messages and
+  // requests are streams.
   both,
-  // What is left when a child's leg 1 is fused with its parent's leg 2: no transition, and the request is a field of a
-  // hash.
+  // The writes that remain when a child's leg 1 is fused with its parent's leg 2: no transition, and the request is a
+  // field of a hash.
   fused,
 };
 
@@ -26,9 +25,8 @@ struct RedisRawSettings {
   std::uint32_t connections = 4;
 };
 
-// Activities per second of a loop that writes what an activity writes, by hand, `group` of them to a script call: the
-// ledgers, the answer, the next activity and its work, an entry of the job's history. Nothing is compared, nothing is
-// found by a list.
+// Activities per second of a loop that writes by hand what an activity writes, `group` of them to a script call: the
+// ledgers, the reply, the next activity and its work, an entry of the job's history. Nothing is compared or looked up.
 double redis_raw_rate(const RedisServer& server, const RedisRawSettings& settings, RedisLegs legs);
 
 // Microseconds of one write after the other, sorted.

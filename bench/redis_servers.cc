@@ -21,7 +21,7 @@ namespace {
 
 namespace redis = store::redis;
 
-// A port that nobody has now; the cluster's own port is 10,000 above it.
+// A free port; the cluster's own port is 10,000 above it.
 std::uint16_t free_port() {
   static std::uint16_t next = static_cast<std::uint16_t>(20'000 + getpid() % 20'000);
   for (;; ++next) {
@@ -77,7 +77,7 @@ RedisServer::RedisServer(const std::string& dir, const std::string& appendfsync,
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive the benchmark
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the benchmark
     if (getppid() != parent) _exit(1);
     dup2(open("/dev/null", O_RDWR), 1);
     execvp(arguments[0], arguments.data());

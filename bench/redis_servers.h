@@ -1,5 +1,4 @@
-// Real Redis servers for redis_bench, in a folder of their own on the disk: one by a socket, or three masters on
-// loopback.
+// Real Redis servers for redis_bench, in a new folder on the disk: one on a socket, or three masters on loopback.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +29,7 @@ class RedisServer {
   std::unique_ptr<store::redis::Connection> connect() const;
   // A line of INFO as a number; 0: there is none.
   double info(std::string_view section, std::string_view name) const;
-  double commands() const;  // that ran, also those that scripts called
+  double commands() const;  // that ran, including those that scripts called
 
  private:
   bool answers() const;

@@ -1,9 +1,9 @@
-// Puts the figures of all benchmarks beside the facts of the machine they come from.
+// Puts the figures of all benchmarks beside the facts of their machine.
 //
 //   bench_report RESULTS_DIR OUTPUT
 //
-// Reads what each benchmark printed (RESULTS_DIR/*.json), measures what the disk takes for a sync in that directory,
-// and writes OUTPUT.json (everything) and OUTPUT.md (a page for people).
+// Reads what each benchmark printed (RESULTS_DIR/*.json), measures the time of a sync in that directory, and writes
+// OUTPUT.json (everything) and OUTPUT.md (a page for people).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statfs.h>
@@ -41,7 +41,7 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// What follows the colon of the first line that begins with `key`.
+// The text after the colon of the first line that begins with `key`.
 std::string line_of(const fs::path& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -111,7 +111,7 @@ std::string shown(const json::value& value) {
   return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
 }
 
-// One line per figure; what is nested is named with a dot.
+// One line per figure; nested figures have names with a dot.
 void add_lines(std::string& page, const std::string& prefix, const json::object& figures) {
   for (const auto& [key, value] : figures) {
     const std::string name = prefix.empty() ? std::string(key) : prefix + "." + std::string(key);
@@ -122,7 +122,7 @@ void add_lines(std::string& page, const std::string& prefix, const json::object&
   }
 }
 
-// Google Benchmark's form, reduced to what each takes.
+// Google Benchmark's format, reduced to the time of each benchmark.
 json::object simplified(const json::object& printed) {
   const auto* all = printed.if_contains("benchmarks");
   if (all == nullptr) return printed;

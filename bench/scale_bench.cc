@@ -3,12 +3,12 @@
 //   one after the other:  a chain of N steps            against  N/10 jobs of 10 steps, one at a time
 //   all at once:          a fan-out from 1 to N workers  against  N/10 jobs of 10 steps, at the same time
 //   beside a crowd:       N/10 jobs of 10 steps while W jobs wait for something that does not come, against the same
-//                         jobs alone; and what memory a waiting job holds
+//                         jobs alone; and the memory of a waiting job
 //
 //   scale_bench [--activities N] [--waiting W] [--rounds N] [--only NAME] [--dir DIR]
 //
-// Prints one JSON object. Each figure is the median of all rounds; the cases take turns, each in a process of its
-// own, so that a noisy minute hits all of them and none inherits another's memory.
+// Prints one JSON object. Each figure is the median of all rounds; the cases take turns, each in a separate process, so
+// that a noisy minute hits all of them and none inherits another's memory.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -78,7 +78,7 @@ struct Figure {
   double first_tenth_us = 0;  // of one job's steps: the time between two calls of the worker
   double last_tenth_us = 0;
   double peak_mb = 0;
-  double waiting_us = 0;  // per waiting job: to be submitted and to come to rest
+  double waiting_us = 0;  // per waiting job: from its submit until it waits
   double waiting_bytes = 0;
 };
 
@@ -103,7 +103,7 @@ struct Case {
   pawl::Graph graph;
   std::uint32_t jobs;
   std::uint32_t at_once;      // jobs open at the same time
-  std::uint32_t waiting = 0;  // that stand still meanwhile
+  std::uint32_t waiting = 0;  // jobs that wait meanwhile
 };
 
 pawl::Graph waits() {
@@ -122,7 +122,8 @@ double resident_bytes() {
 }
 
 void submit_waiting(pawl::Runtime& runtime, std::uint32_t number) {
-  runtime.start_async("waits", pawl::Payload("{}"), {.id = fmt::format("waiting-{}", number)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
+  runtime.start_async("waits", pawl::Payload("{}"), {.id = fmt::format("waiting-{}", number)},
+                      [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
 }
 
 Figure run(const Case& what, std::uint32_t activities, const std::string& path) {
@@ -147,20 +148,23 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
   std::uint32_t at_rest = 0;
   const auto submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= what.jobs) return;
-    runtime->start_async(what.graph.name().raw(), pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
+    runtime->start_async(what.graph.name().raw(), pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)},
+                         [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
-  runtime->observe([&](const pawl::Event& event) {
-    const bool rests = event.kind == pawl::Event::Kind::activity_opened && event.activity.raw() == "never";
-    if (event.kind != pawl::Event::Kind::job_closed && !rests) return;
-    const std::lock_guard lock(mutex);
-    if (rests) {
-      if (++at_rest % 1000 == 0 || at_rest == what.waiting) changed.notify_all();
-      return;
-    }
-    ++closed;
-    submit_next();
-    if (closed == what.jobs) changed.notify_all();
-  }).keep();
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        const bool rests = event.kind == pawl::Event::Kind::activity_opened && event.activity.raw() == "never";
+        if (event.kind != pawl::Event::Kind::job_closed && !rests) return;
+        const std::lock_guard lock(mutex);
+        if (rests) {
+          if (++at_rest % 1000 == 0 || at_rest == what.waiting) changed.notify_all();
+          return;
+        }
+        ++closed;
+        submit_next();
+        if (closed == what.jobs) changed.notify_all();
+      })
+      .keep();
   must(runtime->launch());
   while (!runtime->owns()) usleep(1000);
   Figure figure;

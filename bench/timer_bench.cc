@@ -1,4 +1,4 @@
-// A million jobs that wait for their time: what it costs to start beside them, what memory they hold, and whether
+// A million jobs that wait for their time: the cost of a start on that store, the memory of these jobs, and whether
 // timers are on time while a thousand fire every second.
 //
 //   timer_bench [--waiting N] [--per-second N] [--seconds N] [--dir DIR]
@@ -68,7 +68,7 @@ double resident_mb() {
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-// Submits jobs without waiting for each; at most a few thousand are under way.
+// Submits jobs without waiting for each; at most a few thousand are in progress.
 class Submitter {
  public:
   explicit Submitter(pawl::Runtime& runtime) : runtime_(runtime) {}
@@ -78,12 +78,13 @@ class Submitter {
       changed_.wait(lock, [&] { return under_way_ < 8000; });
       ++under_way_;
     }
-    runtime_.start_async("later", pawl::Payload("{}"), {.id = std::move(id), .delay = delay}, [this](pawl::Result<pawl::Job<>> result) {
-                      must(std::move(result));
-                      const std::lock_guard lock(mutex_);
-                      --under_way_;
-                      changed_.notify_one();
-                    });
+    runtime_.start_async("later", pawl::Payload("{}"), {.id = std::move(id), .delay = delay},
+                         [this](pawl::Result<pawl::Job<>> result) {
+                           must(std::move(result));
+                           const std::lock_guard lock(mutex_);
+                           --under_way_;
+                           changed_.notify_one();
+                         });
   }
   void wait() {
     std::unique_lock lock(mutex_);
@@ -97,7 +98,7 @@ class Submitter {
   std::uint32_t under_way_ = 0;
 };
 
-// The crowd: jobs that start in a year. In a process of its own, so that its memory is not counted.
+// The crowd: jobs that start in a year. In a separate process, so that its memory is not counted.
 double make_crowd(const std::string& path, std::uint32_t count) {
   const auto begin = Clock::now();
   const pid_t child = fork();
@@ -138,14 +139,17 @@ int main(int argc, char** argv) {
   std::atomic<std::uint32_t> ended{0};
   std::vector<std::int64_t> due;  // by number of the job, microseconds of the wall clock
   must(runtime->serve("bench.done", [](pawl::Work&) { return pawl::Reply::success(); }));
-  runtime->observe([&](const pawl::Event& event) {
-    if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
-    if (event.kind != pawl::Event::Kind::job_started) return;
-    const std::string& id = event.job.raw();
-    if (id.rfind("fires-", 0) != 0) return;
-    const std::lock_guard lock(mutex);
-    late_ms.push_back(static_cast<double>(event.at.micros() - due[std::strtoul(id.c_str() + 6, nullptr, 10)]) / 1000.0);
-  }).keep();
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
+        if (event.kind != pawl::Event::Kind::job_started) return;
+        const std::string& id = event.job.raw();
+        if (id.rfind("fires-", 0) != 0) return;
+        const std::lock_guard lock(mutex);
+        late_ms.push_back(static_cast<double>(event.at.micros() - due[std::strtoul(id.c_str() + 6, nullptr, 10)]) /
+                          1000.0);
+      })
+      .keep();
   must(runtime->launch());
   while (!runtime->owns()) std::this_thread::sleep_for(100us);
   const double start_seconds = seconds_since(begin);

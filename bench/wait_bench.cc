@@ -1,5 +1,5 @@
 // What waiting costs: jobs of ten no-op steps, submitted and awaited by N threads that block, against the same number
-// of jobs kept under way by callbacks. And how late N threads hear that a sleep of one second is over.
+// of jobs kept in progress by callbacks. And how late N threads are notified that a sleep of one second is over.
 //
 //   wait_bench [--seconds S] [--rounds N] [--sleeps N] [--dir DIR]
 //
@@ -75,9 +75,11 @@ class Site {
         must(pawl::GraphBuilder("sleep").trigger("over").worker("last", "noop").after("over").build())));
     must(runtime_->serve("noop", [](pawl::Work&) { return pawl::Reply::success("{}"); }));
     runtime_->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
-    runtime_->observe([this](const pawl::Event& event) {
-      if (event.kind == pawl::Event::Kind::job_closed && on_closed) on_closed();
-    }).keep();
+    runtime_
+        ->observe([this](const pawl::Event& event) {
+          if (event.kind == pawl::Event::Kind::job_closed && on_closed) on_closed();
+        })
+        .keep();
   }
   ~Site() {
     runtime_.reset();
@@ -106,8 +108,7 @@ double blocking(const std::string& path, std::uint32_t callers, double seconds) 
     threads.emplace_back([&] {
       while (!go) std::this_thread::sleep_for(1ms);
       while (!over) {
-        const auto job =
-            must(site.runtime().start("chain", pawl::Payload("{}"), {.id = fmt::format("j{}", next++)}));
+        const auto job = must(site.runtime().start("chain", pawl::Payload("{}"), {.id = fmt::format("j{}", next++)}));
         must(job.wait(end_within));
         if (!over) ++ended;
       }
@@ -128,7 +129,8 @@ double asynchronous(const std::string& path, std::uint32_t callers, double secon
   std::atomic<bool> over{false};
   const auto submit = [&] {
     ++open;
-    site.runtime().start_async("chain", pawl::Payload("{}"), {.id = fmt::format("j{}", next++)}, [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
+    site.runtime().start_async("chain", pawl::Payload("{}"), {.id = fmt::format("j{}", next++)},
+                               [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
   site.on_closed = [&] {
     if (!over) {
@@ -147,7 +149,7 @@ double asynchronous(const std::string& path, std::uint32_t callers, double secon
   return rate;
 }
 
-// How late threads hear that their job, which began after a second, has ended: milliseconds, sorted.
+// How late threads are notified that their job, which began after a second, has ended: milliseconds, sorted.
 std::vector<double> lateness(const std::string& path, std::uint32_t callers) {
   Site site(path);
   site.start();

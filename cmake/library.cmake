@@ -28,15 +28,17 @@ target_compile_definitions(pawl_nlohmann_json INTERFACE JSON_DIAGNOSTICS=1)  # e
 set_target_properties(pawl_boost_json PROPERTIES EXPORT_NAME boost_json)
 set_target_properties(pawl_nlohmann_json PROPERTIES EXPORT_NAME nlohmann_json)
 
-install(TARGETS pawl pawl_boost_json pawl_nlohmann_json EXPORT pawl ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS pawl pawl_boost_json pawl_nlohmann_json EXPORT pawl
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl ${PROJECT_SOURCE_DIR}/include/pawl_boost
-  ${PROJECT_SOURCE_DIR}/include/pawl_nlohmann DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT pawl NAMESPACE pawl:: FILE pawl-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
+  ${PROJECT_SOURCE_DIR}/include/pawl_nlohmann DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(EXPORT pawl NAMESPACE pawl:: FILE pawl-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl
+  COMPONENT library)
 configure_package_config_file(cmake/pawl-config.cmake.in ${PROJECT_BINARY_DIR}/pawl-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pawl-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH PAWL_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/pawl.pc.in ${PROJECT_BINARY_DIR}/pawl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pawl-config.cmake ${PROJECT_BINARY_DIR}/pawl-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
-install(FILES ${PROJECT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl COMPONENT library)
+install(FILES ${PROJECT_BINARY_DIR}/pawl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

@@ -1,5 +1,5 @@
-# What the tests of a sanitized build run with. ctest itself reads it, so `make asan`, `make tsan` and a bare ctest in
-# their folders do the same. What a person sets in the environment comes after it, and counts.
+# The environment of the tests of a sanitized build. ctest itself reads it, so `make asan`, `make tsan` and a bare ctest
+# in their folders do the same. Values that a person sets in the environment come later and win.
 if(NOT PAWL_SANITIZE)
   return()
 endif()

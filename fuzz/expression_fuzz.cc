@@ -1,6 +1,6 @@
-// Any JSON as a mapping expression: compiling and evaluating must end, within budget, without a
-// crash, and the result must be JSON that survives being written and read. The input is {"source":
-// ..., "data": ...}; without those keys it is the source itself.
+// Any JSON as a mapping expression: compiling and evaluating must end, within budget, without a crash, and the result
+// must be JSON that can be written and read back. The input is {"source": ..., "data": ...}; without those keys it is
+// the source itself.
 #include "base/invariant.h"
 #include "base/random.h"
 #include "mapping/convert.h"

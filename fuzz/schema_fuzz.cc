@@ -1,5 +1,5 @@
-// The first line is a schema, the rest a value, both JSON: compiling and validating must end, twice
-// the same.
+// The first line is a schema, the rest a value, both JSON: compiling and validating must end, twice with the same
+// result.
 #include <boost/json.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -45,8 +45,7 @@ WorldOptions options_for(const Setting& setting) {
   WorldOptions options;
   options.fusion = setting.fusion;
   options.engines = setting.engines;
-  // With two engines a restarted one comes back as a stranger, so the other one takes the lanes
-  // over.
+  // With two engines a restarted one comes back under another name, so the other one takes over the lanes.
   options.new_name_at_restart = setting.engines > 1;
   options.renewals = setting.renewals;
   if (setting.islands == 0) return options;
@@ -71,7 +70,7 @@ std::string command_for(const Scenario& scenario, const Setting& setting, const 
 
 namespace {
 
-// Runs it and judges it; the report of a good run.
+// Runs it and judges it; returns the report if there is no violation.
 std::optional<WorldReport> attempt(const Scenario& scenario, const Setting& setting,
                                    const std::vector<PlannedFault>& faults, std::uint64_t fired_min, Tally& tally) {
   WorldOptions options = options_for(scenario, setting);
@@ -93,7 +92,7 @@ void break_every_call(const Scenario& scenario, const Setting& setting, Tally& t
   const auto calm = attempt(scenario, setting, {}, 0, tally);
   if (!calm || scenario.endless) return;
   tally.boundaries += calm->calls_to_end;
-  std::uint64_t number = 0;  // each kind of fault breaks other calls, if not all of them
+  std::uint64_t number = 0;  // each kind of fault breaks different calls, if not all of them
   if (setting.islands != 0) stride = std::max(stride, calm->calls_to_end / island_calls_max + 1);
   for (const FaultKind kind : all_fault_kinds) {
     if (!setting.renewals && !is_of_files(kind)) continue;

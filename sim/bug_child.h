@@ -15,7 +15,7 @@
 
 namespace pawl::sim {
 
-inline constexpr unsigned seconds_max = 120;  // of processor time: how busy the machine is says nothing about the bug
+inline constexpr unsigned seconds_max = 120;  // of processor time, so that a busy machine does not matter
 
 struct Catch {
   std::string by;  // empty: nothing was found

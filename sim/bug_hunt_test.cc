@@ -1,5 +1,5 @@
-// Each seeded bug must be caught, and the test says by what. A bug may end the process (an
-// invariant) or hang it, so every hunt runs in a child of its own.
+// Each seeded bug must be caught, and the test prints by which oracle. A bug may end the process (an invariant) or hang
+// it, so every hunt runs in a separate child process.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -37,13 +37,13 @@ std::optional<Catch> hunt_seeds(std::uint64_t first, std::uint64_t last) {
   return std::nullopt;
 }
 
-// A message that is entered again and again: its attempts need more than one digit.
+// A message that is entered again and again: its count needs more than one digit.
 std::optional<Catch> hunt_long_crash_loop() {
   constexpr std::uint64_t lives = 14;
   for (std::uint64_t first = 4; first <= 16; ++first) {
     WorldOptions options = options_for({core::Fusion::off, 1});
     options.reentries_max = 500;
-    // Each life says that it is there, takes the lane, enters the message, and dies of it.
+    // Each process reports itself, takes the lane, enters the message, and dies of it.
     for (std::uint64_t life = 0; life < lives; ++life)
       options.planned.push_back({FaultKind::crash_after, first + 3 * life, 1});
     const WorldReport report = run_world(*find_scenario("chain"), options);
@@ -94,8 +94,8 @@ Catch hunt_comings(const Scenario& scenario) {
   return {};
 }
 
-// A bug in one part of a job's life shows in the scenario that lives through it: first in different orders, then with
-// a fault at every commit.
+// A bug in one part of a job's life shows in the scenario for that part: first in different orders, then with a fault
+// at every commit.
 Catch hunt_in(const Scenario& scenario, Where where = Where::usual) {
   if (where == Where::comings) return hunt_comings(scenario);
   const std::vector<Setting>& settings = where == Where::islands ? island_settings() : settings_for(scenario);
@@ -116,7 +116,7 @@ Catch hunt_in(const Scenario& scenario, Where where = Where::usual) {
   return {};
 }
 
-// A copy of the store is put back, as it was after every single commit.
+// A copy of the store is put back, as it was after each single commit.
 Catch hunt_restores() {
   for (const std::string& name : restore_scenarios())
     for (std::uint64_t copy_at = 0, commits = 1; copy_at <= commits; ++copy_at) {
@@ -236,8 +236,7 @@ TEST(RestoreBugTest, key_from_run_number_is_caught) {
 INSTANTIATE_TEST_SUITE_P(all, SeededBugTest, ::testing::ValuesIn(all_bugs),
                          [](const auto& p) { return std::string(p.param.name); });
 
-// The canary's opposite: the same sources with no bug switched on are clean, so a catch means
-// something.
+// The same sources without any bug switched on must be clean. Otherwise a catch would mean nothing.
 TEST(NoSeededBugTest, nothing_is_caught_when_no_bug_is_on) {
   active_seeded_bug = SeededBug::none;
   const auto calm = hunt_without_faults();

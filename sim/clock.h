@@ -1,5 +1,5 @@
-// Virtual time. One VirtualClock for the whole world (the store reads it); each engine sees it
-// through an EngineClock of its own, which may run fast or slow, shows another time of day, and may be set.
+// Virtual time. One VirtualClock for the whole world (the store reads it); each engine has its own EngineClock over it,
+// which may run fast or slow, shows another time of day, and may be set.
 #pragma once
 
 #include <algorithm>
@@ -31,28 +31,27 @@ class EngineClock final : public Clock {
     boot();
   }
 
-  // As the engine sees it: a SteadyClock over the machine's, from the start of the process on.
+  // As the engine sees it: a SteadyClock over the machine's clock, from the start of the process on.
   Instant now() const override { return seeded(SeededBug::clock_followed_back) ? wall_.now() : steady_->now(); }
   Duration monotonic() const override {
     const std::int64_t at = base_.monotonic().count();
     return Duration(at + at * error_.drift_ppm / 1'000'000) + error_.monotonic_offset;
   }
-  // When the world's clock will have reached this engine's `own` time; at least `own` on this
-  // clock.
+  // The world's time at which this engine's clock shows `own`, or a little later.
   Duration world_time_of(Duration own) const {
     const std::int64_t shown = (own - error_.monotonic_offset).count();
     return Duration(shown * 1'000'000 / (1'000'000 + error_.drift_ppm) + 1);
   }
 
-  // Somebody sets the machine's wall clock.
+  // Sets the machine's wall clock.
   void set_by(Duration by) { wall_.offset += by; }
-  // Somebody takes back that it was set back. What a start has put right since then is not put right twice.
+  // Undoes an earlier step back. A step that a start has corrected since then is not corrected twice.
   void put_right_by(Duration by) {
     const Duration done = std::min(by, put_right_);
     put_right_ -= done;
     wall_.offset += by - done;
   }
-  // A process starts. A clock that was set back has been put right by then.
+  // A process starts. A clock that was set back is correct again by then.
   void boot() {
     const Duration behind = std::max(error_.wall_offset - wall_.offset, Duration{0});
     put_right_ += behind;
@@ -71,7 +70,7 @@ class EngineClock final : public Clock {
   const VirtualClock& base_;
   const Error error_;
   Wall wall_;
-  Duration put_right_{0};  // by starts
+  Duration put_right_{0};  // corrected by starts
   std::optional<SteadyClock> steady_;
 };
 

@@ -23,7 +23,7 @@ DuplexReport run_one(const DuplexScenario& scenario, const DuplexWorldOptions& o
   tally.figures += report.figures;
   if (!report.violation && report.broken == 0 && report.figures.reruns + report.figures.verified > 0)
     report.violation = Violation{"stop", "something was entered again, although nothing but a stop happened"};
-  // The second fault of a pair may find a shorter run than the one without faults.
+  // With the first fault of a pair the simulation may be shorter than without faults.
   if (!report.violation && !options.planned.empty() && report.fired == 0)
     report.violation = Violation{"unstruck", "a planned fault met no operation"};
   if (report.violation) {

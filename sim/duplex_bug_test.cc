@@ -1,4 +1,4 @@
-// Each seeded bug of the duplex protocol must be caught by the duplex simulator, and the test says by which oracle.
+// Each seeded bug of the duplex protocol must be caught by the duplex simulator; the test prints by which oracle.
 #include <gtest/gtest.h>
 
 #include "sim/bug_child.h"

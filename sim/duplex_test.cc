@@ -48,7 +48,7 @@ TEST(DuplexTest, a_fault_at_every_operation_once_and_repeated_changes_no_end) {
       if (HasFatalFailure()) return;
     }
   print("every operation", tally);
-  // A run in which no crash led to either verdict would show nothing about them.
+  // If no crash led to either verdict, the test would show nothing about them.
   EXPECT_GT(tally.figures.reruns, 0u);
   EXPECT_GT(tally.figures.verified, 0u);
   EXPECT_GT(tally.figures.undone, 0u);

@@ -1,4 +1,4 @@
-// DuplexWatch: sees every operation that was applied and keeps a shadow of its own. What it demands at each commit:
+// DuplexWatch: sees every applied operation and keeps its own shadow. It checks at each commit:
 //
 //   digits      an add leads from one legal state to another, and only where the cell was set before
 //   preset      a child is set before its message is enqueued
@@ -36,7 +36,7 @@ class DuplexWatch {
 
   void note(const store::DuplexOperation& operation, const store::DuplexOutcome& outcome);
   const DuplexFigures& figures() const { return figures_; }
-  // How many leg-2 entries of this place were really deliveries.
+  // How many leg-2 entries of this place were deliveries.
   std::uint64_t deliveries(RunId run, const store::Place& place) const;
 
  private:

@@ -10,7 +10,7 @@ namespace pawl::sim {
 
 namespace {
 
-constexpr std::uint64_t rounds_max = 200'000;  // a run that needs more goes round in circles
+constexpr std::uint64_t rounds_max = 200'000;  // more than this means an endless loop
 constexpr Duration lease = std::chrono::seconds(10);
 constexpr std::uint32_t lanes_max = 4;
 constexpr std::size_t slots = 8;
@@ -65,7 +65,7 @@ struct DuplexWorld::Node final : duplex::Events {
   void submitted(duplex::Ticket ticket, Result<duplex::Started> result) override {
     if (result) world.acknowledged_.at(job_id(static_cast<std::uint32_t>(ticket))) = true;
   }
-  // Yes, or the job is over: either way the outside worker is done with this reply.
+  // Confirmed, or the job has ended: in both cases the outside worker is done with this reply.
   void replied(duplex::Ticket ticket, Status) override {
     for (auto work = world.works_.begin(); work != world.works_.end(); ++work) {
       if (work->ticket != ticket) continue;
@@ -93,7 +93,7 @@ struct DuplexWorld::Node final : duplex::Events {
     duplex::Engine::StepId step = 0;
     store::DuplexAnswer answer;
   };
-  std::deque<LateRead> late_reads;  // answers on their way
+  std::deque<LateRead> late_reads;  // answers in transit
 };
 
 DuplexWorld::DuplexWorld(const DuplexScenario& scenario, DuplexWorldOptions options)
@@ -128,7 +128,7 @@ void DuplexWorld::boot(Node& node) {
   for (const Graph::Node& activity : scenario_.graph->nodes())
     if (!activity.topic.raw().empty()) node.engine->serve(activity.topic);
   node.engine->add_slots(slots);
-  // The client asks again until somebody said yes.
+  // The client asks again until a process confirmed.
   for (std::uint32_t i = 0; i < scenario_.jobs; ++i) {
     if (acknowledged_[job_id(i)]) continue;
     const core::GraphRef graph{scenario_.graph->name(), scenario_.graph->version(), scenario_.graph->fingerprint()};
@@ -138,8 +138,8 @@ void DuplexWorld::boot(Node& node) {
   }
 }
 
-// The workers of a process die with it; what was deferred is outside. Whoever answers by token waits for the worker's
-// last word to be stored: until then the worker may be asked again, and what it said before that is said again.
+// The workers of a process die with it; deferred replies are outside. The holder of a token waits until the worker's
+// last reply is stored: before that the worker may be called again and repeat its earlier replies.
 void DuplexWorld::crash(Node& node) {
   ++report_.crashes;
   std::erase_if(works_, [&](const Work& work) {
@@ -163,7 +163,8 @@ void DuplexWorld::stop(Node& node) {
   node.engine->stop();
 }
 
-// Of a process that was told to stop: work that no worker began goes back; when all else is done, it ends.
+// Of a process that is stopping: work that no worker began is given back; when all other work is done, the process
+// ends.
 bool DuplexWorld::end_stops() {
   for (auto& node : nodes_) {
     if (!node->stopping || node->stalled) continue;
@@ -241,9 +242,9 @@ void DuplexWorld::commit(Node& node, duplex::Engine::StepId step) {
   }
 }
 
-// One commit or one read of one node that stands on its feet. In the plain order reads come first, as if the store were
-// at hand; in a drawn one the world moves on between a question and its answer, as with a store far away, and between
-// the answer and what follows from it.
+// One commit or one read of one running node. In the plain order reads come first, as with a local store. In a random
+// order other events happen between a question and its answer, as with a remote store, and between the answer and what
+// follows from it.
 bool DuplexWorld::step() {
   struct Choice {
     std::size_t node = 0;
@@ -266,7 +267,7 @@ bool DuplexWorld::step() {
   return true;
 }
 
-// Sometimes the answer is as old as it can be: it was read at once and comes much later.
+// Sometimes the answer is as old as possible: it is read at once and arrives much later.
 void DuplexWorld::read(Node& node, duplex::Engine::StepId step) {
   const bool comes_late = options_.seed != 0 && random_.one_in(4);
   if (!comes_late) return node.engine->settle_read(step, duplex_.answer(node.engine->question(step)));
@@ -278,7 +279,7 @@ bool DuplexWorld::waits_for_reads() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node->late_reads.empty(); });
 }
 
-// One answer that was on its way.
+// One answer that was in transit.
 bool DuplexWorld::hear() {
   for (auto& node : nodes_) {
     if (node->stalled || node->late_reads.empty()) continue;
@@ -290,11 +291,11 @@ bool DuplexWorld::hear() {
   return false;
 }
 
-// A worker in a process stands still with it. One outside turns to another process when its own does not answer.
+// A worker in a stopped process stops with it. One outside asks another process when its own does not answer.
 bool DuplexWorld::can_work(const Work& work) {
   const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
   if (work.left) {
-    // A stop of somebody else who had it gives it back, which looks the same in the store.
+    // If another process that had the request is stopped, it gives the request back, which looks the same in the store.
     const Node& home = *nodes_[work.node];
     if (home.life == work.life && home.engine->has(work.request.hand.guid)) return false;
     const auto job = duplex_.read(work.request.hand.run);
@@ -371,7 +372,7 @@ bool DuplexWorld::work() {
   return true;
 }
 
-// Whoever has the token answers, in two operations, until the answer is known to be durable or is refused.
+// The holder of the token replies, in two operations, until the reply is known to be durable or is refused.
 bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
   const auto job = duplex_.read(work.request.hand.run);
   const auto request = duplex::find_request(**job, work.token);
@@ -381,7 +382,7 @@ bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
                                                 duplex_reply(topic, work.request.body.data.view(), std::nullopt));
   for (const store::DuplexOperation& operation : operations) {
     auto fault = draw_fault();
-    if (fault == DuplexFault::stopped) fault.reset();     // no process of ours asks: nobody stops
+    if (fault == DuplexFault::stopped) fault.reset();     // an outside caller: there is no process to stop
     if (fault == DuplexFault::crash_before) return true;  // it died
     if (fault == DuplexFault::request_lost || fault == DuplexFault::stalled_before) return false;  // asked again
     const auto outcome = apply(operation);
@@ -393,7 +394,7 @@ bool DuplexWorld::complete(const Work& work, const DuplexBehaviour& behaviour) {
   return true;
 }
 
-// Somebody ends the first job from outside.
+// Ends the first job from outside.
 bool DuplexWorld::interrupt() {
   if (interrupt_at_ == 0 || report_.calls < interrupt_at_) return false;
   const auto run = memory_.find_run(Namespace("default"), JobId(job_id(0)));
@@ -406,7 +407,7 @@ bool DuplexWorld::interrupt() {
   return true;
 }
 
-// Nothing can be done now: time passes.
+// Nothing can be done now, so time passes.
 bool DuplexWorld::wait() {
   std::optional<Duration> wake;
   for (const auto& node : nodes_) {
@@ -419,7 +420,7 @@ bool DuplexWorld::wait() {
   return true;
 }
 
-// Everybody else is done: the oldest zombie goes on.
+// All others are done: the oldest zombie continues.
 bool DuplexWorld::thaw() {
   for (auto& node : nodes_) {
     if (!node->stalled) continue;
@@ -444,7 +445,7 @@ DuplexReport DuplexWorld::run() {
       verdict_.fail("liveness", "the run goes round in circles");
       break;
     }
-    // Workers answer between any two operations, unless the order is the plain one.
+    // In a random order, workers reply between any two operations.
     if (interrupt() || end_stops()) continue;
     const bool work_first = options_.seed != 0 && random_.one_in(3);
     if (work_first && work()) continue;

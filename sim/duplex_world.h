@@ -1,10 +1,10 @@
 // DuplexWorld: duplex engines, workers and a client over the memory store, on one thread, under virtual time. Every
-// operation is a commit of its own and has a number; faults strike by that number. A seed repeats a run exactly.
+// operation is a separate commit and has a number; faults strike by that number. A seed repeats a simulation exactly.
 //
-// Each node is one process. A node that crashed comes back under the next epoch and takes over at once. A node that
-// stalled stands still in the middle of an operation while another process of the same epoch waits for its leases,
-// does all that is left, and only then does the first one go on: a zombie. A node that is stopped takes nothing new,
-// gives back what no worker began, finishes the rest and comes back under the next epoch.
+// Each node is one process. A crashed node comes back under the next epoch and takes over at once. A stalled node stops
+// in the middle of an operation. Another process of the same epoch waits for its leases and does all remaining work.
+// Only then does the first one continue: it is a zombie. A node that is stopped gracefully takes nothing new, gives
+// back what no worker began, finishes the rest and comes back under the next epoch.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@
 namespace pawl::sim {
 
 enum class DuplexFault : std::uint8_t {
-  crash_before,    // the process dies; the store never hears of the operation
-  crash_after,     // the operation is applied, the process dies before the reply
+  crash_before,    // the process dies; the operation does not reach the store
+  crash_after,     // the operation is applied, the process dies before the answer
   reply_lost,      // applied, and the process cannot know
   request_lost,    // not applied, and the process cannot know
-  stalled_before,  // the process stands still until a second one has done everything; then the operation arrives
-  stalled_after,   // likewise, with the operation applied and its reply late
-  stopped,         // no fault at all: the process is told to stop, ends in good order, and comes back
+  stalled_before,  // the process stops until a second one has done everything; then the operation arrives
+  stalled_after,   // the same, with the operation applied and its answer late
+  stopped,         // not a fault: the process stops gracefully and comes back
 };
 inline constexpr DuplexFault all_duplex_faults[] = {
     DuplexFault::crash_before,   DuplexFault::crash_after,   DuplexFault::reply_lost, DuplexFault::request_lost,
@@ -49,9 +49,9 @@ struct PlannedDuplexFault {
 };
 
 struct DuplexWorldOptions {
-  std::uint64_t seed = 0;  // 0: steps in the order they began; otherwise in a drawn order
+  std::uint64_t seed = 0;  // 0: steps in the order they began; otherwise in a random order
   std::vector<PlannedDuplexFault> planned;
-  std::uint32_t faults_per_thousand = 0;  // drawn ones, at most `budget`
+  std::uint32_t faults_per_thousand = 0;  // random ones, at most `budget`
   std::uint32_t budget = 0;
 };
 
@@ -59,11 +59,11 @@ struct DuplexReport {
   std::optional<Violation> violation;
   std::uint64_t calls = 0;   // operations committed by engines
   std::uint64_t fired = 0;   // of these, struck by a fault
-  std::uint64_t broken = 0;  // of these, by one that is more than a stop
+  std::uint64_t broken = 0;  // of these, by a fault other than a stop
   std::uint64_t crashes = 0;
-  std::uint64_t runs = 0;  // of workers
+  std::uint64_t runs = 0;  // attempts of workers
   DuplexFigures figures;
-  std::string trace;  // the operations by their kinds, for comparing two runs
+  std::string trace;  // the operations by their kinds, to compare two simulations
 };
 
 class DuplexWorld {
@@ -76,15 +76,15 @@ class DuplexWorld {
 
  private:
   struct Node;
-  struct Work {              // a worker's part: pending replies, then the last one
+  struct Work {              // the replies of a worker: pending ones, then the last one
     std::size_t node = 0;    // where it was dispatched
     std::uint64_t life = 0;  // of that node
     duplex::HeldRequest request;
     std::optional<duplex::Deferred> deferred;
     core::WorkToken token{0};
-    bool left = false;  // its worker is gone; whoever has the token answers
+    bool left = false;  // its worker has returned; the holder of the token replies
     std::uint32_t replies = 0;
-    // Of a reply from outside: which process was asked to store it, until that one says yes.
+    // Of a reply from outside: the process that was asked to store it, until that process confirms.
     std::optional<std::size_t> told;
     std::uint64_t told_life = 0;
     std::uint64_t ticket = 0;
@@ -127,10 +127,11 @@ class DuplexWorld {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::deque<Work> works_;
   std::uint64_t next_ticket_ = 1'000'000;  // beyond those of the jobs
-  std::vector<duplex::HeldRequest> late_;  // requests whose late pending reply is still to come
+  std::vector<duplex::HeldRequest> late_;  // requests whose late pending reply is still to be sent
   std::map<std::string, bool> acknowledged_;
-  std::map<core::Guid, std::uint32_t> forgotten_;  // how often nobody answered a request that was left
-  std::uint64_t interrupt_at_ = 0;                 // the operation before which somebody asks for it; 0: done, or never
+  std::map<core::Guid, std::uint32_t> forgotten_;  // how often no reply came to a request that its worker left
+  std::uint64_t interrupt_at_ = 0;                 // the operation before which the interrupt is requested; 0: done, or
+                                                   // never
   DuplexReport report_;
 };
 

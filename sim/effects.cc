@@ -25,7 +25,7 @@ Result<std::vector<store::Outcome>> EffectStore::commit(std::span<const store::O
   return outcomes;
 }
 
-// With what its transaction holds, if it has one.
+// With the effect of its transaction, if it has one.
 Result<std::vector<store::Outcome>> World::commit_group(const runtime::Group& group, store::fault::Fault fault) {
   if (group.transaction == nullptr) return commit(group.operations, fault);
   const core::BundleId bundle = std::get<core::Bundle>(group.operations.front()).id;

@@ -1,7 +1,8 @@
 // What workers with a transaction write: a table beside the memory store, a row for each activity that one of them did.
 //
-// As in a store with SQL, a row is written in the transaction that commits the bundle of its answer, or not at all.
-// Oracle `effects`: no activity has two, and in the end each that such a worker completed has one and no other has any.
+// As in a store with SQL, a row is written in the transaction that commits the bundle of its reply, or not at all.
+// Oracle `effects`: no activity has two rows; at the end each activity that such a worker completed has one, and no
+// other activity has any.
 #pragma once
 
 #include <map>
@@ -42,7 +43,7 @@ class EffectStore final : public store::ForwardStore {
  public:
   using store::ForwardStore::ForwardStore;
 
-  // This bundle brings an effect with it, until it has arrived.
+  // This bundle carries an effect until it has arrived.
   void attach(core::BundleId bundle, Effect effect) { attached_.emplace(bundle, effect); }
   void detach(core::BundleId bundle) { attached_.erase(bundle); }
   void write(core::BundleId bundle);

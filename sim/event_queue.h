@@ -1,4 +1,4 @@
-// EventQueue: what is to happen at which moment of virtual time; events of one moment in the order they were posted.
+// EventQueue: events by their moment of virtual time; events of one moment in the order they were posted.
 #pragma once
 
 #include <algorithm>

@@ -98,7 +98,7 @@ class Explorer {
       (void)fail("final state", canonical, id);
   }
 
-  // Backwards from the ends: whoever is not met can never end.
+  // Backwards from the ends: a state that is not reached can never end.
   void check_all_can_end() {
     std::sort(edges_.begin(), edges_.end());
     std::vector<bool> met(steps_.size(), false);

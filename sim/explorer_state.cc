@@ -122,7 +122,7 @@ std::vector<Action> ExplorerState::enabled() const {
 }
 
 void ExplorerState::drop_job(Hand& hand) {
-  // Answers that have no row live only in memory: they stay for when the job is read again.
+  // Replies without a row exist only in memory: they stay until the job is read again.
   std::erase_if(hand.queue, [](const core::Delivery& d) { return d.origin != core::Origin::unstored; });
   hand.job.reset();
   hand.flight.reset();
@@ -132,7 +132,7 @@ void ExplorerState::drop_job(Hand& hand) {
 void ExplorerState::lose_lane(Hand& hand) {
   drop_job(hand);
   hand.queue.clear();
-  hand.running.clear();  // their answers would be refused
+  hand.running.clear();  // their replies would be refused
   hand.epoch = 0;
 }
 
@@ -163,7 +163,7 @@ void ExplorerState::take(const Action& action) {
   Hand& hand = hands_[action.engine];
   switch (action.kind) {
     case Kind::acquire: {
-      time_ += 2 * lease.count();  // nobody alive holds it: its lease has run out
+      time_ += 2 * lease.count();  // no living engine holds it: its lease has run out
       const auto outcome = commit(store::AcquireLane{the_lane, owner_name(action.engine), lease});
       if (outcome.kind == store::OutcomeKind::committed) hand.epoch = outcome.epoch().raw();
       return;
@@ -171,7 +171,7 @@ void ExplorerState::take(const Action& action) {
     case Kind::expire: {
       --expiries_;
       time_ += 2 * lease.count();
-      // Whoever is not the owner may take it now; the owner does not know.
+      // An engine that is not the owner may take it now; the owner does not know.
       const std::size_t taker = (action.engine + 1) % hands_.size();
       if (hands_[taker].flight) return;
       const auto outcome = commit(store::AcquireLane{the_lane, owner_name(taker), lease});
@@ -212,7 +212,7 @@ void ExplorerState::take(const Action& action) {
           put->item.worker = owner_name(action.engine);
           put->item.epoch = core::Epoch(hand.epoch);
         }
-      // The name of a bundle follows from what is in it and who made it: equal states stay equal.
+      // The name of a bundle depends on its content and its engine: equal states stay equal.
       hand.flight->id = core::BundleId((Random::mix(hash_of(core::encode(*hand.flight)) + action.engine) >> 1) | 1);
       return;
     }

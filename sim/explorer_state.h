@@ -1,4 +1,4 @@
-// One state of the explorer, and what can happen in it. Internal to the explorer.
+// One state of the explorer, and its possible events. Internal to the explorer.
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@
 
 namespace pawl::sim {
 
-// A run that a local worker is busy with, and which of its replies comes next.
+// An attempt that a local worker is busy with, and the index of its next reply.
 struct WorkerRun {
   core::WorkItem item;
   std::uint32_t reply = 0;
 };
 
 struct Hand {
-  std::uint64_t epoch = 0;  // 0: it holds nothing, as far as it knows
+  std::uint64_t epoch = 0;  // 0: it believes that it holds nothing
   std::optional<core::JobState> job;
   std::vector<core::Delivery> queue;
   std::optional<core::Bundle> flight;
@@ -80,17 +80,17 @@ class ExplorerState {
   ExplorerWorld* world_;
   store::memory::Store store_;
   std::vector<Hand> hands_;
-  std::vector<core::Bundle> ghosts_;  // sent by engines that died since
+  std::vector<core::Bundle> ghosts_;  // sent by engines that have died since
   store::memory::DumpedJob dump_;     // of the job, as stored
   std::uint64_t epoch_ = 0;           // of the lane, as stored
-  std::int64_t time_ = 0;             // only moved to end a lease
+  std::int64_t time_ = 0;             // only changed to end a lease
   std::uint32_t crashes_;
   std::uint32_t expiries_;
   std::uint32_t lost_replies_;
   std::uint32_t repeated_answers_;
 };
 
-// What a step may not do to the stored job; and what must hold in every state. Empty: all is well.
+// What a step must not do to the stored job, and what must hold in every state. Empty: no violation.
 std::string contradiction(const store::memory::DumpedJob& before, const store::memory::DumpedJob& after);
 
 }  // namespace pawl::sim

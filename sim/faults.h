@@ -8,17 +8,17 @@
 namespace pawl::sim {
 
 enum class FaultKind : std::uint8_t {
-  crash_before,  // the engine dies; the store never hears of the commit
-  crash_after,   // the commit is applied, the engine dies before the reply
+  crash_before,  // the engine dies; the commit does not reach the store
+  crash_after,   // the commit is applied, the engine dies before the answer
   reply_lost,    // applied, and the engine cannot know
   request_lost,  // not applied, and the engine cannot know
   cut_midway,    // some operations of the group are applied, and the engine cannot know which
-  refused,       // not applied, and the engine is told so
-  fenced,        // the store says that the lane has another owner
-  delayed,       // the commit arrives after the lease ran out and others had their turn
-  late_reply,    // applied at once; the reply comes when the lease is nearly over
+  refused,       // not applied, and the engine gets this outcome
+  fenced,        // the store answers that the lane has another owner
+  delayed,       // the commit arrives after the lease ran out and others acted
+  late_reply,    // applied at once; the answer comes when the lease is nearly over
   duplicated,    // the commit arrives twice
-  stopped,       // no fault at all: the engine is told to stop, ends in good order, and comes back
+  stopped,       // not a fault: the engine stops gracefully and comes back
 };
 inline constexpr FaultKind all_fault_kinds[] = {
     FaultKind::crash_before, FaultKind::crash_after, FaultKind::reply_lost, FaultKind::request_lost,
@@ -54,28 +54,29 @@ constexpr std::string_view name_of(FaultKind kind) {
   return "?";
 }
 
-// Whether a store that is a file can show it. Nothing carries its commits, so none arrives twice: what the first of
-// two did, and the second did not say, nobody would look for before the next renewal.
+// Whether a store in a file can have this fault. No network carries its commits, so none arrives twice. If one did, and
+// only the first of the two had an effect, no engine would look for that effect before the next renewal.
 constexpr bool is_of_files(FaultKind kind) { return kind != FaultKind::duplicated; }
 
-// Breaks the calls first, first + 1, ... first + calls - 1: once, or until it heals.
+// Breaks the calls first, first + 1, ... first + calls - 1: once, or several times until it heals.
 struct PlannedFault {
   FaultKind kind = FaultKind::refused;
   std::uint64_t first = 1;
   std::uint32_t calls = 1;
 };
 
-// Random faults, in thousandths of all commit calls, and how many there may be in a run.
+// Random faults, in thousandths of all commit calls, and how many there may be in a simulation.
 struct FaultRates {
   std::uint32_t per_thousand[std::size(all_fault_kinds)] = {};
   std::uint32_t read_failures_per_thousand = 0;
-  std::uint32_t pauses_per_thousand = 0;      // of an engine's steps: it stands still, perhaps beyond its lease
-  std::uint32_t crashes_per_thousand = 0;     // of an engine's steps: it dies with commits under way
-  std::uint32_t bells_lost_per_thousand = 0;  // of the rings of others: their owner notices late that one is missing
+  std::uint32_t pauses_per_thousand = 0;      // of an engine's steps: it stops, perhaps beyond its lease
+  std::uint32_t crashes_per_thousand = 0;     // of an engine's steps: it dies with commits in transit
+  std::uint32_t bells_lost_per_thousand = 0;  // of the notifications of others: the owner notices late that one is
+                                              // missing
   std::uint32_t budget = 0;
-  // Between lanes that are islands: of the rows that are delivered some are lost, come twice, or out of order.
+  // Between lanes that are islands: some delivered rows are lost, come twice, or out of order.
   std::uint32_t letters_per_thousand = 0;
-  std::uint32_t letters_max = 0;  // in a run
+  std::uint32_t letters_max = 0;  // in a simulation
 };
 
 }  // namespace pawl::sim

@@ -1,6 +1,5 @@
-// Journal: what the workers did, written by them and never by the engine: every run begins with a
-// line, and every answer is a line. The oracles compare what the store holds with what was really
-// produced.
+// Journal: what the workers did, written by them and never by the engine: a line for every begin of an attempt and for
+// every reply. The oracles compare what the store holds with what was really produced.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +21,18 @@ class Journal {
  public:
   struct Began {
     Instant at;
-    Instant heard;      // at the last heartbeat, or when it began
-    bool late = false;  // it was silent for too long once
+    Instant heard;      // at the last heartbeat, or at the begin
+    bool late = false;  // it sent no heartbeat for too long once
   };
   struct Request {
     std::uint32_t begins = 0;
-    std::uint32_t ends = 0;         // final answers
-    std::set<std::string> outputs;  // of the final answers
+    std::uint32_t ends = 0;         // final replies
+    std::set<std::string> outputs;  // of the final replies
     std::map<core::WorkToken, Began> begun;
-    std::set<core::WorkToken> failed;  // runs that said so
+    std::set<core::WorkToken> failed;  // attempts that replied with a failure
   };
 
-  // False: this very run was begun before.
+  // False: this same attempt was begun before.
   bool begin(const core::WorkItem& item, Instant now) {
     Request& request = requests_[item.request];
     ++request.begins;
@@ -64,7 +63,7 @@ class Journal {
     request.outputs.insert(data.str());
     if (core::is_error(status)) request.failed.insert(item.token);
   }
-  // A probe's word on a lost run: what it did, or that it may be run again.
+  // A probe's answer about a lost attempt: what it did, or that it may run again.
   void probe(const core::WorkItem& item, const core::Guid& guid, const std::optional<Payload>& data) {
     if (!data) {
       retries_.insert({item.request, item.token});

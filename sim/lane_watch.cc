@@ -7,12 +7,12 @@
 namespace pawl::sim {
 
 void LaneWatch::lives(const std::string& engine, Duration now) {
-  if (alive_.empty()) disturbed(now);  // before that there was nobody
+  if (alive_.empty()) disturbed(now);  // before that no engine was alive
   alive_.insert(engine);
   members_changed_at_ = now;
 }
 
-// Whoever should have taken a lane may be the one that goes: from here on it is somebody else's to take.
+// The engine that goes may be the one that should have taken a lane: from here on another engine has to take it.
 void LaneWatch::is_gone(const std::string& engine, Duration now) {
   look(now);
   if (alive_.erase(engine) == 0) return;

@@ -1,11 +1,11 @@
-// LaneWatch: who owns the lanes while engines come and go. It hears from the store who has a lane, and from the world
-// which engines live; it demands
+// LaneWatch: checks who owns the lanes while engines come and go. The store reports the owner of a lane, the world
+// reports which engines are alive. Oracles:
 //
-//   lanes    no lane is without a living owner for longer than a lease and a margin, while an engine lives and nothing
-//            else goes wrong
-//   shares   when nothing has changed for a while, the lanes are shared by those that live, within one of each other
+//   lanes    no lane is without a living owner for longer than a lease and a margin, while an engine is alive and there
+//            is no other fault
+//   shares   when nothing has changed for a while, the living engines share the lanes, within one of each other
 //
-// That a lane never has two owners is WatchStore's `lease`.
+// WatchStore's `lease` checks that a lane never has two owners.
 #pragma once
 
 #include <map>
@@ -31,20 +31,20 @@ class LaneWatch {
   void add_lane(core::LaneId lane) { lanes_[lane]; }
   void lives(const std::string& engine, Duration now);
   void is_gone(const std::string& engine, Duration now);
-  // Something is in the way of somebody until then: what is due to happen may happen later.
+  // Until then a fault may delay what is due.
   void disturbed(Duration until) { calm_since_ = std::max(calm_since_, until); }
   void owned(core::LaneId lane, const std::string& owner, Duration now);  // empty: given back
 
-  void look(Duration now);                             // for lanes that nobody has
-  void check_shares(Duration now);                     // nothing is done any more
+  void look(Duration now);                             // for lanes without an owner
+  void check_shares(Duration now);                     // REQUIRES: nothing changes any more
   Duration changed_at() const { return changed_at_; }  // when a lane last got a living owner
   std::uint64_t moves() const { return moves_; }       // of lanes, from one living owner to another
 
  private:
   struct Lane {
-    std::string owner;  // living; empty: none
-    std::string last;   // that lived
-    Duration since{0};  // without one
+    std::string owner;  // alive; empty: none
+    std::string last;   // the last living owner
+    Duration since{0};  // without an owner
   };
 
   Verdict& verdict_;

@@ -5,15 +5,14 @@
 //   sim --pairs [--scenario name]             at every pair of commits, small scenarios or the one named
 //   sim --boundaries | --pairs --part 1/2     of the scenarios, every second one: parts share the cores
 //   sim --boundaries --of graphs|life         only jobs of the graph language, or only the others
-//   sim --boundaries | --seeds N --islands    each lane a node of the store by itself
+//   sim --boundaries | --seeds N --islands    each lane a separate node of the store
 //   sim --boundaries --stride N               a fault at every Nth commit
 //   sim --explore                             every interleaving of a small protocol
-//   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may pile up
-//   sim --scenario name [--engines E] [--islands LANES] [--fusion on|off] [--fault kind:first:calls]... [--verbose] one
-//   run
+//   sim --soak [--hours H] [--jobs-per-hour N]   a day of steady work on SQLite: nothing may grow
+//   sim --scenario name [--engines E] [--islands LANES] [--fusion on|off] [--fault kind:first:calls]... [--verbose]
+//                                             one simulation
 //
-// On failure it prints the command that repeats it and exits with 1; with 2 when it does not
-// understand you.
+// On failure it prints the command that repeats it and exits with 1; with 2 when the arguments are wrong.
 #include <unistd.h>
 
 #include <chrono>
@@ -36,7 +35,7 @@ namespace {
 struct Arguments {
   std::uint64_t seeds = 10'000;
   std::uint64_t first_seed = 1;
-  std::uint64_t seconds = 0;  // 0: as many seeds as asked for
+  std::uint64_t seconds = 0;  // 0: the number of seeds decides
   std::string scenario;
   std::uint64_t part = 1;
   std::uint64_t parts = 1;
@@ -146,7 +145,7 @@ std::optional<Arguments> parse(int argc, char** argv) {
   }
   if (!arguments.of.empty() && arguments.of != "graphs" && arguments.of != "life") return std::nullopt;
   if (arguments.hours == 0 || arguments.jobs_per_hour == 0 || arguments.stride == 0) return std::nullopt;
-  // Of pairs only small runs are broken, and with many lanes there are none.
+  // Pairs break only small simulations, and with many lanes there are none.
   if (arguments.islands && (arguments.setting.islands == 0 || !arguments.setting.renewals || arguments.pairs))
     return std::nullopt;
   if (!arguments.scenario.empty() && find_scenario(arguments.scenario) == nullptr) return std::nullopt;
@@ -164,7 +163,7 @@ int run_loops(const Arguments& arguments) {
     if (number++ % arguments.parts != arguments.part - 1) continue;
     Tally tally;
     for (const Setting& setting : arguments.islands ? island_settings() : settings_for(scenario)) {
-      // Pairs: two engines only where a run is short, which is where all steps are fused.
+      // Pairs: two engines only where a simulation is short, which is where all steps are fused.
       if (arguments.pairs && setting.engines == 2 && setting.fusion == core::Fusion::off) continue;
       if (arguments.pairs && !setting.renewals) continue;
       if (arguments.pairs)

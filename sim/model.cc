@@ -28,13 +28,13 @@ std::string describe(const std::string& name, bool errored, std::int32_t code, s
 
 // --- the model
 
-// How one activity ends, whatever is tried meanwhile.
+// How one activity ends, under any interference.
 struct Ending {
   ReplyStatus status = ReplyStatus::success;
   std::int32_t code = 200;
   Payload output;
   std::uint64_t runs = 1;      // without a fault
-  std::uint32_t redrives = 0;  // it needs so many
+  std::uint32_t redrives = 0;  // it needs this many
   bool parks = false;
   bool never = false;
 };
@@ -61,7 +61,7 @@ struct Walk {
     return {ReplyStatus::error, 408, Payload(format("\"no answer: its {} timeout ran out\"", what)), runs};
   }
 
-  // Nobody ever answers it.
+  // It never gets a reply.
   Ending silence(const Graph::Node& node, const Behaviour& behaviour, const Payload& input) const {
     const std::string topic = node.topic.raw();
     const Timeouts& times = node.policy.timeouts;
@@ -104,7 +104,7 @@ struct Walk {
     return success;
   }
 
-  // One reply and all that follows from it.
+  // One reply and everything that follows from it.
   std::string plane(const Graph::Node& node, ReplyStatus status, std::int32_t code, const Payload& data) {
     std::vector<std::string> children;
     for (const Graph::Edge& edge : node.edges)
@@ -113,7 +113,7 @@ struct Walk {
     return "[" + joined(std::move(children)) + "]";
   }
 
-  // What one branch comes to is what the job comes to: failing is final, the others only keep it from ending.
+  // The worst end of a branch is the end of the job: a failure is final, the other ends only keep the job open.
   void worsen(Expected::End end) {
     if (expected.end == Expected::End::failed) return;
     if (end == Expected::End::failed || expected.end == Expected::End::completed) expected.end = end;
@@ -202,10 +202,10 @@ Expected expect(const Scenario& scenario, const WantedJob& job) {
   const Payload input = input_of(job);
   const std::string planes = walk.plane(trigger, ReplyStatus::success, 200, input);
   walk.expected.canonical = describe(trigger.name.raw(), false, 200, input.view(), {planes});
-  // Who is faster decides what still ran in a job that fails, parks or is interrupted.
+  // A race decides what still ran in a job that fails, parks or is interrupted.
   if (walk.expected.end != Expected::End::completed) walk.expected.runs_known = false;
   if (job.reuse != store::Reuse::never) walk.expected.runs_known = false;
-  // What a worker with a transaction did while its job was stopped is undone, and it runs again, or no more.
+  // The writes of a worker with a transaction whose job was stopped meanwhile are undone; it runs again, or never.
   const bool stops = std::any_of(scenario.asks.begin(), scenario.asks.end(), [&](const Ask& ask) {
     return ask.of == job.id && (ask.kind == Ask::Kind::interrupt || ask.kind == Ask::Kind::pause);
   });

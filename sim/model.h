@@ -1,9 +1,9 @@
-// The model: how a job must end, computed from its graph, its policies, the behaviours and what is asked of it,
-// without any code of the engine. And the canonical form: the same text made from what the store holds, so that both
-// can be compared.
+// The model: how a job must end, computed from its graph, its policies, the behaviours and the requests on it, without
+// any code of the engine. And the canonical form: the same text made from what the store holds, so that both can be
+// compared.
 //
-// The canonical form leaves out what faults may change without being wrong: leg-1 attempts, run
-// ids, guids, times, hand-outs, the order in which planes were taken, and which message happened to close the job.
+// The canonical form leaves out what faults may change without being wrong: leg-1 attempts, run ids, guids, times,
+// attempts of work, the order in which planes were taken, and which message closed the job.
 #pragma once
 
 #include <string>
@@ -17,21 +17,21 @@ namespace pawl::sim {
 
 struct Expected {
   enum class End : std::uint8_t { completed, failed, parked, never };
-  End end = End::completed;    // left to itself
-  bool interruptible = false;  // something in the scenario may interrupt it: then it may end so instead
+  End end = End::completed;    // without interference
+  bool interruptible = false;  // the scenario may interrupt it: then it may end in that way instead
   std::string canonical;       // of a job that completes
-  std::uint32_t redrives = 0;  // of a job that ends by itself
-  std::uint64_t runs = 0;      // of activities, without any fault
-  bool runs_known = true;      // false: even then it depends on who is faster
+  std::uint32_t redrives = 0;  // of a job that ends without interference
+  std::uint64_t runs = 0;      // attempts of activities, without any fault
+  bool runs_known = true;      // false: even then it depends on a race
 };
 
 Payload input_of(const WantedJob& job);
 Expected expect(const Scenario& scenario, const WantedJob& job);
 
-// What `job` came to. Contradictions within it go to `verdict`.
+// What became of `job`. Contradictions within it go to `verdict`.
 std::string canonical_of(const store::memory::DumpedJob& job, const Graph& graph, Verdict& verdict);
 
-// Of jobs of the graph language: how it differs from what its scenario says; empty: not at all.
+// Of jobs of the graph language: the difference from the end that its scenario states; empty: none.
 std::string graph_job_problem(const store::memory::DumpedJob& job, const Graph& graph, const JobEnd& end);
 std::string canonical_of_graph_job(const store::memory::DumpedJob& job, const Graph& graph);
 

@@ -1,5 +1,4 @@
-// World: what must be true at the end. Reads the store's dump, the clients' log and the journal
-// only.
+// World: what must be true at the end. Reads only the store's dump, the clients' log and the journal.
 #include <algorithm>
 
 #include "base/format.h"
@@ -12,7 +11,7 @@ bool World::is_calm() const {
          report_.crashes == 0 && report_.stops == 0;
 }
 
-// The input tells the jobs of one id apart.
+// The input distinguishes the jobs of one id.
 const WantedJob* World::wanted_of(RunId run) const {
   const std::string input = watch_.input_of(run);
   const auto found = std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(),
@@ -50,12 +49,12 @@ void World::check_end() {
   check_leftovers(dump);
 }
 
-// Without a fault every request runs as often as its tries say, and in the order of its job's priority.
+// Without a fault every request has exactly its planned attempts, in the order of its job's priority.
 void World::check_runs() {
   if (!is_calm()) return;
   std::uint64_t expected = 0;
   bool known = !scenario_.poisoned && options_.damaged.empty();
-  // A worker outside that is slower than its lease sees its work handed out once more.
+  // If an outside worker is slower than its lease, its work is handed out once more.
   for (const auto& [topic, behaviour] : scenario_.behaviours) {
     const Duration reply_max = behaviour.takes.count() != 0 ? behaviour.takes : options_.work_max;
     if (behaviour.remote && reply_max * (behaviour.pendings + 1) >= options_.lease) known = false;
@@ -82,14 +81,14 @@ void World::check_runs() {
   }
 }
 
-// The clock must have nothing left to do for what is gone or over.
+// No due time may be left for what is removed or has ended.
 void World::check_leftovers(const store::memory::Dump& dump) {
   for (const store::memory::DumpedLane& lane : dump.lanes) {
     const auto due = memory_.read_due(lane.lane, std::nullopt, 1'000'000);
     for (const store::Due& one : *due) {
       const bool of_mailbox = std::any_of(dump.mailboxes.begin(), dump.mailboxes.end(),
                                           [&](const auto& box) { return box.state.run == one.run; });
-      if (one.kind == store::Due::Kind::key || of_mailbox) continue;  // check_sends looks at mailboxes
+      if (one.kind == store::Due::Kind::key || of_mailbox) continue;  // check_sends checks mailboxes
       const auto job =
           std::find_if(dump.jobs.begin(), dump.jobs.end(), [&](const auto& other) { return other.job.run == one.run; });
       if (job == dump.jobs.end() || core::is_closed(job->job.status))
@@ -113,7 +112,7 @@ void World::check_graph_job(const store::memory::DumpedJob& job, const JobEnd& e
                                 : canonical_of_graph_job(job, *graph);
 }
 
-// Whatever was sent has arrived, and nobody is registered who waits no more.
+// Everything that was sent has arrived, and no hook is registered that no longer waits.
 void World::check_sends(const store::memory::Dump& dump) {
   watch_.check_sends_at_end();
   for (const JobEnd& end : scenario_.ends)
@@ -166,7 +165,7 @@ void World::check_job(const store::memory::DumpedJob& job, const WantedJob& want
   report_.canonical[name] = "interrupted";
 }
 
-// What holds for every closed job, however it ended.
+// What holds for every closed job, for every kind of end.
 void World::check_closed(const store::memory::DumpedJob& job, const std::string& name) {
   if (!core::is_closed(job.job.status))
     return verdict_.fail("final state", format("{} is {}", name, core::name_of(job.job.status)));
@@ -187,7 +186,7 @@ void World::check_closed(const store::memory::DumpedJob& job, const std::string&
                   format("{}: {} messages closed it, {} ran the completion tasks", name, closers, finishers));
 }
 
-// A job that ended by itself.
+// A job that ended without interference.
 void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& wanted, const std::string& name) {
   const auto graph = scenario_.graphs->find(job.job.graph);
   const Expected& expected = expected_.at(&wanted);
@@ -217,14 +216,14 @@ void World::check_ending(const store::memory::DumpedJob& job, const WantedJob& w
   report_.canonical[name] = canonical;
 }
 
-// An engine keeps to its budget of bytes. What gets in above it is known: one of each kind, and the answers of the
-// workers that run already, each with what its job takes while it is served.
+// An engine keeps to its budget of bytes. The possible excess is known: one item of each kind, and the replies of the
+// current attempts, each with what its job takes while it is served.
 void World::check_bytes(const Node& node) {
   const runtime::Engine& engine = *node.engine;
   const runtime::EngineBytes& most = bytes_max();
-  const std::size_t payload = payload_max_ + 2048;  // with what stands beside it in its row
-  // A reply stands in its activity, in what the next one is asked, and in its message. Jobs of the graph language have
-  // more activities than their graphs.
+  const std::size_t payload = payload_max_ + 2048;  // with the other values of its row
+  // A reply is in its activity, in the next activity's input, and in its message. Jobs of the graph language have more
+  // activities than their graphs.
   const std::size_t job = (scenario_.is_graphs() ? 12 : 3) * replies_max_ * payload;
   const auto check = [&](const char* what, std::size_t held, std::size_t allowed) {
     if (held > allowed)
@@ -233,18 +232,18 @@ void World::check_bytes(const Node& node) {
   check("jobs at rest", engine.idle_bytes(), most.hot_jobs + job);
   check("work", engine.worker_bytes(), most.worker_queue + payload);
   // Jobs are let in up to `waiting`; the bundles decided for them come on top, with a limit for each group. A slot is
-  // free when its answer is here, so there may be an answer of each in every group.
+  // free when its reply is here, so there may be one reply of each slot in every group.
   const std::size_t groups = options_.groups_out_max + 1;
   check("what is on its way", engine.waiting_bytes(), most.waiting + groups * (most.group + (slots() + 2) * job));
 }
 
-// What an engine knows of a job is what the store knows of it, in every field: a job that was made in memory must not
-// differ from one that was read.
+// An engine's copy of a job equals the store's in every field: a job that was made in memory must not differ from one
+// that was read.
 void World::check_row(const core::JobRow& held) {
   const auto stored = memory_.read_job(held.run);
   if (!stored || !*stored) return;
   const core::JobRow& row = (*stored)->state.job;
-  if (row == held || row.rev != held.rev) return;  // another one: somebody else went on with it
+  if (row == held || row.rev != held.rev) return;  // another revision: another engine continued the job
   std::string fields;
   const auto compare = [&](const char* name, bool same) {
     if (!same) fields += format(" {}", name);
@@ -264,7 +263,7 @@ void World::check_row(const core::JobRow& held) {
                                  fields.empty() ? " another field" : fields));
 }
 
-// A slot that is never given back is a worker that never works again.
+// If a slot is never given back, its worker never works again.
 void World::check_slots() {
   if (scenario_.poisoned) return;
   for (const auto& node : nodes_)

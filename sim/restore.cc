@@ -46,7 +46,7 @@ class RestoreWorld final : public runtime::EngineEvents {
   }
 
  private:
-  // One piece of work, by what a person would call it: which submit, which job of its family, which activity.
+  // One piece of work, identified without keys: which submit, which job of its family, which activity.
   using Name = std::tuple<std::uint64_t, std::string, std::uint32_t, std::string>;
 
   void keep_copy() {
@@ -66,7 +66,7 @@ class RestoreWorld final : public runtime::EngineEvents {
     options.seed = Random::mix(history_ + 1);
     options.fusion = fusion_;
     options.lease = std::chrono::hours(1);
-    clock_.set(clock_.monotonic() + options.lease);  // whoever had the lanes is gone
+    clock_.set(clock_.monotonic() + options.lease);  // the earlier owner of the lanes is gone
     engine_ = std::make_unique<runtime::Engine>(options, **store_->read_pool(Pool("graphs")), *store_, clock_,
                                                 *scenario_.graphs, *this);
     for (const auto& graph : scenario_.all_graphs())
@@ -78,7 +78,7 @@ class RestoreWorld final : public runtime::EngineEvents {
   void submit_all() {
     for (const WantedJob& wanted : scenario_.jobs) {
       const std::uint64_t number = ++submits_;
-      // In the store it may be the same id again, of a job that was lost; where the copy knows it, it is another one.
+      // In the store this may be the id of a job that was lost; where the copy contains that id, another one is used.
       const auto taken = store_->find_run(Namespace(wanted.name_space), JobId(wanted.id));
       const std::string id = taken && *taken ? format("{}.{}", wanted.id, number) : wanted.id;
       engine_->submit({Namespace(wanted.name_space), JobId(id), GraphName(wanted.graph), input_of(wanted),
@@ -123,7 +123,7 @@ class RestoreWorld final : public runtime::EngineEvents {
                      0});
   }
 
-  // The submit that a job goes back to, over those who started it.
+  // The submit that a job goes back to, through its parents.
   std::uint64_t submit_of(RunId run) const {
     for (;;) {
       const auto known = submits_of_.find(run);
@@ -166,7 +166,7 @@ class RestoreWorld final : public runtime::EngineEvents {
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow&) override {}
   void problem(const std::string& text) override { verdict_.fail("problem", text); }
-  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
+  void ring(core::LaneId, const store::Change&) override {}  // there is no other process
 
   const Scenario& scenario_;
   const core::Fusion fusion_;
@@ -180,7 +180,7 @@ class RestoreWorld final : public runtime::EngineEvents {
   std::uint32_t history_ = 0;
   std::uint64_t commits_ = 0;
   std::uint64_t submits_ = 0;
-  std::map<RunId, std::uint64_t> submits_of_;  // in the store as it is
+  std::map<RunId, std::uint64_t> submits_of_;  // in the current store
   std::map<RunId, std::uint64_t> copied_;      // in the copy
   std::map<core::Guid, Name> keys_;
   std::map<std::tuple<RunId, core::ActivitySeq, core::WorkToken>, Name> tokens_;

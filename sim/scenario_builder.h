@@ -18,7 +18,7 @@ class Builder {
     builder_.worker(name, graph_ + "." + name).after(after, std::move(when));
     return *this;
   }
-  // Of the worker named last, as the next three.
+  // For the worker named last, as the next three.
   Builder& retry(const Retry& policy) { return builder_.retry(policy), *this; }
   Builder& timeouts(const Timeouts& limits) { return builder_.timeouts(limits), *this; }
   Builder& at_most_once(WhenUnknown then) { return builder_.at_most_once(then), *this; }
@@ -38,7 +38,7 @@ inline WantedJob job(std::string id, std::string graph, std::uint32_t submits = 
   return {.name_space = std::move(name_space), .id = std::move(id), .graph = std::move(graph), .submits = submits};
 }
 
-// scenarios_life.cc: tries, times, doubts, and what is asked of a job.
+// scenarios_life.cc: attempts, times, unknown effects, and requests on a job.
 void deploy_life(runtime::GraphCatalog& catalog);
 void add_life_behaviours(std::map<std::string, Behaviour>& all);
 void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all);
@@ -48,7 +48,7 @@ void deploy_apps(runtime::GraphCatalog& catalog);
 void add_graph_behaviours(std::map<std::string, Behaviour>& all);
 void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all);
 
-// scenarios_transactions.cc: workers whose own writes are committed with their answers.
+// scenarios_transactions.cc: workers whose own writes are committed with their replies.
 void deploy_transactions(runtime::GraphCatalog& catalog);
 void add_transaction_behaviours(std::map<std::string, Behaviour>& all);
 void add_transaction_scenarios(const Scenario& base, std::vector<Scenario>& all);

@@ -62,7 +62,7 @@ std::map<std::string, Behaviour> all_behaviours() {
 }
 
 std::vector<Scenario> build_all() {
-  // Lives as long as the program: engines of every scenario hold references to it.
+  // It exists as long as the program: engines of every scenario hold references to it.
   static runtime::GraphCatalog catalog;
   deploy_all(catalog);
   Scenario base;

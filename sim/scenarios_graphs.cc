@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using core::JobStatus;
 using Kind = Ask::Kind;
 
-// The parent catches whatever its child's end is; the child's id is its parent's choice.
+// The parent catches every end of its child; the parent chooses the child's id.
 constexpr const char* family = R"(
 app:
   id: family
@@ -152,7 +152,7 @@ app:
       transitions: {start_tells_in_parts: [{to: one_tells_in_parts}], one_tells_in_parts: [{to: two_tells_in_parts}], two_tells_in_parts: [{to: three_tells_in_parts}]}
 )";
 
-// One signal that two hooks of one topic read by different parts.
+// One signal that two hooks of one topic match by different parts.
 constexpr const char* rooms = R"(
 app:
   id: rooms
@@ -174,7 +174,8 @@ app:
       transitions: {start_speaks: [{to: left_speaks}, {to: right_speaks}]}
 )";
 
-// A signal to all jobs with a label, told in pages of two. A job that is told twice says so: its second hook hears it.
+// A signal to all jobs with a label, sent in pages of two. A job that gets it twice shows it: its second hook gets the
+// second signal.
 constexpr const char* crowd = R"(
 app:
   id: crowd
@@ -340,7 +341,7 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
                        {signal("told", word, 3s)});
   late.ends.back().data.push_back(R"({"heard":"hello"})");
   late.race = true;
-  // Whichever of the two hooks gets it, the signal is not lost between them.
+  // The signal goes to one of the two hooks and is not lost between them.
   add("signal_before_a_slow_hook", {job_of("w", "post/post.waits_again", "{}", 100ms)},
       {done("w", R"({"heard":"hello"})")}, 0, {signal("told", word, 0ms)})
       .race = true;
@@ -382,7 +383,7 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
 
   add("cycle_of_three", {job_of("j", "shapes/shapes.cycle")},
       {done("j", R"({"n":3})", {{"again_cycle", 1}, {"count_cycle", 3}, {"back_cycle", 2}})}, 3);
-  // The first never waits for anything; somebody ends it, and the other gets on meanwhile.
+  // The first never waits; it is ended from outside, and the other continues meanwhile.
   Ask enough;
   enough.of = "spin";
   enough.at = 30ms;

@@ -1,4 +1,4 @@
-// Tries, times, doubts, and what is asked of a job.
+// Attempts, times, unknown effects, and requests on a job.
 #include <chrono>
 
 #include "sim/scenario_builder.h"
@@ -13,7 +13,7 @@ using Finding = Behaviour::Finding;
 using Kind = Ask::Kind;
 
 Retry tries(std::uint32_t count) { return Retry().attempts(count).first_delay(20ms).longest_delay(100ms); }
-// A run may be called too slow for what the world did to it: such tries never run out.
+// An attempt may time out because of the world's delays: such attempts never run out.
 Retry tries_enough() { return tries(1000); }
 
 WantedJob delayed(WantedJob wanted, Duration by) { return wanted.delay = by, wanted; }
@@ -175,7 +175,8 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("attempt_timeout", {job("j", "slow")});
   add("far_attempt_timeout", {job("j", "far_slow")});
   add("attempt_timeout_caught", {job("j", "mute")}).small = true;
-  // More than threads: a run that waited for its thread has less than it needs left, if its time began with its claim.
+  // More jobs than threads: if an attempt's time began with its claim, an attempt that waited for its thread would have
+  // too little time left.
   add("attempts_behind_a_queue", {job("j0", "timed"), job("j1", "timed"), job("j2", "timed"), job("j3", "timed"),
                                   job("j4", "timed"), job("j5", "timed")});
   add("hung_workers", {job("j0", "mute"), job("j1", "mute"), job("j2", "mute"), job("j3", "one")});
@@ -199,12 +200,12 @@ void add_life_scenarios(const Scenario& base, std::vector<Scenario>& all) {
       {job("j0", "once_calm"), job("j1", "once_calm"), job("j2", "once_calm"), job("j3", "once_calm")},
       {ask(Kind::settle, "j0"), ask(Kind::settle, "j1"), ask(Kind::settle, "j2"), ask(Kind::settle, "j3")});
   add("delayed_start", {delayed(job("j", "one"), 500ms)}).small = true;
-  // The clock is set back while somebody waits for a start, and leaps ahead of one that is far away.
+  // The clock is set back while a job waits for its start, and jumps ahead past a distant start.
   Scenario& set_back = add("clock_set_back", {delayed(job("j", "one"), 500ms), job("k", "flaky")});
   set_back.clock_steps = {{10ms, -2h}, {100ms, -1h}, {200ms, 30min}};
   set_back.took_max = 2s;
   Scenario& leaps = add("clock_leaps_ahead", {delayed(job("j", "one"), 30min)});
-  leaps.clock_steps = {{120s, 1h}};  // whatever fails, it was accepted by then
+  leaps.clock_steps = {{120s, 1h}};  // under any faults, it was accepted by then
   leaps.took_max = 122s;
   add("job_deadline", {ended_within(job("j", "stuck"), 300ms)}).small = true;
   add("job_deadline_met", {ended_within(job("j", "one"), 24h)}).small = true;

@@ -1,4 +1,4 @@
-// Workers whose own writes are committed with their answers.
+// Workers whose own writes are committed with their replies.
 #include <chrono>
 
 #include "sim/scenario_builder.h"

@@ -1,6 +1,6 @@
-// Bugs of the core, seeded around decide(): each changes what goes in or what comes out. Only the copy of the sources
-// that the bug hunt is built from has this file. There core/decide.cc and core/mailbox.cc define decide_rightly(), and
-// decide() is here (sim/CMakeLists.txt).
+// Bugs of the core, seeded around decide(): each changes its input or its output. Only the copy of the sources for the
+// bug hunt has this file. There core/decide.cc and core/mailbox.cc define decide_rightly(), and decide() is here
+// (sim/CMakeLists.txt).
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -24,7 +24,7 @@ namespace {
 
 using Deliveries = std::vector<Delivery>;
 
-// All writes of one kind, as they are.
+// All writes of one kind, unchanged.
 template <class Kind, class Change>
 void change(Bundle& bundle, Change change_one) {
   for (Write& write : bundle.writes)
@@ -77,7 +77,7 @@ std::set<Guid> timers_of(const JobState& state) {
   return timers;
 }
 
-// The work of a swept job is put again, behind the sweep.
+// The work of a swept job is put again, after the sweep.
 void put_swept_work_again(const JobState& state, Bundle& bundle) {
   const bool sweeps = std::any_of(bundle.writes.begin(), bundle.writes.end(),
                                   [](const Write& write) { return std::holds_alternative<Sweep>(write); });
@@ -153,12 +153,12 @@ void count_tries(const JobState& state, Bundle& bundle, std::uint32_t as) {
   });
 }
 
-// What goes in: the messages and how much may be done with them.
+// The input: the messages and how much may be done with them.
 void seed(const JobState& state, Deliveries& deliveries, DecideOptions& options) {
   if (seeded(SeededBug::never_pauses)) options.steps_max = std::numeric_limits<std::size_t>::max();
   if (seeded(SeededBug::replaced_runs_on))
     change_messages<Interrupt>(deliveries, [](Message& message, const Interrupt& interrupt) {
-      if (interrupt.reason.starts_with("replaced")) message.body = Expire{};  // which is no job's
+      if (interrupt.reason.starts_with("replaced")) message.body = Expire{};  // which no job has
     });
   if (seeded(SeededBug::end_does_not_descend))
     change_messages<EndJob>(deliveries, [](Message&, EndJob& end) { end.descend = false; });
@@ -168,7 +168,7 @@ void seed(const JobState& state, Deliveries& deliveries, DecideOptions& options)
     });
 }
 
-// What goes in: the job itself. None: as it is.
+// The input: the job itself. None: unchanged.
 std::optional<JobState> seed(const JobState& state) {
   if (!seeded(SeededBug::redrive_keeps_limits) && !seeded(SeededBug::key_from_run_number)) return std::nullopt;
   JobState other = state;
@@ -179,7 +179,7 @@ std::optional<JobState> seed(const JobState& state) {
   return other;
 }
 
-// A decision of its own in place of the right one.
+// Another decision instead of the right one.
 std::optional<Decision> other_decision(const JobState& state, const Deliveries& deliveries,
                                        const DecideOptions& options, const std::optional<Bundle>& right) {
   if (!is_closed(state.job.status)) return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<Decision> other_decision(const JobState& state, const Deliveries& 
   return only_acknowledge(state, deliveries, known, options);
 }
 
-// What comes out.
+// The output.
 void seed(const JobState& state, const Deliveries& deliveries, Bundle& bundle) {
   auto& head = std::get<JobHead>(bundle.head);
   const auto is_delivered = [&](const Guid& guid) { return names_of(deliveries).contains(guid); };
@@ -286,7 +286,7 @@ void lose_early_signals(Bundle& bundle) {
   drop<PutMessage>(bundle, [&](const PutMessage& put) { return lost.contains(put.message.guid); });
 }
 
-// Signals that were out and came back go nowhere.
+// Signals that were offered and came back are dropped.
 void lose_what_came_back(const MailboxState& state, Bundle& bundle) {
   std::set<Guid> lost;
   for (Write& write : bundle.writes) {

@@ -14,7 +14,7 @@ namespace {
 
 using Purpose = core::Guid::Purpose;
 
-// What the store said last, for the letters that follow it.
+// The store's last answers, for the operations that follow.
 std::map<core::Guid, ledger::DuplexState> entered;  // by the mark of the entry
 std::map<core::Guid, Place> closing;                // by the message that closes it
 

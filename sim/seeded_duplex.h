@@ -33,10 +33,10 @@ class SeededDuplexStore final : public store::DuplexStore {
   store::ClaimId claim_of(RunId run, const core::Guid& guid);
 
   store::DuplexStore& inner_;
-  std::map<RunId, std::int64_t> obligations_;  // counted, not kept by address
+  std::map<RunId, std::int64_t> obligations_;  // counted here, not stored by address
 };
 
-// What a mistaken sequence asks for in place of the right operation.
+// What a wrong sequence asks for instead of the right operation.
 store::DuplexOperation mistaken(store::DuplexOperation operation, store::DuplexStore& store);
 
 #else

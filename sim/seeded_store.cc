@@ -72,7 +72,7 @@ Outcome SeededStore::commit_one(const Operation& operation) {
       operation);
 }
 
-// Whatever an operation must name rightly, it does.
+// Corrects every value that an operation must name.
 void SeededStore::forge_guards(Operation& operation) {
   core::Epoch* epoch = epoch_of(operation);
   const bool unchecked = seeded(SeededBug::epoch_unchecked) && !std::holds_alternative<store::ReleaseLane>(operation);
@@ -99,7 +99,7 @@ Outcome SeededStore::run(core::Bundle bundle) {
     if (const auto mailbox = inner_.read_mailbox(bundle.entity); *mailbox) bundle.rev_before = (*mailbox)->state.rev;
   }
   if (seeded(SeededBug::progress_overwritten)) overwrite_progress(bundle);
-  // Some bundles are refused, as if another one had come first, and what they consumed is gone all the same.
+  // Some bundles are refused, as if another one had come first, but what they consumed is gone.
   const bool refused = seeded(SeededBug::marker_outside_commit) && ++bundles_ % bundles_per_refusal == 0;
   Outcome outcome = refused ? Outcome{OutcomeKind::conflict, "seeded: another bundle was first"} : put(bundle);
   if (seeded(SeededBug::marker_outside_commit) && !outcome.done())
@@ -108,7 +108,7 @@ Outcome SeededStore::run(core::Bundle bundle) {
   return outcome;
 }
 
-// The job's view of what its workers said last goes before theirs.
+// The job's copy of the workers' progress overwrites the workers' own.
 void SeededStore::overwrite_progress(const core::Bundle& bundle) {
   const auto job = inner_.read_job(bundle.entity);
   for (const core::Write& write : bundle.writes) {
@@ -184,7 +184,7 @@ Outcome SeededStore::mistake_child(const store::Deliver& deliver, const core::Jo
     return put(submit);
   }
   const auto parent = inner_.read_job_row(start.parent.run);
-  if (seeded(SeededBug::lane_crossed) && *parent)  // by its name, as if it were of this lane
+  if (seeded(SeededBug::lane_crossed) && *parent)  // by its name, as if it were in this lane
     put(store::Deliver{{core::JobKey{(*parent)->name_space, (*parent)->id}, core::refused_child(start, key.id).message},
                        deliver.lane,
                        {}});
@@ -215,7 +215,8 @@ Outcome SeededStore::run(const store::AcquireLane& acquire) {
   Outcome outcome = put(acquire);
   if (seeded(SeededBug::lease_by_own_clock) && outcome.kind == OutcomeKind::conflict) {
     const store::LaneInfo lane = *inner_.read_lane(acquire.lane);
-    const bool over = lane.lease_until && *lane.lease_until <= inner_.now() + acquire.lease / 2;  // by a clock ahead
+    const bool over =
+        lane.lease_until && *lane.lease_until <= inner_.now() + acquire.lease / 2;  // by a clock that is ahead
     if (over) put(store::ReleaseLane{acquire.lane, lane.epoch});
     if (over) outcome = put(acquire);
   }

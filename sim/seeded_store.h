@@ -1,5 +1,5 @@
 // SeededStore: bugs of a store, seeded around it. A store has many implementations and one contract; these break the
-// contract, so they need no line in any of them. Only the copy of the sources that the bug hunt is built from has it.
+// contract, so no implementation needs a line for them. Only the copy of the sources for the bug hunt has it.
 #pragma once
 
 #include "store/forward_store.h"
@@ -47,7 +47,7 @@ class SeededStore final : public store::ForwardStore {
   core::WorkToken token_of(RunId run, core::ActivitySeq activity, core::WorkToken otherwise);
 
   std::uint64_t bundles_ = 0;                            // so far
-  std::set<core::Guid> acknowledged_;                    // though their bundles were refused
+  std::set<core::Guid> acknowledged_;                    // although their bundles were refused
   std::map<std::string, store::EngineInfo> ever_alive_;  // engines
   std::map<JobId, RunId> ids_;                           // of all tenants
   std::map<std::pair<core::LaneId, core::LaneId>, std::uint64_t>

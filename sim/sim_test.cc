@@ -1,4 +1,4 @@
-// The simulator's own parts, fused against unfused, and the harness turned on itself.
+// The simulator's own parts, fused against unfused, and the harness applied to itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,11 +31,11 @@ TEST(FusionTest, both_modes_end_in_the_same_ledgers_over_all_scenarios) {
         const WorldReport alone = run_world(scenario, options);
         ASSERT_FALSE(fused.violation) << scenario.name << ": " << fused.violation->detail;
         ASSERT_FALSE(alone.violation) << scenario.name << ": " << alone.violation->detail;
-        // Two ends are right, and fewer commits may be faster: each run was judged on its own.
+        // Two ends are correct, and fewer commits may be faster: each simulation was judged alone.
         if (std::any_of(scenario.ends.begin(), scenario.ends.end(), [](const JobEnd& end) { return end.or_else; }))
           continue;
         ASSERT_EQ(fused.canonical, alone.canonical) << scenario.name;
-        compared += fused.canonical.size();  // jobs that were removed cannot be compared
+        compared += fused.canonical.size();  // removed jobs cannot be compared
         wanted += scenario.jobs.size();
         ASSERT_LE(fused.bundles, alone.bundles);
       }
@@ -49,7 +49,7 @@ TEST(FusionTest, a_worker_activity_of_a_chain_costs_one_commit_and_at_most_seven
   const WorldReport report = run_world(scenario, options_for({core::Fusion::on, 1}));
   ASSERT_FALSE(report.violation);
   EXPECT_EQ(report.runs, 24u);
-  EXPECT_EQ(report.bundles, report.runs + 1);  // the trigger's is the one more
+  EXPECT_EQ(report.bundles, report.runs + 1);  // one more for the trigger
   EXPECT_LE(report.rows_max, 7u);
 }
 
@@ -70,7 +70,7 @@ TEST(WorldTest, a_run_without_faults_runs_every_request_exactly_once) {
   }
 }
 
-// Or all that is said of lanes and outboxes would be said of one of them.
+// Otherwise the checks of lanes and outboxes would only cover one lane.
 TEST(WorldTest, jobs_of_the_graph_language_send_to_other_lanes) {
   std::size_t senders = 0;
   for (const Scenario& scenario : all_scenarios()) {
@@ -86,7 +86,8 @@ TEST(WorldTest, jobs_of_the_graph_language_send_to_other_lanes) {
   EXPECT_GE(senders, 15u);
 }
 
-// Every lane a node of its own: parts of a group are answered one by one, and letters between lanes go astray.
+// Every lane a separate node: parts of a group are answered one by one, and messages between lanes are lost or
+// repeated.
 TEST(WorldTest, all_scenarios_end_on_lanes_that_are_islands) {
   std::uint64_t letters = 0;
   std::uint64_t sent = 0;
@@ -101,7 +102,7 @@ TEST(WorldTest, all_scenarios_end_on_lanes_that_are_islands) {
   EXPECT_GT(sent, 300u);
 }
 
-// Each letter is lost, comes twice or out of order as often as it can: what is sent arrives once all the same.
+// Each message is lost, comes twice or out of order as often as possible: what is sent must still arrive once.
 TEST(WorldTest, letters_between_islands_may_all_go_astray) {
   std::uint64_t letters = 0;
   for (const Scenario& scenario : all_scenarios()) {
@@ -116,7 +117,8 @@ TEST(WorldTest, letters_between_islands_may_all_go_astray) {
   EXPECT_GT(letters, 100u);
 }
 
-// One to five engines, four to sixteen lanes: no lane is without an owner for long, and in the end each has its share.
+// One to five engines, four to sixteen lanes: no lane is without an owner for long, and at the end each engine has its
+// share.
 TEST(SharesTest, lanes_are_shared_while_engines_come_and_go) {
   const Scenario& scenario = *find_scenario("mixed");
   std::uint64_t comings = 0, moves = 0;
@@ -129,14 +131,14 @@ TEST(SharesTest, lanes_are_shared_while_engines_come_and_go) {
     moves += report.lane_moves;
     Duration last{0};
     for (const Coming& coming : options.comings) last = std::max(last, coming.at);
-    // Work that is under way is finished first, and a dead engine is missed when its lease is over.
+    // Work in progress is finished first, and a dead engine is noticed when its lease is over.
     EXPECT_LE(report.lanes_settled, last + 2 * options.lease + 8 * options.work_max) << "seed " << seed;
   }
   EXPECT_GT(comings, 300u);
   EXPECT_GT(moves, comings);
 }
 
-// A lane changes hands between two pieces of work, not in the midst of one: without a fault each runs once.
+// A lane changes owners between two pieces of work, not during one: without a fault each runs once.
 TEST(SharesTest, who_joins_interrupts_no_work) {
   std::uint64_t moves = 0;
   for (const char* name : {"mixed", "deep_chain", "fan_out_then_chain", "once_calm", "await_success"})
@@ -150,7 +152,7 @@ TEST(SharesTest, who_joins_interrupts_no_work) {
   EXPECT_GT(moves, 500u);
 }
 
-// A renewal whose reply came after the lease made the engine forget what its lane had still to send.
+// A renewal whose answer came after the lease made the engine forget what its lane still had to send.
 TEST(WorldTest, what_waits_to_be_sent_is_not_forgotten_when_a_renewal_is_answered_late) {
   const Scenario& scenario = *find_scenario("signal_then_hook");
   WorldOptions options = options_for(scenario, {core::Fusion::on, 3});
@@ -159,7 +161,7 @@ TEST(WorldTest, what_waits_to_be_sent_is_not_forgotten_when_a_renewal_is_answere
   EXPECT_FALSE(report.violation) << report.violation->detail;
 }
 
-// A child that was refused since its parent's other child has the id: that one is not ended in its place.
+// A child that was refused because its parent's other child has the id: the other child must not be ended.
 TEST(WorldTest, a_refused_child_does_not_end_the_one_that_has_its_id) {
   const Scenario& scenario = *find_scenario("await_id_taken");
   const WorldReport report = run_world(scenario, options_for(scenario, {core::Fusion::on, 2}));
@@ -167,7 +169,8 @@ TEST(WorldTest, a_refused_child_does_not_end_the_one_that_has_its_id) {
   EXPECT_TRUE(report.canonical.at("job c-1").starts_with("completed"));
 }
 
-// A row that no store can have written, at any moment of a job's life: it is parked, said once, and all others end.
+// A row that no store can have written, at any moment of a job's life: its job is parked, this is reported once, and
+// all other jobs end.
 TEST(WorldTest, a_damaged_job_is_parked_once_and_the_others_end) {
   const Scenario& scenario = *find_scenario("mixed");
   std::size_t damaged = 0;
@@ -197,15 +200,15 @@ TEST(WorldTest, a_job_that_never_pauses_can_be_ended_whatever_breaks) {
       WorldOptions options = options_for(scenario, {core::Fusion::on, 1});
       options.renewals = false;
       options.latency_max =
-          std::chrono::milliseconds(4);  // fewer turns until somebody asks again: each is dearer than the last
+          std::chrono::milliseconds(4);  // fewer turns until a request is repeated: each turn costs more than the last
       options.planned = {{kind, first, 1}};
       const WorldReport report = run_world(scenario, options);
       ASSERT_FALSE(report.violation) << name_of(kind) << " " << first << ": " << report.violation->detail;
     }
 }
 
-// As with SQLite: nothing is renewed, so nothing is looked at by the way. What others commit is heard by the bell, or,
-// when a ring is lost, by the gap that it leaves.
+// As with SQLite: without renewals nothing is scanned again. The owner learns of other commits by a notification or,
+// when one is lost, by the gap that it leaves.
 TEST(WorldTest, without_renewals_a_lost_ring_is_noticed) {
   std::uint64_t lost = 0;
   for (const Scenario& scenario : all_scenarios())
@@ -251,7 +254,7 @@ TEST(ModelTest, an_error_that_no_edge_catches_fails_the_job_and_a_caught_one_doe
   EXPECT_EQ(expect(any, {.id = "x", .graph = "caught"}).canonical.find("ok("), std::string::npos);
 }
 
-// A store that says yes to everything: the canary. Whoever watches it must cry out.
+// A store that accepts everything: the oracles must report it.
 class YesStore final : public store::ForwardStore {
  public:
   using store::ForwardStore::ForwardStore;
@@ -286,7 +289,7 @@ TEST(WatchStoreTest, a_store_that_says_yes_to_a_second_start_and_a_stolen_lane_i
   EXPECT_EQ(watched({mine, yours}), "lease");
 }
 
-// Every commit is one that a copy of the store may be from.
+// Every commit is one from which a copy of the store may be.
 TEST(RestoreTest, no_key_or_token_names_two_pieces_of_work_whatever_copy_is_put_back) {
   std::uint64_t works = 0, repeated = 0, runs = 0;
   for (const std::string& name : restore_scenarios())

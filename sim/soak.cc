@@ -29,10 +29,10 @@ constexpr Duration latency_max = std::chrono::milliseconds(2);
 constexpr Duration work_max = std::chrono::minutes(1);
 constexpr Duration restart_max = std::chrono::seconds(5);
 constexpr Duration client_timeout = std::chrono::seconds(2);
-constexpr Duration job_patience = std::chrono::minutes(30);  // a job takes minutes: beyond this it is lost
+constexpr Duration job_patience = std::chrono::minutes(30);  // a job takes minutes: after this time it is lost
 constexpr const char* graphs[] = {"chain", "fan_chain", "caught", "pending"};
 
-// Asked with a connection of its own: an oracle does not call the code it judges.
+// Asked through a separate connection: an oracle does not call the code that it checks.
 class RowCounter {
  public:
   struct Counts {
@@ -122,7 +122,7 @@ class Soak final : public runtime::EngineEvents {
     return Duration(1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
   }
   void post(Duration delay, std::function<void()> act) { events_.post(clock_.monotonic() + delay, std::move(act)); }
-  // For the engine that lives now: its successor knows nothing of it.
+  // For the current engine: its successor does not know it.
   void post_to_engine(Duration delay, std::function<void()> act) {
     post(delay, [this, life = life_, act = std::move(act)] {
       if (life == life_) act();
@@ -131,9 +131,9 @@ class Soak final : public runtime::EngineEvents {
 
   void open_store() {
     store::sqlite::Options options;
-    options.durability = store::sqlite::Durability::process_death;  // nobody pulls the plug here
+    options.durability = store::sqlite::Durability::process_death;  // no power loss here
     options.clock = &clock_;
-    // Small, so that they are full within minutes and any later growth is not theirs.
+    // Small, so that they are full within minutes and cause no later growth.
     options.cache_kib = 512;
     options.reader_cache_kib = 256;
     options.checkpoint_pages = 1000;
@@ -219,7 +219,7 @@ class Soak final : public runtime::EngineEvents {
     });
   }
 
-  // Jobs arrive evenly, a client asks again until it is answered.
+  // Jobs arrive evenly, a client asks again until it gets an answer.
   void arrive() {
     const std::uint64_t number = submitted_++;
     Job job;
@@ -262,7 +262,7 @@ class Soak final : public runtime::EngineEvents {
     post(options_.length / options_.samples, [this] { sample(); });
   }
 
-  // An engine that dies between a commit and its announcement leaves a closed job that nobody heard of.
+  // An engine that dies between a commit and its announcement leaves a closed job that nobody was notified of.
   void look_after_jobs() {
     if (store_ == nullptr) return;
     std::vector<std::uint64_t> ended;
@@ -338,23 +338,23 @@ class Soak final : public runtime::EngineEvents {
   void answered(runtime::Ticket, Result<store::Outcome>) override {}
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow& job) override {
-    // Its submit's answer may have been lost: then the client learns of it when it asks again.
+    // Its submit's answer may have been lost: then the client gets it when it asks again.
     const std::uint64_t number = std::strtoull(job.id.raw().c_str() + 1, nullptr, 10);
     const auto known = jobs_.find(number);
     if (known != jobs_.end() && known->second.run) end(number);
   }
   void problem(const std::string&) override {}
-  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
+  void ring(core::LaneId, const store::Change&) override {}  // there is no other process
 
   const SoakOptions options_;
   Random random_;
-  const Scenario& scenario_;  // for its graphs and behaviours, which are those of all
+  const Scenario& scenario_;  // for its graphs and behaviours, which all scenarios share
   std::string path_;
   VirtualClock clock_;
   EventQueue events_;
   Verdict verdict_;
   SoakReport report_;
-  std::unique_ptr<store::sqlite::Store> store_;  // none: between two lives, as the two below
+  std::unique_ptr<store::sqlite::Store> store_;  // null: between two processes, as the two below
   store::fault::Fault fault_;
   std::unique_ptr<store::fault::Store> faulty_;
   std::unique_ptr<runtime::Engine> engine_;
@@ -382,7 +382,7 @@ std::optional<Violation> growth_in(const std::vector<SoakSample>& samples, Count
   };
   struct Measure {
     const char* name;
-    double slack;  // what a quarter may be above another by chance, beside a tenth
+    double slack;  // how much a quarter may exceed another by chance, beside a tenth
     std::function<std::uint64_t(const SoakSample&)> of;
   };
   const Measure measures[] = {

@@ -1,9 +1,9 @@
-// The soak: jobs arrive at a steady rate for a day of virtual time, one engine runs them on the SQLite store and dies
-// now and then, replies get lost. Every job must end as the model says, and nothing may pile up: the process's memory
-// and the stored rows of its last quarter are held against those of its second.
+// The soak: jobs arrive at a steady rate for a day of virtual time; one engine runs them on the SQLite store and dies
+// from time to time; answers get lost. Every job must end as in the model, and nothing may grow: the process's memory
+// and the stored rows of its last quarter are compared with those of its second.
 //
-// On SQLite and not on the memory store, for there the closed jobs themselves would be the memory that grows. A crash
-// closes the store and opens it again, as a new process would.
+// On SQLite and not on the memory store, because there the closed jobs themselves would be the memory that grows. A
+// crash closes the store and opens it again, as a new process would.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace pawl::sim {
 
-// What of the stored rows must not grow. Once closed jobs expire, all of them.
+// The stored rows that must not grow. Once closed jobs expire, all of them.
 enum class CountedRows : std::uint8_t { live, all };
 
 struct SoakOptions {
@@ -26,8 +26,8 @@ struct SoakOptions {
   std::uint32_t jobs_per_hour = 3600;
   std::uint32_t samples = 48;
   std::uint32_t faults_per_ten_thousand = 20;  // of all commits
-  // About as many. A crash takes all running work with it, and what was lost twice runs one at a time from then on
-  // (docs/decisions/004-suspects.md): many crashes within one run of the workers would starve the queue by design.
+  // About as many. A crash loses all running work, and work that was lost twice runs one at a time from then on
+  // (docs/decisions/004-suspects.md): many crashes during one attempt would starve the queue by design.
   std::uint32_t crashes = 24;
   CountedRows counted = CountedRows::live;
   std::string directory;  // for the store's file
@@ -54,7 +54,7 @@ struct SoakReport {
 
 SoakReport run_soak(const SoakOptions& options);
 
-// What grew from the second to the last quarter, if anything did.
+// What grew from the second to the last quarter; empty: nothing.
 std::optional<Violation> growth_in(const std::vector<SoakSample>& samples, CountedRows counted);
 
 }  // namespace pawl::sim

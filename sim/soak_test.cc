@@ -1,4 +1,4 @@
-// The soak's own check: it must see what piles up, and only that.
+// The soak's own check: it must notice growth, and only growth.
 #include "sim/soak.h"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ class Drawer {
   }
 
  private:
-  // Jobs of the graph language that send to each other, under a drawn world.
+  // Jobs of the graph language that send to each other, in a random world.
   void draw_graphs() {
     static const std::vector<const Scenario*> of_graphs = [] {
       std::vector<const Scenario*> all;
@@ -70,13 +70,13 @@ class Drawer {
     invariant(case_.graphs.add(std::move(*graph)).ok(), "a drawn graph is new");
   }
 
-  // Some of its tries are never answered, and their time runs out. A run that the world slows down is tried again.
+  // Some of its attempts get no reply, and their time runs out. An attempt that the world slows down is repeated.
   void make_slow(GraphBuilder& builder, Behaviour& behaviour) {
     using namespace std::chrono_literals;
     builder.timeouts(Timeouts().attempt(100ms)).retry(Retry().attempts(1000).first_delay(5ms).longest_delay(50ms));
     behaviour.status = ReplyStatus::success;
     behaviour.code = 200;
-    behaviour.remote = false;  // a lease shorter than the attempt would hand it out for ever
+    behaviour.remote = false;  // a lease shorter than the attempt would hand it out again and again
     behaviour.takes = 5ms;
     behaviour.silent_tries = 1 + static_cast<std::uint32_t>(random_.below(2));
     behaviour.hangs = chance(50);
@@ -126,7 +126,7 @@ class Drawer {
       const auto drawn_bytes = [&] { return std::size_t{4096} << random_.below(6); };
       options.bytes_max = {drawn_bytes(), drawn_bytes(), drawn_bytes(), drawn_bytes()};
     }
-    // Set back, and sometimes put right again.
+    // Set back, and sometimes corrected again.
     if (chance(30)) {
       const Duration back = std::chrono::seconds(1 + static_cast<std::int64_t>(random_.below(7200)));
       const Duration at = std::chrono::milliseconds(random_.below(3000));
@@ -146,13 +146,12 @@ class Drawer {
     if (chance(40)) options.rates.pauses_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
     if (chance(40)) options.rates.crashes_per_thousand = static_cast<std::uint32_t>(1 + random_.below(30));
     options.rates.budget = static_cast<std::uint32_t>(1 + random_.below(chance(50) ? 4 : 40));
-    // Many faults may enter a message often without any fault of its own: then it must not be
-    // parked.
+    // With many faults a message may be entered often without causing them: then it must not be parked.
     options.reentries_max = options.rates.budget <= 4 ? limits::reentries_max : 500;
     options.guests = chance(30);
     if (chance(20)) options.rates.bells_lost_per_thousand = static_cast<std::uint32_t>(1 + random_.below(500));
     if (options.engines == 1 && chance(50)) options.renewals = options.new_name_at_restart = false;
-    // Such a lane goes to nobody else while its engine lives.
+    // No other engine gets such a lane while its engine is alive.
     for (const FaultKind kind : all_fault_kinds)
       if (!options.renewals && (kind == FaultKind::fenced || !is_of_files(kind)))
         options.rates.per_thousand[static_cast<std::size_t>(kind)] = 0;
@@ -204,7 +203,7 @@ std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
   if (!islands) options.reads_later = random.below(100) < reads_later_percent;
   const bool comings = options.renewals && options.engines > 1 && random.below(100) < comings_percent;
   if (comings) draw_comings(options, random, options.heal_at, Ends::some);
-  // Who comes late speaks to those that are there: whatever broke, they have begun by then.
+  // An engine that comes late needs the others: under any faults, they have started by then.
   for (WantedJob& job : drawn->scenario.jobs)
     if (job.at >= speaks_late) job.at = std::max(job.at, options.heal_at + 4 * options.lease);
   return drawn;

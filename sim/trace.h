@@ -1,4 +1,4 @@
-// TraceHash: what happened, folded into one number. The same seed must give the same one.
+// TraceHash: all events, folded into one number. The same seed must give the same number.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Verdict: the first thing that an oracle found wrong. Later ones are consequences and are not
-// kept.
+// Verdict: the first violation that an oracle found. Later ones are consequences and are not kept.
 #pragma once
 
 #include <optional>

@@ -42,7 +42,7 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   ++figures_.bundles;
   figures_.rows_max = std::max<std::uint64_t>(figures_.rows_max, bundle.writes.size() + 1);
 
-  // No scenario opens so much at once: such a bundle followed its own steps, and all others wait behind it.
+  // No scenario opens so much at once: such a bundle followed its own steps, and all other jobs wait behind it.
   if (bundle.writes.size() > writes_of_a_turn_max)
     fail(job, "turn", format("a bundle of {} writes", bundle.writes.size()));
 
@@ -68,10 +68,10 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
     if (const auto* w = std::get_if<core::PutRecord>(&one)) check_ordinal(job, *w);
   for (const core::Write& one : bundle.writes)
     if (const auto* w = std::get_if<core::Send>(&one)) send(job, *w);
-  for (const core::Write& one : bundle.writes)  // whoever still holds what is answered is late
+  for (const core::Write& one : bundle.writes)  // a worker that still holds the answered item is late
     if (const auto* w = std::get_if<core::PutActivity>(&one); w != nullptr && work_done(w->after.ledger.encode()))
       job.work.erase(w->after.seq.raw());
-  // Last, since a message may be consumed by the bundle whose other writes serve it.
+  // Last, since the bundle's other writes may serve a message that it consumes.
   for (const core::Write& one : bundle.writes)
     if (const auto* w = std::get_if<core::Consume>(&one)) consume(job, w->guid);
   check_obligations(job);
@@ -120,7 +120,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::PutRecor
   if (known == job.records.end()) {
     const auto in_inbox = job.inbox.find(put.after.guid);
     const auto of = job.activities.find(put.after.activity.raw());
-    // What a bundle of the graph language passes on to itself is never stored; of what waits for others it is.
+    // What a bundle of the graph language passes on to itself is never stored; what waits for others is stored.
     const bool own = job.shape != nullptr && (of == job.activities.end() || !of->second.waits);
     const bool timer =
         in_inbox != job.inbox.end() && std::holds_alternative<core::TimeUp>(in_inbox->second.message.body);
@@ -191,7 +191,7 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
   if (job.shape != nullptr && !std::holds_alternative<core::Response>(message.body) &&
       !std::holds_alternative<core::NoAnswer>(message.body) && !core::is_control(message.body))
     return served_in_graph(job, message);
-  if (const auto* end = std::get_if<core::EndJob>(&message.body))  // meant for another's child, or another child
+  if (const auto* end = std::get_if<core::EndJob>(&message.body))  // meant for another job's child, or another child
     return end->parent && !(job.parent && job.parent->run == *end->parent &&
                             message.guid == job.parent->request.derive(core::Guid::Purpose::asked, 0));
   if (const auto* transition = std::get_if<core::Transition>(&message.body))
@@ -203,7 +203,7 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
   if (record != job.records.end()) return spawned(record->second.ledger);
   if (std::holds_alternative<core::Pause>(message.body) || std::holds_alternative<core::Proceed>(message.body) ||
       std::holds_alternative<core::Redrive>(message.body))
-    return true;                                  // check_control saw to it
+    return true;                                  // check_control checked it
   const auto done = [&](core::ActivitySeq seq) {  // then it came late
     const auto activity = job.activities.find(seq.raw());
     return activity != job.activities.end() && work_done(activity->second.ledger);
@@ -215,7 +215,7 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
   if (const auto* response = std::get_if<core::Response>(&message.body)) {
     const bool failed = response->status == core::ReplyStatus::error || response->status == core::ReplyStatus::fatal;
     const core::WorkItem* work = item(response->activity);
-    const bool decided = failed && work != nullptr && work->token != response->token;  // it is tried again
+    const bool decided = failed && work != nullptr && work->token != response->token;  // there is another attempt
     return decided || done(response->activity);
   }
   if (const auto* no_answer = std::get_if<core::NoAnswer>(&message.body)) return done(no_answer->activity);
@@ -229,10 +229,10 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
 
 void WatchStore::consume(ShadowJob& job, const core::Guid& guid) {
   const auto message = job.inbox.find(guid);
-  if (message == job.inbox.end()) return;  // swept, or consumed by somebody faster
+  if (message == job.inbox.end()) return;  // swept, or consumed by a faster message
   if (!served(job, message->second.message)) fail(job, "messages", "a message was consumed before it was served");
   const auto record = job.records.find(guid);
-  // The timer of what is concluded goes before its time.
+  // The timer of a concluded activity goes before its time.
   const bool called_off =
       std::holds_alternative<core::TimeUp>(message->second.message.body) && record == job.records.end();
   if (!closed(job.status) && !called_off) check_due(job, message->second);

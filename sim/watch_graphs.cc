@@ -1,4 +1,4 @@
-// Jobs of the graph language: whose obligations are open, who carries them on, and when a message is served.
+// Jobs of the graph language: which obligations are open, what carries them, and when a message is served.
 #include <algorithm>
 
 #include "base/format.h"
@@ -11,7 +11,7 @@ namespace pawl::sim {
 
 using Kind = Graph::Kind;
 
-// What its row says beside the ledger; how it came to be so is judged, not how it is written down.
+// The values of its row beside the ledger; only their meaning is checked, not their encoding.
 void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core::Activity& after) {
   activity.skipped = after.status == core::ActivityStatus::skipped;
   const auto state = core::decode_kind_state(after.state.view());
@@ -24,9 +24,11 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
   if (join->closer) activity.closer = join->closer;
 }
 
-// What waited for a word from outside is concluded by one.
+// An activity that waits for an event from outside is concluded by one.
 void WatchStore::check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) {
-  if (kind_of(job, activity) != Kind::worker) return;  // the record says what entered: a signal, a child's end, a timer
+  if (kind_of(job, activity) != Kind::worker)
+    return;  // the record names what entered: a signal, a child's end, a
+             // timer
   const Journal::Request* request = journal_.find(activity.request);
   if (activity.findings.empty() && (request == nullptr || request->ends == 0))
     fail(job, "invented", format("activity {} ended and no run of it did", seq));
@@ -100,7 +102,9 @@ std::int64_t WatchStore::open_in_graph(const ShadowJob& job) const {
 
 bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) const {
   const Kind kind = kind_of(job, activity);
-  if (activity.skipped || kind == Kind::join || kind == Kind::map) return true;  // by whatever leads to it or is in it
+  if (activity.skipped || kind == Kind::join || kind == Kind::map)
+    return true;  // by the activities that lead to it or
+                  // are in it
   if (kind == Kind::cycle && leg1_complete(activity.ledger)) return true;
   if (leg1_complete(activity.ledger) && job.work.contains(seq)) return true;
   for (const auto& [guid, shadow] : job.inbox) {
@@ -130,7 +134,7 @@ bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const Shado
   return child != nullptr && child->start.parent.awaits && child->ends_heard == 0;
 }
 
-// Both with the bundle that makes them true, and once.
+// Both in the bundle that makes them true, and once.
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::AddMeasure& add) {
   if (!job.measured.emplace(add.measure.target, add.measure.value).second)
     fail(job, "measured", format("{} is counted twice", add.measure.target));

@@ -1,4 +1,4 @@
-// The bundles of a job's life beyond answers: tries, timeouts, doubts, and what was asked of it.
+// The bundles of a job's life beyond replies: attempts, timeouts, unknown effects, and requests on it.
 #include <algorithm>
 
 #include "base/format.h"
@@ -22,7 +22,7 @@ WhenUnknown WatchStore::when_unknown(const ShadowJob& job, std::uint32_t activit
   return graph->nodes()[job.activities.at(activity).node].policy.when_unknown;
 }
 
-// Before any write: a message in the engine's own name must be true. Its words are then a known output.
+// Before any write: a message that the engine makes itself must be true. Its text is then a known output.
 void WatchStore::hear_timeouts(ShadowJob& job, const core::Bundle& bundle) {
   using Why = core::NoAnswer::Why;
   std::set<core::Guid> fresh;
@@ -53,7 +53,8 @@ bool WatchStore::is_past(Instant since, Duration time) const {
   return time.count() != 0 && since + time - time * drift_ppm_ / 1'000'000 <= inner_.now() + rounding;
 }
 
-// A leased run's clocks are in its row. A local one's start when its worker says that it begins, whatever the row says.
+// A leased attempt's clocks are in its row. A local one's start when its worker reports the begin; the row does not
+// matter.
 bool WatchStore::attempt_is_over(const core::WorkItem& item) const {
   if (item.epoch == core::Epoch(0)) return is_over(item.life.attempt_by);
   const Journal::Began* began = journal_.began(item.request, item.token);
@@ -71,7 +72,7 @@ void WatchStore::check_due(const ShadowJob& job, const ShadowMessage& message) {
   if (message.due != Instant() && !is_over(message.due)) fail(job, "timer", "a timer fired before its time");
 }
 
-// What becomes of the job, against what was asked of it. Called before the shadow moves.
+// The job's new state, against the requests on it. Called before the shadow changes.
 void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle) {
   using core::JobStatus;
   const auto& head = std::get<core::JobHead>(bundle.head);
@@ -105,7 +106,7 @@ void WatchStore::check_control(const ShadowJob& job, const core::Bundle& bundle)
       return due && (std::holds_alternative<core::Interrupt>(row.second.message.body) ||
                      std::holds_alternative<core::EndJob>(row.second.message.body));
     });
-    // Or an activity of its own says so.
+    // Or an activity of the job requests it.
     const bool itself =
         job.shape != nullptr && std::any_of(bundle.writes.begin(), bundle.writes.end(), [&](const auto& one) {
           const auto* put = std::get_if<core::PutActivity>(&one);
@@ -142,7 +143,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle& bundle, const core::C
   if (found == job.work.end() || found->second.token != change.token)
     return fail(job, "token", format("work of activity {} was taken from somebody who holds it", seq));
   core::WorkItem& item = found->second;
-  const Payload progress = item.life.progress;  // the workers' to write, not the job's
+  const Payload progress = item.life.progress;  // only workers write it, not the job
   const std::uint32_t before = item.life.failures;
   const std::uint32_t after = change.life.failures;
   const bool once = item.life.at_most_once;
@@ -155,7 +156,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle& bundle, const core::C
     if (!said && !silent) fail(job, "tries", format("a try of activity {} is counted that did not fail", seq));
     if (!counted_failures_.insert({item.request, item.token}).second)
       fail(job, "tries", format("a try of activity {} is counted twice", seq));
-    if (once) ++allowed_again_[item.request];  // it said itself that it failed
+    if (once) ++allowed_again_[item.request];  // it reported its own failure
   } else {
     bool allowed = once && when_unknown(job, seq) == WhenUnknown::retry;
     allowed = allowed || (once && journal_.may_retry(item.request, item.token));

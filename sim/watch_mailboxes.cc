@@ -1,4 +1,4 @@
-// Mailboxes: every bundle of one is played once more by its rules, and in the end every signal is counted.
+// Mailboxes: every bundle of a mailbox is computed a second time by its rules, and at the end every signal is counted.
 #include <algorithm>
 
 #include "base/format.h"
@@ -11,7 +11,7 @@ using core::ReplyStatus;
 
 namespace {
 
-// How a meeting is called, written down once more.
+// The guid of a meeting, computed a second time.
 core::Guid resume_of(const core::Guid& signal, const core::Guid& registration) {
   return core::Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(core::Guid::Purpose::resume,
                                                                                            0);
@@ -22,8 +22,8 @@ bool concludes(const core::MailboxEntry& signal) {
   return std::get<core::Signal>(signal.what).status != ReplyStatus::pending;
 }
 
-// The rules: who comes waits in line, the first signal meets the first registration, and a signal that was not taken
-// goes back to its place.
+// The rules: new entries queue at the end, the first signal meets the first registration, and a signal that was not
+// taken goes back to its place.
 class Line {
  public:
   struct Met {
@@ -67,7 +67,7 @@ void WatchStore::fail(const ShadowMailbox& box, const std::string& what) {
   verdict_.fail("mailbox", format("mailbox {} {} at rev {}: {}", box.key.topic.raw(), box.key.key, box.rev, what));
 }
 
-// What the messages that this bundle consumes must come to; then what it did.
+// What the messages that this bundle consumes must lead to; then what it did.
 void WatchStore::note_mailbox(const core::Bundle& bundle) {
   const auto found = mailboxes_.find(bundle.entity);
   if (found == mailboxes_.end()) return verdict_.fail("invented", "a bundle for a mailbox that does not exist");
@@ -105,8 +105,8 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
       put_in_outbox(bundle.entity, *send);
     }
   }
-  // What the bundle left of an entry says how far it served a message that it did not consume: one that came after it
-  // was decided, not at all.
+  // The state of an entry after the bundle shows how far the bundle served a message that it did not consume. A message
+  // that came after the decision was not served at all.
   const auto is_left = [&](const core::Guid& guid, const std::optional<core::Guid>& offered_to) {
     return std::any_of(box.entries.begin(), box.entries.end(),
                        [&](const auto& entry) { return entry.guid == guid && entry.offered_to == offered_to; });
@@ -154,7 +154,7 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
       });
     }
   };
-  // In their order; the first one that is not done may be half served.
+  // In their order; the first one that is not done may be partly served.
   bool done = true;
   for (const core::Message& message : box.inbox) {
     const bool whole = consumed.contains(message.guid);
@@ -179,11 +179,11 @@ void WatchStore::note_mailbox(const core::Bundle& bundle) {
   if (!same) fail(box, format("{} entries are not the {} that should be", box.entries.size(), line.entries.size()));
   check_lines(box);
   if (!box.entries.empty() || !box.inbox.empty() || !box.timers.empty()) return;
-  mailbox_runs_.erase(core::MailboxKey(box.key));  // nothing is left in it: it goes
+  mailbox_runs_.erase(core::MailboxKey(box.key));  // it is empty, so it is removed
   mailboxes_.erase(found);
 }
 
-// Each meeting is told, and nothing else.
+// Each meeting is reported, and nothing else.
 void WatchStore::note_meetings(const ShadowMailbox& box, const std::vector<core::Envelope>& sends, std::size_t count,
                                const std::function<std::pair<core::Envelope, ShadowMeeting>(std::size_t)>& wanted) {
   if (sends.size() != count)
@@ -212,14 +212,14 @@ void WatchStore::check_lines(const ShadowMailbox& box) {
   if (signals != box.timers.size()) fail(box, format("{} early signals have {} timers", signals, box.timers.size()));
 }
 
-// A message of a job did its work: if it brought a signal, no other one may have brought it as well.
+// A message of a job did its work: if it brought a signal, no other message may have brought the same signal.
 void WatchStore::note_work(const ShadowJob& job, const core::Guid& message) {
   const auto meeting = meetings_.find(message);
   if (meeting == meetings_.end() || !worked_.insert(message).second) return;
   if (!used_.insert(meeting->second.signal).second) fail(job, "signals", "a signal resumes a second hook");
 }
 
-// Each signal that was accepted did its work in one hook, or is still there, or its time was over.
+// Each accepted signal did its work in one hook, or is still there, or has expired.
 void WatchStore::check_signals_at_end() {
   std::set<core::Guid> kept;
   for (const auto& [run, box] : mailboxes_)

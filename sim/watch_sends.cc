@@ -160,7 +160,7 @@ void WatchStore::accept(ShadowJob* job, const core::Message& message, const stor
     if (!job->inbox.contains(message.guid)) fail(*job, "sends", "a message was taken for one that it had before");
     return;
   }
-  // Behind it in the same group a bundle may have closed the job.
+  // A bundle behind it in the same group may have closed the job.
   const auto stored = inner_.read_message(job->run, message.guid);
   const auto state = inner_.read_job(job->run);
   const bool closed = state && *state && core::is_closed((*state)->state.job.status);
@@ -177,7 +177,7 @@ void WatchStore::accept(ShadowJob* job, const core::Message& message, const stor
   }
 }
 
-// A run of its own, or the word to the parent that the id is taken: the lane where it is taken sends it.
+// A new run, or the message to the parent that the id is taken: the lane where it is taken sends it.
 void WatchStore::accept_child(const core::JobKey& key, core::LaneId lane, const core::StartChild& start,
                               const store::Outcome& outcome) {
   ShadowChild* child = child_of(start.parent.run, start.parent.activity.raw());
@@ -213,7 +213,7 @@ void WatchStore::accept_child(const core::JobKey& key, core::LaneId lane, const 
   count(job);
 }
 
-// --- after a bundle of a job: nobody waits in vain, nobody is waited for in vain
+// --- after a bundle of a job: no job waits in vain, and no job is kept that nobody awaits
 
 void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, core::JobStatus before) {
   if (job.shape == nullptr) return;
@@ -228,7 +228,7 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
     if (const auto* timer = std::get_if<core::TimeUp>(&shadow.message.body))
       if (work_done(job.activities.at(timer->activity.raw()).ledger) && !job.records.contains(guid))
         fail(job, "timer", format("activity {} is concluded, and its timer runs on", timer->activity.raw()));
-  bool descends = true;  // unless who ends it says otherwise
+  bool descends = true;  // unless the ending job says otherwise
   for (const auto& [guid, shadow] : job.inbox)
     if (const auto* end = std::get_if<core::EndJob>(&shadow.message.body)) descends = descends && end->descend;
   for (const core::Write& one : bundle.writes)

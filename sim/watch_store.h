@@ -1,30 +1,30 @@
-// WatchStore: stands between everybody and the real store and checks every operation that was
-// applied against a shadow of its own. What it demands at each commit:
+// WatchStore: wraps the real store and checks every applied operation against its own shadow. It checks at each commit:
 //
-//   lease         a lane changes hands only after its lease; an epoch rises by one; only its holder commits
+//   lease         a lane changes owners only after its lease; an epoch rises by one; only the lane owner commits
 //   rev           each bundle raises its job's rev by one: nothing is applied twice
 //   marks         a digit that is set stays set, counters never fall, an ordinal never changes
 //   completion    the completion tasks run at most once, in a closed job
-//   semaphore     equals the obligations that are really open; 0 once closed
-//   carrier       whatever is open in a running job has a message or a work item that will move it on
+//   semaphore     equals the number of open obligations; 0 once closed
+//   carrier       everything open in a running job has a message or a work item that will continue it
 //   messages      nothing is consumed that was never sent, nothing is sent twice, nothing is dropped unserved
-//   invented      every answer on a ledger was produced by a worker, a person or a timeout, with these very bytes
-//   token         only the worker that holds the item answers it, gives it back or loses it
-//   identity      an id names one job of one tenant, and passes on only as its reuse allows
-//   control       what is asked of a job is what becomes of it
-//   tries         a try is counted when it failed, once, and only then
-//   at most once  a run that may act at most once is not handed out again unless somebody allowed it
+//   invented      every reply on a ledger was produced by a worker, a person or a timeout, with exactly these bytes
+//   token         only the worker that holds the item replies to it, gives it back or loses it
+//   identity      an id names one job of one tenant, and goes to another run only as its reuse allows
+//   control       a job becomes what was requested
+//   tries         an attempt is counted when it failed, once, and only then
+//   at most once  work that may act at most once is not handed out again unless this was allowed
 //   held, topic   nothing of a stopped job or a paused topic is handed out
 //   timer         nothing happens before its time
-//   progress      the next run reads what the last one said
-//   priority      what is claimed from the queue goes first
-//   removal       a removed job leaves its key and nothing else, and the key goes with its time
-//   sends         what is sent is accepted by its target once, in the order of its lane's outbox, and as it was sent
-//   mailbox       registrations and signals meet in their order, each registration is concluded once; never both
-//                 kinds wait; who waits no more says so, and what it did not take goes to the next one or waits on
-//   signals       a signal that was accepted does its work in one hook, or is in its mailbox, or its time was over
-//   children      one run per start that was sent and not refused; its parent hears one end, and does not complete
-//                 before; who is no longer awaited is ended
+//   progress      the next attempt reads what the last one stored
+//   priority      claims from the queue take the largest priority first
+//   removal       a removed job leaves only its key, and the key is removed at its time
+//   sends         what is sent is accepted by its target once, in the order of its lane's outbox, and unchanged
+//   mailbox       registrations and signals meet in their order, each registration is concluded once; the two kinds
+//                 never wait at the same time; a hook that no longer waits withdraws, and a signal that it did not take
+//                 goes to the next one or continues to wait
+//   signals       an accepted signal does its work in one hook, or is in its mailbox, or has expired
+//   children      one run per start that was sent and not refused; its parent gets one end, and does not complete
+//                 before; a child that is no longer awaited is ended
 #pragma once
 
 #include <algorithm>
@@ -73,14 +73,14 @@ class WatchStore final : public store::ForwardStore {
   std::size_t parked_jobs() const { return parked_; }
   std::size_t to_remove() const { return to_remove_ + keys_expiring_; }  // jobs and keys whose time will come
   const WatchFigures& figures() const { return figures_; }
-  // Whether a commit gave this run of a request to somebody: before that no worker may see it.
+  // Whether a commit gave this attempt of a request to a worker: before that no worker may see it.
   bool handed_out(const core::WorkItem& item) const { return handed_out_.contains({item.request, item.token}); }
   // How often a request that may act at most once was allowed to begin.
   std::uint32_t begins_allowed(const core::Guid& request) const {
     const auto found = allowed_again_.find(request);
     return 1 + (found == allowed_again_.end() ? 0 : found->second);
   }
-  // Runs of a request that began and were given back, since their process stopped.
+  // Attempts of a request that began and were given back because their process stopped.
   std::uint32_t given_back(const core::Guid& request) const {
     const auto found = given_back_.find(request);
     return found == given_back_.end() ? 0 : found->second;
@@ -89,9 +89,9 @@ class WatchStore final : public store::ForwardStore {
   void print_operations() { prints_ = true; }
   // How far a lane's clock is ahead of the store's.
   void set_lane_clocks(std::function<Duration(core::LaneId)> error) { lane_error_ = std::move(error); }
-  // Who has a lane, as it is said by the store: empty, when it is given back.
+  // The owner of a lane, as the store reports it: empty when it is given back.
   void on_owner(std::function<void(core::LaneId, const std::string&)> told) { on_owner_ = std::move(told); }
-  // Folds every byte of every bundle into the trace: dear, and only of use to whoever compares traces.
+  // Adds every byte of every bundle to the trace: expensive, and only needed to compare traces.
   void trace_bundles() { traces_bundles_ = true; }
   // What people see of a job.
   std::optional<RunId> run_of(const std::string& name_space, const std::string& id) const;
@@ -104,7 +104,7 @@ class WatchStore final : public store::ForwardStore {
   std::string input_of(RunId run) const;
   // Messages that were sent and not accepted, or wait at a mailbox.
   std::size_t in_transit() const;
-  // When nothing moves any more.
+  // REQUIRES: nothing changes any more.
   void check_sends_at_end();
 
   Result<std::vector<store::Outcome>> commit(std::span<const store::Operation> group) override;
@@ -120,14 +120,14 @@ class WatchStore final : public store::ForwardStore {
     std::string at;
     std::uint64_t ledger = 0;
     core::Guid request;              // of its work, once enqueued
-    std::set<std::string> findings;  // outputs that no run produced: a person's word, a timeout's
+    std::set<std::string> findings;  // outputs that no attempt produced: from a person or a timeout
     // Of graphs of the graph language:
     std::optional<core::ActivitySeq> parent;
     bool skipped = false;
     bool opened_by_arrival = false;    // a join
     bool owes = false;                 // a join that holds an obligation
     std::optional<core::Guid> closer;  // the arrival that satisfied a join
-    bool waits = false;                // for a word from outside: a worker's, a signal's, a child's, the clock's
+    bool waits = false;                // for an event from outside: of a worker, a signal, a child, the clock
     bool timed_out = false;
   };
   struct ShadowRegistration {
@@ -152,7 +152,7 @@ class WatchStore final : public store::ForwardStore {
     std::optional<Duration> keep;
     Instant remove_at;
     std::uint64_t rev = 0;
-    std::optional<std::uint64_t> submitted_after;  // so many bundles, if it starts at once
+    std::optional<std::uint64_t> submitted_after;  // number of bundles, if it starts at once
     core::JobStatus status = core::JobStatus::running;
     std::int64_t semaphore = 1;
     std::uint32_t completions = 0;
@@ -161,16 +161,16 @@ class WatchStore final : public store::ForwardStore {
     std::map<core::Guid, ShadowRecord> records;
     std::map<core::Guid, ShadowMessage> inbox;  // and timers
     std::set<core::Guid> sent;                  // transitions, ever
-    std::set<core::Guid> heard;                 // what was asked of it and what timed out, ever
+    std::set<core::Guid> heard;                 // requests and timeouts, ever
     std::map<std::uint32_t, core::WorkItem> work;
     std::shared_ptr<const Graph> shape;  // of the graph language; null: no such graph
     std::optional<core::ParentLink> parent;
     std::map<core::Guid, ShadowRegistration> registrations;
-    std::uint32_t words = 0;  // it told its parent its end
+    std::uint32_t words = 0;  // it reported its end to its parent
     std::uint32_t ends_announced = 0;
     std::set<core::Label> labels;
     std::set<std::pair<std::string, std::optional<std::string>>> measured;  // targets and values
-    std::set<std::uint32_t> known_before;  // the work that was not in doubt before the bundle at hand
+    std::set<std::uint32_t> known_before;  // the work whose effect was known before the current bundle
     bool counted_open = false;
     bool counted_parked = false;
     bool counted_removal = false;
@@ -330,8 +330,8 @@ class WatchStore final : public store::ForwardStore {
   std::set<core::Guid> sent_;                     // to others, by any bundle
   std::set<core::Guid> told_;                     // signals that a mailbox accepted
   std::set<core::Guid> used_;                     // signals that did their work in a hook
-  std::set<core::Guid> expired_;                  // signals that nobody took in time
-  std::map<core::Guid, ShadowMeeting> meetings_;  // by the resume that tells it
+  std::set<core::Guid> expired_;                  // signals that no hook took in time
+  std::map<core::Guid, ShadowMeeting> meetings_;  // by the resume that reports it
   std::set<core::Guid> worked_;                   // resumes that did their work in a job
   std::map<core::Guid, RunId> registered_by_;
   std::map<core::Guid, core::Guid> concluded_;  // registrations, to the resume that may conclude them

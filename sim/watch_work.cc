@@ -1,4 +1,4 @@
-// The work queue: who is given what, and who answers.
+// The work queue: which worker gets which item, and which worker replies.
 #include <algorithm>
 #include <limits>
 

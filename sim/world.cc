@@ -10,9 +10,9 @@ namespace pawl::sim {
 namespace {
 
 constexpr Duration patience_min = std::chrono::seconds(60);
-constexpr std::uint64_t events_max = 5'000'000;  // a run that needs more goes round in circles
+constexpr std::uint64_t events_max = 5'000'000;  // more than this means an endless loop
 
-// How far the clocks of a scenario leap ahead: what is due by them is not early.
+// How far the clocks of a scenario jump ahead: what is due by them is not early.
 Duration leap_of(const Scenario& scenario) {
   Duration leap{0};
   for (const ClockStep& step : scenario.clock_steps) leap += std::max(step.by, Duration{0});
@@ -137,7 +137,7 @@ Result<std::vector<store::Outcome>> World::commit(std::span<const store::Operati
   if (!options_.renewals && result)
     for (store::Outcome& outcome : *result)
       if (auto* lane = std::get_if<store::answer::Lane>(&outcome.answer))
-        lane->lease_until.reset();  // held until the process is gone
+        lane->lease_until.reset();  // held until the process ends
   look_for_asks();
   return result;
 }
@@ -179,7 +179,7 @@ WorldReport World::run() {
   if (options_.heal_at.count() > 0) {
     post(options_.heal_at, [this] { store_.heal(); });
   }
-  // One worker may have to do all the work, one run after the other.
+  // One worker may have to do all the work, one attempt after the other.
   const auto work = static_cast<std::int64_t>(scenario_.jobs.size() * 64);
   const Duration patience = patience_min + options_.lease * 40 + options_.work_max * work;
   run_until([this] { return all_done(); }, options_.heal_at + patience);
@@ -193,10 +193,12 @@ WorldReport World::run() {
     verdict_.fail("liveness", format("{} jobs are still open and {} parked, {} messages on their way after {} s",
                                      watch_.open_jobs(), watch_.parked_jobs(), watch_.in_transit(),
                                      report_.took.count() / 1'000'000));
-  // Late answers, delayed commits, engines that come back: nothing of it may change anything.
-  Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest run of all may just have begun
+  // Late replies, delayed commits, engines that come back: none of them may change anything.
+  Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest attempt may just have begun
   for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
-  if (!options_.renewals) rest = std::max(rest, 2 * ring_late);  // a lost ring of the last moment is noticed by then
+  if (!options_.renewals)
+    rest = std::max(rest, 2 * ring_late);  // a lost notification of the last moment is noticed by
+                                           // then
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();
   if (verdict_.ok() && options_.renewals) lanes_.check_shares(clock_.monotonic());

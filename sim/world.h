@@ -1,10 +1,9 @@
-// World: engines, workers and clients over one store, on one thread, under virtual time. Everything
-// that happens is an event with a time; all delays are drawn from the seed, so a seed repeats a run
-// exactly.
+// World: engines, workers and clients over one store, on one thread, under virtual time. Every event has a time; all
+// delays are random numbers from the seed, so a seed repeats a simulation exactly.
 //
-// A run has two phases. Until `heal_at` faults may strike and nothing may be wrong; after it
-// nothing fails any more and every job must end within `patience`. Then the world runs on for a
-// while so that whatever is late arrives and must change nothing.
+// A simulation has two phases. Until `heal_at` faults may strike, and no oracle may be violated. After it nothing fails
+// any more and every job must end within `patience`. Then the world continues for a while, so that late messages
+// arrive; they must change nothing.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,7 @@ namespace pawl::sim {
 
 inline constexpr Duration ring_late = std::chrono::seconds(1);  // that the store promises (Notification::ring_late_max)
 
-// An engine that is not there from the beginning to the end.
+// An engine that joins late or goes early.
 struct Coming {
   enum class Kind : std::uint8_t { joins, leaves, dies };  // for good: it does not come back
   Kind kind = Kind::joins;
@@ -53,22 +52,22 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint32_t engines = 1;
   std::uint32_t lanes = 1;
-  std::uint32_t slots = 4;    // per engine: what it may hand out
-  std::uint32_t threads = 2;  // per engine: what of it can run at once; the rest waits in front of them
-  bool renewals = true;  // false: lanes are held for as long as the engine lives, as over SQLite, and nothing is looked
-                         // at again by the way. REQUIRES then: one engine that keeps its name
+  std::uint32_t slots = 4;    // per engine: attempts that it may hand out
+  std::uint32_t threads = 2;  // per engine: attempts that can run at once; the rest wait in the queue
+  bool renewals = true;  // false: the engine holds its lanes as long as it is alive, as over SQLite, and no renewal
+                         // scans them. REQUIRES then: one engine that keeps its name
   Duration lease = std::chrono::seconds(10);
   core::Fusion fusion = core::Fusion::on;
   std::size_t hot_jobs_max = 1000;
   std::size_t bundles_per_group_max = 1024;
-  std::uint32_t groups_out_max = 1;  // on their way at once; over a store with renewals they arrive in any order
+  std::uint32_t groups_out_max = 1;  // in transit at once; over a store with renewals they arrive in any order
   runtime::EngineBytes bytes_max;
   std::vector<ClockStep> clock_steps;
   std::uint32_t reentries_max = limits::reentries_max;
-  bool guests = false;  // some clients are processes of their own: they commit their submit and ring
+  bool guests = false;  // some clients are separate processes: they commit their submit and send a notification
   std::string damaged;  // a job of the default namespace, which cannot be read from damage_at on
   Duration damage_at{0};
-  bool homes = false;           // every engine had its share of the lanes in an earlier life, and comes back to them
+  bool homes = false;           // every engine had its share of the lanes before it restarted, and comes back to them
   std::vector<Coming> comings;  // REQUIRES: renewals, and one engine that stays
   bool new_name_at_restart = false;  // then a crashed engine's lanes are free only after the lease
   std::int64_t drift_ppm_max = 0;
@@ -79,11 +78,11 @@ struct WorldOptions {
   FaultRates rates;
   bool prints = false;          // every operation
   bool traces_bundles = false;  // into WorldReport::trace, to compare two runs of a seed
-  Duration heal_at{0};          // of the random faults; planned ones end by themselves
-  // Each lane is a node of the store by itself: groups go to one lane, and each travels, arrives and is answered alone.
-  // REQUIRES: renewals
+  Duration heal_at{0};          // of the random faults; planned ones end without it
+  // Each lane is a separate node of the store: a group goes to one lane, and each is sent, arrives and is answered
+  // independently. REQUIRES: renewals
   bool islands = false;
-  bool reads_later = false;  // engines ask in batches; the answers come later, in any order, and not all at once
+  bool reads_later = false;          // engines ask in batches; the answers come later, in any order, and in parts
   Duration lane_clock_error_max{0};  // of islands: how far a lane's clock is ahead of the store's
 };
 
@@ -97,7 +96,7 @@ struct WorldReport {
   std::uint64_t bells_lost = 0;
   std::uint64_t damage_said = 0;
   std::uint64_t trace = 0;
-  std::uint64_t runs = 0;  // of activities
+  std::uint64_t runs = 0;  // attempts of activities
   std::uint64_t rows_max = 0;
   std::uint64_t bundles = 0;
   std::uint64_t sent_across = 0;  // messages between entities of different lanes
@@ -119,13 +118,13 @@ class World {
   WorldReport run();
 
  private:
-  struct Node;     // one engine, alive or between two lives
-  struct Client {  // one submit that somebody waits for
+  struct Node;     // one engine, alive or between two processes
+  struct Client {  // one submit that a client waits for
     const WantedJob* wanted;
     std::uint64_t attempt = 0;
     bool answered = false;
   };
-  struct Asked {  // one thing that somebody asks, and asks again until the answer is definite
+  struct Asked {  // one request, repeated until the answer is definite
     const Ask* ask;
     std::uint64_t attempt = 0;
     std::uint64_t number = 0;   // of the request: its guid
@@ -133,16 +132,16 @@ class World {
     std::uint32_t repeats = 0;  // of a signal that was answered
     bool waits = false;         // for an answer
     bool done = false;          // asked once, and answered
-    Duration again_at{0};       // nobody asks the same again before this: an answer takes its time to act
+    Duration again_at{0};       // not repeated before this: the request needs time to have an effect
     std::optional<store::Operation> operation;
   };
-  struct Request {  // what one engine was asked to commit: its reply may come when there is something else to ask
+  struct Request {  // what one engine was asked to commit: its answer may come when another request is current
     std::size_t asked = 0;
     store::Operation operation;
   };
-  struct Run;  // one run of a work item, with whoever does it
+  struct Run;  // one attempt of a work item, with its worker
 
-  // world.cc: time, faults, the run
+  // world.cc: time, faults, the main loop
   void post(Duration delay, std::function<void()> act);
   void post_to(Node& node, Duration delay, std::function<void()> act);
   core::JobSecret draw_secret() {
@@ -152,7 +151,7 @@ class World {
     return Duration(1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(up_to.count()))));
   }
   std::optional<FaultKind> draw_fault();
-  // Of a call that no engine makes: it cannot be stopped.
+  // For a call that no engine makes: it cannot be stopped.
   std::optional<FaultKind> draw_foreign_fault() {
     const auto fault = draw_fault();
     return fault == FaultKind::stopped ? std::nullopt : fault;
@@ -196,7 +195,7 @@ class World {
                                                        store::fault::Fault fault);
   Duration lane_error(core::LaneId lane) const;
 
-  // What becomes of a commit call.
+  // What happens to a commit call.
   struct Passage {
     store::fault::Fault store;
     Duration arrives{0};
@@ -242,10 +241,10 @@ class World {
   void remote_go_on(std::shared_ptr<Run> run);
   void remote_answer(std::shared_ptr<Run> run);
   void answer_later(std::shared_ptr<Run> run);
-  void ring(const store::Operation& operation, const store::Outcome& outcome);  // whoever committed it tells
+  void ring(const store::Operation& operation, const store::Outcome& outcome);  // sends the notification of the commit
   bool loses_ring(Node& node);
   void hear(Node& node, const store::Change& change, Duration after);
-  void miss_bell();  // whoever committed died before it rang
+  void miss_bell();  // the committing process died before its notification
 
   // oracle.cc
   void check_end();
@@ -267,7 +266,7 @@ class World {
   const Scenario& scenario_;
   const WorldOptions options_;
   Random random_;
-  std::uint64_t secrets_ = 0;  // drawn so far: no two jobs have the same
+  std::uint64_t secrets_ = 0;  // made so far: no two jobs have the same
   VirtualClock clock_;
   Verdict verdict_;
   TraceHash trace_;
@@ -293,13 +292,12 @@ class World {
   std::size_t payload_max_ = 0;  // of any input or reply
   std::size_t replies_max_ = 0;  // of any job, pending ones too
   std::uint32_t random_faults_ = 0;
-  bool in_order_ = true;                 // nothing happened but stops: hand-outs can be counted exactly
-  std::vector<Topic> remote_topics_;     // that jobs of this run need
-  std::set<core::LaneId> remote_lanes_;  // where their work is; lane 0: the store looks in all of them
+  bool in_order_ = true;                 // only stops happened: attempts can be counted exactly
+  std::vector<Topic> remote_topics_;     // that jobs of this simulation need
+  std::set<core::LaneId> remote_lanes_;  // lanes of their work; lane 0: the store looks in all of them
 };
 
-// The node is an EngineEvents of its own: what its engine tells it, it turns into events of the
-// world.
+// The node is an EngineEvents: it turns the calls of its engine into events of the world.
 struct World::Node final : runtime::EngineEvents, store::Listener {
   Node(World& w, std::size_t i, EngineClock::Error error) : world(w), index(i), clock(w.clock_, error) {}
   void dispatch(const core::WorkItem& item) override;
@@ -320,15 +318,15 @@ struct World::Node final : runtime::EngineEvents, store::Listener {
   World& world;
   const std::size_t index;
   EngineClock clock;
-  std::unique_ptr<runtime::Engine> engine;  // none: dead
-  std::uint64_t life = 0;                   // events of an earlier life are dropped
+  std::unique_ptr<runtime::Engine> engine;  // null: dead
+  std::uint64_t life = 0;                   // events of an earlier process of this node are dropped
   std::uint32_t boots = 0;
   Duration paused_until{0};
   std::uint32_t groups_out = 0;
   Duration last_arrival{0};  // of a group
   std::optional<Duration> wake_at;
   std::set<std::string> damage_said;
-  std::deque<core::WorkItem> queue;                        // handed out, and no thread has begun it
+  std::deque<core::WorkItem> queue;                        // handed out, and not begun by a thread
   std::map<core::WorkToken, std::shared_ptr<Run>> active;  // each on a thread
   bool stopping = false;
   bool gone = false;  // for good
@@ -338,7 +336,7 @@ struct World::Run {
   core::WorkItem item;
   std::uint32_t reply = 0;  // pending ones first
   std::uint32_t beats = 0;
-  bool silent = false;  // it answers only when it is cancelled, if then
+  bool silent = false;  // it replies only when it is cancelled, if at all
   bool cancelled = false;
 };
 

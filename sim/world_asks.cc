@@ -1,5 +1,5 @@
-// World: what people and programs ask of jobs and topics. A request is made again until its answer is definite,
-// through any engine, or by a process that owns nothing, straight to the store.
+// World: what people and programs ask of jobs and topics. A request is repeated until its answer is definite, through
+// any engine, or by a process that owns nothing, directly to the store.
 #include <algorithm>
 
 #include "base/format.h"
@@ -15,7 +15,8 @@ namespace {
 using Kind = Ask::Kind;
 constexpr Duration ask_timeout = std::chrono::milliseconds(200);
 constexpr std::uint64_t straight_one_in = 3;
-// A signal has an id: it may be told again at any time, and counts once. Some do so although they heard the answer.
+// A signal has an id: it may be repeated at any time, and counts once. Some clients repeat it although they got the
+// answer.
 constexpr std::uint32_t signal_repeats_max = 3;
 constexpr Duration signal_repeat_within = std::chrono::seconds(3);
 
@@ -26,7 +27,7 @@ bool is_asked_once(Kind kind) {
 
 }  // namespace
 
-// After every commit: has anybody something to ask now?
+// After every commit: is there a request to make now?
 void World::look_for_asks() {
   for (std::size_t i = 0; i < asks_.size(); ++i) {
     Asked& asked = asks_[i];
@@ -53,7 +54,7 @@ store::Operation World::signal_for(const Asked& asked) {
   return deliver;
 }
 
-// None: there is nothing to ask, yet or any more.
+// None: there is nothing to ask, not yet or not any more.
 std::optional<store::Operation> World::operation_for(const Asked& asked) {
   using core::JobStatus;
   const Ask& wanted = *asked.ask;
@@ -104,7 +105,7 @@ std::optional<store::Operation> World::operation_for(const Asked& asked) {
 
 void World::ask(std::size_t index) {
   Asked& asked = asks_[index];
-  if (!asked.waits) return;  // an earlier try was answered meanwhile
+  if (!asked.waits) return;  // an earlier request was answered meanwhile
   const std::uint64_t attempt = ++asked.attempt;
   post(ask_timeout + drawn(ask_timeout), [this, index, attempt] {
     if (asks_[index].waits && asks_[index].attempt == attempt) ask(index);
@@ -129,7 +130,7 @@ void World::ask(std::size_t index) {
   });
 }
 
-// What one engine committed may concern another.
+// A commit of one engine may concern another.
 void World::Node::answered(runtime::Ticket ticket, Result<store::Outcome> outcome) {
   const Request& request = world.requests_.at(static_cast<std::size_t>(ticket - 1));
   world.answered(request.asked, outcome);
@@ -140,7 +141,7 @@ void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
   Asked& asked = asks_[index];
   if (!asked.waits) return;
   asked.waits = false;
-  // Of islands, a topic is paused in one lane after the other.
+  // With islands, a topic is paused in one lane after the other.
   const Kind kind = asked.ask == nullptr ? Kind::interrupt : asked.ask->kind;
   const bool of_topic = kind == Kind::pause_topic || kind == Kind::resume_topic;
   if (of_topic && options_.islands && ++asked.lane % options_.lanes != 0) return look_for_asks();
@@ -149,7 +150,7 @@ void World::answered(std::size_t index, const Result<store::Outcome>& outcome) {
     if (kind == Kind::signal) repeat_signal(index);
     return;
   }
-  // Perhaps it did not help, and there is something to ask again.
+  // Perhaps the request had no effect and must be repeated.
   asked.again_at = clock_.monotonic() + ask_timeout;
   post(ask_timeout, [this] { look_for_asks(); });
 }
@@ -161,7 +162,7 @@ void World::repeat_signal(std::size_t index) {
   post(drawn(signal_repeat_within), [this, index] { ask(index); });
 }
 
-// Somebody who can find out what became of a lost run is asked.
+// A person who can find out what became of a lost attempt is asked.
 void World::probe(Node& node, const core::WorkItem& item) {
   const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
   post_to(node, drawn(options_.work_max), [this, &node, item, &behaviour] {

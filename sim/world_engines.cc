@@ -17,7 +17,7 @@ std::string World::name_of(const Node& node, std::uint32_t boot) const {
   return options_.new_name_at_restart ? format("e{}.{}", node.index, boot) : format("e{}", node.index);
 }
 
-// As if every engine had been here before: only it takes its own lanes back at once.
+// As if every engine had been here before: then it takes its own lanes back at once.
 void World::give_homes() {
   const store::PoolInfo pool = **memory_.read_pool(Pool("graphs"));
   std::vector<store::Operation> homes;
@@ -109,7 +109,8 @@ void World::crash(Node& node) {
   post(drawn(restart_max), [this, &node] { boot(node); });
 }
 
-// As the runtime does it: what no thread has begun is given back, the others may finish, and are told after a while.
+// As the runtime does it: work that no thread has begun is given back, the others may finish, and are cancelled after a
+// while.
 void World::stop(Node& node) {
   if (node.stopping) return;
   ++report_.stops;
@@ -123,7 +124,7 @@ void World::stop(Node& node) {
     }
     step(node);
   });
-  // A store that refuses, a detached run whose reply does not come: it does not wait for ever.
+  // A store that refuses, a detached attempt whose reply does not come: the engine does not wait for ever.
   post_to(node, options_.lease * 2, [this, &node] { crash(node); });
 }
 
@@ -139,7 +140,7 @@ void World::end_stop(Node& node) {
   post(drawn(restart_max), [this, &node] { boot(node); });
 }
 
-// Over a store without renewals nobody asks for a lane in vain: the store tells when it is free.
+// Over a store without renewals no engine asks for a lane in vain: the store notifies it when the lane is free.
 void World::watch_lanes(Node& node) {
   post_to(node, options_.lease / 2, [this, &node] {
     watch_lanes(node);
@@ -166,7 +167,7 @@ void World::step(Node& node) {
   }
   node.engine->pump();
   send_reads(node);
-  // Of islands each has one group under way: the engine sees to that.
+  // With islands each lane has one group in transit: the engine ensures that.
   const std::uint32_t groups_max = options_.islands ? options_.lanes + 1 : options_.groups_out_max;
   while (node.engine != nullptr && node.groups_out < groups_max) {
     auto group = node.engine->take_group();
@@ -180,7 +181,7 @@ void World::step(Node& node) {
   plan_wake(node);
 }
 
-// The machine tells its processes (runtime/clock_watch.h).
+// The machine notifies its processes (runtime/clock_watch.h).
 void World::set_clocks(const ClockStep& set) {
   for (auto& node : nodes_) {
     if (set.puts_right)
@@ -202,7 +203,7 @@ void World::plan_wake(Node& node) {
   if (node.wake_at && *node.wake_at <= at) return;
   node.wake_at = at;
   post_to(node, at - clock_.monotonic(), [this, &node, at] {
-    if (node.wake_at != at) return;  // a nearer one came since, and planned what follows
+    if (node.wake_at != at) return;  // a nearer one came since, and planned the next
     node.wake_at.reset();
     node.engine->tick();
     step(node);
@@ -241,8 +242,8 @@ void World::send(Node& node, runtime::Group group) {
   const std::uint64_t life = node.life;
   const auto order = options_.islands ? disturb_letters(group) : std::vector<std::size_t>();
   auto shared = std::make_shared<runtime::Group>(std::move(group));
-  // The commit is on its way: it arrives even if the engine dies meanwhile, unless the store is a file that only the
-  // living write to.
+  // The commit is in transit: it arrives even if the engine dies meanwhile, unless the store is a file, which only a
+  // living process can write.
   post(passage.arrives, [this, &node, life, shared, order, passage] {
     if (!options_.renewals && node.life != life) return;
     auto result = std::make_shared<Result<std::vector<store::Outcome>>>(
@@ -299,7 +300,7 @@ void World::submit(std::size_t client) {
   });
 }
 
-// A process that owns nothing: what it commits its owner hears of by the bell alone.
+// A process that owns nothing: the owner learns of its commits only by notifications.
 void World::submit_as_guest(std::size_t client) {
   const WantedJob& wanted = *clients_[client].wanted;
   const auto graph = scenario_.graphs->newest(GraphName(wanted.graph));
@@ -340,7 +341,7 @@ void World::Node::problem(const std::string& text) {
 }
 
 void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& result) {
-  if (!result) return;  // refused or not known: asked again
+  if (!result) return;  // refused or unknown: asked again
   const WantedJob& wanted = *clients_[client].wanted;
   const std::string name = format("{}/{}{}", wanted.name_space, wanted.id, wanted.tag);
   clients_[client].answered = true;
@@ -349,7 +350,7 @@ void World::acknowledged(std::size_t client, const Result<runtime::Submitted>& r
   const bool exists = *stored && (*stored)->state.job.id.raw() == wanted.id &&
                       (*stored)->state.job.name_space.raw() == wanted.name_space;
   if (!exists && !removed) verdict_.fail("client", format("{} was acknowledged and is not in the store", name));
-  // An id that passes from run to run may mean another one the next time somebody asks.
+  // An id that goes from run to run may name another run at the next request.
   const bool passes_on = std::any_of(scenario_.jobs.begin(), scenario_.jobs.end(), [&](const WantedJob& other) {
     return other.id == wanted.id && other.name_space == wanted.name_space && other.reuse != store::Reuse::never;
   });

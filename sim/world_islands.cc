@@ -1,5 +1,5 @@
-// World: lanes that are islands. An engine commits to each lane by itself; what one lane sends to another is lost,
-// comes twice or out of order.
+// World: lanes that are islands. An engine commits to each lane independently; messages from one lane to another are
+// lost, come twice or out of order.
 #include <algorithm>
 
 #include "base/random.h"
@@ -23,8 +23,8 @@ Duration World::lane_error(core::LaneId lane) const {
   return Duration(static_cast<std::int64_t>(Random::mix(options_.seed * 131 + lane.raw()) % (error_max + 1)));
 }
 
-// Which operations of a group arrive, and in which order. A letter that is lost is not part of its commit any more, and
-// nobody knows of it.
+// Which operations of a group arrive, and in which order. A lost message is no longer part of its commit, and no engine
+// notices that.
 std::vector<std::size_t> World::disturb_letters(const runtime::Group& group) {
   const FaultRates& rates = options_.rates;
   std::vector<std::size_t> order;

@@ -1,4 +1,4 @@
-// World: workers that claim from the queue, and answers that come by token through the store.
+// World: workers that claim from the queue, and replies that come by token through the store.
 #include "base/format.h"
 #include "sim/world.h"
 #include "store/domain.h"
@@ -8,11 +8,11 @@ namespace pawl::sim {
 namespace {
 constexpr std::size_t remote_claim_max = 4;
 constexpr Duration remote_backoff = std::chrono::milliseconds(20);
-constexpr int remote_polls_per_lease_at_rest = 8;  // enough to be given whatever is wrongly left
+constexpr int remote_polls_per_lease_at_rest = 8;  // enough to claim any item that is wrongly left
 }  // namespace
 
 void World::remote_poll() {
-  // Once every job has ended there should be nothing to find: most polls of a run would be made then.
+  // Once every job has ended there should be nothing to find, and most polls of a simulation would happen then.
   const Duration backoff = all_done() ? options_.lease / remote_polls_per_lease_at_rest : remote_backoff;
   post(backoff + drawn(backoff), [this] { remote_poll(); });
   for (const core::LaneId lane : remote_lanes_) remote_claim(lane);
@@ -29,7 +29,7 @@ void World::remote_claim(core::LaneId lane) {
   if (fault == FaultKind::crash_before || fault == FaultKind::refused || fault == FaultKind::request_lost) return;
   const store::Operation operation = claim;
   const auto result = commit({&operation, 1}, {});
-  if (fault) return miss_bell();  // the items are ours, and nobody knows: their lease must run out
+  if (fault) return miss_bell();  // this worker has the items, but does not know it: their lease must run out
   if (!(*result)[0].items().empty()) ring(operation, (*result)[0]);  // their times begin to run
   for (const core::WorkItem& item : (*result)[0].items()) {
     begin(item);
@@ -64,7 +64,7 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const core::Response response{item.activity, said.status, said.code, item.token, said.data};
   const auto again = [this, run](Duration wait) { post(wait, [this, run] { remote_answer(run); }); };
   const auto fault = draw_foreign_fault();
-  if (fault == FaultKind::crash_before) return;  // the worker died: the item comes back by its lease
+  if (fault == FaultKind::crash_before) return;  // the worker died: the item comes back after its lease
   journal_.answer(item, said.status, run->reply, said.data);
   if (fault == FaultKind::refused || fault == FaultKind::request_lost) return again(remote_backoff);
   if (fault == FaultKind::delayed) return again(options_.lease * 3 / 2);
@@ -73,19 +73,19 @@ void World::remote_answer(std::shared_ptr<Run> run) {
   const auto result = commit({&operation, 1}, {});
   ring(operation, (*result)[0]);
   if (fault == FaultKind::crash_after) return;
-  if (fault) return again(remote_backoff);  // the reply was lost: the same answer once more
-  if (!(*result)[0].done()) return;         // no longer ours
+  if (fault) return again(remote_backoff);  // the answer was lost: the same reply once more
+  if (!(*result)[0].done()) return;         // another worker has it now
   ++run->reply;
   if (pending) return again(drawn(options_.work_max));
   if (behaviour.answers_twice && run->reply == behaviour.pendings + 1)
-    // A careless worker: the final answer once more, as if it were new. Not repeated after that.
+    // A careless worker: the final reply once more, as if it were new. Not repeated after that.
     post(drawn(options_.work_max), [this, operation] {
       const auto repeated = commit({&operation, 1}, {});
       ring(operation, (*repeated)[0]);
     });
 }
 
-// Whoever has the token answers, through an engine or straight to the store, until the answer is definite.
+// The holder of the token replies, through an engine or directly to the store, until the answer is definite.
 void World::answer_later(std::shared_ptr<Run> run) {
   const core::WorkItem& item = run->item;
   const Said said = said_by(*run);
@@ -104,7 +104,7 @@ void World::ring(const store::Operation& operation, const store::Outcome& outcom
   if (!change.empty()) store_.ring(store::domain_of(operation).lane, change);
 }
 
-// A ring that is lost leaves a gap in the numbers of the commits: the owner notices, and looks everywhere.
+// A lost notification leaves a gap in the numbers of the commits: the owner notices it and scans everything.
 bool World::loses_ring(Node& node) {
   const std::uint32_t rate = healed() ? 0 : options_.rates.bells_lost_per_thousand;
   if (node.engine == nullptr || rate == 0 || random_.below(1000) >= rate) return false;
@@ -121,7 +121,7 @@ void World::hear(Node& node, const store::Change& change, Duration after) {
   });
 }
 
-// Where lanes are renewed, everything is looked at with each renewal.
+// Where lanes are renewed, each renewal scans everything.
 void World::miss_bell() {
   if (options_.renewals) return;
   for (auto& node : nodes_) hear(*node, store::Change::everything(), store_.ring_late_max());

@@ -25,7 +25,7 @@ Duration World::time_of(const Behaviour& behaviour) {
   return behaviour.takes.count() != 0 ? behaviour.takes : drawn(options_.work_max);
 }
 
-// What the run says next.
+// The next reply of the attempt.
 World::Said World::said_by(const Run& run) const {
   using Purpose = core::Guid::Purpose;
   const core::WorkItem& item = run.item;
@@ -51,7 +51,7 @@ void World::work(Node& node, const core::WorkItem& item) {
     });
     return;
   }
-  // The largest priority first, then the oldest; what may act at most once is the next to begin.
+  // The largest priority first, then the oldest; work that may act at most once begins first.
   const auto before = [&](const core::WorkItem& other) {
     return other.priority < item.priority || (other.priority == item.priority && item.life.at_most_once);
   };
@@ -60,7 +60,7 @@ void World::work(Node& node, const core::WorkItem& item) {
   post_to(node, drawn(options_.latency_max), [this, &node] { begin_some(node); });
 }
 
-// What may act at most once counts as started with its claim: no more of it is claimed than threads could begin.
+// Work that may act at most once counts as started with its claim: no more of it is claimed than threads could begin.
 void World::check_started(const Node& node) {
   const auto once = [](const core::WorkItem& item) { return item.life.at_most_once; };
   auto started = static_cast<std::size_t>(std::count_if(node.queue.begin(), node.queue.end(), once));
@@ -91,14 +91,14 @@ void World::begin_some(Node& node) {
   if (watched) step(node);
 }
 
-// Without a fault, a run is told that its attempt's time is over when it is, whichever run of its item it is.
+// Without a fault, an attempt is cancelled when its time is over, the first attempt of its item as well as later ones.
 void World::expect_end(Node& node, const std::shared_ptr<Run>& run) {
   const Duration allowed = run->item.life.attempt_timeout;
   if (allowed.count() == 0) return;
   const Duration slack = options_.latency_max * 8 + allowed * options_.drift_ppm_max / 900'000;
   post_to(node, allowed + slack, [this, &node, run, allowed] {
     const auto status = watch_.status_of(run->item.run);
-    // A read that fails is tried again a while later.
+    // A failed read is repeated a while later.
     const bool judged = in_order_ && store_.reads_failed() == 0 && !node.stopping && report_.stops == 0 &&
                         status == core::JobStatus::running;
     if (judged && node.active.contains(run->item.token) && !run->cancelled)
@@ -115,7 +115,7 @@ void World::end(Node& node, const Run& run) {
 
 void World::go_on(Node& node, std::shared_ptr<Run> run) {
   const core::WorkItem& item = run->item;
-  if (!node.active.contains(item.token)) return;  // the process stopped, and it left
+  if (!node.active.contains(item.token)) return;  // the process stopped, and the worker returned
   const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
   const runtime::WorkRun named = runtime::run_of(item);
   if (run->beats < behaviour.heartbeats) {
@@ -137,7 +137,7 @@ void World::go_on(Node& node, std::shared_ptr<Run> run) {
   step(node);
 }
 
-// Nobody waits for the run: it is not begun, or a silent worker is told so.
+// The attempt is no longer needed: it is not begun, or a silent worker is cancelled.
 void World::cancelled(Node& node, const runtime::WorkRun& named) {
   if (give_back_queued(node, named)) return;
   const auto found = node.active.find(named.token);
@@ -161,7 +161,7 @@ bool World::give_back_queued(Node& node, const runtime::WorkRun& named) {
   return true;
 }
 
-// Most return when they are told to. One that hangs never does: another thread takes the place of its own.
+// Most return when they are cancelled. One that hangs never does: another thread takes the place of its thread.
 void World::leave_silence(Node& node, const std::shared_ptr<Run>& run) {
   const Behaviour& behaviour = scenario_.behaviour(run->item.topic.raw());
   const bool hangs = behaviour.hangs || run->item.life.at_most_once;
@@ -182,8 +182,7 @@ void World::leave_silence(Node& node, const std::shared_ptr<Run>& run) {
           });
 }
 
-// The next reply of a run: pending ones, the last one, and those that a careless worker sends after
-// it.
+// The next reply of an attempt: pending ones, the last one, and those that a careless worker sends after it.
 void World::answer(Node& node, std::shared_ptr<Run> run) {
   const core::WorkItem& item = run->item;
   const Behaviour& behaviour = scenario_.behaviour(item.topic.raw());
@@ -200,7 +199,7 @@ void World::answer(Node& node, std::shared_ptr<Run> run) {
   const std::uint32_t sent_after = pending ? 0 : reply - behaviour.pendings;
   const bool again = (behaviour.answers_twice && sent_after == 0) || pending;
   const bool late = behaviour.answers_late && sent_after == 0 && !pending;
-  // A run goes on from one pending reply to the next as fast as it went to the first: it has one attempt's time.
+  // The time between two pending replies is the same as before the first: all of them share one attempt's time.
   const Duration next = pending ? time_of(behaviour) : again ? drawn(options_.work_max) : options_.lease * 2;
   if (again || late) post_to(node, next, [this, &node, run] { answer(node, run); });
   step(node);

@@ -31,7 +31,7 @@ class Apps : public ::testing::TestWithParam<Setting> {
     std::ofstream(path) << text;
     return path;
   }
-  // Waits for a signal, then says which version it is.
+  // Waits for a signal, then returns its version.
   static std::string app_of(int version, const std::string& field = "id") {
     return "app:\n  id: shop\n  version: " + std::to_string(version) + R"(
   graphs:
@@ -73,7 +73,7 @@ TEST_P(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
   EXPECT_EQ(result(run), R"({"version":1,"word":"go"})");
 }
 
-// The last activity ends the job before the join hears that its second edge does not fire either.
+// The last activity ends the job before the join is notified that its second edge does not fire either.
 TEST_P(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
   const auto deployed = runtime_->deploy_app(file(R"(app:
   id: shop
@@ -106,7 +106,7 @@ TEST_P(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
   EXPECT_TRUE(seen) << "the first edge said that it does not fire";
 }
 
-// Wants a number of its worker.
+// Expects a number from its worker.
 constexpr const char* pricing = R"(app:
   id: shop
   version: 1
@@ -194,7 +194,7 @@ TEST_P(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
   EXPECT_EQ(result(new_job), R"({"version":2,"word":"both"})");
 }
 
-// Claim: whoever did not hear the answer tells it again, also after a restart, and no other hook gets it.
+// Claim: a caller that did not get the answer sends the signal again, also after a restart, and no other hook gets it.
 TEST_P(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
   ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
   const RunId first = start("a");
@@ -284,8 +284,8 @@ TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
   ASSERT_TRUE(second.ok()) << second.error().detail;
 }
 
-// The end is announced, its time runs out, and only then the job ends: it must go then, also when its completion tasks
-// are a commit of their own.
+// The end is announced, its time runs out, and only then the job ends: it must be removed then, also when its
+// completion tasks are a separate commit.
 TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
   ASSERT_TRUE(runtime_
                   ->deploy_app(file(R"(app:
@@ -315,8 +315,7 @@ TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
     if (open_job.ok()) {
       EXPECT_EQ(open_job->job.status, JobStatus::running) << "its time is over, and it stays until it ends";
     }
-    EXPECT_TRUE(comes_true([&] { return !job->inspect().ok(); }))
-        << (fusion ? "fused" : "every step alone");
+    EXPECT_TRUE(comes_true([&] { return !job->inspect().ok(); })) << (fusion ? "fused" : "every step alone");
   }
 }
 
@@ -380,7 +379,7 @@ TEST_P(Apps, a_child_is_a_job_of_its_own) {
   const auto child = runtime_->find("the-child");
   ASSERT_TRUE(child.ok() && *child);
   EXPECT_EQ((*child)->inspect()->job.status, JobStatus::completed);
-  // The child's digits stand in parentheses behind those of its await, also when all is over.
+  // The child's digits are in parentheses behind those of its await, also when everything has ended.
   const auto detail = parent->inspect();
   ASSERT_TRUE(detail.ok());
   EXPECT_EQ(detail->collation_key, "616626");  // child (c w) p

@@ -1,5 +1,5 @@
-// Bad input at the public API: each is refused with the kind of error that fits, in words that name
-// the thing and say what to do, and nothing is lost.
+// Bad input at the public API: each is refused with the right kind of error, whose text names the thing and says what
+// to do, and nothing is lost.
 #include <thread>
 
 #include "testing.h"
@@ -70,7 +70,7 @@ class BadCallTest : public ::testing::Test {
     ASSERT_NE(runtime, nullptr);
     expect_runs(*runtime, "earlier");
   }
-  // Nothing came of the bad calls, and the store works on.
+  // The bad calls had no effect, and the store still works.
   void TearDown() override {
     if (!runtime) return;
     const auto jobs = runtime->list({});
@@ -117,7 +117,7 @@ TEST_F(BadCallTest, an_input_over_the_limit_is_refused_and_one_at_the_limit_is_n
                          {"job big", "4194305", "payload_bytes_max"}));
   const auto job = runtime->start("chain", Payload(most), {.id = "most"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
-  // Its worker answers with one byte more: that is the worker's error, and the job says so.
+  // Its worker replies with one byte more: that is the worker's error, and the job reports it.
   const auto end = job->wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::failed);
@@ -152,12 +152,12 @@ TEST(BadOptions, numbers_out_of_range_are_refused_with_their_range) {
   EXPECT_TRUE(
       fails_with(pawl::open({.store = ":memory:", .worker_queue = 0}), ErrorCode::invalid, {"worker_queue is 0"}));
   EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid, {"pool: byte 2"}));
-  EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}),
-                         ErrorCode::invalid, {"lease is 99000 microseconds", "between 100000 and"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}), ErrorCode::invalid,
+                         {"lease is 99000 microseconds", "between 100000 and"}));
   EXPECT_TRUE(pawl::open({.store = ":memory:", .lease = std::chrono::milliseconds(100)}).ok());
 }
 
-// What a store can read as its address reaches it: nobody is there, which is another error than an unknown store.
+// Addresses that a store can read reach that store: no server is there, which is another error than an unknown store.
 TEST(BadOptions, every_address_of_a_server_is_known) {
   for (const char* address :
        {"redis+unix:///nowhere/socket", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis-cluster://127.0.0.1:1",

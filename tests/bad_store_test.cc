@@ -1,5 +1,5 @@
-// Store files that cannot be used: not ours, too new, read-only, damaged, on a full disk. Each gets
-// a clear error, the file stays as it is, and what was in it is still there.
+// Store files that cannot be used: not Pawl's, too new, read-only, damaged, on a full disk. Each gets a clear error,
+// the file is not changed, and its content is still there.
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ void sql(const std::string& path, const std::string& text) {
   ASSERT_EQ(ran.exit_code, 0) << ran.output;
 }
 
-// A small file system of its own, where this user may mount one.
+// A small separate file system, where this user may mount one.
 class SmallDisk {
  public:
   explicit SmallDisk(const char* size) {
@@ -104,8 +104,7 @@ TEST(BadStore, a_path_that_leads_nowhere_says_what_is_missing) {
   EXPECT_TRUE(fails_with(pawl::open({.store = dir / "no/such/store.db"}), ErrorCode::not_found,
                          {"no directory", "no/such", "make it first"}));
   EXPECT_TRUE(fails_with(pawl::open({.store = dir.path()}), ErrorCode::invalid, {dir.path(), "is a directory"}));
-  EXPECT_TRUE(
-      fails_with(pawl::open({.store = "/dev/null"}), ErrorCode::invalid, {"/dev/null", "not a regular file"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = "/dev/null"}), ErrorCode::invalid, {"/dev/null", "not a regular file"}));
 }
 
 TEST(BadStore, a_file_on_a_read_only_disk_is_refused_and_stays_as_it_is) {
@@ -177,8 +176,8 @@ TEST(BadStore, a_damaged_job_is_reported_by_name_and_the_others_go_on) {
   expect_runs(*runtime, "later");
 }
 
-// What a process leaves that is killed while it makes the file: the first page is written, the
-// journal that takes it back is not yet gone. The file must still be ours after that.
+// What a process leaves when it is killed while it makes the file: the first page is written, and the journal that
+// undoes it still exists. The file must still be usable after that.
 TEST(BadStore, a_file_whose_maker_was_killed_half_way_is_made_anew_and_opens_twice) {
   const TempDir dir;
   const std::string path = dir / "store.db";
@@ -186,8 +185,8 @@ TEST(BadStore, a_file_whose_maker_was_killed_half_way_is_made_anew_and_opens_twi
   const std::string first_page = read_file(path).substr(0, 4096);
   fs::remove(path);
   for (const char* beside : {"-wal", "-shm"}) fs::remove(path + beside);
-  // The header of a file that has nothing but our mark: in rollback mode (bytes 18 and 19), one page
-  // long (28 to 31), version 0 (60 to 63).
+  // The header of a file that has only Pawl's mark: in rollback mode (bytes 18 and 19), one page long (28 to 31),
+  // version 0 (60 to 63).
   std::string page = first_page;
   page[18] = page[19] = 1;
   page.replace(28, 4, std::string("\0\0\0\1", 4));
@@ -219,7 +218,7 @@ TEST(FullDisk, new_jobs_are_refused_and_accepted_ones_end_when_there_is_room_aga
   };
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(submit(i).ok());
   disk.fill();
-  input = std::string(20'000, 'x');  // small ones find room in what the file has already
+  input = std::string(20'000, 'x');  // small inputs fit into free space of the file
   int refused = 0;
   for (int i = 40; i < 200 && refused < 20; ++i) {
     const auto job = submit(i);

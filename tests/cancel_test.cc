@@ -1,4 +1,4 @@
-// Work that nobody waits for any more: what runs is told, what has not begun is not begun.
+// Work that is no longer needed: running attempts are cancelled, and work that has not begun does not begin.
 #include <atomic>
 
 #include "life_test.h"

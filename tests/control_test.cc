@@ -1,5 +1,5 @@
-// What is asked of a job while it runs: pause, resume, redrive, interrupt, remove; and of a topic. By the owner,
-// by a runtime that was only opened, by another process.
+// Requests on a running job: pause, resume, redrive, interrupt, remove; and on a topic. By the owner, by a runtime that
+// was only opened, by another process.
 #include <atomic>
 
 #include "life_test.h"
@@ -30,7 +30,7 @@ TEST_P(ControlTest, a_paused_job_keeps_the_answer_that_comes_and_goes_on_when_it
   ASSERT_TRUE(comes_true([&] { return begun.size() == 1; }));
   ASSERT_TRUE(job->pause("lunch").ok());
   ASSERT_TRUE(comes_to(job->run(), JobStatus::paused));
-  gate.open();  // the running worker answers into the pause
+  gate.open();  // the running worker replies during the pause
   EXPECT_FALSE(job->wait(100ms).ok());
   EXPECT_EQ(begun.size(), 1u);
   const auto detail = job->inspect();
@@ -70,20 +70,21 @@ TEST_P(ControlTest, a_request_that_the_job_is_in_no_state_for_is_refused_and_say
                        [](Work& work) { return work.input().str() == "x" ? echo(work) : Reply::error("\"no\""); });
   const RunId run = submit_step(*runtime, "done");
   end_of(*runtime, run);
-  for (const Status& refused :
-       {runtime->job(run).interrupt(), runtime->job(run).pause(), runtime->job(run).resume(), runtime->job(run).redrive()})
+  for (const Status& refused : {runtime->job(run).interrupt(), runtime->job(run).pause(), runtime->job(run).resume(),
+                                runtime->job(run).redrive()})
     EXPECT_TRUE(fails_with(refused, ErrorCode::invalid, {"job done is completed"}));
-  EXPECT_TRUE(
-      fails_with(runtime->job(run).settle({"act", ",0,0"}, Finding::not_done()), ErrorCode::invalid, {"job done is completed"}));
+  EXPECT_TRUE(fails_with(runtime->job(run).settle({"act", ",0,0"}, Finding::not_done()), ErrorCode::invalid,
+                         {"job done is completed"}));
   const RunId parked = submit_step(*runtime, "parked", "bad");
   end_of(*runtime, parked);
   EXPECT_TRUE(fails_with(runtime->job(parked).resume(), ErrorCode::invalid, {"job parked is parked", "redrive it"}));
   EXPECT_TRUE(fails_with(runtime->job(parked).pause(), ErrorCode::invalid, {"only a running job"}));
-  EXPECT_TRUE(
-      fails_with(runtime->job(parked).remove(), ErrorCode::invalid, {"only a job that has ended", "interrupt it first"}));
-  for (const Status& refused : {runtime->job(RunId(77)).interrupt(), runtime->job(RunId(77)).pause(), runtime->job(RunId(77)).resume(),
-                                runtime->job(RunId(77)).redrive(), runtime->job(RunId(77)).remove(),
-                                runtime->job(RunId(77)).settle({"act", ",0,0"}, Finding::not_done())})
+  EXPECT_TRUE(fails_with(runtime->job(parked).remove(), ErrorCode::invalid,
+                         {"only a job that has ended", "interrupt it first"}));
+  for (const Status& refused :
+       {runtime->job(RunId(77)).interrupt(), runtime->job(RunId(77)).pause(), runtime->job(RunId(77)).resume(),
+        runtime->job(RunId(77)).redrive(), runtime->job(RunId(77)).remove(),
+        runtime->job(RunId(77)).settle({"act", ",0,0"}, Finding::not_done())})
     EXPECT_TRUE(fails_with(refused, ErrorCode::not_found, {"no job has run id 77"}));
   EXPECT_TRUE(
       fails_with(runtime->job(parked).interrupt(std::string(5000, 'x')), ErrorCode::over_limit, {"reason_bytes_max"}));
@@ -123,12 +124,14 @@ TEST_P(ControlTest, many_pauses_and_resumes_in_a_row_end_where_the_last_one_says
 TEST_P(ControlTest, an_observer_hears_of_a_pause_a_resume_and_a_park_once_each) {
   runtime = open_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1)); }), nullptr);
   Notes seen;
-  runtime->observe([&](const Event& event) {
-    if (event.kind == Event::Kind::job_paused) seen.add("paused");
-    if (event.kind == Event::Kind::job_resumed) seen.add("resumed");
-    if (event.kind == Event::Kind::job_parked) seen.add("parked");
-    if (event.kind == Event::Kind::job_closed) seen.add("closed");
-  }).keep();
+  runtime
+      ->observe([&](const Event& event) {
+        if (event.kind == Event::Kind::job_paused) seen.add("paused");
+        if (event.kind == Event::Kind::job_resumed) seen.add("resumed");
+        if (event.kind == Event::Kind::job_parked) seen.add("parked");
+        if (event.kind == Event::Kind::job_closed) seen.add("closed");
+      })
+      .keep();
   ASSERT_TRUE(runtime->launch().ok());
   const RunId run = submit_step(*runtime);
   ASSERT_TRUE(has_effect(*runtime, run, Effect::intended));
@@ -148,12 +151,14 @@ TEST_P(ControlTest, an_observer_cannot_wait_for_what_it_asks_and_hears_so) {
   runtime = open_with(options(), step_graph(), nullptr);
   std::mutex mutex;
   std::vector<Status> heard;
-  runtime->observe([&](const Event& event) {
-    if (event.kind != Event::Kind::activity_opened) return;
-    const std::lock_guard lock(mutex);
-    heard.push_back(runtime->job(event.run).pause());
-    heard.push_back(runtime->pause_topic("work"));
-  }).keep();
+  runtime
+      ->observe([&](const Event& event) {
+        if (event.kind != Event::Kind::activity_opened) return;
+        const std::lock_guard lock(mutex);
+        heard.push_back(runtime->job(event.run).pause());
+        heard.push_back(runtime->pause_topic("work"));
+      })
+      .keep();
   ASSERT_TRUE(runtime->launch().ok());
   submit_step(*runtime);
   ASSERT_TRUE(comes_true([&] {

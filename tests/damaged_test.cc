@@ -1,5 +1,5 @@
-// A row that no store can have written: its own job stops, it is said once, and all others get on. Every column of the
-// tables that jobs live in, one at a time.
+// A row that no store can have written: its own job stops, this is reported once, and all other jobs continue. Every
+// column of the tables of jobs, one at a time.
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,12 +15,12 @@ using namespace testing;
 namespace fs = std::filesystem;
 
 std::string query(const std::string& path, const std::string& sql) {
-  const Ran ran = shell("sqlite3 -cmd '.timeout 5000' '" + path + "' \"" + sql + "\"");  // beside an owner
+  const Ran ran = shell("sqlite3 -cmd '.timeout 5000' '" + path + "' \"" + sql + "\"");  // while an owner runs
   EXPECT_EQ(ran.exit_code, 0) << sql << ": " << ran.output;
   return ran.output;
 }
 
-// Nine jobs, three that wait for a worker, three for their time, three whose start was not taken yet.
+// Nine jobs: three wait for a worker, three for their time, three have a start message that was not taken yet.
 const std::vector<std::string> all_jobs = {"w0", "w1", "w2", "d0", "d1", "d2", "i0", "i1", "i2"};
 
 class Damaged : public ::testing::TestWithParam<std::string> {
@@ -45,7 +45,7 @@ class Damaged : public ::testing::TestWithParam<std::string> {
   }
   std::string template_path() const { return dir_ / "template.db"; }
 
-  // The damaged one may come to any end, or to none.
+  // The damaged one may end in any way, or never.
   void expect_others_end(const std::string& damaged, const std::string& what) {
     SCOPED_TRACE(what);
     const std::string path = dir_ / "case.db";
@@ -57,10 +57,12 @@ class Damaged : public ::testing::TestWithParam<std::string> {
     std::map<std::string, int> problems;
     auto runtime = open_runtime({.store = path});
     ASSERT_NE(runtime, nullptr);
-    runtime->on_problem([&](const std::string& text) {
-      const std::lock_guard lock(mutex);
-      ++problems[text];
-    }).keep();
+    runtime
+        ->on_problem([&](const std::string& text) {
+          const std::lock_guard lock(mutex);
+          ++problems[text];
+        })
+        .keep();
     ASSERT_TRUE(runtime->serve("work", echo).ok());
     ASSERT_TRUE(runtime->launch().ok());
     for (const std::string& id : all_jobs) {
@@ -127,7 +129,7 @@ TEST(DamagedJob, is_parked_and_says_why) {
   };
   while (parked().empty()) continue;
   EXPECT_NE(parked().find("work item 1 is malformed"), std::string::npos) << parked();
-  // Whoever mends the row lets it go on.
+  // After the row is repaired, the job continues.
   query(path, "UPDATE activities SET life = NULL WHERE seq = 1");
   const auto run = runtime->find("bad");
   ASSERT_TRUE((*run)->redrive().ok());
@@ -137,8 +139,8 @@ TEST(DamagedJob, is_parked_and_says_why) {
 }
 
 TEST(DamagedJob, under_duplex_is_parked_once_and_the_others_end) {
-  // Claim: a job of which a row cannot be read stops and says why, as under the other collation. Checked with a row of
-  // its activity and with its own row, before the worker and before its answer.
+  // Claim: a job with an unreadable row stops and reports why, as under the other collation. Checked with a row of its
+  // activity and with its own row, before the worker and before its reply.
   for (const std::string& damage : {std::string("UPDATE duplex_cells SET state = 'x' WHERE node = 1 AND run ="),
                                     std::string("UPDATE jobs SET created_at = 'x' WHERE run =")}) {
     SCOPED_TRACE(damage);
@@ -155,18 +157,19 @@ TEST(DamagedJob, under_duplex_is_parked_once_and_the_others_end) {
     {
       auto runtime = open();
       ASSERT_TRUE(runtime->launch().ok());
-      for (const char* id : {"bad", "good"})
-        ASSERT_TRUE(runtime->start("double", Payload("x"), {.id = id}).ok());
+      for (const char* id : {"bad", "good"}) ASSERT_TRUE(runtime->start("double", Payload("x"), {.id = id}).ok());
       while (query(path, "SELECT count(*) FROM duplex_stream WHERE topic = 'work' AND done = 0") != "2\n") continue;
     }
     query(path, damage + " (SELECT run FROM jobs WHERE job_id = 'bad')");
     std::mutex mutex;
     std::map<std::string, int> problems;
     auto runtime = open();
-    runtime->on_problem([&](const std::string& text) {
-      const std::lock_guard lock(mutex);
-      ++problems[text];
-    }).keep();
+    runtime
+        ->on_problem([&](const std::string& text) {
+          const std::lock_guard lock(mutex);
+          ++problems[text];
+        })
+        .keep();
     ASSERT_TRUE(runtime->serve("work", echo).ok());
     ASSERT_TRUE(runtime->launch().ok());
     EXPECT_EQ((*runtime->find("good"))->wait(20s)->status, JobStatus::completed);

@@ -1,4 +1,4 @@
-// Jobs that start later, timers that are punctual, and jobs that go away when their time is over.
+// Jobs that start later, punctual timers, and jobs that are removed when their time is over.
 #include <atomic>
 
 #include "life_test.h"
@@ -16,7 +16,7 @@ Instant now() {
 
 class DelayTest : public LifeTest {
  protected:
-  // A server's clock is known to half a round trip, however long that takes: there a time may come before it does here.
+  // A server's clock is known only to half a round trip: an instant may come earlier there than here.
   bool has_come(Instant at) const { return GetParam().place.is_server || now() >= at; }
 };
 
@@ -35,7 +35,7 @@ TEST_P(DelayTest, a_job_starts_after_its_delay_and_is_seen_before) {
 TEST_P(DelayTest, a_timer_fires_within_10_ms_of_its_time) {
   runtime = start_with(options(), step_graph(), echo);
   const Duration late_max =
-      (GetParam().place.is_server ? 100ms : 10ms) * slow_factor;  // a server's commits take what they take
+      (GetParam().place.is_server ? 100ms : 10ms) * slow_factor;  // a server's commits take longer
   Duration best = 1h;
   for (int i = 0; i < 20 && best > late_max; ++i) {
     Instant begun;

@@ -1,4 +1,4 @@
-// The binary as a person meets it: `pawl demo`, killed and run again, and given bad files.
+// The binary as a person uses it: `pawl demo`, killed and started again, and given bad files.
 #include <signal.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ TEST(Demo, runs_in_memory) {
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
 }
 
-// Killed before the job can be complete; the next run finds that job and ends it.
+// Killed before the job can be complete; the next process finds that job and ends it.
 TEST(Demo, carries_on_with_the_same_job_after_kill_9) {
   const TempDir dir;
   const std::string store = dir / "demo.db";

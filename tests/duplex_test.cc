@@ -31,7 +31,7 @@ GraphBuilder order_builder() {
 
 Graph order(Collation collation) { return std::move(*order_builder().collation(collation).build()); }
 
-// Charges nothing when asked to fail.
+// Fails when the input asks for it, and then charges nothing.
 Reply charge(Work& work) {
   if (work.input().view() == "broke") return Reply::error("no money", 402);
   if (work.input().view() == "crash") return Reply::error("boom", 500);
@@ -47,7 +47,7 @@ void serve_all(Runtime& runtime) {
   EXPECT_TRUE(runtime.serve("refund", refund).ok());
 }
 
-// On a server, how long a killed one keeps its lanes.
+// On a server: how long a killed process keeps its lanes.
 constexpr Duration short_lease = 1s;
 
 std::unique_ptr<Runtime> open(const std::string& store, Duration lease = Duration{0}) {
@@ -167,11 +167,13 @@ TEST_P(DuplexJobs, an_observer_hears_what_happens_in_order) {
   ASSERT_NE(runtime, nullptr);
   std::mutex mutex;
   std::vector<std::string> heard;
-  runtime->observe([&](const Event& event) {
-    const std::lock_guard lock(mutex);
-    const char* kinds[] = {"started", "opened", "pending", "closed", "job closed", "job parked"};
-    heard.push_back(std::string(kinds[static_cast<int>(event.kind)]) + " " + event.activity.raw());
-  }).keep();
+  runtime
+      ->observe([&](const Event& event) {
+        const std::lock_guard lock(mutex);
+        const char* kinds[] = {"started", "opened", "pending", "closed", "job closed", "job parked"};
+        heard.push_back(std::string(kinds[static_cast<int>(event.kind)]) + " " + event.activity.raw());
+      })
+      .keep();
   ASSERT_TRUE(runtime->launch().ok());
   run(*runtime, "o-1", "book");
   runtime->stop();
@@ -185,8 +187,7 @@ TEST_P(DuplexJobs, many_at_once_all_end) {
   ASSERT_TRUE(runtime->launch().ok());
   std::vector<RunId> runs;
   for (int i = 0; i < 200; ++i) {
-    const auto job =
-        runtime->start("order", Payload(i % 3 == 0 ? "broke" : "book"), {.id = "o-" + std::to_string(i)});
+    const auto job = runtime->start("order", Payload(i % 3 == 0 ? "broke" : "book"), {.id = "o-" + std::to_string(i)});
     ASSERT_TRUE(job.ok());
     runs.push_back(job->run());
   }
@@ -197,7 +198,7 @@ TEST_P(DuplexJobs, many_at_once_all_end) {
   }
 }
 
-// Charges by hand: the worker gives its token away and leaves. Serve it before start().
+// Charges by hand: the worker gives its token away and returns. Serve it before start().
 class ByToken {
  public:
   explicit ByToken(Duration within = 1h) : within_(within) {}
@@ -230,7 +231,7 @@ class ByToken {
   std::set<std::string> keys_;
 };
 
-// retry_later while the worker has not left yet.
+// retry_later while the worker has not returned yet.
 Status complete(Runtime& runtime, const std::string& token, const Reply& reply) {
   Status status;
   EXPECT_TRUE(comes_true([&] {
@@ -250,7 +251,8 @@ TEST_P(DuplexJobs, an_answer_may_come_later_by_token_and_is_taken_once) {
   ASSERT_TRUE(job.ok());
   const std::string token = by_token.token(0);
   EXPECT_FALSE(job->wait(50ms).ok());
-  EXPECT_TRUE(fails_with(runtime->heartbeat(token, Payload("half")), ErrorCode::unsupported, {"o-1", "duplex", "Reply::later"}));
+  EXPECT_TRUE(fails_with(runtime->heartbeat(token, Payload("half")), ErrorCode::unsupported,
+                         {"o-1", "duplex", "Reply::later"}));
   ASSERT_TRUE(complete(*runtime, token, Reply::success("by hand")).ok());
   EXPECT_EQ(job->wait(30s)->result.str(), "by hand,shipped");
   EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success("again")), ErrorCode::conflict,
@@ -287,7 +289,7 @@ TEST_P(DuplexJobs, what_nobody_answers_in_time_is_handed_out_again_under_a_new_t
   (void)by_token.token(1);
   EXPECT_TRUE(
       fails_with(complete(*runtime, first, Reply::success("too late")), ErrorCode::conflict, {"no longer good"}));
-  // The newest one that is still good when we come.
+  // The newest one that is still valid at the reply.
   ASSERT_TRUE(comes_true([&] { return runtime->complete(by_token.tokens().back(), Reply::success("in time")).ok(); }));
   EXPECT_EQ(job->wait(30s)->result.str(), "in time,shipped");
   EXPECT_EQ(by_token.keys(), 1u) << "the idempotency key stays the same";
@@ -301,7 +303,7 @@ TEST_P(DuplexJobs, an_interrupt_ends_the_job_and_tells_its_workers) {
                   ->serve("charge",
                           [&](Work& work) {
                             began = true;
-                            work.heartbeat(Payload("on"));  // kept nowhere, and no reason to be cancelled
+                            work.heartbeat(Payload("on"));  // not stored, and no reason to cancel
                             while (!work.cancelled()) std::this_thread::sleep_for(1ms);
                             return Reply::success("for nobody");
                           })
@@ -315,7 +317,7 @@ TEST_P(DuplexJobs, an_interrupt_ends_the_job_and_tells_its_workers) {
   EXPECT_EQ(end->status, JobStatus::interrupted);
   EXPECT_EQ(end->reason, "asked for");
   EXPECT_TRUE(fails_with(job->interrupt(), ErrorCode::invalid, {"o-1", "interrupted", "nothing left"}));
-  runtime->stop();  // the worker was told, or this would hang
+  runtime->stop();  // the worker was cancelled, otherwise this would hang
 }
 
 TEST_P(DuplexJobs, what_cannot_be_asked_of_them_is_refused_with_what_to_do) {
@@ -327,16 +329,17 @@ TEST_P(DuplexJobs, what_cannot_be_asked_of_them_is_refused_with_what_to_do) {
   EXPECT_EQ(failed.status, JobStatus::failed) << "fatal is an error";
   const RunId job = (*runtime->find("o-1"))->run();
   const auto unsupported = ErrorCode::unsupported;
-  EXPECT_TRUE(fails_with(runtime->job(job).pause(), unsupported, {"o-1", "duplex", "interrupt it", "collation ledger"}));
+  EXPECT_TRUE(
+      fails_with(runtime->job(job).pause(), unsupported, {"o-1", "duplex", "interrupt it", "collation ledger"}));
   EXPECT_TRUE(fails_with(runtime->job(job).resume(), unsupported, {"o-1", "duplex"}));
   EXPECT_TRUE(fails_with(runtime->job(job).redrive(), unsupported, {"o-1", "duplex", "under a new id"}));
-  EXPECT_TRUE(
-      fails_with(runtime->job(job).settle({"charge", ""}, Finding::not_done()), unsupported, {"o-1", "nothing is unknown"}));
+  EXPECT_TRUE(fails_with(runtime->job(job).settle({"charge", ""}, Finding::not_done()), unsupported,
+                         {"o-1", "nothing is unknown"}));
   EXPECT_TRUE(fails_with(runtime->job(job).remove(), unsupported, {"o-1", "rows stay", "StartOptions::keep"}));
   EXPECT_TRUE(runtime->job(job).inspect().ok()) << "a refused removal takes nothing away";
 }
 
-// Its thread is written off and its slot given back, as under the other collation: the next job does not wait for it.
+// Its thread is replaced and its slot given back, as under the other collation: the next job does not wait for it.
 TEST_P(DuplexJobs, a_worker_that_never_returns_keeps_nobody_elses_slot) {
   auto opened = pawl::open({.store = store(), .worker_threads = 1, .worker_queue = 1, .worker_grace = 20ms});
   ASSERT_TRUE(opened.ok());
@@ -349,7 +352,7 @@ TEST_P(DuplexJobs, a_worker_that_never_returns_keeps_nobody_elses_slot) {
                          [&](Work& work) {
                            if (work.input().view() != "hang") return charge(work);
                            began = true;
-                           while (!let_go) std::this_thread::sleep_for(1ms);  // deaf to Work::cancelled
+                           while (!let_go) std::this_thread::sleep_for(1ms);  // ignores Work::cancelled
                            return Reply::success("at last");
                          })
                   .ok());
@@ -381,7 +384,7 @@ constexpr const char* parcels = R"(app:
         weigh: [{to: label}, {to: send_back, conditions: {code: [402, 413]}}]
 )";
 
-// The app and all but the first of its workers.
+// The app and all of its workers except the first.
 std::unique_ptr<Runtime> open_parcels(const std::string& store) {
   auto opened = pawl::open({.store = store});
   if (!opened) return nullptr;
@@ -419,9 +422,8 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
   EXPECT_EQ(detail->activities[1].name, ActivityName("weigh"));
   EXPECT_EQ(detail->activities[1].ledger, "888000001000001");
   EXPECT_TRUE(fails_with(runtime->start("parcel.brought", Payload("{}")), ErrorCode::invalid, {"parcel"}));
-  EXPECT_TRUE(
-      fails_with(runtime->start("parcel.brought", Payload(R"({"parcel":"p-3"})"), {.id = "x", .delay = 1s}),
-                 ErrorCode::unsupported, {"duplex", "delay"}));
+  EXPECT_TRUE(fails_with(runtime->start("parcel.brought", Payload(R"({"parcel":"p-3"})"), {.id = "x", .delay = 1s}),
+                         ErrorCode::unsupported, {"duplex", "delay"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(store, DuplexJobs, every_store, setting_name);
@@ -432,8 +434,7 @@ TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
   auto runtime = pawl::open({.store = ":memory:"});
   ASSERT_TRUE(runtime.ok());
   EXPECT_TRUE(runtime->deploy(order(Collation::duplex)).ok());
-  EXPECT_TRUE(
-      fails_with(runtime->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
+  EXPECT_TRUE(fails_with(runtime->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
 }
 
 class DuplexStop : public DuplexTest {};
@@ -500,7 +501,7 @@ TEST_P(DuplexApp, its_jobs_go_on_after_a_restart_that_deploys_nothing) {
 INSTANTIATE_TEST_SUITE_P(store, DuplexStop, every_lasting_store, setting_name);
 INSTANTIATE_TEST_SUITE_P(store, DuplexApp, every_lasting_store, setting_name);
 
-// Submits jobs in a child and kills it `after` the first was acknowledged; the acknowledged ids come back.
+// Submits jobs in a child process and kills it `after` the first was acknowledged; returns the acknowledged ids.
 std::set<std::string> run_and_kill(const std::string& file, int round, std::chrono::microseconds after) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
@@ -513,7 +514,7 @@ std::set<std::string> run_and_kill(const std::string& file, int round, std::chro
     (void)opened->serve("ship", ship);
     (void)opened->serve("refund", refund);
     if (!opened->launch().ok()) _exit(4);
-    if (!comes_true([&] { return opened->owns(); })) _exit(7);  // else it would only accept them
+    if (!comes_true([&] { return opened->owns(); })) _exit(7);  // otherwise it would only accept them
     const char* inputs[] = {"book", "broke", "crash", "twice"};
     for (int i = 0;; ++i) {
       const std::string id = "r" + std::to_string(round) + "-" + std::to_string(i);
@@ -523,7 +524,7 @@ std::set<std::string> run_and_kill(const std::string& file, int round, std::chro
     }
   }
   ::close(ends[1]);
-  // The first acknowledgement says that it runs; the kill comes at a drawn moment after it.
+  // The first acknowledgement shows that it runs; the kill comes at a random moment after it.
   std::string text;
   char buffer[4096];
   ssize_t count = ::read(ends[0], buffer, sizeof buffer);
@@ -543,7 +544,7 @@ class DuplexKill : public DuplexTest {};
 
 TEST_P(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment) {
   const std::string file = store();
-  const int rounds = GetParam().place.is_server ? 4 : 12;  // there the dead one's lease has to run out each time
+  const int rounds = GetParam().place.is_server ? 4 : 12;  // there the dead process's lease has to run out each time
   std::set<std::string> acknowledged;
   int interrupted = 0;
   std::uint64_t random = 20261;
@@ -552,13 +553,13 @@ TEST_P(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment)
     const auto ids = run_and_kill(file, round, std::chrono::microseconds((random >> 33) % 60'000));
     ASSERT_FALSE(ids.empty()) << "round " << round << ": the child did nothing";
     acknowledged.insert(ids.begin(), ids.end());
-    const auto left = open(file, short_lease);  // not started: it only looks
+    const auto left = open(file, short_lease);  // not started: it only reads
     ASSERT_NE(left, nullptr);
     const auto running = left->list({.status = JobStatus::running, .rows_max = 100'000});
     ASSERT_TRUE(running.ok());
     if (!running->empty()) ++interrupted;
-    // A message that every single kill interrupts would count as poison (duplex_deliveries_max). So at half time all
-    // get to their end.
+    // If every single kill interrupted the same message, its job would be parked (duplex_deliveries_max). So at half
+    // time all jobs may end.
     if (round + 1 != rounds / 2) continue;
     ASSERT_TRUE(left->launch().ok());
     for (const std::string& id : acknowledged) ASSERT_TRUE((*left->find(id))->wait(60s).ok()) << id;

@@ -1,5 +1,5 @@
-// A process is killed with kill -9 inside an effect. Nobody can know from inside whether the effect
-// happened; the journal outside does. Each policy shows how often it lets it happen.
+// A process is killed with kill -9 inside an effect. The process itself cannot know whether the effect happened; the
+// journal outside shows it. Each policy shows how often it lets the effect happen.
 #include <algorithm>
 #include <stdexcept>
 
@@ -13,13 +13,13 @@ using namespace testing;
 
 class EffectsTest : public ::testing::Test {
  protected:
-  // A first life that dies inside the effect of job "e".
+  // A first process that dies inside the effect of job "e".
   void die_inside(const std::string& policy) {
     storm::NodeProcess node({.program = LIFE_NODE, .dir = dir.path(), .slot = "e", .flags = {"effect", policy}});
     ASSERT_TRUE(node.heard("acted", 20s)) << read_file(dir / "problems.txt");
     node.kill();
   }
-  // A second life, in this process, that acts at once and goes on.
+  // A second runtime, in this process, that acts at once and continues.
   void live_again(const std::string& policy, Probe probe = nullptr) {
     runtime = open_with({.store = dir / "store.db"}, effect_graph(policy), [this](Work& work) {
       write_line(dir / "journal", "acted " + work.key());
@@ -27,9 +27,11 @@ class EffectsTest : public ::testing::Test {
     });
     ASSERT_NE(runtime, nullptr);
     runtime->on_problem([this](const std::string& text) { problems.add(text); }).keep();
-    runtime->observe([this](const Event& event) {
-      if (event.kind == Event::Kind::activity_unknown) doubts.add(event.activity.raw() + " " + event.address);
-    }).keep();
+    runtime
+        ->observe([this](const Event& event) {
+          if (event.kind == Event::Kind::activity_unknown) doubts.add(event.activity.raw() + " " + event.address);
+        })
+        .keep();
     if (probe) {
       ASSERT_TRUE(runtime->probe("work", std::move(probe)).ok());
     }
@@ -66,7 +68,8 @@ TEST_F(EffectsTest, at_most_once_holds_what_is_unknown_until_a_person_says_it_is
   EXPECT_EQ(doubts.all(), (std::vector<std::string>{"act ,0,0"}));
   EXPECT_TRUE(fails_with(runtime->job(run).settle({"act", ",0,9"}, Finding::done(Payload("x"))), ErrorCode::not_found,
                          {"no activity act at ,0,9", "act at ,0,0"}));
-  EXPECT_TRUE(fails_with(runtime->job(run).settle({"t", ",0"}, Finding::done(Payload("x"))), ErrorCode::invalid, {"is none"}));
+  EXPECT_TRUE(
+      fails_with(runtime->job(run).settle({"t", ",0"}, Finding::done(Payload("x"))), ErrorCode::invalid, {"is none"}));
   ASSERT_TRUE(runtime->job(run).settle({"act", ",0,0"}, Finding::done(Payload("seen on the account"))).ok());
   const JobView end = end_of(*runtime, run);
   EXPECT_EQ(end.status, JobStatus::completed);
@@ -169,7 +172,7 @@ TEST_F(EffectsTest, a_probe_that_throws_is_reported_and_leaves_it_to_a_person) {
 }
 
 TEST_F(EffectsTest, at_most_once_work_that_answers_is_done_once_and_never_in_doubt) {
-  ASSERT_NO_FATAL_FAILURE(die_inside("hold"));  // job e stays in doubt beside the others
+  ASSERT_NO_FATAL_FAILURE(die_inside("hold"));  // the effect of job e stays unknown beside the others
   ASSERT_NO_FATAL_FAILURE(live_again("hold"));
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(end_of(*runtime, submit_step(*runtime, "j" + std::to_string(i))).status, JobStatus::completed);
@@ -177,8 +180,9 @@ TEST_F(EffectsTest, at_most_once_work_that_answers_is_done_once_and_never_in_dou
   EXPECT_EQ(doubts.size(), 1u);
 }
 
-// The time of the first job's run is over while it acts: it is in doubt, and the run is told to leave. The one worker
-// thread takes the second job after it, so that whatever it answered has been heard when the second job has ended.
+// The time of the first job's attempt is over during its effect: the effect is unknown, and the attempt is cancelled.
+// The only worker thread takes the second job after it, so the first reply has been processed when the second job has
+// ended.
 RunId after_its_time(Runtime& runtime) {
   const RunId late = submit_step(runtime, "late");
   EXPECT_TRUE(comes_true([&] { return act_of(runtime, late).effect > Effect::intended; }));

@@ -17,7 +17,7 @@ namespace {
 using namespace testing;
 namespace fs = std::filesystem;
 
-// Asks until it is so; a failure after 20 s.
+// Checks until it is true; fails after 20 s.
 template <class Condition>
 bool comes_true(Condition condition) {
   const auto until = std::chrono::steady_clock::now() + 20s;
@@ -71,7 +71,7 @@ TEST(Files, two_runtimes_of_one_process_share_a_file_and_keep_its_log) {
     expect_runs(*second, "b");
   }
   read_file(path);  // as a backup library in this process would
-  // Another program opens and closes the file; it must not take it for unused.
+  // Another program opens and closes the file; it must see that the file is in use.
   EXPECT_EQ(shell("sqlite3 '" + path + "' 'SELECT count(*) FROM jobs'").output, "2\n");
   EXPECT_TRUE(fs::exists(path + "-wal"));
   expect_runs(*first, "c");
@@ -119,7 +119,7 @@ TEST(Files, a_file_that_is_moved_away_takes_no_jobs_says_so_and_goes_on_when_it_
   expect_runs(*runtime, "before");
   fs::rename(path, dir / "moved.db");
   const auto lost = runtime->start("chain", Payload("x"), {.id = "meanwhile"});
-  EXPECT_TRUE(fails_with(lost, ErrorCode::outcome_unknown, {}));  // it was written, where nobody will look
+  EXPECT_TRUE(fails_with(lost, ErrorCode::outcome_unknown, {}));  // it was written to a file that no process will open
   EXPECT_TRUE(comes_true([&] { return problems.has("moved away"); }));
   EXPECT_TRUE(fails_with(runtime->start("chain", Payload("x"), {.id = "more"}), ErrorCode::retry_later,
                          {"moved away", "back in its place"}));
@@ -138,7 +138,7 @@ TEST(Files, a_damaged_index_is_built_again_and_is_no_flood_of_reports) {
   ASSERT_NE(runtime, nullptr);
   expect_runs(*runtime, "before");
   {
-    // Both copies of its header. What lies behind it is SQLite's to trust.
+    // Both copies of its header. SQLite trusts what is behind it.
     std::fstream index(path + "-shm", std::ios::binary | std::ios::in | std::ios::out);
     index.write(std::string(136, '\x5a').data(), 136);
   }

@@ -1,5 +1,5 @@
-// Heartbeats: a run that says it is alive stays, one that falls silent is tried again and told how far
-// it had come.
+// Heartbeats: an attempt that sends them continues; one that sends none is repeated, and the next attempt gets the
+// stored progress.
 #include <atomic>
 
 #include "life_test.h"

@@ -1,5 +1,5 @@
-// What outsiders are given of a job: an idempotency key that no other work ever gets, also after an older copy of the
-// store was put back, and a token that nobody can compute.
+// What outside systems get of a job: an idempotency key that no other work ever gets, also after an older copy of the
+// store was put back, and a token that cannot be computed.
 #include <filesystem>
 
 #include "life.h"
@@ -16,7 +16,7 @@ struct Given {
   std::uint64_t run = 0;
 };
 
-// A store in a file, with one graph of one activity whose worker leaves with what it was given.
+// A store in a file, with one graph of one activity whose worker keeps what it got and returns.
 class Identity : public ::testing::TestWithParam<Collation> {
  protected:
   static Graph graph() {
@@ -46,7 +46,7 @@ class Identity : public ::testing::TestWithParam<Collation> {
     }));
     return found;
   }
-  // Until the worker has left the work, a duplex job says to ask again.
+  // Until the worker has returned, a duplex job answers retry_later.
   Status complete(const std::string& token) {
     Status status;
     EXPECT_TRUE(comes_true([&] {
@@ -115,7 +115,8 @@ TEST_P(Identity, a_new_run_of_an_id_has_a_new_key) {
   EXPECT_NE(given("again").key, first.key);
 }
 
-// As a script did it that had seen one token: names were made of the run number, by functions that anybody can compute.
+// As a script could do it that had seen one token: names were made of the run number, by functions that anyone can
+// compute.
 struct Script {
   static std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -130,7 +131,7 @@ struct Script {
     low = mix(low + salt + (high >> 7));
     return *this;
   }
-  // The token of the first run of the activity behind the trigger.
+  // The token of the first attempt of the activity behind the trigger.
   static std::uint64_t token(std::uint64_t run) {
     return (mix(Script(run).derive(1).derive(2).derive(3).low + 1) >> 1) | 1;
   }

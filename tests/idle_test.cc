@@ -1,5 +1,5 @@
-// A process with nothing to do does nothing: no thread of it wakes up, and it stays small. Each case is a process
-// of its own, which the test looks at from outside, through /proc.
+// A process with nothing to do does nothing: none of its threads wakes up, and it stays small. Each case is a separate
+// process, which the test observes from outside, through /proc.
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 constexpr auto watched_for = 10s;
 constexpr long resident_kb_max = 15 * 1024;
 
-// How often each thread gave up or was taken off its processor. A thread that never ran has no system call, no
-// wake-up and no page fault to show.
+// How often each thread gave up its processor or was taken off it. A thread that never ran made no system call, no
+// wake-up and no page fault.
 using Switches = std::map<std::string, long>;
 
 long number_after(const std::string& text, const std::string& key) {
@@ -46,7 +46,7 @@ Looked look_at(pid_t process) {
   return looked;
 }
 
-// Opens, runs `jobs` jobs, and waits for its end.
+// Opens, runs `jobs` jobs, and waits until it is ended.
 [[noreturn]] void be_idle(const std::string& path, int jobs, int ready) {
   auto runtime = start_runtime({.store = path});
   bool good = runtime != nullptr;
@@ -83,7 +83,7 @@ class IdleProcess {
   bool good() const { return good_; }
   pid_t id() const { return process_; }
 
-  // Until every thread sleeps and none ran for a second: what was asked for is done.
+  // Until every thread sleeps and none ran for a second: all requests are done.
   bool settles() const {
     const auto limit = std::chrono::steady_clock::now() + 60s;
     while (std::chrono::steady_clock::now() < limit) {
@@ -107,7 +107,7 @@ TEST(Idle, no_thread_runs_and_little_memory_is_held_fresh_after_a_hundred_jobs_o
   const TempDir dir;
   const IdleProcess fresh(dir / "fresh.db", 0);
   const IdleProcess used(dir / "used.db", 100);
-  const IdleProcess guest(dir / "used.db", 0);  // waits for the owner to go
+  const IdleProcess guest(dir / "used.db", 0);  // waits for the owner to end
   ASSERT_TRUE(fresh.good() && used.good() && guest.good());
   ASSERT_TRUE(sanitized || (fresh.settles() && used.settles() && guest.settles()));
   const std::map<const char*, const IdleProcess*> all = {
@@ -120,7 +120,7 @@ TEST(Idle, no_thread_runs_and_little_memory_is_held_fresh_after_a_hundred_jobs_o
     EXPECT_TRUE(sanitized || resident < resident_kb_max) << name << ": " << resident << " kB";
   }
   if (sanitized) return;
-  // Whoever stops and continues a whole process from outside makes its threads run: then once more.
+  // If the whole process was stopped and continued from outside, its threads ran: then check again.
   std::string ran;
   for (int attempt = 0; attempt < 3; ++attempt) {
     ran.clear();

@@ -1,4 +1,4 @@
-// Answers that come later, by token: from another thread, from another process, too late, or never.
+// Replies that come later, by token: from another thread, from another process, too late, or never.
 #include <atomic>
 #include <future>
 
@@ -12,14 +12,14 @@ using namespace testing;
 
 class LaterTest : public LifeTest {
  protected:
-  // A worker that gives its token away and leaves.
+  // A worker that gives its token away and returns.
   Worker gives_token(Duration within = 1h) {
     return [this, within](Work& work) {
       tokens.add(work.token());
       return Reply::later(within);
     };
   }
-  // The token, once the worker has left and the store knows it.
+  // The token, once the worker has returned and the store knows it.
   std::string token_of(RunId run) {
     EXPECT_TRUE(comes_true([&] {
       const auto work = act_of(*runtime, run).work;
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(store, LaterTest, every_setting, setting_name);
 
 class LaterElsewhere : public ::testing::Test {
  protected:
-  // What another process heard when it asked the store for this.
+  // The answer that another process got when it asked the store for this.
   std::string ask(std::vector<std::string> words) {
     words.insert(words.begin(), "ask");
     storm::NodeProcess node({.program = LIFE_NODE, .dir = dir.path(), .slot = "a", .flags = std::move(words)});

@@ -1,5 +1,5 @@
-// What the tests of an activity's whole life share: one-step graphs with a policy, waiting for what
-// must come, and the journal in which a worker notes each time that it acted.
+// What the tests of an activity's whole life share: one-step graphs with a policy, waits for a condition, and the
+// journal in which a worker records each effect.
 #pragma once
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 namespace pawl::testing {
 
-// Polls: what is awaited here comes in milliseconds, or never.
+// Polls: the condition comes true in milliseconds, or never.
 inline bool comes_true(const std::function<bool()>& condition, Duration at_most = 20s) {
   const auto end = std::chrono::steady_clock::now() + at_most;
   while (!condition()) {
@@ -36,7 +36,7 @@ inline Graph step_graph(const std::function<void(GraphBuilder&)>& set = {}) {
   return std::move(*graph);
 }
 
-// Opened and with that graph deployed, "work" served unless there is no worker, and not started.
+// Opened, with that graph deployed and "work" served unless there is no worker; not started.
 inline std::unique_ptr<Runtime> open_with(RuntimeOptions options, Graph graph, Worker worker) {
   auto opened = pawl::open(std::move(options));
   if (!opened) {
@@ -70,7 +70,7 @@ inline JobView end_of(Runtime& runtime, RunId run) {
   return end ? std::move(*end) : JobView{};
 }
 
-// The activity "act" as it stands.
+// The current state of the activity "act".
 inline ActivityView act_of(Runtime& runtime, RunId run) {
   const auto detail = runtime.job(run).inspect();
   if (!detail) return {};
@@ -89,7 +89,7 @@ inline bool has_effect(Runtime& runtime, RunId run, Effect effect) {
   return comes_true([&] { return act_of(runtime, run).effect == effect; });
 }
 
-// A gate that workers wait at.
+// Workers wait here until it opens.
 class Gate {
  public:
   void open() {
@@ -108,7 +108,7 @@ class Gate {
   bool open_ = false;  // guarded by mutex_
 };
 
-// What happened, in order. Any thread may call it.
+// Events, in order. Any thread may call it.
 class Notes {
  public:
   void add(std::string line) {
@@ -126,7 +126,7 @@ class Notes {
   std::vector<std::string> lines_;  // guarded by mutex_
 };
 
-// The outside world: a line for each time that an effect happened. Survives the death of its writer.
+// The outside world: a line for each effect. It survives the death of its writer.
 inline void write_line(const std::string& path, const std::string& line) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
   const std::string text = line + "\n";

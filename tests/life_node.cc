@@ -1,6 +1,6 @@
-// A second process for the tests of this folder. Either the effect: a runtime whose worker notes in the
-// journal that it acted, says so, and never returns; `queue`: the same with many jobs and two threads. Or too many
-// threads for its memory. Or a guest: opens the store, never starts, asks for one thing and prints what became of it.
+// A second process for the tests of this folder. `effect`: a runtime whose worker records in the journal that it acted,
+// prints it, and never returns. `queue`: the same with many jobs and two threads. `threads`: too many threads for its
+// memory. `ask`: opens the store without starting, makes one request and prints its result.
 //
 //   life_node DIR SLOT N effect at_least_once|hold|retry|ask_probe
 //   life_node DIR SLOT N queue at_least_once|hold|retry|ask_probe

@@ -1,4 +1,4 @@
-// What life_node and the tests that start it have in common.
+// Shared by life_node and the tests that start it.
 #pragma once
 
 #include <map>

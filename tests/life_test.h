@@ -1,4 +1,4 @@
-// The tests of an activity's whole life, on every store that the program has.
+// The tests of an activity's whole life, on every store of the program.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
-// What a process of its own needs in memory, for memory_test: does one thing with COUNT jobs whose input has BYTES
-// bytes, and prints the most memory that it ever had, in bytes.
+// The memory of a separate process, for memory_test: does one thing with COUNT jobs whose input has BYTES bytes, and
+// prints its peak memory in bytes.
 //
-//   memory_node DIR COUNT BYTES flood     submits them all at once, by callbacks, to a topic that nobody serves
+//   memory_node DIR COUNT BYTES flood     submits them all at once, by callbacks, to a topic without a worker
 //   memory_node DIR COUNT BYTES callers   eight threads submit them, each waiting for its answer
-//   memory_node DIR COUNT BYTES echo      submits them at once and runs them: each answer is as large as its input
+//   memory_node DIR COUNT BYTES echo      submits them at once and runs them: each reply is as large as its input
 //   memory_node DIR COUNT BYTES recover   runs what an earlier process left
 #include <atomic>
 #include <chrono>
@@ -40,7 +40,7 @@ struct Plan {
   std::string dir;
   int count = 0;
   std::size_t bytes = 0;
-  // A payload of its own each time, as a program that reads requests would have.
+  // A separate payload each time, as in a program that reads requests.
   Payload payload(int number) const {
     std::string text(bytes, 'x');
     text.replace(0, 1, "\"");
@@ -60,10 +60,12 @@ class Site {
     runtime_ = std::make_unique<Runtime>(std::move(*opened));
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
     if (!graph || !runtime_->deploy(std::move(*graph))) die("no graph");
-    runtime_->observe([this](const Event& event) {
-      if (event.kind == Event::Kind::job_closed) ++ended;
-      if (event.kind == Event::Kind::activity_opened) ++opened_;
-    }).keep();
+    runtime_
+        ->observe([this](const Event& event) {
+          if (event.kind == Event::Kind::job_closed) ++ended;
+          if (event.kind == Event::Kind::activity_opened) ++opened_;
+        })
+        .keep();
   }
   void serve(Worker worker) {
     if (!runtime_->serve("work", std::move(worker))) die("cannot serve");
@@ -86,7 +88,7 @@ class Site {
   std::unique_ptr<Runtime> runtime_;
 };
 
-// Whoever is told to come back comes back.
+// A refused caller tries again.
 void submit_all(Site& site, const Plan& plan) {
   std::mutex mutex;
   std::vector<int> left;  // guarded by mutex

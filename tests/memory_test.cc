@@ -1,5 +1,5 @@
-// Bytes, not counts: whatever comes at once, a process keeps to a budget of bytes. Each case runs in a process of its
-// own and brings more than the budget; what is measured is the most memory that this process ever had.
+// Bytes, not counts: under any load a process keeps to a budget of bytes. Each case runs in a separate process with
+// more data than the budget, and measures the peak memory of that process.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

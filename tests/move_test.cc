@@ -1,5 +1,5 @@
-// Jobs in flight that are moved: from a file to PostgreSQL, to Redis, and back to a file. Each ends as if it had
-// stayed.
+// Jobs in flight are moved: from a file to PostgreSQL, to Redis, and back to a file. Each must end as if it had not
+// been moved.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -129,7 +129,7 @@ TEST_F(Moved, jobs_end_where_they_are_then) {
   expect_end(ended, "{\"word\":\"ended\"}");
   ASSERT_TRUE(runtime_->job(paused).pause("for now").ok());
   const RunId naps = submit("nap", "naps");
-  // One asks for work that nobody does here.
+  // One asks for work that no worker does here.
   runtime_.reset();
   start(Serves::no);
   const RunId works = submit("order", "works");
@@ -151,7 +151,7 @@ TEST_F(Moved, jobs_end_where_they_are_then) {
 
   ASSERT_NO_FATAL_FAILURE(move_to(folder_ / "second.db"));
   start(Serves::yes);
-  signal("waits");  // told again: it counts once, and its job is over
+  signal("waits");  // sent again: it counts once, and its job has ended
   ASSERT_TRUE(runtime_->job(paused).resume().ok());
   signal("paused");
   signal("works");
@@ -176,7 +176,7 @@ TEST_F(Moved, needs_two_stores_that_can_be_moved) {
   ASSERT_FALSE(in_use.ok());
   EXPECT_EQ(in_use.error().code, ErrorCode::retry_later);
   runtime_.reset();
-  // One that ends it, and tries again.
+  // One that ends it, and one that retries.
   const auto ended = move_store({store_, folder_ / "new.db", false, [](const MoveProgress&) { return false; }});
   ASSERT_FALSE(ended.ok());
   EXPECT_FALSE(pawl::open({.store = folder_ / "new.db"}).ok());

@@ -1,4 +1,4 @@
-// A job that never waits for anything: the engine hears callers, other jobs get on, and it can be stopped.
+// A job that never waits: callers get answers, other jobs continue, and it can be stopped.
 #include <future>
 #include <thread>
 
@@ -43,7 +43,7 @@ class NeverPauses : public ::testing::Test {
     EXPECT_TRUE(job.ok()) << to_string(job.error());
     return job.ok() ? job->run() : RunId(0);
   }
-  // It turns: what it commits fills the log.
+  // It loops: its commits fill the log.
   void await_turning() {
     const auto before = runtime_->stats().commits;
     const auto limit = std::chrono::steady_clock::now() + 20s;

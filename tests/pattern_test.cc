@@ -1,4 +1,4 @@
-// Searching jobs by how their activities stand.
+// Searching jobs by the state of their activities.
 #include <pthread.h>
 
 #include "life_test.h"
@@ -21,7 +21,7 @@ class PatternTest : public LifeTest {
     });
     for (const char* id : {"good", "bad", "stuck", "held"}) {
       if (std::string(id) == "held") {
-        // A paused topic hands out nothing: whoever should end, ends first.
+        // A paused topic hands out nothing, so jobs that should end must end first.
         end_of(*runtime, runs[0]);
         end_of(*runtime, runs[1]);
         ASSERT_TRUE(comes_true([&] {
@@ -34,7 +34,7 @@ class PatternTest : public LifeTest {
       ASSERT_TRUE(job.ok());
       runs.push_back(job->run());
     }
-    // A pause is heard between any two steps: the job shall have come as far as its work.
+    // A pause takes effect between any two steps: wait until the job has reached its work.
     ASSERT_TRUE(comes_true([&] { return runtime->job(runs[3]).inspect()->activities.size() == 2; }));
     ASSERT_TRUE(runtime->job(runs[3]).pause().ok());
     ASSERT_TRUE(comes_true([&] { return status_of(*runtime, runs[3]) == JobStatus::paused; }));

@@ -1,4 +1,4 @@
-// Where the tests of the public API keep their jobs. A program says which stores it has: api_test those of this process
+// Where the tests of the public API keep their jobs. A program defines its stores: api_test those of this process
 // (local_places.cc), api_servers_test those of a server (server_places.cc); the tests are the same.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace pawl::testing {
 
-// An empty store. What is in it goes with it.
+// An empty store. Its content is removed with it.
 class Place {
  public:
   virtual ~Place() = default;
@@ -22,12 +22,12 @@ class Place {
 struct PlaceKind {
   std::string name;
   std::unique_ptr<Place> (*make)();
-  bool outlives = true;  // a second runtime finds there what the first one left
+  bool outlives = true;  // a second runtime finds what the first one left
   bool is_server = false;
 };
 const std::vector<PlaceKind>& place_kinds();
 
-// A store, fused or step by step, where a test is about neither.
+// A store, fused or step by step, for tests that depend on neither.
 struct Setting {
   std::string name;
   PlaceKind place;
@@ -49,7 +49,7 @@ inline std::vector<Setting> settings(Outlives outlives, Ways ways) {
 }
 inline const auto every_setting = ::testing::ValuesIn(settings(Outlives::any, Ways::both));
 inline const auto every_store = ::testing::ValuesIn(settings(Outlives::any, Ways::fused));
-// For tests of what a second life of the store finds.
+// For tests that open a store a second time.
 inline const auto every_lasting_setting = ::testing::ValuesIn(settings(Outlives::yes, Ways::both));
 inline const auto every_lasting_store = ::testing::ValuesIn(settings(Outlives::yes, Ways::fused));
 

@@ -1,5 +1,5 @@
-// Runtimes on a PostgreSQL that is restarted, crashed, killed, full, or replaced by a standby. What they accepted ends,
-// each step of it done once; what was lost with a standby that was behind is noticed.
+// Runtimes on a PostgreSQL that is restarted, crashed, killed, full, or replaced by a standby. Accepted jobs end, each
+// step done once; what was lost with a standby that was behind is noticed.
 #include <sys/mount.h>
 
 #include <atomic>
@@ -33,10 +33,12 @@ class PostgresFaults : public ::testing::Test {
         GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
     EXPECT_TRUE(runtime.deploy(std::move(*graph)).ok());
     EXPECT_TRUE(runtime.serve("add", [](Work& work) { return Reply::success(work.input().str() + "+"); }).ok());
-    runtime.on_problem([this](const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      problems_ += text + "\n";
-    }).keep();
+    runtime
+        .on_problem([this](const std::string& text) {
+          const std::lock_guard lock(mutex_);
+          problems_ += text + "\n";
+        })
+        .keep();
     EXPECT_TRUE(runtime.launch().ok());
     nodes_.push_back(std::move(*opened));
     return nodes_.back().get();
@@ -45,7 +47,7 @@ class PostgresFaults : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return problems_.find(text) != std::string::npos;
   }
-  // Told again under the same id until it is known that it was accepted.
+  // Sent again under the same id until it is known to be accepted.
   void submit(Runtime& runtime, const std::string& id, const std::string& input = "x") {
     std::string said;
     EXPECT_TRUE(comes_true(
@@ -62,14 +64,14 @@ class PostgresFaults : public ::testing::Test {
   }
   void expect_ends(Runtime& runtime) {
     for (const auto& [id, run] : runs_) {
-      // A connection that died with the server is found out by whoever asks next.
+      // The next request notices a connection that died with the server.
       auto end = runtime.job(run).wait(60s);
       for (int tries = 0; !end && tries < 20; ++tries) end = runtime.job(run).wait(10s);
       ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
       EXPECT_EQ(end->status, JobStatus::completed) << id;
     }
   }
-  // What the server itself says: every job ended, with two steps each of which was committed once.
+  // The server's own rows: every job ended, with two steps, each committed once.
   void expect_rows(const TestServer& server) {
     const std::string psql = (TestServer::programs() / "psql").string() + " -X -A -t -h " + server.folder().string() +
                              " -U postgres -d postgres -c ";
@@ -108,7 +110,7 @@ TEST_F(PostgresFaults, jobs_outlive_every_way_in_which_a_server_stops) {
       {"fast", [&] { EXPECT_TRUE(server_->stop("fast") && server_->run_server()); }},
       {"immediate", [&] { EXPECT_TRUE(server_->stop("immediate") && server_->run_server()); }},
       {"postmaster", [&] { EXPECT_TRUE(server_->kill_postmaster() && server_->run_server()); }},
-      // The server takes this for damage: it ends all sessions and recovers.
+      // The server treats this as damage: it ends all sessions and recovers.
       {"backend",
        [&] {
          const std::string kill = "kill -9 $(" + psql +
@@ -133,7 +135,7 @@ TEST_F(PostgresFaults, jobs_outlive_every_way_in_which_a_server_stops) {
   expect_rows(*server_);
 }
 
-// The server's own log has no room either: it may stop, and has to be started again when there is some.
+// The server's own log has no room either: it may stop, and must be started again when there is room.
 TEST_F(PostgresFaults, jobs_wait_while_the_disk_of_the_server_is_full) {
   TempDir disk;
   if (mount("none", disk.path().c_str(), "tmpfs", 0, "size=120m,mode=0777") != 0)
@@ -152,7 +154,7 @@ TEST_F(PostgresFaults, jobs_wait_while_the_disk_of_the_server_is_full) {
     while (balloon.write(block.data(), 1 << 16).flush()) {
     }
   }
-  // Until something does not fit any more.
+  // Until the disk is full.
   std::string noise(400'000, ' ');
   std::uint32_t state = 1;
   for (char& c : noise) c = static_cast<char>('a' + ((state = state * 1664525 + 1013904223) >> 24) % 26);
@@ -197,7 +199,7 @@ TEST_F(PostgresFaults, a_standby_that_was_behind_is_noticed_and_the_process_stop
   EXPECT_TRUE(comes_true([&] { return was_told("without commits that it had acknowledged"); }, 60s)) << problems_;
   const auto refused = runtime->start("chain", Payload("x"), {.id = "more"});
   EXPECT_FALSE(refused.ok());
-  // Whoever starts now goes on with what there is.
+  // A process that starts now continues with what is stored.
   nodes_.clear();
   runs_.clear();
   Runtime* later = node(address, 2s);

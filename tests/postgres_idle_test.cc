@@ -1,5 +1,4 @@
-// Nodes on a PostgreSQL server that have nothing to do send it nothing but the renewals of their leases: its own log
-// says so.
+// Idle nodes on a PostgreSQL server send it only the renewals of their leases: the server's log shows it.
 #include <atomic>
 #include <map>
 #include <set>
@@ -59,7 +58,7 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
     ASSERT_TRUE(job.ok()) << to_string(job.error());
   }
   ASSERT_TRUE(comes_true([&] { return ended_ == 10; }, 60s));
-  // Of a renewal and the beat that goes with it.
+  // Statements of a renewal and of the beat that goes with it.
   const std::set<std::string> renewal = {"pawl_begin",       "lock_lanes_to_renew", "put_lanes",         "find_pool",
                                          "put_engine",       "read_clock",          "drop_dead_engines", "read_engines",
                                          "read_commit_mark", "pawl_commit"};
@@ -69,7 +68,7 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
       if (!renewal.contains(name)) names += name + " x " + std::to_string(count) + "; ";
     return names;
   };
-  // What the jobs left behind them may take a while: then it is quiet, over many renewals of both.
+  // The jobs may leave some work for a while: then nothing is sent, over many renewals of both.
   std::map<std::string, int> counts;
   const bool quiet = comes_true(
       [&] {

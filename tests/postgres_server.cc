@@ -1,5 +1,5 @@
-// Starts and stops the server that a run of the tests shares: postgres_server start|stop|crash FILE. The file says
-// where it is; a crash is kill -9, and a start behind it.
+// Starts and stops the server that the tests share: postgres_server start|stop|crash FILE. The file names its place; a
+// crash is kill -9, followed by a start.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -24,7 +24,7 @@ int crash_server(const std::string& file) {
   int pid = 0;
   std::ifstream(std::filesystem::path(folder) / "data" / "postmaster.pid") >> pid;
   if (pid <= 1 || kill(pid, SIGKILL) != 0) return 1;
-  // Its sessions end when they notice: only then another one may start.
+  // Its sessions end when they notice: only then may another server start.
   for (int tries = 0; tries < 300; ++tries) {
     if (TestServer::at(folder).run_server()) return 0;
     usleep(100'000);
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (std::string(argv[1]) == "crash") return crash_server(argv[2]);
-  stop_server(argv[2]);  // also before a start: of a run that was interrupted
+  stop_server(argv[2]);  // also before a start: of tests that were interrupted
   if (std::string(argv[1]) == "stop") return 0;
   const auto server = TestServer::start({"max_wal_size=256MB"}, TestServer::Keeps::in_memory);
   if (!server) return 1;

@@ -36,7 +36,7 @@ class PriorityTest : public LifeTest {
         return work && (queue == 1 || work->attempts > 0);
       }));
     }
-    // The engine answers this after it has given the thread what was handed out before.
+    // The engine answers this after it has given the thread the earlier work.
     EXPECT_TRUE(runtime->pause_topic("nobody").ok());
     gate.open();
     for (const RunId run : runs) EXPECT_EQ(end_of(*runtime, run).status, JobStatus::completed);
@@ -70,7 +70,7 @@ TEST_P(PriorityTest, that_of_an_activity_is_added_to_that_of_its_job) {
   const auto job = runtime->start("step", Payload("three"), {.id = "three", .priority = 3});
   ASSERT_TRUE(job.ok());
   runs.push_back(job->run());
-  // Step by step an activity is opened before its work is there.
+  // Step by step an activity is opened before its work exists.
   const auto waits = [&](RunId run) {
     const auto detail = runtime->job(run).inspect();
     return detail && std::count_if(detail->activities.begin(), detail->activities.end(),
@@ -80,7 +80,7 @@ TEST_P(PriorityTest, that_of_an_activity_is_added_to_that_of_its_job) {
   gate.open();
   for (const RunId run : runs) EXPECT_EQ(end_of(*runtime, run).status, JobStatus::completed);
   auto order = begun.all();
-  order.erase(order.begin());  // it came before there was anything to choose from, and may be either of two
+  order.erase(order.begin());  // it came before there was a choice, and may be either of two
   const auto at = [&](const std::string& name) { return std::find(order.begin(), order.end(), name) - order.begin(); };
   EXPECT_LT(at("three urgent"), at("three work"));
   EXPECT_LT(at("three work"), at("zero work"));

@@ -1,5 +1,4 @@
-// An engine over Redis with nothing to do: what it sends are its renewals, and a look with each. Nobody asks in circles
-// whether there is something to do.
+// An idle engine over Redis sends its renewals, and one read with each. It does not poll.
 #include <map>
 #include <memory>
 #include <sstream>
@@ -50,25 +49,25 @@ TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_looks_only_with_
     ASSERT_TRUE(job.ok()) << to_string(job.error());
     ASSERT_TRUE(job->wait(60s).ok());
   }
-  // Renewals are the clock of this test: however slow the machine is, between two of them nothing else may come.
+  // Renewals are the clock of this test: on a machine of any speed, nothing else may come between two of them.
   const auto after_renewals = [&](long count) {
     const long until = commits(server) + count;
     return comes_true([&] { return commits(server) >= until; });
   };
-  ASSERT_TRUE(after_renewals(lanes));  // what the jobs left to do is done
+  ASSERT_TRUE(after_renewals(lanes));  // the jobs' remaining work is done
   const long commits_before = commits(server);
   const auto before = calls(server);
   ASSERT_TRUE(after_renewals(5 * lanes));
   const auto after = calls(server);
   const long renewals = commits(server) - commits_before;
-  // With a renewal goes a look at what waits in the lane, in case that a ring was lost. Whoever asks in circles asks
-  // far more often.
+  // With each renewal the engine reads what waits in the lane, in case a notification was lost. An engine that polls
+  // would read far more often.
   constexpr long per_renewal_max = 3;
   std::string all;
   for (const auto& [name, count] : after) {
     const auto known = before.find(name);
     const long times = count - (known == before.end() ? 0 : known->second);
-    if (times == 0 || name == "info" || name == "hget") continue;  // this test's own
+    if (times == 0 || name == "info" || name == "hget") continue;  // from this test
     all += name + ": " + std::to_string(times) + "\n";
     const bool of_all_lanes = name == "smembers";  // topics that are paused
     EXPECT_LE(times, per_renewal_max * renewals * (of_all_lanes ? lanes : 1)) << name;

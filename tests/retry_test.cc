@@ -1,4 +1,4 @@
-// Failed tries: how often, when, and what becomes of the job once they have run out.
+// Failed attempts: how often, when, and what becomes of the job once they have run out.
 #include <atomic>
 
 #include "life_test.h"
@@ -10,7 +10,7 @@ using namespace testing;
 
 class RetryTest : public LifeTest {
  protected:
-  // A worker that fails until its nth run.
+  // A worker that fails until its nth attempt.
   Worker succeeds_on(std::uint32_t nth, std::int32_t code = 500) {
     return [this, nth, code](Work& work) {
       notes.add(std::to_string(work.attempt()) + " " + work.key());
@@ -73,7 +73,7 @@ TEST_P(RetryTest, a_code_that_no_try_mends_and_a_fatal_error_end_it_at_once) {
 }
 
 TEST_P(RetryTest, a_code_may_have_a_rule_of_its_own) {
-  // Busy is worth many tries, anything else one; the job says which error was the last.
+  // Busy is worth many attempts, other errors one; the job shows the last error.
   const auto graph = [] {
     return step_graph([](auto& act) {
       act.retry(Retry()
@@ -145,10 +145,12 @@ TEST_P(RetryTest, an_observer_hears_of_each_try_that_failed_and_when_the_next_on
   runtime = open_with(options(), step_graph([](auto& act) { act.retry(quick(3)); }), succeeds_on(3, 429));
   std::mutex mutex;
   std::vector<Event> retried;
-  runtime->observe([&](const Event& event) {
-    const std::lock_guard lock(mutex);
-    if (event.kind == Event::Kind::activity_retried) retried.push_back(event);
-  }).keep();
+  runtime
+      ->observe([&](const Event& event) {
+        const std::lock_guard lock(mutex);
+        if (event.kind == Event::Kind::activity_retried) retried.push_back(event);
+      })
+      .keep();
   ASSERT_TRUE(runtime->launch().ok());
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::completed);
   runtime->stop();

@@ -1,4 +1,4 @@
-// What a taken job id means to whoever starts a job under it again.
+// What happens when a taken job id is submitted again.
 #include <atomic>
 
 #include "life_test.h"
@@ -13,7 +13,7 @@ class ReuseTest : public LifeTest {
   Result<Job<>> submit(IdReuse reuse, Payload input = "again") {
     return runtime->start("step", input, {.id = "j", .reuse = reuse});
   }
-  // A worker whose answer to "hang" comes when nobody waits any more.
+  // A worker whose reply to "hang" comes when it is no longer needed.
   static Reply hang(Work& work) {
     while (work.input().str() == "hang" && !work.cancelled()) std::this_thread::sleep_for(1ms);
     return echo(work);

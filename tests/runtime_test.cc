@@ -104,9 +104,8 @@ TEST_P(RuntimeTest, the_code_of_the_error_that_ended_a_job_stands_in_its_view) {
   for (const Collation collation : {Collation::ledger, Collation::duplex}) {
     auto opened = pawl::open(options());
     ASSERT_TRUE(opened.ok());
-    ASSERT_TRUE(opened
-                    ->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build())
-                    .ok());
+    ASSERT_TRUE(
+        opened->deploy(*GraphBuilder("g").trigger("t").worker("a", "a").after("t").collation(collation).build()).ok());
     ASSERT_TRUE(opened
                     ->serve("a",
                             [](Work& work) {
@@ -182,8 +181,7 @@ TEST_P(RuntimeTest, a_thousand_jobs_from_eight_threads_all_complete) {
     threads.emplace_back([&, t] {
       std::vector<RunId> runs;
       for (int i = 0; i < 125; ++i) {
-        const auto job =
-            runtime->start("chain", Payload("x"), {.id = std::to_string(t) + "-" + std::to_string(i)});
+        const auto job = runtime->start("chain", Payload("x"), {.id = std::to_string(t) + "-" + std::to_string(i)});
         if (job) runs.push_back(job->run());
       }
       for (const RunId run : runs) {
@@ -221,11 +219,13 @@ TEST_P(RuntimeTest, an_observer_sees_each_job_from_its_start_to_its_end_in_order
   std::map<std::string, std::vector<std::string>> seen;
   runtime = open_runtime(options());
   ASSERT_TRUE(runtime->serve("work", echo).ok());
-  runtime->observe([&](const Event& event) {
-    static const char* const names[] = {"start", "open ", "pending ", "close ", "end", "parked"};
-    const std::lock_guard lock(mutex);
-    seen[event.job.raw()].push_back(names[static_cast<int>(event.kind)] + event.activity.raw());
-  }).keep();
+  runtime
+      ->observe([&](const Event& event) {
+        static const char* const names[] = {"start", "open ", "pending ", "close ", "end", "parked"};
+        const std::lock_guard lock(mutex);
+        seen[event.job.raw()].push_back(names[static_cast<int>(event.kind)] + event.activity.raw());
+      })
+      .keep();
   ASSERT_TRUE(runtime->launch().ok());
   for (int i = 0; i < 20; ++i) expect_runs(*runtime, "j" + std::to_string(i));
   runtime->stop();
@@ -304,7 +304,7 @@ TEST_P(RuntimeTest, before_start_and_after_stop_a_submit_is_refused_at_once) {
 
 INSTANTIATE_TEST_SUITE_P(store, RuntimeTest, every_setting, setting_name);
 
-// A second life finds what the first left.
+// A second runtime finds what the first left.
 class RestartTest : public LifeTest {};
 
 TEST_P(RestartTest, a_restarted_runtime_finishes_the_jobs_it_finds) {
@@ -339,10 +339,12 @@ TEST_P(RestartTest, a_job_waits_for_its_graph_and_goes_on_when_it_is_deployed) {
   Runtime& second = *opened;
   std::mutex mutex;
   std::string problems;
-  second.on_problem([&](const std::string& text) {
-    const std::lock_guard lock(mutex);
-    problems += text;
-  }).keep();
+  second
+      .on_problem([&](const std::string& text) {
+        const std::lock_guard lock(mutex);
+        problems += text;
+      })
+      .keep();
   ASSERT_TRUE(second.serve("work", echo).ok());
   ASSERT_TRUE(second.launch().ok());
   EXPECT_TRUE(comes_true([&] {

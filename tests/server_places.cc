@@ -7,7 +7,7 @@ namespace pawl::testing {
 
 namespace {
 
-// The schema that a runtime makes; emptied when the test is over, which is quicker than making it again.
+// The schema that a runtime makes; emptied after the test, which is faster than making it again.
 struct Postgres final : Place {
   ~Postgres() override { store::postgres::SharedServer::get().empty("pawl"); }
   std::string address() const override { return store::postgres::SharedServer::get().address(); }

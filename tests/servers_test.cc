@@ -1,5 +1,5 @@
-// Runtimes that share a server: PostgreSQL or Redis, each started for these tests. What one process does the others
-// see, and what it leaves they take over.
+// Runtimes that share a server: PostgreSQL or Redis, each started for these tests. The others see what one process
+// does, and take over what it leaves.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@
 namespace pawl::testing {
 namespace {
 
-// A server of its own for each test: some of them restart it.
+// A separate server for each test: some of them restart it.
 struct Server {
   virtual ~Server() = default;
   virtual std::string address() const = 0;
@@ -59,7 +59,7 @@ class Servers : public ::testing::TestWithParam<std::string> {
       server_ = std::make_unique<Redis>();
   }
 
-  // A process that runs jobs: it says which of its runs it served.
+  // A process that runs jobs and records which attempts it served.
   struct Node {
     std::unique_ptr<Runtime> runtime;
     std::atomic<int> served{0};
@@ -112,7 +112,7 @@ class Servers : public ::testing::TestWithParam<std::string> {
 
   std::unique_ptr<Server> server_;
   std::mutex mutex_;
-  std::map<std::string, int> runs_;  // of each activity, by its key
+  std::map<std::string, int> runs_;  // attempts of each activity, by its key
 };
 
 TEST_P(Servers, a_job_outlives_the_process_that_ran_it) {
@@ -152,7 +152,7 @@ TEST_P(Servers, a_server_that_crashes_and_comes_back_loses_nothing) {
   auto only = node();
   auto runs = submit(*only->runtime, 20, "before-");
   server_->restart();
-  // What could not be told is told again under the same id.
+  // Signals without a definite answer are sent again under the same id.
   std::vector<RunId> after;
   for (int i = 0; i < 20; ++i)
     EXPECT_TRUE(comes_true([&] {

@@ -1,5 +1,4 @@
-// What the tests of this folder share: a directory that goes away, a shell, and a runtime that
-// opens.
+// What the tests of this folder share: a temporary directory, a shell, and a runtime.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,13 +20,13 @@ namespace pawl::testing {
 
 using namespace std::chrono_literals;
 
-// Under a sanitizer what a test measures is the sanitizer's own memory and time.
+// Under a sanitizer a test would measure the sanitizer's own memory and time.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
-// Times that a test gives to what it awaits, or allows it to take, are longer by this.
+// Time limits of a test are longer by this factor.
 inline constexpr int slow_factor = sanitized ? 10 : 1;
 
 class TempDir {
@@ -77,7 +76,7 @@ inline Ran shell(const std::string& command) {
   return ran;
 }
 
-// An error of that code whose text has all these parts.
+// An error of that code whose text contains all these parts.
 template <class T>
 ::testing::AssertionResult fails_with(const Result<T>& result, ErrorCode code,
                                       std::initializer_list<std::string> parts) {
@@ -128,7 +127,7 @@ inline void expect_runs(Runtime& runtime, const std::string& id) {
   EXPECT_EQ(end->result.str(), "x++");
 }
 
-// The job that an earlier life of the store completed.
+// The job that an earlier process on the store completed.
 inline void expect_readable(Runtime& runtime, const std::string& id) {
   const auto run = runtime.find(id);
   ASSERT_TRUE(run.ok() && run->has_value()) << id;

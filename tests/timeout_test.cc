@@ -1,4 +1,4 @@
-// Time that runs out: of one run, of the wait for a worker, of all tries together, of the job.
+// Time that runs out: of one attempt, of the wait for a worker, of all attempts together, of the job.
 #include <atomic>
 
 #include "life_test.h"
@@ -10,7 +10,7 @@ using namespace testing;
 
 class TimeoutTest : public LifeTest {};
 
-// Runs until nobody waits for it any more.
+// Runs until it is cancelled.
 Reply until_cancelled(Work& work) {
   while (!work.cancelled()) std::this_thread::sleep_for(1ms);
   return Reply::success("too late");
@@ -57,7 +57,7 @@ TEST_P(TimeoutTest, all_tries_together_end_when_their_time_is_over) {
       }),
       [](Work&) { return Reply::error("\"no\""); });
   const JobView end = end_of(*runtime, submit_step(*runtime));
-  // The last error or the end of the time, whichever is noticed first: the next try would begin too late.
+  // The last error or the end of the time, whichever is noticed first: the next attempt would begin too late.
   EXPECT_NE(end.status, JobStatus::completed);
   EXPECT_FALSE(end.reason.empty());
 }
@@ -88,7 +88,7 @@ TEST_P(TimeoutTest, a_job_beyond_its_time_is_interrupted_and_its_worker_told) {
     told = true;
     return reply;
   });
-  // Until there was time enough for the worker to begin.
+  // Until the worker has had enough time to begin.
   for (Duration within = 30ms; !began; within *= 2) {
     ASSERT_LT(within, 60s);
     const auto job =

@@ -1,9 +1,10 @@
-// The tree keeps its own rules: who may include whom, what a public header may use, what no file
-// may contain. A rule that nothing checks does not last.
+// The rules of the tree: which folder may include which, what a public header may use, what no file may contain. A rule
+// without a test does not last.
 #include <algorithm>
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "testing.h"
@@ -50,10 +51,10 @@ std::vector<Include> includes_of(const std::string& text) {
 
 std::string first_part(const std::string& path) { return path.substr(0, path.find('/')); }
 
-// Folders of one rank do not see each other.
+// Folders of one rank do not include each other.
 const std::map<std::string, int> ranks = {{"base", 0},   {"ledger", 1},  {"mapping", 2}, {"graph", 3},
                                           {"flow", 3},   {"core", 3},    {"execute", 4}, {"store", 4},
-                                          {"duplex", 5}, {"runtime", 6}, {"server", 7},  {"cli", 8}};
+                                          {"duplex", 5}, {"runtime", 6}, {"testing", 7}, {"cli", 8}};
 
 TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
   int seen = 0;
@@ -72,7 +73,7 @@ TEST(Tree, a_folder_includes_only_what_is_to_its_left) {
   EXPECT_GT(seen, 100) << "the pattern finds nothing";
 }
 
-// Tests may compare stores; a store may not know another one.
+// Tests may compare stores; a store may not include another one.
 TEST(Tree, a_store_includes_no_other_store) {
   for (const File& file : files_below("src/store")) {
     const std::string within = file.path.substr(std::string("src/store/").size());
@@ -83,7 +84,7 @@ TEST(Tree, a_store_includes_no_other_store) {
       if (include.what.rfind("store/", 0) != 0) continue;
       const std::string rest = include.what.substr(6);
       if (rest.find('/') == std::string::npos) continue;
-      if (first_part(rest) == "transfer") continue;  // no store: the form in which they become each other
+      if (first_part(rest) == "transfer") continue;  // not a store: the neutral form for moves
       EXPECT_EQ(first_part(rest), folder) << file.path << " includes " << include.what;
     }
   }
@@ -109,7 +110,7 @@ TEST(Tree, the_storm_checker_and_supervisor_know_no_engine_code) {
         file.path.find("/storm_") != std::string::npos || file.path.find("synced_log") != std::string::npos;
     if (node || !is_source(file.path)) continue;
     for (const Include& include : includes_of(file.text)) {
-      const bool server = include.what == "store/postgres/server_test.h";  // starts PostgreSQL, and knows nothing of us
+      const bool server = include.what == "store/postgres/server_test.h";  // starts PostgreSQL, and uses no engine code
       EXPECT_TRUE(!include.quoted || server || include.what.find('/') == std::string::npos)
           << file.path << " includes " << include.what;
     }
@@ -136,6 +137,36 @@ TEST(Tree, no_unfinished_marks_and_no_paths_of_one_machine) {
         EXPECT_EQ(file.text.find(word), std::string::npos) << file.path << " has " << word;
     }
   EXPECT_GT(seen, 100);
+}
+
+// `make format` keeps to 120 columns. It leaves raw strings alone (YAML and SQL in tests), and so does this.
+TEST(Tree, no_line_of_code_is_longer_than_120_columns) {
+  const auto columns = [](const std::string& line) {
+    return std::count_if(line.begin(), line.end(), [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
+  };
+  int seen = 0;
+  for (const char* folder : {"include", "src", "tests", "sim", "bench", "examples", "fuzz"})
+    for (const File& file : files_below(folder)) {
+      if (!is_source(file.path)) continue;
+      std::istringstream lines(file.text);
+      std::string line, closing;  // closing: the end of the raw string that contains the line
+      for (int number = 1; std::getline(lines, line); ++number) {
+        const bool inside = !closing.empty();
+        const std::size_t end = inside ? line.find(closing) : 0;
+        if (inside && end != std::string::npos) closing.clear();
+        const std::size_t opens = closing.empty() ? line.rfind("R\"") : std::string::npos;
+        const std::size_t bracket = opens == std::string::npos ? opens : line.find('(', opens);
+        bool touches = inside;
+        if (bracket != std::string::npos && bracket - opens <= 18) {
+          touches = true;
+          const std::string ends = ")" + line.substr(opens + 2, bracket - opens - 2) + "\"";
+          if (line.find(ends, bracket) == std::string::npos) closing = ends;
+        }
+        EXPECT_TRUE(touches || columns(line) <= 120) << file.path << ":" << number << " is too long: run make format";
+        ++seen;
+      }
+    }
+  EXPECT_GT(seen, 10000);
 }
 
 TEST(Tree, a_folders_readme_is_short) {

@@ -28,7 +28,7 @@ Reply until_told(Work& work) {
   return Reply::fatal("\"told to stop\"");
 }
 
-// --- the clocks of a run
+// --- the clocks of an attempt
 
 TEST_P(WorkersTest, an_attempts_time_does_not_pass_while_it_waits_for_a_thread) {
   std::atomic<int> calls{0};
@@ -146,9 +146,11 @@ TEST_P(WorkersTest, what_a_worker_finishes_while_stopping_counts) {
     until_told(work);
     return Reply::success("finished");
   });
-  runtime->observe([&](const Event& event) {
-    if (event.kind == Event::Kind::job_closed) ended.add(event.job.raw());
-  }).keep();
+  runtime
+      ->observe([&](const Event& event) {
+        if (event.kind == Event::Kind::job_closed) ended.add(event.job.raw());
+      })
+      .keep();
   ASSERT_TRUE(runtime->launch().ok());
   submit_step(*runtime);
   ASSERT_TRUE(comes_true([&] { return begun == 1; }));
@@ -179,7 +181,7 @@ TEST_P(WorkersTest, a_stop_does_not_wait_for_ever_and_the_work_is_handed_out_aga
   runtime = open_with(few(2, 30ms, 10ms), step_graph(), [=](Work& work) {
     ++*begun;
     gate->pass();
-    work.heartbeat(Payload("\"still here\""));  // it goes nowhere, and harms nobody
+    work.heartbeat(Payload("\"still here\""));  // it has no effect and does no harm
     ++*returned;
     return Reply::success(work.input());
   });
@@ -267,7 +269,7 @@ TEST_F(StopsTest, threads_that_cannot_be_made_are_an_error_and_not_the_end_of_th
   storm::NodeProcess node({LIFE_NODE, dir.path(), "0", 1, {"threads", "1024"}});
   EXPECT_TRUE(node.heard("refused", 20s));
   EXPECT_TRUE(node.heard("runs with two", 20s));
-  EXPECT_EQ(node.wait(20s), 0);
+  EXPECT_EQ(node.job(20s).wait(), 0);
 }
 
 }  // namespace

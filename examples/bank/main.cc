@@ -1,5 +1,5 @@
 // A bank in the user's own tables, beside the jobs that move its money (docs/TRANSACTIONS.md). Each transfer takes,
-// gives and books in the transaction that commits the answer of its step: kill this program at any moment, run the same
+// gives and books in the transaction that commits the reply of its step: kill this program at any moment, run the same
 // command again, and no money is lost, made or moved twice.
 //
 //   bank_example STORE [TRANSFERS]      STORE: a file, or postgres://...
@@ -65,8 +65,7 @@ pawl::SqlRows done(pawl::Result<pawl::SqlRows> rows) {
 void open_bank(pawl::Transaction& sql) {
   done(sql.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, balance BIGINT)"));
   done(sql.execute("CREATE TABLE transfer (id TEXT, source INTEGER, target INTEGER, amount BIGINT)"));
-  for (int id = 0; id < accounts; ++id)
-    done(sql.execute("INSERT INTO account VALUES ($1, $2)", {id, first_balance}));
+  for (int id = 0; id < accounts; ++id) done(sql.execute("INSERT INTO account VALUES ($1, $2)", {id, first_balance}));
 }
 
 int transfer(const Transfer& order, pawl::Transaction& sql) {
@@ -121,8 +120,8 @@ int main(int argc, char** argv) {
   await(begin("open", "open"));
   std::vector<pawl::Job<>> jobs;
   for (int i = 0; i < transfers; ++i)
-    jobs.push_back(begin("transfer", "transfer-" + std::to_string(i),
-                         {i, i % accounts, (i * 7 + 3) % accounts, 1 + i % 5}));
+    jobs.push_back(
+        begin("transfer", "transfer-" + std::to_string(i), {i, i % accounts, (i * 7 + 3) % accounts, 1 + i % 5}));
   int completed = 0;
   for (const pawl::Job<>& job : jobs) completed += await(job).status == pawl::JobStatus::completed ? 1 : 0;
   const auto last =

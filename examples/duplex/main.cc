@@ -1,5 +1,5 @@
-// A job under collation duplex: every step is one small operation that may be repeated, and each activity's life can be
-// read from 15 digits. docs/LEDGER.md decodes them, docs/GUARANTEES.md says what is promised.
+// A job under collation duplex: every step is one small operation that may be repeated, and 15 digits show the state of
+// each activity. docs/LEDGER.md decodes them, docs/GUARANTEES.md lists the promises.
 #include <pawl/pawl.h>
 
 #include <chrono>
@@ -28,13 +28,13 @@ int main(int argc, char** argv) {
   if (!runtime) return fail(runtime.error());
   if (auto deployed = runtime->deploy(std::move(*graph)); !deployed) return fail(deployed.error());
 
-  // A worker that answers before it is done: each parcel is sent on its own.
+  // A worker that sends pending replies: each parcel is sent separately.
   (void)runtime->serve("store.pack", [](pawl::Work& work) {
     work.pending(pawl::Payload("first parcel"));
     return pawl::Reply::success("second parcel");
   });
   (void)runtime->serve("post.send",
-                          [](pawl::Work& work) { return pawl::Reply::success(work.input().str() + " sent"); });
+                       [](pawl::Work& work) { return pawl::Reply::success(work.input().str() + " sent"); });
   auto job = runtime->start("delivery", pawl::Payload("two books"), {.id = "order-17"});
   if (!job) return fail(job.error());
   auto end = job->wait(std::chrono::seconds(30));

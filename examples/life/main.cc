@@ -1,5 +1,5 @@
-// The whole life of an activity (docs/LIFE.md), one job for each part of it: tries, a long run, an answer that comes
-// later, an effect that is in doubt, a pause, and times.
+// The whole life of an activity (docs/LIFE.md), one job for each part of it: retries, a long attempt, a reply that
+// comes later, an unknown effect, a pause, and times.
 #include <pawl/pawl.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ Value check(pawl::Result<Value> result) {
   return std::move(*result);
 }
 
-// A graph of one activity, which is named as its graph.
+// A graph of one activity, which has the name of its graph.
 pawl::Graph one_step(const std::string& name, const std::function<void(pawl::GraphBuilder&)>& policy) {
   pawl::GraphBuilder builder(name);
   builder.trigger("asked").worker(name, name).after("asked");
@@ -45,7 +45,7 @@ void show_end(const char* what, const pawl::Job<>& job) {
               end.status == pawl::JobStatus::completed ? end.result.str().c_str() : end.reason.c_str());
 }
 
-// --- attempts: two fail, the third one answers. Each waits twice as long as the one before.
+// --- retries: two attempts fail, the third one succeeds. Each waits twice as long as the one before.
 void retries(pawl::Runtime& runtime) {
   check(runtime.deploy(one_step("charge", [](auto& activity) {
     activity.retry(pawl::Retry().attempts(5).first_delay(10ms).growth(2).longest_delay(1s).never_on({400, 404}));
@@ -58,7 +58,8 @@ void retries(pawl::Runtime& runtime) {
   show_end("retried", begin(runtime, "charge"));
 }
 
-// --- a long attempt: it says how far it is, and falls silent half way. The next one goes on from there.
+// --- a long attempt: it stores its progress, and stops sending heartbeats half way. The next attempt continues from
+// there.
 void heartbeat(pawl::Runtime& runtime) {
   check(runtime.deploy(one_step("encode", [](auto& activity) {
     activity.retry(pawl::Retry().attempts(3).first_delay(1ms)).timeouts(pawl::Timeouts().heartbeat(200ms));
@@ -66,7 +67,7 @@ void heartbeat(pawl::Runtime& runtime) {
   check(runtime.serve("encode", [](pawl::Work& work) {
     const int before = work.progress().empty() ? 0 : std::stoi(work.progress().str());
     for (int frame = before; frame < 10; ++frame) {
-      if (work.cancelled()) return pawl::Reply::fatal("\"stopped\"");  // nobody waits any more
+      if (work.cancelled()) return pawl::Reply::fatal("\"stopped\"");  // its reply is no longer needed
       work.heartbeat(pawl::Payload(std::to_string(frame + 1)));
       if (before == 0 && frame == 5)
         while (!work.cancelled()) std::this_thread::sleep_for(1ms);  // it hangs, until its time is over
@@ -76,7 +77,7 @@ void heartbeat(pawl::Runtime& runtime) {
   show_end("went on", begin(runtime, "encode"));
 }
 
-// --- a later answer: the worker gives the token away and its thread back.
+// --- a later reply: the worker gives the token away and its thread back.
 void later(pawl::Runtime& runtime) {
   check(runtime.deploy(one_step("approve", [](auto&) {})));
   static std::promise<std::string> token;
@@ -89,7 +90,7 @@ void later(pawl::Runtime& runtime) {
   show_end("answered later", job);
 }
 
-// --- at most once: the first attempt took too long, so nobody knows whether it acted. The probe does.
+// --- at most once: the first attempt took too long, so its effect is unknown. The probe finds it out.
 void at_most_once(pawl::Runtime& runtime) {
   check(runtime.deploy(one_step("pay", [](auto& activity) {
     activity.timeouts(pawl::Timeouts().attempt(100ms)).at_most_once(pawl::WhenUnknown::ask_probe);
@@ -106,7 +107,7 @@ void at_most_once(pawl::Runtime& runtime) {
   show_end("paid once", begin(runtime, "pay"));
 }
 
-// --- a pause: an attempt that runs goes on, and its answer is kept until the job is resumed.
+// --- a pause: a running attempt continues, and its reply is kept until the job is resumed.
 void pause(pawl::Runtime& runtime) {
   check(runtime.deploy(one_step("pack", [](auto&) {})));
   static std::promise<void> began;

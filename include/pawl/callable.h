@@ -37,7 +37,9 @@ struct SignatureOf<std::function<R(A...)>> {
   using Parameters = std::tuple<A...>;
 };
 template <class F>
-concept HasSignature = requires(F function) { std::function(function); };
+concept HasSignature = requires(F function) {
+  std::function(function);
+};
 
 template <class Parameter, class T>
 inline constexpr bool is_a = std::same_as<std::remove_cvref_t<Parameter>, T>;
@@ -46,9 +48,8 @@ template <class Parameter>
 inline constexpr bool is_context = is_a<Parameter, Work> || is_a<Parameter, Transaction>;
 // The input is read, never changed.
 template <class Parameter>
-inline constexpr bool is_input = !is_context<Parameter> &&
-                                 (!std::is_lvalue_reference_v<Parameter> ||
-                                  std::is_const_v<std::remove_reference_t<Parameter>>);
+inline constexpr bool is_input = !is_context<Parameter> && (!std::is_lvalue_reference_v<Parameter> ||
+                                                            std::is_const_v<std::remove_reference_t<Parameter>>);
 
 // The input comes first, then Work&, then Transaction&, each if it is wanted.
 template <class... A>
@@ -60,7 +61,7 @@ struct Shape {
 template <class First, class... Rest>
 struct Shape<First, Rest...> {
   static constexpr bool context_by_reference =
-      (!is_context<First> || std::is_lvalue_reference_v<First>) && (... && std::is_lvalue_reference_v<Rest>);
+      (!is_context<First> || std::is_lvalue_reference_v<First>)&&(... && std::is_lvalue_reference_v<Rest>);
   static constexpr int works = (int{is_a<First, Work>} + ... + int{is_a<Rest, Work>});
   static constexpr int transactions = (int{is_a<First, Transaction>} + ... + int{is_a<Rest, Transaction>});
   static constexpr bool with_transaction = transactions > 0;
@@ -101,9 +102,8 @@ decltype(auto) call_without(F& function, const Surroundings& around, std::tuple<
 
 // The reply that a returned value means.
 template <class T>
-  requires(!detail::is_result<T> && !std::same_as<T, Reply> && !std::same_as<T, Payload> && !std::same_as<T, Failure> &&
-           !std::same_as<T, Error>)
-Reply reply_of(const T& value) {
+requires(!detail::is_result<T> && !std::same_as<T, Reply> && !std::same_as<T, Payload> && !std::same_as<T, Failure> &&
+         !std::same_as<T, Error>) Reply reply_of(const T& value) {
   auto bytes = encode(value);
   if (bytes) return Reply::success(std::move(*bytes));
   return Reply(Failure{.code = 500,
@@ -170,9 +170,10 @@ Worker worker_of(F function) {
     return function;
   } else if constexpr (detail::HasSignature<F>) {
     using Shape = detail::FunctionShape<F>;
-    static_assert(Shape::ok && !Shape::with_transaction,
-                  "pawl: a worker takes (const Input&), (const Input&, pawl::Work&), (pawl::Work&) or nothing; one that "
-                  "takes a pawl::Transaction& is served by serve_transaction");
+    static_assert(
+        Shape::ok && !Shape::with_transaction,
+        "pawl: a worker takes (const Input&), (const Input&, pawl::Work&), (pawl::Work&) or nothing; one that "
+        "takes a pawl::Transaction& is served by serve_transaction");
     if constexpr (Shape::ok && !Shape::with_transaction)
       return [function = std::move(function)](Work& work) mutable {
         return detail::call_user_function(function, {&work, nullptr});
@@ -217,7 +218,8 @@ TransactionWorker transaction_worker_of(F function) {
 // A probe takes (const Work&) and returns a Finding.
 template <class F>
 Probe probe_of(F function) {
-  static_assert(std::is_constructible_v<Probe, F>, "pawl: a probe takes (const pawl::Work&) and returns a pawl::Finding");
+  static_assert(std::is_constructible_v<Probe, F>,
+                "pawl: a probe takes (const pawl::Work&) and returns a pawl::Finding");
   if constexpr (std::is_constructible_v<Probe, F>)
     return Probe(std::move(function));
   else

@@ -51,9 +51,10 @@ namespace detail {
 
 template <class T>
 constexpr void require_codec() {
-  static_assert(!std::is_array_v<T> && !std::is_pointer_v<T>,
-                "pawl: a string literal or a pointer is not a value: write pawl::Payload(\"...\") for bytes as they are, "
-                "or std::string(\"...\") for a JSON string");
+  static_assert(
+      !std::is_array_v<T> && !std::is_pointer_v<T>,
+      "pawl: a string literal or a pointer is not a value: write pawl::Payload(\"...\") for bytes as they are, "
+      "or std::string(\"...\") for a JSON string");
   static_assert(std::is_array_v<T> || std::is_pointer_v<T> || Coded<T>,
                 "pawl: this type has no description, so it cannot become JSON: add BOOST_DESCRIBE_STRUCT(Type, (), "
                 "(fields...)) and include <pawl_boost/json.h>, or give it to_json and from_json and include "

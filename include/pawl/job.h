@@ -40,7 +40,7 @@ class RuntimeBackend;
 class JobHandle {
  public:
   RunId run() const { return run_; }
-  std::string id() const;                     // read from the store if the handle was made from a run id
+  std::string id() const;                    // read from the store if the handle was made from a run id
   bool created() const { return created_; }  // false: the id was taken, this is the job that has it
 
   Result<JobStatus> status() const;
@@ -66,7 +66,7 @@ class JobHandle {
   Status pause(const std::string& reason = "") const;
   Status resume() const;
   Status interrupt(const std::string& reason = "") const;
-  Status redrive() const;  // a parked job: everything may be tried as often again
+  Status redrive() const;                                  // a parked job: everything may be tried as often again
   Status remove(const RemoveOptions& options = {}) const;  // a job that has ended
   // What a person found out about an effect that was unknown.
   Status settle(const ActivityPlace& place, const Finding& finding) const;

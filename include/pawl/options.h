@@ -48,6 +48,10 @@ struct RuntimeOptions {
   // A worker that is told to stop (Work::cancelled) returns within this time. One that does not is reported, and
   // another thread takes its place.
   Duration worker_grace = std::chrono::seconds(2);
+  // A worker that gives neither an answer nor a heartbeat for this time is reported, and another thread takes its
+  // place; should it answer after all, that counts. 0: never. So many threads can be replaced at once: 64
+  // (hung_threads_max).
+  Duration worker_silence = std::chrono::minutes(5);
   // stop(), and the destructor, let what runs finish for this long, then tell the workers to stop; those that do not
   // return within worker_grace are left behind.
   Duration stop_within = std::chrono::seconds(10);

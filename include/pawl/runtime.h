@@ -97,12 +97,17 @@ class Runtime {
   // otherwise handed out again by the next owner, without a failed attempt. Returns within stop_within + worker_grace:
   // a worker that runs on is left behind, and its work is handed out again as after a crash.
   void stop();
+  // The same within this time: the last worker_grace of it, or all if it is shorter, begins with telling the workers.
+  void stop(Duration at_most);
   // True while this process runs jobs; false while another process owns the store.
   bool owns() const;
   RuntimeStats stats() const;
 
   // Several observers may be added and removed, at any time.
   Subscription observe(Observer observer);
+  // What goes wrong without being anybody's answer: workers that do not return, a graph that is not deployed here, a
+  // topic that nobody serves (after 10 s, unserved_after), parked jobs, a store that refuses. Each is told once, not
+  // once per job. Without a reporter it goes to standard error.
   Subscription on_problem(ProblemReporter reporter);
 
   // --- Jobs ---
@@ -221,8 +226,7 @@ class Runtime {
 Result<Runtime> open(RuntimeOptions options);
 // The same with a path or an address, and all else as it is by default.
 template <class Text>
-  requires std::convertible_to<Text, std::string>
-Result<Runtime> open(const Text& store) {
+requires std::convertible_to<Text, std::string> Result<Runtime> open(const Text& store) {
   return open(RuntimeOptions{.store = store});
 }
 

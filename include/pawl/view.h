@@ -135,6 +135,9 @@ struct JobDetail {
   std::string collation_key;
   Payload input;
   std::vector<TimerView> timers;  // by due time
+  // What keeps it from going on, as far as the asked process can tell: its graph is not deployed there, or work waits
+  // for a topic that is paused or that nobody takes from. Empty: nothing. Why it is parked is its `reason`.
+  std::vector<std::string> obstacles{};
 };
 
 }  // namespace pawl

@@ -119,7 +119,7 @@ inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
 template <class T>
 concept Character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
-                    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+    std::same_as<T, char16_t> || std::same_as<T, char32_t>;
 template <class T>
 concept Whole = std::integral<T> && !std::same_as<T, bool> && !Character<T>;
 template <class T>
@@ -129,7 +129,10 @@ concept DescribedEnum = std::is_enum_v<T> && boost::describe::has_describe_enume
 template <class T>
 concept Text = std::same_as<T, std::string>;
 template <class T>
-concept Map = requires { typename T::mapped_type; } && Text<typename T::key_type>;
+concept Map = requires {
+  typename T::mapped_type;
+}
+&&Text<typename T::key_type>;
 template <class T>
 concept List = !Text<T> && !Map<T> && !DescribedStruct<T> && requires(T list, typename T::value_type one) {
   list.begin();
@@ -138,20 +141,23 @@ concept List = !Text<T> && !Map<T> && !DescribedStruct<T> && requires(T list, ty
   list.insert(list.end(), std::move(one));
 };
 template <class T>
-concept FixedList = !Text<T> && !List<T> && !is_tuple<T> && requires { std::tuple_size<T>::value; };
+concept FixedList = !Text<T> && !List<T> && !is_tuple<T> && requires {
+  std::tuple_size<T>::value;
+};
 template <class T>
 concept AnyJson = std::same_as<T, json::value> || std::same_as<T, pawl::Payload>;
 
 template <class T>
-concept Known = std::same_as<T, bool> || Whole<T> || std::floating_point<T> || Text<T> || DescribedStruct<T> ||
-                DescribedEnum<T> || is_optional<T> || is_strong<T> || is_tuple<T> || Map<T> || List<T> ||
-                FixedList<T> || AnyJson<T>;
+concept Known =
+    std::same_as<T, bool> || Whole<T> || std::floating_point<T> || Text<T> || DescribedStruct<T> || DescribedEnum<T> ||
+    is_optional<T> || is_strong<T> || is_tuple<T> || Map<T> || List<T> || FixedList<T> || AnyJson<T>;
 
 template <class T>
 constexpr void require_known() {
-  static_assert(Known<T>,
-                "pawl_boost: a field has a type that is not described: add BOOST_DESCRIBE_STRUCT(Type, (), (fields...)) "
-                "or BOOST_DESCRIBE_ENUM(Type, values...) behind its definition");
+  static_assert(
+      Known<T>,
+      "pawl_boost: a field has a type that is not described: add BOOST_DESCRIBE_STRUCT(Type, (), (fields...)) "
+      "or BOOST_DESCRIBE_ENUM(Type, values...) behind its definition");
 }
 
 template <class T>
@@ -421,8 +427,7 @@ bool put(const T& from, json::value& into, const Place& at, std::string& why) {
 }  // namespace pawl_boost::detail
 
 template <class T>
-  requires(pawl_boost::detail::Known<T> && !std::same_as<T, pawl::Payload>)
-struct pawl::Codec<T> {
+requires(pawl_boost::detail::Known<T> && !std::same_as<T, pawl::Payload>) struct pawl::Codec<T> {
   static Result<Payload> encode(const T& value) {
     boost::json::value document;
     std::string why;

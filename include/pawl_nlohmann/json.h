@@ -39,7 +39,7 @@ namespace pawl_nlohmann {
 
 template <class T>
 concept Convertible = !std::is_same_v<T, pawl::Payload> && !std::is_array_v<T> && !std::is_pointer_v<T> &&
-    requires(const T& value, nlohmann::json document) {
+                      requires(const T& value, nlohmann::json document) {
   nlohmann::json(value);
   document.template get<T>();
 };
@@ -74,8 +74,7 @@ inline std::string plain(const std::exception& error) {
 }  // namespace pawl_nlohmann
 
 template <class T>
-  requires(pawl_nlohmann::Convertible<T>)
-struct pawl::Codec<T> {
+requires(pawl_nlohmann::Convertible<T>) struct pawl::Codec<T> {
   static Result<Payload> encode(const T& value) {
     try {
       return Payload(nlohmann::json(value).dump());

@@ -17,7 +17,8 @@ Duration SystemClock::monotonic() const { return Duration(micros_of<std::chrono:
 
 SteadyClock::SteadyClock(const Clock& source) : source_(source), offset_(look()) {}
 
-// The wall first: a thread that is held up between the two sees too little, never too much, and the largest is right.
+// The wall time first: a thread that is delayed between the two sees too little, never too much, and the largest is
+// right.
 std::int64_t SteadyClock::look() const {
   const std::int64_t wall = source_.now().micros();
   return wall - source_.monotonic().count();

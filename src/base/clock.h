@@ -1,4 +1,4 @@
-// The only door to time. The simulator passes a virtual clock; the runtime passes the machine's.
+// The only access to time. The simulator passes a virtual clock; the runtime passes the machine's.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,9 @@ class SystemClock final : public Clock {
   Duration monotonic() const override;
 };
 
-// Wall time as one process lives through it. It goes on by elapsed time and leaps ahead with its source, so that what a
-// suspended machine slept through is over when it wakes; but it does not go back with it: whoever waits for a
-// minute waits for a minute, though the clock is set back by an hour meanwhile. Any thread may call it.
+// Wall time for one process. It advances with elapsed time and jumps ahead with its source, so that times that passed
+// while a machine was suspended are over when it wakes. It does not go back with its source: a wait of one minute takes
+// one minute even if the clock is set back by an hour meanwhile. Any thread may call it.
 class SteadyClock final : public Clock {
  public:
   // `source` must outlive it.
@@ -36,10 +36,10 @@ class SteadyClock final : public Clock {
   Duration ahead() const;
 
  private:
-  std::int64_t look() const;  // the source's wall time less its elapsed time
+  std::int64_t look() const;  // the source's wall time minus its elapsed time
 
   const Clock& source_;
-  mutable std::atomic<std::int64_t> offset_;  // the largest that was ever seen
+  mutable std::atomic<std::int64_t> offset_;  // the largest seen so far
 };
 
 // The one clock of this process: its runtimes and stores agree on the time.

@@ -1,4 +1,4 @@
-// Wall time as one process lives through it.
+// Wall time for one process.
 #include "base/clock.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Randomness that nobody can guess, from the operating system. Only for secrets: all else is drawn from a seeded
-// Random, so that it can be repeated.
+// Unpredictable randomness from the operating system. Only for secrets: everything else is drawn from a seeded Random,
+// so that it can be repeated.
 #pragma once
 
 #include "base/siphash.h"

@@ -1,4 +1,4 @@
-// The one way to make text: {fmt}, since g++ 12 has no std::format.
+// The one way to format text: {fmt}, because g++ 12 has no std::format.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Our own bugs stop the process, in release builds too: a crash turns a wrong ledger into a late one.
-// Never for user input and never for what a store returned (that is ErrorCode::corrupt).
+// Bugs in Pawl stop the process, in release builds too: a crash only delays a ledger, a bug could make it wrong. Never
+// used for user input, and never for what a store returned (that is ErrorCode::corrupt).
 #pragma once
 
 #include <concepts>
@@ -22,8 +22,8 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-// In such a visitor: one answer for these kinds and for no other one. Never `const auto&`: a kind that is new must be
-// named by whoever visits, or it does not compile.
+// In such a visitor: one answer for these kinds and for no other. Never use `const auto&`: every visitor must name a
+// new kind, or it does not compile.
 template <class F, class... Kinds>
 struct EachOf {
   F answer;

@@ -24,7 +24,7 @@ TEST(each_of, answers_for_its_kinds) {
   EXPECT_EQ(depth_of(Blue{3}), 3);
 }
 
-// What std::visit asks of a visitor: a kind that is not named is a build that fails.
+// What std::visit requires of a visitor: a kind that is not named does not compile.
 TEST(each_of, answers_for_no_other_kind) {
   const auto few = each_of<Red, Green>([] { return 0; });
   EXPECT_TRUE((std::is_invocable_v<decltype(few), const Red&>));

@@ -1,5 +1,5 @@
-// A text as a JSON string, for the few places that say something to a program without building a document. Bytes
-// that are not UTF-8 become U+FFFD: JSON is UTF-8.
+// A text as a JSON string, for the few places that write JSON for a program without building a document. Bytes that are
+// not UTF-8 become U+FFFD: JSON is UTF-8.
 #pragma once
 
 #include <string>

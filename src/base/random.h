@@ -1,4 +1,4 @@
-// The only door to randomness: splitmix64, seeded, the same sequence on every machine.
+// The only access to randomness: splitmix64, seeded, the same sequence on every machine.
 #pragma once
 
 #include <cstdint>

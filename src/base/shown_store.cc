@@ -9,7 +9,7 @@ std::string shown_store(std::string store) {
   const std::size_t scheme = text.find("://");
   if (scheme == std::string::npos) return text;
   const std::size_t begin = scheme + 3;
-  const std::size_t at = text.rfind('@', text.find_first_of("?#", begin));  // a password may hold a slash, by mistake
+  const std::size_t at = text.rfind('@', text.find_first_of("?#", begin));  // a password may contain a slash
   const std::size_t colon = text.find(':', begin);
   if (at != std::string::npos && at > begin && colon < at) text.erase(colon, at - colon);
   static constexpr std::string_view word = "password=";  // sslpassword= too

@@ -1,4 +1,4 @@
-// The name of a store without what nobody should read in it.
+// The name of a store without its secrets.
 #pragma once
 
 #include <string>

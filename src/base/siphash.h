@@ -1,6 +1,6 @@
-// SipHash-2-4 with 128 bits of output: a short keyed function that nobody can invert or predict without its key
-// (Aumasson and Bernstein, 2012). For names and tokens that outsiders must not be able to compute; for everything
-// else there is Random::mix.
+// SipHash-2-4 with 128 bits of output: a short keyed function that cannot be inverted or predicted without its key
+// (Aumasson and Bernstein, 2012). For names and tokens that outsiders must not be able to compute; use Random::mix for
+// everything else.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ class SipHash {
     take(word);
     return *this;
   }
-  // The rest of the message, up to seven bytes, ends it.
+  // The rest of the message, up to seven bytes.
   constexpr Bits128 finish(std::string_view rest = {}) {
     std::uint64_t last = (bytes_ + rest.size()) << 56;
     for (std::size_t i = 0; i < rest.size(); ++i) last |= std::uint64_t{static_cast<unsigned char>(rest[i])} << (8 * i);

@@ -14,7 +14,7 @@ Number number_in(const std::string& text) {
   return read.ec == std::errc() && read.ptr == text.data() + text.size() ? number : Number{};
 }
 
-// What does not fit has no integer.
+// A value that does not fit has no integer.
 std::int64_t whole(double value) {
   constexpr double bound = 9223372036854775808.0;  // 2^63
   return value >= -bound && value < bound ? static_cast<std::int64_t>(value) : 0;

@@ -17,7 +17,7 @@ constexpr char32_t picture_of_first = 0x2400;  // of U+0000; those of the others
 constexpr char32_t picture_of_delete = 0x2421;
 constexpr bool continues(unsigned char byte) { return (byte & 0xC0U) == 0x80U; }
 
-// Where the first byte is that belongs to no character; the size if there is none.
+// The position of the first byte that belongs to no character; the size if there is none.
 std::size_t first_invalid(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     if (byte_at(text, at) < 0x80) {
@@ -91,7 +91,7 @@ std::string valid_utf8(std::string_view text) {
 
 std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  // Bytes that belong to no character have no boundary: they are cut where the limit is.
+  // Bytes that belong to no character have no boundary: they are cut at the limit.
   std::size_t end = bytes_max;
   while (end > 0 && bytes_max - end < longest && continues(byte_at(text, end))) --end;
   const bool inside = end < bytes_max && decode_at(text, end).bytes > bytes_max - end;

@@ -19,9 +19,9 @@ TEST(Utf8, bytes_that_are_no_character_are_replaced_one_by_one) {
   EXPECT_EQ(valid_utf8("\xff\xff"), "\uFFFD\uFFFD");
   EXPECT_EQ(valid_utf8("\xc3"), "\uFFFD");  // cut short
   EXPECT_EQ(valid_utf8("\xe6\x97"), "\uFFFD\uFFFD");
-  EXPECT_EQ(valid_utf8("\xc0\xaf"), "\uFFFD\uFFFD");                      // longer than need be
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), "\uFFFD\uFFFD");                      // longer than needed
   EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");            // half of a pair
-  EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond the last one
+  EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond the last character
   EXPECT_EQ(valid_utf8("é\x80日"), "é\uFFFD日");
 }
 

@@ -119,6 +119,9 @@ json::object object_of(const JobDetail& detail) {
   json::array timers;
   for (const TimerView& timer : detail.timers) timers.push_back(object_of(timer));
   object["timers"] = std::move(timers);
+  json::array obstacles;
+  for (const std::string& text : detail.obstacles) obstacles.emplace_back(text);
+  object["obstacles"] = std::move(obstacles);
   object["collation_key"] = detail.collation_key;
   return object;
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "pawl/view.h"
 #include "pawl/runtime.h"
+#include "pawl/view.h"
 
 namespace pawl::cli {
 

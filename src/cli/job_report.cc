@@ -137,6 +137,8 @@ std::string job_report(const JobDetail& detail, const Paint& paint) {
                   job.closed() ? fmt::format("in {:.2f} ms", milliseconds(job.closed_at - job.created_at)) : "");
   text += fmt::format(", graph {} version {}, semaphore {}\n", job.graph.raw(), job.version, job.semaphore);
   if (!job.reason.empty()) text += fmt::format("  {}\n", paint(Ink::red, printable(job.reason)));
+  for (const std::string& obstacle : detail.obstacles)
+    text += fmt::format("  {}\n", paint(Ink::red, printable(obstacle)));
   if (!job.data.empty())
     text += fmt::format("  data {}\n", printable(job.data.view()));
   else if (!job.result.empty())

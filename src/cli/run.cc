@@ -182,9 +182,9 @@ class Session {
   }
 
   Status submit() {
-    const auto job = runtime_.start(
-        plan_.graph->subscribes, plan_.input,
-        {.id = options_.job, .reuse = options_.fresh ? IdReuse::after_close : IdReuse::attach});
+    const auto job =
+        runtime_.start(plan_.graph->subscribes, plan_.input,
+                       {.id = options_.job, .reuse = options_.fresh ? IdReuse::after_close : IdReuse::attach});
     if (!job) return job.error();
     follow(job->id(), job->run());
     if (job->created())
@@ -261,9 +261,9 @@ int run(const Options& options) {
   std::optional<Keeper> keeper;  // made before there are threads, gone after them
   if (!plan->workers.empty()) keeper.emplace();
   auto runtime = pawl::open({.store = options.store.store,
-                                .accept_weaker_store = options.store.accept_weaker,
-                                .worker_threads = options.threads,
-                                .stop_within = milliseconds(0)});
+                             .accept_weaker_store = options.store.accept_weaker,
+                             .worker_threads = options.threads,
+                             .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
   Session session(options, *plan, progress, *runtime);
   if (const auto started = session.start(); !started) {

@@ -50,7 +50,7 @@ void Engine::serve(const Topic& topic) {
 
 void Engine::add_slots(std::size_t count) { free_slots_ += count; }
 
-// Whatever changed, there may be messages that nobody told us of.
+// Whatever changed, there may be messages that the engine was not notified of.
 void Engine::rebuild_streams() {
   std::vector<Stream> before = std::move(streams_);
   streams_.clear();
@@ -99,8 +99,8 @@ Sequence Engine::start(store::StartDuplex request, Ticket ticket) {
 
 void Engine::dispatch(const HeldRequest& request, const core::JobRow& job) {
   if (const auto found = running_.find(request.hand.guid); found != running_.end()) {
-    // Its lease ran out while we looked at its job, and it was claimed here once more: one worker is enough. The later
-    // claim is the one that counts, whichever look came back first.
+    // Its lease ran out while its job was read, and it was claimed here again: one worker is enough. The later claim
+    // counts, whichever read came back first.
     Hand& hand = found->second.claimed.hand;
     if (request.hand.deliveries > hand.deliveries) hand = request.hand;
     return;
@@ -215,17 +215,17 @@ Sequence Engine::store_reply(StreamMessage response, Ticket ticket) {
 void Engine::add(Sequence sequence, std::size_t bytes, Role role, Ticket ticket, core::Guid request) {
   const StepId id = next_step_++;
   steps_.emplace(id, Step{std::move(sequence), role, ticket, request, bytes, Duration{0}, 0});
-  if (role != Role::worker) bytes_ += bytes;  // a request's are counted with its slot
+  if (role != Role::worker) bytes_ += bytes;  // a request's bytes are counted with its slot
   if (role == Role::message) ++messages_;
   if (steps_.at(id).sequence.done()) finish(id);
 }
 
-// Every kind of message has its sequence: one that is new does not compile until it has.
+// Every kind of message has its sequence: a new kind does not compile until it has one.
 void Engine::begin(ClaimedMessage claimed) {
   const Hand hand = hand_of(claimed);
   const std::size_t bytes = bytes_of(claimed.message.body);
   auto* request = std::get_if<stream::Request>(&claimed.message.body);
-  if (request != nullptr && running_.contains(hand.guid)) {  // its lease ran out while it is with our own worker
+  if (request != nullptr && running_.contains(hand.guid)) {  // its lease ran out while a local worker has it
     running_.at(hand.guid).claimed.hand = hand;
     return free_slot(bytes);
   }
@@ -251,10 +251,10 @@ void Engine::begin_worker(HeldRequest request) {
   const std::size_t bytes = request.body.data.size();
   const StepId id = next_step_;
   add(sequences_.worker(std::move(request)), bytes, Role::worker, 0, hand.guid);
-  steps_.at(id).claim = hand.claim;  // it is there: a worker's sequence begins with a read
+  steps_.at(id).claim = hand.claim;  // it exists: a worker's sequence begins with a read
 }
 
-// How much a dequeue may bring. Of the bytes half of what is left: other streams have their turn meanwhile.
+// How much a dequeue may bring: half of the free bytes, so that other streams get their turn meanwhile.
 Engine::Room Engine::room_for(const Stream& stream) const {
   const auto left = [](std::size_t used, std::size_t max) { return max - std::min(used, max); };
   const std::size_t items = stream.is_own() ? left(messages_, options_.in_flight_max) : free_slots_;
@@ -372,7 +372,7 @@ void Engine::refuse(StepId id, const Error& error) {
   Step& step = steps_.at(id);
   if (refusals_++ == 0 || error.detail != refused_why_) events_.problem(to_string(error));
   refused_why_ = error.detail;
-  if (step.role == Role::ask) {  // whoever asked may ask again
+  if (step.role == Role::ask) {  // the caller may ask again
     events_.answered(step.ticket, error);
     return finish(id);
   }
@@ -384,14 +384,14 @@ void Engine::refuse(StepId id, const Error& error) {
       clock_.monotonic() + backoff(++step.refusals);  // others may succeed meanwhile: its lane may be lost
 }
 
-// Who will want to look where, and what the driver must hear.
+// Which streams have to be looked at, and what must be reported to the driver.
 void Engine::note(const Operation& operation) {
   std::visit(Overloaded{
                  [&](const store::Enqueue& put) {
                    look_at(core::lane_of(put.message.run), store::stream_of(put.message.body), clock_.monotonic());
                  },
                  [&](const store::GiveBack& back) {
-                   // Which of its streams it went back to is not worth remembering.
+                   // The engine does not remember its stream, so it looks at all streams of the lane.
                    for (Stream& stream : streams_)
                      if (stream.lane == core::lane_of(back.run))
                        look_at(stream.lane, stream.topic, clock_.monotonic() + back.delay);
@@ -407,8 +407,8 @@ void Engine::note(const Operation& operation) {
              operation);
 }
 
-// The job is over or stopped, or the message is with somebody else: nothing of this sequence is wanted any more. What
-// the store can never apply stops the job.
+// The job is over or stopped, or another consumer has the message: nothing of this sequence is needed any more. An
+// operation that the store can never apply stops the job.
 void Engine::drop(StepId id, const Outcome& outcome) {
   Step& step = steps_.at(id);
   const Operation operation = step.sequence.operation();

@@ -1,5 +1,5 @@
-// What the duplex engine tells its driver, always after the commit that made it true. After a crash it may be told
-// again: legs run at least once.
+// What the duplex engine reports to its driver, always after the commit that made it true. After a crash it may be
+// reported again: legs run at least once.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace pawl::duplex {
 
-using Ticket = std::uint64_t;  // names a caller that waits for an answer; 0 is nobody
+using Ticket = std::uint64_t;  // names a caller that waits for an answer; 0: none
 
 struct Started {
   RunId run{0};
@@ -35,9 +35,9 @@ class Events {
   // X: a worker of its topic may begin.
   virtual void dispatch(const HeldRequest& request, const core::JobRow& job) = 0;
   virtual void submitted(Ticket ticket, Result<Started> result) = 0;
-  // A reply given from outside is durable; not_found: the job is over or does not exist, so it changed nothing.
+  // A reply from outside is durable. not_found: the job is over or does not exist, so the reply changed nothing.
   virtual void replied(Ticket ticket, Status result) = 0;
-  // What was asked for by ask(): the store's answer, or why it is not known.
+  // The result of an ask(): the store's answer, or why it is not known.
   virtual void answered(Ticket ticket, Result<Outcome> outcome) = 0;
   virtual void changed(const core::JobRow& job, const Graph& graph, const Change& change) = 0;
   virtual void ended(RunId run) = 0;  // closed with its clean-up done, or parked

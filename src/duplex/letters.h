@@ -1,5 +1,5 @@
-// The operation behind each letter of the sequences. Every name in them is derived from the message that causes it,
-// so whoever comes to the same letter again, asks for the same.
+// The operation behind each letter of the sequences. Every name in them is derived from the message that causes it, so
+// reaching the same letter again requests the same operation.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ using store::Place;
 using store::StreamMessage;
 using Step = ledger::DuplexState::Operation;
 
-// A message in hand, whatever it says: enough to be done with it, or to give it back.
+// A message that was dequeued, of any kind: enough to acknowledge it or give it back.
 struct Hand {
   RunId run{0};
   core::Guid guid;
@@ -34,17 +34,17 @@ struct Hand {
 inline Hand hand_of(const ClaimedMessage& claimed) {
   return {claimed.message.run, claimed.message.guid, claimed.claim, claimed.deliveries, claimed.given_back};
 }
-// A request in the hands of a worker.
+// A request that a worker has.
 struct HeldRequest {
   Hand hand;
   stream::Request body;
 };
 
-// Where the trigger of a graph stands.
+// The place of the trigger of a graph.
 Place trigger_place(const Graph& graph);
 
-// Adds to the state of the message's activity. Entries and their undo are named after this delivery, since each
-// delivery is one; everything else is named after the message, since it happens once.
+// Adds to the state of the message's activity. Entries and their undo are named after this delivery, because each
+// delivery is one entry; everything else is named after the message, because it happens once.
 Operation add(const Hand& hand, const Place& place, Step step);
 
 Operation acknowledge(const Hand& hand);                // f, k, s
@@ -53,7 +53,7 @@ Operation enqueue(const StreamMessage& message);        // C, d, j, n, r
 Operation renew(const StreamMessage& message);          // d after a crash
 Operation park(RunId run, std::string reason);
 
-// o and p: the message closes its activity, or somebody else has.
+// o and p: the message closes its activity, unless another one already has.
 struct LastWord {
   core::ReplyStatus status = core::ReplyStatus::success;
   std::int32_t code = 200;
@@ -62,7 +62,7 @@ struct LastWord {
 Operation name_closer(const Hand& hand, const Place& place, const LastWord& said, Instant at);
 Operation close_address(RunId run, const Place& place);
 
-// n and q, E and C: first all obligations, then all presets, then the messages. `data` is what the parent said.
+// n and q, E and C: first all obligations, then all presets, then the messages. `data` comes from the parent.
 std::vector<Operation> spawn(const Hand& cause, const Payload& data, const std::vector<core::Child>& children,
                              Instant at);
 

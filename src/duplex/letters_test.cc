@@ -1,4 +1,4 @@
-// Seed 001's lettered sequences as an acceptance script: every operation of a job, in order, with what it returned.
+// The lettered sequences as an acceptance script: every operation of a job, in order, with its result.
 #include <gtest/gtest.h>
 
 #include "base/format.h"
@@ -72,7 +72,7 @@ class Letters : public ::testing::Test, public Events {
     restart();
   }
 
-  // A new life of the process: what the old one had in memory is gone.
+  // The process restarts: what the old one had in memory is gone.
   void restart(std::size_t slots = 4, EngineOptions options = {}) {
     ++epoch_;
     options.seed = epoch_;
@@ -91,7 +91,7 @@ class Letters : public ::testing::Test, public Events {
     for (auto asking = engine_->asking(); !asking.empty(); asking = engine_->asking())
       for (const auto step : asking) engine_->settle_read(step, store_.duplex().answer(engine_->question(step)));
   }
-  // What is to be committed, after all that had to be read was read.
+  // The steps to commit, after all reads were made.
   std::vector<Engine::StepId> ready() {
     answer_reads();
     return engine_->ready();
@@ -396,7 +396,7 @@ TEST_F(Letters, a_worker_that_is_written_off_gives_its_slot_back_and_its_answer_
   EXPECT_EQ(dispatched_.size(), 3u) << "what followed from one of them";
 }
 
-// Messages are bounded by their bytes as well: large ones are taken one after the other, none is too large for ever.
+// Messages are limited by their bytes as well: large ones are taken one after the other, and none is too large forever.
 TEST_F(Letters, large_requests_wait_in_the_store_until_there_is_room_for_their_bytes) {
   EngineOptions options;
   options.work_bytes_max = 1000;
@@ -411,7 +411,7 @@ TEST_F(Letters, large_requests_wait_in_the_store_until_there_is_room_for_their_b
   EXPECT_EQ(dispatched_.size(), 3u);
 }
 
-// What somebody else decided on is one operation, and the engine looks where it leads.
+// A decision from outside is one operation, and the engine looks at the streams that it concerns.
 TEST_F(Letters, what_is_asked_from_outside_is_committed_once_and_answered) {
   to_worker();
   store::EndDuplex end{job().job.run, core::JobStatus::interrupted};

@@ -1,9 +1,9 @@
-// Sequence: a coroutine that asks for one commit or one read at a time and goes on with what came of it. Whoever holds
-// it looks at operation() or question(), carries it out, and calls resume(). Destroying it at any point is a crash at
-// that point.
+// Sequence: a coroutine that requests one commit or one read at a time and continues with the result. Its holder looks
+// at operation() or question(), carries it out, and calls resume(). Destroying it at any point is a crash at that
+// point.
 //
-// g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so what is awaited has a constructor
-// and takes a variant (no aggregate).
+// g++ 12 destroys aggregates twice that are temporaries of a co_await expression, so the awaited types have a
+// constructor that takes a variant (no aggregate).
 #pragma once
 
 #include <coroutine>
@@ -80,7 +80,7 @@ class Ask {
   std::coroutine_handle<Sequence::promise_type> handle_;
 };
 
-// A read; `Answer` is what the store says to that question.
+// A read; `Answer` is the type of the store's answer to that question.
 template <class Answer>
 class Look {
  public:

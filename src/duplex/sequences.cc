@@ -15,14 +15,14 @@ using store::OutcomeKind;
 
 constexpr Duration unread_delay = limits::duplex_unread_delay;
 
-// What it waits for is under way, most often; if not, its consumer died and a lease has to end.
+// Usually what it waits for is under way; if not, its consumer died and a lease has to end.
 Duration early_delay(const Hand& hand) {
   const Duration delay = limits::duplex_early_delay_min;
   return std::min<Duration>(delay * (1 << std::min(hand.given_back, 10u)), limits::duplex_early_delay_max);
 }
 
-// The job cannot be read: later, if that may pass. What is damaged stays so, until somebody mends it: its job stops and
-// says why.
+// The job cannot be read: try later, if the cause may pass. Damaged data stays damaged until a person repairs it: its
+// job stops with the reason.
 Operation unread(const Hand& hand, const std::string& damaged) {
   if (damaged.empty()) return give_back(hand, unread_delay);
   return park(hand.run, kept_text("corrupt: " + damaged, limits::reason_bytes_max));
@@ -41,8 +41,8 @@ std::string too_often(const Graph& graph, const Place& place, std::uint32_t time
                 place.at.text(), times);
 }
 
-// The output of the activity that the graph names; otherwise that of a last activity, one that nothing followed. Of
-// several the one that closed last. It depends on what is stored only, so whoever cleans up finds the same.
+// The output of the activity that the graph names; otherwise that of a last activity, which nothing followed. If there
+// are several, the one that closed last. It depends only on what is stored, so every clean-up finds the same.
 Payload result_of(const Graph& graph, const store::DuplexJob& job) {
   const auto wanted = [&](const store::DuplexCell& cell) {
     if (!cell.closer) return false;
@@ -68,16 +68,23 @@ Sequences::Looked Sequences::scene_of(const Viewed& view) {
     return {};
   }
   if (!*view) return {};
-  auto graph = find_graph_((*view)->job.graph);
+  const core::GraphRef& ref = (*view)->job.graph;
+  auto graph = find_graph_(ref);
+  const auto said = std::find(not_deployed_.begin(), not_deployed_.end(), ref);
   if (graph == nullptr) {
-    events_.problem(format("job {}: graph {} version {} is not deployed here", (*view)->job.id.raw(),
-                           (*view)->job.graph.name.raw(), (*view)->job.graph.version));
+    if (said != not_deployed_.end()) return {};
+    not_deployed_.push_back(ref);
+    events_.problem(
+        format("graph {} version {} is not deployed here with the content that job {} started on: this job and all "
+               "others of it wait until it is",
+               ref.name.raw(), ref.version, (*view)->job.id.raw()));
     return {};
   }
+  if (said != not_deployed_.end()) not_deployed_.erase(said);
   return {Scene{(*view)->job, (*view)->cell, std::move(graph)}, ""};
 }
 
-// Only what is new: a repeated mark was told when it was made.
+// Only what is new: a repeated mark was reported when it was made.
 void Sequences::tell(const Scene& scene, const Outcome& outcome, Change change) {
   if (outcome.kind != OutcomeKind::committed) return;
   change.value = outcome.value();
@@ -264,7 +271,8 @@ Sequence Sequences::cleanup(Hand hand, stream::Cleanup message) {
   } else {
     const WholeJob job = co_await Read(hand.run);
     if (!job || !*job) {
-      // Not a choice within co_await: GCC 12 would destroy the text of it with the sequence, though it was never made.
+      // Not a conditional expression within co_await: GCC 12 would destroy its text with the sequence, although it was
+      // never constructed.
       const Error why = job ? Error{ErrorCode::not_found, format("job {} is gone", hand.run.raw())} : job.error();
       std::string damage;
       if (why.code == ErrorCode::corrupt)

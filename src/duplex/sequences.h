@@ -1,16 +1,17 @@
-// Sequences: seed 001's lettered sequences, one coroutine per kind of message (docs/LEDGER.md, "Duplex state";
-// docs/decisions/060). Each co_await of an Ask is one commit and one place to crash.
+// Sequences: the lettered sequences, one coroutine per kind of message (docs/LEDGER.md, "Duplex state";
+// docs/decisions/060-duplex-applier.md). Each co_await of an Ask is one commit and one place to crash.
 //
-// What keeps them right when two consumers have the same message, or one comes back after a crash:
-// 1. Every operation is named after its cause, so the second one changes nothing and hears the same answer.
-// 2. Obligations are opened before children are set, children are set before they are enqueued, and an activity gives
-//    up its own obligation last. So an empty set means that nothing is under way, whoever sees it.
-// 3. A final response waits until the pending ones before it are served: the exits in the state say so.
-// 4. The closing number is added by the named closer only, and whoever is named finishes what follows from it.
+// What keeps them right when two consumers have the same message, or one returns after a crash:
+// 1. Every operation is named after its cause, so the second one changes nothing and gets the same answer.
+// 2. Obligations are opened before children are set, children are set before they are enqueued, and an activity closes
+//    its own obligation last. So an empty set means, for every reader, that nothing is under way.
+// 3. A final response waits until the pending ones before it are served: the exits in the state show this.
+// 4. Only the named closer adds the closing number, and the named closer finishes what follows from it.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "duplex/events.h"
 #include "duplex/letters.h"
@@ -19,7 +20,7 @@
 
 namespace pawl::duplex {
 
-// The graph a job is pinned to; none when this process does not have it.
+// The graph that a job is pinned to; none when this process does not have it.
 using FindGraph = std::function<std::shared_ptr<const Graph>(const core::GraphRef& ref)>;
 
 class Sequences {
@@ -35,11 +36,11 @@ class Sequences {
   Sequence cleanup(Hand hand, stream::Cleanup message);  // the job's end
   Sequence stop_job(RunId run, std::string reason);      // parks it
 
-  // j, then k: the answer of a worker that holds its request. A pending one keeps it.
+  // j, then k: the reply of a worker that holds its request. After a pending reply the worker keeps the request.
   Sequence answer(Hand request, StreamMessage response);
-  // k before j: the worker will answer later, from wherever it is.
+  // k before j: the worker will reply later, from any process.
   Sequence defer(Hand request);
-  // No worker began it, or its worker left it to somebody else: free again after this time.
+  // No worker began it, or its worker left it: free again after this time.
   Sequence release(Hand request, Duration after = Duration{0});
 
  private:
@@ -50,13 +51,14 @@ class Sequences {
     std::shared_ptr<const Graph> graph;
   };
   struct Looked {
-    std::optional<Scene> scene;  // none: not now, and the reason was told; or never
-    std::string damaged;         // what of it no store can have written: then never
+    std::optional<Scene> scene;  // none: not now, and the reason was reported; or never
+    std::string damaged;         // the part that no store can have written: then never
   };
   Looked scene_of(const Viewed& view);
   void tell(const Scene& scene, const Outcome& outcome, Change change);
 
-  const store::DuplexStore& store_;  // for its clock; reads are asked for
+  std::vector<core::GraphRef> not_deployed_;  // jobs wait for these; each was reported once
+  const store::DuplexStore& store_;           // only for its clock; reads go through a Look
   FindGraph find_graph_;
   Events& events_;
 };

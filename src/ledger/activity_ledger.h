@@ -5,8 +5,8 @@
 //   tries   complete  done       spawned   tasks done  entries
 //
 // 1. A mark is 0 or 1, and a second mark of the same step is refused: ten replies never carry.
-// 2. A counter stops at its ceiling with an error and never runs into its neighbour.
-// 3. Only a message that concludes the activity sets the marks at 5 to 7 (the caller sees to it).
+// 2. A counter stops at its ceiling with an error and never overflows into the next field.
+// 3. Only a message that concludes the activity sets the marks at 5 to 7 (the caller ensures it).
 // A small value: copy it. It holds no lock and does no I/O.
 #pragma once
 
@@ -29,7 +29,7 @@ class ActivityLedger {
 
   constexpr ActivityLedger() = default;  // 000000000000000: nothing has happened yet
 
-  // Fails with corrupt when a digit is not one that this class can write.
+  // Fails with corrupt when this class cannot have written one of the digits.
   static Result<ActivityLedger> decode(std::uint64_t stored);
   constexpr std::uint64_t encode() const { return value_; }
   std::string digits() const { return fifteen_digits(value_); }

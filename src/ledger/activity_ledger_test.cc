@@ -15,8 +15,8 @@ constexpr std::uint32_t attempts_at_the_edges[] = {0, 1, 9, 10, 11, 99, 100, 998
 constexpr std::uint32_t entries_at_the_edges[] = {
     0, 1, 9, 10, 99, 100, 999, 1'000, 9'999, 10'000, 99'999, 999'999, 9'999'999, 99'999'998, 99'999'999};
 
-// Calls check(value, attempts, marks as bits, entries) for every shape with boundary digits. The
-// value is put together here from written-out weights, not by the class under test.
+// Calls check(value, attempts, marks as bits, entries) for every shape with boundary digits. The value is computed here
+// from written-out weights, not by the class under test.
 template <class Check>
 void for_every_shape(Check check) {
   for (const std::uint32_t attempts : attempts_at_the_edges)
@@ -29,7 +29,7 @@ void for_every_shape(Check check) {
       }
 }
 
-// Claim: every field reads back alone, whatever stands beside it, by composing all boundary shapes.
+// Claim: every field reads correctly whatever the other fields hold. Checked by composing all boundary shapes.
 TEST(activity_ledger, every_shape_survives_the_round_trip_and_reads_field_by_field) {
   int shapes = 0;
   for_every_shape([&](std::uint64_t value, std::uint32_t attempts, unsigned bits, std::uint32_t entries) {
@@ -83,8 +83,8 @@ TEST(activity_ledger, decode_refuses_more_than_fifteen_digits) {
   EXPECT_EQ(outcome(ActivityLedger::decode(std::numeric_limits<std::uint64_t>::max())), "corrupt");
 }
 
-// Claim: the counter is three digits wide; counted up one by one, since a reader of one digit would
-// read the tenth attempt as none.
+// Claim: the counter is three digits wide. Counted up one by one, because a reader of one digit would read the tenth
+// attempt as none.
 TEST(activity_ledger, counts_all_leg1_attempts_up_to_999) {
   ActivityLedger ledger;
   for (std::uint32_t attempt = 1; attempt <= 999; ++attempt) {

@@ -1,5 +1,5 @@
-// ActivityOrder: which position of a collation key belongs to which activity of a graph. The ids
-// stand in ascending byte order, because a graph gives siblings no order of their own.
+// ActivityOrder: which position of a collation key belongs to which activity of a graph. The ids are in ascending byte
+// order, because a graph does not order siblings.
 #pragma once
 
 #include "base/limits.h"

@@ -33,7 +33,7 @@ Error over_limit(std::string_view what, std::size_t count, std::size_t max) {
   return Error{ErrorCode::over_limit, format("a collation key with {} {}; at most {} are allowed", count, what, max)};
 }
 
-// The offset behind the activity whose digit stands at `at`, awaited job included.
+// The offset behind the activity whose digit is at `at`, including its awaited job.
 std::size_t behind(std::string_view digits, std::size_t at) {
   std::size_t end = at + 1;
   std::size_t depth = 0;
@@ -45,7 +45,7 @@ std::size_t behind(std::string_view digits, std::size_t at) {
   return end;
 }
 
-// Walks the digits, padding removed: the grammar of the header and every limit.
+// Checks the digits, without padding, against the grammar of the header and every limit.
 Status check(std::string_view digits) {
   if (digits.empty()) return invalid(digits, "a job has at least one activity");
   if (digits.size() > CollationKey::digits_max) return over_limit("digits", digits.size(), CollationKey::digits_max);
@@ -86,7 +86,7 @@ Result<CollationKey> CollationKey::parse(std::string_view text) {
   const std::string_view digits = text.substr(0, text.find_last_not_of(unused) + 1);
   if (const Status checked = check(digits); !checked) return checked.error();
   CollationKey key{std::string(digits)};
-  // One spelling per key: the same job is never found under two texts.
+  // One text per key: the same job is never found under two texts.
   if (key.text() != text) return invalid(text, "not padded as keys are");
   return key;
 }

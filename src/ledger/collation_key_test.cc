@@ -13,7 +13,7 @@ using States = CollationKey::States;
 CollationKey key_of(const States& states) { return CollationKey::from(states).value(); }
 CollationKey parsed(std::string_view text) { return CollationKey::parse(text).value(); }
 
-// The flow of the seed: quick => brown => fox => (jumped | (slept => ate)).
+// A flow: quick => brown => fox => (jumped | (slept => ate)).
 struct Fox {
   State quick, brown, fox, jumped, slept, ate;
 };
@@ -111,7 +111,7 @@ TEST(collation_example, two_jobs_compose_into_99996146636629) {
   const auto b = parsed("466366000000000");
   const auto both = a.with_awaited(4, b).value();  // the fifth activity
   EXPECT_EQ(both.text(), "99996146636629");
-  // And back. The seed calls both jobs complete; by its own rule about digits only B is.
+  // And back. Only B is complete.
   const auto read = parsed("99996146636629");
   EXPECT_EQ(read, both);
   EXPECT_EQ(read.own_digits(), "999969");
@@ -174,7 +174,7 @@ TEST(collation_key, awaited_jobs_nest_and_come_apart_again) {
   EXPECT_EQ(outer.awaited(0)->awaited(0).value(), inner);
   EXPECT_EQ(outer.awaited(1).value(), inner);
   EXPECT_EQ(parsed(outer.text()), outer);
-  EXPECT_FALSE(outer.has(State::errored));  // a job answers for itself
+  EXPECT_FALSE(outer.has(State::errored));  // only the job's own activities count
 }
 
 TEST(collation_key, an_activity_awaits_one_job_at_a_time) {

@@ -1,11 +1,10 @@
-// CollationPattern: a question about collation keys, such as "all jobs where `ate` is errored".
+// CollationPattern: a search over collation keys, such as "all jobs where `ate` is errored".
 //
 //   pattern = one character per activity, then perhaps * for "and whatever follows"
 //   3 .. 9  = exactly this state        ? = any state
 //
-// Without * the job has exactly as many activities as the pattern; a pattern of 15 characters may
-// be padded with 0 as a key is, so a key is its own pattern. It asks about the job itself: the
-// digits of jobs that it awaits are passed over.
+// Without * the job has exactly as many activities as the pattern; a pattern of 15 characters may be padded with 0 like
+// a key, so a key is its own pattern. It matches the job itself: the digits of awaited jobs are skipped.
 #pragma once
 
 #include "ledger/collation_key.h"

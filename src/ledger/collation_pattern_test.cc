@@ -29,7 +29,7 @@ TEST(collation_pattern, question_mark_is_one_activity_and_star_is_the_rest) {
   EXPECT_FALSE(pattern("?6?3?").matches(key("766366000000000")));
   EXPECT_FALSE(pattern("?6?3???").matches(key("766366000000000")));
   EXPECT_TRUE(pattern("766366*").matches(key("766366000000000")));
-  EXPECT_FALSE(pattern("766366?*").matches(key("766366000000000")));  // padding is no activity
+  EXPECT_FALSE(pattern("766366?*").matches(key("766366000000000")));  // padding is not an activity
   EXPECT_TRUE(pattern("*").matches(key("766366000000000")));
 }
 

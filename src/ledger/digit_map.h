@@ -1,7 +1,6 @@
-// Where the digits are. Every ledger is a decimal number of 15 digits, and its positions are
-// counted from the left, 1 to 15, as people read them. A Field is a run of positions with one
-// meaning. Its weight is computed from its position, so that no weight is written down anywhere
-// else.
+// The positions of digits. Every ledger is a decimal number of 15 digits, and its positions are counted from the left,
+// 1 to 15, as people read them. A Field is a range of positions with one meaning. Its weight is computed from its
+// position, so that no weight is written anywhere else.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@ consteval std::uint64_t power_of_ten(int exponent) {
 inline constexpr std::uint64_t value_max = power_of_ten(digit_count) - 1;
 
 struct Field {
-  std::uint64_t unit;  // what adds 1 to this field
-  std::uint64_t max;   // the largest count that its digits hold
+  std::uint64_t unit;  // the number that adds 1 to this field
+  std::uint64_t max;   // the largest count that fits its digits
 
   constexpr std::uint64_t read(std::uint64_t value) const { return value / unit % (max + 1); }
 };
@@ -31,7 +30,7 @@ consteval Field positions(int first, int last) {
 }
 consteval Field position(int at) { return positions(at, at); }
 
-// The number as it is shown and read aloud: always 15 characters.
+// The number as it is shown: always 15 characters.
 std::string fifteen_digits(std::uint64_t value);
 
 }  // namespace pawl::ledger

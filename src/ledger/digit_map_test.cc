@@ -22,8 +22,8 @@ static_assert(!ActivityLedger().has(ActivityLedger::Mark::work_done));
 static_assert(DuplexState::preset().encode() == 999'000'000'000'000);
 static_assert(DuplexState::trigger().encode() == 888'000'001'000'001);
 
-// Claim: what is stored never changes its meaning. The numbers of every mark and delta are written
-// out here a second time, by hand; a change of a position breaks this table.
+// Claim: what is stored never changes its meaning. The numbers of every mark and delta are written out here again, by
+// hand; a change of a position breaks this table.
 TEST(stored_numbers, of_the_activity_ledger_are_pinned) {
   using Mark = ActivityLedger::Mark;
   const ActivityLedger none;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t zeros_folded_min = 8;
 constexpr std::size_t number_length_max = sizeof("99999998") - 1;
-// Longest text that can still be canonical: refuses a hostile one before it is walked.
+// The longest text that can still be canonical: a longer, hostile one is refused before it is parsed.
 constexpr std::size_t text_length_max = Dimensions::depth_max * (1 + number_length_max);
 constexpr std::size_t shown_length_max = 64;
 
@@ -120,7 +120,7 @@ Result<Dimensions> Dimensions::parse(std::string_view text) {
     if (depth > depth_max)
       return Error{ErrorCode::over_limit, format("a dimensional address has more than {} parts", depth_max)};
   }
-  // The one text of this path, or none: two texts for one place would be two places.
+  // A path has exactly one text: two texts for one place would be two places.
   if (text_of(path_of(text)) != text) return invalid(text, "eight or more zeros in a row are written as \",0*8\"");
   return Dimensions(std::string(text));
 }
@@ -135,7 +135,7 @@ Dimensions Dimensions::in_plane(std::uint32_t plane) const {
 }
 
 Dimensions Dimensions::child() const {
-  // The ordinary case, without taking the text apart: a short path with few zeros at its end.
+  // The ordinary case, without parsing the text: a short path with few zeros at its end.
   if (text_.size() < 2 * (zeros_folded_min - 1) && text_.find('*') == std::string::npos) {
     std::string text;
     text.reserve(text_.size() + 2);

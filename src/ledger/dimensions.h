@@ -1,14 +1,14 @@
-// Dimensions: where an activity instance stands in its job, as the path of planes from the trigger
-// down: ",0,1,0". Each part is the plane that was taken at that depth, so that two rounds of a
-// cycle, or two pending replies, never write to the same place.
+// Dimensions: the place of an activity instance in its job, as the path of planes from the trigger down: ",0,1,0". Each
+// part is the plane that was taken at that depth, so that two rounds of a cycle, or two pending replies, never write to
+// the same place.
 //
 // 1. Canonical: no empty part, no leading zero; two equal addresses have equal text.
 // 2. At most depth_max parts, each at most plane_max.
-// 2a. Eight or more zeros in a row are written ",0*8": in a chain of 10,000 activities the last one
-//     has a short address too, and the cost of a step does not grow with the steps before it.
-// 3. Ordered by number, part by part: ",0,2" comes before ",0,10", a parent before its children. A
-//    store that sorts by text orders differently.
-// One string of text: short paths (up to 7 parts) allocate nothing.
+// 3. Eight or more zeros in a row are written ",0*8": so the last of a chain of 10,000 activities has a short address
+//    too, and the cost of a step does not grow with the steps before it.
+// 4. Ordered by number, part by part: ",0,2" comes before ",0,10", a parent before its children. A store that sorts by
+//    text orders differently.
+// One string: short paths (up to 7 parts) allocate nothing.
 #pragma once
 
 #include "ledger/activity_ledger.h"
@@ -26,9 +26,9 @@ namespace pawl::ledger {
 
 class Dimensions {
  public:
-  // No graph may be deeper: checked when it is deployed, since child() has no way to refuse.
+  // No graph may be deeper: checked when it is deployed, because child() cannot refuse.
   static constexpr std::size_t depth_max = 100'000;
-  // A plane is an ordinal less 1, and ordinals end where the ledger's entry counter ends.
+  // A plane is an ordinal minus 1, and ordinals end where the ledger's entry counter ends.
   static constexpr std::uint32_t plane_max = ActivityLedger::entries_max - 1;
 
   Dimensions() : text_(",0") {}  // the trigger's place
@@ -38,7 +38,7 @@ class Dimensions {
 
   // The same depth with the last index replaced. REQUIRES: plane <= plane_max.
   Dimensions in_plane(std::uint32_t plane) const;
-  // Where a child of this instance stands before it takes a plane. REQUIRES: depth() < depth_max.
+  // The place of a child of this instance before it takes a plane. REQUIRES: depth() < depth_max.
   Dimensions child() const;
   // The first `depth` parts: the ancestor on this path. REQUIRES: 1 <= depth <= this->depth().
   // A cycle goes back with prefix(depth of its pivot).in_plane(0).

@@ -31,8 +31,7 @@ TEST(dimensions, a_plane_replaces_the_last_index_only) {
   EXPECT_EQ(at(",0,7").in_plane(10).plane(), 10U);
 }
 
-// The example of reference 3.4: a cycle at ,0,3,0,0 goes back to its pivot at depth 2 (trigger's
-// child).
+// A cycle at ,0,3,0,0 goes back to its pivot at depth 2 (the trigger's child).
 TEST(dimensions, a_cycle_returns_to_plane_zero_of_its_pivot) {
   EXPECT_EQ(at(",0,3,0,0").prefix(2).in_plane(0).text(), ",0,0");
   EXPECT_EQ(at(",0,3,0,0").prefix(4).text(), ",0,3,0,0");
@@ -61,7 +60,7 @@ TEST(dimensions, parse_refuses_paths_deeper_than_the_limit) {
   EXPECT_EQ(outcome(Dimensions::parse(std::string(10'000'000, ','))), "over_limit");
 }
 
-// Claim: an address stays short in a deep chain and every part of it can still be told, by walking one.
+// Claim: an address stays short in a deep chain and every part of it can still be read. Checked by walking one.
 TEST(dimensions, a_row_of_zeros_is_folded_so_that_a_deep_chain_stays_cheap) {
   Dimensions place = Dimensions::trigger();
   for (std::size_t depth = 2; depth <= 10'000; ++depth) {
@@ -88,7 +87,7 @@ TEST_F(dimensions_death_test, a_child_beyond_the_limit_is_our_own_bug) {
   EXPECT_DEATH(static_cast<void>(at(",0").prefix(2)), "not deeper");
 }
 
-// Claim: the order is that of the index lists, by comparing random pairs with std::vector's order.
+// Claim: the order is that of the index lists. Checked by comparing random pairs with std::vector's order.
 TEST(dimensions, are_ordered_by_number_part_by_part) {
   Random random(20'240'611);
   const auto random_path = [&random] {
@@ -112,8 +111,7 @@ TEST(dimensions, are_ordered_by_number_part_by_part) {
   EXPECT_LT(at(",0,1,99"), at(",0,2"));
 }
 
-// Claim: no two places of a job share an address, by walking every path of four planes and four
-// depths.
+// Claim: no two places of a job share an address. Checked by walking every path of four planes and four depths.
 TEST(dimensions, every_place_has_its_own_address_and_reads_back) {
   std::unordered_set<Dimensions> seen;
   std::vector<Dimensions> level = {Dimensions::trigger()};

@@ -65,7 +65,7 @@ Result<DuplexState> DuplexState::after(Operation operation) const {
 }
 
 DuplexState::Leg1Verdict DuplexState::leg1_verdict() const {
-  // Before all else: the next add would borrow, whatever the other digits say.
+  // Checked first: the next add would borrow, whatever the other digits are.
   if (leg1_entries() == leg1_entries_max) return Leg1Verdict::park;
   if (!open()) return Leg1Verdict::ack;
   if (leg1_left()) return Leg1Verdict::verify_children_and_ack;

@@ -1,21 +1,19 @@
-// DuplexState: the older encoding of an activity's life, for servers that offer no more than an
-// atomic add which returns the new value. It starts at 999000000000000 and its first three digits
-// count down.
+// DuplexState: an encoding of an activity's progress for servers that only offer an atomic add which returns the new
+// value. It starts at 999000000000000 and its first three digits count down.
 //
 //   1          2              3                       4 .. 9          10 .. 15
 //   leg-1      leg 1          leg 2                   leg-2 entries   leg-2 exits
 //   entries    9 not left     9 open, 8 closed,       (messages that  (messages that
 //   (9 - n)    8 left         7 errored               arrived)        were served)
 //
-// The add comes first and is judged afterwards, so a verdict is asked of the value that the add
-// returned. An entry that had no right to happen is taken back with undo_leg2_entry.
+// The add comes first and is checked afterwards, so a verdict is computed from the value that the add returned. An
+// entry that was not allowed is taken back with undo_leg2_entry.
 //
-// 1. The ninth leg-1 entry parks the job, because a tenth would borrow from the neighbouring digit.
-//    In the same way the last leg-2 entry that fits its six digits parks.
-// 2. after() refuses every operation that would carry, borrow or repeat; decode() refuses every
-// value
-//    in which a carry or borrow has reached digit 2 or 3.
-// 3. Exits and the closing digit move in one add: 1 - 1e12.
+// 1. The ninth leg-1 entry parks the job, because a tenth would borrow from the neighbouring digit. In the same way the
+//    last leg-2 entry that fits its six digits parks.
+// 2. after() refuses every operation that would carry, borrow or repeat; decode() refuses every value in which a carry
+//    or borrow has reached digit 2 or 3.
+// 3. Exits and the closing digit change in one add: 1 - 1e12.
 // A small value: copy it. It holds no lock and does no I/O.
 #pragma once
 
@@ -30,9 +28,9 @@ namespace pawl::ledger {
 
 class DuplexState {
  public:
-  // The letters are those of the seed's sequences (docs/LEDGER.md, "Duplex state").
+  // The letters of the sequences in docs/LEDGER.md, "Duplex state".
   enum class Operation : std::uint8_t {
-    leg1_entry,       // c: a transition message was taken up
+    leg1_entry,       // c: a transition message was received
     leg1_exit,        // e: its worker request is enqueued
     leg2_entry,       // m: a response arrived
     leg2_exit,        // o: a pending response was served; the activity stays open
@@ -43,7 +41,7 @@ class DuplexState {
   enum class Leg1Verdict : std::uint8_t {
     proceed,                  // the first entry: do the work of leg 1
     rerun_after_cleanup,      // it was entered before and not left: clean up, then do it again
-    verify_children_and_ack,  // it was left before: make sure the request is out, then ack
+    verify_children_and_ack,  // it was left before: make sure the request is enqueued, then ack
     ack,                      // leg 2 is over as well: nothing is left to do
     park,                     // the last entry that fits: a person decides
   };
@@ -55,23 +53,23 @@ class DuplexState {
   static constexpr std::uint32_t entries_max = 999'999;
 
   static constexpr DuplexState preset();   // E, q: 999000000000000, written before the message
-  static constexpr DuplexState trigger();  // B: 888000001000001, its leg 1 was the caller's
+  static constexpr DuplexState trigger();  // B: 888000001000001, the caller did its leg 1
 
-  // Takes what the server returned. Fails with corrupt when no sequence of operations leads there.
+  // From the value that the server returned. Fails with corrupt when no sequence of operations leads to it.
   static Result<DuplexState> decode(std::int64_t stored);
   constexpr std::int64_t encode() const { return static_cast<std::int64_t>(value_); }
   std::string digits() const { return fifteen_digits(value_); }
 
-  // What to add. It is the same number whatever the state.
+  // The number to add. It does not depend on the state.
   static constexpr std::int64_t delta(Operation operation);
   // The state after that add; over_limit, already_done or invalid when it must not be added here.
   Result<DuplexState> after(Operation operation) const;
 
-  // Asked of the value that leg1_entry returned.
+  // For the value that leg1_entry returned.
   Leg1Verdict leg1_verdict() const;
-  // Asked of the value that leg2_entry returned.
+  // For the value that leg2_entry returned.
   Leg2Verdict leg2_verdict(Arrival arrival) const;
-  // Asked before the worker runs (h): is the job still waiting for this?
+  // Before the worker runs (h): whether the job still waits for this.
   WorkerVerdict worker_verdict() const;
 
   constexpr std::uint32_t leg1_entries() const {

@@ -23,7 +23,7 @@ DuplexState state(std::string_view digits) {
   return DuplexState::decode(static_cast<std::int64_t>(number_of(digits))).value();
 }
 
-// Runs operations one after another and gives the digits after each.
+// Runs operations one after another and returns the digits after each.
 std::vector<std::string> trace(DuplexState from, std::initializer_list<Operation> operations) {
   std::vector<std::string> digits;
   for (const Operation operation : operations) {
@@ -68,14 +68,14 @@ TEST(duplex_example, a_late_response_is_taken_back) {
 }
 
 TEST(duplex_example, the_closing_delta_is_one_less_a_trillion) {
-  // The parenthesis of the seed says a billion, which does not lead to the digits it prints.
+  // With a billion instead of a trillion the digits below would not result.
   EXPECT_EQ(DuplexState::delta(Operation::conclude), 1 - 1'000'000'000'000);
   EXPECT_EQ(state("889000002000001").encode() + DuplexState::delta(Operation::conclude),
             state("888000002000002").encode());
 }
 
-// The lettered sequences. Letters that touch no digit (streams, user code) have no line here; the
-// applier's tests run them in order with a crash at each.
+// The lettered sequences. Letters that touch no digit (streams, user code) have no line here; the tests of src/duplex
+// run them in order with a crash at each.
 TEST(duplex_sequence, the_trigger_begins_closed_and_presets_its_children) {
   EXPECT_EQ(DuplexState::trigger().digits(), "888000001000001");  // B
   EXPECT_TRUE(DuplexState::trigger().closed());
@@ -97,12 +97,12 @@ TEST(duplex_sequence, a_worker_runs_only_while_the_activity_waits_for_it) {
 }
 
 TEST(duplex_sequence, a_worker_that_is_quicker_than_the_exit_of_leg_1_waits) {
-  // d comes before e: to cancel at 899, as the letters say, would lose the only request.
+  // d comes before e: to cancel at 899 would lose the only request.
   EXPECT_EQ(state("899000000000000").worker_verdict(), Worker::not_yet);
 }
 
 TEST(duplex_sequence, a_redelivered_leg_1_message_does_not_cancel_the_worker) {
-  // The first digit counts entries of leg 1 and says nothing about the worker.
+  // The first digit counts entries of leg 1 and does not concern the worker.
   EXPECT_EQ(state("789000000000000").worker_verdict(), Worker::run);
   EXPECT_EQ(state("789000001000000").leg2_verdict(Arrival::response), Leg2::proceed);
 }
@@ -171,7 +171,7 @@ TEST(duplex_state, the_last_entry_that_fits_parks_and_one_more_is_refused) {
   EXPECT_EQ(last.digits(), "889999999999998");
   EXPECT_EQ(last.leg2_verdict(Arrival::response), Leg2::park);
   EXPECT_EQ(outcome(last.after(Operation::leg2_entry)), "over_limit");
-  // A server that adds all the same carries into the third digit, and that is seen.
+  // A server that adds it anyway carries into the third digit, which is detected.
   EXPECT_EQ(outcome(DuplexState::decode(last.encode() + DuplexState::delta(Operation::leg2_entry))), "corrupt");
 }
 
@@ -187,7 +187,7 @@ TEST(duplex_state, a_second_closer_would_read_as_errored_and_is_refused) {
   EXPECT_EQ(outcome(closed.after(Operation::conclude)), "already_done");
   EXPECT_EQ(outcome(closed.after(Operation::fail)), "already_done");
   const auto blind = DuplexState::decode(closed.encode() + DuplexState::delta(Operation::conclude));
-  EXPECT_TRUE(blind->errored());  // why only the winner of the set-if-absent adds the delta
+  EXPECT_TRUE(blind->errored());  // the reason why only the winner of the set-if-absent adds the delta
   const auto third = blind->encode() + DuplexState::delta(Operation::conclude);
   EXPECT_EQ(outcome(DuplexState::decode(third)), "corrupt");
 }
@@ -214,7 +214,7 @@ TEST(duplex_state, decode_refuses_every_other_first_triple) {
   EXPECT_EQ(outcome(DuplexState::decode(std::numeric_limits<std::int64_t>::max())), "corrupt");
 }
 
-// Claim: whatever the operations reach reads back, by walking all of it up to three leg-2 entries.
+// Claim: every value that the operations reach reads back. Checked by walking all of them up to three leg-2 entries.
 TEST(duplex_state, everything_reachable_reads_back_and_moves_by_its_delta) {
   std::set<std::int64_t> seen;
   std::vector<DuplexState> open = {DuplexState::preset(), DuplexState::trigger()};
@@ -235,7 +235,7 @@ TEST(duplex_state, everything_reachable_reads_back_and_moves_by_its_delta) {
   EXPECT_GT(seen.size(), 200U);
 }
 
-// Claim: six-digit counters read alone at every boundary; the value is composed here by hand.
+// Claim: six-digit counters read correctly at every boundary; the value is composed here by hand.
 TEST(duplex_state, counters_read_alone_at_every_boundary) {
   const std::uint32_t edges[] = {0, 1, 9, 10, 99, 100, 9'999, 10'000, 999'998, 999'999};
   for (const std::uint32_t entries : edges)

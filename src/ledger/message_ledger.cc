@@ -56,7 +56,7 @@ const char* MessageLedger::contradiction() const {
 Result<MessageLedger> MessageLedger::with(Step step) const {
   if (done(step))
     return Error{ErrorCode::already_done, format("message ledger {} already says \"{}\"", digits(), words_of(step))};
-  // The completion tasks are the last step: what was left out before them stays out.
+  // The completion tasks are the last step: a step that was left out before them is never marked.
   if (done(Step::finish))
     return Error{ErrorCode::invalid,
                  format("message ledger {} is finished, \"{}\" comes too late", digits(), words_of(step))};

@@ -1,16 +1,15 @@
-// MessageLedger: how far one leg-2 message has come. It decides where a redelivered message
-// resumes.
+// MessageLedger: how far one leg-2 message has come. It decides where a redelivered message resumes.
 //
 //   1 2 3      4           5          6         7           8 .. 15
 //   always 0   closed the  work       children  completion  ordinal: which entry of
 //              job         done       spawned   tasks done  the activity this is
 //
-// 1. The ordinal is written once, when the message is first seen, and never changes: the plane
-//    (ordinal - 1) is the same for every redelivery.
-// 2. Steps are marked at most once. Children are spawned only after the work; the completion tasks
-//    need the snapshot at position 4, and nothing is marked after them.
-// 3. The snapshot may stand without "children spawned": a job closed by an uncaught error or an
-//    interrupt never reaches the spawning step.
+// 1. The ordinal is written once, when the message is first seen, and never changes: the plane (ordinal - 1) is the
+//    same for every redelivery.
+// 2. Steps are marked at most once. Children are spawned only after the work; the completion tasks need the snapshot at
+//    position 4, and nothing is marked after them.
+// 3. The snapshot may be set without "children spawned": a job closed by an uncaught error or an interrupt never
+//    reaches the spawning step.
 // A small value: copy it. It holds no lock and does no I/O.
 #pragma once
 
@@ -29,15 +28,15 @@ class MessageLedger {
   // Stored as digits: never renumber the positions behind these names.
   enum class Step : std::uint8_t { work, spawn, finish };
 
-  // The ledger of a message seen for the first time. `after_entry` is the activity's ledger with
-  // the entry that this message just added; only its entry count is taken over, for the leg-1 mark
-  // would read as "closed the job" here. Fails with invalid when the activity has no entry.
+  // The ledger of a message seen for the first time. `after_entry` is the activity's ledger with the entry that this
+  // message just added. Only its entry count is copied, because the leg-1 mark would mean "closed the job" here. Fails
+  // with invalid when the activity has no entry.
   static Result<MessageLedger> opened_by(ActivityLedger after_entry);
 
   // 000000000000001: the first message of an activity, nothing done.
   constexpr MessageLedger() : value_(1) {}
 
-  // Fails with corrupt when the digits are not ones that this class can write.
+  // Fails with corrupt when this class cannot have written the digits.
   static Result<MessageLedger> decode(std::uint64_t stored);
   constexpr std::uint64_t encode() const { return value_; }
   std::string digits() const { return fifteen_digits(value_); }

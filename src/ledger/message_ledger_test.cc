@@ -32,8 +32,8 @@ std::set<std::uint64_t> reachable_from(std::uint32_t ordinal) {
   return seen;
 }
 
-// Claim: decode accepts a set of marks if and only if some order of operations leads to it, by
-// comparing all sixteen sets with everything the operations reach.
+// Claim: decode accepts a set of marks if and only if some order of operations leads to it. Checked by comparing all
+// sixteen sets with everything the operations reach.
 TEST(message_ledger, decode_accepts_exactly_what_the_operations_can_write) {
   for (const std::uint32_t ordinal : ordinals_at_the_edges) {
     const auto reachable = reachable_from(ordinal);
@@ -56,7 +56,7 @@ TEST(message_ledger, decode_accepts_exactly_what_the_operations_can_write) {
   }
 }
 
-// Claim: nine sets of marks exist in all, named one by one; the other seven are corrupt.
+// Claim: exactly nine sets of marks exist, listed one by one; the other seven are corrupt.
 TEST(message_ledger, has_nine_possible_lives_per_ordinal) {
   EXPECT_EQ(reachable_from(1),
             (std::set<std::uint64_t>{number_of("000000000000001"),     // just seen

@@ -1,10 +1,9 @@
-// The working protocol, digit by digit: its worked examples, its rules A to G, and the readings a
-// to l that docs/LEDGER.md settles, each as far as a value can show it. What only a later layer can
-// show is said at the test or, where nothing is left for a value, in the list at the end of this
-// comment.
+// The working protocol, digit by digit: its worked examples, its rules A to G, and the readings a to l that
+// docs/LEDGER.md defines, each as far as a value can show it. What only a later layer can show is noted at the test or,
+// where a value shows nothing, in the list at the end of this comment.
 //
-// Rule B (a mark commits with its writes) and reading k (the GUID of a response is derived from its
-// request) say nothing about digits: the store's conformance suite and the core's tests prove them.
+// Rule B (a mark commits with its writes) and reading k (the GUID of a response is derived from its request) do not
+// concern digits: the store's conformance suite and the core's tests prove them.
 
 #include "ledger/activity_ledger.h"
 #include "ledger/dimensions.h"
@@ -24,7 +23,7 @@ using Step = MessageLedger::Step;
 
 Semaphore open(std::int64_t value) { return Semaphore::decode(value).value(); }
 
-// What a redelivered message has to do next in a running job: its own ledger alone decides.
+// What a redelivered message has to do next in a running job: only its own ledger decides.
 std::optional<Step> resumes_at(const MessageLedger& ledger) {
   if (!ledger.done(Step::work)) return Step::work;
   if (!ledger.done(Step::spawn)) return Step::spawn;
@@ -80,7 +79,7 @@ TEST(protocol_example, step_2_without_children_closes_the_job) {
   EXPECT_TRUE(step.threshold_hit);
   auto msg = message("000010000000001").with(Step::spawn).value().with_job_closed().value();
   EXPECT_EQ(msg.digits(), "000111000000001");
-  // A crash before step 3: the semaphore is 0 already, and the message still knows its duty.
+  // A crash before step 3: the semaphore is 0 already, and the message's ledger still shows what is left to do.
   msg = MessageLedger::decode(msg.encode()).value();
   EXPECT_EQ(resumes_at(msg), Step::finish);
   msg = msg.with(Step::finish).value();
@@ -114,7 +113,7 @@ TEST(protocol_example, two_pending_replies_then_a_final_one) {
 }
 
 TEST(protocol_rule, rule_a_ledgers_only_grow) {
-  // By taking every operation that is allowed from every value with up to two attempts and entries.
+  // Takes every allowed operation from every value with up to two attempts and entries.
   std::vector<ActivityLedger> open_values = {ActivityLedger()};
   int steps = 0;
   while (!open_values.empty()) {
@@ -143,8 +142,8 @@ TEST(protocol_rule, rule_a_ledgers_only_grow) {
 }
 
 TEST(protocol_rule, rule_c_the_message_ledger_alone_says_where_to_resume) {
-  // The activity's ledger says "work done" for whoever concluded it; another message still reads
-  // its own.
+  // The activity's ledger has "work done" from the message that concluded it; another message still reads its own
+  // ledger.
   EXPECT_EQ(resumes_at(message("000000000000002")), Step::work);
   EXPECT_EQ(resumes_at(message("000010000000002")), Step::spawn);
   EXPECT_EQ(resumes_at(message("000011000000002")), std::nullopt);
@@ -153,8 +152,7 @@ TEST(protocol_rule, rule_c_the_message_ledger_alone_says_where_to_resume) {
 }
 
 TEST(protocol_rule, rule_d_step_2_is_one_compound_value) {
-  // Delta, hit, snapshot and mark follow from one call; that they commit as one is the store's
-  // part.
+  // Delta, hit, snapshot and mark follow from one call; the store ensures that they commit together.
   const MessageLedger worked = message("000010000000001");
   for (const std::int64_t before : {1, 2}) {
     const auto step = open(before).step(Semaphore::concluding(0), 0).value();
@@ -180,8 +178,8 @@ TEST(protocol_rule, rule_f_every_counter_is_checked_before_it_is_raised) {
 }
 
 TEST(protocol_rule, rule_g_every_message_reaches_its_ack) {
-  // From each possible ledger of a running job at most three steps are left. The ack itself, and
-  // the jobs that ended otherwise, are the core's part.
+  // From each possible ledger of a running job at most three steps are left. The core's tests cover the ack, and jobs
+  // that ended in another way.
   for (const char* digits :
        {"000000000000001", "000010000000001", "000011000000001", "000111000000001", "000111100000001"}) {
     MessageLedger msg = message(digits);
@@ -202,7 +200,7 @@ TEST(protocol_reading, reading_a_attempts_are_three_digits_wide) {
 }
 
 TEST(protocol_reading, reading_b_ten_pending_replies_leave_the_activity_marks_alone) {
-  // Pending messages mark their own ledgers only; that the core asks for no more is its own test.
+  // Pending messages mark only their own ledgers; the core's tests check that the core requests no more.
   ActivityLedger act = activity("001100000000000");
   for (std::uint32_t reply = 1; reply <= 10; ++reply) {
     act = act.with_entry().value();
@@ -218,7 +216,7 @@ TEST(protocol_reading, reading_b_ten_pending_replies_leave_the_activity_marks_al
 TEST(protocol_reading, reading_c_a_message_ledger_opens_with_the_entry_count_only) {
   const auto msg = MessageLedger::opened_by(activity("001110000000042")).value();
   EXPECT_EQ(msg.digits(), "000000000000042");
-  EXPECT_FALSE(msg.job_closed());  // the whole value would have read so
+  EXPECT_FALSE(msg.job_closed());  // copying the whole value would have set it
 }
 
 TEST(protocol_reading, reading_d_a_redelivery_keeps_ordinal_and_plane) {
@@ -231,7 +229,7 @@ TEST(protocol_reading, reading_d_a_redelivery_keeps_ordinal_and_plane) {
 }
 
 TEST(protocol_reading, reading_e_entries_count_messages_so_ordinals_have_no_gap) {
-  // That a known GUID adds nothing is decided where the GUID is looked up: core and store.
+  // Core and store, which look up the GUID, decide that a known GUID adds nothing.
   ActivityLedger act = activity("001100000000000");
   for (std::uint32_t ordinal = 1; ordinal <= 12; ++ordinal) {
     act = act.with_entry().value();
@@ -240,7 +238,7 @@ TEST(protocol_reading, reading_e_entries_count_messages_so_ordinals_have_no_gap)
 }
 
 TEST(protocol_reading, reading_f_the_second_of_two_consumers_is_told_that_it_is_done) {
-  // Both read the same value. The store's guard lets one commit; the other re-reads and finds this.
+  // Both read the same value. The store's guard lets one commit; the other reads again and finds this.
   const MessageLedger read_by_both = message("000000000000001");
   const MessageLedger committed = read_by_both.with(Step::work).value();
   EXPECT_EQ(outcome(committed.with(Step::work)), "already_done");
@@ -292,7 +290,7 @@ TEST(protocol_reading, reading_j_a_fused_first_entry_writes_the_same_digits) {
 }
 
 TEST(protocol_reading, reading_l_an_uncaught_error_closes_without_spawning) {
-  EXPECT_EQ(outcome(Semaphore::decode(-1)), "corrupt");  // no state hides below zero
+  EXPECT_EQ(outcome(Semaphore::decode(-1)), "corrupt");  // no value below zero has a meaning
   const MessageLedger caused_it = message("000010000000001").with_job_closed().value();
   EXPECT_EQ(caused_it.digits(), "000110000000001");
   const MessageLedger finished = caused_it.with(Step::finish).value();

@@ -50,7 +50,7 @@ TEST(semaphore, stops_at_its_ceiling_and_does_not_overflow) {
   EXPECT_EQ(outcome(open(0).step(highest, 0)), "over_limit");
 }
 
-// Claim: any integer is a threshold and equality after the step decides, over a grid of all three.
+// Claim: any integer can be a threshold, and equality after the step decides. Checked over a grid of all three.
 TEST(semaphore, hits_any_threshold_by_equality_after_the_step) {
   for (std::int64_t before = 0; before <= 15; ++before)
     for (std::int64_t delta = -before; delta <= 15; ++delta)

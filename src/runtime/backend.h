@@ -41,6 +41,7 @@ class RuntimeBackend {
 
   virtual Status launch() = 0;
   virtual void stop() = 0;
+  virtual void stop(Duration at_most) = 0;
   virtual bool owns() const = 0;
   virtual RuntimeStats stats() const = 0;
 

@@ -118,7 +118,7 @@ class CommandQueue {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::condition_variable room_;
-  std::vector<T> values_;  // guarded by mutex_
+  std::vector<T> values_;             // guarded by mutex_
   std::size_t waiting_for_room_ = 0;  // guarded by mutex_
   bool sleeping_ = false;             // guarded by mutex_
   bool closed_ = false;               // guarded by mutex_

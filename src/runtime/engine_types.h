@@ -83,6 +83,11 @@ class EngineEvents {
   virtual void committed(const core::JobState& after, const core::Bundle& bundle) = 0;
   virtual void closed(const core::JobRow& job) = 0;
   virtual void problem(const std::string& text) = 0;
+  // One that many jobs may have at once: `about` is the same for all of them, and one of them is reported.
+  virtual void problem_of_many(const std::string& about, const std::string& text) {
+    (void)about;
+    problem(text);
+  }
   // It committed something in a lane that it does not own: whoever does should hear of it.
   virtual void ring(core::LaneId lane, const store::Change& change) = 0;
 };

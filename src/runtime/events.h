@@ -5,8 +5,8 @@
 
 #include "core/bundle.h"
 #include "core/job_state.h"
-#include "pawl/graph.h"
 #include "pawl/event.h"
+#include "pawl/graph.h"
 
 namespace pawl::runtime {
 

@@ -97,11 +97,12 @@ TEST_P(FarStoreTest, jobs_of_all_lanes_go_on_while_commits_travel) {
     std::vector<RunId> runs(jobs, RunId(0));
     std::atomic<int> made{0};
     for (int i = 0; i < jobs; ++i)
-      runtime_->start_async("pair", Payload("{}"), {.id = std::to_string(round) + "-" + std::to_string(i)}, [&, i](Result<Job<>> result) {
-                         ASSERT_TRUE(result.ok()) << result.error().detail;
-                         runs[static_cast<std::size_t>(i)] = result->run();
-                         ++made;
-                       });
+      runtime_->start_async("pair", Payload("{}"), {.id = std::to_string(round) + "-" + std::to_string(i)},
+                            [&, i](Result<Job<>> result) {
+                              ASSERT_TRUE(result.ok()) << result.error().detail;
+                              runs[static_cast<std::size_t>(i)] = result->run();
+                              ++made;
+                            });
     while (made < jobs) std::this_thread::sleep_for(1ms);
     for (const RunId run : runs) {
       const auto end = runtime_->job(run).wait(30s);

@@ -101,7 +101,8 @@ void Jobs::absorb(const core::Bundle& bundle) {
   if (lane != nullptr && row.completions > completions_before && row.remove_at != Instant())
     parts_.alarms.arm(*lane, store::Due{row.remove_at, row.run, store::Due::Kind::removal});
   if (row.status == core::JobStatus::parked && status_before != core::JobStatus::parked)
-    parts_.events.problem(format("job {} is parked: {}", row.id.raw(), row.reason));
+    parts_.events.problem_of_many(format("graph {} is parked: {}", row.graph.name.raw(), row.reason),
+                                  format("job {} is parked: {}", row.id.raw(), row.reason));
   // What waited while it was stopped is in the store only.
   if (core::is_stopped(status_before) && row.status == core::JobStatus::running) job.look_again = true;
   job.in_flight = false;

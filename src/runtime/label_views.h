@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "pawl/result.h"
 #include "pawl/query.h"
+#include "pawl/result.h"
 #include "store/queries.h"
 
 namespace pawl::runtime {

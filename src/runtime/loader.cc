@@ -107,10 +107,13 @@ void Loader::loaded(OwnedLane& lane, RunId run, store::AnswerTo<store::ReadJob> 
   auto graph = parts_.graphs.find(job.graph);
   if (graph == nullptr) {
     parts_.workshop.abandon(run, unread.deliveries);
-    if (blocked_.emplace(run, job.graph).second)
-      parts_.events.problem(
-          format("job {} waits: graph {} version {} is not deployed here with the content it started on", job.id.raw(),
-                 job.graph.name.raw(), job.graph.version));
+    blocked_.emplace(run, job.graph);
+    if (std::find(not_deployed_.begin(), not_deployed_.end(), job.graph) != not_deployed_.end()) return;
+    not_deployed_.push_back(job.graph);
+    parts_.events.problem(
+        format("graph {} version {} is not deployed here with the content that job {} started on: this job and all "
+               "others of it wait until it is",
+               job.graph.name.raw(), job.graph.version, job.id.raw()));
     return;
   }
   enter(lane, std::move(**stored), std::move(graph), std::move(unread));
@@ -240,6 +243,7 @@ void Loader::graphs_changed() {
     if (is_here(ref)) free.push_back(run);
   std::sort(free.begin(), free.end());  // the same order on every machine: the simulator repeats runs
   for (const RunId run : free) blocked_.erase(run);
+  std::erase_if(not_deployed_, is_here);
   look_soon(free);
 }
 

@@ -79,6 +79,7 @@ class Loader {
   Parts& parts_;
   std::deque<RunId> looks_;                            // something may be new there
   std::unordered_map<RunId, core::GraphRef> blocked_;  // their graph is not deployed here
+  std::vector<core::GraphRef> not_deployed_;           // of these; each was said once
   std::unordered_set<RunId> damaged_;                  // what was said about them is not said again
   std::deque<core::LaneId> scanning_;                  // lanes with scans, in their order
   std::size_t rows_left_ = 0;                          // to be looked at in this turn

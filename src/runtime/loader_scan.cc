@@ -102,7 +102,10 @@ void Loader::adopt_scanned(OwnedLane& lane, const store::WorkPlace& place) {
   if (job == nullptr) {
     // Nobody here works for the topic: what its clock wants is in the list of times, so the job stays where it is.
     // Loading it adopts its work, unless it is parked or its graph is not here: its answer could not be taken.
-    if (parts_.workshop.cares_for(place.topic)) load_if_cold(lane, place.run);
+    if (parts_.workshop.cares_for(place.topic))
+      load_if_cold(lane, place.run);
+    else
+      parts_.workshop.seen(place);
     return;
   }
   const core::WorkItem* own = job->state.find_work(place.activity);

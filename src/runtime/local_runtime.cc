@@ -15,6 +15,7 @@
 #include "runtime/bytes.h"
 #include "runtime/family.h"
 #include "runtime/job_search.h"
+#include "runtime/obstacles.h"
 #include "runtime/parts.h"
 #include "runtime/request_checks.h"
 #include "runtime/views.h"
@@ -186,7 +187,7 @@ Status LocalRuntime::start_threads() {
   const bool far = store_.store->connections() > 0;
   auto pool = WorkerPool::start({options_.worker_threads, store_.store->id(), options_.worker_grace,
                                  [door = door_](WorkerWord word) { door->tell(std::move(word)); },
-                                 far ? store_.transactions : nullptr});
+                                 far ? store_.transactions : nullptr, options_.worker_silence});
   if (!pool) return pool.error();
   try {
     store_.store->listen(*this);
@@ -224,9 +225,10 @@ Status LocalRuntime::start_threads() {
   return {};
 }
 
-void LocalRuntime::stop() {
+void LocalRuntime::stop(Duration at_most) {
   const std::lock_guard lock(life_mutex_);
   if (life_ == Life::running) {
+    stop_at_most_ = std::clamp(at_most, Duration{0}, Duration(limits::duration_max)).count();
     commands_.push(Signal::stop);
     engine_thread_.join();
     clock_watch_.reset();
@@ -472,7 +474,12 @@ Result<JobDetail> LocalRuntime::inspect(RunId run) {
   if (store_.duplex != nullptr) {
     const auto duplex = store_.duplex->read(run);
     if (!duplex) return duplex.error();
-    if (*duplex) return duplex_detail_of(**duplex, graphs_.find((*duplex)->job.graph).get());
+    if (*duplex) {
+      const auto graph = graphs_.find((*duplex)->job.graph);
+      JobDetail detail = duplex_detail_of(**duplex, graph.get());
+      if (life_ == Life::running) detail.obstacles = obstacles_of((*duplex)->job, graph.get(), 0);
+      return detail;
+    }
   }
   const auto stored = store_.store->read_job(run);
   if (!stored) return stored.error();
@@ -481,6 +488,9 @@ Result<JobDetail> LocalRuntime::inspect(RunId run) {
   const auto graph = graphs_.find(state.job.graph);
   JobDetail detail = detail_of(state, graph.get(), store_.store->id());
   add_waiting(detail, **stored, graph.get());
+  detail.obstacles = obstacles_of(**stored, {graph.get(), life_ == Life::running, clock_.now(),
+                                             [this](const Topic& topic) { return topics_.serves(topic.raw()); },
+                                             [this] { return paused_topics(); }});
   if (graph != nullptr) Family(*store_.store, graphs_).complete(detail, state, *graph);
   return detail;
 }

@@ -1,7 +1,7 @@
-// LocalRuntime: the backend of pawl::Runtime, with threads (local_runtime.cc has the calls, runtime_threads.cc the threads). One thread
-// owns the engine and everything it touches; a second one commits large groups, so that the next group is decided while
-// the last one is being synced; for a store far away there is one for each of its connections. The worker pool runs
-// activities. Whoever else wants something pushes a command.
+// LocalRuntime: the backend of pawl::Runtime, with threads (local_runtime.cc has the calls, runtime_threads.cc the
+// threads). One thread owns the engine and everything it touches; a second one commits large groups, so that the next
+// group is decided while the last one is being synced; for a store far away there is one for each of its connections.
+// The worker pool runs activities. Whoever else wants something pushes a command.
 #pragma once
 
 #include <atomic>
@@ -64,7 +64,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Subscription observe(Observer observer) override { return observers_.add(std::move(observer)); }
   Subscription on_problem(ProblemReporter reporter) override { return reporters_.add(std::move(reporter)); }
   Status launch() override;
-  void stop() override;
+  void stop() override { stop(options_.stop_within + options_.worker_grace); }
+  void stop(Duration at_most) override;
   Result<Submission> start(JobRequest& request) override;
   void start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) override;
   std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) override;
@@ -144,7 +145,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void submitted(Ticket ticket, Result<Submitted> result) override;
   void committed(const core::JobState& after, const core::Bundle& bundle) override;
   void closed(const core::JobRow& job) override;
-  void problem(const std::string& text) override;
+  void problem(const std::string& text) override { problem_of_many(text, text); }
+  void problem_of_many(const std::string& about, const std::string& text) override;
   void ring(core::LaneId lane, const store::Change& change) override { store_.store->ring(lane, change); }
 
   // store::Listener, on any thread.
@@ -230,6 +232,9 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   ProblemFilter problems_;
   std::vector<WorkRun> withdrawn_;
   std::optional<Duration> look_at_workers_;
+  std::optional<Duration> look_for_silent_;  // workers; none: nothing is with them
+  std::size_t silent_ = 0;                   // of which another thread has the place
+  std::atomic<Duration::rep> stop_at_most_{0};
   Ticket next_ticket_ = 1;
   std::size_t committing_ = 0;  // groups that are with another thread
   std::size_t reading_ = 0;     // batches of reads, likewise

@@ -7,21 +7,21 @@
 
 namespace pawl::runtime {
 
-std::vector<std::string> ProblemFilter::pass(const std::string& text, Duration now) {
+std::vector<std::string> ProblemFilter::pass(const std::string& about, const std::string& text, Duration now) {
   std::vector<std::string> lines;
   if (now >= window_end_) {
     window_end_ = now + limits::problem_window;
-    for (const auto& [earlier, again] : std::exchange(said_, {}))
-      if (again > 0) lines.push_back(format("{} (came {} times more)", earlier, again));
+    for (const auto& [key, said] : std::exchange(said_, {}))
+      if (said.again > 0) lines.push_back(format("{} (came {} times more)", said.text, said.again));
     if (const auto others = std::exchange(unsaid_, 0); others > 0)
       lines.push_back(format("{} other problems were not reported", others));
   }
-  if (const auto known = said_.find(text); known != said_.end()) {
-    ++known->second;
+  if (const auto known = said_.find(about); known != said_.end()) {
+    ++known->second.again;
   } else if (said_.size() >= limits::problems_per_window_max) {
     ++unsaid_;
   } else {
-    said_.emplace(text, 0);
+    said_.emplace(about, Said{text});
     lines.push_back(text);
   }
   return lines;

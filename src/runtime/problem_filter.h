@@ -17,12 +17,18 @@ class ProblemFilter {
  public:
   // What to report now: nothing when the same was said within the window or the window is full; and first, when a
   // new window begins, what the last one left out.
-  std::vector<std::string> pass(const std::string& text, Duration now);
+  std::vector<std::string> pass(const std::string& text, Duration now) { return pass(text, text, now); }
+  // The same for problems that differ in their words and have one cause, which `about` names.
+  std::vector<std::string> pass(const std::string& about, const std::string& text, Duration now);
 
  private:
   Duration window_end_{0};
-  std::unordered_map<std::string, std::uint64_t> said_;  // in this window, with how often it came again
-  std::uint64_t unsaid_ = 0;                             // others, beyond the limit
+  struct Said {
+    std::string text;
+    std::uint64_t again = 0;  // how often it came again
+  };
+  std::unordered_map<std::string, Said> said_;  // in this window, by what it is about
+  std::uint64_t unsaid_ = 0;                    // others, beyond the limit
 };
 
 }  // namespace pawl::runtime

@@ -28,4 +28,13 @@ TEST(ProblemFilter, different_ones_are_limited_too_and_those_left_out_are_counte
   EXPECT_EQ(filter.pass("x", now + limits::problem_window), (Lines{"7 other problems were not reported", "x"}));
 }
 
+TEST(ProblemFilter, problems_of_one_cause_count_as_one_whatever_their_words) {
+  ProblemFilter filter;
+  EXPECT_EQ(filter.pass("no money", "job a: no money", Duration{0}), Lines{"job a: no money"});
+  EXPECT_EQ(filter.pass("no money", "job b: no money", Duration{1}), Lines{});
+  EXPECT_EQ(filter.pass("no time", "job b: no time", Duration{1}), Lines{"job b: no time"});
+  EXPECT_EQ(filter.pass("no money", "job c: no money", limits::problem_window),
+            (Lines{"job a: no money (came 1 times more)", "job c: no money"}));
+}
+
 }  // namespace pawl::runtime

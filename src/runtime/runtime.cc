@@ -46,6 +46,7 @@ Subscription Runtime::on_problem(ProblemReporter reporter) { return backend_->on
 
 Status Runtime::launch() { return backend_->launch(); }
 void Runtime::stop() { backend_->stop(); }
+void Runtime::stop(Duration at_most) { backend_->stop(at_most); }
 bool Runtime::owns() const { return backend_->owns(); }
 RuntimeStats Runtime::stats() const { return backend_->stats(); }
 

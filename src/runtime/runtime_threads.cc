@@ -2,11 +2,13 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "runtime/commit_group.h"
 #include "runtime/events.h"
 #include "runtime/local_runtime.h"
@@ -176,7 +178,7 @@ std::optional<Duration> LocalRuntime::time_to_sleep() const {
   if (committing_ > 0 && store_threads_ == nullptr) return std::nullopt;  // its end comes as a command
   if (const auto until = transaction_desk_.until()) return std::max(*until - clock_.monotonic(), Duration{0});
   auto wake = engine_.next_wake();
-  for (const auto& at : {look_at_workers_, stop_tell_at_, stop_leave_at_})
+  for (const auto& at : {look_at_workers_, look_for_silent_, stop_tell_at_, stop_leave_at_})
     if (at && (!wake || *at < *wake)) wake = at;
   if (const auto duplex = duplex_.next_wake(); duplex && (!wake || *duplex < *wake)) wake = duplex;
   if (!wake) return std::nullopt;
@@ -269,7 +271,9 @@ void LocalRuntime::hear(WorkerWord& word) {
                  [&](const Hung& hung) {
                    if (!duplex_.write_off(hung.run)) engine_.write_off(hung.run);
                  },
-                 [&](const WorkerProblem& trouble) { problem(trouble.text); },
+                 [&](const WorkerProblem& trouble) {
+                   problem_of_many(trouble.about.empty() ? trouble.text : trouble.about, trouble.text);
+                 },
                  [&](const Undone& undone) { engine_.undone(undone.run); },
                  [&](TransactionWanted& wanted) {
                    if (stopping_)
@@ -284,8 +288,10 @@ void LocalRuntime::hear(WorkerWord& word) {
 void LocalRuntime::begin_stop() {
   stopping_ = true;
   stop_by_ = clock_.monotonic() + limits::stop_without_store_max;
-  stop_tell_at_ = clock_.monotonic() + options_.stop_within;
-  stop_leave_at_ = *stop_tell_at_ + options_.worker_grace;
+  // Workers that are told to stop get their grace out of the time that there is.
+  const Duration at_most{stop_at_most_.load()};
+  stop_tell_at_ = clock_.monotonic() + std::max(at_most - options_.worker_grace, Duration{0});
+  stop_leave_at_ = clock_.monotonic() + at_most;
   engine_.stop();
   duplex_.stop();
   transaction_desk_.refuse_all(Error{ErrorCode::fenced, "this process stops"});
@@ -302,6 +308,8 @@ void LocalRuntime::give_back(const core::WorkItem& item, core::Began began) {
 
 void LocalRuntime::tell_workers() {
   std::vector<WorkerPool::Task> tasks = std::exchange(dispatched_, {});
+  if (!tasks.empty() && !look_for_silent_ && options_.worker_silence > Duration{0})
+    look_for_silent_ = clock_.monotonic() + options_.worker_silence;
   if (!stopping_) {
     pool_->give(std::move(tasks));
   } else {
@@ -314,8 +322,11 @@ void LocalRuntime::tell_workers() {
 
 void LocalRuntime::look_after_workers() {
   look_at_workers_ = pool_->look();
-  if (!stopping_) return;
   const Duration now = clock_.monotonic();
+  if (look_for_silent_ && now >= *look_for_silent_) look_for_silent_ = pool_->look_for_silent();
+  if (const std::size_t silent = pool_->silent(); silent != std::exchange(silent_, silent))
+    engine_.set_threads(options_.worker_threads + silent);
+  if (!stopping_) return;
   if (stop_tell_at_ && now >= *stop_tell_at_) {
     stop_tell_at_.reset();
     pool_->cancel_all();
@@ -381,9 +392,13 @@ void LocalRuntime::closed(const core::JobRow& job) {
   ends_.tell(job.run);
 }
 
-void LocalRuntime::problem(const std::string& text) {
-  if (!reporters_.any()) return;
-  for (const std::string& line : problems_.pass(text, clock_.monotonic())) reporters_.tell(line);
+void LocalRuntime::problem_of_many(const std::string& about, const std::string& text) {
+  for (const std::string& line : problems_.pass(about, text, clock_.monotonic())) {
+    if (reporters_.any())
+      reporters_.tell(line);
+    else
+      std::fprintf(stderr, "pawl: %s\n", printable(line).c_str());
+  }
 }
 
 }  // namespace pawl::runtime

@@ -31,6 +31,11 @@ bool ServedTopics::is_for_transactions(const std::string& topic) const {
   return found != ways_.end() && found->second == Way::transaction;
 }
 
+bool ServedTopics::serves(const std::string& topic) const {
+  const std::lock_guard lock(mutex_);
+  return ways_.contains(topic);
+}
+
 Status ServedTopics::serve(const std::string& topic, Way way, const GraphCatalog& graphs) {
   if (way == Way::transaction && graphs.any_of([&](const Graph& graph) { return has(graph, topic); }))
     return not_duplex(topic);

@@ -18,6 +18,7 @@ class ServedTopics {
   enum class Way : std::uint8_t { plain, transaction };
 
   Status serve(const std::string& topic, Way way, const GraphCatalog& graphs);
+  bool serves(const std::string& topic) const;
   Status admits(const Graph& graph) const;  // what can be run with how its topics are served
 
  private:

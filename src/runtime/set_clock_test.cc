@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/clock_watch.h"
 #include "pawl/runtime.h"
+#include "runtime/clock_watch.h"
 #include "runtime/local_runtime.h"
 #include "store/memory/store.h"
 
@@ -48,10 +48,12 @@ class SetClockTest : public testing::Test {
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
     EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
     EXPECT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }));
-    runtime_->on_problem([this](const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      problems_.push_back(text);
-    }).keep();
+    runtime_
+        ->on_problem([this](const std::string& text) {
+          const std::lock_guard lock(mutex_);
+          problems_.push_back(text);
+        })
+        .keep();
     EXPECT_TRUE(runtime_->launch());
   }
   RunId submit(Duration delay) {

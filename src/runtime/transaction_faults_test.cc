@@ -46,18 +46,19 @@ class TransactionFaults : public ::testing::Test {
     opened.stats = [] { return RuntimeStats{}; };
     opened.store = std::move(faults);
     const auto info = opened.store->read_pool(Pool("graphs"));
-    auto runtime = std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info));
+    auto runtime =
+        std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info));
     auto graph =
         GraphBuilder("step").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
     EXPECT_TRUE(runtime->deploy(std::move(*graph)).ok());
     EXPECT_TRUE(runtime
-                    ->serve_transaction(
-                        "work",
-                        [](Work& work, Transaction& sql) {
-                          const bool made = sql.execute("CREATE TABLE IF NOT EXISTS note (id TEXT)").ok() &&
-                                            sql.execute("INSERT INTO note VALUES ($1)", {work.key()}).ok();
-                          return made ? Reply::success("1") : Reply::error("\"no\"");
-                        })
+                    ->serve_transaction("work",
+                                        [](Work& work, Transaction& sql) {
+                                          const bool made =
+                                              sql.execute("CREATE TABLE IF NOT EXISTS note (id TEXT)").ok() &&
+                                              sql.execute("INSERT INTO note VALUES ($1)", {work.key()}).ok();
+                                          return made ? Reply::success("1") : Reply::error("\"no\"");
+                                        })
                     .ok());
     EXPECT_TRUE(runtime->launch().ok());
     Result<Job<>> job = Error{ErrorCode::invalid, ""};

@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -43,9 +44,10 @@ Reply checked(Reply reply) {
   if (!fits(reply.data())) return too_large(reply.data().size());
   const bool can_wait = reply.within() > Duration{0} && reply.within() <= limits::duration_max;
   if (reply.status() == Reply::Status::later && !can_wait)
-    return fatal_of(format("the worker returned Reply::later within {} microseconds; the time must be more than 0 and "
-                           "at most 100 years (duration_max)",
-                           reply.within().count()));
+    return fatal_of(
+        format("the worker returned Reply::later within {} microseconds; the time must be more than 0 and "
+               "at most 100 years (duration_max)",
+               reply.within().count()));
   return reply;
 }
 
@@ -86,7 +88,12 @@ Reply call_user(const std::function<Reply()>& code) {
   }
 }
 
+void RunLine::note_life() const {
+  if (site_.heard_at != nullptr) site_.heard_at->store(SystemClock().monotonic().count(), std::memory_order_relaxed);
+}
+
 void RunLine::pending(Payload data, std::int32_t code) {
+  note_life();
   const std::lock_guard lock(mutex_);
   if (refusal_) return;
   if (answers_ == Answers::one) return refuse(one_answer());
@@ -102,6 +109,7 @@ void RunLine::pending(Payload data, std::int32_t code) {
 }
 
 void RunLine::heartbeat(Payload progress) {
+  note_life();
   const std::lock_guard lock(mutex_);
   if (refusal_) return;
   if (!fits(progress)) return refuse(too_large(progress.size()));

@@ -35,6 +35,7 @@ class RunLine final : public detail::WorkLine {
   std::optional<Reply> refusal();
 
  private:
+  void note_life() const;
   void refuse(Reply reply) { refusal_ = std::move(reply); }  // REQUIRES: mutex_ is held
 
   const core::WorkItem& item_;

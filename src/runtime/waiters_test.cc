@@ -110,7 +110,8 @@ class WaitTest : public testing::Test {
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;
     options.worker_threads = 1;
-    runtime_ = std::make_unique<Runtime>(std::make_shared<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs"))));
+    runtime_ = std::make_unique<Runtime>(
+        std::make_shared<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs"))));
     auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
     EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
     EXPECT_TRUE(runtime_->launch());
@@ -154,7 +155,8 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   opened.store = std::make_unique<store::fault::Store>(memory_, store::fault::Options{});
   opened.lease = std::chrono::hours(24);
   opened.stats = [] { return RuntimeStats{}; };
-  Runtime other(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **memory_.read_pool(Pool("graphs"))));
+  Runtime other(
+      std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **memory_.read_pool(Pool("graphs"))));
   auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
   EXPECT_TRUE(other.deploy(std::move(*graph)));
   EXPECT_TRUE(other.launch());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 
 #include "core/guid.h"
@@ -21,6 +22,8 @@ struct CallSite {
   const std::function<void(WorkerWord)>& tell;
   store::TransactionStore* transactions =
       nullptr;  // of a store far away; of one with one writer they are asked for by `tell`
+  std::atomic<std::int64_t>* heard_at =
+      nullptr;  // when the worker last gave a sign of life, monotonic, in microseconds
 };
 
 void call_worker(const core::WorkItem& item, const Worker& worker, const CallSite& site);

@@ -209,27 +209,80 @@ void WorkerPool::write_off(const std::shared_ptr<Seat>& seat) {
                                            std::chrono::seconds(limits::probe_within).count())
                                   : format("{} was told to stop {} ms ago and has not returned", text_of(*seat->task),
                                            shared_->options.grace.count() / 1000);
-    replaced = shared_->written_off < limits::hung_threads_max && !shared_->closing;
-    if (replaced) {
+    if (seat->replaced) {
+      --shared_->silent;
+      text += ": another thread took the place of its own before";
+    } else {
+      replaced = replace(*seat, text);
+    }
+    if (seat->replaced) {
       seat->written_off = true;
       seat->thread.detach();
-      ++shared_->written_off;
-      text += format(": another thread takes the place of its own ({} such threads of at most {}, hung_threads_max)",
-                     shared_->written_off, limits::hung_threads_max);
       seats_.remove(seat);
-    } else {
-      text += format(
-          ": it keeps its thread, for {} others were replaced already (hung_threads_max). Let workers look at "
-          "Work::cancelled(), and restart this process",
-          shared_->written_off);
     }
   }
   shared_->options.tell(WorkerProblem{text});
   if (run) shared_->options.tell(Hung{*run});
-  if (!replaced) return;
+  if (replaced) add_replacement();
+}
+
+bool WorkerPool::replace(Seat& seat, std::string& text) {
+  if (shared_->closing || shared_->replaced >= limits::hung_threads_max) {
+    text += format(
+        ": it keeps its thread, for {} others were replaced already (hung_threads_max). Let workers look at "
+        "Work::cancelled(), and restart this process",
+        shared_->replaced);
+    return false;
+  }
+  seat.replaced = true;
+  ++shared_->replaced;
+  text += format(": another thread takes the place of its own ({} such threads of at most {}, hung_threads_max)",
+                 shared_->replaced, limits::hung_threads_max);
+  return true;
+}
+
+void WorkerPool::add_replacement() {
   if (const Status added = add_seat(); !added)
     shared_->options.tell(WorkerProblem{
         format("no thread can be made in its place, so there is one worker thread less: {}", added.error().detail)});
+}
+
+std::optional<Duration> WorkerPool::look_for_silent() {
+  const Duration silence = shared_->options.silence;
+  if (silence <= Duration{0}) return std::nullopt;
+  const Duration now = shared_->clock.monotonic();
+  std::optional<Duration> next;
+  std::vector<WorkerProblem> problems;
+  std::size_t replaced = 0;
+  std::list<std::shared_ptr<Seat>> ended;
+  {
+    const std::lock_guard seats_lock(seats_mutex_);
+    const std::lock_guard lock(shared_->mutex);
+    if (!shared_->tasks.empty()) next = now + silence;
+    for (auto it = seats_.begin(); it != seats_.end();) {
+      const auto place = it++;
+      Seat& seat = **place;
+      if (seat.replaced && seat.ended) ended.splice(ended.end(), seats_, place);
+      if (seat.task == nullptr || seat.silence_said || seat.reported) continue;
+      const Duration at = Duration(seat.heard_at.load(std::memory_order_relaxed)) + silence;
+      if (at > now) {
+        next = std::min(next.value_or(at), at);
+        continue;
+      }
+      seat.silence_said = true;
+      std::string text = format("{} has given neither an answer nor a heartbeat for {} s (worker_silence)",
+                                text_of(*seat.task), std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+      if (replace(seat, text)) {
+        ++shared_->silent;
+        ++replaced;
+      }
+      problems.push_back({std::move(text), "silent workers of topic " + seat.task->item.topic.raw()});
+    }
+  }
+  for (const std::shared_ptr<Seat>& seat : ended) seat->thread.join();
+  for (WorkerProblem& problem : problems) shared_->options.tell(std::move(problem));
+  for (; replaced > 0; --replaced) add_replacement();
+  return next;
 }
 
 std::optional<WorkerPool::Task> WorkerPool::Shared::next_task() {
@@ -264,6 +317,7 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
     if (!task) break;
     seat->cancelled.store(false, std::memory_order_relaxed);
     seat->stopping.store(false, std::memory_order_relaxed);
+    seat->heard_at.store(shared->clock.monotonic().count(), std::memory_order_relaxed);
     seat->task = &*task;
     if (task->is_probe()) {
       seat->hung_at = shared->clock.monotonic() + limits::probe_within;
@@ -276,8 +330,10 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
     seat->task = nullptr;
     seat->hung_at.reset();
     seat->reported = false;
-    if (seat->written_off) {
-      --shared->written_off;
+    seat->silence_said = false;
+    if (seat->replaced) {
+      --shared->replaced;
+      if (!seat->written_off) --shared->silent;
       break;
     }
   }
@@ -285,9 +341,10 @@ void WorkerPool::serve(const std::shared_ptr<Shared>& shared, const std::shared_
   shared->ended.notify_all();
 }
 
-void WorkerPool::run(const Shared& shared, const Task& task, const Seat& seat) {
-  const CallSite site{shared.options.store, seat.cancelled, seat.stopping, shared.options.tell,
-                      shared.options.transactions.get()};
+void WorkerPool::run(const Shared& shared, const Task& task, Seat& seat) {
+  const CallSite site{
+      shared.options.store, seat.cancelled, seat.stopping, shared.options.tell, shared.options.transactions.get(),
+      &seat.heard_at};
   if (const auto* worker = std::get_if<2>(&task.code)) return call_transaction(task.item, **worker, site);
   // A probe's word only wakes the engine, which looks after who does not return.
   if (task.is_probe() || RunClocks::watches(task.item.life)) shared.options.tell(Begun{run_of(task.item)});

@@ -47,6 +47,7 @@ struct Detached {
 };
 struct WorkerProblem {
   std::string text;
+  std::string about{};  // what many of them have in common (EngineEvents::problem_of_many); empty: nothing
 };
 // A thread takes it: said only of runs whose times are watched (RunClocks).
 struct Begun {

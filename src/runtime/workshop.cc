@@ -82,7 +82,10 @@ bool Workshop::may_begin(const core::WorkItem& item) const {
 void Workshop::adopt(OwnedLane& lane, const core::WorkItem& item) {
   if (is_answered(lane, item)) return;
   parts_.alarms.arm(lane, item);
-  if (is_over_time(lane, item) || !may_begin(item)) return;
+  if (is_over_time(lane, item)) return;
+  if (!desk_.serves(item.topic))
+    unserved_.waits(item.topic, WorkRef{item.run, item.activity}, parts_.clock.monotonic());
+  if (!may_begin(item)) return;
   const bool lost = is_claimed(item);  // its owner is gone, or its lease is over
   if (lost && item.life.at_most_once && !seeded(SeededBug::at_most_once_twice))
     return say_no_answer(lane, item, Why::lost);

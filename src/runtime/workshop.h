@@ -13,6 +13,7 @@
 #include "runtime/engine_types.h"
 #include "runtime/owned_lane.h"
 #include "runtime/run_clocks.h"
+#include "runtime/unserved_topics.h"
 #include "runtime/work_desk.h"
 #include "store/read.h"
 
@@ -54,6 +55,8 @@ class Workshop {
   void put(OwnedLane* lane, const core::WorkItem& item);  // just committed
   // An item of an owned lane that nobody here has claimed: run it, queue it, or leave it to who has it.
   void adopt(OwnedLane& lane, const core::WorkItem& item);
+  // An item whose topic nobody here serves, as a scan found it: perhaps somebody has it.
+  void seen(const store::WorkPlace& place);
   // Our own claim whose reply was lost: the run has not begun, here or anywhere.
   void go_on_with_claim(OwnedLane& lane, const core::WorkItem& item);
   // Whether its final answer waits here, not committed yet: then nobody needs to run it again.
@@ -76,6 +79,7 @@ class Workshop {
   void end_clocks();
   void look_for_overflow();  // the desk had to drop what waited: the store has it
   void topics_changed();     // perhaps: those that are paused are read
+  void look_at_unserved();   // topics that work has waited for too long
   void tick();
   std::optional<Duration> next_wake() const;
   bool must_try_again() const { return topics_unread_ || !overrun_.empty() || !runs_in_doubt_.empty(); }
@@ -98,11 +102,13 @@ class Workshop {
   void found(OwnedLane& lane, const core::WorkItem& item, core::WorkToken before);
   void topics_read(const store::AnswerTo<store::ReadPausedTopics>& topics);
   void release(const OwnedLane& lane, const core::WorkItem& item, core::Began began);
+  void say_if_unserved(const Topic& topic, const WorkRef& ref, const store::AnswerTo<store::ReadItem>& item);
   std::uint32_t handouts_max(RunId run) const;
 
   Parts& parts_;
   WorkDesk desk_;
   RunClocks clocks_;
+  UnservedTopics unserved_;
   std::unordered_set<std::string> probes_;  // topics whose lost runs can be asked about
   std::unordered_set<std::string> paused_topics_;
   bool topics_unread_ = false;          // could not be read: tick() tries again

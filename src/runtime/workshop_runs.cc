@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.h"
 #include "base/seeded_bug.h"
 #include "runtime/parts.h"
 #include "runtime/workshop.h"
@@ -11,6 +12,7 @@ namespace pawl::runtime {
 void Workshop::serve(const Topic& topic) {
   if (desk_.serves(topic)) return;
   desk_.serve(topic);
+  unserved_.served(topic);
   parts_.loader.scan_all(true);  // items of this topic may have waited for a worker
 }
 
@@ -214,14 +216,43 @@ void Workshop::topics_read(const store::AnswerTo<store::ReadPausedTopics>& topic
   if (resumed) parts_.loader.scan_all(true);  // whoever asked, work of every lane may have waited for it
 }
 
+void Workshop::seen(const store::WorkPlace& place) {
+  unserved_.waits(place.topic, WorkRef{place.run, place.activity}, parts_.clock.monotonic());
+}
+
+void Workshop::look_at_unserved() {
+  if (parts_.stopping) return;
+  for (const auto& [topic, ref] : unserved_.take_due(parts_.clock.monotonic()))
+    parts_.reads.ask(store::ReadItem{ref.run, ref.activity},
+                     [this, topic = topic, ref = ref](const store::AnswerTo<store::ReadItem>& item) {
+                       say_if_unserved(topic, ref, item);
+                     });
+}
+
+void Workshop::say_if_unserved(const Topic& topic, const WorkRef& ref, const store::AnswerTo<store::ReadItem>& item) {
+  const bool waits = item && *item && (*item)->token == core::WorkToken(0) && !(*item)->held &&
+                     (*item)->visible_at <= parts_.clock.now() && !paused_topics_.contains(topic.raw());
+  if (!waits) return unserved_.is_gone(topic);
+  if (!unserved_.still_waits(topic)) return;
+  const HotJob* job = parts_.jobs.find(ref.run);
+  parts_.events.problem(
+      format("nobody serves topic {} in this process: work of {} has waited for {} s (unserved_after). Serve the topic "
+             "here; what waits for it goes on by itself",
+             topic.raw(), job != nullptr ? format("job {}", job->state.job.id.raw()) : format("run {}", ref.run.raw()),
+             limits::unserved_after.count()));
+}
+
 void Workshop::tick() {
+  look_at_unserved();
   if (topics_unread_) topics_changed();
 }
 
 std::optional<Duration> Workshop::next_wake() const {
   std::optional<Duration> wake = clocks_.next();  // also while stopping: a run must not outlive its time
   const auto suspect = parts_.stopping ? std::nullopt : desk_.next_suspect_at();
-  if (suspect && (!wake || *suspect < *wake)) wake = suspect;
+  const auto unserved = parts_.stopping ? std::nullopt : unserved_.next();
+  for (const auto& at : {suspect, unserved})
+    if (at && (!wake || *at < *wake)) wake = at;
   return wake;
 }
 

@@ -1,4 +1,4 @@
-// Catalogue: the graphs that are deployed, by namespace, app and version. Their writes are PutApp and ActivateApp.
+// Catalogue: the deployed graphs, by namespace, app and version. They are written by PutApp and ActivateApp.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ class Catalogue {
  public:
   virtual ~Catalogue() = default;
 
-  // Apps: the bytes of one version, and all versions by app and version.
+  // The bytes of one version; all versions, ordered by app and version.
   virtual Result<std::optional<std::string>> read_app(const Namespace& name_space, const std::string& app,
                                                       const std::string& version) = 0;
   virtual Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) = 0;

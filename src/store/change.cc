@@ -15,14 +15,14 @@ constexpr bool Change::*flags[] = {&Change::inboxes, &Change::work,   &Change::t
 
 constexpr std::size_t flag_bytes = 2;
 
-// Whose inbox a message was for, if it has a number.
+// The run whose inbox a message was for; 0: none.
 RunId run_of(const Deliver& deliver, const Outcome& outcome) {
   if (const auto* run = std::get_if<RunId>(&deliver.envelope.to)) return *run;
   return outcome.run();
 }
 
 void add(Change& change, const Operation& operation, const Outcome& outcome) {
-  // A key that nobody has is a message to nobody.
+  // A key without a run has no receiver.
   const auto name = [&](RunId run) {
     if (run != RunId(0)) change.add(run);
   };
@@ -40,7 +40,7 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  },
                  [&](const Deliver& deliver) {
                    name(run_of(deliver, outcome));
-                   // A refused child's parent has the word, or will have it by the outbox.
+                   // The parent of a refused child has the answer in its inbox, or will get it through the outbox.
                    const auto* start = std::get_if<core::StartChild>(&deliver.envelope.message.body);
                    if (start == nullptr) return;
                    name(start->parent.run);
@@ -56,7 +56,7 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                    name(release.run);
                    change.work = true;
                  },
-                 [&](const RemoveJob&) { change.times = true; },  // its key has a time of its own
+                 [&](const RemoveJob&) { change.times = true; },  // the start key that stays has its own expiry
                  [&](const PauseTopic&) { change.topics = true; },
                  [&](const PutApp&) { change.graphs = true; },
                  [](const DropOutbox&) {},
@@ -64,8 +64,8 @@ void add(Change& change, const Operation& operation, const Outcome& outcome) {
                  [](const AcquireLane&) {},
                  [](const RenewLane&) {},
                  [&](const ReleaseLane&) { change.lanes = true; },
-                 // Whoever comes or goes changes the shares of the others. That it lives on tells them nothing: they
-                 // would answer with a beat of their own, and be answered.
+                 // An engine that comes or goes changes the shares of the others. A renewal notifies no one: the others
+                 // would answer with renewals, without end.
                  [&](const BeatEngine& beat) { change.lanes = change.lanes || !beat.holds; },
                  [&](const LeaveEngine&) { change.lanes = true; },
                  [](const DropKeys&) {},
@@ -115,7 +115,7 @@ Change changed_by(std::span<const Operation> group, std::span<const Outcome> out
 
 Change changed_by(std::span<const DuplexOutcome> outcomes) {
   Change change;
-  // What was taken is nobody else's news: two nodes that look for work would ring each other for ever.
+  // A dequeue concerns no other node: two nodes that look for work would notify each other forever.
   change.duplex = std::any_of(outcomes.begin(), outcomes.end(), [](const DuplexOutcome& one) {
     return one.done() && !std::holds_alternative<Handed>(one.answer);
   });

@@ -1,5 +1,5 @@
-// Change: what a commit of another process touched, as the owner of the lanes has to hear it. A hint: the owner looks
-// there, and what is true stands in the store.
+// Change: what a commit of another process touched, for the owner of the lanes. It is only a hint: the owner looks
+// there, and what the store holds is the truth.
 #pragma once
 
 #include <optional>
@@ -15,29 +15,29 @@
 namespace pawl::store {
 
 struct Change {
-  std::vector<RunId> runs;  // of jobs and mailboxes: something is new in their inboxes, their work or their times
-  bool inboxes = false;     // of more runs than are named
+  std::vector<RunId> runs;  // jobs and mailboxes: something is new in their inboxes, their work or their times
+  bool inboxes = false;     // also runs that are not named
   bool work = false;        // items were given back
-  bool times = false;       // something that the clock sets going, of no run that is named
+  bool times = false;       // something due by the clock, of a run that is not named
   bool topics = false;      // paused or resumed
   bool graphs = false;      // deployed
   bool duplex = false;      // jobs under collation duplex
-  bool outboxes = false;    // something was put there that no job of theirs sent
-  bool lanes = false;       // given back: they can be asked for
+  bool outboxes = false;    // a row was added that no job of this lane sent
+  bool lanes = false;       // given back: they can be acquired
 
   static Change everything();
   bool empty() const;
-  void add(RunId run);  // too many of them are no longer named
+  void add(RunId run);  // beyond a limit, runs are no longer named
   void add(const Change& other);
   friend bool operator==(const Change&, const Change&) = default;
 };
 
 // What the operations did, by their outcomes. REQUIRES: one outcome for each operation.
 Change changed_by(std::span<const Operation> group, std::span<const Outcome> outcomes);
-// Likewise under collation duplex: whoever hears of it looks at its streams.
+// The same for collation duplex: the receiver then looks at its streams.
 Change changed_by(std::span<const DuplexOutcome> outcomes);
 
-// As bytes, for another process of the same machine. None: they were not made by encode().
+// As bytes, for another process on the same machine. None: encode() did not make these bytes.
 std::string encode(const Change& change);
 std::optional<Change> decode_change(std::string_view bytes);
 

@@ -208,14 +208,14 @@ Status check_limits(const Operation& operation) {
                         [](const ActivateApp& activate) { return check_app(activate.app, activate.version); },
                         [](const BeatEngine& beat) { return check_beat(beat); },
                         [](const LeaveEngine& leave) { return check_engine(leave.name); },
-                        // They carry no payload.
+                        // These carry no payload.
                         each_of<ClaimWork, ClaimItem, ReleaseWork, DropOutbox, OpenPool, AcquireLane, RenewLane,
                                 ReleaseLane, RemoveJob, DropKeys, PauseTopic>([] { return Status{}; }),
                     },
                     operation);
 }
 
-// Named one by one: what is new is thought of here.
+// Each operation is named, so that a new one must be considered here.
 Status check_limits(const DuplexOperation& operation) {
   return std::visit(Overloaded{
                         [](const StartDuplex& start) { return check_payload("the input", start.input); },

@@ -10,12 +10,12 @@ namespace pawl::store {
 
 namespace {
 
-// Text: the version, the letter, then 6 bits in each character: three bytes that check the rest, and for each lane the
-// distance from the lane before and the place, in groups of 7 bits, the lowest first.
+// Text: the version, the letter, then 6 bits per character: three bytes of checksum, and for each lane the distance
+// from the previous lane and the place, in groups of 7 bits, lowest first.
 constexpr char version = '1';
 constexpr std::string_view alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_~";
 constexpr std::size_t check_bytes = 3;
-constexpr std::size_t text_bytes_max = std::size_t{limits::lanes_max} * 20;  // a lane takes 13 bytes at the most
+constexpr std::size_t text_bytes_max = std::size_t{limits::lanes_max} * 20;  // a lane takes at most 13 bytes
 
 void put_number(std::string& bytes, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<char>(number | 0x80));
@@ -53,7 +53,7 @@ std::string to_letters(std::string_view bytes) {
   return text;
 }
 
-// None: a letter is not one of ours.
+// None: a letter is outside the alphabet.
 std::optional<std::string> from_letters(std::string_view text) {
   std::string bytes;
   std::uint32_t bits = 0;

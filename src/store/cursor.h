@@ -1,9 +1,9 @@
-// Cursor: how far somebody has read what lies in several lanes: a place in each of them.
+// Cursor: how far a reader has read rows of several lanes: one place in each lane.
 //
-// 1. Lanes commit side by side. One number over all of them would be passed by a commit that is still on its way in
-//    another lane, and what it brings would be missed; a lane's own numbers are given in the order of its commits.
-// 2. Outside the store it is a text that means nothing to its holder: a version, what it is a place in, and the places.
-//    A text that was not made here, or was cut, is an error that says so.
+// 1. Lanes commit in parallel. With one number over all lanes, a reader could pass a commit that is still under way in
+//    another lane and miss its rows. The numbers of one lane follow the order of its commits.
+// 2. Outside the store a cursor is an opaque text: a version, the kind of list, and the places. A text that was not
+//    made here, or was cut, is a clear error.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace pawl::store {
 
 class Cursor {
  public:
-  // What it is a place in; a letter of the text, so never change one.
+  // The kind of list. The letter is part of the text: never change one.
   enum class Of : char { announcements = 'a', oldest_jobs = 'o', newest_jobs = 'n' };
 
   explicit Cursor(Of of) : of_(of) {}
   static Result<Cursor> parse(std::string_view text, Of of);
 
-  // 0: none.
+  // 0: the beginning.
   std::uint64_t place(core::LaneId lane) const;
   void set(core::LaneId lane, std::uint64_t place) { places_[lane] = place; }
   std::string text() const;

@@ -35,7 +35,7 @@ TEST(cursor, of_every_lane_there_can_be_has_a_text) {
   EXPECT_EQ(*parsed, all);
 }
 
-// Scripts keep these texts: a change of them is a new version.
+// Scripts keep these texts: changing them needs a new version.
 TEST(cursor, has_a_pinned_text) { EXPECT_EQ(cursor_of(Of::announcements, {{1, 5}, {3, 300}}).text(), "1alTmc0GK2h08"); }
 
 TEST(cursor, is_good_for_what_it_was_made_for) {
@@ -46,7 +46,7 @@ TEST(cursor, is_good_for_what_it_was_made_for) {
   EXPECT_NE(parsed.error().detail.find("a list of jobs, the newest first"), std::string::npos) << parsed.error().detail;
 }
 
-// Claim: what is not a whole text of ours is an error that says so. Checked with every cut and every changed letter.
+// Claim: a text that is not a whole cursor is a clear error. Checked with every cut and every changed letter.
 TEST(cursor, that_was_cut_or_changed_is_refused) {
   const std::string text = cursor_of(Of::announcements, {{1, 5}, {2, 70'000}, {9, 1}}).text();
   const auto refused = [](const std::string& other) {

@@ -1,6 +1,6 @@
-// Domain: the keys that one operation reads and writes. A lane is an island: its rows are together on one node of a
-// store, other lanes may be elsewhere, and no transaction reaches both. What crosses goes through the outbox.
-// docs/decisions/025-lanes-are-islands.md has the list of keys.
+// Domain: the keys that one operation reads and writes. The rows of a lane are together on one node of a store, other
+// lanes may be on other nodes, and no transaction spans two of them. What goes to another lane goes through the outbox.
+// docs/decisions/025-lanes-are-islands.md lists the keys.
 #pragma once
 
 #include "store/operation.h"
@@ -10,7 +10,7 @@ namespace pawl::store {
 struct Domain {
   enum class Kind : std::uint8_t { lane, all_lanes, catalogue };  // the catalogue: pools, engines and apps
   Kind kind = Kind::catalogue;
-  core::LaneId lane{0};  // of one
+  core::LaneId lane{0};  // for Kind::lane
   friend auto operator<=>(const Domain&, const Domain&) = default;
 };
 

@@ -1,11 +1,11 @@
-// The single operations of `collation: duplex` (docs/decisions/060). Each is one commit and each may be repeated:
-// a name that was used before (a cell, a mark, a closer, an address, a guid of the stream) changes nothing and
-// answers already_done, whoever repeats it. So an operation whose reply was lost is simply sent again.
+// The single operations of `collation: duplex` (docs/decisions/060-duplex-applier.md). Each is one commit, and each may
+// be repeated by anyone: a name that was used before (a cell, a mark, a closer, an address, a guid of the stream)
+// changes nothing and answers already_done. So an operation whose reply was lost is simply sent again.
 //
 // Rules for all of them:
-// 1. A closed or parked job takes nothing: `conflict`. Only Ack and EndDuplex are taken then.
-// 2. Names never come back while the job is open: an address that was closed is not opened again, a message that
-//    was acknowledged is not enqueued again. EndDuplex forgets the names; rule 1 keeps them from returning.
+// 1. A closed or parked job accepts only Ack and EndDuplex; everything else is a `conflict`.
+// 2. Names are never reused while the job is open: a closed address is not opened again, an acknowledged message is not
+//    enqueued again. EndDuplex deletes the names; rule 1 keeps them from coming back.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@
 
 namespace pawl::store {
 
-// Where an instance stands in its job: which activity, at which dimensional address.
+// The place of an instance in its job: which activity, at which dimensional address.
 struct Place {
   std::uint32_t node = 0;
   ledger::Dimensions at;
@@ -36,8 +36,8 @@ struct Place {
   friend std::strong_ordering operator<=>(const Place&, const Place&) = default;
 };
 
-// What a message of a job's stream says. A closed set: whoever serves messages visits it, so a kind that nobody serves
-// does not compile. Stored by its index: append only.
+// The content of a message in a job's stream. A closed set: code that serves messages visits it, so a kind without a
+// handler does not compile. Stored by its index: append only.
 namespace stream {
 struct Start {  // the job begins
   Payload input;
@@ -45,10 +45,10 @@ struct Start {  // the job begins
 };
 struct Transition {  // leg 1 of an activity
   Place place;
-  Payload data;  // what its parent said
+  Payload data;  // from its parent
   friend bool operator==(const Transition&, const Transition&) = default;
 };
-struct Request {  // for a worker; it waits in the stream of its topic, all others in that of the engine
+struct Request {  // for a worker; it waits in the stream of its topic, all others in the engine's stream
   Place place;
   Topic topic{""};
   Payload data;
@@ -58,7 +58,7 @@ struct Response {  // leg 2 of an activity
   Place place;
   core::ReplyStatus status = core::ReplyStatus::success;
   std::int32_t code = 0;
-  std::uint32_t number = 0;  // of a pending one: its index; of a final one: how many pending ones precede it
+  std::uint32_t number = 0;  // pending reply: its index; final reply: how many pending ones came before it
   Payload data;
   friend bool operator==(const Response&, const Response&) = default;
 };
@@ -81,30 +81,30 @@ struct StreamMessage {
   friend bool operator==(const StreamMessage&, const StreamMessage&) = default;
 };
 
-// The stream a message waits in; empty: that of the engine.
+// The stream in which a message waits; empty: the engine's.
 Topic stream_of(const stream::Body& body);
-// As it was stored: its index, and what its kind has of these. None: there is no such kind.
+// A body from its stored columns; each kind uses the columns that it has. None: there is no such kind.
 std::optional<stream::Body> body_of(std::int64_t kind, Place place, Topic topic, core::ReplyStatus status,
                                     std::int32_t code, std::uint32_t number, Payload data);
-// Its payload, whatever it is called; null: it has none.
+// The payload of any kind; null: this kind has none.
 const Payload* payload_of(const stream::Body& body);
 const Place* place_of(const stream::Body& body);  // of its activity; null: it is about the job
 
-// The message that opens a run: its name follows from the run.
+// The message that starts a run. Its guid is derived from the run.
 StreamMessage duplex_start(RunId run, Payload input);
 
-using ClaimId = Strong<struct ClaimIdTag, std::uint64_t>;  // names one dequeue; 0 is nobody
+using ClaimId = Strong<struct ClaimIdTag, std::uint64_t>;  // names one dequeue; 0: not claimed
 
-// A message in somebody's hands.
+// A message that was handed out.
 struct ClaimedMessage {
   StreamMessage message;
   ClaimId claim{0};
-  std::uint32_t deliveries = 0;  // how often it was handed out and not given back, this time included
+  std::uint32_t deliveries = 0;  // how often it was handed out and not given back, including this time
   std::uint32_t given_back = 0;
   friend bool operator==(const ClaimedMessage&, const ClaimedMessage&) = default;
 };
 
-// A: SET IF UNIQUE <JOBID>. The job's row and its start message; `exists` with the run that holds the id.
+// A: SET IF UNIQUE <JOBID>. Writes the job's row and its start message; `exists` with the run that holds the id.
 struct StartDuplex {
   Namespace name_space{""};
   JobId id{""};
@@ -112,10 +112,10 @@ struct StartDuplex {
   core::GraphRef graph{GraphName(""), 0, 0};
   Payload input;
   Instant at;
-  core::JobSecret secret{core::Guid{}};  // drawn by whoever submits
+  core::JobSecret secret{core::Guid{}};  // drawn by the caller that submits
 };
 
-// B, E, q: sets a cell if it is absent. Outcome.value is what it holds now.
+// B, E, q: sets a cell if it is absent. value() is the cell's value now.
 struct SetCell {
   RunId run{0};
   Place place;
@@ -123,8 +123,8 @@ struct SetCell {
   Instant at;
 };
 
-// c, e, m, o, p and the undo: adds under the name `mark`. It answers what the cell holds now. A cell that was never set
-// is rejected: nothing may be entered before its preset.
+// c, e, m, o, p and the undo: adds to a cell, once per `mark`. Answers the cell's value now. A cell that was never set
+// is rejected: its preset comes first.
 struct AddToCell {
   RunId run{0};
   Place place;
@@ -132,7 +132,8 @@ struct AddToCell {
   core::Guid mark;
 };
 
-// Decides who concludes an instance, and keeps what it said: the first closer wins. `exists`: somebody else did.
+// Decides who concludes an instance, and stores the conclusion: the first closer wins. `exists`: another closer was
+// first.
 struct NameCloser {
   RunId run{0};
   Place place;
@@ -143,7 +144,7 @@ struct NameCloser {
   Payload output;
 };
 
-// The open obligations of a job: a set of addresses. Both answer whether none is left.
+// The open obligations of a job: a set of addresses. Both answer whether the set is empty now.
 struct OpenAddress {
   RunId run{0};
   Place place;
@@ -153,14 +154,15 @@ struct CloseAddress {
   Place place;
 };
 
-// C, d, j, n, r. `renew`: a message that waits already is free at once, whoever holds it (the clean-up of leg 1).
+// C, d, j, n, r. `renew`: a message that already waits becomes free at once, even if it is claimed (the clean-up of leg
+// 1).
 struct Enqueue {
   StreamMessage message;
   bool renew = false;
 };
 // a, g, l: claims the oldest messages of a stream that are free, whose lease is over, or that were claimed under an
-// earlier epoch of their lane. The same claim again is answered with the same messages, until its lease is over. What
-// it costs does not grow with what waits: of the others it says only when the next one becomes free.
+// earlier epoch of their lane. The same claim id again gets the same messages, until its lease is over. The cost does
+// not grow with the number of waiting messages: of the others, the store reports only when the next one becomes free.
 struct Dequeue {
   core::LaneId lane{0};
   Topic topic{""};
@@ -168,15 +170,15 @@ struct Dequeue {
   ClaimId claim{0};
   core::Epoch epoch{0};
   Duration lease{0};
-  std::size_t bytes_max = limits::duplex_bytes_max;  // of their payloads; the first one is claimed however large it is
+  std::size_t bytes_max = limits::duplex_bytes_max;  // of the payloads; the first message is claimed whatever its size
 };
-// f, k, s: the message is done with. `conflict` when somebody else claimed it since.
+// f, k, s: the message is done. `conflict` when another claim has taken it since.
 struct Ack {
   RunId run{0};
   core::Guid guid;
   ClaimId claim{0};
 };
-// Too early: free again after `delay`, and this delivery does not count. `conflict` as for Ack.
+// The message came too early: it is free again after `delay`, and this delivery does not count. `conflict` as for Ack.
 struct GiveBack {
   RunId run{0};
   core::Guid guid;
@@ -184,8 +186,8 @@ struct GiveBack {
   Duration delay{0};
 };
 
-// The clean-up tasks of a job: its end, and everything that only an open job needs goes, but for `keep`.
-// The first end wins; the same again is already_done.
+// The clean-up tasks of a job: sets its end and deletes everything that only an open job needs, except the message
+// `keep`. The first end wins; the same again is already_done.
 struct EndDuplex {
   RunId run{0};
   core::JobStatus status = core::JobStatus::completed;  // completed or failed
@@ -193,9 +195,9 @@ struct EndDuplex {
   std::string reason;
   Instant at;
   core::Guid keep;
-  std::int32_t code = 0;  // of the error that ends it; 0: none
+  std::int32_t code = 0;  // of the error that ended it; 0: none
 };
-// The job stops and says why; its messages stay for whoever resumes it.
+// The job stops, with a reason. Its messages stay until it is resumed.
 struct ParkDuplex {
   RunId run{0};
   std::string reason;
@@ -204,10 +206,10 @@ struct ParkDuplex {
 // A closed set: these are all the durable writes under `collation: duplex`.
 using DuplexOperation = std::variant<StartDuplex, SetCell, AddToCell, NameCloser, OpenAddress, CloseAddress, Enqueue,
                                      Dequeue, Ack, GiveBack, EndDuplex, ParkDuplex>;
-// Whose job it changes; none: a dequeue is of a stream, a start makes its job.
+// The run that it changes. None: a dequeue concerns a stream, a start creates its run.
 std::optional<RunId> run_of(const DuplexOperation& operation);
 
-// What an operation answers beyond its outcome, which is done() or `exists`.
+// What an operation answers in addition to its outcome, when the outcome is done() or `exists`.
 struct Started {  // StartDuplex: the run that has the id
   RunId run{0};
   friend bool operator==(const Started&, const Started&) = default;
@@ -231,7 +233,7 @@ struct DuplexOutcome {
   std::variant<std::monostate, Started, CellHolds, Obligations, Handed> answer;
 
   bool done() const { return kind == OutcomeKind::committed || kind == OutcomeKind::already_done; }
-  // REQUIRES: it is the answer to such an operation.
+  // REQUIRES: the operation was of the kind that answers this.
   RunId run() const { return std::get<Started>(answer).run; }
   std::int64_t value() const { return std::get<CellHolds>(answer).value; }
   bool none_left() const { return std::get<Obligations>(answer).none_left; }
@@ -239,7 +241,7 @@ struct DuplexOutcome {
   Handed take_handed() { return std::move(std::get<Handed>(answer)); }
 };
 
-// What a reader sees.
+// What a reader gets.
 struct DuplexCell {
   Place place;
   std::int64_t value = 0;
@@ -251,11 +253,11 @@ struct DuplexCell {
   Payload output;
   friend bool operator==(const DuplexCell&, const DuplexCell&) = default;
 };
-// The activities that these are about, each once.
+// The activities of these messages, each once.
 std::set<Place> places_of(const std::vector<ClaimedMessage>& messages);
 struct DuplexJob {
   core::JobRow job;
-  std::vector<DuplexCell> cells;       // in the order they were set
+  std::vector<DuplexCell> cells;       // in the order in which they were set
   std::vector<Place> open;             // ascending
   std::vector<ClaimedMessage> stream;  // not acknowledged, in order of arrival; claim 0: free
   friend bool operator==(const DuplexJob&, const DuplexJob&) = default;

@@ -1,10 +1,10 @@
-// DuplexStore: keeps jobs under `collation: duplex`. An interface of its own, beside Store: it needs no transaction,
-// only single operations that may be repeated, so a server that has nothing else can be one. A store may be a Store, a
-// DuplexStore or both; both share the ids of jobs and their rows.
+// DuplexStore: keeps jobs under `collation: duplex`. It is a separate interface beside Store because it needs no
+// transactions, only single operations that may be repeated, so a server without transactions can be one. A store may
+// be a Store, a DuplexStore or both; both share the ids of jobs and their rows.
 //
-// Invariants that every one keeps (store/conformance/duplex_test.cc is the list, executed):
+// Invariants of every DuplexStore (store/conformance/duplex_test.cc checks them):
 // 1. Each operation is applied whole or not at all, and committed means durable.
-// 2. Each may be repeated, whoever repeats it (duplex_operation.h).
+// 2. Each operation may be repeated, by anyone (duplex_operation.h).
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace pawl::store {
 
-// Reads as values: whoever must not wait for an answer asks by them (duplex/sequence.h).
+// Reads as values, for callers that must not wait for an answer (duplex/sequence.h).
 struct ViewDuplex {
   RunId run{0};
   Place place;
@@ -26,19 +26,19 @@ struct ReadDuplex {
   RunId run{0};
 };
 using DuplexRead = std::variant<ViewDuplex, ReadDuplex>;
-// In the order of the questions above.
+// In the order of the reads above.
 using DuplexAnswer = std::variant<Result<std::optional<DuplexView>>, Result<std::optional<DuplexJob>>>;
 
-// Threads: commit() is called by one thread at a time, that of the Store beside it included; reads may come from any
-// other thread meanwhile.
+// Threads: one thread at a time calls commit(), and it counts together with commit() of the Store beside it. Reads may
+// come from any other thread meanwhile.
 class DuplexStore {
  public:
   virtual ~DuplexStore() = default;
 
-  // One outcome for each operation, in order. They are handed over together so that they may share a sync; nobody may
-  // rely on more: each stands for itself, as if it had been committed alone, and after an error (retry_later: nothing
-  // was applied; outcome_unknown: the reply was lost) any of them may have been applied, where the error leaves that
-  // open.
+  // One outcome for each operation, in order. They are passed together so that they can share a sync. Callers may not
+  // rely on more: each operation is independent, as if it had been committed alone. After an error (retry_later:
+  // nothing was applied; outcome_unknown: the reply was lost) any of them may have been applied, unless the error rules
+  // that out.
   virtual Result<std::vector<DuplexOutcome>> commit(std::span<const DuplexOperation> operations) = 0;
   Result<DuplexOutcome> commit_one(const DuplexOperation& operation) {
     auto outcomes = commit({&operation, 1});
@@ -48,10 +48,10 @@ class DuplexStore {
 
   virtual Instant now() const = 0;
 
-  // None: no such job, or one of another collation.
+  // None: no such job, or a job of another collation.
   virtual Result<std::optional<DuplexJob>> read(RunId run) = 0;
   // What is under way: the job's row without its result, its stream, and only the cells that a message of the stream is
-  // about. However much of the job is done, it costs nothing here.
+  // about. Finished parts of the job cost nothing here.
   virtual Result<std::optional<DuplexJob>> read_under_way(RunId run) = 0;
   virtual Result<std::optional<DuplexView>> view(RunId run, const Place& place) = 0;
 

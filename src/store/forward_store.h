@@ -1,5 +1,5 @@
-// ForwardStore: hands everything on to another store. What stands between an engine and its store overrides what it
-// cares about. Batches of reads come to its own single reads.
+// ForwardStore: passes every call on to another store. A layer between an engine and its store overrides the calls that
+// it needs. Batches of reads go through its own single reads.
 #pragma once
 
 #include <optional>

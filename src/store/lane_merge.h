@@ -1,5 +1,6 @@
-// LaneMerge: the rows of several lanes as one list. Each lane's rows come in the lane's own order; of the first ones of
-// all lanes the one that goes before the others comes next. Rows are read a few at a time, so that a page costs a page.
+// LaneMerge: the rows of several lanes as one list. Each lane's rows come in the lane's own order; the next row of the
+// list is the smallest among the first rows of all lanes. It reads a few rows at a time, so that a page costs no more
+// than a page.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +22,18 @@ template <class Row>
 class LaneMerge {
  public:
   struct Hooks {
-    // At most so many rows of one lane, behind this place.
+    // At most `rows_max` rows of one lane, behind this place.
     std::function<Result<std::vector<Row>>(core::LaneId lane, std::uint64_t after, std::size_t rows_max)> read;
     std::function<std::uint64_t(const Row&)> place;
     std::function<bool(const Row&, const Row&)> goes_before;
   };
 
-  // `rows_wanted`: how many the reader will ask for, as far as it knows.
+  // `rows_wanted`: how many rows the reader will probably ask for.
   LaneMerge(Hooks hooks, std::size_t rows_wanted) : hooks_(std::move(hooks)), rows_wanted_(rows_wanted) {}
 
   void add(core::LaneId lane, std::uint64_t after) { lanes_.push_back(Lane{lane, after}); }
 
-  // None: no lane has another one.
+  // None: no lane has more rows.
   Result<std::optional<std::pair<core::LaneId, Row>>> next() {
     Lane* first = nullptr;
     for (Lane& lane : lanes_) {
@@ -51,13 +52,13 @@ class LaneMerge {
   struct Lane {
     core::LaneId id;
     std::uint64_t after;
-    std::size_t rows_max = 0;  // of the next read, at the least
+    std::size_t rows_max = 0;  // of the next read, at least
     std::deque<Row> rows{};
     bool is_over = false;
   };
 
   Status refill(Lane& lane) {
-    // A share of what is wanted at first, as if all lanes had the same; then more and more.
+    // First a share of the wanted rows, as if all lanes had equally many; then more and more.
     const std::size_t share = rows_wanted_ / lanes_.size() + 1;
     const std::size_t rows_max = std::clamp<std::size_t>(std::max(share, lane.rows_max), 1, limits::recovery_page_rows);
     auto rows = hooks_.read(lane.id, lane.after, rows_max);

@@ -1,13 +1,13 @@
-// What all lanes have, as one list for people: jobs by when they were made, announcements by when they were made
-// durable.
+// The rows of all lanes as one list for people: jobs by the time they were created, announcements by the time they
+// became durable.
 //
-// 1. Within a lane the order is that of the commits. Lanes are merged by the times that stand on the rows, which are as
-//    good as the clocks of those who wrote them.
-// 2. A reader that goes on behind cursor() misses nothing and sees nothing twice, whatever is committed meanwhile, in
-//    whichever lane. `newest_first` shows what was there when it began, `oldest_first` and announcements also what
-//    came since.
+// 1. Within a lane the order is that of the commits. Lanes are merged by the times on the rows, which are as accurate
+//    as the clocks of the processes that wrote them.
+// 2. A reader that continues from cursor() misses nothing and sees nothing twice, whatever is committed meanwhile in
+//    any lane. `newest_first` shows what was there when it began; `oldest_first` and announcements also show what came
+//    since.
 //
-// Written once, over the reads of one lane that every store has (queries.h).
+// Written once, using the one-lane reads that every store has (queries.h).
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ namespace pawl::store {
 
 class JobList {
  public:
-  // `filter` says which jobs; its lane, bound and number of rows are the list's own. `after`: the text of a cursor;
-  // empty: from the beginning. `rows_wanted`: how many will be asked for, as far as is known. The store must outlive
+  // `filter` selects the jobs; its lane, bound and number of rows are set by the list. `after`: the text of a cursor;
+  // empty: from the beginning. `rows_wanted`: how many rows the caller will probably ask for. The store must outlive
   // the list.
   static Result<JobList> begin(Queries& store, ListQuery filter, ListOrder order, std::string_view after,
                                std::size_t rows_wanted);
 
-  Result<std::optional<core::JobRow>> next();       // none: that was the last one
-  const Cursor& cursor() const { return cursor_; }  // behind the last one that next() gave
+  Result<std::optional<core::JobRow>> next();       // none: there are no more
+  const Cursor& cursor() const { return cursor_; }  // behind the last row that next() returned
 
  private:
   JobList(LaneMerge<core::JobRow> merge, Cursor cursor) : merge_(std::move(merge)), cursor_(std::move(cursor)) {}
@@ -41,7 +41,7 @@ class JobList {
 
 class AnnouncementList {
  public:
-  // As for jobs. Of a run only its own lane is read.
+  // As for jobs. With a run in the filter, only the run's lane is read.
   static Result<AnnouncementList> begin(Queries& store, AnnouncementQuery filter, std::string_view after,
                                         std::size_t rows_wanted);
 

@@ -9,7 +9,7 @@ namespace pawl::store {
 
 namespace {
 
-// What the messages of a page ask for.
+// What the messages of a page need.
 struct Wanted {
   std::size_t signals = 0;
   std::size_t registers = 0;
@@ -31,7 +31,7 @@ class PageReader {
   }
 
  private:
-  // Rows are taken until there are enough of them, or of their bytes.
+  // Rows are taken until their number or their bytes are enough.
   class Budget {
    public:
     explicit Budget(const MailboxPageSize& size) : size_(size) {}
@@ -57,7 +57,7 @@ class PageReader {
 
   void keep(core::MailboxEntry entry) {
     const std::uint64_t seq = entry.seq;
-    entries_.emplace(seq, std::move(entry));  // one that was read with its data stays
+    entries_.emplace(seq, std::move(entry));  // an entry that was read with its data stays
   }
 
   Status read_messages() {
@@ -72,8 +72,8 @@ class PageReader {
                      [&](const core::Register&) { ++wanted_.registers; },
                      [&](const core::Withdraw& withdraw) { wanted_.withdrawn.push_back(withdraw.registration); },
                      [&](const core::Taken& taken) { wanted_.taken.push_back(taken); },
-                     [](const core::Expire&) {},  // what is over is read anyway
-                     // No mailbox's: it needs nothing of it.
+                     [](const core::Expire&) {},  // expired entries are read anyway
+                     // Not messages of a mailbox: they need nothing from it.
                      each_of<core::Start, core::Transition, core::Response, core::Resume, core::NoAnswer,
                              core::Interrupt, core::Pause, core::Proceed, core::Redrive, core::Verdict, core::TimeUp,
                              core::Reenter, core::Arrive, core::Item, core::StartChild, core::ChildDone, core::EndJob,
@@ -87,7 +87,7 @@ class PageReader {
     return done;
   }
 
-  // They are in front: signals expire in the order in which they came.
+  // Expired signals are in front: signals expire in the order of arrival.
   Status read_expired() {
     Budget budget(size_);
     const auto done = rows_.read_heads(size_.messages, [&](core::MailboxEntry entry) {
@@ -111,7 +111,7 @@ class PageReader {
     return done;
   }
 
-  // As many as conclude the hooks that register, and the pending ones before them.
+  // Enough to conclude the hooks that register, and the pending hooks before them.
   Status read_signals() {
     if (wanted_.registers == 0) return {};
     Budget budget(size_);
@@ -164,7 +164,7 @@ class PageReader {
   const Instant now_;
   MailboxPage& page_;
   Wanted wanted_;
-  std::uint64_t from_ = 0;  // the first signal whose time is not over
+  std::uint64_t from_ = 0;  // the first signal that has not expired
   std::map<std::uint64_t, core::MailboxEntry> entries_;
 };
 

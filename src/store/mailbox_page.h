@@ -9,8 +9,8 @@
 
 namespace pawl::store {
 
-// One mailbox as its store has it. Each call reads at most `rows_max` rows in their order, the first one first, and
-// stops when `see` says that it is enough (false).
+// One mailbox as its store has it. Each call reads at most `rows_max` rows in order, and stops when `see` returns false
+// (enough).
 class MailboxRows {
  public:
   using SeeMessage = std::function<bool(core::InboxMessage)>;
@@ -19,16 +19,16 @@ class MailboxRows {
 
   virtual Status read_messages(std::size_t rows_max, const SeeMessage& see) = 0;
   virtual Status read_registrations(std::size_t rows_max, const See& see) = 0;
-  // Signals that wait: without their data, and with it.
+  // Waiting signals: without their data, and with it.
   virtual Status read_heads(std::size_t rows_max, const See& see) = 0;
   virtual Status read_signals(std::uint64_t from_seq, std::size_t rows_max, const See& see) = 0;
   virtual Status read_offers(const core::Guid& registration, std::size_t rows_max, const See& see) = 0;
-  // One row or none: a registration that waits, and (without its data) the signal that this Resume brought.
+  // One row or none: a waiting registration, and (without its data) the signal that this Resume brought.
   virtual Status find_registration(const core::Guid& registration, const See& see) = 0;
   virtual Status find_offer(const core::Taken& taken, const See& see) = 0;
 };
 
-// All of the page but what the mailbox's own row says.
+// Fills the page, except for the mailbox's own row.
 Status fill_page(MailboxRows& rows, const MailboxPageSize& size, Instant now, MailboxPage& page);
 
 }  // namespace pawl::store

@@ -1,4 +1,4 @@
-// What became of an operation, whatever it was.
+// The result of any operation.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@ namespace pawl::store {
 
 enum class OutcomeKind : std::uint8_t {
   committed,
-  already_done,     // my bundle id is on the row, or the message was there: carry on
-  exists,           // the job id is taken; `run` says by whom. The app's version is another one
-  conflict,         // rev, token or sequence moved: re-read and decide again
+  already_done,     // this bundle id is already on the row, or the message was already there: continue
+  exists,           // the job id is taken, `run` has it; or the app's version has other bytes
+  conflict,         // rev, token or sequence changed: read again and decide again
   fenced,           // the lane has another owner: stop
-  rejected,         // this operation can never be applied; `reason` says why
-  over_limit,       // nothing was done: a named limit is reached; `reason` names it
-  outcome_unknown,  // it may have happened: re-read, never add again
+  rejected,         // this operation can never be applied; `reason` explains it
+  over_limit,       // nothing was done: `reason` names the limit that is reached
+  outcome_unknown,  // it may have happened: read again, never add again
 };
 std::string_view name_of(OutcomeKind kind);
 

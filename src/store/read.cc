@@ -11,7 +11,7 @@ AnswerTo<ReadMessage> answer_to(JobStore& store, const ReadMessage& read) {
 }
 
 AnswerTo<ReadItem> answer_to(JobStore& store, const ReadItem& read) {
-  if (read.activity == core::ActivitySeq(0)) return std::optional<core::WorkItem>();  // a trigger asks for no work
+  if (read.activity == core::ActivitySeq(0)) return std::optional<core::WorkItem>();  // a trigger has no work
   // Work items are read in order: this one is the first behind its predecessor's place.
   const WorkCursor before{read.run, core::ActivitySeq(read.activity.raw() - 1)};
   auto page = store.read_work(core::lane_of(read.run), before, 1);
@@ -47,7 +47,7 @@ AnswerTo<ListJobs> answer_to(Queries& store, const ListJobs& read) { return stor
 
 namespace {
 
-// Of jobs alone: all else comes in pages that are bounded.
+// Only jobs count: all other answers come in bounded pages.
 std::size_t weight_of(const ReadAnswer& answer) {
   const auto* job = std::get_if<Answered<ReadJob>>(&answer);
   return job != nullptr && job->value && *job->value ? (*job->value)->state.bytes() : 0;

@@ -1,5 +1,5 @@
-// Reads as values: what an engine asks a store. Many are asked at once and answered later, for a store may be a
-// millisecond away, and an engine that waits for it does nothing else meanwhile.
+// Reads as values. An engine asks many at once and gets the answers later, because a store may be a millisecond away
+// and an engine that waits for it does nothing else.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +78,7 @@ struct ListJobs {
 template <class Read>
 using AnswerTo = Result<typename Read::Answer>;
 
-// An answer knows which read it is for: two of them have the same type of answer.
+// The type names the read that it answers, because two reads have the same type of answer.
 template <class Read>
 struct Answered {
   AnswerTo<Read> value;
@@ -108,7 +108,7 @@ AnswerTo<ReadOutbox> answer_to(JobStore& store, const ReadOutbox& read);
 AnswerTo<ReadPausedTopics> answer_to(JobStore& store, const ReadPausedTopics& read);
 AnswerTo<ListJobs> answer_to(Queries& store, const ListJobs& read);
 
-// One after the other: for stores that gain nothing from more.
+// One after the other, for stores that gain nothing from a batch.
 std::vector<ReadAnswer> answer_each(Store& store, std::span<const Read> reads);
 
 // All of them fail with the same error.

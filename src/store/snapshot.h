@@ -1,15 +1,14 @@
-// The compound primitive of step 2, which every store has by this name: `setStatusAndCollateGuid` of the protocol
-// (seed 002, section 12.2).
+// The compound primitive of step 2, under this name in every store. The protocol calls it `setStatusAndCollateGuid`.
 //
 //   step_semaphore_and_snapshot(delta, threshold, message, weight) -> hit
 //
 // 1. It adds the delta to the job's semaphore.
-// 2. It decides whether what is stored now equals the threshold: any integer (12.3); hit is 1 or 0.
+// 2. It decides whether the stored value now equals the threshold, which may be any integer; hit is 1 or 0.
 // 3. It adds hit * weight to the ledger of the message that made the step.
-// 4. It answers the hit. All of it is one commit with the rest of the bundle.
-// The core decided the same from what it had in memory, to know what follows; the store takes nothing on trust. When
-// the two differ the bundle is refused, whole and with the reason. A closing that is no hit (an uncaught error, an
-// interrupt) is the core's word alone: its ledger is stored as the bundle has it.
+// 4. It answers the hit. All of this is one commit with the rest of the bundle.
+// The core made the same decision from its memory, to know what follows; the store checks it. When the two differ, the
+// whole bundle is refused with the reason. A closing without a hit (an uncaught error, an interrupt) is decided by the
+// core alone: its ledger is stored as it is in the bundle.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ namespace pawl::store {
 // The digit "closed the job" of a message ledger: position 4 of 15, the protocol's 100B.
 inline constexpr std::int64_t snapshot_weight = 100'000'000'000;
 
-// The message whose ledger gets the digit if the step hits; null: none does (no step, no hit, nobody to remember it).
+// The message whose ledger gets the digit if the step hits; null: none (no step, no hit, or no message to record it).
 inline Result<const core::PutRecord*> snapshot_of(const core::Bundle& bundle) {
   const auto* head = std::get_if<core::JobHead>(&bundle.head);
   const core::PutRecord* found = nullptr;
@@ -39,7 +38,7 @@ inline Result<const core::PutRecord*> snapshot_of(const core::Bundle& bundle) {
   }
   return found;
 }
-// Its ledger as the bundle has it, but for the digit.
+// The ledger from the bundle, without the digit.
 inline std::int64_t without_snapshot(const core::PutRecord& record) {
   return static_cast<std::int64_t>(record.after.ledger.encode()) - snapshot_weight;
 }

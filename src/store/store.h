@@ -1,4 +1,4 @@
-// Store: all that a store is asked for, by who needs it. Whoever needs less takes less.
+// Store: everything that a store does, split by caller. A caller takes only the part that it needs.
 #pragma once
 
 #include "store/catalogue.h"
@@ -11,8 +11,8 @@ namespace pawl::store {
 
 class Store : public JobStore, public Catalogue, public Queries, public Notification {
  public:
-  // Answers the first ones, at least one, in their order; the caller asks for the rest again. Together the answers have
-  // no more bytes than limits::read_answers_bytes and one more answer. A store that is far away overrides it.
+  // Answers the first reads, at least one, in order; the caller asks for the rest again. Together the answers have at
+  // most limits::read_answers_bytes plus one more answer. A remote store overrides it.
   virtual std::vector<ReadAnswer> read(std::span<const Read> reads) { return answer_each(*this, reads); }
 };
 

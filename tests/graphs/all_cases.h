@@ -8,7 +8,7 @@
 namespace pawl::graphs {
 
 const std::vector<Case>& cases();
-// There is one of that name, or the program ends.
+// Ends the program if there is no such case.
 const Case& case_named(const std::string& name);
 
 }  // namespace pawl::graphs

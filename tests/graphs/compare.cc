@@ -1,4 +1,4 @@
-// Whether a case ended as it should.
+// Whether a case ended as expected.
 #include <algorithm>
 
 #include "base/format.h"
@@ -62,7 +62,7 @@ class Comparison {
       say(id + " has the reason \"" + job.reason + "\", expected \"" + *expect.reason + "\" in it");
     if (expect.code && *expect.code != job.code)
       say(id + " has the code " + std::to_string(job.code) + ", expected " + std::to_string(*expect.code));
-    const bool in_time = !expect.took || broken_ ||  // a crash takes its time
+    const bool in_time = !expect.took || broken_ ||  // a crash takes time
                          (job.took_seconds >= expect.took->first && job.took_seconds < expect.took->second);
     if (!in_time) say(id + " took " + std::to_string(job.took_seconds) + " seconds");
     for (const auto& [name, activity] : expect.activities) check(id, job, name, activity);
@@ -73,7 +73,7 @@ class Comparison {
     if (!same(seen, expect)) say(what + " " + json::serialize(seen) + ", expected " + json::serialize(expect));
   }
 
-  // Whatever a case expects.
+  // Checked in every case.
   void always() {
     for (const auto& [id, job] : played_.jobs) {
       const bool closed = job.status == "completed" || job.status == "failed" || job.status == "interrupted";
@@ -160,7 +160,7 @@ std::string told(const Played& played, bool broken) {
     for (const PlayedActivity& one : job.activities)
       lines.push_back(format("  {} {} {} {} {} {}\n", one.address, one.name, broken ? one.ledger.substr(3) : one.ledger,
                              one.status, one.code, one.output));
-    if (broken) std::sort(lines.begin(), lines.end());  // which of two branches is opened first, a fault may turn
+    if (broken) std::sort(lines.begin(), lines.end());  // a fault may change which of two branches is opened first
     for (const std::string& line : lines) text += line;
     text += "  announced " + json::serialize(job.announced) + "\n";
   }

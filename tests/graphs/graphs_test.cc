@@ -24,7 +24,7 @@ TEST_P(Graphs, run_on_every_store) {
 }
 
 TEST_P(Graphs, survive_every_fault_at_every_commit) {
-  // The protocol is shown by the ordinary build; a sanitizer looks at a sample.
+  // The ordinary build proves the protocol; a sanitizer checks a sample.
   constexpr std::uint64_t one_in = pawl::testing::sanitized ? 20 : 1;
   std::uint64_t place = 0;
   for (const bool fusion : {true, false}) {
@@ -40,7 +40,7 @@ TEST_P(Graphs, survive_every_fault_at_every_commit) {
   }
 }
 
-// The engine's reads fail now and then, at other places with every seed, also while everything is loaded after a crash.
+// Some reads of the engine fail, at other places with every seed, also while everything is loaded after a crash.
 TEST_P(Graphs, survive_reads_that_fail) {
   for (const bool fusion : {true, false})
     for (std::uint64_t seed = 1; seed <= (pawl::testing::sanitized ? 2 : 6); ++seed)
@@ -53,7 +53,7 @@ TEST_P(Graphs, survive_reads_that_fail) {
       }
 }
 
-// A hook that sleeps ten seconds and is signalled around then, in a thousand ways: one of the two concludes it.
+// A hook that sleeps ten seconds and gets a signal around that time, in a thousand ways: one of the two concludes it.
 TEST(Race, timer_against_signal_in_the_same_instant) {
   Case race = *std::find_if(cases().begin(), cases().end(),
                             [](const Case& one) { return one.name == "original_item_05_timer_and_signal_at_once"; });

@@ -23,7 +23,7 @@ namespace {
 namespace json = boost::json;
 using std::chrono::seconds;
 
-constexpr std::uint64_t commits_max = 20'000;  // a case that needs more runs in a circle
+constexpr std::uint64_t commits_max = 20'000;  // more than this means an endless loop
 constexpr Duration lease = seconds(60);
 constexpr Duration started_at{1'000'000};  // of the clock
 constexpr Duration horizon = std::chrono::hours(2);
@@ -39,7 +39,7 @@ class JumpingClock final : public Clock {
   Duration at_ = started_at;
 };
 
-// "$input" in a reply stands for the request.
+// "$input" in a reply is replaced by the request.
 json::value filled(const json::value& data, const json::value& input) {
   if (data.is_string() && data.get_string() == "$input") return input;
   if (data.is_array()) {
@@ -93,7 +93,7 @@ class Player final : public runtime::EngineEvents {
   void committed(const core::JobState&, const core::Bundle&) override {}
   void closed(const core::JobRow&) override {}
   void problem(const std::string& text) override { problems_.push_back(text); }
-  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
+  void ring(core::LaneId, const store::Change&) override {}  // there is no other process
 
  private:
   bool deploy() {
@@ -268,7 +268,7 @@ class Player final : public runtime::EngineEvents {
     return job && *job ? (*job)->state.job.redrives : 0;
   }
 
-  // A person sees the job stand, mends what is wrong and lets it go on.
+  // A person sees the parked job, corrects the cause and redrives it.
   bool redrive() {
     const auto job = case_.redrives == 0 ? std::nullopt : read(played_.main);
     if (!job || job->state.job.status != core::JobStatus::parked || !asked_.empty()) return false;
@@ -353,7 +353,7 @@ class Player final : public runtime::EngineEvents {
     engine_->tick();
     if (!is_settled()) return true;
     if (bad_reads_.per_thousand == 0) return false;
-    // What could not be read is read in the end, and soon nothing is left to be done.
+    // Failed reads succeed in the end, and soon nothing is left to be done.
     if (!healed_) store_->heal();
     if (!healed_) healed_ = clock_.monotonic();
     return clock_.monotonic() < *healed_ + seconds(5);
@@ -371,7 +371,7 @@ class Player final : public runtime::EngineEvents {
     return !open || !something_is_due();
   }
 
-  // Of what is far away the next signal may still make something, the clock alone will not.
+  // A distant time alone will not cause anything more, but the next signal may.
   bool something_is_due() {
     if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].at) return true;
     if (next_signal_ < case_.signals.size() && case_.signals[next_signal_].after != "end" &&

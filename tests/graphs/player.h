@@ -1,4 +1,4 @@
-// Plays a case: a real engine over a real store, scripted workers and signals, a clock that jumps to whatever is next.
+// Plays a case: a real engine over a real store, scripted workers and signals, a clock that jumps to the next event.
 // One thread; the same case gives the same commits, so that each of them can be broken.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Setting {
   bool fusion = true;
 };
 
-// What goes wrong, at one commit call.
+// The fault at one commit call.
 enum class Break : std::uint8_t { crash_before, crash_after, refused, reply_lost, cut_midway, fenced, repeated };
 inline constexpr Break all_breaks[] = {Break::crash_before, Break::crash_after, Break::refused, Break::reply_lost,
                                        Break::cut_midway,   Break::fenced,      Break::repeated};
@@ -44,7 +44,7 @@ struct PlayedJob {
   double took_seconds = 0;
   std::int64_t semaphore = 0;
   std::uint32_t completions = 0;
-  std::size_t left = 0;  // messages, timers and work items of a closed job: none may be
+  std::size_t left = 0;  // messages, timers and work items of a closed job: must be 0
   std::vector<PlayedActivity> activities;
   boost::json::array announced;
 };
@@ -55,10 +55,10 @@ struct Played {
   boost::json::array measures;
   boost::json::array labels;  // those that the case asks for
   std::uint64_t commits = 0;
-  std::string problem;  // why it could not be played to its end; empty: it was
+  std::string problem;  // why it could not be played to its end; empty: no problem
 };
 
-// `bad_reads`: so many of a thousand reads of the engine fail, until nothing else happens; drawn from `seed`.
+// `bad_reads`: how many of a thousand reads of the engine fail, until nothing else happens; random from `seed`.
 struct BadReads {
   std::uint32_t per_thousand = 0;
   std::uint64_t seed = 0;
@@ -66,10 +66,10 @@ struct BadReads {
 Played play(const Case& one, const Setting& setting, std::optional<Broken> broken = std::nullopt,
             BadReads bad_reads = {});
 
-// What differs from what the case expects; empty: nothing. `broken`: attempts and calls may be more.
+// The differences from what the case expects; empty: none. `broken`: there may be more attempts and calls.
 std::string compare(const Case& one, const Played& played, bool broken);
 
-// All that a run left, as one text, to be compared with what another one left: on another store, or unbroken. `broken`:
+// Everything that a case left, as one text, to compare it with another play: on another store, or unbroken. `broken`:
 // without what a fault may add to (attempts, calls of workers, time).
 std::string told(const Played& played, bool broken);
 

@@ -1,7 +1,7 @@
-// The cases on stores with a server: PostgreSQL and Redis. What a case leaves there is what it leaves in memory; and it
-// is the same when a commit is broken. Few and large tests, for each program starts its server.
-//   PAWL_GRAPH_CASES=all   every case is broken, not only the chosen ones, in every way; one commit in
-//   PAWL_GRAPH_ONE_IN (1)
+// The cases on stores with a server: PostgreSQL and Redis. A case must leave there what it leaves in memory, also when
+// a commit is broken. Few and large tests, because each program starts its server.
+//   PAWL_GRAPH_CASES=all    every case is broken, not only the chosen ones, in every way
+//   PAWL_GRAPH_ONE_IN (1)   at one commit in this many
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,10 +44,10 @@ constexpr const char* chosen_names[] = {
 
 // What is broken, and how often.
 struct Loop {
-  static constexpr std::uint64_t long_case = 100;  // commits: one with more renews its lanes most of the time
+  static constexpr std::uint64_t long_case = 100;  // commits: a longer case mostly renews its lanes
   std::vector<const Case*> cases;
   std::uint64_t places_of_long = 20;
-  std::uint64_t ways = 1;    // at each commit: others at the next one
+  std::uint64_t ways = 1;    // at each commit; the next commit is broken in other ways
   std::uint64_t one_in = 1;  // commits
 
   Loop() {
@@ -86,8 +86,8 @@ TEST_P(ServerGraphs, leave_what_they_leave_in_memory) {
               static_cast<unsigned long long>(commits));
 }
 
-// A timer and a signal of one moment have two right ends, and a fault may choose. What memory leaves under all faults,
-// then.
+// A timer and a signal of one moment have two correct ends, and a fault may decide. Then compare with what memory
+// leaves under all faults.
 std::set<std::string> ends_in_memory(const Case& one, bool fusion) {
   std::set<std::string> ends;
   const std::uint64_t commits = play(one, {"memory", fusion}).commits;
@@ -96,7 +96,7 @@ std::set<std::string> ends_in_memory(const Case& one, bool fusion) {
   return ends;
 }
 
-// Under every fault a case ends as it ends without one.
+// Under every fault a case ends as without one.
 TEST_P(ServerGraphs, survive_a_fault_at_each_commit) {
   const Loop loop;
   std::uint64_t commits = 0;

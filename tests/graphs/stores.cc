@@ -22,7 +22,7 @@ Result<OpenedStore> open_sqlite(const Clock& clock) {
   return OpenedStore{folder, std::move(*opened)};
 }
 
-// Whatever clock the case has that is played now.
+// The clock of the current case.
 class PassedClock final : public Clock {
  public:
   Instant now() const override { return clock_->now(); }
@@ -33,8 +33,8 @@ class PassedClock final : public Clock {
   const Clock* clock_ = nullptr;
 };
 
-// One store for all cases, emptied between them: to connect and prepare statements takes longer than a case. It keeps
-// nothing of a case but which lanes were its own, and lanes get new numbers each time.
+// One store for all cases, emptied between them: connecting and preparing statements takes longer than a case. It keeps
+// only which lanes a case owned, and lanes get new numbers each time.
 class KeptPostgres {
  public:
   static KeptPostgres& get() {
@@ -78,7 +78,7 @@ store::redis::TestServer& synced_server() {
   return server;
 }
 
-// Nothing of a case is left when it is over.
+// Nothing of a case is left after it.
 struct Emptied {
   ~Emptied() { synced_server().ask({"FLUSHALL"}); }
 };

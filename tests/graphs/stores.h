@@ -1,5 +1,5 @@
 // Stores to play cases on, by name: memory, sqlite, postgres, redis, redis_cluster. A server is started once for the
-// program, when a case first asks for it, and syncs every commit; each case finds an empty store there.
+// program, when a case first needs it, and syncs every commit; each case gets an empty store there.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace pawl::graphs {
 
 struct OpenedStore {
-  std::shared_ptr<void> ground;  // what it stands on: a folder, a schema; goes after it
+  std::shared_ptr<void> ground;  // its folder or schema; removed after the store
   std::unique_ptr<store::Store> store;
 };
 

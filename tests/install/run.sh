@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build into a directory that goes away, and builds and runs a program against it: by the CMake
-# package, by pkg-config, and by the installed binary.   run.sh BUILD_DIR [CMake arguments of the project...]
+# Installs a build into a temporary directory, and builds and runs a program against it: by the CMake package, by
+# pkg-config, and by the installed binary.   run.sh BUILD_DIR [CMake arguments of the project...]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)

@@ -34,7 +34,7 @@ TEST(RedisClusterRuntime, jobs_of_both_collations_end_while_all_their_slots_move
   EXPECT_TRUE(load.makes(10));
   for (std::uint32_t lane = 1; lane <= lanes; lane += 2) {
     const std::uint16_t slot = slot_of_lane(lane);
-    // Of the other lanes jobs go on meanwhile; those of this one, at the new place.
+    // Jobs of the other lanes continue meanwhile; those of this lane continue at the new place.
     cluster.move_slot(slot, (cluster.owner_of(slot) + 1) % cluster.size(), [] { std::this_thread::sleep_for(50ms); });
     EXPECT_TRUE(load.makes(10)) << runtime.problems();
   }
@@ -55,8 +55,8 @@ TEST(RedisClusterRuntime, a_master_that_is_killed_and_comes_back_with_its_log_lo
   EXPECT_FALSE(runtime.reported("older state")) << runtime.problems();
 }
 
-// Its replica stopped hearing it, then took over: its lanes are older than the engine knows, the other masters' are
-// not.
+// Its replica stopped receiving, then took over: its lanes are older than the engine knows, those of the other masters
+// are not.
 TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lanes_and_no_others) {
   TestCluster cluster("always");
   TestServer& replica = cluster.add_replica(0);
@@ -64,7 +64,7 @@ TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lane
   ASSERT_TRUE(runtime);
   const auto before = some_jobs(runtime, 30, "before-");
   runtime.expect_ends(before);
-  // From here on the replica hears nothing: what is committed now is lost with the master.
+  // From here on the replica receives nothing: what is committed now is lost with the master.
   cluster.node(0).ask({"CONFIG", "SET", "repl-timeout", "3600"});
   cluster.cut_off(replica, 0);
   runtime.expect_ends(some_jobs(runtime, 30, "lost-"));
@@ -75,7 +75,7 @@ TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lane
   std::map<std::uint32_t, long long> had;
   std::set<std::uint32_t> behind, others;
   for (std::uint32_t lane = 1; lane <= lanes; ++lane) {
-    had[lane] = commits(cluster.node(0), lane);  // none: of another master
+    had[lane] = commits(cluster.node(0), lane);  // none: on another master
     if (had[lane] == 0) others.insert(lane);
   }
   cluster.node(0).kill();
@@ -97,8 +97,8 @@ TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lane
       },
       60s))
       << runtime.problems();
-  // Of a lane that lost nothing but its last renewals nothing can be said: it goes on, or is found to be behind a
-  // moment later.
+  // For a lane that lost only its last renewals there is no rule: it continues, or is found to be behind a moment
+  // later.
   std::vector<RunId> certain;
   for (const RunId run : before)
     if (behind.contains(core::lane_of(run).raw()) || others.contains(core::lane_of(run).raw())) certain.push_back(run);

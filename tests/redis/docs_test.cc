@@ -1,4 +1,4 @@
-// docs/REDIS.md says what is true: the rights it lists are those that are needed, and the tests it names are there.
+// docs/REDIS.md is true: the rights it lists are those that are needed, and the tests it names exist.
 #include <filesystem>
 #include <regex>
 #include <set>

@@ -1,5 +1,5 @@
 // DuplexDriver: the engine of collation duplex in the test's own thread, one operation at a time, over any store. Its
-// workers answer at once: "x" becomes "x,one", then "x,one,two".
+// workers reply at once: "x" becomes "x,one", then "x,one,two".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class DuplexDriver final : private duplex::Events {
     engine_.submit(
         store::StartDuplex{Namespace("default"), JobId(id), lane_, {GraphName("chain"), 1, 0}, "x", store_.now()}, 1);
   }
-  // Until the job has ended and everything of it was acknowledged, or `gives_up` says so.
+  // Until the job has ended and all its messages were acknowledged, or `gives_up` returns true.
   template <class GivesUp>
   void run(const GivesUp& gives_up) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -75,7 +75,7 @@ class DuplexDriver final : private duplex::Events {
     run([] { return false; });
   }
   std::optional<RunId> started() const { return started_; }
-  const std::map<std::string, int>& runs() const { return runs_; }  // of workers, by topic
+  const std::map<std::string, int>& runs() const { return runs_; }  // attempts of workers, by topic
 
  private:
   void work() {
@@ -96,7 +96,7 @@ class DuplexDriver final : private duplex::Events {
     if (result)
       started_ = result->run;
     else if (result.error().code == ErrorCode::retry_later)
-      submit("job");  // nothing happened
+      submit("job");  // the submit had no effect
     else
       ADD_FAILURE() << to_string(result.error());
   }

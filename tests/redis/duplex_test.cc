@@ -19,7 +19,7 @@ using store::redis::TestServer;
 
 class RedisDuplex : public ::testing::Test {
  protected:
-  // A lane on this server, under a prefix of its own.
+  // A lane on this server, under its own prefix.
   struct Place {
     store::redis::Options options;
     core::LaneId lane{1};
@@ -40,7 +40,7 @@ class RedisDuplex : public ::testing::Test {
     return nullptr;
   }
 
-  // The end is the right one, each leg was left once, and nothing but the job is left behind.
+  // The end is correct, each leg was left once, and only the job is left.
   void expect_right(store::redis::Store& store, const Place& place, const std::string& what) {
     const auto run = store.find_run(Namespace("default"), JobId("job"));
     ASSERT_TRUE(run.ok() && run->has_value()) << what;
@@ -72,7 +72,7 @@ class RedisDuplex : public ::testing::Test {
 
 // --- the letters
 
-// What MONITOR says of one command: its words.
+// The words of one command, as MONITOR prints it.
 std::vector<std::string> words_in(const std::string& line) {
   std::vector<std::string> words;
   for (std::size_t at = line.find(" \""); at != std::string::npos && at < line.size();) {
@@ -87,8 +87,8 @@ std::vector<std::string> words_in(const std::string& line) {
   return words;
 }
 
-// Reads the letters of seed 001 out of commands: of the trigger, and of an activity by what is done with its cell and
-// its messages.
+// Finds the letters of the duplex sequences in commands: of the trigger, and of an activity by what is done with its
+// cell and its messages.
 class Letters {
  public:
   explicit Letters(std::string place, std::string child) : place_(std::move(place)), child_(std::move(child)) {}
@@ -151,7 +151,7 @@ class Letters {
   std::map<std::string, std::string> kinds_;  // of messages, by stream and id
 };
 
-// The job runs while MONITOR listens; scripts are not even allowed.
+// The job runs while MONITOR records; scripts are not even allowed.
 TEST_F(RedisDuplex, monitor_shows_the_letters_in_their_order_and_no_script) {
   const Place here = place();
   const auto store = open(server_.url(), here);
@@ -180,7 +180,7 @@ TEST_F(RedisDuplex, monitor_shows_the_letters_in_their_order_and_no_script) {
       EXPECT_NE(words[0], script);
     EXPECT_EQ((*heard)->text.find(" lua]"), std::string::npos) << (*heard)->text;
   }
-  // Children are set before they are told, in both places (docs/decisions/060): E before C, q before n.
+  // Children are set before their messages are enqueued, in both places (docs/decisions/060): E before C, q before n.
   EXPECT_EQ(one.trigger, "ABEC");
   EXPECT_EQ(one.leg1, "acdef");
   EXPECT_EQ(one.worker, "ghjk");
@@ -191,14 +191,14 @@ TEST_F(RedisDuplex, monitor_shows_the_letters_in_their_order_and_no_script) {
   expect_right(*store, here, "under MONITOR");
 }
 
-// --- a crash behind each command
+// --- a crash after each command
 
 class RedisDuplexCrash : public RedisDuplex {
  protected:
-  // Every so many commands; all of them with PAWL_EVERY_COMMAND=1, as `make storm` does. Neighbours differ little: most
-  // are looks.
+  // Every nth command; all of them with PAWL_EVERY_COMMAND=1, as `make storm` does. Neighbours differ little: most are
+  // reads.
   static std::size_t step(std::size_t usual) { return std::getenv("PAWL_EVERY_COMMAND") == nullptr ? usual : 1; }
-  // Of a job that nobody disturbs.
+  // Of a job without a fault.
   std::size_t commands_of_a_job() {
     const Place here = place();
     Gate gate(server_.folder() / "socket", server_.folder() / "gate");
@@ -213,7 +213,7 @@ class RedisDuplexCrash : public RedisDuplex {
   }
 };
 
-// The client is gone behind its n-th command, for every n; another engine finishes what it finds.
+// The client is gone after its n-th command, for every n; another engine finishes what it finds.
 TEST_F(RedisDuplexCrash, behind_each_command_another_engine_finishes_the_job) {
   const std::size_t all = commands_of_a_job();
   ASSERT_GT(all, 100u);
@@ -237,7 +237,7 @@ TEST_F(RedisDuplexCrash, behind_each_command_another_engine_finishes_the_job) {
     const auto run = store->find_run(Namespace("default"), JobId("job"));
     ASSERT_TRUE(run.ok());
     const bool over = run->has_value() && core::is_closed((*store->read_job_row(**run))->status);
-    if (!run->has_value()) driver.submit("job");  // whoever got no answer asks again
+    if (!run->has_value()) driver.submit("job");  // a client that got no answer asks again
     if (over)
       driver.run([&] { return (*store->duplex().read(**run))->stream.empty(); });
     else
@@ -250,7 +250,7 @@ TEST_F(RedisDuplexCrash, behind_each_command_another_engine_finishes_the_job) {
   std::printf("tried: a dead client behind %zu of %zu commands\n", tried, all);
 }
 
-// The command was done, and its answer lost; the same engine goes on.
+// The command was done, and its answer lost; the same engine continues.
 TEST_F(RedisDuplexCrash, behind_each_command_a_lost_answer_changes_nothing) {
   const std::size_t all = commands_of_a_job();
   std::size_t tried = 0;
@@ -264,7 +264,7 @@ TEST_F(RedisDuplexCrash, behind_each_command_a_lost_answer_changes_nothing) {
     DuplexDriver driver(store->duplex(), here.lane, core::Epoch(1));
     driver.submit("job");
     driver.run();
-    // How often it looks is not always the same: near the end there may be no such command any more.
+    // The number of reads varies: near the end there may be no such command any more.
     EXPECT_TRUE(gate.has_cut() || n + 50 > all) << what;
     EXPECT_EQ(driver.runs(), (std::map<std::string, int>{{"one", 1}, {"two", 1}})) << what;
     expect_right(*open(server_.url(), here), here, what);

@@ -62,7 +62,7 @@ TEST(RedisFaults, everysec_loses_at_most_its_last_second_and_whoever_lives_notic
       << "what it does not promise is said";
   const RunId kept = runtime.submit("kept");
   runtime.expect_ends({kept});
-  // What was synced by now.
+  // What is synced by now.
   const auto synced = std::filesystem::file_size(log_of(server));
   const RunId lost = runtime.submit("lost");
   runtime.expect_ends({lost});
@@ -74,7 +74,7 @@ TEST(RedisFaults, everysec_loses_at_most_its_last_second_and_whoever_lives_notic
   EXPECT_TRUE(fails_with(refused, ErrorCode::corrupt, {"lane 1", "older state", "bring the data back"}));
   EXPECT_FALSE(runtime->job(lost).wait(100ms).ok());
   runtime->stop();
-  // Who starts now sees what was synced, all of it, and goes on from there.
+  // A process that starts now sees everything that was synced, and continues from there.
   ServedRuntime next(server.url(), 1, true);
   ASSERT_TRUE(next);
   next.expect_ends({kept});
@@ -91,7 +91,7 @@ TEST(RedisFaults, an_emptied_server_stops_work_of_both_collations_and_is_not_tak
   server.ask({"FLUSHALL"});
   EXPECT_TRUE(runtime.refuses("b", Collation::duplex, {"lane 1", "older state", "bring the data back"}));
   EXPECT_TRUE(runtime.refuses("a", Collation::ledger, {"lane 1", "older state", "bring the data back"}));
-  // Nobody is told that these jobs do not exist.
+  // No caller gets the answer that these jobs do not exist.
   EXPECT_TRUE(fails_with(runtime->find("ledger"), ErrorCode::retry_later, {"older state"}));
   EXPECT_TRUE(fails_with(runtime->job(duplex).inspect(), ErrorCode::retry_later, {"older state"}));
   EXPECT_TRUE(fails_with(runtime->list({}), ErrorCode::retry_later, {"older state"}));
@@ -132,15 +132,15 @@ TEST(RedisFaults, a_server_without_scripts_runs_graphs_of_collation_duplex_and_s
     runs.push_back((i % 2 == 0 ? first : second).submit("j-" + std::to_string(i), Collation::duplex));
   first.expect_ends(runs);
   EXPECT_TRUE(first.refuses("other", Collation::ledger, {"no scripts"}));
-  second->stop();  // what it had, the other one takes over
+  second->stop();  // the other one takes over its lanes
   std::vector<RunId> more;
   for (int i = 0; i < 8; ++i) more.push_back(first.submit("k-" + std::to_string(i), Collation::duplex));
   first.expect_ends(more);
   EXPECT_EQ(server.ask({"INFO", "commandstats"}).find("eval"), std::string::npos);
 }
 
-// An idle engine says now and then that it lives, and that is all. The least of several, for others may keep the
-// machine busy.
+// An idle engine only renews its leases. The least of several measurements, because other programs may keep the machine
+// busy.
 TEST(RedisFaults, an_idle_engine_does_not_poll_and_yet_its_timers_are_on_time) {
   TestServer server(always());
   ServedRuntime runtime(server.url(), 4);
@@ -157,8 +157,7 @@ TEST(RedisFaults, an_idle_engine_does_not_poll_and_yet_its_timers_are_on_time) {
     std::this_thread::sleep_for(300ms);
     least_asked = std::min(least_asked, commands() - before);
     const auto due = std::chrono::steady_clock::now() + 400ms;
-    const auto job =
-        runtime->start("chain", Payload("x"), {.id = "later-" + std::to_string(i), .delay = 400ms});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "later-" + std::to_string(i), .delay = 400ms});
     ASSERT_TRUE(job.ok());
     runtime.expect_ends({job->run()});
     const auto late = std::chrono::steady_clock::now() - due;

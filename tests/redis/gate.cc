@@ -31,7 +31,7 @@ bool write_all(int to, std::string_view bytes) {
   return true;
 }
 
-// How long the first command is; 0: it is not whole yet.
+// The length of the first command; 0: it is not complete yet.
 std::size_t command_size(std::string_view text) {
   std::size_t at = 0;
   const auto number = [&]() -> long {
@@ -97,7 +97,7 @@ void Gate::accept_one() {
   pairs_.push_back({client, server, {}});
 }
 
-// Closes towards the server first: it reads all that passed, does it, and closes too.
+// Closes towards the server first: the server reads and does all that passed, and closes too.
 void Gate::cut(Pair& pair) {
   ::shutdown(pair.server, SHUT_WR);
   char bytes[4096];

@@ -1,6 +1,6 @@
-// Gate: stands between a client and a server, by sockets of this machine. It counts the commands that pass, and behind
-// the one that was named it cuts: the server has done exactly what passed, and its answer to the last of it reaches
-// nobody.
+// Gate: a proxy between a client and a server, by sockets of this machine. It counts the commands that pass, and cuts
+// the connection after a chosen one: the server has done exactly what passed, and its answer to the last command is
+// lost.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class Gate {
   struct Pair {
     int client = -1;
     int server = -1;
-    std::string waiting;  // of the client: not a whole command yet
+    std::string waiting;  // from the client: not a whole command yet
   };
   void run();
   void accept_one();

@@ -1,5 +1,5 @@
 // What the tests of faults share: a runtime that serves a chain of two steps under both collations, counts how often
-// each step ran, and remembers what it reported.
+// each step ran, and records what it reported.
 #pragma once
 
 #include <atomic>
@@ -30,10 +30,12 @@ class ServedRuntime {
     EXPECT_TRUE(opened.ok()) << to_string(opened.error());
     if (!opened) return;
     runtime_ = std::make_unique<Runtime>(std::move(*opened));
-    runtime_->on_problem([this](const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      problems_.push_back(text);
-    }).keep();
+    runtime_
+        ->on_problem([this](const std::string& text) {
+          const std::lock_guard lock(mutex_);
+          problems_.push_back(text);
+        })
+        .keep();
     for (const Collation collation : {Collation::ledger, Collation::duplex}) {
       auto graph = GraphBuilder(name_of(collation))
                        .trigger("t")
@@ -58,7 +60,7 @@ class ServedRuntime {
   Runtime* operator->() { return runtime_.get(); }
   explicit operator bool() const { return runtime_ != nullptr; }
 
-  // Asks until it is accepted; the id is the same every time.
+  // Submits until it is accepted; the id is the same every time.
   RunId submit(const std::string& id, Collation collation = Collation::ledger) {
     RunId run(0);
     EXPECT_TRUE(comes_true([&] {
@@ -83,14 +85,14 @@ class ServedRuntime {
           << run.raw();
     }
   }
-  // Refused, with these words in the reason.
+  // Refused, with this text in the reason.
   ::testing::AssertionResult refuses(const std::string& id, Collation collation,
                                      std::initializer_list<std::string> parts) {
     const auto job = runtime_->start(name_of(collation), Payload("x"), {.id = id});
     if (job) return ::testing::AssertionFailure() << "it was accepted";
     return fails_with(job, job.error().code, parts);
   }
-  // Of these jobs those of these lanes, and only those, cannot be read, for their lane is older than it was.
+  // Of these jobs exactly those of these lanes cannot be read, because their lane is older than it was.
   ::testing::AssertionResult stopped_only(const std::vector<RunId>& runs, const std::set<std::uint32_t>& lanes) {
     std::set<std::uint32_t> seen;
     for (const RunId run : runs) {
@@ -118,7 +120,7 @@ class ServedRuntime {
     for (const std::string& text : problems_) all += text + "\n";
     return all;
   }
-  // How often a step ran at most.
+  // The largest number of attempts of a step.
   int runs_max() {
     const std::lock_guard lock(mutex_);
     int most = 0;
@@ -134,7 +136,7 @@ class ServedRuntime {
   std::unique_ptr<Runtime> runtime_;  // last: it ends before what its workers use
 };
 
-// Jobs of both collations keep coming until it is told to stop.
+// Submits jobs of both collations until it is stopped.
 class Load {
  public:
   explicit Load(ServedRuntime& runtime) : runtime_(runtime), thread_([this] { run(); }) {}
@@ -144,7 +146,7 @@ class Load {
     if (thread_.joinable()) thread_.join();
     return runs_;
   }
-  // So many more.
+  // Waits for this many more.
   bool makes(std::size_t more) {
     const std::size_t before = made_;
     return comes_true([&] { return made_ >= before + more; }, 60s);

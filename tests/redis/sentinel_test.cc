@@ -18,7 +18,7 @@ using store::redis::Connection;
 using store::redis::ServerOptions;
 using store::redis::TestServer;
 
-// redis-server --sentinel with a file of its own; one is enough to decide.
+// redis-server --sentinel with its own file; one is enough to decide.
 class Sentinel {
  public:
   Sentinel(const TestServer& master, std::uint16_t port) : port_(port) {
@@ -47,7 +47,7 @@ class Sentinel {
     return "redis-sentinel://127.0.0.1:1,127.0.0.1:" + std::to_string(port_) + "/" +
            name;  // the first one is never there
   }
-  // One command; all of the answer as text.
+  // One command; the whole answer as text.
   std::string ask(std::initializer_list<std::string_view> words) const {
     store::redis::ConnectionOptions options;
     options.connect_timeout = options.reply_timeout = 5s;
@@ -132,7 +132,7 @@ TEST_F(RedisSentinel, the_master_is_found_and_its_successor_followed) {
   EXPECT_TRUE(fails_with(unknown, ErrorCode::retry_later, {"other", "knows no such master"}));
 }
 
-// The replica did not hear the last commits of one lane: that lane stops, and says why; the other one goes on.
+// The replica did not receive the last commits of one lane: that lane stops, and reports why; the other one continues.
 TEST_F(RedisSentinel, a_successor_that_was_behind_is_noticed_lane_by_lane) {
   ServedRuntime runtime(sentinel_->url(), 2);
   ASSERT_TRUE(runtime);
@@ -140,14 +140,14 @@ TEST_F(RedisSentinel, a_successor_that_was_behind_is_noticed_lane_by_lane) {
   for (int i = 0; i < 8; ++i) runs.push_back(runtime.submit("before-" + std::to_string(i)));
   runtime.expect_ends(runs);
   ASSERT_TRUE(is_caught_up());
-  // What the replica has of lane 1 is set back by what it would have missed.
+  // The replica's lane 1 is set back by what it would have missed.
   const std::string now = replica_.ask({"HGET", "pawl:{1}:lane", "commits"});
   master_.kill();
   ASSERT_TRUE(is_promoted());
   replica_.ask({"HSET", "pawl:{1}:lane", "commits", std::to_string(std::stoll(now) / 2)});
   EXPECT_TRUE(comes_true([&] { return runtime.reported("lane 1: the server has an older state"); }, 60s))
       << runtime.problems();
-  // What is read of it is not believed; the other lane is read and works.
+  // What is read of it is not trusted; the other lane is read and works.
   EXPECT_TRUE(runtime.stopped_only(runs, {1})) << runtime.problems();
   std::vector<RunId> taken;
   for (int i = 0; i < 20; ++i) {

@@ -9,7 +9,7 @@ namespace storm {
 namespace {
 
 constexpr milliseconds takeover_time_max{1'000};
-constexpr int kills_while_made = 12;  // before the first node lives long enough to make the file
+constexpr int kills_while_made = 12;  // before the first node runs long enough to make the file
 
 class FileStorm final : public StormRun {
  public:
@@ -43,7 +43,7 @@ class FileStorm final : public StormRun {
       ++figures_.pauses;
       first_->send(SIGSTOP);
       std::this_thread::sleep_for(milliseconds(between(5, 60)));
-      if (chance(50)) first_->send(SIGCONT);  // otherwise it is killed while it stands still
+      if (chance(50)) first_->send(SIGCONT);  // otherwise it is killed while it is stopped
     }
     if (second_ && chance(25)) {
       strike(*second_);

@@ -1,5 +1,5 @@
-// NodeProcess: a storm node as the supervisor sees it: a process, the words it says on a pipe, and
-// the files it leaves. No code of the engine.
+// NodeProcess: a storm node as the supervisor sees it: a process, the words that it prints on a pipe, and the files
+// that it leaves. No code of the engine.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ class NodeProcess {
   ~NodeProcess();  // kills it if it still runs
 
   const std::string& slot() const { return setup_.slot; }
-  // Waits until it said `word`; false when the time is over or the process is gone.
+  // Waits until it printed `word`; false when the time is over or the process is gone.
   bool heard(const std::string& word, std::chrono::milliseconds at_most);
   void send(int signal) const;
   void kill();  // SIGKILL, and waits for its end
@@ -38,7 +38,7 @@ class NodeProcess {
   const std::streamoff log_before_;  // where this process's part of the client log begins
   pid_t pid_ = -1;
   int pipe_ = -1;
-  std::string said_ = "\n";  // each word stands between line ends
+  std::string said_ = "\n";  // each word is between line ends
 };
 
 }  // namespace storm

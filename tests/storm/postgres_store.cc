@@ -34,7 +34,7 @@ class PostgresStore final : public StormStore {
   ~PostgresStore() override { server_.remove(); }
 
   std::string address() const override { return server_.address(); }
-  // Each time in another of the ways in which a server goes down.
+  // Each time the server goes down in another way.
   std::optional<std::string> crash() override {
     switch (crashes_++ % 5) {
       case 0:
@@ -43,7 +43,7 @@ class PostgresStore final : public StormStore {
         return started_again(server_.stop("fast"));
       case 2:
         return started_again(server_.kill_postmaster());
-      // A session that dies takes the server with it; one that is ended does not.
+      // A session that is killed takes the server down with it; one that is ended does not.
       case 3:
         return kill_a_session();
       default:
@@ -61,7 +61,7 @@ class PostgresStore final : public StormStore {
   static constexpr const char* one_session =
       "SELECT pid FROM pg_stat_activity WHERE application_name = 'pawl' ORDER BY query_start DESC LIMIT 1";
 
-  // Returns when the server has recovered: no session of before is left, and it takes new ones.
+  // Returns when the server has recovered: no earlier session is left, and it takes new ones.
   std::optional<std::string> kill_a_session() const {
     return done_by("before=$(" + psql() + " -c 'SELECT clock_timestamp()') && " + psql() + " -c \"" + one_session +
                    "\" | xargs -r kill -9; for i in $(seq 200); do [ \"$(" + psql() + " -c \"SELECT count(*) FROM (" +

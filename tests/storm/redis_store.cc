@@ -21,7 +21,7 @@ namespace {
 constexpr int start_looks_max = 2000;
 constexpr std::chrono::milliseconds start_look_every{5};
 
-// What is called how: src/store/redis/keys.h, and the comments of its scripts.
+// The names of keys: src/store/redis/keys.h, and the comments of its scripts.
 constexpr const char* dump_script = R"lua(
 local call = redis.call
 local statuses = {running = 0, completed = 1, failed = 2, interrupted = 3, parked = 4, paused = 5}
@@ -81,7 +81,7 @@ line("integrity", jobs == indexed and "ok" or jobs .. " jobs, and " .. indexed .
 return lines
 )lua";
 
-// One server, which keeps what it acknowledged, by a socket in its folder.
+// One server, which keeps what it acknowledged, on a socket in its folder.
 class RedisStore final : public StormStore {
  public:
   explicit RedisStore(std::string folder) : folder_(std::move(folder)) { std::filesystem::create_directories(folder_); }
@@ -113,7 +113,7 @@ class RedisStore final : public StormStore {
     process_ = fork();
     if (process_ < 0) std::abort();
     if (process_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive its storm
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its storm
       if (getppid() != storm) _exit(1);
       const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
       dup2(nowhere, STDIN_FILENO);

@@ -1,4 +1,4 @@
-// Nodes are killed about as often as a lease ends: more often, and nobody would come to own anything.
+// Nodes are killed about as often as a lease ends. With more kills no node would ever own a lane.
 #include <signal.h>
 
 #include <array>
@@ -10,7 +10,7 @@ namespace storm {
 
 namespace {
 
-constexpr int kills_while_made = 2;  // before the first node lives long enough to make the store
+constexpr int kills_while_made = 2;  // before the first node runs long enough to make the store
 constexpr std::array<const char*, 3> slots = {"a", "b", "c"};
 
 class ServerStorm final : public StormRun {
@@ -37,7 +37,7 @@ class ServerStorm final : public StormRun {
     return std::nullopt;
   }
 
-  // All of them are up; now and then one is killed on its way there.
+  // Waits until all of them are up; sometimes one is killed before.
   Problem fill() {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       if (places_[i].node) continue;
@@ -48,7 +48,7 @@ class ServerStorm final : public StormRun {
     return std::nullopt;
   }
 
-  // Whoever stood still long enough goes on meanwhile.
+  // Meanwhile, nodes that were stopped long enough continue.
   void rest(milliseconds time) {
     const auto end = Clock::now() + time;
     while (Clock::now() < end) {
@@ -73,12 +73,12 @@ class ServerStorm final : public StormRun {
       place.node.reset();
       return problem;
     }
-    strike(*place.node);  // perhaps while it stands still
+    strike(*place.node);  // perhaps while it is stopped
     place = {};
     return std::nullopt;
   }
 
-  // Of a lease of 1 s: for up to 60 ms, as on a machine under load; or for so long that others have taken what it had.
+  // With a lease of 1 s: for up to 60 ms, as on a machine under load; or so long that others have taken its lanes.
   void stand_still(Place& place) {
     const int lease = static_cast<int>(options_.lease.count());
     ++figures_.pauses;

@@ -1,16 +1,14 @@
-// The storm: kills the engine with SIGKILL while jobs run, starts it again, some hundred times,
-// then lets it finish everything and has the evidence checked by a program that knows no engine
-// code.
+// The storm: kills the engine with SIGKILL while jobs run, starts it again, some hundred times, then lets it finish
+// everything and has the evidence checked by a program that uses no engine code.
 //
-//   storm --node PROGRAM --checker PROGRAM [--on sqlite|postgres|redis] [--dir DIR] [--kills N] [--seconds S] [--seed
-//   N]
-//   [--lease-ms N] [--keep] [--app] [--crashes]
+//   storm --node PROGRAM --checker PROGRAM [--on sqlite|postgres|redis] [--dir DIR] [--kills N] [--seconds S]
+//         [--seed N] [--lease-ms N] [--keep] [--app] [--crashes]
 //
-// With --app the jobs are of the graph language: they start, await and signal to each other. With --crashes
-// the server too is crashed now and then, and started again.
+// With --app the jobs are of the graph language: they start, await and signal each other. With --crashes the server is
+// also crashed from time to time, and started again.
 //
 // On a file one node or two run (file_storm.cc), on a server three (server_storm.cc). Sometimes a node is stopped for a
-// while (SIGSTOP), as a machine under load would. The run fails as well when it proves too little: see `enough`.
+// while (SIGSTOP), as on a machine under load. The storm also fails when it proves too little: see `enough`.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,9 +1,9 @@
-// The client side of a storm node: submits jobs under known ids, waits for their ends, and writes
-// down each call and each answer. A restarted node finds in its log what it had not heard the end
-// of and asks again, as a careful client would.
+// The client side of a storm node: submits jobs under known ids, waits for their ends, and records each call and each
+// answer. A restarted node finds in its log the jobs whose end it does not know and asks again, as a careful client
+// would.
 //
-// Log: `submit <id> <graph> <input>`, `accepted <id> <run>`, `exists <id> <run>`, `error <id>
-// <text>`, `closed <id> <run> <status> <result or reason>`.
+// Log: `submit <id> <graph> <input>`, `accepted <id> <run>`, `exists <id> <run>`, `error <id> <text>`, `closed <id>
+// <run> <status> <result or reason>`.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class Client {
   // ended.
   void serve();
   void stop() { stopping_ = true; }
-  std::size_t left() const;  // earlier jobs whose end was not heard
+  std::size_t left() const;  // earlier jobs whose end is not known
 
  private:
   struct Known {

@@ -1,6 +1,6 @@
-// The graphs of the storm. A payload is text that grows by one part per activity, so that the last
-// one tells the whole path: `chain-a-7:x/one/two/three`. The checker has a model of its own of what
-// must come out (checker/model.cc); it shares nothing with this file.
+// The graphs of the storm. A payload is text that grows by one part per activity, so that the last one shows the whole
+// path: `chain-a-7:x/one/two/three`. The checker has its own model of the results (checker/model.cc); it shares nothing
+// with this file.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ class Journal {
 };
 
 inline constexpr const char* graph_names[] = {"chain", "fan", "pend", "caught", "doomed"};
-// Of the app: jobs of the graph language that start, await and signal to each other. An input is {"word":"<job id>"}.
+// Of the app: jobs of the graph language that start, await and signal each other. An input is {"word":"<job id>"}.
 inline constexpr const char* app_topics[] = {"tide.await", "tide.call", "tide.leave"};
 extern const char* const app_text;
 

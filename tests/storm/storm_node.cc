@@ -1,10 +1,10 @@
 // A node of the storm: the engine in one process, over a SQLite file or a server, with workers that keep a journal and
-// clients that keep a log. It is made to be killed; what it leaves behind is the evidence.
+// clients that keep a log. It will be killed; what it leaves is the evidence.
 //
 //   storm_node DIR SLOT INCARNATION --store ADDRESS [--lease-ms N] [--clients N] [--no-fusion] [--drain] [--app]
 //
-// Says `ready` when it runs and `owns` when the lanes are its own. SIGTERM: a graceful stop. With
-// --drain it submits nothing new, follows every job that any log names to its end, and stops.
+// Prints `ready` when it runs and `owns` when it owns the lanes. SIGTERM: a graceful stop. With --drain it submits
+// nothing new, follows every job that any log names to its end, and stops.
 #include <signal.h>
 
 #include <atomic>
@@ -71,7 +71,7 @@ std::vector<std::string> client_logs(const std::string& dir) {
   return paths;
 }
 
-// Waits for SIGTERM, or for the end of everything when draining.
+// Waits for SIGTERM or, when draining, for the end of all jobs.
 bool wait_for_end(const Options& options, Runtime& runtime, Client& client, const sigset_t& term) {
   const auto begin = std::chrono::steady_clock::now();
   bool owned = false;
@@ -107,7 +107,7 @@ int run(const Options& options, const sigset_t& term) {
     if (const auto deployed = runtime.deploy(std::move(*graph)); !deployed) return fail(deployed.error());
   }
   if (options.app) {
-    // Whole or not at all, and always under one name, which is part of what is deployed.
+    // Written completely or not at all, and always under one name, which is part of what is deployed.
     const std::string path = options.dir + "/app.yaml";
     std::ofstream(path + "-" + name) << app_text;
     std::filesystem::rename(path + "-" + name, path);

@@ -22,7 +22,7 @@ struct Requests {
   std::uint64_t made = 0, answered = 0;
 };
 
-// What the clients wrote down of their submits.
+// The clients' log of their submits.
 Requests requests_in(const std::string& dir) {
   Requests requests;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {

@@ -1,5 +1,5 @@
-// StormRun: what every storm has: nodes that it starts and kills, the figures of that, and the end: all jobs are
-// finished, and the evidence is checked.
+// StormRun: the common part of every storm: it starts and kills nodes, counts, lets all jobs finish, and has the
+// evidence checked.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace storm {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-using Problem = std::optional<std::string>;  // none: nothing went wrong
+using Problem = std::optional<std::string>;  // none: no problem
 
-// Of one node. On a server many of them wait for lanes whose owner was killed: there must be others.
+// For one node. On a server many of them wait for lanes whose owner was killed: there must be others.
 inline constexpr int clients_on_file = 6, clients_on_server = 40;
 inline constexpr milliseconds start_time_max{10'000};
 inline constexpr milliseconds stop_time_max{30'000};
@@ -59,9 +59,9 @@ class StormRun {
   bool over() const;
 
   std::unique_ptr<NodeProcess> start(const std::string& slot, std::vector<std::string> flags = {});
-  // One that must say the word in time; null: it did not.
+  // A node that must print the word in time; null: it did not.
   std::unique_ptr<NodeProcess> start_and_hear(const std::string& slot, const std::string& word);
-  void kill_while_opening(const std::string& slot);  // hits the making of the store, or recovery
+  void kill_while_opening(const std::string& slot);  // kills while the store is made, or during recovery
   void strike(NodeProcess& node);
   Problem stop(NodeProcess& node);  // gracefully
   Problem crash_server();
@@ -73,7 +73,7 @@ class StormRun {
  private:
   Problem drain();
   int busy_kills_wanted() const;
-  Problem enough() const;  // whether the run proves something
+  Problem enough() const;  // whether the storm proves something
   void report() const;
 
   StormStore& store_;

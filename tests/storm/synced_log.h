@@ -1,6 +1,6 @@
-// SyncedLog: a text file that is appended to one line at a time, each on disk before append()
-// returns. Any thread. A line is one write() with O_APPEND. A kill can leave the last one torn;
-// whoever opens the file next cuts that off, since nobody was told that it was written.
+// SyncedLog: a text file that is appended to one line at a time, each on disk before append() returns. Any thread. A
+// line is one write() with O_APPEND. A kill can leave the last line incomplete; the next process that opens the file
+// cuts it off, since append() had not returned.
 #pragma once
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ class SyncedLog {
     }
     return size;
   }
-  // Without its log the run proves nothing.
+  // Without its log the storm proves nothing.
   [[noreturn]] static void give_up(const std::string& what) {
     std::perror(what.c_str());
     std::_Exit(9);

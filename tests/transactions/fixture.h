@@ -1,4 +1,4 @@
-// A runtime on a store with SQL, a table of the user's own in it, and a look at that table from outside.
+// A runtime on a store with SQL, a table of the user in it, and reads of that table from outside.
 #pragma once
 
 #include <libpq-fe.h>
@@ -104,7 +104,7 @@ class TransactionTest : public ::testing::TestWithParam<std::string> {
   }
   JobView end_of(RunId run) {
     std::optional<JobView> end;
-    EXPECT_TRUE(comes_true(  // a server that is restarted does not answer for a while
+    EXPECT_TRUE(comes_true(  // a restarted server does not answer for a while
         [&] {
           const auto waited = runtime_->job(run).wait(1s);
           if (waited) end = *waited;
@@ -113,7 +113,7 @@ class TransactionTest : public ::testing::TestWithParam<std::string> {
         60s * slow_factor));
     return end.value_or(JobView{});
   }
-  // Writes a row for its work; the second one for the same work would be refused.
+  // Writes a row for its work; a second row for the same work would be refused.
   static Result<SqlRows> note(Work& work, Transaction& sql) {
     return sql.execute("INSERT INTO note (id, attempt) VALUES ($1, $2)", {work.key(), work.attempt()});
   }

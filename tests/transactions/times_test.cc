@@ -1,4 +1,4 @@
-// A worker with a transaction that takes too long, never returns, is told to stop, or loses its store.
+// A worker with a transaction that takes too long, never returns, is cancelled, or loses its store.
 #include <condition_variable>
 #include <mutex>
 
@@ -9,7 +9,7 @@ namespace {
 
 using TransactionTimes = TransactionTest;
 
-// Lets go of workers that wait for it.
+// Releases the workers that wait for it.
 class Gate {
  public:
   ~Gate() { open(); }
@@ -31,7 +31,7 @@ class Gate {
   bool open_ = false;
 };
 
-// What it does to the process is over when this test is.
+// Its effect on the process ends with this test.
 void leave(std::unique_ptr<Runtime>& runtime, Gate& gate) {
   gate.open();
   runtime.reset();
@@ -46,7 +46,7 @@ TEST_P(TransactionTimes, one_that_takes_too_long_is_undone_and_the_others_go_on)
   });
   const RunId slow = submit("slow");
   ASSERT_TRUE(comes_true([&] { return gate.waiting.load(); }));
-  // While it sits there: another worker, and another transaction.
+  // While it hangs: another worker, and another transaction.
   EXPECT_EQ(end_of(submit("b", "other")).status, JobStatus::completed);
   EXPECT_EQ(end_of(submit("c")).status, JobStatus::completed);
   std::this_thread::sleep_for(time_max() + 200ms);
@@ -106,7 +106,7 @@ TEST_P(TransactionTimes, a_job_that_is_interrupted_meanwhile_keeps_nothing) {
     ASSERT_TRUE(
         comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
     EXPECT_EQ(notes(), "0");
-  } else {  // a file takes nothing else meanwhile: the word waits, and finds the work done or undone
+  } else {  // a file takes nothing else meanwhile: the request waits, and finds the work done or undone
     std::thread asks([&] { EXPECT_TRUE(runtime_->job(run).interrupt().ok()); });
     std::this_thread::sleep_for(50ms);
     gate.open();

@@ -1,4 +1,4 @@
-// What a worker writes in the transaction of its answer counts once: with the answer, or not at all.
+// What a worker writes in the transaction of its reply counts once: with the reply, or not at all.
 #include "transactions/fixture.h"
 
 namespace pawl::testing {
@@ -24,7 +24,7 @@ TEST_P(TransactionTest, several_of_one_job_side_by_side) {
   ASSERT_TRUE(runtime_->launch().ok());
   EXPECT_EQ(end_of(submit("w", "wide")).status, JobStatus::completed);
   EXPECT_EQ(notes(), "12");
-  EXPECT_EQ(look("SELECT max(attempt) FROM note"), "1");  // none was in the way of another
+  EXPECT_EQ(look("SELECT max(attempt) FROM note"), "1");  // none blocked another
 }
 
 TEST_P(TransactionTest, without_fusion_too) {

@@ -26,9 +26,8 @@ T again(const T& value) {
 }
 
 TEST(Codec, a_described_struct_is_an_object_with_its_fields) {
-  EXPECT_EQ(
-      encode(order_of(99.99))->str(),
-      R"({"customer":"Ann","lines":[{"item":"book","count":1,"sum":99.99,"size":"large"}],"points":{"gold":3}})");
+  EXPECT_EQ(encode(order_of(99.99))->str(),
+            R"({"customer":"Ann","lines":[{"item":"book","count":1,"sum":99.99,"size":"large"}],"points":{"gold":3}})");
   const Order read = again(order_of(99.99));
   ASSERT_EQ(read.lines.size(), 1u);
   EXPECT_EQ(read.lines[0].sum, 99.99);

@@ -58,7 +58,8 @@ TEST_F(TypedJobs, a_struct_is_input_argument_and_result) {
 TEST_F(TypedJobs, workers_of_every_signature_are_called) {
   serve([](const Order& order) { return order.customer; });
   EXPECT_EQ(*run<std::string>(order_of(1)), "Ann");
-  ASSERT_TRUE(runtime_->serve("act", [](Order order, Work& work) { return order.points.size() + work.attempt(); }).ok());
+  ASSERT_TRUE(
+      runtime_->serve("act", [](Order order, Work& work) { return order.points.size() + work.attempt(); }).ok());
   EXPECT_EQ(*run<int>(order_of(1)), 2);
   ASSERT_TRUE(runtime_->serve("act", [](Work& work) { return work.input_as<Order>()->customer; }).ok());
   EXPECT_EQ(*run<std::string>(order_of(1)), "Ann");
@@ -238,9 +239,7 @@ TEST_F(TypedJobs, a_runtime_that_stops_or_goes_leaves_no_callback_and_no_handle_
   moved.stop();
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes.all()[0].find("stopped"), std::string::npos);
-  {
-    const Runtime gone = std::move(moved);
-  }
+  { const Runtime gone = std::move(moved); }
   EXPECT_TRUE(fails_with(job->status(), ErrorCode::retry_later, {"gone"}));
   job->on_end([&](const Result<int>& end) { notes.add(to_string(end.error())); });
   EXPECT_EQ(notes.size(), 2u);

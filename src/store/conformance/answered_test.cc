@@ -1,4 +1,4 @@
-// An activity whose work is done is no work any more, whoever took the item away.
+// An activity whose work is done has no work item any more, whichever operation deleted the item.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {
@@ -34,8 +34,7 @@ TEST_P(AnsweredTest, the_other_items_of_the_bundle_are_dropped_by_their_own_answ
 }
 
 TEST_P(AnsweredTest, a_drop_may_stand_after_the_mark_that_answers_it) {
-  // A pending and a final answer in one bundle: the activity's write stands where the first one put
-  // it.
+  // A pending and a final reply in one bundle: the activity's write is where the first one put it.
   const RunId run = submit("order");
   enqueue(run, 2);
   const auto before = activity_ledger(1'100'000'000'000);

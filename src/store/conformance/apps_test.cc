@@ -1,4 +1,4 @@
-// Deployed apps: a version stays what it is, and one of them is in force.
+// Deployed apps: a version never changes, and one of them is active.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 

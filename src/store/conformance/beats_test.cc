@@ -1,4 +1,4 @@
-// Engines that know of each other by the store.
+// Engines that know of each other through the store.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {
@@ -19,7 +19,7 @@ class Beats : public StoreTest {
     beat.holds = std::move(holds);
     return beat;
   }
-  // Who lives, as `name` hears it.
+  // The engines that are alive, as `name` learns it.
   std::vector<std::string> heard_by(const std::string& name) {
     std::vector<std::string> names;
     for (const EngineInfo& engine : commit(beat_of(name)).engines()) names.push_back(engine.name);

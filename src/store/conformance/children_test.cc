@@ -1,5 +1,5 @@
-// Jobs by their id: a message makes one, once; an id that is taken is said to whoever asked; any other message finds
-// the run that has the id.
+// Jobs by their id: a message creates one, once; if the id is taken, the sender gets a message; any other message goes
+// to the run that has the id.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 
@@ -29,7 +29,7 @@ class Children : public StoreTest {
     return to_job(key(id), {guid(number), start(number)}, other_lane_);
   }
   std::optional<RunId> holder(const std::string& id) { return *store_->find_run(Namespace("default"), JobId(id)); }
-  // What a run has heard beside its own start.
+  // What a run has received in addition to its own start.
   std::vector<core::Message> heard(RunId run) {
     deliver_outboxes();
     std::vector<core::Message> all;
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(stores, Children, testing::ValuesIn(all_stores()), stor
 INSTANTIATE_TEST_SUITE_P(islands, Children, testing::ValuesIn(island_stores()), store_name);
 INSTANTIATE_TEST_SUITE_P(outbox, Children, testing::ValuesIn(outbox_stores()), store_name);
 
-// The same by a bundle of the parent: with its commit, or by the outbox.
+// The same by a bundle of the parent: with its commit, or through the outbox.
 class SentByKey : public Children {
  protected:
   core::Send sending(const std::string& id, std::uint64_t number = 1) {
@@ -248,7 +248,7 @@ class SentByKey : public Children {
   }
   static core::MailboxKey box() { return {Namespace("default"), Topic("t"), "k"}; }
   core::Send signalling(core::LaneId lane) { return core::Send{{box(), {guid(9), core::Signal{"s"}}}, lane}; }
-  // Whom it reached: by the commit itself, or by what the lane's owner does after it.
+  // The runs that received it: by the commit itself, or by the lane owner's delivery after it.
   std::vector<RunId> deliver_outbox(const Outcome& sent) {
     std::vector<RunId> reached = sent.reached();
     for (const RunId run : deliver_outboxes()) reached.push_back(run);
@@ -278,7 +278,7 @@ TEST_P(SentByKey, a_taken_id_comes_back_to_the_sender) {
   EXPECT_EQ(heard(parent_), refusal("child", 1));
 }
 
-// The word goes the way that every word goes: no operation writes into a lane that is not its own.
+// A refusal goes the same way as every message: no operation writes into a lane other than its own.
 TEST_P(Children, a_refusal_waits_in_the_outbox_of_the_lane_where_the_id_is_taken) {
   submit_to(other_lane_, "child");
   ASSERT_EQ(kind_of(starting("child")), OutcomeKind::committed);

@@ -1,8 +1,8 @@
-// The contract of store.h, executed. Every test here runs for every store in all_stores(): a store
-// joins with one line in stores_test.cc and is done when the suite is green.
+// The contract of store.h as tests. Every test here runs for every store in all_stores(): a store joins with one line
+// in stores_test.cc and is done when all tests pass.
 //
-// Tests know a store only through its interface: lanes come from read_pool, runs from outcomes, and
-// time from the clock that the store was made with.
+// Tests know a store only through its interface: lanes come from read_pool, runs from outcomes, and time from the clock
+// that the store was made with.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 
 namespace pawl::store {
 
-// Moves only when told.
+// Moves only when a test moves it.
 class ManualClock final : public Clock {
  public:
   Instant now() const override { return Instant::from_micros(1'000'000) + since_; }
@@ -37,22 +37,22 @@ class ManualClock final : public Clock {
 
 struct StoreFactory {
   std::string name;
-  // The folder is empty, and gone after the test. The clock outlives the store.
+  // The folder is empty, and deleted after the test. The clock outlives the store.
   std::function<std::unique_ptr<Store>(const Clock& clock, const std::filesystem::path& folder)> make;
-  std::function<DuplexStore*(Store& made)> duplex{};  // its other half; null or not said: it has none
-  // Of lanes that are islands: what touched another one, if anything did.
+  std::function<DuplexStore*(Store& made)> duplex{};  // its DuplexStore; null or not set: it has none
+  // For lanes that are islands: the operation that touched another lane, if any.
   std::function<std::optional<std::string>(const Store&)> violation{};
-  // Else its bytes are printed, for each of some thousand tests, in each of their processes.
+  // Otherwise its bytes are printed, for each of thousands of tests, in each of their processes.
   friend void PrintTo(const StoreFactory& factory, std::ostream* out) { *out << factory.name; }
 };
 const std::vector<StoreFactory>& all_stores();
-// Stores that can send directly, and do not.
+// Stores that can send directly but do not.
 const std::vector<StoreFactory>& outbox_stores();
-// Stores in which every lane is an island: for tests whose operations keep to one.
+// Stores in which every lane is an island: for tests whose operations stay in one lane.
 const std::vector<StoreFactory>& island_stores();
 
-// Seeds of random histories: so many, or as the environment says: PAWL_HISTORY_SEEDS=n of them, from PAWL_HISTORY_FIRST
-// (1) on.
+// Seeds of random histories: the given number, or from the environment: PAWL_HISTORY_SEEDS=n of them, starting at
+// PAWL_HISTORY_FIRST (default 1).
 struct Seed {
   std::string name;
   std::uint64_t value;
@@ -71,7 +71,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// One store with a pool of two lanes, both owned by engine-a, and short ways to say common things.
+// One store with a pool of two lanes, both owned by engine-a, and short helpers for common operations.
 class Bench : public testing::Test {
  protected:
   void use(const StoreFactory& factory);
@@ -89,7 +89,7 @@ class Bench : public testing::Test {
   // Gives the lane to another owner, by the clock or, where nothing expires, by release.
   core::Epoch take_over(core::LaneId lane, const std::string& owner);
 
-  // A bundle that changes nothing but the rev, with the right guards.
+  // A bundle that changes only the rev, with the right guards.
   core::Bundle bundle_for(RunId run);
   core::Bundle bundle_for_mailbox(RunId run);
   core::Bundle bundle_with(RunId run, std::vector<core::Write> writes);
@@ -98,17 +98,17 @@ class Bench : public testing::Test {
   // Opens the next activity with this work item, whose run and number are filled in.
   core::WorkItem enqueue_item(RunId run, core::WorkItem item);
   void close(RunId run, core::JobStatus status);
-  // Closed, and its completion tasks done: nothing more will happen to it.
+  // Closed, with its completion tasks done: nothing more will happen to it.
   void end(RunId run, core::JobStatus status = core::JobStatus::completed, Instant remove_at = {});
   core::WorkItem stored_item(RunId run, std::uint32_t activity);
   std::vector<core::WorkItem> claim(std::size_t items_max, const std::string& topic = "topic") {
     return commit(ClaimWork{{Topic(topic)}, items_max, "w", lease}).items();
   }
 
-  // Made out of line: g++ 12 sees uninitialized strings in an inlined Deliver and is wrong.
+  // Defined out of line: g++ 12 wrongly reports uninitialized strings in an inlined Deliver.
   static Deliver to_run(RunId run, core::Message message, std::optional<Deliver::Source> source = std::nullopt);
-  // What the owner of both lanes does after a commit: everything is delivered once, in order, and dropped. Whom it
-  // reached.
+  // What the owner of both lanes does after a commit: delivers everything once, in order, and drops it. Returns the
+  // runs that received something.
   std::vector<RunId> deliver_outboxes();
   static Deliver to_mailbox(core::MailboxKey key, core::Message message, core::LaneId lane);
   static Deliver to_job(core::JobKey key, core::Message message, core::LaneId lane);

@@ -20,7 +20,7 @@ TEST_P(Histories, are_the_same_on_every_store) {
                                              AcquireLane{core::LaneId(1), "engine-a", lease},
                                              AcquireLane{core::LaneId(2), "engine-a", lease}};
   ASSERT_TRUE(reference.commit(same_start));
-  // Where lanes are held until given back, takeover by the clock is not a common ground.
+  // Where lanes are held until given back, a takeover by the clock cannot be compared.
   const bool by_clock = store_->read_lane(lane_)->lease_until.has_value();
   const HistoryOptions options{scenario().value, "default", by_clock};
   History expected(reference, other_clock, core::LaneId(1), options);
@@ -57,7 +57,7 @@ TEST_P(Histories, have_every_outcome_and_every_operation_in_them) {
   }
   const std::set<std::string> all = {"committed", "already_done", "exists", "conflict", "fenced", "rejected"};
   EXPECT_EQ(seen, all);
-  // All but DropOutbox and OpenPool; lanes that nobody moves are only renewed.
+  // All except DropOutbox and OpenPool; lanes that do not change owners are only renewed.
   EXPECT_EQ(applied.size(), std::variant_size_v<Operation> - (by_clock ? 2 : 4));
   for (const char* sight : {" is gone",       "timers [",
                             "held true",      " due ",
@@ -83,8 +83,7 @@ INSTANTIATE_TEST_SUITE_P(outbox, Histories,
                          testing::Combine(testing::ValuesIn(outbox_stores()), testing::ValuesIn(seeds())),
                          store_case_name<Seed>);
 
-// Two tenants with the same job ids, their histories mixed at random: each sees what it would see
-// alone.
+// Two tenants with the same job ids, their histories mixed at random: each sees what it would see alone.
 class Tenants : public StoreCaseTest<Seed> {};
 
 TEST_P(Tenants, with_the_same_ids_never_see_each_other) {
@@ -103,8 +102,7 @@ TEST_P(Tenants, with_the_same_ids_never_see_each_other) {
                                       AcquireLane{core::LaneId(alone_lane.raw() + 1), "engine-a", lease}};
   ASSERT_TRUE(alone->commit(own));
 
-  // Topics are shared by all tenants, so the other one must not touch the queue: it only has
-  // messages and ids.
+  // All tenants share the topics, so the other tenant must not touch the queue: it only has messages and ids.
   const HistoryOptions options{scenario().value, "one", false};
   History mixed(*store_, clock_, lane_, options);
   History lonely(*alone, alone_clock, alone_lane, options);

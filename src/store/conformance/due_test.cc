@@ -1,4 +1,4 @@
-// read_due: everything that the clock sets going in a lane, of four kinds, in one order, page by page.
+// read_due: everything that is due by the clock in a lane, of four kinds, in one order, page by page.
 #include <algorithm>
 
 #include "store/conformance/conformance.h"
@@ -14,7 +14,7 @@ class DueLists : public StoreTest {
   std::vector<Due> due(std::optional<Due> after = std::nullopt, std::size_t rows_max = 1000) {
     return *store_->read_due(lane_, after, rows_max);
   }
-  // The whole list by pages of this size; it must be the list.
+  // The whole list read in pages of this size; it must equal the list read at once.
   std::vector<Due> by_pages(std::size_t rows_max) {
     std::vector<Due> all;
     std::optional<Due> cursor;
@@ -168,7 +168,7 @@ TEST_P(DueLists, a_removal_is_due_until_it_happened) {
 TEST_P(DueLists, no_removal_is_due_of_a_job_that_is_not_over) {
   const RunId run = submit("a");
   core::Bundle announced = bundle_with(run, {});
-  std::get<core::JobHead>(announced.head).remove_at = in(5);  // its end is known before it comes
+  std::get<core::JobHead>(announced.head).remove_at = in(5);  // its end is known in advance
   ASSERT_EQ(kind_of(announced), OutcomeKind::committed);
   EXPECT_TRUE(due().empty());
   core::Bundle closed = bundle_with(run, {});

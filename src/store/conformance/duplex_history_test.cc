@@ -89,7 +89,7 @@ class DuplexHistory {
       case 8:
       case 9:
       case 10: {
-        // Rarely an earlier epoch, or a claim once more.
+        // Sometimes an earlier epoch, or a repeated claim.
         const std::uint64_t epoch = random_.one_in(10) && epoch_ > 1 ? epoch_ - 1 : epoch_;
         const ClaimId claim = random_.one_in(6) ? draw_claim() : ClaimId(++claims_);
         Dequeue dequeue{lane_, draw_topic(), 1 + random_.below(4), claim, core::Epoch(epoch), claim_lease};

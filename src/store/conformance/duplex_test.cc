@@ -171,7 +171,7 @@ TEST_P(Duplex, an_address_that_was_closed_is_not_opened_again) {
 }
 
 TEST_P(Duplex, what_is_under_way_is_read_without_what_is_done) {
-  // Claim: the stream and its activities, however many others the job has.
+  // Claim: it reads the stream and its activities, however many others the job has.
   for (std::uint32_t node = 1; node <= 50; ++node) kind_of(SetCell{run, place(node), preset, clock_.now()});
   kind_of(Enqueue{StreamMessage{run, guid(1), stream::Request{place(7), Topic("topic"), "seven"}}});
   kind_of(Enqueue{StreamMessage{run, guid(2), stream::Response{place(7), core::ReplyStatus::pending, 202, 0, "word"}}});
@@ -390,7 +390,7 @@ TEST_P(Duplex, an_end_closes_the_job_once_and_takes_everything_but_the_cells_and
   EXPECT_EQ(store_->list_jobs({std::nullopt, core::JobStatus::completed, RunId(0), 10})->size(), 1u);
 }
 
-// Whatever a job that is not running must refuse.
+// What a job that is not running must refuse.
 TEST_P(Duplex, a_closed_or_parked_job_takes_nothing) {
   for (const bool parks : {false, true}) {
     run = start(parks ? "parked" : "closed").run();

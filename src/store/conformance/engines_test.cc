@@ -1,5 +1,4 @@
-// Two engines and one store: every interleaving of their calls, against a model of what must
-// happen.
+// Two engines and one store: every interleaving of their calls, compared with a model of what must happen.
 #include <algorithm>
 
 #include "store/conformance/conformance.h"
@@ -10,7 +9,7 @@ namespace {
 
 class Engines : public StoreTest {};
 
-// What an engine does, one call at a time, always on what it read last.
+// What an engine does, one call at a time, always based on its last read.
 enum class Act : std::uint8_t { acquire, read, write, repeat };
 
 struct Engine {
@@ -19,7 +18,7 @@ struct Engine {
   core::Bundle bundle;
 };
 
-// The model: who owns the lane, and which bundle wrote the job last.
+// The model: the owner of the lane, and the bundle that wrote the job last.
 struct Model {
   core::Epoch epoch{0};
   core::Rev rev{0};

@@ -186,7 +186,7 @@ Deliver Bench::to_run(RunId run, core::Message message, std::optional<Deliver::S
 std::vector<RunId> Bench::deliver_outboxes() {
   std::vector<RunId> reached;
   bool sent = true;
-  while (std::exchange(sent, false))  // what is delivered may be refused, and that is sent too
+  while (std::exchange(sent, false))  // a delivery may be refused, and the refusal is sent too
     for (const core::LaneId lane : {lane_, other_lane_}) {
       const auto rows = store_->read_outbox(lane, 1000);
       EXPECT_TRUE(rows);

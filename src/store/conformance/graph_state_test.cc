@@ -1,5 +1,5 @@
 // What jobs of the graph language keep: the data that activities share, a code, an activity's state, an output per
-// plane. Each is read back as it was written, and stays when a later bundle says nothing of it.
+// plane. Each is read back as it was written, and stays when a later bundle does not write it.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {
@@ -155,8 +155,8 @@ TEST_P(GraphState, an_output_is_replaced_with_its_ledger) {
   EXPECT_EQ(output_of(run, 1), Payload("again"));
 }
 
-// The message that concludes an activity has no output of its own, for its output is the activity's. One that has
-// one nevertheless keeps it, whatever the store does to save a row.
+// The message that concludes an activity has no output of its own, because its output is the activity's. If it has one
+// nevertheless, the output is kept, even by a store that saves a row.
 TEST_P(GraphState, a_concluding_message_keeps_an_output_too) {
   const RunId run = opened("a");
   core::Activity after = activity(0, answered);

@@ -1,4 +1,5 @@
-// Many operations, one commit: each answered for itself, in order, and a poison one refused alone.
+// Many operations in one commit: each is answered separately, in order, and one that cannot be applied is refused
+// alone.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 

@@ -1,4 +1,4 @@
-// The two guards of a bundle, and what happens when a bundle's picture of its job is wrong.
+// The two guards of a bundle, and what happens when a bundle expects another state of its job.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {
@@ -79,7 +79,7 @@ TEST_P(BundleGuards, a_bundle_that_was_overtaken_is_a_conflict_not_already_done)
 }
 
 TEST_P(BundleGuards, a_new_bundle_with_the_last_ones_id_is_applied) {
-  // The id alone proves nothing: it must stand on the row at the bundle's own rev + 1.
+  // The id alone proves nothing: it must be on the row at the bundle's own rev + 1.
   const RunId run = submit("a");
   const Bundle first = bundle_for(run);
   EXPECT_EQ(kind_of(first), OutcomeKind::committed);
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(stores, BundleGuards, testing::ValuesIn(all_stores()), 
 
 struct Wrong {
   std::string name;
-  std::function<void(Bundle&)> spoil;  // of a bundle that would commit
+  std::function<void(Bundle&)> spoil;  // breaks a bundle that would commit
 };
 
 class BeforeValues : public StoreCaseTest<Wrong> {};

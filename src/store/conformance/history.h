@@ -1,5 +1,5 @@
-// Random histories: a seeded sequence of operations that names jobs and work items by what the
-// history itself made, so that the same seed can be played on any store.
+// Random histories: a seeded sequence of operations that refers to jobs and work items by their number in the history,
+// so that the same seed can be played on any store.
 #pragma once
 
 #include <algorithm>
@@ -18,31 +18,31 @@ namespace pawl::store {
 struct HistoryOptions {
   std::uint64_t seed = 0;
   std::string name_space = "default";
-  bool moves_lanes = true;      // lanes change hands, leases run out
-  bool by_lane = false;         // claims and dropped keys are of one lane, and nothing claims to come from an outbox
-  bool claims_by_lane = false;  // only claims: in which order lanes come is a store's own affair
-  bool pauses_by_lane = false;  // likewise pauses; SQLite pauses a topic in all lanes or in none
+  bool moves_lanes = true;      // lanes change owners, leases run out
+  bool by_lane = false;         // claims and dropped keys concern one lane, and no delivery has an outbox as its source
+  bool claims_by_lane = false;  // only claims: each store chooses its own order of lanes
+  bool pauses_by_lane = false;  // the same for pauses; SQLite pauses a topic in all lanes or in none
 };
 
-// Plays one step after the other on one store. Runs are named by their number in the history; what
-// a store calls them is its own affair, so transcripts of two stores compare equal.
+// Plays one step after the other on one store. Runs are named by their number in the history, not by the store's
+// number, so transcripts of two stores compare equal.
 class History {
  public:
   History(Store& store, ManualClock& clock, core::LaneId first_lane, HistoryOptions options);
 
-  // Goes on where another one is, in a store that holds the same; the lanes have new owners.
+  // Continues another history, in a store with the same content; the lanes have new owners.
   History(Store& store, const History& before);
   virtual ~History() = default;
 
-  virtual std::string step();       // plays one operation; says what was asked and what came back
-  virtual std::string read_back();  // all that the history made, as the store now reads it
+  virtual std::string step();       // plays one operation; returns what was requested and what came back
+  virtual std::string read_back();  // everything the history created, as the store reads it now
 
  protected:
   struct Lane {
     core::LaneId id{0};
-    core::Epoch epoch{0};  // as the last acquire said: perhaps stale
+    core::Epoch epoch{0};  // from the last acquire: may be stale
   };
-  // Commits them together, and remembers what came of it.
+  // Commits them together, and remembers the results.
   std::string play(const std::vector<Operation>& group);
   std::string note(const Operation& operation, const Outcome& outcome);
   void let_time_pass() {
@@ -60,13 +60,13 @@ class History {
   std::string read_apps();
   std::string read_labels();
   static Duration seconds(std::uint64_t count) { return std::chrono::seconds(count); }
-  // Whole seconds, so that many things are due at one time.
+  // Whole seconds, so that many things are due at the same time.
   Instant later() {
     return Instant::from_micros(clock_.now().micros() / 1'000'000 * 1'000'000) + seconds(1 + random_.below(8));
   }
   core::Message draw_message();
   core::Guid draw_guid() { return core::Guid{random_.below(12), 1}; }
-  // The newer, the likelier: of the old ones most are closed or gone.
+  // Newer runs are more likely: most of the old ones are closed or gone.
   std::size_t draw_run() {
     const std::uint64_t one = random_.below(runs_.size());
     return std::max(one, random_.below(runs_.size()));
@@ -90,7 +90,7 @@ class History {
   std::vector<Lane> lanes_;
   std::vector<RunId> runs_;
   std::vector<std::string> ids_;
-  std::deque<core::Bundle> recent_;      // to be repeated now and then
+  std::deque<core::Bundle> recent_;      // some are repeated later
   std::vector<core::WorkItem> claimed_;  // some of them stale
   std::uint64_t next_bundle_ = 1;
   std::map<core::LaneId, std::uint64_t> last_source_;                          // by target

@@ -11,11 +11,11 @@ namespace {
 constexpr std::size_t recent_max = 8;
 constexpr std::size_t ids_max = 12;
 constexpr std::size_t runs_max = 40;
-constexpr std::size_t due_page = 3;  // small, so that every page boundary is met
+constexpr std::size_t due_page = 3;  // small, so that every page boundary is tested
 constexpr Duration lease = std::chrono::seconds(10);
 
-// What two writes of one bundle must not both touch: a row, all counted messages (a sweep takes them), and the
-// end of the queue (in which order two new items of one bundle stand there, nobody promises).
+// What two writes of one bundle must not both touch: a row, all counted messages (a sweep deletes them), and the end of
+// the queue (the order of two new items of one bundle is not defined).
 using Touched = std::pair<std::string, std::uint64_t>;
 std::vector<Touched> touched_by(const core::Write& write) {
   const auto message = [](const core::Guid& guid) { return Touched("message", guid.high); };
@@ -86,12 +86,12 @@ core::WorkLife History::draw_life() {
   return life;
 }
 
-// To a run, or to a job by its id; now and then the start of a child under an id that may be taken.
+// To a run, or to a job by its id; sometimes the start of a child under an id that may be taken.
 Deliver History::draw_delivery() {
   Deliver deliver;
   deliver.envelope.message = draw_message();
   if (random_.one_in(3)) {
-    // Mostly ids that nobody submits: else children would have them all, or none.
+    // Mostly ids that are never submitted: otherwise children would have all of them, or none.
     const char* kind = random_.one_in(4) ? "job" : "child";
     const std::string id = format("{}-{}", kind, random_.below(ids_max));
     deliver.envelope.to = core::JobKey{Namespace(options_.name_space), JobId(id)};
@@ -123,7 +123,7 @@ Operation History::draw_app() {
   return PutApp{name_space, app, version, random_.one_in(4) ? "other graphs" : "graphs"};
 }
 
-// Three engines that come and go; in the pool of the first lane.
+// Three engines that come and go, in the pool of the first lane.
 Operation History::draw_engine() {
   const std::string name = format("engine-{}", random_.below(3));
   if (random_.one_in(4)) return LeaveEngine{Pool("graphs"), name};
@@ -179,7 +179,7 @@ core::Write History::draw_timed_write(const StoredJob& job, core::Bundle& bundle
       return change;
     }
     default:
-      // Jobs that are held for good would leave nothing to claim.
+      // Jobs that are held permanently would leave nothing to claim.
       return core::HoldWork{std::get<core::JobHead>(bundle.head).status != core::JobStatus::running &&
                             random_.one_in(2)};
   }
@@ -189,7 +189,7 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
   if (random_.one_in(3)) return draw_timed_write(job, bundle);
   auto& head = std::get<core::JobHead>(bundle.head);
   const core::JobState& state = job.state;
-  const bool wrong = random_.one_in(12);  // a before-value that does not hold
+  const bool wrong = random_.one_in(12);  // a wrong before-value
   switch (random_.below(9)) {
     case 0: {  // a new activity
       core::Activity after;
@@ -197,7 +197,7 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
       after.node = head.next_activity;
       after.ledger = *ledger::ActivityLedger::decode(1'100'000'000'000);
       if (random_.one_in(2)) after.state = Payload(format("state {}", random_.below(100)));
-      if (!state.activities().empty() && random_.one_in(3)) {  // one that goes on, perhaps passed over
+      if (!state.activities().empty() && random_.one_in(3)) {  // one that continues, perhaps skipped
         const core::Activity& known = state.activities()[random_.below(state.activities().size())];
         after = known;
         after.state = Payload(random_.one_in(3) ? "" : "moved");
@@ -207,7 +207,7 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
       head.next_activity += 1;
       return core::PutActivity{std::nullopt, after};
     }
-    case 1: {  // a ledger that moves on
+    case 1: {  // a ledger that advances
       const core::MessageRecord fresh{draw_guid(), core::ActivitySeq(0), *ledger::MessageLedger::decode(1),
                                       Payload(random_.one_in(2) ? "" : "output")};
       const core::MessageRecord* known = state.find_message(fresh.guid);
@@ -232,7 +232,7 @@ core::Write History::draw_write(const StoredJob& job, core::Bundle& bundle) {
     case 6: {
       core::WorkItem item;
       item.run = bundle.entity;
-      const std::uint32_t opened = std::min(head.next_activity, 4u);  // also by this very bundle
+      const std::uint32_t opened = std::min(head.next_activity, 4u);  // also by the same bundle
       if (opened == 0 && !wrong) return core::Consume{draw_guid()};
       item.activity = core::ActivitySeq(wrong ? 1000 : static_cast<std::uint32_t>(random_.below(opened)));
       if (const core::WorkItem* known = state.find_work(item.activity))
@@ -265,7 +265,7 @@ core::Bundle History::draw_bundle() {
   if (!recent_.empty() && random_.one_in(6)) return recent_[random_.below(recent_.size())];
   const RunId run = runs_[draw_run()];
   const auto read = store_.read_job(run);
-  const StoredJob job = *read ? **read : StoredJob{};  // one that is gone takes no bundle
+  const StoredJob job = *read ? **read : StoredJob{};  // a job that is gone takes no bundle
   const core::JobRow& row = job.state.job;
   core::JobHead head;
   head.status = row.status;
@@ -314,7 +314,8 @@ Operation History::draw() {
     const std::string id = format("job-{}", random_.below(ids_max));
     Submit submit{name_space, JobId(id), lane_of_id(id), {GraphName("g"), 1, 1}, Payload(id), clock_.now()};
     submit.reuse = static_cast<Reuse>(random_.below(3));
-    // The guids of both follow from the run, which is the store's own: never due at one time.
+    // The guids of both are derived from the run, whose number each store chooses: so they are never due at the same
+    // time.
     if (random_.one_in(4)) submit.start_at = later();
     if (random_.one_in(4)) submit.deadline = later() + Duration(500'000);
     if (random_.one_in(2)) submit.keep = seconds(random_.below(20));
@@ -448,7 +449,7 @@ std::string History::note(const Operation& operation, const Outcome& outcome) {
     std::uint64_t& last = last_source_[core::lane_of(deliver->envelope.to, deliver->lane)];
     if (outcome.done() && deliver->source->seq == last + 1) ++last;
   }
-  // Whether the word is there already only the parent's lane knows.
+  // Only the parent's lane knows whether the refusal is already there.
   const auto* start = deliver == nullptr ? nullptr : std::get_if<core::StartChild>(&deliver->envelope.message.body);
   if (start != nullptr && outcome.done() && outcome.run() == start->parent.run) return "op 2 -> committed refused";
   return format("op {} -> {}", operation.index(), describe(outcome));
@@ -469,7 +470,7 @@ void History::deliver_outboxes() {
   }
 }
 
-// Guids that are made of a run are the store's own.
+// Guids derived from a run differ from store to store.
 std::string History::describe(const core::Guid& guid) const { return guid.low > 1'000'000 ? "own" : guid.text(); }
 
 std::string History::describe(const std::vector<core::InboxMessage>& inbox) const {

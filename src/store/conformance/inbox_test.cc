@@ -150,7 +150,7 @@ TEST_P(Inboxes, a_consumed_message_is_gone_and_the_others_stay_in_order) {
 }
 
 TEST_P(Inboxes, consuming_a_message_that_is_gone_does_nothing) {
-  // A Sweep may have taken it while an engine still held it in memory.
+  // A Sweep may have deleted it while an engine still had it in memory.
   const RunId run = submit("a");
   deliver(run, start_message(1));
   EXPECT_EQ(kind_of(bundle_with(run, {core::Consume{guid(7)}, core::CountRedelivery{guid(8), 0}})),

@@ -1,4 +1,4 @@
-// What jobs are found by, what is measured of them and what they announce: with their own commit, or not at all.
+// Labels by which jobs are found, their measures and announcements: committed with the job's bundle, or not at all.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 
@@ -105,7 +105,7 @@ TEST_P(Labels, of_a_refused_bundle_leave_no_trace) {
       run, {core::PutLabel{label("south")}, core::AddMeasure{{"k", "0", "t", {}, 1}}, core::Announce{said("t", "x")}});
   stale.rev_before = core::Rev(99);
   EXPECT_EQ(kind_of(stale), OutcomeKind::conflict);
-  // Refused after its first write, among others that are good.
+  // Refused after its first write, together with good ones.
   core::Bundle wrong = bundle_with(run, {core::PutLabel{label("south")}, core::AddMeasure{{"k", "0", "t", {}, 1}},
                                          core::Announce{said("t", "x")}, core::DropEntry{1}});
   EXPECT_EQ(kind_of(wrong), OutcomeKind::rejected);

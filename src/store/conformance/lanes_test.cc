@@ -106,7 +106,7 @@ TEST_P(Lanes, a_lane_changes_hands_exactly_when_its_lease_has_run_out) {
 }
 
 TEST_P(Lanes, an_expired_lease_that_nobody_took_still_commits_and_can_be_renewed) {
-  // The lease is for liveness; safety is the epoch's.
+  // The lease gives liveness; the epoch gives safety.
   const RunId run = submit("a");
   clock_.advance(lease * 2);
   EXPECT_EQ(kind_of(bundle_for(run)), OutcomeKind::committed);

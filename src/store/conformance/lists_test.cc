@@ -1,4 +1,4 @@
-// Lists for people: in order over several lanes, and nothing missed or told twice while these commit side by side.
+// Lists for people: in order over several lanes, with nothing missed or repeated while these commit in parallel.
 #include "store/lists.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Lists : public StoreTest {
  protected:
   core::LaneId lane(std::uint64_t i) const { return i % 2 == 0 ? lane_ : other_lane_; }
 
-  // Ids of one page; `after` goes on behind it.
+  // Ids of one page; `after` continues behind it.
   std::vector<std::string> page(ListOrder order, std::string& after, std::size_t rows, const ListQuery& filter = {}) {
     std::vector<std::string> ids;
     auto list = JobList::begin(*store_, filter, order, after, rows);
@@ -109,8 +109,8 @@ TEST_P(Lists, have_the_same_order_with_every_filter) {
   }
 }
 
-// Claim: whoever lists the oldest first also gets what is committed meanwhile, in a lane that it has passed as well,
-// and with an older time than what it has seen: the clocks of two submitters differ.
+// Claim: a reader of the oldest first also gets what is committed meanwhile, also in a lane that it has passed, and
+// with an older time than what it has seen: the clocks of two submitters differ.
 TEST_P(Lists, oldest_first_shows_what_came_since) {
   for (std::uint64_t i = 1; i <= 4; ++i) submit_later(i);
   std::string after;
@@ -128,7 +128,7 @@ TEST_P(Lists, oldest_first_shows_what_came_since) {
 }
 
 TEST_P(Lists, newest_first_shows_what_was_there_when_it_began) {
-  for (std::uint64_t i = 1; i <= 5; ++i) submit_later(i * 2);  // all in one lane: of the other one nothing was seen
+  for (std::uint64_t i = 1; i <= 5; ++i) submit_later(i * 2);  // all in one lane: nothing of the other one was seen
   std::string after;
   EXPECT_EQ(page(ListOrder::newest_first, after, 2), (Ids{"10", "8"}));
   submit_later(11);
@@ -192,8 +192,8 @@ TEST_P(Lists, of_announcements_are_merged_by_time) {
   EXPECT_EQ(heard(after, 100, of_run), (std::vector<std::uint64_t>{7, 8, 9, 12}));
 }
 
-// Claim: a reader that goes on behind its cursor hears each announcement once, whichever lane commits between two pages
-// and whatever the clocks of these say. Checked over random histories, with pages of several sizes.
+// Claim: a reader that continues behind its cursor gets each announcement once, whichever lane commits between two
+// pages and whatever their clocks show. Checked over random histories, with pages of several sizes.
 TEST_P(Lists, of_announcements_miss_nothing_while_lanes_commit) {
   const RunId a = submit_to(lane_, "a");
   const RunId b = submit_to(other_lane_, "b");

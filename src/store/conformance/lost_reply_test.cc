@@ -1,4 +1,4 @@
-// A reply that never came: whoever repeats the call is recognised, and nothing happens twice.
+// A lost reply: a repeated call is recognised, and nothing happens twice.
 #include "store/conformance/conformance.h"
 #include "store/fault/store.h"
 
@@ -6,7 +6,7 @@ namespace pawl::store {
 
 namespace {
 
-// An operation, and what its repetition must answer after the first one was applied unseen.
+// An operation, and what its repetition must answer after the first one was applied without an answer.
 struct Repeated {
   std::string name;
   std::function<Operation(class LostReplies&)> make;
@@ -338,7 +338,7 @@ TEST_P(LostReplies, are_answered_truthfully_when_the_call_is_repeated) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->front().kind, scenario().again) << name_of(again->front().kind);
   EXPECT_EQ(view(), once) << "the repetition did something";
-  // What the first call did can be seen, or it concerns no entity of this scene.
+  // The effect of the first call can be seen, or it concerns no entity of this scene.
   const bool concerns_scene = !scenario().name.starts_with("OpenPool") && !scenario().name.ends_with("Lane") &&
                               !scenario().name.ends_with("Engine") && scenario().name != "ExtendWork";
   EXPECT_EQ(once == before, !concerns_scene);
@@ -372,8 +372,8 @@ INSTANTIATE_TEST_SUITE_P(stores, LostReplies,
                          testing::Combine(testing::ValuesIn(all_stores()), testing::ValuesIn(repeated)),
                          store_case_name<Repeated>);
 
-// A replacement cannot be told from one that was meant twice: the second run replaces the first. Whoever repeats
-// it has one run in the end, and every other one was told to stop.
+// A repeated replacement looks like a second, intended one: the second run replaces the first. After a repetition there
+// is one run, and every other one got a message to stop.
 class LostReplacements : public StoreTest {};
 
 TEST_P(LostReplacements, leave_one_run_and_tell_every_other_to_stop) {
@@ -399,7 +399,7 @@ TEST_P(LostReplacements, leave_one_run_and_tell_every_other_to_stop) {
 
 INSTANTIATE_TEST_SUITE_P(stores, LostReplacements, testing::ValuesIn(all_stores()), store_name);
 
-// A connection that breaks in the middle of a group: repeated whole, every operation happens once.
+// A connection that breaks in the middle of a group: when the whole group is repeated, every operation happens once.
 struct Cut {
   std::string name;
   std::size_t applied;

@@ -1,4 +1,4 @@
-// A mailbox is served page by page, however much waits in it, and takes no more signals than its limits say.
+// A mailbox is served page by page, however much waits in it, and takes no more signals than its limits allow.
 #include "base/limits.h"
 #include "core/mailbox.h"
 #include "store/conformance/conformance.h"
@@ -29,7 +29,7 @@ class MailboxPages : public StoreTest {
     ADD_FAILURE() << "no mailbox " << run.raw();
     return {};
   }
-  // Decides and commits; false: there is nothing to decide. What was sent is added to `sent`.
+  // Decides and commits; false: there is nothing to decide. Adds the sends to `sent`.
   bool serve(const core::MailboxState& state, const core::MailboxCut& cut, const std::vector<core::InboxMessage>& inbox,
              std::vector<core::Envelope>& sent) {
     std::vector<core::Delivery> deliveries;
@@ -137,7 +137,7 @@ TEST_P(MailboxPages, signals_whose_time_is_over_go_page_by_page) {
   EXPECT_FALSE(store_->find_mailbox(key())->has_value()) << "nor is a timer left";
 }
 
-// Claim: served in pages of any size a mailbox does what it does when it is served whole. Random messages of all kinds.
+// Claim: a mailbox served in pages of any size does the same as when it is served whole. Random messages of all kinds.
 TEST_P(MailboxPages, do_together_what_one_decision_over_everything_does) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);

@@ -1,4 +1,4 @@
-// Mailboxes: made by their first message, guarded like jobs.
+// Mailboxes: created by their first message, guarded like jobs.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {

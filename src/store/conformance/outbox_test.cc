@@ -1,4 +1,4 @@
-// What a bundle sends to another entity, and how it arrives once.
+// What a bundle sends to another entity, and that it arrives once.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {
@@ -7,7 +7,7 @@ namespace {
 
 using Source = Deliver::Source;
 
-// Deliveries with a source: an order for each source and target, and the target's lane keeps the count.
+// Deliveries with a source: ordered for each source and target, and the target's lane keeps the count.
 class Sources : public StoreTest {
  protected:
   OutcomeKind deliver(RunId run, std::uint64_t number, core::LaneId lane, std::uint64_t seq) {
@@ -70,7 +70,7 @@ TEST_P(Sources, each_target_has_a_count_of_its_own) {
   EXPECT_EQ(waiting(two), 1u);
 }
 
-// Whatever is sent to a lane counts there, to whom in it does not matter.
+// Everything sent to a lane counts there, whichever entity of the lane receives it.
 TEST_P(Sources, jobs_and_mailboxes_of_a_lane_share_the_count) {
   const RunId run = submit("a");
   const core::MailboxKey box{Namespace("default"), Topic("t"), "k"};
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(stores, Sources, testing::ValuesIn(all_stores()), store
 INSTANTIATE_TEST_SUITE_P(islands, Sources, testing::ValuesIn(island_stores()), store_name);
 INSTANTIATE_TEST_SUITE_P(outbox, Sources, testing::ValuesIn(outbox_stores()), store_name);
 
-// Sends: through the outbox, or straight, as the store says.
+// Sends: through the outbox or direct, depending on the store.
 class Sends : public StoreTest {
  protected:
   core::Send send_to(RunId run, std::uint64_t number) { return core::Send{{run, start_message(number)}}; }

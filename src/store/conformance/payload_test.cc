@@ -1,4 +1,4 @@
-// Payloads: every byte, every place they can stand in, up to the limit and not beyond.
+// Payloads: every byte value, in every place that holds one, up to the limit and not beyond.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 
@@ -6,7 +6,7 @@ namespace pawl::store {
 
 namespace {
 
-// One place a payload can stand in. `put` answers how the store took it, `get` reads it back.
+// One place that holds a payload. `put` returns the store's outcome, `get` reads it back.
 struct Place {
   std::string name;
   std::function<Operation(class Payloads&, Payload)> put;

@@ -1,4 +1,4 @@
-// The end of a job's rows: what goes, what stays, and for how long.
+// The removal of a job's rows: what is deleted, what stays, and for how long.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {
@@ -13,7 +13,7 @@ class Removals : public StoreTest {
   Submit order(const std::string& id) {
     return Submit{Namespace("default"), JobId(id), lane_, {GraphName("g"), 1, 1}, "in", clock_.now()};
   }
-  // A job with something in every place that a job can have something in.
+  // A job with a row of every kind.
   RunId full(const std::string& id) {
     Submit submit = order(id);
     submit.deadline = in(100);
@@ -191,7 +191,7 @@ TEST_P(Removals, the_time_of_a_removal_and_the_redrives_stand_on_the_row) {
   ASSERT_EQ(kind_of(bundle_for(run)), OutcomeKind::committed);
   EXPECT_EQ(job(run).state.job.redrives, 1u) << "a step that changes nothing keeps them";
   bundle = bundle_for(run);
-  std::get<core::JobHead>(bundle.head).redrives = 2;  // of a job that runs all the while
+  std::get<core::JobHead>(bundle.head).redrives = 2;  // of a job that runs the whole time
   ASSERT_EQ(kind_of(bundle), OutcomeKind::committed);
   EXPECT_EQ(job(run).state.job.redrives, 2u);
   end(run, core::JobStatus::completed, in(60));
@@ -212,8 +212,8 @@ TEST_P(Removals, a_paused_job_is_neither_active_nor_closed_for_the_store) {
   EXPECT_EQ(store_->list_jobs({std::nullopt, core::JobStatus::paused, RunId(0), 10})->size(), 1u);
 }
 
-// A message that enters an activity which is concluded already, as an interrupt does through the trigger, has
-// a ledger of its own beside the one that concluded it.
+// A message that enters an already concluded activity, as an interrupt does through the trigger, has its own ledger in
+// addition to the one that concluded the activity.
 TEST_P(Removals, a_second_message_of_a_concluded_activity_leaves_the_first_ones_ledger) {
   const RunId run = submit("a");
   const core::MessageRecord first{guid(1), core::ActivitySeq(0), message_ledger(11'000'000'001)};

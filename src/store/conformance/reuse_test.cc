@@ -1,4 +1,4 @@
-// An id that is wanted again: what each policy makes of each state that its last run can be in.
+// An id that is used again: what each policy does in each state of the id's last run.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {

@@ -1,4 +1,4 @@
-// Signals from outside: a lane remembers them, so that one that is told again counts once.
+// Signals from outside: a lane remembers them, so that a repeated signal counts once.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 
@@ -15,7 +15,7 @@ class SignalIds : public StoreTest {
     deliver.remembered = true;
     return deliver;
   }
-  // As its owner does: what waits there is served, and with it the mailbox goes.
+  // As its owner does: serves what waits there, and with the last message the mailbox is deleted.
   void serve(RunId run, std::uint64_t number) {
     core::Bundle bundle = bundle_for_mailbox(run);
     bundle.writes = {core::Consume{guid(number)}};
@@ -71,7 +71,7 @@ TEST_P(SignalIds, when_its_time_is_over_it_is_a_new_one) {
   EXPECT_EQ(kind_of(told(1)), OutcomeKind::already_done) << "and is remembered again";
 }
 
-// Claim: a caller who hears that the mailbox is full may try again later under the same id.
+// Claim: a caller that learns that the mailbox is full may try again later under the same id.
 TEST_P(SignalIds, one_that_was_refused_is_not_remembered) {
   std::vector<Operation> group;
   for (std::uint64_t i = 0; i < limits::early_signals_per_mailbox_max; ++i) group.emplace_back(told(100 + i));

@@ -1,4 +1,4 @@
-// step_semaphore_and_snapshot (store/snapshot.h): the compound primitive of step 2, tried through bundles.
+// step_semaphore_and_snapshot (store/snapshot.h): the compound primitive of step 2, tested through bundles.
 #include "store/snapshot.h"
 #include "store/conformance/conformance.h"
 
@@ -18,7 +18,7 @@ constexpr std::uint64_t step_2_of_leg_2 = 1'111'000'000'001;
 
 class Snapshot : public StoreTest {
  protected:
-  // A job of which one message is through step 1 of its activity; its semaphore is 1.
+  // A job with one message that has finished step 1 of its activity; its semaphore is 1.
   RunId job_before_step_2(const std::string& id = "a") {
     const RunId run = submit(id);
     EXPECT_EQ(kind_of(bundle_with(run, {core::PutActivity{std::nullopt, activity(0, step_1_of_leg_2)},
@@ -29,7 +29,7 @@ class Snapshot : public StoreTest {
   core::MessageRecord record(std::uint64_t digits, std::uint64_t number = 1) const {
     return {guid(number), core::ActivitySeq(0), message_ledger(digits), {}};
   }
-  // Only the semaphore moves.
+  // Only the semaphore changes.
   Bundle step_of(RunId run, std::int64_t delta, std::int64_t threshold, bool hit) {
     Bundle bundle = bundle_for(run);
     head_of(bundle).semaphore = SemaphoreStep{job(run).state.job.semaphore, delta, threshold, hit};
@@ -92,7 +92,7 @@ TEST_P(Snapshot, a_step_to_the_threshold_leaves_the_digit_on_its_message_and_eve
 
 TEST_P(Snapshot, a_threshold_that_is_jumped_over_is_no_hit_and_coming_back_to_it_is_one) {
   const RunId run = job_before_step_2();
-  ASSERT_EQ(kind_of(step_of(run, 4, 3, false)), OutcomeKind::committed);   // 5: over it
+  ASSERT_EQ(kind_of(step_of(run, 4, 3, false)), OutcomeKind::committed);   // 5: above it
   ASSERT_EQ(kind_of(step_of(run, -3, 3, false)), OutcomeKind::committed);  // 2: and below
   ASSERT_EQ(kind_of(step_of(run, 3, 3, false)), OutcomeKind::committed);   // 5
   EXPECT_EQ(digits(run), worked);
@@ -163,7 +163,7 @@ TEST_P(Snapshot, a_message_that_enters_works_and_closes_in_one_bundle_gets_the_d
 }
 
 TEST_P(Snapshot, a_message_with_a_row_of_its_own_gets_the_digit_there) {
-  // It does not conclude its activity: its ledger is not the activity's.
+  // It does not conclude its activity, so its ledger is not the activity's.
   const RunId run = submit("a");
   ASSERT_EQ(kind_of(bundle_with(
                 run, {core::PutActivity{std::nullopt, activity(0)}, core::PutRecord{std::nullopt, record(worked)}})),

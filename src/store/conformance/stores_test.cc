@@ -1,5 +1,4 @@
-// The stores that need nothing but this process. Those of a server are in a program of their own
-// (postgres/stores_test.cc).
+// The stores that need only this process. Those that need a server are in separate programs (postgres/stores_test.cc).
 #include "store/conformance/conformance.h"
 #include "store/fault/store.h"
 #include "store/memory/store.h"
@@ -36,7 +35,7 @@ const std::vector<StoreFactory>& all_stores() {
   static const std::vector<StoreFactory> stores = {
       {"memory", [](const Clock& clock, const Folder&) { return std::make_unique<memory::Store>(clock); },
        [](Store& made) { return &dynamic_cast<memory::Store&>(made).duplex(); }},
-      // Without a plan it must be as good as what it wraps.
+      // Without a plan it must behave like the store that it wraps.
       {"fault",
        [](const Clock& clock, const Folder&) {
          auto inner = std::make_unique<memory::Store>(clock);

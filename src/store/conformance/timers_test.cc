@@ -1,4 +1,4 @@
-// Timers: messages that wait for their time, apart from those that wait for an engine.
+// Timers: messages that wait for their time, separate from those that wait for an engine.
 #include "store/conformance/conformance.h"
 
 namespace pawl::store {

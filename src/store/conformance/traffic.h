@@ -1,6 +1,5 @@
-// Traffic: a random history of groups. What History draws, several at a time, and beside it what goes between jobs:
-// signals and those who wait for them, mailboxes that are served page by page, sends by the outbox, signals that are
-// told twice.
+// Traffic: a random history of groups. What History draws, several at a time, plus what goes between jobs: signals and
+// registrations, mailboxes that are served page by page, sends through the outbox, repeated signals.
 #pragma once
 
 #include <set>
@@ -12,7 +11,7 @@ namespace pawl::store {
 
 class Traffic final : public History {
  public:
-  // `groups`: where lanes are islands, a group is of one domain.
+  // `groups`: where lanes are islands, a group stays in one domain.
   enum class Groups : bool { of_one_domain, of_any };
   Traffic(Store& store, ManualClock& clock, core::LaneId first_lane, HistoryOptions options, Groups groups)
       : History(store, clock, first_lane, by_lane(std::move(options))), groups_(groups) {}
@@ -20,8 +19,8 @@ class Traffic final : public History {
   std::string step() override;
   std::string read_back() override;
 
-  // What came to be, for whoever wants to know that a history has everything in it.
-  const std::set<std::size_t>& writes() const { return writes_; }  // kinds, of bundles that were committed
+  // What happened, to check that a history has everything in it.
+  const std::set<std::size_t>& writes() const { return writes_; }  // kinds, in committed bundles
   const std::set<std::string>& met() const { return met_; }        // operation and outcome
   std::size_t largest() const { return largest_; }                 // group
 
@@ -42,10 +41,10 @@ class Traffic final : public History {
   core::Guid draw_registration() { return core::Guid{200 + random_.below(20), 1}; }
   core::LaneId lane_of_target(const core::Target& to) const;
   std::string play_and_count(const std::vector<Operation>& group);
-  // Some of what waits in the outboxes goes on its way, as its lane's owner sends it; some of that is not heard, and is
-  // sent again.
+  // Some of the rows in the outboxes are sent, as the lane owner sends them; for some of these the answer is lost, and
+  // they are sent again.
   std::string send_outboxes();
-  // Jobs that were made by what others sent.
+  // Jobs that were created by what others sent.
   void find_children();
 
   std::string name_of(const core::Target& to) const;

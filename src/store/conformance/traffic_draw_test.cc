@@ -19,7 +19,7 @@ core::LaneId Traffic::lane_of_target(const core::Target& to) const {
   return core::LaneId(0);
 }
 
-// To a mailbox: a signal, somebody who waits, or what became of a meeting.
+// To a mailbox: a signal, a registration, or the result of an offer.
 core::Message Traffic::draw_word() {
   const core::Guid registration = draw_registration();
   switch (random_.below(8)) {
@@ -52,7 +52,7 @@ core::Envelope Traffic::draw_envelope() {
 Operation Traffic::draw_sending_bundle() {
   core::Bundle bundle = draw_bundle();
   const bool is_new = !recent_.empty() && recent_.back().id == bundle.id && bundle.id.raw() + 1 == next_bundle_;
-  if (!is_new) return bundle;  // one that is told again stays what it was
+  if (!is_new) return bundle;  // a repeated bundle stays unchanged
   for (std::uint64_t i = 1 + random_.below(3); i > 0; --i) {
     core::Envelope envelope = draw_envelope();
     const core::LaneId lane = lane_of_target(envelope.to);
@@ -62,7 +62,7 @@ Operation Traffic::draw_sending_bundle() {
   return bundle;
 }
 
-// As the owner of its lane does: a page, a decision.
+// As the lane owner does: a page, a decision.
 std::optional<core::Bundle> Traffic::draw_served_mailbox() {
   const core::MailboxKey key = draw_key();
   const auto run = store_.find_mailbox(key);

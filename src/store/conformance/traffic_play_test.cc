@@ -114,7 +114,7 @@ std::string Traffic::read_outboxes() {
   return text;
 }
 
-// Jobs and announcements as people see them, in parts, from cursor to cursor.
+// Jobs and announcements as lists for people, in parts, from cursor to cursor.
 std::string Traffic::read_lists() {
   std::string text;
   for (const ListOrder order : {ListOrder::oldest_first, ListOrder::newest_first}) {

@@ -14,7 +14,7 @@ std::vector<Seed> traffic_seeds() { return history_seeds(3); }
 
 class TrafficTest : public StoreCaseTest<Seed> {
  protected:
-  // In memory sends go by the outbox; where they are direct, SQLite's are.
+  // The memory store sends through the outbox; where sends are direct, SQLite is the reference.
   std::unique_ptr<Store> reference(const Clock& clock) {
     if (!store_->sends_directly()) return std::make_unique<memory::Store>(clock);
     sqlite::Options options;
@@ -50,7 +50,7 @@ TEST_P(TrafficTest, is_the_same_on_every_store) {
   EXPECT_EQ(expected.read_back(), played.read_back());
 }
 
-// Traffic without meetings, refusals and rows that wait would compare nothing.
+// Traffic without offers, refusals and waiting rows would compare nothing.
 TEST(TrafficHistory, has_every_write_every_operation_and_every_outcome_in_it) {
   std::set<std::size_t> writes;
   std::set<std::string> met;
@@ -74,7 +74,7 @@ TEST(TrafficHistory, has_every_write_every_operation_and_every_outcome_in_it) {
   }
   EXPECT_EQ(writes.size(), std::variant_size_v<core::Write>);
   for (std::size_t kind = 0; kind < std::variant_size_v<Operation>; ++kind) {
-    if (kind == Operation(OpenPool{}).index()) continue;  // there is one
+    if (kind == Operation(OpenPool{}).index()) continue;  // the pool is already open
     EXPECT_TRUE(met.contains(format("op {} -> committed", kind))) << kind;
   }
   for (const char* refused : {"op 0 -> conflict", "op 0 -> fenced", "op 0 -> rejected", "op 0 -> already_done",

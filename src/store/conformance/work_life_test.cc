@@ -1,4 +1,4 @@
-// The life of a work item beyond one claim: tries, times, doubts, and who decides about it.
+// A work item beyond one claim: attempts, times, uncertain results, and who decides about it.
 #include "core/secret.h"
 #include "store/conformance/conformance.h"
 

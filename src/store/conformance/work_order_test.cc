@@ -1,4 +1,4 @@
-// Who is handed what: priority before age, and never what is held, hidden or of a paused topic.
+// Which items are handed out: priority before age, and never those that are held, hidden or of a paused topic.
 #include "base/limits.h"
 #include "store/conformance/conformance.h"
 

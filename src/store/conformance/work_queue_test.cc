@@ -1,4 +1,4 @@
-// The work queue: claims, leases, tokens and answers of remote and local workers.
+// The work queue: claims, leases, tokens and replies of remote and local workers.
 #include "core/secret.h"
 #include "store/conformance/conformance.h"
 

@@ -8,8 +8,8 @@ namespace {
 using core::Bundle;
 using core::Write;
 
-// What a test of one write kind has before it: a job with activity 0, its ledger, a claimable work
-// item and two messages; a mailbox with one entry and one message.
+// What exists before a test of one kind of write: a job with activity 0, its ledger, a claimable work item and two
+// messages; a mailbox with one entry and one message.
 struct Scene {
   RunId job{0};
   RunId mailbox{0};
@@ -116,7 +116,7 @@ const std::vector<WriteKind> kinds = {
      }},
 };
 
-// All that a reader can see of the scene.
+// Everything that a reader can see of the scene.
 struct View {
   StoredJob job;
   StoredMailbox mailbox;

@@ -1,4 +1,4 @@
-// What a listener hears, and what it does not hear when rings are lost.
+// What a listener receives, and what it does not receive when notifications are lost.
 #include <gtest/gtest.h>
 
 #include "store/conformance/conformance.h"

@@ -109,7 +109,7 @@ Result<std::vector<Answer>> Store::commit_with(
   return refused();
 }
 
-// Nothing of it is guarded by an epoch: there is nothing to fence.
+// No duplex operation is guarded by an epoch: there is nothing to fence.
 class Store::Duplex final : public pawl::store::DuplexStore {
  public:
   Duplex(Store& store, pawl::store::DuplexStore& inner) : store_(store), inner_(inner) {}
@@ -138,7 +138,7 @@ class Store::Duplex final : public pawl::store::DuplexStore {
   pawl::store::DuplexStore& inner_;
 };
 
-// What a listener hears of the inner store.
+// Receives the inner store's notifications for one listener.
 class Store::Ear final : public Listener {
  public:
   Ear(Store& store, Listener& listener) : store_(store), listener_(listener) {}
@@ -206,7 +206,7 @@ Result<std::vector<Outcome>> Store::commit_fenced(std::span<const Operation> gro
   return outcomes;
 }
 
-// Whoever reads a whole page gets the others.
+// The reader of a page gets the undamaged rows.
 Result<Page<core::WorkItem>> Store::without_damaged(Result<Page<core::WorkItem>> page) const {
   if (!page || !options_.is_damaged) return page;
   for (const core::WorkItem& item : *page)

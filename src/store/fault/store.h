@@ -1,38 +1,30 @@
-// The fault store: wraps any store and breaks it on plan. The simulator, the conformance suite and
-// the storms over real stores use this one class, so a fault means the same everywhere.
+// The fault store: wraps any store and makes it fail on plan. The simulator, the conformance suite and the storms over
+// real stores use this one class, so a fault means the same everywhere.
 //
-// The fault model. Every commit call has a number, from 1; the plan is asked once for each and
-// answers:
+// The fault model. Every commit call has a number, from 1; the plan is asked once for each and answers:
 //
 //   none           the call goes through.
-//   error_before   nothing is applied; the group fails with retry_later. A refused connection, a
-//   full disk. error_after    all is applied and the reply is lost: the group fails with
-//   outcome_unknown. drop_midway    the first `applied` operations are applied in an inner commit
-//   of their own, then the
-//                  connection is gone: outcome_unknown. On a store whose group is one transaction
-//                  the caller sees the same as for a server that took several.
-//   fence          whatever an epoch guards (bundles, ClaimItem, DropOutbox, RenewLane,
-//   ReleaseLane) answers
-//                  fenced and is not applied; the rest of the group goes through. Another owner
-//                  came.
-//   delay          `wait` is called with the fault's duration before the inner call: time passes,
-//   leases run
-//                  out, other engines act meanwhile (the callback may commit to the inner store
-//                  itself).
-//   duplicate      the inner commit is called twice and the second outcomes are returned: a request
-//   that was
-//                  sent again because its first reply was late.
+//   error_before   nothing is applied; the group fails with retry_later: a refused connection, a full disk.
+//   error_after    all is applied and the reply is lost: the group fails with outcome_unknown.
+//   drop_midway    the first `applied` operations are applied in a separate inner commit, then the connection is lost:
+//                  outcome_unknown. The caller of a store whose group is one transaction sees what the caller of a
+//                  server sees that made several transactions of it.
+//   fence          all operations that an epoch guards (bundles, ClaimItem, DropOutbox, RenewLane, ReleaseLane) answer
+//                  fenced and are not applied; the rest of the group goes through. Another owner came.
+//   delay          `wait` is called with the fault's duration before the inner call: time passes, leases run out, other
+//                  engines act meanwhile (the callback may itself commit to the inner store).
+//   duplicate      the inner commit is called twice and the second outcomes are returned: a request that was sent again
+//                  because its first reply was late.
 //
-// Reads fail with retry_later, at a rate in thousandths, drawn from the seed and the read's number;
-// a failed read never touches the inner store. Reads are never stale: no store of ours serves old
-// rows. What belongs to a damaged run cannot be read at all (`corrupt`), but its row in a list of
-// jobs; it can still be written.
+// Reads fail with retry_later, at a rate in thousandths, drawn from the seed and the read's number; a failed read never
+// reaches the inner store. Reads are never stale, because no store of Pawl serves old rows. The data of a damaged run
+// cannot be read at all (`corrupt`), except its row in a list of jobs; it can still be written.
 //
-// Rings are lost when `loses_ring` says so, for one listener at a time; whoever says so sees to it that the listener
-// hears of everything within `ring_late_max`, as a store does that notices it.
+// Notifications are lost when `loses_ring` returns true, for one listener at a time. The provider of `loses_ring` must
+// make sure that the listener looks everywhere within `ring_late_max`, as a store does that notices the loss.
 //
-// An error of the inner store is passed on as it is. Threads: as for the inner store; the counters
-// may be read from anywhere.
+// An error of the inner store is passed on unchanged. Threads: as for the inner store; the counters may be read from
+// any thread.
 #pragma once
 
 #include <algorithm>
@@ -64,17 +56,17 @@ std::string_view name_of(Kind kind);
 
 struct Fault {
   Kind kind = Kind::none;
-  std::size_t applied = 0;  // drop_midway: how many operations went through
+  std::size_t applied = 0;  // drop_midway: how many operations are applied
   Duration by{0};           // delay
 };
 struct Call {
   std::uint64_t number;  // of this store, from 1
   std::span<const Operation> group;
-  std::span<const DuplexOperation> duplex{};  // instead, under collation duplex
+  std::span<const DuplexOperation> duplex{};  // used instead under collation duplex
 };
 using Plan = std::function<Fault(const Call&)>;
 
-// Breaks one call, or every call from that number on.
+// Makes one call fail, or every call from that number on.
 Plan at_call(std::uint64_t number, Fault fault);
 Plan from_call(std::uint64_t number, Fault fault);
 
@@ -83,11 +75,11 @@ struct Options {
   std::function<void(Duration)> wait;  // REQUIRED for Kind::delay
   std::uint32_t read_faults_per_thousand = 0;
   std::uint64_t seed = 0;
-  std::function<bool(RunId)> is_damaged;      // none: none is
-  ErrorCode damaged_as = ErrorCode::corrupt;  // what its reads answer; retry_later: a disk that does not give it back
-  std::function<bool(const OutboxRow&)> is_damaged_row{};  // of an outbox: those behind it are left out
-  std::function<bool(Listener&)> loses_ring{};             // none: none is
-  Duration ring_late_max{0};                               // of the rings that are lost
+  std::function<bool(RunId)> is_damaged;      // none: no run is damaged
+  ErrorCode damaged_as = ErrorCode::corrupt;  // the error of its reads; retry_later: a disk that does not return it
+  std::function<bool(const OutboxRow&)> is_damaged_row{};  // in an outbox: rows behind it are left out
+  std::function<bool(Listener&)> loses_ring{};             // none: no notification is lost
+  Duration ring_late_max{0};                               // for lost notifications
 };
 
 class Store final : public pawl::store::Store {
@@ -98,9 +90,9 @@ class Store final : public pawl::store::Store {
   ~Store() override;
 
   std::uint64_t calls() const { return calls_; }  // commit calls so far
-  std::uint64_t fired() const { return fired_; }  // of these, broken ones
+  std::uint64_t fired() const { return fired_; }  // commit calls that failed on plan
   std::uint64_t reads() const { return reads_; }
-  std::uint64_t jobs_read() const { return jobs_read_; }  // of these, whole jobs
+  std::uint64_t jobs_read() const { return jobs_read_; }  // reads of whole jobs
   std::uint64_t reads_failed() const { return reads_failed_; }
   void heal();  // from now on nothing fails; not while another thread is inside
 
@@ -139,10 +131,10 @@ class Store final : public pawl::store::Store {
   Duration ring_late_max() const override { return std::max(options_.ring_late_max, inner_.ring_late_max()); }
   std::uint64_t rings_lost() const { return rings_lost_; }
 
-  // What befalls a commit that goes another way than by commit(): it is numbered like the others.
+  // The fault of a commit that does not come through commit(): it is numbered like the others.
   Fault fault_for(std::span<const Operation> group) { return next_fault(group, {}); }
 
-  // Breaks the other half of the inner store too: by the same plan, with the same numbers. It must outlive this store.
+  // Also wraps the DuplexStore of the inner store: same plan, same numbers. `inner` must outlive this store.
   pawl::store::DuplexStore& wrap(pawl::store::DuplexStore& inner);
   pawl::store::DuplexStore* duplex();  // null: nothing was wrapped
 
@@ -150,7 +142,7 @@ class Store final : public pawl::store::Store {
   class Duplex;
   class Ear;
   Fault next_fault(std::span<const Operation> group, std::span<const DuplexOperation> duplex);
-  // What becomes of a group, by `commit` to the inner store.
+  // The result of a group; `commit` commits to the inner store.
   template <class Answer, class Any>
   Result<std::vector<Answer>> commit_with(
       const Fault& fault, std::span<const Any> group,

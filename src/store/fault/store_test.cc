@@ -187,7 +187,7 @@ TEST_F(Faults, an_error_of_the_inner_store_is_passed_on) {
     Options options = on_first({kind, 2});
     options.wait = [](Duration) {};
     Store store(inner, options);
-    // A group without guarded operations, so that a fence has something to pass on.
+    // A group without guarded operations, so that a fence lets something pass.
     const std::vector<Operation> group = {submit("x"), submit("y")};
     const auto failed = store.commit(group);
     ASSERT_FALSE(failed) << name_of(kind);

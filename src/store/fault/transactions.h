@@ -1,4 +1,4 @@
-// Breaks the commits of workers' transactions, by the plan of a fault store and with its numbers.
+// Makes the commits of workers' transactions fail, by the plan of a fault store and with its numbers.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace pawl::store::fault {
 
 class Transactions final : public TransactionStore {
  public:
-  // `faults` must outlive what it begins.
+  // `faults` must outlive the transactions.
   Transactions(Store& faults, std::shared_ptr<TransactionStore> inner) : faults_(faults), inner_(std::move(inner)) {}
 
   Result<std::shared_ptr<OpenTransaction>> begin() override;

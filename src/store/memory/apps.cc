@@ -1,4 +1,4 @@
-// Deployed apps, and which version of each is in force.
+// Deployed apps, and the active version of each.
 #include "store/memory/answers.h"
 #include "store/memory/store.h"
 

@@ -1,4 +1,4 @@
-// DueList: what the clock sets going, by lane and then in the order of store::Due.
+// DueList: what is due by the clock, by lane and then in the order of store::Due.
 #pragma once
 
 #include <map>
@@ -35,14 +35,14 @@ class DueList {
   std::map<core::LaneId, std::set<Due>> lanes_;
 };
 
-// The four kinds, each by what names it.
+// The four kinds, each with its key.
 inline Due due_message(Instant at, RunId run, const core::Guid& guid) {
   return {at, run, Due::Kind::message, guid, core::ActivitySeq(0)};
 }
 inline Due due_work(Instant at, RunId run, core::ActivitySeq activity) {
   return {at, run, Due::Kind::work, {}, activity};
 }
-// A job that is open, or whose completion tasks are to be done, has a time and is not removed.
+// A job that is open, or whose completion tasks are still to be done, has a time but is not removed.
 inline Due due_removal(const core::JobRow& job) {
   const bool over = core::is_closed(job.status) && job.completions > 0;
   return {over ? job.remove_at : Instant(), job.run, Due::Kind::removal, {}, core::ActivitySeq(0)};

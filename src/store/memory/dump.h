@@ -1,5 +1,5 @@
-// Dump: everything a memory store holds, in a stable order, as plain values. For oracles: two
-// stores that went through the same history have equal dumps.
+// Dump: everything that a memory store holds, in a stable order, as plain values. For oracles: two stores with the same
+// history have equal dumps.
 #pragma once
 
 #include <cstdint>

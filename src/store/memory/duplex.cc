@@ -183,7 +183,7 @@ DuplexOutcome DuplexStore::run(const Enqueue& enqueue) {
   return applied(false);
 }
 
-// What was claimed under an earlier epoch or longer than its lease, and what was to wait until now.
+// What was claimed under an earlier epoch or longer than its lease, and what was delayed until now.
 void DuplexStore::free_what_is_due(Stream& stream, core::Epoch epoch) {
   const Instant now = clock_.now();
   std::vector<Where> due;
@@ -243,7 +243,7 @@ DuplexOutcome DuplexStore::run(const Ack& ack) {
     return applied(true);
   }
   entry.done = true;
-  // Only its name is left, and which stream it was in matters no more.
+  // Only its name is left, and its stream no longer matters.
   entry.message.body = stream::Cleanup{};
   return applied(true);
 }

@@ -1,5 +1,5 @@
-// What a memory store holds for `collation: duplex`, beside the job's row: cells, marks, the set of open addresses
-// and the streams.
+// What a memory store holds for `collation: duplex`, in addition to the job's row: cells, marks, the set of open
+// addresses and the streams.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace pawl::store::memory {
 
-// What it shares with the store of the other collation: the ids of jobs, and their rows.
+// Shared with the store of the other collation: the ids of jobs, and their rows.
 class SharedJobs {
  public:
   virtual ~SharedJobs() = default;
@@ -36,10 +36,10 @@ class DuplexStore final : public pawl::store::DuplexStore {
   Result<std::optional<DuplexView>> view(RunId run, const Place& place) override;
 
  private:
-  // Where a message that waits stands in its stream.
+  // The place of a waiting message in its stream.
   enum class Shelf : std::uint8_t {
     free,     // it may be claimed
-    claimed,  // until the lease is over, or an owner of a later epoch comes
+    claimed,  // until the lease is over, or an owner with a later epoch comes
     later,    // given back with a delay
     none,     // acknowledged, or its job is parked
   };
@@ -48,7 +48,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
     std::uint64_t position = 0;  // order of arrival, over all jobs
     Shelf shelf = Shelf::none;
     bool done = false;  // acknowledged: only its name is left
-    ClaimId claim{0};   // stays when the lease is over: until somebody else claims it, its holder may finish
+    ClaimId claim{0};   // stays after the lease: its holder may finish until another claim
     core::Epoch epoch{0};
     Instant free_at;  // the claim's lease, or the delay after it was given back
     std::uint32_t claims = 0;
@@ -57,10 +57,10 @@ class DuplexStore final : public pawl::store::DuplexStore {
     ClaimedMessage claimed() const { return {message, claim, claims - given_back, given_back}; }
   };
   struct Job {
-    std::vector<DuplexCell> cells;  // in the order they were set
+    std::vector<DuplexCell> cells;  // in the order in which they were set
     std::map<Place, std::size_t> by_place;
     std::set<core::Guid> marks;
-    std::map<Place, bool> open;  // false: closed for good
+    std::map<Place, bool> open;  // false: closed permanently
     std::map<core::Guid, Entry> stream;
 
     std::vector<ClaimedMessage> waiting() const;
@@ -69,7 +69,8 @@ class DuplexStore final : public pawl::store::DuplexStore {
       return found == by_place.end() ? nullptr : &cells[found->second];
     }
   };
-  // Of one lane and topic. Each shelf in its own order, so that a dequeue costs what it takes, not what waits.
+  // The stream of one lane and topic. Each shelf has its own order, so the cost of a dequeue depends on what it takes,
+  // not on how much waits.
   using Where = std::pair<RunId, core::Guid>;
   struct Stream {
     std::map<std::uint64_t, Where> free;  // oldest first
@@ -79,7 +80,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
   };
   using StreamKey = std::pair<core::LaneId, Topic>;
 
-  // One per operation; each answers for its own and touches nothing unless it commits.
+  // One per operation; each returns its own answer and changes nothing unless it commits.
   DuplexOutcome run(const StartDuplex& start);
   DuplexOutcome run(const SetCell& set);
   DuplexOutcome run(const AddToCell& add);
@@ -103,7 +104,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
   std::mutex& mutex_;
   SharedJobs& shared_;
   std::map<RunId, Job> jobs_;
-  std::map<StreamKey, Stream> streams_;  // none empty
+  std::map<StreamKey, Stream> streams_;  // no stream is empty
   std::uint64_t next_position_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// Jobs as a whole: how they begin, and how they go.
+// Jobs as a whole: how they start and how they are removed.
 #include "base/format.h"
 #include "store/memory/answers.h"
 #include "store/memory/store.h"

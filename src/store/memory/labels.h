@@ -1,4 +1,4 @@
-// What jobs are found by, what was measured of them and what they announced.
+// Labels by which jobs are found, their measures and their announcements.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct LabelTables {
     GraphName graph;
     std::string key, slice, target;
     std::optional<std::string> value;
-    core::LaneId lane;  // each has a row of its own; a reader adds them up
+    core::LaneId lane;  // each lane has its own row; a reader adds them up
     friend auto operator<=>(const Slot&, const Slot&) = default;
   };
   struct Sum {
@@ -36,7 +36,7 @@ struct LabelTables {
     double sum = 0, least = 0, most = 0;
   };
 
-  // All lanes' rows as one, in order.
+  // The rows of all lanes added up, in order.
   std::vector<std::pair<Slot, MeasureRow>> added_up() const;
 
   std::set<Place> places;

@@ -1,4 +1,4 @@
-// Pools, lanes and engines: who may commit, since when, and who else is there.
+// Pools, lanes and engines: who may commit, since when, and which other engines there are.
 #include <algorithm>
 
 #include "base/format.h"
@@ -35,7 +35,7 @@ Outcome Store::run(const AcquireLane& acquire) {
     return conflict(format("{} holds the lane", lane->owner));
   lane->owner = acquire.owner;
   lane->epoch = core::next(lane->epoch);
-  lane->lease_until.reset();  // without a lease: held until it is given back
+  lane->lease_until.reset();  // without a lease: held until given back
   if (acquire.lease.count() != 0) lane->lease_until = now + acquire.lease;
   Outcome outcome = committed();
   outcome.answer = answer::Lane{lane->epoch, lane->lease_until};
@@ -78,7 +78,7 @@ void Store::ring(core::LaneId, const Change& change) {
 Outcome Store::run(const BeatEngine& beat) {
   if (!pools_.contains(beat.pool)) return rejected(missing_pool(beat.pool));
   const Instant now = clock_.now();
-  // Its own row first: what its last life held counts, however long that is over.
+  // Its own row first: the lanes it held before a restart count, however long ago that was.
   EngineInfo& own = engines_[{beat.pool, beat.name}];
   own.name = beat.name;
   own.until = now + beat.lease;

@@ -1,4 +1,4 @@
-// Mailbox: one mailbox of the memory store, and the order in which its rows are looked for.
+// Mailbox: one mailbox of the memory store, and the orders in which its rows are searched.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class Mailbox final : public MailboxRows {
   Seqs registrations_;                                     // all of them wait
   std::unordered_map<core::Guid, std::uint64_t> by_guid_;  // of these
   Seqs signals_;                                           // that wait
-  std::unordered_map<core::Guid, Seqs> offers_;            // signals that are out, by registration
+  std::unordered_map<core::Guid, Seqs> offers_;            // offered signals, by registration
 };
 
 }  // namespace pawl::store::memory

@@ -6,7 +6,7 @@
 
 namespace pawl::store::memory {
 
-// A closed job takes nothing: whatever is late changes nothing.
+// A closed job takes nothing: a late message changes nothing.
 Outcome Store::insert(Job& job, const core::Message& message) {
   if (job.inbox.has(message.guid)) return already_done();
   if (core::is_closed(job.state.job.status)) return committed();
@@ -112,7 +112,7 @@ Outcome Store::start_child(const core::JobKey& key, const core::StartChild& star
   return told;
 }
 
-// As if a job of this lane had sent it: the parent may be far away.
+// As if a job of this lane had sent it: the parent may be on another node.
 Outcome Store::refuse_child(const core::Envelope& refusal, core::LaneId lane) {
   const RunId parent = std::get<RunId>(refusal.to);
   for (const OutboxRow& row : find_lane(lane)->outboxes[core::lane_of(parent)].rows)

@@ -163,7 +163,7 @@ Result<std::vector<core::JobRow>> Store::list_jobs(const ListQuery& query) {
     if (rows.size() > query.rows_max) rows.resize(query.rows_max);
     return rows;
   }
-  // True: that is enough.
+  // True: enough.
   const auto see = [&](const core::JobRow& row) {
     if (rows.size() == query.rows_max || !is_in_reach(row.run, query)) return true;
     const bool matches =

@@ -1,4 +1,4 @@
-// SignalIds: the guids of the signals that a lane took from outside, for as long as they are remembered.
+// SignalIds: the guids of the signals that a lane took from outside, as long as they are remembered.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace pawl::store::memory {
 class SignalIds {
  public:
   bool has(const core::Guid& guid, Instant now) const;
-  // REQUIRES: !has(guid, now). Forgets a few whose time is over, or that are too many.
+  // REQUIRES: !has(guid, now). Deletes a few that are too old or too many.
   void add(const core::Guid& guid, Instant now);
   std::vector<core::Guid> in_order() const;
 

@@ -1,5 +1,5 @@
 // The group, and bundles. jobs.cc, lanes.cc, messages.cc, work.cc, apps.cc hold the other operations, reads.cc the
-// reads; duplex.cc is a store of its own.
+// reads; duplex.cc is a separate store.
 #include "store/memory/store.h"
 
 #include "base/format.h"
@@ -60,7 +60,8 @@ Outcome Store::run_one(const Operation& operation) {
   return outcome;
 }
 
-// An operation may ask whether a lane exists (has_lane): a pool never changes. All else of a lane is the lane's own.
+// An operation may ask whether a lane exists (has_lane), because a pool never changes. Everything else of a lane
+// belongs to that lane.
 void Store::touch(core::LaneId lane) {
   if (!at_ || *at_ == lane || violation_) return;
   violation_ = format("an operation of lane {} touched lane {}", at_->raw(), lane.raw());
@@ -105,7 +106,7 @@ std::optional<Outcome> check_rev(core::Rev rev, core::BundleId last, const core:
   return conflict(format("rev is {}, expected {}", rev.raw(), bundle.rev_before.raw()));
 }
 
-// Others may claim an item between two bundles, so a moved token is a race and not a mistake.
+// Others may claim an item between two bundles, so a changed token is a race and not a mistake.
 std::optional<Outcome> check_tokens(const core::JobState& state, const core::Bundle& bundle) {
   const auto is_stale = [&](core::ActivitySeq activity, core::WorkToken token) {
     const core::WorkItem* item = state.find_work(activity);
@@ -132,7 +133,7 @@ Status check_redeliveries(const Inbox& inbox, const core::Bundle& bundle) {
   return {};
 }
 
-// setStatusAndCollateGuid (store/snapshot.h). Moves the state on by the bundle; the snapshot of the message that closed
+// setStatusAndCollateGuid (store/snapshot.h). Applies the bundle to the state; the snapshot of the message that closed
 // the job follows from the hit. REQUIRES: core::check() found nothing wrong; `snapshot` is the bundle's.
 bool step_semaphore_and_snapshot(core::JobState& state, const core::Bundle& bundle, const core::PutRecord* snapshot) {
   const auto& step = std::get<core::JobHead>(bundle.head).semaphore;
@@ -153,12 +154,12 @@ Outcome Store::run(const core::Bundle& bundle) {
   if (Job* job = find_job(bundle.entity)) return run_on(*job, bundle);
   const auto mailbox = mailboxes_.find(bundle.entity);
   if (mailbox != mailboxes_.end()) return run_on(mailbox->second, bundle);
-  // A mailbox goes when nothing is left in it: that somebody else emptied it is a race.
+  // A mailbox is deleted when nothing is left in it: if another bundle emptied it, that is a race.
   if (std::holds_alternative<core::MailboxHead>(bundle.head)) return conflict(no_mailbox(bundle.entity));
   return rejected(format("there is no job or mailbox {}", bundle.entity.raw()));
 }
 
-// A bundle may claim the work it puts; whoever made it may not have heard yet that the topic is paused.
+// A bundle may claim the work that it puts; its maker may not know yet that the topic is paused.
 std::optional<Outcome> Store::check_topics(const core::Bundle& bundle) {
   for (const core::Write& write : bundle.writes) {
     const auto* put = std::get_if<core::PutWork>(&write);
@@ -218,12 +219,12 @@ Outcome Store::run_on(Mailbox& mailbox, const core::Bundle& bundle) {
   return committed();
 }
 
-// What is kept beside the job's own state, which core::apply() moved on already.
+// What is kept in addition to the job's own state, which core::apply() has already changed.
 void Store::apply_write(Job& job, const core::Write& write) {
   const RunId run = job.state.job.run;
   std::visit(Overloaded{
                  [&](const core::PutActivity& one) {
-                   // As core::apply does: what is answered is no longer work.
+                   // As core::apply does: answered work is no longer work.
                    if (one.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) queue_.drop({run, one.after.seq});
                  },
                  [](const core::PutRecord&) {},
@@ -238,7 +239,7 @@ void Store::apply_write(Job& job, const core::Write& write) {
                    for (const auto& [seq, item] : job.state.work()) queue_.put(item);
                  },
                  [&](const core::Sweep& one) {
-                   queue_.drop_all_of(run);  // also what this very bundle put before
+                   queue_.drop_all_of(run);  // also what the same bundle put before
                    drop_timers(run, job.inbox, one.keep);
                    job.inbox.drop_all_but(one.keep);
                  },
@@ -256,7 +257,7 @@ void Store::apply_write(Job& job, const core::Write& write) {
              write);
 }
 
-// Its entries are Mailbox::apply's.
+// Mailbox::apply changes its entries.
 void Store::apply_write(Mailbox& mailbox, const core::Write& write) {
   const RunId run = mailbox.state().run;
   std::visit(
@@ -279,7 +280,7 @@ void Store::consume(RunId run, Inbox& inbox, const core::Guid& guid) {
   inbox.drop(guid);
 }
 
-// A timer, or, due at once, an ordinary message.
+// A timer or, if due at once, an ordinary message.
 void Store::put_timer(RunId run, Inbox& inbox, core::Message message, Instant due) {
   const core::Guid guid = message.guid;
   if (inbox.put(std::move(message), due)) due_.put(due_message(due, run, guid));
@@ -295,7 +296,7 @@ void Store::send(RunId from, const core::Send& one) {
 }
 
 void Store::put_into_outbox(core::LaneId from, const core::Envelope& envelope, core::LaneId to) {
-  if (!has_lane(to)) return;  // nobody has such a run
+  if (!has_lane(to)) return;  // there is no such run
   Outbox& outbox = find_lane(from)->outboxes[to];
   outbox.rows.push_back(OutboxRow{outbox.next++, envelope, to});
 }

@@ -1,25 +1,21 @@
-// The memory store: the reference that every other store is compared with, and the floor of the
-// simulator. It keeps the whole contract of store.h except durability: what it holds ends with it.
+// The memory store: the reference for every other store, and the base of the simulator. It keeps the whole contract of
+// store.h except durability.
 //
-// What store.h leaves to a store, settled here and tested for all of them by conformance/:
-// 1. Lanes are numbered from 1, so a lane that somebody forgot to name is refused. Run ids count
-// from 1
-//    in each lane, jobs and mailboxes together.
-// 2. A guarded operation needs the lane's epoch and an owner: a lane that was given back takes
-// none.
-// 3. Guards are asked in the order epoch, entity, bundle id, rev, work tokens, before-values.
-// 4. Consume and CountRedelivery of a message that is gone do nothing: a Sweep may have taken it
-// while an
-//    engine held it in memory. PutMessage of a guid that waits already does nothing.
-// 5. Sends go to the outbox of the sender's lane, numbered from 1 for each lane that is sent to; the
-// target's lane
-//    keeps the last number that it accepted of each source. A send to a run whose lane does not exist is one to nobody.
+// What store.h leaves open is defined here and tested for all stores by conformance/:
+// 1. Lanes are numbered from 1, so a lane that was left at 0 by mistake is refused. Run ids count from 1 in each lane,
+//    jobs and mailboxes together.
+// 2. A guarded operation needs the lane's epoch and an owner: a lane that was given back accepts none.
+// 3. Guards are checked in the order epoch, entity, bundle id, rev, work tokens, before-values.
+// 4. Consume and CountRedelivery of a missing message do nothing: a Sweep may have deleted it while an engine had it in
+//    memory. PutMessage of a guid that already waits does nothing.
+// 5. Sends go to the outbox of the sender's lane, numbered from 1 for each target lane; the target lane keeps the last
+//    number that it accepted from each source. A send to a run whose lane does not exist has no receiver.
 //
-// Lanes::islands: as if every lane were on a node of its own, with a clock of its own. What an operation touches beside
-// its domain (store/domain.h) is remembered as a violation; an operation on all lanes is rejected.
+// Lanes::islands: as if every lane were on a separate node with a separate clock. What an operation touches outside its
+// domain (store/domain.h) is recorded as a violation; an operation on all lanes is rejected.
 //
-// Threads: any; one mutex. Memory is bounded by what the caller puts in: there is no limit of its
-// own. Everything is checked before the first write, so no operation is ever half applied.
+// Threads: any; one mutex. Only the caller's data bounds the memory: the store has no limit. Everything is checked
+// before the first write, so no operation is ever half applied.
 #pragma once
 
 #include <deque>
@@ -65,7 +61,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
   Instant now() const override { return clock_.now(); }
   bool sends_directly() const override { return false; }
   bool spans_lanes() const override { return mode_ == Lanes::one_domain; }
-  // Of islands: the first operation that touched what is not its own.
+  // With islands: the first operation that touched something outside its domain.
   std::optional<std::string> violation() const;
 
   Result<std::optional<PoolInfo>> read_pool(const Pool& pool) override;
@@ -91,7 +87,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
 
-  // Whoever rings calls them all, in its own thread: no ring is lost.
+  // ring() calls all listeners in its own thread: no notification is lost.
   void listen(Listener& listener) override;
   void stop_listening(Listener& listener) override;
   void ring(core::LaneId lane, const Change& change) override;
@@ -110,7 +106,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
   using JobName = std::pair<Namespace, JobId>;
   struct StartKey {
     RunId run{0};
-    Instant expires_at;  // 0: its job is there
+    Instant expires_at;  // 0: its job exists
   };
   struct App {
     std::string body;
@@ -132,7 +128,7 @@ class Store final : public pawl::store::Store, private SharedJobs {
     SignalIds signal_ids;
   };
 
-  // One per operation; each answers for its own and touches nothing unless it commits.
+  // One per operation; each returns its own answer and changes nothing unless it commits.
   Outcome run(const core::Bundle& bundle);
   Outcome run(const Submit& submit);
   Outcome run(const Deliver& deliver);
@@ -198,28 +194,28 @@ class Store final : public pawl::store::Store, private SharedJobs {
   void note_waiting(RunId run, const Inbox& inbox);
 
   const Clock& clock_;
-  const core::Guid id_;  // of the moment it was made: nothing of it outlives the process
+  const core::Guid id_;  // from the time of construction: nothing of it outlives the process
   const Lanes mode_;
   const ClockError error_;
 
   mutable std::mutex mutex_;  // guards everything below
   std::map<Pool, PoolInfo> pools_;
   std::map<std::pair<Pool, std::string>, EngineInfo> engines_;  // by pool and name
-  std::deque<Lane> lanes_;                                      // lane n stands at n - 1
+  std::deque<Lane> lanes_;                                      // lane n is at n - 1
   std::map<RunId, Job> jobs_;
   std::map<RunId, Mailbox> mailboxes_;
   std::map<JobName, StartKey> start_keys_;
   std::map<core::MailboxKey, RunId> mailbox_keys_;
-  std::set<RunId> waiting_;  // entities with something in their inbox
+  std::set<RunId> waiting_;  // entities with messages in their inbox
   WorkQueue queue_;
   std::map<std::pair<Instant, RunId>, JobName> expiring_;                 // keys whose job is gone
-  DueList due_;                                                           // all but the work items, which the queue has
+  DueList due_;                                                           // all except work items, which the queue has
   std::set<Topic> paused_;                                                // in all lanes at once
   std::map<std::tuple<Namespace, std::string, std::string>, App> apps_;   // by app and version
-  std::map<std::pair<Namespace, std::string>, std::string> active_apps_;  // to the version
+  std::map<std::pair<Namespace, std::string>, std::string> active_apps_;  // the version
   DuplexStore duplex_{clock_, mutex_, *this};
   LabelTables labels_;
-  std::optional<core::LaneId> at_;  // of islands: where the operation at hand belongs
+  std::optional<core::LaneId> at_;  // with islands: the lane of the current operation
   std::optional<std::string> violation_;
 
   std::mutex listeners_mutex_;  // guards what is below

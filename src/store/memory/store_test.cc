@@ -69,7 +69,7 @@ TEST(memory_store, readers_may_look_while_somebody_commits) {
   }
 }
 
-// --- lanes that are islands
+// --- lanes as islands
 
 class Islands : public testing::Test {
  protected:

@@ -84,7 +84,7 @@ Outcome Store::run(const Respond& respond) {
   Job* job = find_job(respond.run);
   if (job == nullptr) return stale_item(respond.activity);
   const core::WorkItem* known = job->state.find_work(respond.activity);
-  // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
+  // A repeated reply whose first answer was lost: its item is deleted, or waits for the job's decision.
   const bool answered = known == nullptr || awaits_decision(*known);
   if (answered && job->inbox.has(respond.message.guid)) return already_done();
   if (answered || !held_by(known, respond.token)) return stale_item(respond.activity);

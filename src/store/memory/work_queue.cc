@@ -60,7 +60,7 @@ void WorkQueue::drop_all_of(RunId run) {
 
 std::vector<WorkKey> WorkQueue::claimable(std::span<const Topic> topics, std::size_t items_max, Instant now,
                                           const MayClaim& may_claim) const {
-  std::set<Place> first;  // a set: a topic named twice gives its items once
+  std::set<Place> first;  // a set: a topic that is named twice gives its items once
   for (const Topic& topic : topics) {
     const auto waiting = topics_.find(topic);
     if (waiting == topics_.end()) continue;

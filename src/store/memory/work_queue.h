@@ -1,10 +1,10 @@
-// WorkQueue: which work items a remote worker may claim, and which the clock will move. It holds keys only;
-// the items themselves stand in their job's state.
+// WorkQueue: which work items a remote worker may claim, and which the clock will change. It holds only keys; the items
+// are in their job's state.
 //
-// 1. The largest priority first, then the oldest. An item keeps the place it got when it was first put, whoever
-//    claims and returns it meanwhile.
-// 2. Claimable: not held, visible, and nobody has it, or a remote worker's lease ran out and the run may be
-//    repeated. What the lane's owner claimed (epoch != 0) has no lease: only the lane's owner hands it out again.
+// 1. The largest priority first, then the oldest. An item keeps the place it got when it was first put, even when it is
+//    claimed and given back meanwhile.
+// 2. Claimable: not held, visible, and either not claimed, or a remote worker's lease ran out and the attempt may be
+//    repeated. An item claimed by the lane owner (epoch != 0) has no lease: only the lane owner hands it out again.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class WorkQueue {
 
  private:
   struct Place {
-    std::int64_t before = 0;  // the negated priority: what goes first is smaller
+    std::int64_t before = 0;  // the negated priority: smaller goes first
     std::uint64_t number = 0;
     WorkKey key;
     friend auto operator<=>(const Place&, const Place&) = default;

@@ -25,7 +25,8 @@ const Statement claim_items{
     PAWL_CLAIMABLE("q.token = 0 AND NOT q.held AND q.visible_at <> 0 AND q.visible_at <= $5::bigint") " UNION ALL "
     PAWL_CLAIMABLE("q.token <> 0 AND q.epoch = 0 AND NOT q.held AND NOT q.once AND q.lease_until <= $5::bigint"
                    " AND q.visible_at <= $5::bigint")
-    ") f ORDER BY f.priority DESC, f.position LIMIT $4::bigint) c JOIN work w ON w.run = ANY(ARRAY[c.run]) AND w.seq = c.seq"
+    ") f ORDER BY f.priority DESC, f.position LIMIT $4::bigint) c"
+    " JOIN work w ON w.run = ANY(ARRAY[c.run]) AND w.seq = c.seq"
     " ORDER BY c.priority DESC, c.position FOR UPDATE OF w SKIP LOCKED"};
 #undef PAWL_CLAIMABLE
 

@@ -42,7 +42,8 @@ class TransferDatabase {
       "SELECT l.lane, l.pool, l.epoch, n.next_run, n.next_announcement FROM lanes l JOIN lane_numbers n ON n.lane = "
       "l.lane ORDER BY l.lane";
   static constexpr const char* work_sql =
-      "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input, row_number() OVER (PARTITION BY w.run >> 47 ORDER BY w.position, w.run, w.seq),"
+      "SELECT " PAWL_ITEM_COLUMNS("w") ", w.input,"
+      " row_number() OVER (PARTITION BY w.run >> 47 ORDER BY w.position, w.run, w.seq),"
       " row_number() OVER (ORDER BY w.position, w.run, w.seq) FROM work w";
   static constexpr int work_columns = postgres::work_columns + 1;
   static core::WorkItem work_item(Rows& rows) {

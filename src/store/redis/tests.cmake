@@ -7,7 +7,7 @@ add_executable(store_redis_test ${redis_tests} ${redis_objects})
 target_link_libraries(store_redis_test PRIVATE pawl_store GTest::gtest_main)
 target_compile_options(store_redis_test PRIVATE ${pawl_test_options})
 pawl_test_precompiled(store_redis_test)
-set_target_properties(store_redis_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+pawl_together(store_redis_test 6)
 
 function(redis_test name filter)
   add_test(NAME store_redis.${name} COMMAND store_redis_test --gtest_filter=${filter} --gtest_brief=1)

@@ -12,7 +12,7 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// What the bundle has of a ledger, and whether SQL adds the snapshot to it.
+// The ledger from the bundle, to which SQL adds the snapshot or not.
 #define PAWL_SNAPSHOT(hit) " + " hit " * 100000000000"
 static_assert(snapshot_weight == 100'000'000'000);
 
@@ -41,8 +41,8 @@ Status ActivityWriter::prepare(Connection& connection) {
   return prepare_each(
       connection,
       {
-          // put_activity leaves the work item alone, end_activity takes it away; both leave a closing message
-          // that is not theirs.
+          // put_activity keeps the work item, end_activity deletes it; both keep a closing message that is not their
+          // own.
           {&put_activity_,
            "UPDATE activities SET node = ?4, place = ?5, parent = ?6, ledger = ?7, status = ?8, code = ?9,"
            " opened_at = ?10, closed_at = ?11, output = ?12, state = ?16,"
@@ -159,9 +159,9 @@ Applied ActivityWriter::apply_row(const AtHand& at, std::span<const Part> parts)
   return {};
 }
 
-// Whether a message's ledger stands in its activity's row: it concluded the activity, so it is the last
-// that entered, and it has no row of its own. What enters an activity that is concluded already (an interrupt,
-// through the trigger) leaves the place to whoever has it, and what has an output of its own has no room for it there.
+// Whether a message's ledger is stored in its activity's row: it concluded the activity, so it is the last that
+// entered, and it has no separate row. A message that enters a concluded activity (an interrupt, through the trigger)
+// does not take that place, and a message with an output does not fit there.
 Checked ActivityWriter::is_closing(RunId run, const core::PutRecord& record, const core::PutActivity& of) {
   if (!record.after.output.empty()) return {};
   if (!is_answered(of) || record.after.ledger.ordinal() != of.after.ledger.entries()) return {};
@@ -225,8 +225,8 @@ Applied ActivityWriter::put_row(const AtHand& at, const RowWrites& writes) {
   return changed == 1 ? Applied{} : refused_row(at, writes);
 }
 
-// Nothing was written: says which guard of the row did not hold. A token that moved is a race, a ledger
-// that differs is corruption.
+// Nothing was written: returns the guard of the row that did not hold. A changed token is a race, a different ledger is
+// corruption.
 Applied ActivityWriter::refused_row(const AtHand& at, const RowWrites& writes) {
   const core::PutActivity& write = *writes.activity;
   Applied stale = work_.check_tokens(at.bundle);
@@ -265,8 +265,8 @@ Applied ActivityWriter::put_new_record(const AtHand& at, const core::PutRecord& 
   return {};
 }
 
-// A record that stands in its activity's row, unless its ledger is not `before`: then nothing is written. With an
-// output, which has no room there, it moves to a row of its own.
+// A record that is stored in its activity's row. If its ledger is not `before`, nothing is written. With an output,
+// which does not fit there, it moves to a separate row.
 Applied ActivityWriter::put_closing(const AtHand& at, const core::PutRecord& write) {
   const core::MessageRecord& record = write.after;
   const Digits digits = digits_of(at, write);

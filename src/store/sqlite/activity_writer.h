@@ -1,5 +1,5 @@
-// ActivityWriter: owns the rows of activities and the ledgers of messages. What a bundle says of an instance, of its
-// work item and of the message that concluded it is one row, and in the steady state one statement.
+// ActivityWriter: owns the rows of activities and the ledgers of messages. What a bundle contains about an instance,
+// its work item and the message that concluded it goes into one row, usually with one statement.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace pawl::store::sqlite {
 
-// The activity whose row a write goes to, if it does.
+// The activity whose row a write changes, if any.
 std::optional<std::uint32_t> row_of(const core::Write& write);
 
 class ActivityWriter {
@@ -26,11 +26,11 @@ class ActivityWriter {
   ActivityWriter(Transaction& transaction, WorkWriter& work) : transaction_(transaction), work_(work) {}
   Status prepare(Connection& connection);
 
-  // Those of the bundle's writes from `begin` up to `until` that go to the row of an activity.
+  // Applies those of the bundle's writes from `begin` up to `until` that change the row of an activity.
   Applied apply(const AtHand& at, std::size_t begin, std::size_t until);
 
  private:
-  // What a bundle says of one activity.
+  // What a bundle contains about one activity.
   struct RowWrites {
     const core::PutActivity* activity = nullptr;
     const core::PutWork* work = nullptr;
@@ -49,7 +49,7 @@ class ActivityWriter {
   Applied put_record(const AtHand& at, const core::PutRecord& write);
   Applied put_new_record(const AtHand& at, const core::PutRecord& write);
   Applied put_closing(const AtHand& at, const core::PutRecord& write);
-  // The second half of step_semaphore_and_snapshot: what is bound for a ledger. SQL stores ledger + hit * weight.
+  // The second half of step_semaphore_and_snapshot: the values bound for a ledger. SQL stores ledger + hit * weight.
   struct Digits {
     std::int64_t ledger;
     bool hit;
@@ -60,7 +60,7 @@ class ActivityWriter {
   WorkWriter& work_;
   Statement put_activity_, end_activity_, new_activity_, read_activity_ledger_, put_record_, new_record_;
   Statement read_record_ledger_, put_closing_, drop_closing_, read_closing_;
-  std::vector<Part> parts_;  // of the bundle at hand
+  std::vector<Part> parts_;  // of the current bundle
 };
 
 }  // namespace pawl::store::sqlite

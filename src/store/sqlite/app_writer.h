@@ -1,4 +1,4 @@
-// AppWriter: owns the deployed apps, and which version of each is in force.
+// AppWriter: owns the deployed apps and the active version of each.
 #pragma once
 
 #include "base/clock.h"

@@ -26,14 +26,14 @@ bool is_done(const AppliedAs<Answer>& applied) {
   return applied.code == SQLITE_OK && applied.outcome.done();
 }
 
-// What is read inside the transaction, or why it cannot be: `failed` is what the operation answers. A row that no
-// store can have written is like a damaged page: it stops its own operation, not the group.
+// What is read inside the transaction, or why it cannot be read: `failed` is the operation's answer. A row that no
+// store can have written is treated like a damaged page: it stops its own operation, not the group.
 struct Checked {
   bool yes = false;
   std::optional<Applied> failed{};
 };
 
-// What everybody needs (a lane, a stream) cannot be read: no single operation is to blame.
+// A row that all operations need (a lane, a stream) cannot be read: no single operation is the cause.
 inline int for_whole_group(int code) { return fault_of(code) == Fault::unreadable ? SQLITE_IOERR : code; }
 template <class Answer>
 AppliedAs<Answer> for_whole_group(AppliedAs<Answer> applied) {

@@ -1,4 +1,4 @@
-// A bundle that is being applied, what is known of it by now, and the row of its entity.
+// A bundle that is being applied, what is known about it so far, and the row of its entity.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pawl::store::sqlite {
 struct AtHand {
   const core::Bundle& bundle;
   bool tokens_checked = false;  // before its first write: no statement has to compare them again
-  bool hit = false;             // the step of its semaphore reached the threshold: SQL's word, not the bundle's
+  bool hit = false;             // the step of its semaphore reached the threshold: decided by SQL, not by the bundle
   const core::PutRecord* snapshot = nullptr;  // whose ledger gets the digit then
 
   RunId run() const { return bundle.entity; }
@@ -20,16 +20,16 @@ struct AtHand {
 
 inline bool is_mailbox(const core::Bundle& bundle) { return std::holds_alternative<core::MailboxHead>(bundle.head); }
 
-// What guards an entity, of whatever kind.
+// What guards an entity of any kind.
 struct EntityRow {
   bool there = false;
   core::Rev rev{0};
   core::BundleId bundle{0};
-  std::uint64_t next_entry = 0;  // of a mailbox
+  std::uint64_t next_entry = 0;  // for a mailbox
   std::optional<Applied> failed{};
 };
 
-// A refusal unless the row is the one that the bundle was made for: the bundle was applied before, or another one was.
+// A refusal unless the bundle was made for this row: this bundle or another one was applied before.
 inline Applied check_rev(const EntityRow& row, const core::Bundle& bundle) {
   if (row.rev == core::next(bundle.rev_before) && row.bundle == bundle.id)
     return refused(OutcomeKind::already_done, "");

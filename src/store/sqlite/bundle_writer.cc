@@ -34,7 +34,7 @@ bool is_new(const Applied& applied) {
   return applied.code == SQLITE_OK && applied.outcome.kind == OutcomeKind::committed;
 }
 
-// What concerns all items that stand before it and none that come after.
+// A write that concerns all items before it and none after it.
 bool is_for_all(const core::Write& write) {
   return std::holds_alternative<core::Sweep>(write) || std::holds_alternative<core::HoldWork>(write);
 }
@@ -50,10 +50,10 @@ Applied BundleWriter::apply(const core::Bundle& bundle) {
   return is_new(head) ? apply_writes(at, std::move(head)) : head;
 }
 
-// setStatusAndCollateGuid (store/snapshot.h): two statements, for one can change only one table, with the rest of the
-// bundle around them. The first adds the delta and says the hit. The second writes the ledger of the message that
-// closed the job, with hit * weight added to what the bundle has of it (ActivityWriter); it is the statement that
-// stores that message's marks in any case. `at.hit` is what the primitive answers.
+// setStatusAndCollateGuid (store/snapshot.h): two statements, because one can change only one table, together with the
+// rest of the bundle. The first adds the delta and returns the hit. The second writes the ledger of the message that
+// closed the job, with hit * weight added to the bundle's value (ActivityWriter); it is the statement that stores that
+// message's marks in any case. `at.hit` is the primitive's answer.
 Applied BundleWriter::step_semaphore_and_snapshot(AtHand& at, const core::JobHead& head) {
   Applied stepped = parts_.jobs.step_semaphore(at.bundle, head, at.hit);
   if (stepped.code != SQLITE_OK) return stepped;
@@ -61,7 +61,7 @@ Applied BundleWriter::step_semaphore_and_snapshot(AtHand& at, const core::JobHea
   const bool expected = head.semaphore && head.semaphore->hit;
   const auto snapshot = snapshot_of(at.bundle);
   if (at.hit != expected || !snapshot) {
-    Applied stale = parts_.work.check_tokens(at.bundle);  // a race is no mistake
+    Applied stale = parts_.work.check_tokens(at.bundle);  // a race is not a mistake
     if (!is_done(stale)) return after_write(std::move(stale));
     return after_write(contradicts(snapshot ? other_hit(*head.semaphore, at.hit) : snapshot.error().detail));
   }
@@ -88,7 +88,7 @@ Applied BundleWriter::step(const core::Bundle& bundle, const core::MailboxHead& 
   return is_new(moved) ? parts_.mailboxes.step(bundle, head, row) : moved;
 }
 
-// No row where the bundle's head looks for one.
+// There is no row for the bundle's head.
 Applied BundleWriter::missing_entity(const core::Bundle& bundle) {
   const bool mailbox = is_mailbox(bundle);
   const EntityRow other = mailbox ? parts_.jobs.read_row(bundle.entity) : parts_.mailboxes.read_row(bundle.entity);
@@ -100,7 +100,7 @@ Applied BundleWriter::missing_entity(const core::Bundle& bundle) {
   return contradicts(mailbox ? "a mailbox bundle for a job" : "a job's bundle for a mailbox");
 }
 
-// What comes after the entity's own row. `head` is what was done to that.
+// Everything after the entity's own row. `head` is what was done to that row.
 Applied BundleWriter::apply_writes(AtHand& at, Applied head) {
   const core::Bundle& bundle = at.bundle;
   const Of foreign = is_mailbox(bundle) ? Of::job : Of::mailbox;
@@ -108,8 +108,8 @@ Applied BundleWriter::apply_writes(AtHand& at, Applied head) {
     if (owner_of(write) == foreign)
       return after_write(
           contradicts(foreign == Of::job ? "a job's write in a mailbox bundle" : "a mailbox write in a job's bundle"));
-  // Tokens are guards on what stood before the bundle: a sweep must not take an item from under them, and a
-  // race comes before corruption. Mostly the statements' own guards do; only a group in doubt pays a read.
+  // Tokens guard the state before the bundle: a sweep must not take a guarded item first, and a race is reported before
+  // corruption. Usually the guards of the statements are enough; only a group in doubt pays for a read.
   const auto moves = [](const core::Write& write) {
     return is_for_all(write) || std::holds_alternative<core::ChangeWork>(write);
   };
@@ -122,8 +122,8 @@ Applied BundleWriter::apply_writes(AtHand& at, Applied head) {
   return is_done(written) ? head : after_write(std::move(written));
 }
 
-// The rows of activities first, each put together from what the bundle says of it; then the rest, in its order, up to
-// what concerns all items so far.
+// First the rows of activities, each combined from all its writes in the bundle; then the rest, in order, up to the
+// next write that concerns all items so far.
 Applied BundleWriter::apply_in_order(const AtHand& at, Outcome& outcome) {
   const std::vector<core::Write>& writes = at.bundle.writes;
   answer::Reached reached;
@@ -144,7 +144,7 @@ Applied BundleWriter::apply_in_order(const AtHand& at, Outcome& outcome) {
   return is_mailbox(at.bundle) ? parts_.mailboxes.drop_if_empty(at.run()) : Applied{};
 }
 
-// All but the rows of activities.
+// All writes except the rows of activities.
 Applied BundleWriter::apply_write(const AtHand& at, const core::Write& write) {
   return std::visit(
       Overloaded{

@@ -1,4 +1,4 @@
-// BundleWriter: owns the order in which the writes of one bundle are made, and what is asked before the first of them.
+// BundleWriter: owns the order of the writes of one bundle, and the checks before the first write.
 #pragma once
 
 #include "core/bundle.h"

@@ -35,7 +35,7 @@ Checkpointer::Checkpointer(std::unique_ptr<Connection> connection, Setup setup)
       connection_(std::move(connection)),
       folder_(folder_of(connection_->path())),
       start_at_(setup_.pages) {
-  // It never waits inside SQLite: it may stand before the writer meanwhile.
+  // It never waits inside SQLite, because it may hold the writer's turn meanwhile.
   sqlite3_busy_timeout(connection_->handle(), 0);
   look_at_disk(0);
   thread_ = std::thread([this] { serve(); });
@@ -64,12 +64,12 @@ void Checkpointer::look_at_disk(int pages) {
 
 void Checkpointer::note_log_pages(int pages) {
   log_pages_ = pages;
-  if (pages < looked_at_) looked_at_ = 0;  // it started anew
+  if (pages < looked_at_) looked_at_ = 0;  // it restarted
   if (pages - looked_at_ >= limits::disk_look_pages) look_at_disk(pages);
   if (pages >= start_at_) wake();
 }
 
-// The copy can make the home file longer by as much as the log is long.
+// The copy can make the database file longer by the length of the log.
 bool Checkpointer::crowded() const {
   const int pages = log_pages_;
   if (bytes(pages) >= setup_.log_bytes_max) return true;
@@ -78,12 +78,12 @@ bool Checkpointer::crowded() const {
 
 Status Checkpointer::room() {
   if (!crowded()) return {};
-  look_at_disk(log_pages_);  // somebody may have made room
+  look_at_disk(log_pages_);  // space may have been freed
   if (!crowded()) return {};
-  // Whoever waited in vain does not wait again at once: its thread has other things to do.
+  // After a wait that failed, a caller does not wait again at once: its thread has other work.
   const auto now = std::chrono::steady_clock::now();
   const auto until = now < no_wait_until_ ? now : now + limits::room_wait;
-  // The round that runs may have begun before the last commit: the one after it decides.
+  // The running round may have begun before the last commit: the one after it decides.
   for (int round = 0; round < 2 && crowded(); ++round) {
     wake();
     std::unique_lock lock(mutex_);
@@ -135,7 +135,7 @@ void Checkpointer::keep_trying() {
   changed_.notify_one();
 }
 
-// Returns when a copy is wanted, or the end.
+// Returns when a copy is wanted, or at the end.
 void Checkpointer::await_something(std::unique_lock<std::mutex>& lock) {
   const auto is_wanted = [this] { return wanted_ || stopped_; };
   while (!is_wanted()) {
@@ -167,7 +167,7 @@ void Checkpointer::serve() {
       pause = limits::log_retry_min;
       continue;
     }
-    // Somebody's transaction, or a full disk: again and again, but not at every commit.
+    // A reader's transaction, or a full disk: try repeatedly, but not at every commit.
     changed_.wait_for(lock, pause, [this] { return stopped_; });
     pause = std::min(pause * 2, limits::log_retry_max);
     wanted_ = true;
@@ -188,8 +188,8 @@ int Checkpointer::mark(bool on) {
   return code;
 }
 
-// Without room, or beside another process that writes, the mark is left out: then a copy without
-// the log is not recognised, and nothing else is wrong.
+// Without room, or beside another process that writes, the mark is left out. Then a copy without the log is not
+// recognised; nothing else is wrong.
 Checkpointer::Copied Checkpointer::copy_last(int mode) {
   const std::lock_guard pause(*setup_.writer);
   const bool marked = mark(true) == SQLITE_OK;
@@ -201,14 +201,14 @@ Checkpointer::Copied Checkpointer::copy_last(int mode) {
 
 bool Checkpointer::bring_home() {
   Copied copied = copy(SQLITE_CHECKPOINT_PASSIVE);
-  bool held = false;  // what no copy reaches is behind somebody's transaction
+  bool held = false;  // a reader's transaction keeps the rest from being copied
   for (int round = 1; round < limits::checkpoint_rounds_max && !held; ++round) {
     if (copied.code != SQLITE_OK || copied.rest() <= limits::checkpoint_tail_pages) break;
     const int before = copied.copied_pages;
     copied = copy(SQLITE_CHECKPOINT_PASSIVE);
     held = copied.copied_pages == before;
   }
-  // A log that outgrew its usual length is cut; otherwise its space is used again, which is faster.
+  // A log that outgrew its usual length is cut; otherwise its space is reused, which is faster.
   const bool large = copied.log_pages > 2 * setup_.pages || give_back_ || crowded();
   if (copied.code == SQLITE_OK && !held)
     copied = copy_last(large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE);
@@ -220,8 +220,7 @@ bool Checkpointer::bring_home() {
     unnamed_rounds_ = 0;
     return true;
   }
-  // Busy means that another process copies or reads; any other failure passes or shows at the next
-  // commit.
+  // Busy means that another process copies or reads; any other failure passes or appears at the next commit.
   warn(copied);
   return log_pages_ < start_at_ && !give_back_;
 }
@@ -231,10 +230,10 @@ void Checkpointer::warn(const Copied& copied) {
   if (warned_ || room_failed_ || pages < limits::log_warning_factor * setup_.pages) return;
   std::string readers;
   {
-    const std::lock_guard pause(*setup_.writer);  // else it would be named itself
+    const std::lock_guard pause(*setup_.writer);  // or the report would name this process
     readers = readers_of_log(connection_->path());
   }
-  // It may have ended just now. Or its process is in another container: the kernel does not name it here.
+  // The reader may have ended just now, or its process is in another container and the kernel does not name it here.
   if (readers.empty() && ++unnamed_rounds_ < limits::log_unnamed_rounds) return;
   if (readers.empty()) readers = "a process that is not to be seen from here (in another container, perhaps)";
   warned_ = true;

@@ -1,4 +1,4 @@
-// A process of its own, with a line back to the test. Forked before the test opens anything.
+// A separate process that sends numbers back to the test. Forked before the test opens anything.
 #pragma once
 
 #include <poll.h>
@@ -39,7 +39,7 @@ class Child {
     if (in_ >= 0) ::close(in_);
   }
 
-  // The next number it sent; none at its end, or when it stays silent.
+  // The next number it sent; none at its end, or after `wait_ms` without one.
   std::optional<std::uint64_t> read(int wait_ms = 20'000) {
     pollfd waiting{in_, POLLIN, 0};
     if (poll(&waiting, 1, wait_ms) <= 0) return std::nullopt;
@@ -48,7 +48,7 @@ class Child {
     return value;
   }
   void signal(int number) { ::kill(pid_, number); }
-  // Returns when all its threads stand still.
+  // Returns when all its threads are stopped.
   void stop() {
     ::kill(pid_, SIGSTOP);
     waitpid(pid_, nullptr, WUNTRACED);
@@ -72,7 +72,7 @@ class Child {
   int in_ = -1;
 };
 
-// For the bodies of children: what fails ends them with a code of its own.
+// For the bodies of children: each failure ends the child with a different exit code.
 inline void send(int out, std::uint64_t value) {
   if (::write(out, &value, sizeof value) != sizeof value) _exit(3);
 }

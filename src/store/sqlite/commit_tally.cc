@@ -11,7 +11,7 @@ void CommitTally::know(std::int64_t commit) {
   latest_ = std::max(latest_, commit);
   if (commit <= known_until_) return;
   if (commit != known_until_ + 1) {
-    // When it is full the gap stays: somebody looks, and forgives it.
+    // When it is full the gap stays until the owner has looked everywhere and calls forgive().
     if (beyond_.size() < limits::commits_beyond_gap_max) beyond_.insert(commit);
     return;
   }

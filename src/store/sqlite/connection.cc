@@ -40,7 +40,7 @@ const char* advice(int code) {
   }
 }
 
-// A path as part of an address: everything but letters, digits and slashes as %XX.
+// A path as part of a URI: everything except letters, digits and slashes as %XX.
 std::string escaped(const std::string& path) {
   std::string text;
   for (const char c : path) {
@@ -58,8 +58,8 @@ int take_first(void* lines, int columns, char** values, char**) {
   return 0;
 }
 
-// SQLite's own count of its memory takes a lock at every allocation and is read by nobody here: 8 %
-// of a commit. Once per process, and refused without harm when the embedder uses SQLite already.
+// SQLite's own memory accounting takes a lock at every allocation and is not used here: 8 % of a commit. Set once per
+// process; it is refused without harm when the embedding program already uses SQLite.
 void stop_memory_accounting() {
   static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   static_cast<void>(done);
@@ -141,7 +141,7 @@ bool Connection::is_full(int code) const {
   if (primary(code) == SQLITE_FULL) return true;
   if (primary(code) != SQLITE_IOERR && primary(code) != SQLITE_CANTOPEN) return false;
   if (database_ != nullptr && sqlite3_system_errno(database_) == ENOSPC) return true;
-  // Not every failed call leaves its errno with SQLite.
+  // SQLite does not keep the errno of every failed call.
   struct statvfs disk {};
   const std::string folder = std::filesystem::path(path_).parent_path().string();
   return statvfs(folder.empty() ? "." : folder.c_str(), &disk) == 0 &&

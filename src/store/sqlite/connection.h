@@ -1,4 +1,4 @@
-// Connection: one sqlite3 handle, and the one place where SQLite's result codes get a meaning.
+// Connection: one sqlite3 handle, and the only place that gives SQLite's result codes a meaning.
 #pragma once
 
 #include <sqlite3.h>
@@ -13,12 +13,12 @@
 
 namespace pawl::store::sqlite {
 
-// What a failed statement means for the group it stands in.
+// What a failed statement means for its group.
 enum class Fault : std::uint8_t {
-  passing,      // full disk, busy file, no memory: nothing is wrong with the operation; try again later
+  passing,      // full disk, busy file, no memory: the operation is valid; try again later
   poison,       // this operation cannot be applied; the others of its group can
-  unreadable,   // the disk did not give back a page: poison, if that stays so while the rest of the disk answers
-  sync_failed,  // written bytes may be lost whatever we do: the process must end
+  unreadable,   // the disk did not return a page: poison, if this persists while the rest of the disk works
+  sync_failed,  // written bytes may already be lost: the process must end
 };
 Fault fault_of(int code);
 
@@ -30,14 +30,14 @@ class Connection {
   enum class Mode : std::uint8_t {
     create,
     existing,
-    look,  // at the file as it is on the disk: reads only, takes no lock, ignores and makes no log
+    look,  // at the file as it is on the disk: reads only, takes no lock, ignores the log and creates none
   };
   struct Setup {
     std::string path;
     Mode mode = Mode::existing;
-    std::string vfs;  // empty: the default one
+    std::string vfs;  // empty: the default
     std::chrono::milliseconds busy_wait{0};
-    bool any_thread = false;  // several threads may use the handle at once: a worker's library has it
+    bool any_thread = false;  // several threads may use the handle at once, because a worker's library has it
   };
   static Result<std::unique_ptr<Connection>> open(const Setup& setup);
   Connection(const Connection&) = delete;
@@ -52,9 +52,9 @@ class Connection {
   Result<std::int64_t> read_number(const char* sql);
   Result<std::string> read_text(const char* sql);  // the first column of all rows, one line each
 
-  // Whether it failed for lack of room on the disk, whatever SQLite calls it.
+  // Whether it failed for lack of room on the disk, under any of SQLite's codes.
   bool is_full(int code) const;
-  // Whether the disk gives back the head of the file now, past every cache of SQLite's.
+  // Whether the disk now returns the head of the file, bypassing SQLite's caches.
   bool answers() const;
   // retry_later for what may pass, corrupt for a damaged file; names the file and what to do.
   Error error(int code, const char* doing) const;

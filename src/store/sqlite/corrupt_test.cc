@@ -1,4 +1,4 @@
-// Rows that no store can have written are reported and never run; the other jobs stay readable.
+// Rows that no store can have written are reported and never executed; the other jobs stay readable.
 #include "base/format.h"
 #include "store/sqlite/file_test.h"
 
@@ -65,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
 class PoisonTest : public FileTest {};
 
 TEST_F(PoisonTest, one_operation_that_sqlite_refuses_does_not_stop_its_group) {
-  // Claim: a constraint that only one operation breaks rejects that one alone. Checked with a
-  // trigger that refuses one job's message after its other rows were written.
+  // Claim: a constraint that only one operation breaks rejects only that operation. Checked with a trigger that refuses
+  // one job's message after its other rows were written.
   open_bench();
   raw("CREATE TRIGGER poison BEFORE INSERT ON inbox WHEN instr(NEW.body, CAST('poison' AS BLOB)) > "
       "0"

@@ -26,8 +26,8 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// A socket's path has 107 bytes at most, a file's many more. So the socket is named through a
-// descriptor of its directory, and a long file name by its hash: both sides come to the same file.
+// A socket's path has at most 107 bytes, a file's path many more. So the socket is addressed through a descriptor of
+// its directory, and a long file name by its hash: both sides get the same path.
 class BellAddress {
  public:
   explicit BellAddress(const std::string& database_path) {
@@ -96,7 +96,7 @@ Doorbell::Doorbell(int events, int wake, Setup setup)
     inotify_add_watch(events_, owner_path(setup_.database_path).c_str(), IN_ATTRIB);
     closes_ = inotify_add_watch(events_, setup_.database_path.c_str(), IN_CLOSE);
   }
-  hang();  // here, not by the thread: a ring that comes after listen() is heard
+  hang();  // here, not in the thread: notifications after listen() are received
 }
 
 Doorbell::~Doorbell() {
@@ -149,7 +149,7 @@ void Doorbell::committed(std::int64_t commit) {
 }
 
 int Doorbell::time_to_wait() const {
-  // Nothing to wait for but the clock only when the system refused a descriptor, or while a ring is late.
+  // A timeout is needed only when the system refused a descriptor, or while a notification is late.
   const bool blind = socket_ < 0 || watch_ < 0;
   std::int64_t wait = blind ? limits::bell_look.count() : -1;
   if (missing_until_) {
@@ -168,12 +168,12 @@ void Doorbell::serve() {
     if (stopped_) return;
     eventfd_t ignored;
     eventfd_read(wake_, &ignored);
-    // First the events, then the rings: who closed the file rang before.
+    // First the events, then the notifications: a process that closed the file has notified before.
     const Seen seen = read_events();
     const Change change = hear();
     if (seen.closed)
       if (const auto last = setup_.last_commit()) tally_.see(*last);
-    // First the socket, then the look: who finds none meanwhile touches the lock file.
+    // First the socket, then the check: a process that finds no socket meanwhile touches the lock file.
     const bool blind = !in_place() && (!hang() || watch_ < 0);
     if (seen.touched || blind)
       look_everywhere();
@@ -196,13 +196,13 @@ Doorbell::Seen Doorbell::read_events() {
       if (event.wd == closes_)
         seen.closed = true;
       else if ((event.mask & IN_IGNORED) == 0)
-        seen.touched = true;  // of a watch that is gone
+        seen.touched = true;  // from a watch that is gone
     }
   }
   return seen;
 }
 
-// All rings that wait, as one.
+// All waiting notifications, merged.
 Change Doorbell::hear() {
   Change change;
   std::array<char, 4096> bytes;
@@ -217,7 +217,7 @@ Change Doorbell::hear() {
       tally_.know(commit);
       rung = decode_change({bytes.data() + ring_head_bytes, size - ring_head_bytes});
     }
-    change.add(rung ? *rung : Change::everything());  // else of another version of this program
+    change.add(rung ? *rung : Change::everything());  // undecodable: from another version of this program
   }
   return change;
 }
@@ -251,7 +251,7 @@ bool Ringer::ring(std::int64_t commit, const Change& change) {
   if (!bell.usable() || socket_ < 0) return false;
   const std::string bytes = ring_bytes(commit, change);
   if (sendto(socket_, bytes.data(), bytes.size(), 0, bell.address(), BellAddress::size()) > 0) return true;
-  // A full queue means that the owner has rings to hear already, and it will miss this one.
+  // The queue is full: the owner already has notifications to read, and will notice that this one is missing.
   if (errno == EAGAIN) return true;
   utimensat(AT_FDCWD, owner_path(path_).c_str(), nullptr, 0);
   return false;

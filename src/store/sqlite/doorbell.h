@@ -1,16 +1,14 @@
-// The doorbell: by it a process that does not own the lanes tells the one that does that it
-// committed something. A datagram socket `<file>-bell`: no connection, no state, and nobody wakes
-// while it is silent. A ring says which commit it is about and what that touched, so that the owner
-// looks there and nowhere else. It is a hint: what is true stands in the file.
+// The doorbell: a process that does not own the lanes uses it to notify the owner of a commit. A datagram socket
+// `<file>-bell`: no connection, no state, and no thread wakes while nothing happens. A notification contains the
+// commit's number and what the commit touched, so that the owner looks only there. It is a hint: the file holds the
+// truth.
 //
-// A ring may be lost: a full queue, a process that died between its commit and its ring. Commits
-// are numbered, so the owner knows that one is missing: by its own next commit, or when another
-// process closes the file, which the kernel reports however that process ended. Then it looks
-// everywhere, once.
+// A notification may be lost: a full queue, or a process that died between its commit and its notification. Commits are
+// numbered, so the owner notices a missing one: by its own next commit, or when another process closes the file, which
+// the kernel reports however that process ended. Then the owner looks everywhere, once.
 //
-// The socket may be deleted or never have been made (a full disk). So the owner watches it and the
-// lock file `<file>-owner`: it makes a deleted socket anew, and whoever finds no socket touches the
-// lock file instead.
+// The socket may be deleted, or may never have been created (a full disk). So the owner watches it and the lock file
+// `<file>-owner`: it creates a deleted socket again, and a process that finds no socket touches the lock file instead.
 #pragma once
 
 #include <atomic>
@@ -28,17 +26,17 @@
 
 namespace pawl::store::sqlite {
 
-// The owner's side: a thread that calls `on_change` for one or more rings. It ends with this object.
+// The owner's side: a thread that calls `on_change` for one or more notifications. It ends with this object.
 class Doorbell {
  public:
   struct Setup {
     std::string database_path;
-    std::int64_t known_commit = 0;  // up to here the owner has looked, or will
+    std::int64_t known_commit = 0;  // the owner has looked up to here, or will
     std::function<void(const Change&)> on_change;
     std::function<std::optional<std::int64_t>()> last_commit;  // of the file; none: not readable now
   };
-  // REQUIRES: this process holds the owner lock; a socket left by a dead owner is replaced. A
-  // socket that cannot be made now is made later. Without a thread or a descriptor: retry_later.
+  // REQUIRES: this process holds the owner lock; a socket left by a dead owner is replaced. A socket that cannot be
+  // created now is created later. Without a thread or a descriptor: retry_later.
   static Result<std::unique_ptr<Doorbell>> listen(Setup setup);
   Doorbell(const Doorbell&) = delete;
   Doorbell& operator=(const Doorbell&) = delete;
@@ -50,26 +48,26 @@ class Doorbell {
   using Clock = std::chrono::steady_clock;
   struct Seen {
     bool closed = false;   // another process closed the file
-    bool touched = false;  // the lock file was touched, or something was done to the socket
+    bool touched = false;  // the lock file was touched, or the socket was changed
   };
   Doorbell(int events, int wake, Setup setup);
   void serve();
-  int time_to_wait() const;  // as poll() wants it
+  int time_to_wait() const;  // for poll()
   Seen read_events();
   Change hear();
   void look_for_missing();
   void look_everywhere();
-  bool in_place() const;  // the path leads to our socket
-  bool hang();            // makes the socket; false: it cannot be made now
+  bool in_place() const;  // the path leads to this object's socket
+  bool hang();            // creates the socket; false: not possible now
   void take_down();
 
-  const int events_;  // inotify; -1: there is none to be had
+  const int events_;  // inotify; -1: not available
   const int wake_;    // an eventfd
   const Setup setup_;
   CommitTally tally_;
   std::atomic<bool> stopped_{false};
-  std::atomic<bool> misses_{false};  // the thread waits for a late ring
-  // Of the thread.
+  std::atomic<bool> misses_{false};  // the thread waits for a late notification
+  // Used by the thread only.
   std::optional<Clock::time_point> missing_until_;
   int socket_ = -1;
   int closes_ = -1;          // the watch of the file
@@ -78,7 +76,7 @@ class Doorbell {
   std::thread thread_;
 };
 
-// The other side. Never blocks and never fails loudly: without an owner there is nobody to tell.
+// The other side. Never blocks and never reports a failure: without an owner there is no one to notify.
 class Ringer {
  public:
   explicit Ringer(std::string database_path) : path_(std::move(database_path)) {}
@@ -86,7 +84,7 @@ class Ringer {
   Ringer& operator=(const Ringer&) = delete;
   ~Ringer();
 
-  // Whether an owner's socket took it; else the lock file was touched.
+  // Whether an owner's socket took it; if not, the lock file was touched.
   bool ring(std::int64_t commit, const Change& change);
 
  private:

@@ -1,5 +1,5 @@
-// A dequeue. What it costs follows from what it takes and what became free since the last one, not from what waits:
-// each statement goes through one range of one index (schema_streams.h).
+// A dequeue. Its cost depends on what it takes and what became free since the last one, not on how much waits: each
+// statement reads one range of one index (schema_streams.h).
 #include <algorithm>
 
 #include "store/sqlite/duplex_writer.h"
@@ -38,8 +38,8 @@ DuplexApplied DuplexWriter::run(const Dequeue& dequeue) {
   return applied;
 }
 
-// What was claimed under an earlier epoch or longer than its lease, and what was to wait until now. Each message comes
-// by here once, and is in line with the others from then on.
+// Frees what was claimed under an earlier epoch or longer than its lease, and what was delayed until now. Each message
+// passes here once, and is in line with the others from then on.
 int DuplexWriter::free_what_is_due(const Dequeue& dequeue, Instant now, bool& changed) {
   const auto note = [&](Statement& statement, int rows) {
     changed = changed || rows > 0;

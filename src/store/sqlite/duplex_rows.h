@@ -26,7 +26,7 @@ struct DuplexReads {
 };
 
 // Columns: run, guid, kind, node, place, topic, status, code, number, data, claim, claims, given_back. The caller
-// asks rows.malformed() afterwards; a place that cannot be read marks nothing, so it is checked here.
+// checks rows.malformed() afterwards. A place that cannot be read does not mark the row, so it is checked here.
 Result<ClaimedMessage> claimed_message(Rows& rows);
 inline constexpr const char* message_columns =
     "run, guid, kind, node, place, topic, status, code, number, data, claim, claims, given_back";

@@ -34,7 +34,7 @@ DuplexApplied never_set(const Place& place, const char* what) {
                         format("activity {} at {} was {} before it was set", place.node, place.at.text(), what));
 }
 
-// The columns that a message may need; those that mean nothing to its kind are empty.
+// The columns that a message may need; those that its kind does not use are empty.
 struct MessageColumns {
   Place place;
   Topic topic{""};
@@ -200,7 +200,7 @@ DuplexApplied DuplexWriter::run(const Enqueue& enqueue) {
   return applied;
 }
 
-// A closed job keeps no names, so its last message goes altogether.
+// A closed job keeps no names, so its last message is deleted completely.
 DuplexApplied DuplexWriter::run(const Ack& ack) {
   DuplexApplied read = read_job(ack.run);
   if (read.code != SQLITE_OK) return read;
@@ -253,7 +253,7 @@ DuplexApplied DuplexWriter::run(const ParkDuplex& park) {
   return code == SQLITE_OK ? wrote() : failed_duplex(code);
 }
 
-// Its messages stay, and no dequeue looks at them.
+// Its messages stay, and no dequeue takes them.
 int DuplexWriter::park_job(RunId run, std::string_view reason) {
   if (sql_.park_job.run(run, reason) == Statement::failed) return sql_.park_job.code();
   return sql_.hold_messages.run(run) == Statement::failed ? sql_.hold_messages.code() : SQLITE_OK;

@@ -1,6 +1,5 @@
-// DuplexWriter: what the operations of `collation: duplex` write, inside the transaction that the writer opened. The
-// group only shares a sync: each operation stands for itself, and needs no more than single statements of a server
-// would.
+// DuplexWriter: the writes of `collation: duplex`, inside the transaction that the writer opened. The group only shares
+// a sync: each operation is independent, and needs no more than single statements on a server.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +38,9 @@ class DuplexWriter {
   DuplexApplied run(const EndDuplex& end);
   DuplexApplied run(const ParkDuplex& park);
 
-  // A refusal unless the job is there; done: job_ holds what its row says.
+  // A refusal unless the job exists; on success job_ holds its row.
   DuplexApplied read_job(RunId run);
-  DuplexApplied take_job(RunId run);  // likewise, and it runs
+  DuplexApplied take_job(RunId run);  // the same, and the job must be running
   DuplexApplied not_running() const;
   DuplexApplied count_addresses(RunId run, bool changed, std::int64_t by);
   int put_message(const StreamMessage& message);
@@ -56,7 +55,7 @@ class DuplexWriter {
   const Clock& clock_;
   JobWriter& jobs_;  // both collations share its ids
   DuplexStatements sql_;
-  struct {  // of the operation at hand
+  struct {  // of the current operation
     core::JobStatus status = core::JobStatus::running;
     std::int64_t open = 0;  // addresses
     std::string id;

@@ -26,7 +26,7 @@ std::string text_of(const std::vector<Topic>& topics) {
   return text;
 }
 
-// Calls `take` with each part; false: it refused one, or the last one has no end.
+// Calls `take` with each part. False: it refused one, or the last one has no end.
 template <class Take>
 bool take_parts(std::string_view text, char end, const Take& take) {
   for (std::size_t at = 0; at < text.size();) {
@@ -60,7 +60,7 @@ Status EngineWriter::prepare(Connection& connection) {
       connection,
       {
           {&find_pool_, "SELECT 1 FROM pools WHERE pool = ?1"},
-          // Without a word on what it holds, what its last life said stays.
+          // Without a list of held lanes, the list from before the restart stays.
           {&put_engine_,
            "INSERT INTO engines (pool, name, until, leaving, holds, serves) VALUES (?1, ?2, ?3, ?4, coalesce(?5, ''), "
            "?6)"

@@ -1,4 +1,4 @@
-// EngineWriter: owns the rows by which engines that share a pool know of each other.
+// EngineWriter: owns the rows through which engines that share a pool know of each other.
 #pragma once
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-// Faults below the store: what fails, what is said, and what the file holds afterwards.
+// Faults below the store: what fails, what is reported, and what the file holds afterwards.
 #include <fcntl.h>
 
 #include <atomic>
@@ -35,7 +35,7 @@ class FaultTest : public FileTest {
     const std::lock_guard lock(mutex_);
     return fatal_;
   }
-  // The first one comes with the ownership, by a thread of the store.
+  // A thread of the store makes the first one when the store becomes the owner.
   void await_checkpoint() {
     while (sqlite().stats().checkpoints == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -70,9 +70,8 @@ class FaultTest : public FileTest {
 class WriteFaultTest : public FaultTest, public testing::WithParamInterface<int> {};
 
 TEST_P(WriteFaultTest, at_any_write_of_a_commit_leaves_all_or_nothing) {
-  // Claim: whichever write of a commit fails, the group is retry_later and leaves no trace, and the
-  // same group commits afterwards. Checked by failing the nth write for every n until none is left
-  // to fail.
+  // Claim: whichever write of a commit fails, the group is retry_later and leaves no trace, and the same group commits
+  // afterwards. Checked by failing the nth write for every n until none is left to fail.
   int rounds = 0;
   for (bool fired = true; fired; ++rounds) {
     ASSERT_LT(rounds, 1000);
@@ -101,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Codes, WriteFaultTest, testing::Values(SQLITE_FULL, SQL
 class OpenFaultTest : public FaultTest, public testing::WithParamInterface<std::pair<test::Call, int>> {};
 
 TEST_P(OpenFaultTest, at_any_call_of_an_open_is_said_and_leaves_the_file_whole) {
-  // Claim: whichever call of an open fails, the open is refused or succeeds, and the next one finds
-  // everything. Checked by failing the nth call for every n until none is left to fail.
+  // Claim: whichever call of an open fails, the open is refused or succeeds, and the next open finds everything.
+  // Checked by failing the nth call for every n until none is left to fail.
   const auto [call, code] = GetParam();
   submit("before");
   int rounds = 0;
@@ -129,8 +128,8 @@ INSTANTIATE_TEST_SUITE_P(Calls, OpenFaultTest,
                          });
 
 TEST_F(FaultTest, at_any_read_of_a_commit_or_a_look_gives_an_error_or_the_truth) {
-  // Claim: a read of the disk that fails makes a call fail, never lie. Checked with a store whose
-  // pages are not in memory yet, by failing the nth read for every n until none is left to fail.
+  // Claim: a failed read of the disk makes a call fail and never gives a wrong answer. Checked with a store whose pages
+  // are not in memory yet, by failing the nth read for every n until none is left to fail.
   for (int i = 0; i < 300; ++i) submit("job-" + std::to_string(i));
   int rounds = 0, failed = 0;
   for (bool fired = true; fired; ++rounds) {
@@ -158,7 +157,7 @@ TEST_F(FaultTest, at_any_read_of_a_commit_or_a_look_gives_an_error_or_the_truth)
   EXPECT_TRUE(sqlite().verify());
 }
 
-// Sectors of the file at home that cannot be read, and what of it is read meanwhile.
+// Sectors of the database file that cannot be read, and what is read from it meanwhile.
 class BadSectorTest : public FaultTest {
  protected:
   using Places = std::set<sqlite3_int64>;
@@ -177,7 +176,7 @@ class BadSectorTest : public FaultTest {
           return is_bad(at) ? SQLITE_IOERR_READ : SQLITE_OK;
         });
   }
-  // What a commit of these reads of the file.
+  // What a commit of these reads from the file.
   Places read_by(const std::vector<Operation>& group) {
     open_cold();
     read_.clear();
@@ -191,9 +190,8 @@ class BadSectorTest : public FaultTest {
 };
 
 TEST_F(BadSectorTest, stops_the_operation_that_needs_it_and_no_other) {
-  // Claim: a page that the disk does not give back refuses the operations that need it, with what
-  // was seen; the rest of the group is committed. Checked with every page that one job's bundle
-  // reads and a submit does not.
+  // Claim: a page that the disk does not return refuses the operations that need it, with the error that was seen; the
+  // rest of the group is committed. Checked with every page that one job's bundle reads and a submit does not.
   const Payload input(std::string(3000, 'x'));
   std::vector<RunId> runs;
   for (int i = 0; i < 300; ++i) runs.push_back(submit("job-" + std::to_string(i)));
@@ -233,7 +231,7 @@ TEST_F(BadSectorTest, a_disk_that_gives_nothing_back_delays_the_whole_group) {
   for (int i = 0; i < 300; ++i) runs.push_back(submit("job-" + std::to_string(i)));
   const std::vector<Operation> group{a_submit(lane_, "new"),
                                      bundle_with(runs[7], {core::PutActivity{std::nullopt, activity(0)}})};
-  // From the nth page on: what is read before that is cached, the rest of the disk is gone.
+  // From the nth page on: what was read before is cached, the rest of the disk is gone.
   int delayed = 0;
   for (std::size_t good = 0; good < 50; ++good) {
     open_cold();
@@ -257,7 +255,7 @@ TEST_F(BadSectorTest, a_disk_that_gives_nothing_back_delays_the_whole_group) {
 }
 
 TEST_F(BadSectorTest, a_read_that_fails_twice_refuses_nobody) {
-  // Claim: what passes within a few tries is not heard of. What is read to begin concerns everybody:
+  // Claim: an error that passes within a few tries is not reported. Pages that are read first concern all operations:
   // there the group waits.
   for (int i = 0; i < 300; ++i) submit("job-" + std::to_string(i));
   int committed = 0, number = 0;
@@ -278,8 +276,8 @@ TEST_F(BadSectorTest, a_read_that_fails_twice_refuses_nobody) {
 }
 
 TEST_F(FaultTest, at_any_sync_ends_the_process_and_the_next_one_finds_what_was_acknowledged) {
-  // Claim: whichever sync fails, of a commit or of a copy of the log, the process is ended, nothing
-  // is acknowledged after it, and what was acknowledged before is there for the next one.
+  // Claim: whichever sync fails, of a commit or of a copy of the log, the process is ended, nothing is acknowledged
+  // after it, and what was acknowledged before is there for the next process.
   std::vector<std::string> acknowledged;
   for (int nth = 0; nth < 12; ++nth) {
     store_.reset();
@@ -321,7 +319,7 @@ TEST_F(FaultTest, a_failed_sync_ends_the_process) {
   EXPECT_EQ(outcomes.error().code, ErrorCode::outcome_unknown);
   EXPECT_NE(fatal().find("sync"), std::string::npos) << fatal();
   EXPECT_NE(fatal().find(path()), std::string::npos) << fatal();
-  // A caller that lives on regardless gets nothing written any more.
+  // If the embedding program continues anyway, nothing more is written.
   const auto later = store_->commit(group);
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().code, ErrorCode::retry_later);
@@ -353,7 +351,7 @@ TEST_F(BusyTest, a_file_that_stays_locked_delays_the_group) {
   open_bench(options);
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(path().c_str(), &other), SQLITE_OK);
-  sqlite3_busy_timeout(other, 20'000);  // the checkpointer may be at work
+  sqlite3_busy_timeout(other, 20'000);  // the checkpointer may be working
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
   const std::vector<Operation> group{a_submit(lane_, "a")};
   const auto outcomes = store_->commit(group);
@@ -380,8 +378,8 @@ TEST_F(LogTest, stays_bounded_while_commits_go_on) {
 }
 
 TEST_F(LogTest, is_bounded_beside_a_reader_and_shrinks_when_it_is_gone) {
-  // Claim: while another program keeps a transaction open, the log is reported with that program's
-  // name, stops at its limit with retry_later, and is cut once the reader is gone.
+  // Claim: while another program keeps a transaction open, the report names that program, the log stops at its limit
+  // with retry_later, and the log is cut once the reader is gone.
   { ASSERT_TRUE(Store::open(path(), {})); }
   Child reader([&](int out) {
     sqlite3* database = nullptr;
@@ -425,7 +423,7 @@ TEST_F(LogTest, is_bounded_beside_a_reader_and_shrinks_when_it_is_gone) {
   EXPECT_LT(log_bytes(), options.log_bytes_max + (1 << 20));
   reader.kill_now();
   while (log_bytes() > options.log_bytes_max / 4) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  // Whoever was refused tries again, as an engine does.
+  // A refused caller tries again, as an engine does.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   auto later = commit_one();
   while (!later && std::chrono::steady_clock::now() < until) later = commit_one();
@@ -434,8 +432,8 @@ TEST_F(LogTest, is_bounded_beside_a_reader_and_shrinks_when_it_is_gone) {
 }
 
 TEST_F(LogTest, that_grows_beside_a_reader_nobody_can_name_is_reported_all_the_same) {
-  // Claim: a reader that the kernel does not list (its process is in another container) is reported
-  // without a name. Checked with locks that have no process: those of an open file description.
+  // Claim: a reader that the kernel does not list (its process is in another container) is reported without a name.
+  // Checked with locks that have no process: those of an open file description.
   { ASSERT_TRUE(Store::open(path(), {})); }
   Child reader([&](int out) {
     sqlite3* database = nullptr;
@@ -445,7 +443,7 @@ TEST_F(LogTest, that_grows_beside_a_reader_nobody_can_name_is_reported_all_the_s
     struct flock marks {};
     marks.l_type = F_RDLCK;
     marks.l_whence = SEEK_SET;
-    marks.l_start = 124;  // the readers' bytes of the index, but for the one that reads no log
+    marks.l_start = 124;  // the readers' bytes of the index, except the one that reads no log
     marks.l_len = 4;
     if (fcntl(open((path() + "-shm").c_str(), O_RDWR), F_OFD_SETLK, &marks) != 0) _exit(9);
     if (sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) _exit(10);
@@ -474,7 +472,7 @@ TEST_F(LogTest, that_grows_beside_a_reader_nobody_can_name_is_reported_all_the_s
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (said() == 0 && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // some more rounds
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // a few more rounds
   const std::lock_guard lock(mutex);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_NE(problems[0].find("not to be seen from here"), std::string::npos) << problems[0];
@@ -491,7 +489,7 @@ TEST_F(LogTest, stats_count_row_writes) {
   const Stats after = sqlite().stats();
   EXPECT_EQ(after.commits, before.commits + 1);
   EXPECT_EQ(after.operations, before.operations + 1);
-  // The job, the activity with its work item, and the group's own commit counter.
+  // The job, the activity with its work item, and the group's commit counter.
   EXPECT_EQ(after.row_writes, before.row_writes + 3);
 }
 

@@ -1,5 +1,4 @@
-// A file system that fails on demand, for tests: it passes every call to SQLite's own and asks
-// first.
+// A file system for tests that fails on demand: it asks a plan, then passes the call to SQLite's own file system.
 #pragma once
 
 #include <sqlite3.h>
@@ -14,13 +13,13 @@ namespace pawl::store::sqlite::test {
 
 enum class Call : std::uint8_t { open, read, write, truncate, sync };
 
-// Asked before every such call on any file; what it returns instead of SQLITE_OK is the call's
-// result. Threads of the store ask as well.
+// Called before every such call on any file, also from the store's threads. A value other than SQLITE_OK becomes the
+// call's result.
 using FaultPlan = std::function<int(Call, std::string_view file)>;
 struct FaultPlanHolder {
   std::mutex mutex;
-  FaultPlan plan;        // guarded by mutex, as is
-  sqlite3_int64 at = 0;  // where in its file the read is that the plan is asked about
+  FaultPlan plan;        // guarded by mutex, as is the next
+  sqlite3_int64 at = 0;  // the file offset of the read that the plan decides about
 };
 inline FaultPlanHolder& fault_plan_holder() {
   static FaultPlanHolder holder;

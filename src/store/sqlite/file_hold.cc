@@ -32,10 +32,10 @@ struct flock shared_range(short type) {
   return range;
 }
 
-// One descriptor for each file that this process has stores on.
+// One descriptor for each file on which this process has stores.
 class HeldFiles {
  public:
-  // The lock of this file, for one store more. EAGAIN: somebody has the file for itself just now.
+  // The lock of this file, for one more store. EAGAIN: another process has the file exclusively right now.
   int lock(const std::string& path, FileId& id) {
     const std::lock_guard guard(mutex_);
     id = file_id_at(path);
@@ -46,7 +46,7 @@ class HeldFiles {
       struct stat info {};
       if (fstat(file, &info) != 0) return errno;
       id = FileId{info.st_dev, info.st_ino};
-      // Another file came into its place in between. Closing this descriptor could drop locks.
+      // Another file replaced it in between. Closing this descriptor could drop locks.
       if (find(id) != nullptr) return EAGAIN;
       close_in_children(file);
       entry = &entries_.emplace_back(Entry{id, file, 0, path});
@@ -81,8 +81,8 @@ class HeldFiles {
     return entry != nullptr && fstat(entry->file, &info) == 0 ? info.st_nlink : 1;
   }
 
-  // Closes what nobody holds, unless somebody has a POSIX lock on it: it could be one of this
-  // process, and would be lost. Such a descriptor waits here for the next store on its file.
+  // Closes unused descriptors, unless there is a POSIX lock on the file: the lock could belong to this process, and
+  // would be lost. Such a descriptor stays here for the next store on its file.
   void tidy() {
     const std::lock_guard guard(mutex_);
     std::erase_if(entries_, [](const Entry& entry) {

@@ -1,5 +1,4 @@
-// What the tests of this folder share: a store on a file of its own, and a second, raw way into
-// that file.
+// Shared by the tests of this folder: a store on a separate file, and direct SQL access to that file.
 #pragma once
 
 #include <sqlite3.h>
@@ -12,7 +11,7 @@
 
 namespace pawl::store::sqlite {
 
-// For a part of the store that is tried without the rest.
+// For a part of the store that is tested alone.
 class AlwaysOwner final : public Ownership {
  public:
   Result<bool> try_own() override { return true; }
@@ -34,7 +33,7 @@ class FileTest : public Bench {
   }
   Store& sqlite() { return static_cast<Store&>(*store_); }
 
-  // Runs SQL on the file behind the store's back; the first column of the last row, if any.
+  // Runs SQL on the file without the store; returns the first column of the last row, if any.
   static std::string raw(const std::string& file, const std::string& sql) {
     sqlite3* database = nullptr;
     EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);

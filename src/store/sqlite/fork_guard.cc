@@ -22,7 +22,7 @@ GuardedDescriptors& guarded() {
   return *descriptors;
 }
 
-// The mutex is held across the fork, so that the child sees a whole list.
+// The mutex is held across the fork, so that the child sees a complete list.
 void watch_forks() {
   const auto before = [] { guarded().mutex.lock(); };
   const auto in_parent = [] { guarded().mutex.unlock(); };
@@ -32,7 +32,7 @@ void watch_forks() {
     guarded().mutex.unlock();
   };
   static const int done = pthread_atfork(before, in_parent, in_child);
-  static_cast<void>(done);  // it fails for lack of memory only; then children keep the locks
+  static_cast<void>(done);  // it fails only for lack of memory; then children keep the locks
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Descriptors that carry a lock must not live on in a forked child: a lock of an open file lasts as
-// long as any process has that file open, so a worker that forks would keep the lock after the
-// death of its parent. What is listed here is closed in every child that fork() makes. A child that
-// runs another program (exec, posix_spawn) loses them by O_CLOEXEC anyway.
+// Descriptors with a lock must not stay open in a forked child: the lock of an open file lasts as long as any process
+// has that file open, so a child of a worker that forks would keep the lock after its parent's death. The descriptors
+// listed here are closed in every child that fork() creates. A child that runs another program (exec, posix_spawn)
+// loses them by O_CLOEXEC anyway.
 //
 // Threads: any.
 #pragma once
@@ -9,6 +9,6 @@
 namespace pawl::store::sqlite {
 
 void close_in_children(int descriptor);
-void keep_in_children(int descriptor);  // takes it off the list; before it is closed here
+void keep_in_children(int descriptor);  // removes it from the list; call it before closing the descriptor
 
 }  // namespace pawl::store::sqlite

@@ -1,5 +1,5 @@
-// What step 4 of the layout promises: files of version 3 go on, everything survives a reopening, and a job that has
-// no data pays nothing for those that do.
+// What step 4 of the layout promises: files of version 3 still work, everything survives a reopening, and a job without
+// data pays nothing for jobs that have data.
 #include "store/sqlite/file_test.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/schema.h"
@@ -8,8 +8,8 @@ namespace pawl::store::sqlite {
 
 class GraphsTest : public FileTest {
  protected:
-  // A file as the program of version 3 left it: a job with a concluded and an open activity, a message ledger of its
-  // own row, and a mailbox.
+  // A file as the program of version 3 left it: a job with a concluded and an open activity, a message ledger in a
+  // separate row, and a mailbox.
   void make_version_3() {
     { ASSERT_TRUE(open_file(path(), {}, migrations().first(3))); }
     raw("INSERT INTO pools VALUES ('graphs', 1, 2);"
@@ -25,7 +25,7 @@ class GraphsTest : public FileTest {
         "INSERT INTO message_ledgers VALUES ((1 << 47) + 1, x'00000000000000010000000000000002', 1, 10000000001);"
         "INSERT INTO mailboxes VALUES ((1 << 47) + 2, 'default', 't', 'k', 0, 0, 1),"
         " ((1 << 47) + 3, 'default', 't', 'empty', 0, 0, 0);"
-        "INSERT INTO mailbox_entries VALUES ((1 << 47) + 2, 0, zeroblob(16), x'030501');");  // somebody waits there
+        "INSERT INTO mailbox_entries VALUES ((1 << 47) + 2, 0, zeroblob(16), x'030501');");  // a hook waits
   }
   void reopen() {
     store_.reset();
@@ -120,7 +120,7 @@ TEST_F(GraphsTest, everything_survives_a_reopening) {
 }
 
 TEST_F(GraphsTest, data_and_state_cost_no_row_of_their_own) {
-  // Claim: rows written are those of the same bundle without them. Checked by counting both.
+  // Claim: the written rows are those of the same bundle without them. Checked by counting both.
   open_bench();
   for (const bool with : {false, true}) {
     const RunId run = submit(with ? "with" : "without");

@@ -51,7 +51,7 @@ Checked InboxWriter::waits(RunId run, const core::Guid& guid) {
 Applied InboxWriter::apply(RunId run, const core::PutMessage& write) {
   Applied applied = put(run, write.message, write.due);
   if (applied.code != SQLITE_OK) return applied;
-  return {};  // one that waits already stays as it is
+  return {};  // a message that already waits stays as it is
 }
 
 Applied InboxWriter::apply(RunId run, const core::CountRedelivery& write) {
@@ -63,7 +63,7 @@ Applied InboxWriter::apply(RunId run, const core::CountRedelivery& write) {
   if (timer == Statement::failed) return failed(count_timer_);
   if (timer == 1) return {};
   Rows rows = read_redeliveries_.query(run, guid);
-  // A message that is gone counts nothing: a sweep may have taken it from under an engine.
+  // A missing message counts nothing: a sweep may have deleted it while an engine still knew it.
   if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
   return contradicts(
       format("message {} has {} redeliveries, expected {}", write.guid.text(), rows.number(0), write.before));

@@ -1,4 +1,4 @@
-// InboxWriter: owns the messages that wait for a job or a mailbox, and its timers.
+// InboxWriter: owns the messages that wait for a job or a mailbox, and their timers.
 #pragma once
 
 #include "core/bundle.h"
@@ -11,7 +11,7 @@ class InboxWriter {
  public:
   Status prepare(Connection& connection);
 
-  // A timer, or, due at once, an ordinary message. `already_done`: it waits already, and stays as it is.
+  // A timer or, if due at once, an ordinary message. `already_done`: it already waits, and stays as it is.
   Applied put(RunId run, const core::Message& message, Instant due = {});
   Checked waits(RunId run, const core::Guid& guid);
 

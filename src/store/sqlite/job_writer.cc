@@ -10,8 +10,8 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// The step of a job that runs on: it leaves the status, so no index entry moves. It takes only a row that it does not
-// bring to the threshold, so a row that changed says: no hit.
+// The step of a job that continues: it does not write the status, so no index entry moves. It changes only a row that
+// it does not bring to the threshold, so a changed row means: no hit.
 #define PAWL_STEP_JOB                                                                         \
   "UPDATE jobs SET rev = rev + 1, bundle = ?3, semaphore = semaphore + ?6, completions = ?7," \
   " next_activity = ?8, closed_at = 0"
@@ -20,8 +20,8 @@ namespace {
   " AND redrives = ?11 AND code = ?12 AND remove_at = 0 AND (?5 IS NULL OR (semaphore = ?5"  \
   " AND semaphore + ?6 <> ?9 AND semaphore + ?6 BETWEEN 0 AND 999999999))"
 
-// New instances are numbered without gaps from the stored next_activity on. The number of new ones,
-// or none when they are out of turn.
+// New instances are numbered without gaps from the stored next_activity on. Returns how many are new, or none when
+// their numbers are out of order.
 std::optional<std::uint32_t> count_new(const core::Bundle& bundle, std::uint32_t next_after) {
   std::uint32_t count = 0;
   for (const core::Write& write : bundle.writes)
@@ -37,7 +37,7 @@ std::optional<std::uint32_t> count_new(const core::Bundle& bundle, std::uint32_t
 }  // namespace
 
 Status JobWriter::prepare(Connection& connection) {
-  // step_job is put_job for a job that runs on; share_data is step_job with new data.
+  // step_job is put_job for a job that continues; share_data is step_job with new data.
   return prepare_each(
       connection,
       {
@@ -53,7 +53,7 @@ Status JobWriter::prepare(Connection& connection) {
            " AND completions = ?4 AND next_activity = ?10"
            " AND (?5 IS NULL OR (semaphore = ?5 AND semaphore + ?6 BETWEEN 0 AND 999999999))"
            " RETURNING ?5 IS NOT NULL AND semaphore = ?9"},
-          // A closed job owes nothing, whatever the step that closed it left.
+          // A closed job has no open obligations, whatever the step that closed it left.
           {&forgive_rest_, "UPDATE jobs SET semaphore = 0 WHERE run = ?1"},
           {&read_guard_, "SELECT rev, bundle, semaphore, completions, status, next_activity FROM jobs WHERE run = ?1"},
           {&put_start_key_,
@@ -226,7 +226,7 @@ Applied JobWriter::step_semaphore(const core::Bundle& bundle, const core::JobHea
                        head.redrives, head.code, head.data.has_value(), head.data ? *head.data : none);
     if (!rows.next()) return Applied{rows.failed() ? rows.rc() : SQLITE_OK, false, {}};
     hit = rows.number(0) != 0;
-    rows.next();  // to the end of the statement: a run is one row
+    rows.next();  // finish the statement: a run is one row
     if (rows.failed()) return failed(rows);
   }
   const bool leaves_some = core::is_closed(head.status) && before && step.before + step.delta != 0;

@@ -1,4 +1,4 @@
-// JobWriter: owns the rows of jobs and the ids that started them: how a job begins, and how each bundle moves it on.
+// JobWriter: owns the rows of jobs and the ids that started them: starts a job, and applies each bundle to its row.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,11 @@ class JobWriter {
   Status prepare(Connection& connection);
 
   Applied apply(const Submit& submit) { return begin(submit, std::nullopt); }
-  // `exists`: the run that has the id.
+  // `exists`: with the run that has the id.
   Applied begin(const Submit& submit, const std::optional<core::ParentLink>& parent);
-  // Numbers a run and gives it an id that nobody ever had; both collations share them. `exists`: the run that has it.
+  // Numbers a run and takes an unused id for it; both collations share the ids. `exists`: with the run that has the id.
   Applied take_id(const Namespace& name_space, const JobId& id, core::LaneId lane);
-  // Whether this very message made the run.
+  // Whether this same message created the run.
   Checked made_by(RunId run, const core::StartChild& start);
 
   // A run that is gone or closed takes nothing.
@@ -33,8 +33,9 @@ class JobWriter {
   Applied deliver(const core::JobKey& key, const core::Message& message);
 
   // The first write of a bundle, and the first half of step_semaphore_and_snapshot (store/snapshot.h): adds the delta
-  // and decides `hit` from what is stored then. Done, but not `wrote`: a guard did not hold. Then check_rev() of its
-  // row says why, or the tokens of its work items, or contradiction(); in this order, for a race is no mistake.
+  // and decides `hit` from the stored value. Done, but not `wrote`: a guard did not hold. Then the reason comes from
+  // check_rev() of its row, the tokens of its work items, or contradiction(), in this order, because a race is not a
+  // mistake.
   Applied step_semaphore(const core::Bundle& bundle, const core::JobHead& head, bool& hit);
   EntityRow read_row(RunId run);
   Applied contradiction(const core::Bundle& bundle, const core::JobHead& head);

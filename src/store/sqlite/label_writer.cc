@@ -47,7 +47,7 @@ Applied LabelWriter::apply(RunId run, const core::AddMeasure& write) {
 
 Applied LabelWriter::apply(RunId run, const core::Announce& write) {
   const core::LaneId lane = core::lane_of(run);
-  const RunId id = core::make_run(lane, lanes_.next_announcement(lane));  // numbered as runs are
+  const RunId id = core::make_run(lane, lanes_.next_announcement(lane));  // numbered like runs
   if (announce_.run(id, run, write.topic, write.what, write.status, write.code, write.at, write.data) ==
       Statement::failed)
     return failed(announce_);

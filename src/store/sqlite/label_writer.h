@@ -1,4 +1,4 @@
-// LabelWriter: owns what jobs are found by, what is measured of them and what they announce.
+// LabelWriter: owns the labels by which jobs are found, their measures and their announcements.
 #pragma once
 
 #include "core/bundle.h"

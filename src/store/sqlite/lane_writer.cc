@@ -102,7 +102,7 @@ Applied LaneWriter::apply(const OpenPool& open) {
     return refused(OutcomeKind::rejected, format("all pools together have at most {} lanes", pawl::limits::lanes_max));
   if (put_pool_.run(open.pool, last + 1, open.lanes) == Statement::failed) return failed(put_pool_);
   for (std::uint32_t i = 1; i <= open.lanes; ++i) {
-    lanes_.erase(core::LaneId(last + i));  // it may be known as missing
+    lanes_.erase(core::LaneId(last + i));  // it may be cached as missing
     if (put_lane_.run(last + i, open.pool) == Statement::failed) return failed(put_lane_);
   }
   return Applied{SQLITE_OK, true, {}};
@@ -116,7 +116,7 @@ Applied LaneWriter::apply(const AcquireLane& acquire) {
   const auto owned = ownership_.try_own();
   if (!owned) return refused(OutcomeKind::conflict, owned.error().detail);
   if (!*owned) return refused(OutcomeKind::conflict, format("another process owns {}", path_));
-  // Another name in the row is a dead process's, unless this very process wrote it.
+  // Another name in the row belongs to a dead process, unless this process wrote it.
   const auto held = held_.find(acquire.lane);
   const bool ours = held != held_.end() && held->second == lane->epoch;
   if (ours && !lane->owner.empty() && lane->owner != acquire.owner)

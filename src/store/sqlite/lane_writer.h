@@ -1,7 +1,7 @@
-// LaneWriter: owns pools and lanes: who has a lane, and the number of its next run.
+// LaneWriter: owns pools and lanes: the owner of a lane, and the number of its next run.
 //
-// Ownership is the process's (owner_lock.h): a lane has no lease and needs no renewal; the epoch fences whoever owned
-// it before. What is read of a lane is good for one transaction and forgotten with it.
+// A process owns the lanes (owner_lock.h): a lane has no lease and needs no renewal; the epoch fences the former owner.
+// What is read about a lane is valid for one transaction and dropped with it.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class LaneWriter {
   // A refusal, `fenced`, unless the lane has an owner and this is its epoch.
   Applied guard(core::LaneId lane, core::Epoch epoch);
   Checked exists(core::LaneId lane);
-  // REQUIRES, of both: exists(lane), in this transaction.
+  // REQUIRES, for both: exists(lane), in this transaction.
   RunId next_run(core::LaneId lane);
   std::uint64_t next_announcement(core::LaneId lane);
 
@@ -66,7 +66,7 @@ class LaneWriter {
   std::string path_;  // of the file, for people
   Statement read_lane_, put_next_, take_lane_, free_lane_, read_pool_, last_lane_, put_pool_, put_lane_;
   std::unordered_map<core::LaneId, Lane> lanes_;        // of the open transaction
-  std::unordered_map<core::LaneId, core::Epoch> held_;  // that this process took
+  std::unordered_map<core::LaneId, core::Epoch> held_;  // taken by this process
 };
 
 Applied no_lane(core::LaneId lane);

@@ -1,5 +1,5 @@
-// What step 2 of the layout promises: files of version 1 go on, what waits for the clock costs nobody else
-// anything, and a job that is removed leaves no row behind.
+// What step 2 of the layout promises: files of version 1 still work, rows that wait for the clock cost the others
+// nothing, and a removed job leaves no row behind.
 #include <map>
 #include <set>
 
@@ -14,8 +14,8 @@ namespace pawl::store::sqlite {
 
 class LifeTest : public FileTest {
  protected:
-  // A file as the program of version 1 left it: one job with three work items (free, leased, held by the lane's
-  // owner of that life), one closed job, a message and their start keys.
+  // A file as the program of version 1 left it: one job with three work items (free, leased, held by the lane owner of
+  // that time), one closed job, a message and their start keys.
   void make_version_1() {
     { ASSERT_TRUE(open_file(path(), {}, migrations().first(1))); }
     raw("INSERT INTO pools VALUES ('graphs', 1, 2);"
@@ -133,12 +133,12 @@ TEST_F(LifeTest, a_removed_job_leaves_no_row_in_any_table_but_its_start_key) {
   enqueue(run, 3);
   commit(bundle_with(run, {core::PutRecord{std::nullopt, {guid(1), core::ActivitySeq(0), message_ledger(1)}},
                            core::PutMessage{start_message(2), clock_.now() + lease}}));
-  core::Bundle last = bundle_for(run);  // closed without a sweep: all of it is still there
+  core::Bundle last = bundle_for(run);  // closed without a sweep: all rows are still there
   std::get<core::JobHead>(last.head).status = core::JobStatus::failed;
   std::get<core::JobHead>(last.head).completions = 1;
   ASSERT_EQ(kind_of(last), OutcomeKind::committed);
 
-  // Claim: every table that has a run's rows has none of this run. The tables are asked, not listed.
+  // Claim: no table has a row of this run. The list of tables comes from the file, so a new table is checked too.
   const std::string tables =
       raw("SELECT group_concat(m.name, ' ') FROM sqlite_schema m JOIN pragma_table_info(m.name) c"
           " WHERE m.type = 'table' AND c.name = 'run'");
@@ -179,7 +179,7 @@ TEST_F(LifeTest, no_statement_scans_a_table_that_grows_or_sorts_what_is_due) {
   for (sqlite3* database : {(*writer)->connection().handle(), (*reader)->connection().handle()}) {
     for (const auto& [sql, plan] : plans(database)) {
       ++seen;
-      // Paused topics and lanes have a limit; all else that is scanned would be scanned at every commit.
+      // Paused topics and lanes have a limit; anything else that is scanned would be scanned at every commit.
       const bool limited = plan.find("SCAN paused_topics") != std::string::npos || plan == "SCAN lanes\n";
       const bool scans = plan.find("SCAN") != plan.find("SCAN CONSTANT ROW");
       EXPECT_TRUE(limited || !scans) << sql << "\n" << plan;
@@ -194,8 +194,8 @@ TEST_F(LifeTest, no_statement_scans_a_table_that_grows_or_sorts_what_is_due) {
 }
 
 TEST_F(LifeTest, many_timers_cost_nobody_else_anything) {
-  // Claim: what is read at a start and at every look takes the same work with ten timers as with 100,000.
-  // Counted in steps of SQLite's machine, not in time.
+  // Claim: the reads at a start and at every look need the same work with ten timers as with 100,000. Counted in steps
+  // of SQLite's machine, not in time.
   open_bench();
   const RunId run = submit("a");
   enqueue(run, 3);

@@ -1,4 +1,4 @@
-// A name for every number of this store.
+// The numbers of this store, by name.
 #pragma once
 
 #include <chrono>
@@ -11,40 +11,38 @@ inline constexpr std::chrono::milliseconds busy_wait = std::chrono::seconds(5);
 inline constexpr std::uint32_t page_bytes = 4096;
 inline constexpr std::size_t readers = 2;                 // connections that read beside the writer
 inline constexpr int value_bytes_max = 16 << 20;          // one stored value: a payload and its frame
-inline constexpr int checkpoint_pages = 8'000;            // the log is copied home when it is longer
-inline constexpr int checkpoint_tail_pages = 2'000;       // what a copy may leave to the writer's pause
+inline constexpr int checkpoint_pages = 8'000;            // a longer log is copied into the database file
+inline constexpr int checkpoint_tail_pages = 2'000;       // what a copy may leave for the writer's pause
 inline constexpr int checkpoint_rounds_max = 3;           // copies beside the writer before it pauses
 inline constexpr int checkpoint_pages_min = 64;           // on a disk that is nearly full
-inline constexpr std::uint64_t log_share_of_disk = 4;     // a quarter of what is left at the most
-inline constexpr int disk_look_pages = 64;                // the log grows so much between two looks at the disk
-inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while somebody keeps a transaction open
+inline constexpr std::uint64_t log_share_of_disk = 4;     // at most a quarter of the free space
+inline constexpr int disk_look_pages = 64;                // how much the log grows between two checks of the disk
+inline constexpr std::uint64_t log_bytes_max = 1u << 30;  // while a reader keeps a transaction open
 inline constexpr int log_warning_factor = 4;              // times the usual length: then it is reported
-inline constexpr int log_unnamed_rounds = 3;  // a log that nobody is seen to keep: then it is reported all the same
-inline constexpr std::chrono::milliseconds log_retry_min{100};   // until a log that somebody keeps is
-inline constexpr std::chrono::milliseconds log_retry_max{1000};  // copied again; doubled each time
-inline constexpr std::chrono::milliseconds room_wait{500};       // of a commit, for a copy that makes room
-inline constexpr std::chrono::milliseconds room_no_wait{2000};   // after one that waited in vain
+inline constexpr int log_unnamed_rounds = 3;  // then a log is reported although no process is seen to keep it
+inline constexpr std::chrono::milliseconds log_retry_min{100};   // between two copies of a log that a reader keeps
+inline constexpr std::chrono::milliseconds log_retry_max{1000};  // doubled each time up to this
+inline constexpr std::chrono::milliseconds room_wait{500};       // a commit waits so long for a copy that makes room
+inline constexpr std::chrono::milliseconds room_no_wait{2000};   // no waiting so long after a wait that failed
 inline constexpr int cache_kib = 64 << 10;                       // of the writer
 inline constexpr int reader_cache_kib = 8 << 10;                 // of each reader
 inline constexpr std::size_t page_of_work_bytes = 8 << 20;       // then a page of work items is full
-inline constexpr std::size_t freed_per_dequeue_max = 1'000;      // of what became due; the next one goes on
-inline constexpr int read_tries = 4;  // of a group, until the operation whose page cannot be read is refused
+inline constexpr std::size_t freed_per_dequeue_max = 1'000;      // messages that became due; the next dequeue continues
+inline constexpr int read_tries = 4;  // of a group, before the operation whose page cannot be read is refused
 inline constexpr std::chrono::milliseconds read_retry_min{5};   // doubled at each try
-inline constexpr std::size_t unreadable_per_group_max = 16;     // operations refused so; with more the group waits
+inline constexpr std::size_t unreadable_per_group_max = 16;     // operations refused for it; with more the group waits
 inline constexpr std::size_t problems_max = 20;                 // lines of a verify() report
 inline constexpr std::chrono::milliseconds owner_retry_min{1};  // doubled at each try
 inline constexpr int owner_retries = 8;                         // after a report that the owner is gone
-inline constexpr std::uint64_t disk_full_bytes = 64 << 10;      // less than what the log's index may need
-inline constexpr std::chrono::milliseconds hold_retry{2};       // until a file that another one has is tried again
-inline constexpr std::chrono::milliseconds migration_wait{
-    1000};                                                   // for an owner of an older version that is about to end
-inline constexpr std::chrono::milliseconds bell_look{2000};  // without a bell or a watch over it
-inline constexpr std::chrono::milliseconds helper_retry{
-    1000};  // until a bell or a watch that could not be made is tried again
-inline constexpr std::chrono::milliseconds ring_late_max{1000};     // then a commit that nobody rang for is looked for
+inline constexpr std::uint64_t disk_full_bytes = 64 << 10;      // less than the log's index may need
+inline constexpr std::chrono::milliseconds hold_retry{2};  // between two tries for a file that another process holds
+inline constexpr std::chrono::milliseconds migration_wait{1000};  // for an owner of an older version that is ending
+inline constexpr std::chrono::milliseconds bell_look{2000};  // between two looks without a doorbell or a watch over it
+inline constexpr std::chrono::milliseconds helper_retry{1000};      // between tries to create a doorbell or a watch
+inline constexpr std::chrono::milliseconds ring_late_max{1000};     // then the owner looks for unreported commits
 inline constexpr std::size_t commits_beyond_gap_max = 65'536;       // remembered while one is missing
-inline constexpr std::chrono::milliseconds transaction_time{1000};  // of a worker's own: nobody else writes meanwhile
-inline constexpr int transaction_look_steps = 1000;  // of SQLite's machine, between two looks at the time
+inline constexpr std::chrono::milliseconds transaction_time{1000};  // of a worker: no one else writes meanwhile
+inline constexpr int transaction_look_steps = 1000;  // of SQLite's machine, between two checks of the time
 inline constexpr std::size_t socket_path_max = 107;  // sun_path less its terminating zero
 
 }  // namespace pawl::store::sqlite::limits

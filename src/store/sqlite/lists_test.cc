@@ -1,5 +1,5 @@
-// What the layout promises of lists: files from before it keep their announcements and their numbers, and a page costs
-// a page, however many jobs there are.
+// What the layout promises about lists: older files keep their announcements and their numbers, and a page costs the
+// same, however many jobs there are.
 #include "store/lists.h"
 
 #include "store/sqlite/file_test.h"
@@ -13,7 +13,7 @@ class ListsTest : public FileTest {
  protected:
   static constexpr std::size_t steps_before = 11;
 
-  // As many jobs of each of two lanes: one in two has another namespace, one in ten failed, all have a label.
+  // Equally many jobs in each of two lanes: one in two has another namespace, one in ten failed, all have a label.
   void fill(int from, int to) {
     raw(format(
         "WITH RECURSIVE n (i) AS (VALUES ({}) UNION ALL SELECT i + 1 FROM n WHERE i < {})"

@@ -9,7 +9,7 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// Who a signal is out to, and the name of the message that tells it.
+// The registration that a signal is offered to, and the guid of the message that offers it.
 struct OfferBytes {
   OfferBytes(const core::Guid& signal, const std::optional<core::Guid>& to) {
     if (!to) return;

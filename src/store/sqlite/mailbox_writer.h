@@ -1,4 +1,4 @@
-// MailboxWriter: owns mailboxes: the signals and registrations that wait in them, and how much of it there is.
+// MailboxWriter: owns mailboxes: the signals and registrations that wait in them, and their count and size.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ class MailboxWriter {
   MailboxWriter(LaneWriter& lanes, InboxWriter& inbox) : lanes_(lanes), inbox_(inbox) {}
   Status prepare(Connection& connection);
 
-  // Makes the mailbox if this is its first message.
+  // Creates the mailbox if this is its first message.
   Applied deliver(const core::MailboxKey& key, const core::Message& message, core::LaneId lane);
 
-  // already_done, with the mailbox if it is still there.
+  // already_done, with the mailbox if it still exists.
   Applied told_before(const core::MailboxKey& key);
 
   EntityRow read_row(RunId run);

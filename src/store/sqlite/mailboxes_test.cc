@@ -1,5 +1,5 @@
-// What the layout of mailboxes promises: files of version 5 keep their signals, a page does not read what it does not
-// need, and what a mailbox holds is counted to the byte.
+// What the layout of mailboxes promises: files of version 5 keep their signals, a page reads only what it needs, and
+// the content of a mailbox is counted to the byte.
 #include "base/limits.h"
 #include "core/mailbox.h"
 #include "store/sqlite/file_test.h"
@@ -14,7 +14,8 @@ class MailboxesTest : public FileTest {
   static constexpr RunId with_hook = core::make_run(core::LaneId(1), 3);
   static constexpr Instant due = Instant::from_micros(9'000'000);
 
-  // A file as the program of version 5 left it: two early signals with their timers and one in the inbox; and a hook.
+  // A file as the program of version 5 left it: two early signals with their timers, one signal in the inbox, and a
+  // hook.
   void make_version_5() {
     { ASSERT_TRUE(open_file(path(), {}, migrations().first(5))); }
     const auto hex = [](const core::Guid& guid) { return "x'" + guid.text() + "'"; };
@@ -59,7 +60,7 @@ TEST_F(MailboxesTest, a_file_of_version_5_keeps_its_signals_and_its_hooks) {
   EXPECT_TRUE(sqlite().verify());
 }
 
-// What is remembered of signals is bounded in time and number, and forgotten a little at a time.
+// The memory of signals is bounded in time and number, and entries are deleted a few at a time.
 TEST_F(MailboxesTest, remembered_signals_go_when_their_time_is_over_or_there_are_too_many) {
   open_bench();
   const auto tell = [&](std::uint64_t number) {

@@ -55,8 +55,8 @@ Status check_directory(const std::string& path) {
   return {};
 }
 
-// What the directory says about the file. The file itself is opened by SQLite alone: closing any
-// other descriptor of it would drop the locks that SQLite has on it in this process.
+// What the directory reports about the file. Only SQLite opens the file itself: closing any other descriptor of it
+// would drop the locks that SQLite has on it in this process.
 Status check_entry(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return {};  // a new file
@@ -73,7 +73,7 @@ Status check_entry(const std::string& path) {
   return {};
 }
 
-// Reads, and only reads, what the file says about itself, without its log and without a lock.
+// Reads the file's header, without its log and without a lock.
 Status check_header(const std::string& path, const Options& options, std::size_t version_max) {
   if (is_empty_or_missing(path)) return {};  // a new file
   auto opened = Connection::open({path, Connection::Mode::look, options.vfs, options.busy_wait});
@@ -82,8 +82,8 @@ Status check_header(const std::string& path, const Options& options, std::size_t
   const auto application = file.read_number("PRAGMA application_id");
   const auto version = file.read_number("PRAGMA user_version");
   if (!application || !version) {
-    // With a log beside it the file may lag behind its own header, and a copy of the log that lost
-    // its power may have left half a header: the log has the other half.
+    // With a log beside it the file may be behind its own header, and a copy of the log that was cut by a power loss
+    // may have left half a header: the log has the other half.
     if (!is_empty_or_missing(path + "-wal")) return {};
     if (sqlite3_errcode(file.handle()) == SQLITE_NOTADB)
       return bad_file(ErrorCode::invalid, path, "is not an SQLite database; name another file, or move this one away");
@@ -100,8 +100,7 @@ Status check_header(const std::string& path, const Options& options, std::size_t
   return {};
 }
 
-// SQLite keeps one index of the log for each file in a process, whatever its name, but looks for the
-// log by name.
+// SQLite keeps one index of the log for each file in a process, under any name, but finds the log by name.
 Status check_other_name(const std::string& path) {
   const std::string other = FileHold::path_of(file_id_at(path));
   if (other.empty() || other == path) return {};
@@ -111,7 +110,7 @@ Status check_other_name(const std::string& path) {
 
 bool lives(std::uint64_t process) { return kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM; }
 
-// The owner of a file that was at this path before lives on: its lock and its log are in the way.
+// The owner of a file that was at this path before still runs: its lock and its log are in the way.
 Status check_old_owner(const std::string& path) {
   const auto record = OwnerRecord::read(owner_path(path));
   if (record && record->file != file_id_at(path) && lives(record->process) && OwnerLock::is_taken(path))
@@ -135,7 +134,7 @@ Status expect(Connection& connection, const char* pragma, std::string_view wante
   return Error{ErrorCode::unsupported, format("{}: {} is {}, needed is {}", connection.path(), pragma, *value, wanted)};
 }
 
-// A new file carries our mark from its first durable byte on: it is written before the log exists.
+// A new file has the mark of Pawl from its first durable byte on: it is written before the log exists.
 Status prepare_new(Connection& connection, const Options& options) {
   auto done = connection.execute(format("PRAGMA page_size = {}", options.page_bytes).c_str());
   if (done) done = connection.execute(format("PRAGMA application_id = {}", application_id).c_str());
@@ -150,14 +149,14 @@ Status set_up_writer(Connection& connection, const Options& options) {
   if (done)
     done = connection.execute("PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF");
   if (done) done = connection.execute(format("PRAGMA cache_size = -{}", options.cache_kib).c_str());
-  // The log is cut to twice its usual length when it starts anew.
+  // The log is cut to twice its usual length when it restarts.
   const auto log_bytes = 2 * std::int64_t{options.checkpoint_pages} * options.page_bytes;
   if (done) done = connection.execute(format("PRAGMA journal_size_limit = {}", log_bytes).c_str());
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   return done;
 }
 
-// The tables that everything hangs on are small enough to be read whole at every start.
+// The tables that everything depends on are small enough to be read whole at every start.
 Status check_small_tables(Connection& connection) {
   for (const char* check :
        {"PRAGMA quick_check('store_state')", "PRAGMA quick_check('pools')", "PRAGMA quick_check('lanes')"}) {
@@ -170,8 +169,8 @@ Status check_small_tables(Connection& connection) {
   return {};
 }
 
-// Whether the file has all that was acknowledged on it. The owner's record is read first: whatever
-// it counts is in the file by then.
+// Whether the file has every acknowledged commit. The owner's record is read first: whatever it counts is in the file
+// by then.
 Status check_log(Connection& connection) {
   const auto record = OwnerRecord::read(owner_path(connection.path()));
   const auto state =
@@ -201,8 +200,8 @@ Status check_log(Connection& connection) {
   return {};
 }
 
-// Whoever has the lock, and a record in it, runs on the file. Without a record it makes the file, or
-// brings it forward.
+// A process that holds the lock and has written a record runs on the file. Without a record it is creating or migrating
+// the file.
 std::optional<std::uint64_t> process_on(const std::string& path) {
   const auto record = OwnerRecord::read(owner_path(path));
   return record && lives(record->process) ? std::optional(record->process) : std::nullopt;
@@ -222,16 +221,16 @@ Error not_the_owner(const std::string& path, std::int64_t version, std::size_t v
                       path, version, version_max, *process)};
 }
 
-// Makes a new file, and brings an older one forward. Only the owner does: a process that runs on the
-// file has statements of the version that it found.
+// Creates a new file, and migrates an older one. Only the owner does this: a process that runs on the file has
+// statements of the version that it found.
 Status bring_forward(Connection& connection, const Options& options, Migrations steps) {
   OwnerLock lock(connection.path());
-  // Whoever brings it forward gets on from version to version: only without that time runs out.
+  // A process that migrates the file advances from version to version: the wait ends only when it stops advancing.
   std::int64_t version_seen = 0;
   auto since = std::chrono::steady_clock::now();
   while (true) {
-    // Asked of SQLite, not of the file's size: a process that was killed while it made the file left
-    // a journal, and reading it takes the file back to nothing.
+    // SQLite is asked, not the file's size: a process that was killed while it created the file left a journal, and
+    // reading it takes the file back to empty.
     const auto pages = connection.read_number("PRAGMA page_count");
     if (!pages) return pages.error();
     const auto version = connection.read_number("PRAGMA user_version");
@@ -247,7 +246,7 @@ Status bring_forward(Connection& connection, const Options& options, Migrations 
     }
     const auto owned = lock.try_own();
     if (!owned) return owned.error();
-    if (*owned) continue;  // what it is now, nobody else changes
+    if (*owned) continue;  // from now on no one else changes it
     if (std::exchange(version_seen, *version) != *version) since = std::chrono::steady_clock::now();
     const bool in_use = *version != 0 && process_on(connection.path());
     const auto wait_max = in_use ? limits::migration_wait : options.busy_wait;
@@ -263,7 +262,7 @@ Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Opt
   auto checked = check_directory(path);
   if (checked) checked = check_entry(path);
   if (!checked) return checked.error();
-  // Links are followed once, so that every process finds the same lock and the same doorbell.
+  // Links are resolved once, so that every process finds the same lock and the same doorbell.
   std::error_code ignored;
   std::string canonical = std::filesystem::weakly_canonical(path, ignored).string();
   if (canonical.empty()) canonical = path;
@@ -288,7 +287,7 @@ Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Op
   Connection& connection = **opened;
   sqlite3_wal_autocheckpoint(connection.handle(), 0);
   auto done = connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
-  // Its own tables have no foreign keys; those of users do.
+  // The store's tables have no foreign keys; those of users do.
   if (done && role == Role::worker)
     done =
         connection.execute(format("PRAGMA synchronous = {}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF;"

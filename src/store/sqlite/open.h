@@ -1,5 +1,4 @@
-// Opening a file: what is checked before anything is written to it, and the settings that every
-// connection gets.
+// Opens a file: the checks before anything is written to it, and the settings of every connection.
 #pragma once
 
 #include <memory>
@@ -11,11 +10,11 @@
 
 namespace pawl::store::sqlite {
 
-// The writer's connection to a file of the newest version, made or migrated if need be. The path of
-// the connection is the canonical one.
+// The writer's connection to a file of the newest version, which is created or migrated if needed. The path of the
+// connection is the canonical one.
 Result<std::unique_ptr<Connection>> open_file(const std::string& path, const Options& options, Migrations steps);
 
-// One more connection to a file that open_file() opened.
+// Another connection to a file that open_file() opened.
 enum class Role : std::uint8_t { reader, checkpointer, worker };
 Result<std::unique_ptr<Connection>> open_again(const Connection& first, const Options& options, Role role);
 

@@ -1,5 +1,4 @@
-// Files that cannot be used: each is refused with its name and a next step, and stays byte for byte
-// as it was.
+// Files that cannot be used: each is refused with its name and a next step, and stays byte for byte as it was.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -33,7 +32,7 @@ Error error_of(const std::string& path) {
   return Error{ErrorCode::invalid, ""};
 }
 
-// The error names the file and holds `part`; the file is untouched.
+// The error names the file and contains `part`; the file is untouched.
 void expect_refused(const std::string& path, ErrorCode code, const std::string& part) {
   const std::string before = bytes_of(path);
   const Error error = error_of(path);
@@ -44,7 +43,7 @@ void expect_refused(const std::string& path, ErrorCode code, const std::string& 
   EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
 }
 
-// Runs `body` as a user that owns nothing; root may write everywhere.
+// Runs `body` as a user that owns nothing, because root may write everywhere.
 int as_nobody(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -107,7 +106,7 @@ TEST_F(OpenTest, a_newer_file_is_refused) {
 
 TEST_F(OpenTest, a_newer_version_that_stands_only_in_the_log_is_refused_too) {
   open_bench();
-  sqlite3* database = nullptr;  // kept open: closing the last connection would copy the log home
+  sqlite3* database = nullptr;  // kept open: closing the last connection would copy the log
   ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 99", nullptr, nullptr, nullptr), SQLITE_OK);
   const Error error = error_of(path());
@@ -193,8 +192,8 @@ TEST_F(OpenTest, a_full_disk_at_open_says_so) {
 }
 
 TEST_F(OpenTest, a_disk_that_fills_up_delays_the_group_and_loses_nothing) {
-  // Claim: a group on a full disk is retry_later and leaves no trace; with room again the same
-  // group commits. Checked by filling a small disk to its last page between two commits.
+  // Claim: a group on a full disk is retry_later and leaves no trace; with room again the same group commits. Checked
+  // by filling a small disk to its last page between two commits.
   const SmallDisk disk(folder_.path() / "disk", "size=8m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs is not permitted here";
   auto opened = Store::open(disk.file("pawl.db"), {});
@@ -219,9 +218,8 @@ TEST_F(OpenTest, a_disk_that_fills_up_delays_the_group_and_loses_nothing) {
 }
 
 TEST_F(OpenTest, a_small_disk_is_used_to_its_end_and_is_not_stuck_when_there_is_room_again) {
-  // Claim: the log never takes the room that its copy home needs. So on 16 MB the store fills the
-  // disk with data, says that it is full, also to the next process, and goes on when another file
-  // is gone.
+  // Claim: the log never takes the room that copying it needs. So on 16 MB the store fills the disk with data, reports
+  // that it is full, also to the next process, and continues when another file is deleted.
   const SmallDisk disk(folder_.path() / "disk", "size=16m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs is not permitted here";
   const std::string file = disk.file("pawl.db");
@@ -248,7 +246,7 @@ TEST_F(OpenTest, a_small_disk_is_used_to_its_end_and_is_not_stuck_when_there_is_
     log_bytes_most = std::max(log_bytes_most, std::filesystem::file_size(file + "-wal"));
     return outcomes;
   };
-  // A first refusal may mean that the copy home is behind; the disk is full when it stays refused.
+  // A first refusal may mean that the copy is behind; the disk is full when it stays refused.
   using Clock = std::chrono::steady_clock;
   auto refused = commit_one();
   for (auto committed_at = Clock::now(); Clock::now() < committed_at + std::chrono::seconds(5);) {
@@ -262,15 +260,15 @@ TEST_F(OpenTest, a_small_disk_is_used_to_its_end_and_is_not_stuck_when_there_is_
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::retry_later);
   EXPECT_NE(refused.error().detail.find("free some space"), std::string::npos) << refused.error().detail;
-  EXPECT_GT(count, 1'100);  // of some 1,160 that fit without any log
-  // Started at a quarter of the 12 MB, and at the latest when the copy would need more than is left.
+  EXPECT_GT(count, 1'100);  // of about 1,160 that fit without any log
+  // The copy starts at a quarter of the 12 MB, and at the latest when it would need more than is left.
   EXPECT_LT(log_bytes_most, (6u << 20) + (256u << 10));
   std::filesystem::remove(ballast);
   const int before = count;
   const auto until = Clock::now() + std::chrono::seconds(20);
   while (count < before + 100 && Clock::now() < until) static_cast<void>(commit_one());
   EXPECT_EQ(count, before + 100);
-  // Another program takes the rest; the next process says so, or works, and works with room again.
+  // Another program takes the rest; the next process reports it, or works, and works with room again.
   store_ = nullptr;
   disk.fill();
   const auto full = Store::open(file, {});

@@ -1,5 +1,5 @@
-// What the layout of outboxes promises: files of version 7 go on, and rows survive a reopening, whichever way sends go
-// then.
+// What the layout of outboxes promises: files of version 7 still work, and rows survive a reopening with either way of
+// sending.
 #include "store/sqlite/file_test.h"
 #include "store/sqlite/open.h"
 #include "store/sqlite/schema.h"
@@ -11,7 +11,7 @@ class OutboxTest : public FileTest {
   core::Send send_to(RunId run, std::uint64_t number) { return core::Send{{run, start_message(number)}}; }
 };
 
-// The count of that version was one for all targets, and no row was ever numbered by it.
+// That version had one count for all targets, and no row was ever numbered by it.
 TEST_F(OutboxTest, a_file_of_version_7_begins_to_count_anew) {
   { ASSERT_TRUE(open_file(path(), {}, migrations().first(7))); }
   raw("INSERT INTO source_lanes VALUES (2, 12)");

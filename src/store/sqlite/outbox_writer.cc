@@ -98,7 +98,7 @@ Applied OutboxWriter::apply(const core::Bundle& bundle, const core::Send& write)
   return sent;
 }
 
-// A run of a lane that does not exist is nobody.
+// A run of a lane that does not exist has no receiver.
 Applied OutboxWriter::put_row(core::LaneId from, const core::Envelope& envelope, core::LaneId to) {
   const Checked there = lanes_.exists(to);
   if (there.failed) return *there.failed;
@@ -109,7 +109,7 @@ Applied OutboxWriter::put_row(core::LaneId from, const core::Envelope& envelope,
   return Applied{SQLITE_OK, true, {}};
 }
 
-// A run that is gone or closed takes nothing; a mailbox is made by its first message, a child by its start.
+// A run that is gone or closed takes nothing; the first message creates a mailbox, the start message creates a child.
 Applied OutboxWriter::send(const core::Envelope& envelope, core::LaneId lane) {
   if (const auto* key = std::get_if<core::MailboxKey>(&envelope.to))
     return mailboxes_.deliver(*key, envelope.message, lane);
@@ -144,7 +144,7 @@ Applied OutboxWriter::start_child(const core::JobKey& key, const core::StartChil
   return told;
 }
 
-// As if a job of this lane had sent it. One that waits already is not sent again.
+// As if a job of this lane had sent it. A refusal that already waits is not sent again.
 Applied OutboxWriter::refuse_child(const core::Envelope& refusal, core::LaneId lane) {
   if (sends_directly_) return jobs_.deliver(std::get<RunId>(refusal.to), refusal.message);
   const core::LaneId to = core::lane_of(refusal.to, lane);

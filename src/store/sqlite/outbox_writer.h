@@ -1,8 +1,8 @@
 // OutboxWriter: owns what entities send each other: a bundle's sends, deliveries between lanes, and the number of the
-// last row that each lane took from each other one.
+// last row that each lane took from each other lane.
 //
-// Sends go straight into their inbox, for one file has all lanes; or, as in stores that cannot, by rows of the sender's
-// lane, numbered for each target.
+// One file has all lanes, so sends go straight into the target's inbox. If configured, they go through rows of the
+// sender's lane, numbered for each target, as in stores that cannot send directly.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ Result<std::shared_ptr<const OwnNames>> OwnNames::read() {
     return read.error();
   if (const auto read = read_into("SELECT name FROM sqlite_schema WHERE type = 'view'", names->views_); !read)
     return read.error();
-  // Every file has these: the store's own layout has nothing to do with them.
+  // Every file has these: they are not part of the store's layout.
   std::erase_if(names->tables_, [](const std::string& name) { return name.starts_with("sqlite_"); });
   return std::shared_ptr<const OwnNames>(std::move(names));
 }

@@ -1,4 +1,4 @@
-// OwnNames: which tables and views of a file are the store's own. All others are the users'.
+// OwnNames: the tables and views of a file that belong to the store. All others belong to users.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace pawl::store::sqlite {
 
 class OwnNames {
  public:
-  // As the layout of this version makes them, in an empty database of its own.
+  // As the layout of this version creates them, in a separate empty database.
   static Result<std::shared_ptr<const OwnNames>> read();
 
   bool has_table(std::string_view name) const { return tables_.contains(lower(name)); }

@@ -33,8 +33,8 @@ Result<bool> OwnerLock::try_own() {
   if (flock(file, LOCK_EX | LOCK_NB) == 0) {
     file_ = file;
     close_in_children(file_);
-    // Without it the lock holds all the same; others then notice the end of this process only when
-    // they are started anew.
+    // Without this descriptor the lock still holds, but other processes notice the end of this one only when they are
+    // restarted.
     writer_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (writer_ >= 0) close_in_children(writer_);
     return true;
@@ -57,7 +57,7 @@ void OwnerLock::write(const OwnerRecord& record) {
   const std::lock_guard lock(mutex_);
   if (writer_ < 0) return;
   const std::string line = record.line();
-  // A record that cannot be written is behind, which costs a check and nothing else.
+  // A record that cannot be written is behind, which only costs a check.
   static_cast<void>(pwrite(writer_, line.data(), line.size(), 0) < 0);
 }
 

@@ -1,7 +1,7 @@
-// OwnerLock: which process owns the lanes of a file. An operating-system lock on `<file>-owner`: it
-// ends with the process, however that ends, and costs nothing while it is held. The lock file
-// stays, with the owner's record in it. Only the owner has it open for writing: the close of that
-// descriptor is what OwnerWatch hears in other processes. A forked child does not keep either.
+// OwnerLock: which process owns the lanes of a file. An operating-system lock on `<file>-owner`: it ends with the
+// process, however that ends, and costs nothing while it is held. The lock file stays, with the owner's record in it.
+// Only the owner has it open for writing: OwnerWatch in other processes is notified when that descriptor is closed. A
+// forked child keeps neither the lock nor the descriptor.
 //
 // Threads: any.
 #pragma once
@@ -24,19 +24,19 @@ class OwnerLock final : public Ownership {
   OwnerLock& operator=(const OwnerLock&) = delete;
   ~OwnerLock() override;
 
-  Result<bool> try_own() override;  // true: this process owns it, since now or since before
+  Result<bool> try_own() override;  // true: this process owns it, since now or before
   bool owned() const;
   // Whether some process owns the file at this path, without taking it.
   static bool is_taken(const std::string& database_path);
-  // For whoever comes after this process. Only while owned.
+  // For the next owner. Only while owned.
   void write(const OwnerRecord& record);
   const std::string& path() const { return path_; }
 
  private:
   const std::string path_;
   mutable std::mutex mutex_;
-  int file_ = -1;    // guarded by mutex_; open exactly while owned, as is
-  int writer_ = -1;  // the same file, open for writing; closed after the lock is free
+  int file_ = -1;    // guarded by mutex_; open exactly while owned, as is the next
+  int writer_ = -1;  // the same file, open for writing; closed after the lock is released
 };
 
 }  // namespace pawl::store::sqlite

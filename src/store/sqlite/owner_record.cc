@@ -41,7 +41,7 @@ int OwnerRecord::sync(const std::string& owner_path, const std::string& vfs) {
   sqlite3_vfs* files = sqlite3_vfs_find(vfs.empty() ? nullptr : vfs.c_str());
   std::vector<std::max_align_t> place(static_cast<std::size_t>(files->szOsFile) / sizeof(std::max_align_t) + 1);
   auto* file = reinterpret_cast<sqlite3_file*>(place.data());
-  // For reading only: others take the close of one that writes for the end of the owner.
+  // Read-only: other processes take the close of a writing descriptor for the end of the owner.
   const int opened =
       files->xOpen(files, owner_path.c_str(), file, SQLITE_OPEN_READONLY | SQLITE_OPEN_SUPER_JOURNAL, nullptr);
   const int synced = opened == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_FULL) : opened;

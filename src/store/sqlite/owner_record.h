@@ -1,9 +1,8 @@
-// What the owner of a file writes into `<file>-owner`: who it is, which file it runs on, and how
-// many commits were acknowledged. One line of text, always of the same length, written anew after
-// every commit: after a power loss it may be behind the file, never ahead. It is synced only before
-// the file at home is marked (checkpointer.h).
+// What the owner of a file writes into `<file>-owner`: its identity, the file it runs on, and the number of
+// acknowledged commits. One line of text of fixed length, rewritten after every commit: after a power loss it may be
+// behind the file, never ahead. It is synced only before the database file is marked (checkpointer.h).
 //
-// A file that holds fewer commits than its line says has lost its log, or is an older copy.
+// A file with fewer commits than this line says has lost its log, or is an older copy.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct OwnerRecord {
   static std::optional<OwnerRecord> parse(const std::string& line);
   // None: there is no such file, or no owner has written to it yet.
   static std::optional<OwnerRecord> read(const std::string& owner_path);
-  // A code of SQLite. Through the file system of the store, so that tests below it see the sync.
+  // A result code of SQLite. Uses the store's file system, so that a test's file system sees the sync.
   static int sync(const std::string& owner_path, const std::string& vfs);
   friend bool operator==(const OwnerRecord&, const OwnerRecord&) = default;
 };

@@ -57,7 +57,7 @@ OwnerWatch::~OwnerWatch() {
 
 void OwnerWatch::serve() {
   pollfd waiting[] = {{events_, POLLIN, 0}, {stop_, POLLIN, 0}};
-  // The owner may have gone between the refusal and the watch: so the first try needs no report.
+  // The owner may have gone between the refusal and the watch, so the first try needs no report.
   while (!take_over()) {
     if (poll(waiting, 2, -1) < 0 && errno != EINTR) return;
     if (waiting[1].revents != 0) return;

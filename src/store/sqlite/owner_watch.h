@@ -1,9 +1,9 @@
-// OwnerWatch: waits, without polling, until the process that owns a file's lanes is gone, then
-// takes them over and says so once.
+// OwnerWatch: waits, without polling, until the process that owns a file's lanes is gone, then takes them over and
+// reports it once.
 //
-// The owner holds `<file>-owner` open for writing; the kernel reports the close of that descriptor,
-// however the process ended. The report may come a moment before the lock itself is free, so a
-// report is followed by a few tries, and silence by none.
+// The owner holds `<file>-owner` open for writing; the kernel reports the close of that descriptor, however the process
+// ended. The report may come a moment before the lock is free, so the watch tries a few times after a report, and never
+// without one.
 //
 // Threads: one of its own, which ends with this object.
 #pragma once
@@ -33,7 +33,7 @@ class OwnerWatch {
  private:
   OwnerWatch(int events, int stop, Setup setup);
   void serve();
-  bool take_over();  // false: somebody owns it still, or again
+  bool take_over();  // false: another process still owns it, or owns it again
 
   const int events_;  // inotify
   const int stop_;    // an eventfd

@@ -1,4 +1,4 @@
-// The file is where it was, alone, and whole: what happens when it is not.
+// What happens when the file was moved, has two names, or has lost its log.
 #include <unistd.h>
 
 #include <fstream>
@@ -41,7 +41,7 @@ class PlaceTest : public FileTest {
     EXPECT_EQ(outcomes.error().code, code) << outcomes.error().detail;
     EXPECT_NE(outcomes.error().detail.find(part), std::string::npos) << outcomes.error().detail;
   }
-  // The file at home says that it has a log: from then on a copy without it is recognised.
+  // The database file is marked: from then on a copy without its log is recognised.
   static void await_mark(Store& store) {
     while (store.stats().checkpoints == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -67,9 +67,9 @@ class PlaceTest : public FileTest {
 };
 
 TEST_F(PlaceTest, a_file_that_something_else_in_the_process_opens_and_closes_loses_nothing) {
-  // Claim: two stores of one process on one file, and a library that opens and closes the file
-  // itself, do not make other programs take the file for unused. Checked by such a program, which
-  // would copy the log home and delete it, and by killing the process afterwards.
+  // Claim: two stores of one process on one file, and a library that opens and closes the file itself, do not make
+  // other programs think that the file is unused. Checked by such a program, which would copy the log and delete it,
+  // and by killing the process afterwards.
   const std::string go = beside("go");
   Child owner([&](int out) {
     const auto store = must_open(path());
@@ -132,7 +132,7 @@ TEST_F(PlaceTest, a_second_name_stops_the_work_until_it_is_gone) {
 }
 
 TEST_F(PlaceTest, a_file_that_was_moved_away_takes_no_work_until_it_is_back) {
-  Child other([&](int out) {  // another process that is given the moved file
+  Child other([&](int out) {  // another process that gets the moved file
     while (!fs::exists(beside("moved.db"))) usleep(500);
     const auto opened = Store::open(beside("moved.db"), {});
     send(out, !opened && opened.error().detail.find("without its log") != std::string::npos ? 1 : 0);
@@ -143,7 +143,7 @@ TEST_F(PlaceTest, a_file_that_was_moved_away_takes_no_work_until_it_is_back) {
   fs::rename(path(), beside("moved.db"));
   expect_commit_fails(ErrorCode::outcome_unknown, "moved away");
   expect_commit_fails(ErrorCode::retry_later, "back in its place");
-  // Neither name is served meanwhile: the one has no log, the other no file.
+  // Neither name can be used meanwhile: one has no log, the other no file.
   EXPECT_EQ(other.read(), 1u);
   expect_refused(beside("moved.db"), "is open in this process as");
   expect_refused(path(), "end that process first");
@@ -212,7 +212,7 @@ TEST_F(PlaceTest, a_lost_log_is_noticed) {
   fs::remove(path() + "-wal");
   fs::remove(path() + "-shm");
   expect_refused(path(), "were acknowledged here");
-  // Without the owner's record the file itself says so.
+  // Without the owner's record the file itself shows it.
   fs::remove(owner_path(path()));
   expect_refused(path(), "without its log");
   raw("UPDATE store_state SET writer = abs(writer)");
@@ -222,14 +222,14 @@ TEST_F(PlaceTest, a_lost_log_is_noticed) {
 TEST_F(PlaceTest, a_damaged_log_is_noticed) {
   kill_after(10);
   std::fstream log(path() + "-wal", std::ios::binary | std::ios::in | std::ios::out);
-  // Its third page: what stands at the end of the file may be left over from before the last copy.
+  // Its third page: the end of the file may be left over from before the last copy.
   constexpr std::int64_t head = 32, page = 4096 + 24;
   log.seekp(head + 2 * page + 1000);
   log.write("damage", 6);
   log.close();
   expect_refused(path(), "were acknowledged here");
   fs::remove(owner_path(path()));
-  EXPECT_TRUE(Store::open(path(), {}));  // to go on without, as the error says
+  EXPECT_TRUE(Store::open(path(), {}));  // continues without it, as the error suggests
 }
 
 TEST_F(PlaceTest, a_copy_needs_its_log_or_the_backup_command) {
@@ -282,7 +282,7 @@ TEST_F(PlaceTest, only_an_owner_brings_a_file_forward) {
   EXPECT_NE(refused.error().detail.find("process " + std::to_string(getpid())), std::string::npos)
       << refused.error().detail;
   submit("the-older-one-works-on");
-  // Without an owner it is brought forward; who has it open from before notices.
+  // Without an owner it is migrated; a process that has it open from before notices.
   auto guest = Store::open(path(), {});
   ASSERT_TRUE(guest);
   store_.reset();
@@ -295,8 +295,8 @@ TEST_F(PlaceTest, only_an_owner_brings_a_file_forward) {
 }
 
 TEST_F(PlaceTest, a_file_that_is_being_made_slowly_is_waited_for) {
-  // Claim: whoever comes while another process makes the file, or brings it forward, is not told that
-  // an older program runs on it. The other one takes longer in all than an older program is given.
+  // Claim: a process that arrives while another one creates or migrates the file gets no error about an older program.
+  // The other one takes longer in total than an older program is given.
   const auto known = migrations();
   const auto pause = 2 * limits::migration_wait / known.size();
   OwnerLock maker(path());

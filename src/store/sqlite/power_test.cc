@@ -1,4 +1,4 @@
-// Power loss below SQLite: what was acknowledged is on every image that the disk may hold.
+// Power loss below SQLite: every acknowledged commit is on every image that the disk may hold.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -22,7 +22,7 @@ class PowerTest : public FileTest {
     test::power_disk().before_change = nullptr;
   }
 
-  // Commits groups of two jobs while the checkpointer copies often, and takes images on the way.
+  // Commits groups of two jobs while the checkpointer copies often, and takes images meanwhile.
   void run(Durability durability, std::uint64_t seed, std::size_t images, Moments moments = Moments::some) {
     test::PowerVfs::install();
     test::PowerDisk& disk = test::power_disk();
@@ -32,12 +32,12 @@ class PowerTest : public FileTest {
     std::mutex mutex;
     disk.before_change = [&] {
       if (losses_.size() >= images || (moments == Moments::some && disk.draw(6) != 0)) return;
-      if (moments == Moments::every && acknowledged.empty()) return;  // the file is being made
+      if (moments == Moments::every && acknowledged.empty()) return;  // the file is being created
       const auto folder = folder_.path() / ("image-" + std::to_string(losses_.size()));
       std::filesystem::create_directory(folder);
       const std::lock_guard lock(mutex);
-      losses_.push_back({folder, acknowledged});  // first: what comes later is not owed
-      // Read before the files are: it may be behind them, never ahead.
+      losses_.push_back({folder, acknowledged});  // first: what is acknowledged later need not be there
+      // Read before the files: it may be behind them, never ahead.
       const std::string record = record_now();
       disk.take_image(folder);  // with the record as it was last synced, if it was
       // What was written to it since then is there too, or not, or was cut off if there was none.
@@ -77,7 +77,7 @@ class PowerTest : public FileTest {
     std::ifstream in(owner_path(path()), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
-  // Whether the file itself, without its log, says that a log belongs to it.
+  // Whether the database file itself, without its log, is marked as having one.
   static bool is_marked_at_home(const Loss& loss) {
     sqlite3* database = nullptr;
     const std::string uri = "file:" + (loss.folder / "pawl.db").string() + "?immutable=1";
@@ -115,7 +115,7 @@ class PowerTest : public FileTest {
 };
 
 TEST_F(PowerTest, nothing_acknowledged_is_lost_whatever_the_disk_kept_of_unsynced_sectors) {
-  // `make storm` asks for more of them.
+  // `make storm` sets a higher number.
   const char* asked = std::getenv("PAWL_POWER_LOSSES");
   const std::size_t images = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 150;
   const char* seed = std::getenv("PAWL_POWER_SEED");
@@ -135,10 +135,10 @@ TEST_F(PowerTest, nothing_acknowledged_is_lost_whatever_the_disk_kept_of_unsynce
 }
 
 TEST_F(PowerTest, every_change_of_the_files_is_a_crash_point) {
-  // Claim: what the store writes beside the commits of its callers (the mark at home, copies of the
-  // log, the owner's record) can be cut off at any write, sync or truncation. Each of them in turn
-  // loses the power, over some twenty commits and several copies home. When the log is copied home is the
-  // checkpointer's own affair: on a busy machine some rounds end before it was.
+  // Claim: what the store writes beside the commits of its callers (the mark, copies of the log, the owner's record)
+  // can be cut off at any write, sync or truncation. Each of them in turn loses the power, over about twenty commits
+  // and several copies. The checkpointer decides when it copies the log: on a busy machine some rounds end before it
+  // did.
   constexpr std::uint64_t rounds_max = 8;
   std::size_t marked = 0, seen = 0;
   for (std::uint64_t round = 0; round < rounds_max && marked == 0; ++round) {
@@ -159,7 +159,7 @@ TEST_F(PowerTest, the_disk_does_lose_what_was_not_synced) {
   // The same without syncs of the log must lose something, or the test above shows nothing.
   run(Durability::process_death, 1, 120);
   std::size_t lost = 0;
-  for (const Loss& loss : losses_) lost += check(loss).empty() ? 0 : 1;  // gone, or refused since it is
+  for (const Loss& loss : losses_) lost += check(loss).empty() ? 0 : 1;  // lost, or refused because it is
   EXPECT_GT(lost, 0u);  // how many depends on when the log is copied, which syncs it
 }
 

@@ -1,6 +1,6 @@
-// A disk that can lose its power, for tests: it passes every call on, and knows which bytes were
-// synced. At any moment it makes an image of what a disk may hold after a power loss: all that was
-// synced, and of what was not, sector by sector, the new bytes, the old ones or neither.
+// A disk for tests that can lose its power: it passes every call on, and records which bytes were synced. At any moment
+// it can create an image of what a disk may hold after a power loss: everything that was synced and, for the rest,
+// sector by sector, the new bytes, the old ones or neither.
 #pragma once
 
 #include <sqlite3.h>
@@ -22,7 +22,7 @@ class PowerDisk {
  public:
   static constexpr std::size_t sector = 512;
 
-  // Asked before every change of the disk. With it set, `take_image` may be called from there.
+  // Called before every change of the disk. It may call `take_image`.
   std::function<void()> before_change;
 
   void begin(std::uint64_t seed) {
@@ -40,7 +40,7 @@ class PowerDisk {
   }
   std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
 
-  // What the file system below SQLite reports.
+  // Reports from the file system below SQLite.
   void opened(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (files_.contains(path)) return;
@@ -63,7 +63,7 @@ class PowerDisk {
     file.unsynced.clear();
     if (path.ends_with("-owner")) file.synced = bytes_of(path);     // written by others than SQLite
     for (auto& [other, entry] : files_) entry.entry_synced = true;  // a sync of the directory
-    return SQLITE_OK;                                               // nobody waits for the disk below
+    return SQLITE_OK;                                               // no real sync is needed
   }
   int removes(const std::function<int()>& real, const std::string& path) {
     const std::lock_guard lock(mutex_);
@@ -74,14 +74,14 @@ class PowerDisk {
 
  private:
   struct Change {
-    std::size_t at = 0;  // of a truncation: the new length
+    std::size_t at = 0;  // for a truncation: the new length
     std::string bytes;
     bool truncation = false;
   };
   struct File {
     std::string synced;
     std::vector<Change> unsynced;
-    bool entry_synced = false;  // the directory knows it
+    bool entry_synced = false;  // the directory has it durably
   };
 
   bool chance(std::uint32_t percent) { return draw(100) < percent; }
@@ -113,7 +113,7 @@ class PowerDisk {
       if (chance(50)) bytes.resize(change.at);
       return;
     }
-    // Sectors as the disk has them, not as the write began.
+    // Sectors as the disk has them, not aligned to the start of the write.
     for (std::size_t done = 0; done < change.bytes.size();) {
       const std::size_t size = std::min(sector - (change.at + done) % sector, change.bytes.size() - done);
       const std::uint32_t fate = draw(10);
@@ -205,7 +205,7 @@ class PowerVfs {
     m.xUnlock = [](sqlite3_file* f, int l) { return below(f)->pMethods->xUnlock(below(f), l); };
     m.xCheckReservedLock = [](sqlite3_file* f, int* o) { return below(f)->pMethods->xCheckReservedLock(below(f), o); };
     m.xFileControl = [](sqlite3_file* f, int op, void* arg) {
-      // The real one would write around us.
+      // The real file system would bypass this one.
       if (op == SQLITE_FCNTL_SIZE_HINT || op == SQLITE_FCNTL_CHUNK_SIZE) return SQLITE_OK;
       return below(f)->pMethods->xFileControl(below(f), op, arg);
     };

@@ -1,5 +1,4 @@
-// Several processes on one file: who owns the lanes, who may put messages in, and what a kill
-// leaves.
+// Several processes on one file: which one owns the lanes, which ones may deliver messages, and what a kill leaves.
 #include <pthread.h>
 
 #include <atomic>
@@ -29,7 +28,7 @@ class ProcessTest : public FileTest {
 
   static constexpr core::LaneId lane{1};
 
-  // Opens the pool, owns its lane, reports the epoch, and then every ring of the doorbell.
+  // Opens the pool, owns its lane, reports the epoch, and then every notification of the doorbell.
   static void own(const std::string& path, int out) {
     const auto store = must_open(path);
     must_commit(*store, {OpenPool{Pool("graphs"), 1}});
@@ -69,7 +68,7 @@ TEST_F(ProcessTest, a_second_one_submits_while_the_owner_lives_and_takes_over_wh
   EXPECT_EQ(kind_of(AcquireLane{lane, "first", Duration(0)}), OutcomeKind::conflict);
   const Outcome submitted = commit(a_submit(lane, "from-the-second"));
   ASSERT_EQ(submitted.kind, OutcomeKind::committed);
-  // The owner hears of it by the doorbell and finds it in the file.
+  // The owner is notified by the doorbell and finds it in the file.
   bool heard = false;
   while (const auto ring = owner.read())
     if (*ring == submitted.run().raw()) {
@@ -83,7 +82,7 @@ TEST_F(ProcessTest, a_second_one_submits_while_the_owner_lives_and_takes_over_wh
   ASSERT_EQ(taken.kind, OutcomeKind::committed) << taken.reason;
   EXPECT_GT(taken.epoch().raw(), *epoch);
   EXPECT_FALSE(taken.lease_until());
-  // Whatever the dead owner still had on its way is fenced.
+  // Whatever the dead owner had under way is fenced.
   lane_ = lane;
   epoch_ = core::Epoch(*epoch);
   EXPECT_EQ(kind_of(bundle_for(submitted.run())), OutcomeKind::fenced);
@@ -159,7 +158,7 @@ TEST_F(ProcessTest, the_doorbell_works_beside_a_file_with_a_very_long_path) {
   EXPECT_TRUE(owner.read());
 }
 
-// Stops it where it holds no lock on the file: it copies its log home on its own.
+// Stops it while it holds no lock on the file, because it copies its log at any time.
 void stop_at_rest(Child& owner, const std::string& file) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
@@ -176,8 +175,8 @@ void stop_at_rest(Child& owner, const std::string& file) {
 }
 
 TEST_F(ProcessTest, a_doorbell_that_was_deleted_beside_an_idle_owner_rings_again) {
-  // Claim: whoever deletes the socket, what others commit is heard at once. Checked with a socket
-  // that is gone, and with one that cannot be made again because something else has its name.
+  // Claim: even when the socket was deleted, the owner is notified at once of what others commit. Checked with a socket
+  // that is gone, and with one that cannot be created again because something else has its name.
   const std::string bell = path() + "-bell";
   Child owner([&](int out) { own(path(), out); });
   ASSERT_TRUE(owner.read());
@@ -205,7 +204,7 @@ TEST_F(ProcessTest, a_doorbell_that_was_deleted_beside_an_idle_owner_rings_again
   EXPECT_TRUE(heard(run));
 }
 
-// Until it goes no thread can be made: each would need more memory than there are addresses.
+// While it exists no thread can be created: each would need more memory than there are addresses.
 class NoThreads {
  public:
   NoThreads() {
@@ -238,8 +237,8 @@ void await_file(const std::string& path) {
 }
 
 TEST_F(ProcessTest, an_owner_without_a_thread_for_its_bell_goes_on_and_hears_when_there_is_one) {
-  // Claim: no thread left is no end of the process. It is said once, nothing leaks, and what others
-  // commit meanwhile is heard when a thread can be made, although the owner itself is idle.
+  // Claim: the process survives when no thread can be created. It is reported once, nothing leaks, and the owner learns
+  // what others committed meanwhile when a thread can be created, although the owner itself is idle.
   Child owner([&](int out) {
     const auto store = must_open(path());
     std::atomic<std::uint64_t> said{0};
@@ -318,8 +317,8 @@ TEST_F(ProcessTest, a_forked_child_does_not_keep_what_its_parent_owned) {
 }
 
 TEST_F(ProcessTest, thirty_at_once_make_one_file_and_use_it) {
-  // Claim: however many begin at the same moment on a file that is not there yet, each gets in, and
-  // what was acknowledged is there, also by those that are killed meanwhile.
+  // Claim: however many processes open a missing file at the same moment, each succeeds, and what was acknowledged is
+  // there, also by those that are killed meanwhile.
   constexpr std::uint64_t processes = 30, jobs = 4;
   const auto go = folder_.path() / "go";
   std::vector<Child> children;
@@ -383,8 +382,8 @@ TEST_F(ProcessTest, a_ring_names_what_its_commit_touched) {
 }
 
 TEST_F(ProcessTest, a_process_that_dies_before_it_rings_is_missed) {
-  // Claim: an idle owner learns of the commit when the kernel closes the file for the dead process,
-  // and looks everywhere. Checked with a process that commits, never rings, and is killed.
+  // Claim: an idle owner learns of the commit when the kernel closes the file for the dead process, and looks
+  // everywhere. Checked with a process that commits, never notifies, and is killed.
   Child owner([&](int out) { own(path(), out); });
   ASSERT_TRUE(owner.read());
   Child guest([&](int out) {

@@ -1,4 +1,4 @@
-// What the clock sets going, merged from its four sources, each read by an index in the order of Due.
+// What is due by the clock, merged from its four sources, each read by an index in the order of Due.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -10,8 +10,8 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// Where one source goes on after a cursor of any kind: rows of the cursor's time and run come before it, after
-// it, or in the order of what names them.
+// Where one source continues after a cursor of any kind: rows with the cursor's time and run come before it, after it,
+// or in the order of their keys.
 class From {
  public:
   From(const std::optional<Due>& after, Due::Kind kind) {
@@ -28,7 +28,7 @@ class From {
   std::int64_t run() const { return run_; }
   Blob guid() const { return Blob{guid_}; }
   std::int64_t activity() const { return activity_; }
-  std::int64_t run_or_before() const { return run_or_before_; }  // for what a run has at most one of
+  std::int64_t run_or_before() const { return run_or_before_; }  // for sources with at most one row per run
 
  private:
   Instant at_ = Instant::from_micros(std::numeric_limits<std::int64_t>::min());
@@ -68,8 +68,7 @@ Status Reader::prepare_due() {
   return {};
 }
 
-// Each source gives as many good rows as are asked for, if it has them: which of them belong to the page shows
-// when they are in order.
+// Each source returns as many good rows as requested, if it has them: sorting decides which of them belong to the page.
 Result<Page<Due>> Reader::read_due(core::LaneId lane, const std::optional<Due>& after, std::size_t rows_max) {
   const Snapshot snapshot(begin_, end_);
   if (snapshot.code() != SQLITE_OK) return connection_->error(snapshot.code(), "read");
@@ -116,7 +115,7 @@ Result<std::vector<Topic>> Reader::read_paused_topics() {
   Rows rows = paused_.query();
   while (rows.next()) {
     Topic topic{std::string(rows.text(0))};
-    if (!rows.malformed()) topics.push_back(std::move(topic));  // else it is no topic that work could have
+    if (!rows.malformed()) topics.push_back(std::move(topic));  // a malformed one is no topic that work could have
   }
   if (rows.failed()) return error(rows);
   return topics;

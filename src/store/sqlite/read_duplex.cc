@@ -6,7 +6,7 @@
 
 namespace pawl::store::sqlite {
 
-// None: no such job, or one of another collation.
+// None: no such job, or a job of another collation.
 Result<std::optional<core::JobRow>> Reader::read_duplex_row(RunId run) {
   {
     Rows rows = duplex_.is_duplex.query(run);

@@ -1,4 +1,4 @@
-// What was measured of jobs, and what they announced.
+// Measures of jobs, and their announcements.
 #include "base/format.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/run_range.h"
@@ -11,7 +11,7 @@ Status Reader::prepare_labels() {
       "SELECT key, slice, target, counted, value, count, sum, least, most FROM measures"
       " WHERE namespace = ?1 AND graph = ?2 AND (?3 IS NULL OR key = ?3) AND slice >= ?4 AND (?5 = '' OR slice <= ?5)"
       " ORDER BY key, slice, target, counted, value LIMIT ?6");
-  // Of a topic by its index: whoever follows a rare one must not read all the others again and again.
+  // A topic is read by its index: following a rare topic must not read all the others every time.
   const auto announcements = [](const char* of) {
     return format(
         "SELECT a.id, j.namespace, j.job_id, a.run, a.topic, a.what, a.status, a.code, a.at, a.data"

@@ -1,4 +1,4 @@
-// Jobs in the order of their runs, up or down, of one lane or of all.
+// Jobs in the order of their runs, ascending or descending, of one lane or of all.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,17 +12,17 @@ namespace pawl::store::sqlite {
 
 namespace {
 
-// ?1, ?2: the first and the last run that are meant; ?3: how many.
+// ?1, ?2: the first and the last run; ?3: how many.
 constexpr const char* in_reach = "run BETWEEN ?1 AND ?2";
 
-// Each of these indexes ends with the run, which is the table's rowid: a page is a range of it.
+// Each of these indexes ends with the run, which is the table's rowid: a page is a range of the index.
 std::string matching(const std::string& columns, const char* order, const char* index, const char* condition) {
   return format("SELECT {} FROM jobs {} WHERE {} {} ORDER BY run {} LIMIT ?3", columns, index, condition, in_reach,
                 order);
 }
 
-// With or without the key, the labels come in the order of their runs: a page costs its own rows, and those that the
-// status leaves out.
+// With or without the key, the labels come in the order of their runs: a page costs its own rows and those that the
+// status filters out.
 std::string labelled(const std::string& columns, const char* order, const char* index, const char* of_key) {
   return format(
       "SELECT {} FROM (SELECT run AS labelled FROM labels {} WHERE namespace = ?4 AND graph = ?5 AND name = ?6"
@@ -37,7 +37,7 @@ struct Reach {
   std::int64_t last = 0;
 };
 
-// The runs that a query is about. Their numbers are below 2^63, whatever a caller says.
+// The runs of a query. Their numbers are below 2^63, whatever the caller passes.
 Reach reach_of(const ListQuery& query) {
   const RunRange lane = runs_of(query.lane);
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -112,13 +112,12 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
       found.push_back(std::move(*row));
       continue;
     }
-    // A damaged job must not hide the others, nor itself: it is listed as one that a person must
-    // see to.
+    // A damaged job must not hide the others, nor itself: it is listed as one that needs a person.
     core::JobRow damaged;
     damaged.run = RunId(rows.word(0));
     damaged.name_space = Namespace(std::string(rows.text(1)));
     damaged.id = JobId(std::string(rows.text(2)));
-    damaged.created_at = Instant::from_micros(rows.number(6));  // or lists would not know where it belongs
+    damaged.created_at = Instant::from_micros(rows.number(6));  // so that lists can place it
     damaged.status = core::JobStatus::parked;
     damaged.reason = to_string(row.error());
     found.push_back(std::move(damaged));

@@ -13,7 +13,7 @@ Error corrupt(const core::MailboxState& state, std::string_view what) {
                                           state.key.topic.raw(), state.key.key, state.run.raw(), what)};
 }
 
-// A mailbox holds registrations or signals, nothing else.
+// A mailbox contains registrations or signals, nothing else.
 bool take(core::Body body, core::MailboxEntry& entry) {
   if (auto* registration = std::get_if<core::Register>(&body)) {
     entry.what = std::move(*registration);
@@ -66,7 +66,7 @@ Status Reader::prepare_mailbox() {
       {&page_signals_,
        "SELECT seq, guid, expires_at, taker, body FROM mailbox_entries INDEXED BY mailbox_waiting"
        " WHERE run = ?1 AND kind = 1 AND taker IS NULL AND seq >= ?2 ORDER BY seq LIMIT ?3"},
-      // Sorted by the index first: a body is read only for a row that is wanted.
+      // Sorted by the index first: a body is read only for a row of the page.
       {&page_offers_,
        "SELECT seq, guid, expires_at, taker, body FROM mailbox_entries WHERE run = ?1 AND seq IN"
        " (SELECT seq FROM mailbox_entries INDEXED BY mailbox_offers WHERE run = ?1 AND taker = ?2"

@@ -1,4 +1,4 @@
-// What waits to be delivered, for each lane that is sent to.
+// Rows that wait to be delivered, for each target lane.
 #include "base/format.h"
 #include "core/codec.h"
 #include "store/sqlite/reader.h"
@@ -6,7 +6,7 @@
 namespace pawl::store::sqlite {
 
 Status Reader::prepare_outbox() {
-  // Rows are numbered without gaps: those of a page are found by their numbers, however many stand behind them.
+  // Rows are numbered without gaps: those of a page are found by their numbers, however many follow.
   const int rc = outbox_.prepare(
       connection_->handle(),
       "SELECT o.target, o.seq, o.envelope, r.dropped FROM outbox_routes r CROSS JOIN outbox o ON o.source = r.source"

@@ -34,7 +34,7 @@ Status Reader::prepare() {
   const std::string job = jobs + "WHERE run = ?1";
   std::string names = job_columns;
   for (const char* large : {" result,", " data,"}) names.replace(names.find(large), std::strlen(large), " NULL,");
-  // The row of a job that runs, without what may be large.
+  // The row of a running job, without the columns that may be large.
   std::string ended = job_columns;
   for (const char* large : {" result,", " data,"})
     ended.replace(ended.find(large), std::strlen(large),
@@ -70,7 +70,7 @@ Status Reader::prepare() {
       {&waiting_,
        "SELECT DISTINCT run, EXISTS (SELECT 1 FROM mailboxes m WHERE m.run = inbox.run) FROM inbox"
        " WHERE run > ?1 AND run <= ?2 AND typeof(run) = 'integer' ORDER BY run LIMIT ?3"},
-      // Without a LIMIT: damaged rows do not count, and who has enough stops.
+      // Without a LIMIT: damaged rows do not count, and the caller stops when it has enough.
       {&work_, "SELECT " PAWL_WORK_COLUMNS ", run, seq FROM activities"
                " INDEXED BY work_by_run WHERE request IS NOT NULL AND (run, seq) > (?1, ?2) AND run <= ?3"
                " ORDER BY run, seq"},

@@ -1,8 +1,7 @@
-// Reader: a connection that only reads, with its statements. Rows are decoded with checks: what no
-// store can have written is `corrupt` and names its job; nothing is guessed.
+// Reader: a read-only connection with its statements. Rows are checked while they are decoded: a row that no store can
+// have written is `corrupt` and names its job; nothing is guessed.
 //
-// Threads: any; one mutex per reader. A pool of readers keeps a long list from holding up the
-// engine.
+// Threads: any; one mutex per reader. There are several readers, so that a long list does not delay the engine.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@
 
 namespace pawl::store::sqlite {
 
-// Ends the snapshot whatever the read came to.
+// Ends the snapshot however the read ends.
 class Snapshot {
  public:
   Snapshot(Statement& begin, Statement& end) : end_(end) { code_ = begin.run() < 0 ? begin.code() : SQLITE_OK; }
@@ -38,7 +37,7 @@ class Reader {
  public:
   static Result<std::unique_ptr<Reader>> open(std::unique_ptr<Connection> connection);
 
-  // Lock first; every read below needs it.
+  // Lock it first; every read below needs it.
   std::mutex& mutex() { return mutex_; }
   Connection& connection() { return *connection_; }
 
@@ -95,7 +94,7 @@ class Reader {
   Result<std::optional<core::MailboxState>> read_mailbox_row(RunId run);
   Result<std::optional<StoredMailbox>> read_mailbox_rows(RunId run);
 
-  // read_list.cc: the columns of a job's row, and the same without what may be large.
+  // read_list.cc: the columns of a job's row, and the same without the columns that may be large.
   Status prepare_lists(const std::string& columns, const std::string& names);
   // read_label.cc
   Status prepare_labels();
@@ -130,7 +129,7 @@ class Reader {
   DuplexReads duplex_;
 };
 
-// Names a row that a page steps over.
+// Names a row that a page skips.
 template <class Row>
 void name_damaged(Page<Row>& page, RunId run, std::string what) {
   if (page.damaged.size() < pawl::limits::damaged_per_page_max) page.damaged.push_back({run, std::move(what)});

@@ -38,7 +38,7 @@ Applied RemovalWriter::apply(const RemoveJob& remove) {
     name_space = rows.text(0);
     id = rows.text(1);
   }
-  // The key is left alone when a later run of the same id has it.
+  // The key stays when a later run of the same id has it.
   Statement& key = remove.key_until == Instant() ? drop_start_key_ : end_start_key_;
   const int ended = remove.key_until == Instant() ? key.run(name_space, id, remove.run)
                                                   : key.run(name_space, id, remove.run, remove.key_until);

@@ -1,4 +1,4 @@
-// RemovalWriter: takes away what is left of a job that is over: all of its rows, and its id when its time has come.
+// RemovalWriter: deletes what is left of a closed job: all of its rows, and its id when its time is over.
 #pragma once
 
 #include "store/operation.h"

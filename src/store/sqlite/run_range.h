@@ -1,4 +1,4 @@
-// The runs of a lane, as they are stored. Lane 0: of all of them.
+// The stored runs of a lane. Lane 0: of all lanes.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,7 @@ namespace {
 
 // Published steps are never edited: files of that version exist.
 //
-// What grows with time (activities, inbox) is keyed by a growing rowid, so that new rows go to the
-// last page.
+// Tables that grow with time (activities, inbox) have a growing rowid, so that new rows go to the last page.
 constexpr const char* first_schema = R"sql(
 CREATE TABLE store_state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -265,7 +264,7 @@ Status migrate(Connection& connection, Migrations steps) {
     auto done = run_step(connection, steps, at);
     if (done) done = connection.execute("COMMIT");
     if (!done) {
-      // A failure can have ended the transaction already; the error to report is the first one.
+      // A failure may have ended the transaction already; the first error is the one to report.
       if (sqlite3_get_autocommit(connection.handle()) == 0) {
         const auto undone = connection.execute("ROLLBACK");
         if (!undone) return undone;

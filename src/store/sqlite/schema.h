@@ -1,5 +1,5 @@
-// The layout of the file, as a list of steps that only grows. A file of any older version is
-// brought forward step by step when it is opened.
+// The layout of the file, as a list of steps that only grows. A file of an older version is migrated step by step when
+// it is opened.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::uint32_t application_id = 0x5061776c;  // "Pawl", at byte 
 using Migrations = std::span<const char* const>;
 Migrations migrations();
 
-// Runs what is missing, each step in a transaction of its own; refuses a file that is newer.
+// Runs the missing steps, each in its own transaction; refuses a newer file.
 Status migrate(Connection& connection, Migrations steps);
 
 }  // namespace pawl::store::sqlite

@@ -1,10 +1,10 @@
 // A step of the layout: each lane numbers its own announcements, and a page of jobs is found by namespace, status and
-// label without reading the others. Published: never edited. Why it is so: docs/decisions/034-cursors.md.
+// label without reading the others. Published: never edited. Why: docs/decisions/034-cursors.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// Numbers that were given stay: they grow within each lane as they did over all of them.
+// Existing numbers stay: they grew over all lanes, so they also grow within each lane.
 inline constexpr const char* cursors_schema = R"sql(
 ALTER TABLE lanes ADD COLUMN next_announcement INTEGER NOT NULL DEFAULT 1;
 UPDATE lanes SET next_announcement =

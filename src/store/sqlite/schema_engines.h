@@ -1,10 +1,10 @@
-// A step of the layout: engines that share the lanes of a pool say here that they live. Published: never edited. Why it
-// is so: docs/decisions/029-shares-of-lanes.md.
+// A step of the layout: the rows in which engines that share the lanes of a pool report that they are alive. Published:
+// never edited. Why: docs/decisions/029-shares-of-lanes.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// Empty while one process has all lanes of the file by a lock: then there is nobody to share them with.
+// Empty while one process owns all lanes of the file by a lock: then no other engine shares them.
 inline constexpr const char* engines_schema = R"sql(
 CREATE TABLE engines (
   pool TEXT NOT NULL,

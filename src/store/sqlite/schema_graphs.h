@@ -1,10 +1,10 @@
 // Step 4 of the layout: what jobs of the graph language keep, children, and deployed apps. Published: never edited.
-// Why it is so: docs/decisions/012-graphs-in-the-store.md.
+// Why: docs/decisions/012-graphs-in-the-store.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// As in step 2: a row that needs none of it has NULL or 0 there, and enters no new index.
+// As in step 2: a row that does not need these columns has NULL or 0 there, and is in no new index.
 inline constexpr const char* graphs_schema = R"sql(
 ALTER TABLE jobs ADD COLUMN data BLOB;                            -- what its activities share
 ALTER TABLE jobs ADD COLUMN code INTEGER NOT NULL DEFAULT 0;      -- of the error that ends it

@@ -1,5 +1,5 @@
-// Step 5 of the layout: what jobs are found by, what was measured of them and what they announced. Published: never
-// edited. Why it is so: docs/decisions/015-labels-measures-announcements.md.
+// Step 5 of the layout: labels by which jobs are found, their measures and announcements. Published: never edited. Why:
+// docs/decisions/015-labels-measures-announcements.md.
 #pragma once
 
 namespace pawl::store::sqlite {

@@ -1,10 +1,10 @@
-// Step 2 of the layout: timers, and the whole life of a work item, a job and a start key. Published: never
-// edited. Why it is so: docs/decisions/011-sqlite-timers-and-life.md.
+// Step 2 of the layout: timers, and the whole life cycle of a work item, a job and a start key. Published: never
+// edited. Why: docs/decisions/011-sqlite-timers-and-life.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// A column that most rows do not need is 0 or NULL there, and such a row enters none of the new indexes.
+// A column that most rows do not need is 0 or NULL there, and such a row is in none of the new indexes.
 inline constexpr const char* life_schema = R"sql(
 -- Messages that wait for their time. Apart from the inbox: who looks for something to do must not step over them.
 CREATE TABLE timers (

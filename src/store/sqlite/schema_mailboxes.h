@@ -1,10 +1,10 @@
-// A step of the layout: entries of a mailbox are found without reading the others, signals that are out stay, and what
-// a mailbox holds is counted. Published: never edited. Why it is so: docs/decisions/019-offered-signals.md.
+// A step of the layout: entries of a mailbox are found without reading the others, offered signals stay, and the
+// content of a mailbox is counted. Published: never edited. Why: docs/decisions/019-offered-signals.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// The body comes last: what stands before it is read without it, however large it is.
+// The body comes last, so that the columns before it are read without it, whatever its size.
 inline constexpr const char* mailboxes_schema = R"sql(
 CREATE TABLE new_entries (
   run INTEGER NOT NULL,

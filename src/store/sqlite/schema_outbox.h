@@ -1,11 +1,11 @@
 // A step of the layout: what lanes send each other is numbered by source and target, and the target keeps the count.
-// Published: never edited. Why it is so: docs/decisions/025-lanes-are-islands.md.
+// Published: never edited. Why: docs/decisions/025-lanes-are-islands.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// The count of the old table was one for all targets, and no row was ever numbered by it: sends of these files went
-// straight into their inbox.
+// The old table had one count for all targets, and no row was ever numbered by it: sends in these files went straight
+// into the inbox.
 inline constexpr const char* outbox_schema = R"sql(
 DROP TABLE source_lanes;
 CREATE TABLE outbox_taken (                 -- the last row that a lane took of what another one sent to it

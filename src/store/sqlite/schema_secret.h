@@ -1,11 +1,11 @@
-// Step 6 of the layout: every job has a secret that its work is named by. Published: never edited. Why it is so:
+// Step 6 of the layout: every job has a secret from which the names of its work are made. Published: never edited. Why:
 // docs/decisions/018-secrets-of-jobs.md.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// What is open gets a secret for the work that it will ask for. Work that is out already keeps the key that its workers
-// may have given away. Duplex jobs keep their old names: a leg that is run again must ask under the name it used
+// Open jobs get a secret for their future work. Work that was already handed out keeps its key, because its workers may
+// have passed the key on. Duplex jobs keep their old names: a leg that runs again must ask under the name that it used
 // before.
 inline constexpr const char* secret_schema = R"sql(
 ALTER TABLE jobs ADD COLUMN secret BLOB;                                      -- NULL: from before there were any

@@ -1,4 +1,4 @@
-// A step of the layout: a lane remembers the signals that it took from outside. Published: never edited. Why it is so:
+// A step of the layout: a lane remembers the signals that it took from outside. Published: never edited. Why:
 // docs/decisions/033-signals-told-once.md.
 #pragma once
 

@@ -1,10 +1,10 @@
-// The streams of `collation: duplex` in an order in which a dequeue finds what it takes, however much waits.
+// The streams of `collation: duplex`, ordered so that a dequeue finds its messages however many wait.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// A message that waits is free (free_at = 0), with a consumer (its epoch and claim), or given back for a while (epoch
-// and claim are 0). Those of a parked job wait for nobody.
+// A waiting message is free (free_at = 0), claimed (with epoch and claim), or given back for a while (epoch and claim
+// are 0). The messages of a parked job are not handed out.
 inline constexpr const char* streams_schema = R"sql(
 DROP INDEX duplex_stream_waiting;
 UPDATE duplex_stream SET done = 2             -- done: 0 it waits, 1 only its name is left, 2 its job is parked

@@ -1,4 +1,4 @@
-// Versions of the file: every older one is brought forward, each step whole or not at all.
+// Versions of the file: every older one is migrated, each step whole or not at all.
 #include "store/sqlite/schema.h"
 
 #include <vector>
@@ -26,7 +26,7 @@ TEST_F(SchemaTest, a_new_file_has_the_newest_version_and_our_mark) {
 }
 
 TEST_F(SchemaTest, every_older_version_is_brought_forward) {
-  // Claim: a file made by any prefix of the steps opens with all of them. Checked for each prefix.
+  // Claim: a file created by any prefix of the steps opens with all of them. Checked for each prefix.
   for (std::size_t version = 1; version <= migrations().size(); ++version) {
     const std::string file = (folder_.path() / ("v" + std::to_string(version))).string();
     { ASSERT_TRUE(open_file(file, {}, migrations().first(version))); }

@@ -1,5 +1,5 @@
-// What step 6 of the layout promises: jobs of a file of version 5 get secrets for the work to come, and work that is
-// out already keeps the names that outsiders know it by.
+// What step 6 of the layout promises: jobs of a file of version 5 get secrets for future work, and work that was
+// already handed out keeps the names that outsiders know.
 #include "core/secret.h"
 
 #include "store/sqlite/file_test.h"
@@ -12,7 +12,8 @@ class SecretTest : public FileTest {
  protected:
   static RunId run(std::uint64_t number) { return core::make_run(core::LaneId(1), number); }
 
-  // As the program of version 5 left it: an open, a parked, a closed and a duplex job. The open one has work out.
+  // As the program of version 5 left it: an open, a parked, a closed and a duplex job. The open one has handed-out
+  // work.
   void make_version_5() {
     { ASSERT_TRUE(open_file(path(), {}, migrations().first(5))); }
     raw("INSERT INTO pools VALUES ('graphs', 1, 1); INSERT INTO lanes VALUES (1, 'graphs', 4, 'engine-a', 9);"

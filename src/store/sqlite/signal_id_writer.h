@@ -1,4 +1,4 @@
-// SignalIdWriter: owns the guids of the signals that a lane took from outside, for as long as they are remembered.
+// SignalIdWriter: owns the guids of the signals that a lane took from outside, as long as they are remembered.
 #pragma once
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@ class SignalIdWriter {
   Status prepare(Connection& connection);
 
   Checked has(core::LaneId lane, const core::Guid& guid);
-  // REQUIRES: the lane does not have it. Forgets a few whose time is over, or that are too many.
+  // REQUIRES: the lane does not have it. Deletes a few that are too old or too many.
   Applied add(core::LaneId lane, const core::Guid& guid);
 
  private:

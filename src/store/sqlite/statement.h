@@ -1,9 +1,8 @@
-// Statement: one prepared statement, kept for the life of its connection. Values are bound, never
-// pasted.
+// Statement: one prepared statement, kept as long as its connection. Values are bound, never pasted into the text.
 //
-// 1. run() binds every parameter anew, so nothing of an earlier call is left.
-// 2. Bound text and blobs are not copied: the arguments must outlive the call (run) or the Rows
-// (query). A statement belongs to its connection's thread at the time.
+// 1. run() binds every parameter again, so no value of an earlier call is left.
+// 2. Bound text and blobs are not copied: the arguments must outlive the call (run) or the Rows (query). One thread at
+//    a time: the one that uses the connection.
 #pragma once
 
 #include <sqlite3.h>
@@ -50,7 +49,7 @@ class Rows {
   bool failed() const { return rc_ != SQLITE_ROW && rc_ != SQLITE_DONE && rc_ != SQLITE_OK; }
   int rc() const { return rc_; }
 
-  // A column of another type than its schema says marks the row as malformed and reads as empty.
+  // A column of another type than in the schema marks the row as malformed and reads as empty.
   std::int64_t number(int column);
   std::uint64_t word(int column) { return static_cast<std::uint64_t>(number(column)); }
   std::uint32_t small(int column);   // 0 .. 2^32 - 1
@@ -62,7 +61,7 @@ class Rows {
   core::Guid guid(int column);
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   bool malformed() const { return malformed_; }
-  void mark_malformed() { malformed_ = true; }  // what its bytes hold cannot be
+  void mark_malformed() { malformed_ = true; }  // its bytes hold an impossible value
 
  private:
   sqlite3_stmt* statement_;
@@ -81,13 +80,13 @@ class Statement {
 
   int prepare(sqlite3* database, const char* sql);  // an SQLite result code
 
-  // The number of rows it changed, or `failed`; then code() says why.
+  // The number of changed rows, or `failed`; then code() has the reason.
   template <class... Args>
   int run(const Args&... args) {
     bind_all(args...);
     return step_once();
   }
-  // What is bound by its bytes must live until the last next().
+  // What is bound by its bytes must exist until the last next().
   template <class... Args>
   Rows query(Args&&... args) {
     static_assert((!std::is_same_v<Args, GuidBytes> && ...), "these bytes would be gone before the first row");

@@ -1,4 +1,4 @@
-// Which statements a step 2 makes, in which order, as SQLite itself says. The writer is tried without the store.
+// Which statements a step 2 executes, in which order, as reported by SQLite. The writer is tested without the store.
 #include <string>
 #include <vector>
 
@@ -33,7 +33,7 @@ class StepTrace : public FileTest {
     if (hit) head.closed_at = clock_.now();
     return bundle;
   }
-  // Commits the bundle with a writer of its own and says what it ran, each statement by its first words.
+  // Commits the bundle with a separate writer and returns the statements that it ran, each by its first words.
   std::vector<std::string> trace(const core::Bundle& bundle) {
     store_.reset();
     auto file = open_file(path(), {}, migrations());

@@ -72,8 +72,8 @@ class Store::Parts final : public TransactionHost {
     copies.frame_bytes = parts->frame_bytes_;
     copies.log_bytes_max = options.log_bytes_max;
     copies.writer = &parts->writer_turn_;
-    // Only beside an owner's record that is on the disk: whoever opens the file in that moment can
-    // tell by it that nothing is missing.
+    // Only when the owner's record is on the disk: a process that opens the file at that moment can tell from the
+    // record that nothing is missing.
     copies.mark = [self](bool on) {
       if (!self->lock_.owned()) return SQLITE_BUSY;
       const int synced = on ? self->sync_record() : SQLITE_OK;
@@ -88,7 +88,7 @@ class Store::Parts final : public TransactionHost {
 
   ~Parts() {
     transactions_->close();
-    if (checkpointer_) checkpointer_->stop();  // it may be making the next ones
+    if (checkpointer_) checkpointer_->stop();  // it may be creating the next ones
     owner_watch_.reset();
     checkpointer_.reset();
     doorbell_.reset();
@@ -109,7 +109,7 @@ class Store::Parts final : public TransactionHost {
     return settle(group, *writer_, std::move(outcomes));
   }
 
-  // What follows a commit, whichever writer made it.
+  // What follows a commit by either writer.
   template <class Any, class Answers>
   Result<Answers> settle(std::span<const Any> group, Writer& writer, Result<Answers> outcomes) {
     const std::int64_t number = writer.last_commit();
@@ -124,7 +124,7 @@ class Store::Parts final : public TransactionHost {
     if (lock_.owned()) {
       write_record(number);
       if (!std::exchange(marked_, true)) checkpointer_->copy_now(Checkpointer::Space::keep);
-      listen(number);  // at the latest now: a group that failed may have been the one that took ownership
+      listen(number);  // now at the latest: a failed group may have been the one that took ownership
     } else {
       if (options_.rings) ringer_.ring(number, change_of(group, *outcomes));
       watch_owner();
@@ -184,7 +184,7 @@ class Store::Parts final : public TransactionHost {
     report_ = std::move(report);
   }
 
-  // Some reader that is free, or the first one that gets free.
+  // A free reader, or the first one that becomes free.
   template <class Read>
   auto with_reader(Read read) {
     for (auto& reader : readers_) {
@@ -236,7 +236,7 @@ class Store::Parts final : public TransactionHost {
     return read ? std::optional(*read) : std::nullopt;
   }
 
-  // `commit`: the last one that this process knows of, mostly its own. False: there is no bell yet.
+  // `commit`: the last commit that this process knows, usually its own. False: there is no doorbell yet.
   bool listen(std::int64_t commit) {
     const std::lock_guard lock(doorbell_mutex_);
     if (doorbell_) doorbell_->committed(commit);
@@ -248,7 +248,7 @@ class Store::Parts final : public TransactionHost {
       return false;
     }
     doorbell_ = std::move(*bell);
-    if (std::exchange(bell_missing_, false)) tell_rung(Change::everything());  // what was not heard meanwhile
+    if (std::exchange(bell_missing_, false)) tell_rung(Change::everything());  // notifications were missed meanwhile
     return true;
   }
 
@@ -261,7 +261,7 @@ class Store::Parts final : public TransactionHost {
     if (listener_ != nullptr) listener_->owner_gone();
   }
 
-  // False: the owner's end would not be heard yet.
+  // False: the end of the owner would not be noticed yet.
   bool watch_owner() {
     const std::lock_guard lock(watch_mutex_);
     if (!listens_ || owner_watch_) return true;
@@ -275,7 +275,7 @@ class Store::Parts final : public TransactionHost {
     return true;
   }
 
-  // For want of a thread or a descriptor. Commits try again, and while there are none the checkpointer's thread.
+  // A thread or a descriptor is missing. Commits try again and, while there are none, the checkpointer's thread.
   void make_later(const Error& error, bool& missing, const char* meanwhile) {
     if (!std::exchange(missing, true))
       report(format("{}; {} until then: raise the system's limit on threads, descriptors and memory", error.detail,
@@ -285,7 +285,7 @@ class Store::Parts final : public TransactionHost {
 
   bool make_helpers() { return lock_.owned() ? listen(last_commit().value_or(0)) : watch_owner(); }
 
-  // Nothing is begun on a file that is not in its place, or whose log must not grow.
+  // Nothing begins on a file that is not in its place, or whose log must not grow.
   Status ready_to_write() {
     if (dead_) return Error{ErrorCode::retry_later, format("{} takes no more writes", path_)};
     if (displaced_) {
@@ -304,7 +304,7 @@ class Store::Parts final : public TransactionHost {
     if (place == FileHold::Place::two_names) return {};  // it is there; the next group has to wait
     const std::string what = hold_.say(place);
     if (place == FileHold::Place::removed || place == FileHold::Place::log_lost) {
-      // A log without a name can still be copied home, by us only.
+      // Only this process can still copy a log that has no name any more.
       if (place == FileHold::Place::log_lost && hold_.log_deleted()) {
         const std::lock_guard lock(writer_turn_);
         static_cast<void>(sqlite3_wal_checkpoint_v2(writer_->connection().handle(), nullptr, SQLITE_CHECKPOINT_FULL,
@@ -315,7 +315,7 @@ class Store::Parts final : public TransactionHost {
     return Error{ErrorCode::outcome_unknown, what};
   }
 
-  // What is acknowledged survives a power loss only with full syncs; otherwise nothing is claimed.
+  // Only with full syncs does an acknowledged commit survive a power loss; otherwise the record claims nothing.
   void write_record(std::int64_t number) {
     const bool full = options_.durability == Durability::full;
     lock_.write(OwnerRecord{static_cast<std::uint64_t>(getpid()), hold_.id(), id_,
@@ -357,26 +357,26 @@ class Store::Parts final : public TransactionHost {
   core::Guid id_;
   std::mutex listener_mutex_;
   Listener* listener_ = nullptr;      // guarded by listener_mutex_
-  std::atomic<bool> listens_{false};  // somebody does, or did
-  FileHold hold_;                     // before the connections: it ends after them
+  std::atomic<bool> listens_{false};  // there is or was a listener
+  FileHold hold_;                     // before the connections, so that it ends after them
   std::array<std::unique_ptr<Reader>, limits::readers> readers_;
 
-  WriterTurn writer_turn_;          // a writer commits, or the checkpointer has them paused
+  WriterTurn writer_turn_;          // a writer commits, or the checkpointer has paused the writers
   std::unique_ptr<Writer> writer_;  // guarded by writer_turn_
   int log_pages_ = 0;               // guarded by writer_turn_
-  bool displaced_ = false;          // of the committing thread, as is
-  bool marked_ = false;             // the file at home was asked to say that it has a log
+  bool displaced_ = false;          // used by the committing thread, as is the next
+  bool marked_ = false;             // the mark of the database file was requested
   std::atomic<bool> dead_{false};   // nothing is written any more
 
   const std::shared_ptr<Transactions> transactions_ = std::make_shared<Transactions>(*this);
-  std::shared_ptr<const OwnNames> own_names_;  // of the committing thread
+  std::shared_ptr<const OwnNames> own_names_;  // used by the committing thread
 
   std::mutex report_mutex_;
   std::function<void(const std::string&)> report_;  // guarded by report_mutex_
 
   std::mutex doorbell_mutex_;
-  std::unique_ptr<Doorbell> doorbell_;  // guarded by doorbell_mutex_, as is
-  bool bell_missing_ = false;           // it could not be made, and that was said
+  std::unique_ptr<Doorbell> doorbell_;  // guarded by doorbell_mutex_, as is the next
+  bool bell_missing_ = false;           // it could not be created, and this was reported
   std::mutex watch_mutex_;
 
   std::atomic<std::uint64_t> commits_{0}, operations_{0}, row_writes_{0}, log_bytes_{0};

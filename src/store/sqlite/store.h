@@ -1,10 +1,10 @@
-// The SQLite store: one file, one process that owns its lanes, any number that read it and put
-// messages in.
+// The SQLite store: one file, one process that owns its lanes, and any number of processes that read it and deliver
+// messages.
 //
-// What docs/decisions/010-sqlite.md explains: write-ahead log, every commit synced, one transaction
-// per group, sends straight into the target's inbox.
+// docs/decisions/010-sqlite.md explains: write-ahead log, every commit synced, one transaction per group, sends
+// straight into the target's inbox.
 //
-// A process may have several stores on one file. The file is opened and closed by SQLite alone.
+// A process may have several stores on one file. Only SQLite opens and closes the file.
 //
 // Threads: commit() one at a time; reads from any thread meanwhile.
 #pragma once
@@ -24,29 +24,28 @@
 
 namespace pawl::store::sqlite {
 
-// What a commit survives. `full` is the promise of docs/GUARANTEES.md; the weaker one must be asked
-// for.
+// What a commit survives. `full` is what docs/GUARANTEES.md promises; the weaker one must be requested.
 enum class Durability : std::uint8_t {
   full,           // power loss
-  process_death,  // kill -9, but a power loss may take the last commits
+  process_death,  // kill -9, but a power loss may lose the last commits
 };
 
 struct Options {
   Durability durability = Durability::full;
   const Clock* clock = nullptr;                      // none: the machine's; must outlive the store
-  std::function<void(const std::string&)> on_fatal;  // none: print and abort; called when what was written may be lost
+  std::function<void(const std::string&)> on_fatal;  // none: print and abort; called when written data may be lost
   std::chrono::milliseconds busy_wait = limits::busy_wait;
   std::uint32_t page_bytes = limits::page_bytes;  // of a new file
   int checkpoint_pages = limits::checkpoint_pages;
   std::uint64_t log_bytes_max = limits::log_bytes_max;  // then commits are refused: retry_later
   int cache_kib = limits::cache_kib;                    // of the writer
   int reader_cache_kib = limits::reader_cache_kib;      // of each reader
-  std::string vfs;                                      // none: SQLite's own; tests put faults here
-  // What jobs and mailboxes send each other goes straight into the inbox, in the sender's transaction: one file has all
-  // lanes. False: by the outbox, as in stores that cannot.
+  std::string vfs;                                      // none: SQLite's own; tests inject faults here
+  // Sends between jobs and mailboxes go straight into the inbox, in the sender's transaction: one file has all lanes.
+  // False: through the outbox, as in stores that cannot.
   bool sends_directly = true;
-  bool rings = true;           // the owner's bell after a commit; tests are processes that die before they do
-  bool despite_moves = false;  // opens a file that was moved, or is not complete: for whoever moves it
+  bool rings = true;           // notify the owner after a commit; tests play processes that die before that
+  bool despite_moves = false;  // opens a file that was moved or is incomplete: for the move itself
 };
 
 struct Stats {
@@ -59,8 +58,8 @@ struct Stats {
 
 class Store final : public pawl::store::Store {
  public:
-  // Makes the file when it is missing. A file that cannot be used is left as it is; the error says
-  // what is wrong with it and what to do.
+  // Creates the file when it is missing. A file that cannot be used is left as it is; the error says what is wrong with
+  // it and what to do.
   static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options);
   ~Store() override;
 
@@ -92,31 +91,30 @@ class Store final : public pawl::store::Store {
                                               const std::string& version) override;
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space) override;
 
-  // The jobs of collation duplex: the same file and the same writer, so commit() of both is one thread's at a time.
+  // The jobs of collation duplex: the same file and the same writer, so one thread at a time calls commit() of either.
   DuplexStore& duplex();
-  // Transactions of workers: begun and committed by the thread that calls commit(), which commits nothing else
+  // Transactions of workers: the thread that calls commit() begins and commits them, and commits nothing else
   // meanwhile.
   std::shared_ptr<TransactionStore> transactions();
 
-  // Takes the lanes' ownership for this process, unless another process lives that has it. Kept
-  // until this store is closed. AcquireLane does the same by itself.
+  // Takes the ownership of the lanes for this process, unless another living process has it. Kept until this store is
+  // closed. AcquireLane does the same by itself.
   Result<bool> try_own();
-  // One listener, from before the first AcquireLane or try_own(). A thread of the store tells it when another process
+  // One listener, set before the first AcquireLane or try_own(). A thread of the store notifies it when another process
   // committed something, and, once, when this process has become the owner because the other one is gone: AcquireLane
   // will succeed now.
   void listen(Listener& listener) override;
   void stop_listening(Listener& listener) override;
-  // A process that does not own the lanes has rung with its commit.
+  // Nothing to do: a process that does not own the lanes notifies with its commit.
   void ring(core::LaneId, const Change&) override {}
   Duration ring_late_max() const override { return limits::ring_late_max; }
 
-  // Calls `report` from any thread with what a person should see to: who keeps the log from
-  // shrinking, for one.
+  // Calls `report` from any thread with problems that a person should solve, e.g. a process that keeps the log from
+  // shrinking.
   void on_problem(std::function<void(const std::string&)> report);
 
   Stats stats() const;
-  // Reads the whole file and checks every page, row and index entry: slow. `corrupt` lists what it
-  // found.
+  // Reads the whole file and checks every page, row and index entry: slow. `corrupt` lists what it found.
   Status verify();
 
  private:

@@ -1,5 +1,5 @@
-// Streams of collation duplex: a file of the version before is brought forward, and every statement of a dequeue goes
-// through one range of an index.
+// Streams of collation duplex: a file of the previous version is migrated, and every statement of a dequeue reads one
+// range of an index.
 #include <sqlite3.h>
 
 #include "store/sqlite/duplex_rows.h"
@@ -58,7 +58,7 @@ TEST_F(StreamsTest, what_waited_before_is_found_in_its_order_and_a_parked_jobs_m
   EXPECT_EQ((*duplex.read(run(2)))->stream.size(), 1u) << "it is still there to be looked at";
 }
 
-// A scan of the table, or of an index without the bounds of its range, would cost more the more waits.
+// A scan of the table, or of an index without the bounds of its range, would cost more the more messages wait.
 TEST_F(StreamsTest, every_statement_on_a_stream_goes_through_a_range_of_one_index) {
   ASSERT_NE(make({.clock = &clock_}), nullptr);
   auto opened = Connection::open({path(), Connection::Mode::existing, "", std::chrono::milliseconds(100)});

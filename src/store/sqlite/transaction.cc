@@ -1,4 +1,4 @@
-// What frames a group, and what is said about a failure.
+// What surrounds a group, and the errors of a failure.
 #include "store/sqlite/transaction.h"
 
 #include <unistd.h>
@@ -67,7 +67,7 @@ int Transaction::roll_back() {
   return rollback_.run() == Statement::failed ? rollback_.code() : SQLITE_OK;
 }
 
-// A newer program may have become the owner and brought the file forward while this one had it open.
+// A newer program may have become the owner and migrated the file while this one had it open.
 int Transaction::check_version() {
   Rows rows = read_version_.query();
   if (rows.next() && rows.number(0) == version_) return SQLITE_OK;
@@ -87,13 +87,13 @@ Status Transaction::finish_commit(std::int64_t changes_before) {
 Status Transaction::open() {
   if (const auto may = may_write(); !may) return may.error();
   reads_ = {};
-  in_doubt_ = true;  // there is no second try that would say more
+  in_doubt_ = true;  // there is no second try: all checks run at once
   opened_at_ = sqlite3_total_changes64(connection_->handle());
   if (const int code = begin(); code != SQLITE_OK) return abandon(code);
   return {};
 }
 
-// A rule that is looked at last of all, such as a deferred foreign key, is broken by the statements of somebody else.
+// A rule that is checked last, such as a deferred foreign key, can only be broken by the worker's statements.
 Status Transaction::finish_open() {
   const auto made = finish_commit(opened_at_);
   const bool broken =
@@ -135,9 +135,9 @@ Error Transaction::abandon(int code) {
   return error;
 }
 
-// COMMIT itself failed; fine: it was made all the same. While the transaction is still open it can be rolled back; when
-// it is gone, the commit counter tells which way it went: it and the tag are ours only if the commit was, since another
-// process may have reached the same number.
+// COMMIT itself failed; an OK result means that it was made nevertheless. While the transaction is still open it can be
+// rolled back. When it is gone, the commit counter and the tag show what happened: both match only if this commit was
+// made, since another process may have reached the same number.
 Status Transaction::failed_commit(int code) {
   if (fault_of(code) == Fault::sync_failed) {
     sync_failure_ = code;

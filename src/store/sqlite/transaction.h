@@ -1,13 +1,13 @@
-// Transaction: owns the transaction of the group at hand, and its fate: whether it is committed, undone or in doubt.
+// Transaction: owns the transaction of the current group and its result: committed, undone or in doubt.
 //
-// 1. A group is first applied without savepoints, for most groups hold nothing that is refused after its first write.
-//    When one is, the transaction is rolled back and the group applied again with a savepoint around each operation: a
-//    refused one is undone alone, at a cost that is linear in the group.
-// 2. An operation whose page the disk does not give back is refused alone as well, if that stays so and the disk
-// answers
-//    otherwise. SQLite ends the transaction at such an error, savepoints or not: so the group is applied again without
-//    it. That the others are written and synced says that the disk lives; if not, the group waits, nobody is refused.
-// 3. Commits are numbered without a gap, over all processes.
+// 1. A group is first applied without savepoints, because most groups contain nothing that is refused after its first
+//    write. If something is, the transaction is rolled back and the group is applied again with a savepoint around each
+//    operation: a refused one is undone alone, at a cost that is linear in the group.
+// 2. An operation whose page the disk does not return is refused alone as well, if this persists while the rest of the
+//    disk works. SQLite ends the transaction at such an error, with or without savepoints, so the group is applied
+//    again without that operation. If the others are written and synced, the disk works; if not, the group waits and
+//    nothing is refused.
+// 3. Commits are numbered without gaps, over all processes.
 // One thread at a time (Store::commit's rule).
 #pragma once
 
@@ -32,24 +32,25 @@ class Transaction {
   Transaction(std::unique_ptr<Connection> connection, const Clock& clock);
   Status prepare();
 
-  // Applies all of a group and commits it. `apply` answers one operation; it may be asked twice, each time after
-  // `forget`, which drops what is known of a transaction that is gone. `finish` makes the last writes: a result code.
+  // Applies a whole group and commits it. `apply` answers one operation; it may be called twice, each time after
+  // `forget`, which drops what is known from a transaction that is gone. `finish` makes the last writes and returns a
+  // result code.
   template <class Answer, class Any, class Forget, class Apply, class Finish>
   Result<std::vector<Answer>> commit(std::span<const Any> group, const Forget& forget, const Apply& apply,
                                      const Finish& finish);
 
-  // A transaction in which somebody else's statements stand before the one operation that is committed with them. What
-  // is refused undoes all of it. An error `invalid`: it is those statements that cannot be committed.
+  // A transaction in which a worker's statements come before the one operation that is committed with them. A refusal
+  // undoes all of it. The error `invalid`: the worker's statements cannot be committed.
   Status open();
   template <class Answer, class Any, class Apply, class Finish>
   Result<Answer> commit_open(const Any& operation, const Apply& apply, const Finish& finish);
   void undo_open() { static_cast<void>(roll_back()); }
 
   Connection& connection() { return *connection_; }
-  std::int64_t number() const { return number_; }  // of this commit, or of the last that was made
-  // Something of the group was refused after its first write: now each operation is undone alone.
+  std::int64_t number() const { return number_; }  // of this commit, or of the last one
+  // Part of the group was refused after its first write: now each operation is undone alone.
   bool in_doubt() const { return in_doubt_; }
-  // Items keep the order in which they came: the number of the commit, then the place within it.
+  // Items keep their order of arrival: the number of the commit, then the place within it.
   std::int64_t next_position() { return number_ << position_bits | positions_used_++; }
 
   std::int64_t row_writes() const { return row_writes_; }
@@ -62,7 +63,7 @@ class Transaction {
   template <class Answer>
   struct Attempt {
     int code = SQLITE_OK;
-    bool again = false;                      // something was refused after its first write: apply each by itself
+    bool again = false;                      // refused after its first write: apply each operation by itself
     std::optional<std::size_t> failed_at{};  // the operation that could not be applied
     std::vector<Answer> outcomes;
   };
@@ -72,7 +73,7 @@ class Transaction {
     std::size_t index = 0;
     std::string reason;
   };
-  // Of one group: how often a page could not be read, and what was refused for it.
+  // For one group: how often a page could not be read, and what was refused because of it.
   struct Reads {
     int tries = 1;
     std::vector<Unreadable> refused;
@@ -81,7 +82,7 @@ class Transaction {
   bool try_again(Reads& reads, int code, std::size_t index);
   const std::string* refusal_of(std::size_t index) const;
 
-  // Leaves the transaction open for COMMIT, unless it has to be tried again or failed.
+  // Leaves the transaction open for COMMIT, unless it failed or must be tried again.
   template <class Answer, class Any, class Apply, class Finish>
   Attempt<Answer> apply_group(std::span<const Any> group, Undo undo, const Apply& apply, const Finish& finish);
   template <class Answer, class Any, class Apply>
@@ -106,7 +107,7 @@ class Transaction {
   std::int64_t positions_used_ = 0;
   bool in_doubt_ = false;
   Reads reads_;
-  std::int64_t opened_at_ = 0;  // changes so far, when open() began
+  std::int64_t opened_at_ = 0;  // number of changes when open() began
 
   std::int64_t row_writes_ = 0;
   int sync_failure_ = SQLITE_OK;
@@ -156,7 +157,7 @@ Transaction::Attempt<Answer> Transaction::apply_group(std::span<const Any> group
     }
     const bool must_undo = applied.code != SQLITE_OK || (applied.wrote && !applied.outcome.done());
     if (must_undo) {
-      // Only the first attempt comes here: a savepoint has undone it otherwise.
+      // Only the first try comes here; later a savepoint undoes it.
       attempt.again = true;
       attempt.code = roll_back();
       return attempt;
@@ -179,7 +180,7 @@ Result<Answer> Transaction::commit_open(const Any& operation, const Apply& apply
     rejected.reason = applied.outcome.reason.empty() ? last_message() : applied.outcome.reason;
     applied.outcome = std::move(rejected);
   }
-  // What was done before was committed with its own statements: these here are undone.
+  // An already_done operation was committed earlier with its own statements; the statements here are undone.
   if (applied.outcome.kind != OutcomeKind::committed) {
     if (const int code = roll_back(); code != SQLITE_OK) return abandon(code);
     return std::move(applied.outcome);

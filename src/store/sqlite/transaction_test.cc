@@ -1,4 +1,4 @@
-// Transaction without the rest of the writer: operations are numbers, each a row that it writes.
+// Transaction without the rest of the writer: operations are numbers, and each writes one row.
 #include "store/sqlite/transaction.h"
 
 #include <functional>
@@ -40,7 +40,7 @@ class TransactionTest : public FileTest {
   std::unique_ptr<Transaction> transaction_;
   Statement put_;
   int begun_ = 0;
-  std::vector<bool> doubts_;  // one for each time that apply was asked
+  std::vector<bool> doubts_;  // one for each call of apply
 };
 
 TEST_F(TransactionTest, a_group_without_a_refusal_is_applied_once) {

@@ -15,10 +15,10 @@ namespace {
 
 using transfer::Mark;
 
-constexpr int position_bits = 24;               // of an item's place in line: the commit's number stands above it
-constexpr int import_checkpoint_pages = 4'000;  // so the log of a file that is being written stays short
+constexpr int position_bits = 24;               // of an item's place in line: the commit's number is above these bits
+constexpr int import_checkpoint_pages = 4'000;  // keeps the log short while a file is being written
 
-// A store, and a connection of our own beside it.
+// A store, and a separate connection beside it.
 struct Opened {
   Options options;
   std::unique_ptr<Store> store;
@@ -58,7 +58,7 @@ class FileSource final : public transfer::Source {
  public:
   explicit FileSource(Opened opened) : opened_(std::move(opened)) {}
 
-  // The owner's lock keeps engines out, the write lock everybody else. Both go with the process, however that ends.
+  // The owner's lock keeps engines out, the write lock all others. Both end with the process, however that ends.
   Status fence(const Mark& leaving) override {
     if (auto owned = own(opened_); !owned) return owned;
     auto done = opened_.connection->execute("BEGIN IMMEDIATE");
@@ -101,7 +101,7 @@ class FileTarget final : public transfer::Target {
         return Error{ErrorCode::invalid,
                      format("{} holds a store already; name a file that does not exist yet", connection().path())};
     }
-    // A file that loses its power is as it was at some moment of the move: it says that it is not complete.
+    // After a power loss the file is as it was at some moment of the move, and its mark says that it is not complete.
     auto done = connection().execute("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY");
     sqlite3_wal_autocheckpoint(connection().handle(), import_checkpoint_pages);
     return done ? in_transaction([&] {
@@ -128,7 +128,7 @@ class FileTarget final : public transfer::Target {
     opened_.store = std::move(*store);
     return own(opened_);
   }
-  // All pages are on the disk before the word goes.
+  // All pages are on the disk before the mark is removed.
   Status finish() override {
     auto done = connection().execute("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(FULL)");
     return done ? in_transaction([&] { return drop_mark(connection()); }) : done;
@@ -146,7 +146,7 @@ class FileTarget final : public transfer::Target {
     if (!done) return done;
     done = act();
     if (done) return connection().execute("COMMIT");
-    // The error to report is the first one.
+    // The first error is the one to report.
     if (sqlite3_get_autocommit(connection().handle()) == 0)
       if (const auto undone = connection().execute("ROLLBACK"); !undone) return undone;
     return done;

@@ -9,11 +9,11 @@
 
 namespace pawl::store::sqlite {
 
-// There is a file with a store in it.
+// The file must exist and contain a store.
 Result<std::unique_ptr<transfer::Source>> open_source(const std::string& path, Options options);
-// The file is made if it is missing.
+// The file is created if it is missing.
 Result<std::unique_ptr<transfer::Target>> open_target(const std::string& path, Options options);
-// Takes back what a move wrote into its source.
+// Undoes what a move wrote into its source.
 Status undo_move(const std::string& path, Options options);
 
 }  // namespace pawl::store::sqlite

@@ -1,4 +1,4 @@
-// What the records of a move need of a SQLite file (transfer/sql_source.h, sql_target.h).
+// What moving records needs from a SQLite file (transfer/sql_source.h, sql_target.h).
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace pawl::store::sqlite {
 
-// Tables that only this store has, or has otherwise.
+// Tables that only this store has, or that differ here.
 namespace tables {
 using transfer::SqlTable;
 inline constexpr SqlTable lanes{"lanes", "lane, pool, epoch, owner, next_run, next_announcement"};
@@ -85,7 +85,7 @@ class TransferDatabase {
     return put(tables::measures, one.name_space, one.graph, one.key, one.slice, one.target, one.value.has_value(),
                one.value.value_or(""), one.count, one.sum, one.least, one.most);
   }
-  // It belongs into its activity's row.
+  // It is stored in its activity's row.
   Status put_work(const transfer::Work& work) {
     if (!put_work_) {
       auto prepared = prepare(
@@ -103,7 +103,7 @@ class TransferDatabase {
                stored.life(), item.plain_key, stored.wake_at, work.place);
   }
   Status put_stream(const transfer::DuplexMessage& one, int done) {
-    std::optional<std::uint64_t> id;  // of one that is done: any that is free, below the others or above
+    std::optional<std::uint64_t> id;  // for one that is done: any free number, below the others or above
     if (one.position != 0) id = one.position + first_position;
     return put(tables::duplex_stream, id, one.run, one.guid, core::lane_of(one.run), one.kind, one.place.node,
                one.place.at.text(), one.topic, one.status, one.code, one.number, one.data, one.claim, one.epoch,

@@ -1,5 +1,5 @@
-// The word that a file has on moves: that it was moved away, or that a move to it is not complete. No table of the
-// layout: most files never have it.
+// The mark of a move in a file: the file was moved away, or a move to it is not complete. It is no table of the layout,
+// because most files never have it.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace pawl::store::sqlite {
 
 Result<std::optional<transfer::Mark>> read_mark(Connection& connection);
-// Within a transaction of the caller. Of a file that was moved, no commit succeeds any more, whoever has it open: each
-// of them counts itself in store_state.
+// Within a transaction of the caller. After a file was moved, no commit to it succeeds any more in any process that has
+// it open, because each commit counts itself in store_state.
 Status write_mark(Connection& connection, const transfer::Mark& mark);
 Status drop_mark(Connection& connection);
 // Before a file is opened for work.

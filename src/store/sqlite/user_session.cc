@@ -15,7 +15,7 @@ std::string_view text_of(const char* text) { return text == nullptr ? std::strin
 
 UserSession::UserSession(std::unique_ptr<Writer> writer, std::shared_ptr<const OwnNames> names)
     : writer_(std::move(writer)), names_(std::move(names)) {
-  // Once: setting it anew would make every statement of the store be prepared again.
+  // Only once: setting it again would make SQLite prepare every statement of the store again.
   sqlite3_set_authorizer(handle(), authorize, this);
   sqlite3_progress_handler(handle(), limits::transaction_look_steps, look_at_time, this);
 }
@@ -33,10 +33,10 @@ void UserSession::let_user(Time until) {
 void UserSession::let_store() { turn_ = Turn::store; }
 
 void UserSession::shut() {
-  shutter_ = std::this_thread::get_id();  // what any other thread runs is ended
+  shutter_ = std::this_thread::get_id();  // anything that another thread runs is ended
   turn_ = Turn::store;
   writer_->undo_open();
-  // Statements that were prepared before are not asked about again: they can read, and no more.
+  // Statements that were prepared before are not authorized again: they can only read.
   static_cast<void>(writer_->connection().execute("PRAGMA query_only = ON"));
   turn_ = Turn::nobody;
 }
@@ -83,8 +83,8 @@ bool UserSession::is_refused(int action, std::string_view first, std::string_vie
       return refuse("ATTACH and DETACH are refused: only this file is in the transaction");
     case SQLITE_PRAGMA:
       return refuse(format("PRAGMA {} is refused: the settings are the store's", first));
-    // The views are for everybody. Of a table without a column nothing is read: such is what a view's join is made
-    // into.
+    // Everyone may read the views. A read of a table without a column reads nothing: SQLite turns a view's join into
+    // such reads.
     case SQLITE_READ:
       return !second.empty() && names_->has_table(first) && !names_->has_view(inner) && refuse_own(first);
     case SQLITE_INSERT:
@@ -93,7 +93,7 @@ bool UserSession::is_refused(int action, std::string_view first, std::string_vie
     case SQLITE_DROP_TABLE:
     case SQLITE_DROP_VIEW:
     case SQLITE_ANALYZE:
-    case SQLITE_CREATE_TEMP_TABLE:  // it would stand before the store's own
+    case SQLITE_CREATE_TEMP_TABLE:  // it would hide the store's own table
     case SQLITE_CREATE_TEMP_VIEW:
       return refuse_own(first);
     case SQLITE_ALTER_TABLE:

@@ -1,8 +1,8 @@
-// UserSession: a connection that a worker's own SQL and the store's take turns on. While it is the worker's turn, an
-// authorizer refuses what would end the transaction or touch the store's tables, and a clock ends what takes too long.
+// UserSession: a connection that a worker's own SQL and the store use in turns. During the worker's turn an authorizer
+// refuses what would end the transaction or touch the store's tables, and a clock ends what takes too long.
 //
-// The worker may have the handle itself: so several threads may use it at once, and one that was given up is shut for
-// good.
+// The worker may have the handle itself, so several threads may use it at once, and a session that was given up is shut
+// permanently.
 #pragma once
 
 #include <atomic>
@@ -32,14 +32,14 @@ class UserSession {
   sqlite3* handle() const { return writer_->connection().handle(); }
 
   void let_user(Time until);                   // the transaction is open: it is the worker's turn
-  void let_store();                            // and now the store's
+  void let_store();                            // it is the store's turn
   void let_nobody() { turn_ = Turn::nobody; }  // until the next transaction
-  // For good: the worker may still have the handle. What it had written is undone.
+  // Permanently, because the worker may still have the handle. What the worker had written is undone.
   void shut();
   bool is_late() const {
     return std::chrono::steady_clock::now() >= until_.load();
   }  // the time of its transaction is over
-  // Whether the worker left nothing behind: then the next one may have it.
+  // Whether the worker left nothing behind: then the session can be used again.
   bool is_clean() const;
 
   Result<SqlRows> execute(std::string_view sql, std::span<const SqlValue> params);
@@ -56,8 +56,8 @@ class UserSession {
   const std::shared_ptr<const OwnNames> names_;
   std::atomic<Turn> turn_{Turn::store};
   std::atomic<Time> until_{};
-  std::atomic<std::thread::id> shutter_{};  // who shut it; nobody: it is in use
-  std::string refusal_;                     // what the authorizer said last
+  std::atomic<std::thread::id> shutter_{};  // the thread that shut it; none: it is in use
+  std::string refusal_;                     // the authorizer's last refusal
 };
 
 }  // namespace pawl::store::sqlite

@@ -1,4 +1,4 @@
-// UserStatement: one statement that a worker wrote, from its text to its rows.
+// UserStatement: one statement of a worker, from its text to its rows.
 #pragma once
 
 #include <sqlite3.h>
@@ -19,9 +19,9 @@ class UserStatement {
 
   int prepare(sqlite3* database, std::string_view sql);  // a result code of SQLite
   Status is_one() const;                                 // not none, and not several
-  // $1 and ?1 are the first parameter; ? is the one of its place.
+  // $1 and ?1 are the first parameter; ? is the parameter at its position.
   Status bind(std::span<const SqlValue> params);
-  Status run(SqlRows& rows);  // over_limit, or code() says why
+  Status run(SqlRows& rows);  // over_limit; for other failures code() has the reason
   int code() const { return code_; }
 
  private:

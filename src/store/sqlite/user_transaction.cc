@@ -52,7 +52,7 @@ Result<Outcome> UserTransaction::commit(const core::Bundle& bundle) {
   const Operation operation = bundle;
   auto outcome = session_->writer().commit_open(operation);
   over_ = true;
-  // Its worker has returned: the next one may have the session.
+  // Its worker has returned: the session can be used again.
   TransactionHost* host = home_->host_;
   host->give_writer();
   auto settled = host->settle(operation, session_->writer(), std::move(outcome));

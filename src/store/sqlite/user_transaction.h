@@ -1,5 +1,5 @@
-// Transactions of workers on the SQLite store. There is one writer in a file: from begin() until the transaction is
-// over it is the worker's, between two groups, and for no longer than limits::transaction_time.
+// Transactions of workers on the SQLite store. A file has one writer: from begin() until the transaction is over the
+// worker has it, between two groups, for at most limits::transaction_time.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace pawl::store::sqlite {
 
-// What they need of their store.
+// What the transactions need from their store.
 class TransactionHost {
  public:
   virtual Result<std::unique_ptr<UserSession>> open_session() = 0;
-  virtual Status take_writer() = 0;  // nobody else writes until it is given back, by any thread
+  virtual Status take_writer() = 0;  // no one else writes until any thread gives it back
   virtual void give_writer() = 0;
-  // As after every commit: what is acknowledged is where the next process will look for it. REQUIRES: the writer is
-  // given back.
+  // As after every commit: checks that what is acknowledged is where the next process will look for it. REQUIRES: the
+  // writer is given back.
   virtual Result<Outcome> settle(const Operation& operation, Writer& writer, Result<Outcome> outcome) = 0;
 
  protected:
@@ -51,8 +51,8 @@ class UserTransaction final : public OpenTransaction {
 
   const std::shared_ptr<Transactions> home_;
   std::mutex mutex_;                      // guards what is below
-  std::unique_ptr<UserSession> session_;  // stays while the worker may have its handle
-  std::optional<Error> failed_;           // the first statement that did
+  std::unique_ptr<UserSession> session_;  // kept while the worker may have its handle
+  std::optional<Error> failed_;           // the first failure of a statement
   std::atomic<bool> over_{false};         // written under mutex_
 };
 
@@ -62,12 +62,11 @@ class Transactions final : public TransactionStore, public std::enable_shared_fr
 
   Result<std::shared_ptr<OpenTransaction>> begin() override;
   Duration time() const override { return limits::transaction_time; }
-  void close();  // the store goes: what is open is undone, and nothing begins any more
+  void close();  // the store closes: open transactions are undone, and no new one begins
 
  private:
   friend class UserTransaction;
-  void over(
-      std::unique_ptr<UserSession> reusable);  // others may write again; null: the session is not for the next one
+  void over(std::unique_ptr<UserSession> reusable);  // others may write again; null: the session cannot be used again
   void keep(std::unique_ptr<UserSession> session);
 
   std::mutex mutex_;       // guards what is below; taken after that of a transaction

@@ -13,13 +13,13 @@ namespace pawl::store::sqlite {
 #define PAWL_WORK_COLUMNS \
   "topic, request, token, worker, epoch, lease_until, runs, input, priority, visible_at, held, once, life, plain_key"
 inline constexpr int work_columns = 14;
-// What a row without a work item has in its place.
+// What a row without a work item contains instead.
 #define PAWL_NO_WORK                                                                                  \
   "position = NULL, topic = NULL, request = NULL, token = NULL, worker = NULL, epoch = NULL,"         \
   " lease_until = NULL, runs = NULL, input = NULL, priority = 0, visible_at = 0, held = 0, once = 0," \
   " plain_key = 0, wake_at = 0, life = NULL"
 
-// PAWL_WORK_COLUMNS. The caller asks rows.malformed() afterwards.
+// PAWL_WORK_COLUMNS. The caller checks rows.malformed() afterwards.
 inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activity) {
   core::WorkItem item;
   item.run = run;
@@ -47,7 +47,8 @@ inline core::WorkItem work_item(Rows& rows, RunId run, core::ActivitySeq activit
   return item;
 }
 
-// What is stored of an item beside the columns of its claim. `life` is bound, so this outlives the statement.
+// What is stored of an item in addition to the columns of its claim. `life` is bound, so this must outlive the
+// statement.
 struct StoredLife {
   explicit StoredLife(const core::WorkItem& item) : wake_at(core::wake_of(item)), once(item.life.at_most_once) {
     if (item.life != core::WorkLife{}) bytes = core::encode(item.life);
@@ -56,7 +57,7 @@ struct StoredLife {
 
   Instant wake_at;
   bool once;
-  std::string bytes;  // empty: a life without any of it
+  std::string bytes;  // empty: all fields have their defaults
 };
 
 }  // namespace pawl::store::sqlite

@@ -15,7 +15,7 @@ namespace pawl::store::sqlite {
 namespace {
 
 struct Candidate {
-  std::int64_t before;  // the negated priority: what goes first is smaller
+  std::int64_t before;  // the negated priority: smaller goes first
   std::int64_t position;
   RunId run;
   core::ActivitySeq activity;
@@ -38,7 +38,7 @@ Status WorkWriter::prepare(Connection& connection) {
   return prepare_each(
       connection,
       {
-          // A second request for the same activity keeps the place of the first in the queue.
+          // A second request for the same activity keeps the first one's place in the queue.
           {&put_work_,
            "UPDATE activities SET position = coalesce(position, ?3), topic = ?4, request = ?5, token = ?6,"
            " worker = ?7, epoch = ?8, lease_until = ?9, runs = ?10, input = ?11, priority = ?12, visible_at = ?13,"
@@ -56,7 +56,7 @@ Status WorkWriter::prepare(Connection& connection) {
            " held = ?9, once = ?10, wake_at = ?11, life = ?12 WHERE run = ?1 AND seq = ?2 AND request IS NOT NULL"},
           {&hold_work_,
            "UPDATE activities INDEXED BY work_by_run SET held = 1, wake_at = 0 WHERE run = ?1 AND request IS NOT NULL"},
-          // The conditions that an index is partial by stand in each query as they stand in the index.
+          // Each query repeats the conditions of its partial index literally.
           {&find_free_work_,
            "SELECT priority, position, run, seq FROM activities INDEXED BY work_free"
            " WHERE topic = ?1 AND token = 0 AND held = 0 AND visible_at = 0 AND run BETWEEN ?3 AND ?4"
@@ -106,7 +106,7 @@ Applied WorkWriter::apply(const ClaimWork& claim) {
   for (const Candidate& one : first) {
     auto [item, unread] = read_item(one.run, one.activity);
     if (unread && unread->code != SQLITE_CORRUPT) return *unread;
-    if (!item) continue;  // a damaged one is left to its lane's owner, who says so
+    if (!item) continue;  // a damaged one is left to its lane owner, which reports it
     core::begin_run(*item, claim.worker, core::Epoch(0), now + claim.lease, now);
     Applied moved = move_item(*item);
     if (!is_done(moved)) return moved;
@@ -200,7 +200,7 @@ Applied WorkWriter::apply(const Respond& respond) {
   if (unread) return *unread;
   const bool answered = !item || awaits_decision(*item);
   if (answered) {
-    // A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
+    // A repeated reply whose first answer was lost: its item is deleted, or waits for the job's decision.
     const Checked waits = inbox_.waits(respond.run, respond.message.guid);
     if (waits.failed) return *waits.failed;
     if (waits.yes) return refused(OutcomeKind::already_done, "");
@@ -255,7 +255,7 @@ Applied WorkWriter::apply(const AtHand& at, const core::DropWork& write) {
   return dropped == 1 || at.tokens_checked ? Applied{} : stale_item(write.activity);
 }
 
-// Its token was compared before the bundle's first write; an answer in the same bundle may have taken it since.
+// Its token was compared before the bundle's first write; a reply in the same bundle may have deleted the item since.
 Applied WorkWriter::apply(const AtHand& at, const core::ChangeWork& write) {
   auto [item, unread] = read_item(at.run(), write.activity);
   if (unread) return *unread;
@@ -275,7 +275,7 @@ Applied WorkWriter::apply(const AtHand& at, const core::HoldWork& write) {
     while (rows.next()) items.emplace_back(rows.small(0));
     if (rows.failed()) return failed(rows);
   }
-  for (const core::ActivitySeq activity : items) {  // each wakes at a time of its own
+  for (const core::ActivitySeq activity : items) {  // each wakes at its own time
     auto [item, unread] = read_item(at.run(), activity);
     if (unread) return *unread;
     if (!item) return damaged_row(format("work item {} is listed and not there", activity.raw()));

@@ -1,5 +1,5 @@
-// WorkWriter: owns the work items that stand in the rows of activities, and who holds them: conditional writes on one
-// work row, never on its job's row.
+// WorkWriter: owns the work items in the rows of activities, and who holds them: conditional writes on one work row,
+// never on its job's row.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ class WorkWriter {
   Applied apply(const Respond& respond);
   Applied apply(const PauseTopic& pause);
 
-  // The items that a bundle drops or changes must be held by the tokens it knows.
+  // The items that a bundle deletes or changes must still have the tokens that the bundle knows.
   Applied check_tokens(const core::Bundle& bundle);
   Applied apply(const AtHand& at, const core::PutWork& write);
   Applied apply(const AtHand& at, const core::DropWork& write);
@@ -43,7 +43,7 @@ class WorkWriter {
     std::optional<core::WorkItem> item;
     std::optional<Applied> failed{};
   };
-  Applied move_item(const core::WorkItem& item);  // stores whatever may have changed of it after it was put
+  Applied move_item(const core::WorkItem& item);  // stores everything that may have changed since it was put
   ReadItem read_item(RunId run, core::ActivitySeq activity);
   Checked is_paused(const Topic& topic);
 

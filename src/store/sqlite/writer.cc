@@ -35,7 +35,7 @@ Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
 
 Result<std::vector<DuplexOutcome>> Writer::commit(std::span<const DuplexOperation> group) {
   return commit_group<DuplexOutcome>(group, [this](const DuplexOperation& operation) {
-    // A dequeue is of a stream, not of a job.
+    // A dequeue concerns a stream, not a job.
     return run_of(operation) || std::holds_alternative<StartDuplex>(operation)
                ? duplex_.apply(operation)
                : for_whole_group(duplex_.apply(operation));

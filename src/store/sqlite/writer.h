@@ -1,16 +1,17 @@
 // Writer: turns a group of operations into one transaction. It owns the parts that write, each with its statements and
-// its state, and sends each operation to the one that it concerns:
+// its state, and sends each operation to its part:
 //
-//   Transaction     the transaction and its fate         LaneWriter     pools, lanes and who has them
+//   Transaction     the transaction and its result       LaneWriter     pools, lanes and their owners
 //   BundleWriter    the order within a bundle            JobWriter      jobs and their ids
 //   ActivityWriter  activities and ledgers               WorkWriter     work items and who holds them
-//   InboxWriter     messages that wait, and timers       OutboxWriter   what is sent to other lanes, and taken from
-//   them MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
-//   RemovalWriter   the end of jobs                      AppWriter      deployed apps
-//   SignalIdWriter  signals that are remembered          DuplexWriter   all that collation duplex writes
+//   InboxWriter     waiting messages, and timers         OutboxWriter   what lanes send to each other
+//   MailboxWriter   mailboxes                            LabelWriter    labels, measures, announcements
+//   RemovalWriter   the removal of jobs                  AppWriter      deployed apps
+//   SignalIdWriter  signals that are remembered          DuplexWriter   all writes of collation duplex
 //   EngineWriter    engines that share a pool
 //
-// What is read of a row is good for one transaction and forgotten with it. One thread at a time (Store::commit's rule).
+// What is read from a row is valid for one transaction and dropped with it. One thread at a time (Store::commit's
+// rule).
 #pragma once
 
 #include <cstdint>
@@ -56,17 +57,17 @@ class Writer {
   void undo_open() { transaction_.undo_open(); }
 
   Connection& connection() { return transaction_.connection(); }
-  // What bundles send goes into the outbox, as in stores whose lanes are apart.
+  // Bundles send through the outbox, as in stores whose lanes are on different nodes.
   void send_by_outbox() { outbox_.send_by_outbox(); }
   bool sends_directly() const { return outbox_.sends_directly(); }
   std::int64_t row_writes() const { return transaction_.row_writes(); }
-  std::int64_t last_commit() const { return transaction_.number(); }  // its number, after a commit that was made
-  // The result code of a failed sync, once one failed: the process must end.
+  std::int64_t last_commit() const { return transaction_.number(); }  // its number, after a successful commit
+  // The result code of a failed sync: then the process must end.
   int sync_failure() const { return transaction_.sync_failure(); }
   // Whether the last group failed for lack of room on the disk.
   bool disk_full() const { return transaction_.disk_full(); }
-  // Sets or takes back the mark that tells the file at home from the file with its log
-  // (checkpointer.h). A result code of SQLite.
+  // Sets or clears the mark that tells the database file alone from the file with its log (checkpointer.h). A result
+  // code of SQLite.
   int mark_home(bool on);
 
  private:

@@ -1,5 +1,5 @@
-// WriterTurn: whose turn it is to write: a group's, a worker's transaction's, or the checkpointer's. Like a mutex, but
-// what one thread locked another may unlock: a worker's transaction passes from thread to thread.
+// WriterTurn: who may write now: a group, a worker's transaction, or the checkpointer. Like a mutex, but one thread may
+// unlock what another one locked, because a worker's transaction passes from thread to thread.
 #pragma once
 
 #include <semaphore>

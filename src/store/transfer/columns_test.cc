@@ -1,4 +1,4 @@
-// A column that a move does not know is a column that a moved store would lack.
+// A column that a move does not know would be missing in a moved store.
 #include <set>
 #include <sstream>
 
@@ -22,7 +22,7 @@ void add(Columns& to, std::string_view table, std::string_view columns) {
   }
 }
 
-// Of these tables a store has each column that is written, and no other than those that are left out.
+// In these tables a store has each column that is written, and no others than those that are left out.
 void expect_known(const Columns& stored, std::initializer_list<std::span<const SqlTable>> lists) {
   Columns written, known;
   for (const auto& list : lists)

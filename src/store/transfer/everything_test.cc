@@ -1,5 +1,5 @@
-// One of everything that random histories do not have: signals and who waits for them, what is on its way between
-// lanes, jobs of collation duplex. It goes around through all kinds of stores and comes back as it was.
+// One of everything that random histories do not have: signals and their registrations, messages between lanes, jobs of
+// collation duplex. It is moved through all kinds of stores and comes back unchanged.
 #include "store/transfer/kinds_test.h"
 
 namespace pawl::store::transfer {
@@ -43,7 +43,7 @@ class MovedWhole : public testing::Test {
     epoch_ = commit(AcquireLane{lane, "engine", lease}).epoch();
     other_epoch_ = commit(AcquireLane{other_lane, "engine", lease}).epoch();
   }
-  // The lanes are given back, the store is closed, moved and opened in its new home.
+  // The lanes are given back, the store is closed, moved and opened in its new place.
   void move_to(Kind kind) {
     commit(ReleaseLane{lane, epoch_});
     commit(ReleaseLane{other_lane, other_epoch_});
@@ -98,7 +98,7 @@ TEST_F(MovedWhole, mailboxes_with_signals_that_wait_and_are_out) {
   commit(signal(2, "second"));
   const auto head = store_->read_mailbox(box);
   ASSERT_TRUE(head && *head);
-  // One signal becomes an entry that is out to a registration, one waits, one is still in the inbox.
+  // One signal becomes an entry that is offered to a registration, one waits, one is still in the inbox.
   std::vector<core::Write> writes = {
       core::PutEntry{
           {0, guid(1), core::Signal{"first", core::ReplyStatus::success, 200}, clock_.now() + lease, guid(9)}},
@@ -125,7 +125,7 @@ TEST_F(MovedWhole, mailboxes_with_signals_that_wait_and_are_out) {
     EXPECT_EQ((*after)->state, before.state);
     EXPECT_EQ((*after)->inbox, before.inbox);
     EXPECT_EQ((*after)->timers, before.timers);
-    // What was told before is known, and what is new comes behind it.
+    // Signals sent before are recognised, and new ones come behind them.
     EXPECT_EQ(commit(signal(3, "third")).kind, OutcomeKind::already_done);
     const auto page = store_->read_mailbox_page(box, {}, clock_.now());
     ASSERT_TRUE(page && *page);
@@ -146,13 +146,13 @@ TEST_F(MovedWhole, what_is_on_its_way_arrives_once_where_sends_are_direct) {
     };
     ASSERT_EQ(commit(bundle(sender, {send(1), send(2)})).kind, OutcomeKind::committed);
     ASSERT_EQ(commit(bundle(sender, {send(3)})).kind, OutcomeKind::committed);
-    // The first one was delivered, and nobody knew it yet.
+    // The first one was delivered, and the sender's lane does not know it yet.
     Deliver first;
     first.envelope = send(1).envelope;
     first.lane = other_lane;
     first.source = Deliver::Source{lane, 1};
     ASSERT_EQ(commit(first).kind, OutcomeKind::committed);
-    ASSERT_NO_FATAL_FAILURE(move_to(Kind::cluster));  // there they wait on
+    ASSERT_NO_FATAL_FAILURE(move_to(Kind::cluster));  // there they still wait
     EXPECT_EQ(delivered_, 0u);
     EXPECT_EQ(store_->read_outbox(lane, 10)->size(), 3u);
     ASSERT_NO_FATAL_FAILURE(move_to(direct));
@@ -226,7 +226,7 @@ TEST_F(MovedWhole, jobs_of_collation_duplex) {
     EXPECT_EQ(commit_duplex(Enqueue{{run, handed.messages[0].message.guid, stream::Start{"input"}}}).kind,
               OutcomeKind::already_done);
   }
-  // The line goes on: what waits first, then what comes now. The claim of the old owner is over with it.
+  // The order continues: first what waits, then what comes now. The claim of the old owner ends with its epoch.
   put(15, stream::Transition{at(2), "last"});
   const auto rest = commit_duplex(Dequeue{lane, Topic(""), 10, ClaimId(6), epoch_, lease}).take_handed();
   std::vector<core::Guid> names;

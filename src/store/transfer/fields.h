@@ -1,4 +1,4 @@
-// What of each record is summed: its bytes are those of core/encoder.h.
+// Which fields of each record are summed; their bytes are those of core/encoder.h.
 #pragma once
 
 #include "core/encoder.h"

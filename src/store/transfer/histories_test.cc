@@ -1,5 +1,5 @@
-// The first half of a random history is played in one store, the second half in the store that it was moved to: the
-// same answers and the same reads as in a memory store that played all of it.
+// The first half of a random history is played in one store, the second half in the store it was moved to: the answers
+// and reads are those of a memory store that played all of it.
 #include <algorithm>
 
 #include "store/conformance/history.h"

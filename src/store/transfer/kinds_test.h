@@ -1,5 +1,4 @@
-// Every kind of store, for the tests of moves: a place that holds nothing yet, opened as a store, as a source or as a
-// target.
+// Every kind of store, for the tests of moves: an empty place, opened as a store, as a source or as a target.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ class Home {
  public:
   virtual ~Home() = default;
   virtual std::string name() const = 0;
-  // As the contract's tests use it: a word for all lanes is taken.
+  // As in the conformance tests: operations on all lanes are accepted.
   virtual Result<std::unique_ptr<Store>> open(const Clock& clock) = 0;
   virtual DuplexStore& duplex(Store& opened) = 0;
   virtual Result<std::unique_ptr<Source>> source(const Clock& clock) = 0;

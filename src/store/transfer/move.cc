@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t records_per_batch = 4'000;
 constexpr std::uint64_t bytes_per_batch = 8u << 20;  // of the neutral form
 
-// Counts and sums what passes by, and says how far it is.
+// Counts and sums the records, and reports progress.
 class Meter {
  public:
   Meter(const Move& move, Progress::Phase phase, std::uint64_t jobs_total) : move_(move) {

@@ -1,10 +1,10 @@
-// move(): everything of one store, into another one that is empty. Records stream through in batches, so what it needs
-// in memory does not grow with the store.
+// move(): copies everything from one store into an empty one. Records stream through in batches, so the memory it needs
+// does not grow with the store.
 //
-// 1. The source is fenced: nobody writes to it from the first record on.
-// 2. The target says that it is not complete, from before the first record until all of them were read back and their
-//    checksums are the same. A move that is interrupted is run again and starts over.
-// 3. First the source says that it was moved, then the target may be opened: at no moment can both be worked on.
+// 1. The source is fenced: no one writes to it from the first record on.
+// 2. The target is marked as incomplete, from before the first record until all records were read back and their
+//    checksums match. An interrupted move is run again and starts over.
+// 3. First the source is marked as moved, then the target may be opened: at no moment can both be used.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct Progress {
 struct Move {
   Source& source;
   Target& target;
-  std::string from, to;                                  // what they are called, without a password
-  std::function<Status(const Progress&)> on_progress{};  // between batches; an error ends it there
+  std::string from, to;                                  // their names, without a password
+  std::function<Status(const Progress&)> on_progress{};  // between batches; an error ends the move
 };
 
 struct Moved {
   Sums sums;
-  std::uint64_t delivered = 0;  // messages that were on their way, put into their inboxes
+  std::uint64_t delivered = 0;  // messages between lanes, now in their inboxes
 };
 
 Result<Moved> run(const Move& move);

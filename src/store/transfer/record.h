@@ -1,10 +1,9 @@
 // The neutral form of a store: a stream of records, each of which is a row of some kind. Every store can be read as
-// such a stream and be written from one, so any store becomes any other (docs/decisions/038-moves.md).
+// such a stream and be written from one, so any store can become any other (docs/decisions/038-moves.md).
 //
-// 1. Numbers that clients hold are in it as they are: runs, tokens, epochs, secrets, numbers of announcements, the
-// store's id.
-// 2. What a store numbers for itself (the order of an inbox, of a line of work) is in it as an order.
-// 3. What is only there to be found by (indexes, counts) is made anew. Engines that live are not moved: none does.
+// 1. Numbers that clients hold are kept: runs, tokens, epochs, secrets, numbers of announcements, the store's id.
+// 2. Numbers that a store uses internally (the order of an inbox, of a line of work) are kept as an order.
+// 3. What only makes searching faster (indexes, counts) is built again. Engines are not moved: none is alive.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +34,7 @@ struct PoolLanes {
 struct Lane {
   core::LaneId lane{0};
   Pool pool{""};
-  core::Epoch epoch{0};        // the next owner's is higher
+  core::Epoch epoch{0};        // the next owner gets a higher one
   std::uint64_t next_run = 1;  // the part of the number behind the lane
   std::uint64_t next_announcement = 1;
 };
@@ -59,7 +58,8 @@ struct Job {
 struct Activity {
   RunId run{0};
   core::Activity activity;
-  // The message that concluded it, for stores that keep it in the activity's row. Follows from the others: not summed.
+  // The message that concluded it, for stores that keep it in the activity's row. It follows from the others: not
+  // summed.
   std::optional<core::MessageRecord> closing{};
 };
 struct MessageLedger {
@@ -80,13 +80,13 @@ struct Timer {
 struct Work {
   core::WorkItem item;
   std::uint64_t rank = 0;   // in its lane's line, from 1
-  std::uint64_t place = 0;  // over all lanes where these are one domain; not summed
+  std::uint64_t place = 0;  // over all lanes where they are one domain; not summed
 };
 struct StartKey {
   Namespace name_space{""};
   JobId id{""};
   RunId run{0};
-  Instant expires_at;  // 0: its job is there
+  Instant expires_at;  // 0: its job exists
 };
 struct JobLabel {
   RunId run{0};
@@ -123,8 +123,8 @@ struct Mailbox {
   core::Rev rev{0};
   core::BundleId bundle{0};
   std::uint64_t next_entry = 0;
-  std::uint64_t signals = 0;       // that no hook has taken, and
-  std::uint64_t signal_bytes = 0;  // what they hold
+  std::uint64_t signals = 0;       // not taken by a hook, and
+  std::uint64_t signal_bytes = 0;  // their size
 };
 struct MailboxEntry {
   RunId run{0};
@@ -165,7 +165,7 @@ struct DuplexAddress {
   Place place;
   bool open = false;
 };
-struct DuplexDone {  // a message that was acknowledged: only its name is left
+struct DuplexDone {  // an acknowledged message: only its name is left
   RunId run{0};
   core::Guid guid;
 };
@@ -184,7 +184,7 @@ struct DuplexMessage {  // of one lane and topic in order of arrival
   Shelf shelf = Shelf::free;
   ClaimId claim{0};
   core::Epoch epoch{0};
-  Instant free_at;  // of a free one: 0
+  Instant free_at;  // 0 when it is free
   std::uint32_t claims = 0;
   std::uint32_t given_back = 0;
   std::uint32_t rank = 0;      // among those of its lane and topic, from 1

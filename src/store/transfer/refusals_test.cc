@@ -12,7 +12,7 @@ namespace {
 constexpr Duration lease = std::chrono::seconds(30);
 constexpr int many = 1'500;  // jobs: more than one batch
 
-// Its process is killed when everything is done but the last word.
+// Its process is killed when everything is done except the last mark.
 class DyingTarget final : public Target {
  public:
   explicit DyingTarget(Target& inner) : inner_(inner) {}
@@ -49,7 +49,7 @@ class Moves : public testing::TestWithParam<Kind> {
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
   }
-  // A store with so many jobs; the first of them.
+  // A store with this many jobs; returns the first of them.
   RunId fill(Home& home, int jobs) {
     const auto store = open(home);
     commit(*store, OpenPool{Pool("graphs"), 2});
@@ -65,7 +65,7 @@ class Moves : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(outcomes);
     return outcomes ? outcomes->front().run() : RunId(0);
   }
-  // Whether somebody who has the store open can put a job into it.
+  // Whether a process that has the store open can put a job into it.
   bool takes_a_job(Store& store, const std::string& id) {
     const Operation job =
         Submit{Namespace("default"), JobId(id), core::LaneId(1), {GraphName("g"), 1, 1}, "in", clock_.now()};
@@ -78,7 +78,7 @@ class Moves : public testing::TestWithParam<Kind> {
     ADD_FAILURE() << "it was moved";
     return {ErrorCode::invalid, ""};
   }
-  // The child's end.
+  // How the child ended.
   static int end_of(pid_t child) {
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
@@ -102,7 +102,7 @@ TEST_P(Moves, need_a_store_that_nobody_runs_on) {
     const Error error = refused(*from_, *to_);
     EXPECT_EQ(error.code, ErrorCode::retry_later);
     EXPECT_NE(error.detail.find("stop"), std::string::npos) << error.detail;
-    // It goes on as if nobody had asked.
+    // It continues, unaffected by the refused move.
     EXPECT_EQ(commit(*running, RenewLane{core::LaneId(1), epoch, lease}).kind, OutcomeKind::committed);
   }
   clock_.advance(lease + lease);  // it was killed, and its lease is over
@@ -117,14 +117,14 @@ TEST_P(Moves, keep_writers_out_while_they_read) {
   bool tried = false;
   const auto moved = move_between(*from_, *to_, clock_, [&](const Progress&) -> Status {
     if (std::exchange(tried, true)) return {};
-    // In the others it would wait here until it gives up.
+    // With the other stores it would wait here until it gives up.
     if (GetParam() == Kind::redis || GetParam() == Kind::cluster) {
       EXPECT_FALSE(takes_a_job(*client, "late"));
     }
     return {};
   });
   ASSERT_TRUE(moved) << to_string(moved.error());
-  // Neither can whoever had it open before write to it afterwards.
+  // A process that had it open before cannot write to it afterwards either.
   EXPECT_FALSE(takes_a_job(*client, "later"));
   EXPECT_FALSE((*open(*to_)->find_run(Namespace("default"), JobId("late"))).has_value());
   ASSERT_TRUE(from_->undo(clock_));

@@ -9,7 +9,7 @@ namespace pawl::store::transfer {
 
 namespace {
 
-constexpr std::size_t rows_at_once = 256;  // for each lane that is sent to
+constexpr std::size_t rows_at_once = 256;  // for each target lane
 constexpr Duration lease = std::chrono::minutes(1);
 
 Result<Outcome> commit(Store& store, const Operation& operation) {

@@ -1,5 +1,5 @@
-// What is left to do in a target whose sends are direct, when its source sent by outboxes: nobody would deliver what
-// waits there, and what is sent later must not overtake it.
+// What is left to do in a target with direct sends when its source sent through outboxes: nothing would deliver the
+// waiting rows, and later sends must not overtake them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace pawl::store::transfer {
 
-// Delivers all of it, in order, and takes it out. How many messages that were.
+// Delivers all rows, in order, and deletes them. Returns the number of messages.
 Result<std::uint64_t> settle_outboxes(Store& store);
 
 }  // namespace pawl::store::transfer

@@ -1,4 +1,4 @@
-// What a move asks of the two stores. Each kind of store has both; its files beside it are called transfer*.
+// What a move needs from the two stores. Each kind of store has both a source and a target, in its files transfer*.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace pawl::store::transfer {
 
-// Hears of each record; an error ends the reading.
+// Called with each record; an error ends the reading.
 using See = std::function<Status(Record)>;
 
-// A store that stands in a move or was moved says so, in itself: it is not opened for work then.
+// A store that takes part in a move or was moved has this mark; then it is not opened for work.
 struct Mark {
   enum class State : std::uint8_t {
     incoming,  // the target of a move that is not complete
-    leaving,   // the source, while it is copied; only of stores that need a word to keep others out
+    leaving,   // the source, while it is copied; only for stores that need a mark to keep others out
     moved,     // the source, afterwards
   };
   State state = State::incoming;
@@ -36,27 +36,27 @@ Error refusal_of(const Mark& mark, const std::string& store);
 class Site {
  public:
   virtual ~Site() = default;
-  virtual Result<std::uint64_t> count_jobs() = 0;  // for whoever waits
+  virtual Result<std::uint64_t> count_jobs() = 0;  // to show progress
   virtual Status read(const See& see) = 0;         // everything, each row checked
   virtual Store& store() = 0;
 };
 
 class Source : public Site {
  public:
-  // Refuses when somebody runs on the store. From then on nobody writes to it, until finish() or the end of this
+  // Refuses when an engine runs on the store. From then on no one writes to it, until finish() or the end of this
   // object.
   virtual Status fence(const Mark& leaving) = 0;
-  // It says that it was moved, and takes no writes, whoever has it open.
+  // Marks it as moved: it accepts no writes, even from processes that already have it open.
   virtual Status finish(const Mark& moved) = 0;
 };
 
 class Target : public Site {
  public:
-  // Refuses when something is in it, unless that is what an interrupted move left, which goes. From then on it says
-  // that it is not complete.
+  // Refuses when the store is not empty, unless an interrupted move left the data, which is deleted. From then on the
+  // store is marked as incomplete.
   virtual Status begin(const Mark& incoming) = 0;
   virtual Status put(std::span<const Record> records) = 0;
-  virtual Status end_of_records() = 0;  // what follows from all of them
+  virtual Status end_of_records() = 0;  // writes what follows from all of them
   virtual Status finish() = 0;          // all of it is durable: it may be opened for work
 };
 

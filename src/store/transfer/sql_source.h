@@ -1,7 +1,7 @@
-// What a store with tables holds beside whole jobs, as records. Written once for the SQL stores, whose tables are
-// called the same; a `Database` brings what differs (sqlite/transfer_database.h, postgres/transfer_database.h):
+// What a store with tables holds besides whole jobs, as records. Written once for the SQL stores, whose tables have the
+// same names; a `Database` provides what differs (sqlite/transfer_database.h, postgres/transfer_database.h):
 //
-//   scan(sql, see)       calls see(rows) for each row, however many there are; see answers a Status
+//   scan(sql, see)       calls see(rows) for each row, however many there are; see returns a Status
 //   lanes_sql, ...       statements that differ
 //   work_item(rows)      the item whose columns `work_sql` begins with
 #pragma once
@@ -88,7 +88,7 @@ class SqlReader {
         });
     if (done) done = transfer::read_jobs(store_, page, see_);
     if (!done) return done;
-    // Rows of nobody would be lost without a word.
+    // Rows without a job would be lost silently.
     for (const char* table : {"activities", "message_ledgers", "labels", "announcements"}) {
       done = database_.scan(
           format("SELECT t.run FROM {} t WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.run = t.run) LIMIT 1", table),
@@ -134,7 +134,7 @@ class SqlReader {
     });
   }
 
-  // What was measured, by lane: the rows of one thing follow each other.
+  // Measures, by lane: the rows of one measure follow each other.
   Status read_said() {
     std::optional<Measured> sum;
     const auto same = [](const Measured& a, const Measured& b) {
@@ -190,7 +190,7 @@ class SqlReader {
     });
   }
 
-  // What a duplex job that was removed left behind is nobody's.
+  // Rows that a removed duplex job left behind belong to no job.
 #define PAWL_OF_JOBS(table) " FROM " table " t WHERE EXISTS (SELECT 1 FROM jobs j WHERE j.run = t.run)"
   Status read_duplex() {
     RunId of(0);

@@ -1,5 +1,5 @@
-// The tables of the SQL stores, with the columns that a move writes. A test compares them with what a store has: a new
-// column is moved, or its table says here why it need not be.
+// The tables of the SQL stores, with the columns that a move writes. A test compares them with a real store: a new
+// column must be moved, or listed here as left out.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ inline constexpr SqlTable jobs{
 inline constexpr SqlTable activities{"activities",
                                      "run, seq, node, place, parent, ledger, status, code, opened_at, closed_at, "
                                      "output, state, closing_guid, closing_ledger",
-                                     // SQLite: the order of rows, and the work item, which is written by itself
+                                     // SQLite: the order of rows, and the work item, which is written separately
                                      "id, position, topic, request, token, worker, epoch, lease_until, runs, input, "
                                      "priority, visible_at, held, once, wake_at, life,"
                                      " plain_key"};
@@ -53,9 +53,9 @@ inline constexpr SqlTable duplex_cells{"duplex_cells",
 inline constexpr SqlTable duplex_marks{"duplex_marks", "run, mark"};
 inline constexpr SqlTable duplex_addresses{"duplex_addresses", "run, node, place, open"};
 
-// Tables of both that no move writes, and why.
+// Tables of both stores that no move writes, and why.
 inline constexpr SqlTable store_state{"store_state", "", "id, store_id, commits, writer"};      // the identity is set
-inline constexpr SqlTable engines{"engines", "", "pool, name, until, leaving, holds, serves"};  // none lives
+inline constexpr SqlTable engines{"engines", "", "pool, name, until, leaving, holds, serves"};  // none is alive
 inline constexpr SqlTable moves{"moves", "", "id, state, other"};                               // the store's mark
 
 inline constexpr SqlTable common[] = {

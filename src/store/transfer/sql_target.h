@@ -1,8 +1,9 @@
-// Writes records into the tables of an SQL store. A `Database` brings what differs between them:
+// Writes records into the tables of an SQL store. A `Database` provides what differs between them:
 //
 //   put(table, values...)      one row, in the order of the table's columns
-//   put_identity(id), put_lane(lane), put_pause(topic), put_work(work), put_measure(measured), put_stream(message
-//   columns...) mailbox_key(key)           as its column takes it
+//   put_identity(id), put_lane(lane), put_pause(topic), put_work(work), put_measure(measured),
+//   put_stream(message columns...)
+//   mailbox_key(key)           as its column takes it
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace pawl::store::transfer {
 
-// Bytes that are bound as such; they outlive the call.
+// Bytes that are bound as a blob; they must outlive the call.
 struct Bytes {
   std::string_view bytes;
 };
@@ -75,7 +76,7 @@ class SqlWriter {
                          row.status, row.code, row.opened_at, row.closed_at, row.output, row.state, closing, digits);
   }
   Status put_one(const MessageLedger& one) {
-    if (one.closes) return {};  // it stands in its activity's row
+    if (one.closes) return {};  // it is in its activity's row
     return database_.put(tables::message_ledgers, one.run, one.record.guid, one.record.activity,
                          one.record.ledger.encode(), one.record.output);
   }

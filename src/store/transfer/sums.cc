@@ -8,7 +8,7 @@ namespace pawl::store::transfer {
 
 namespace {
 
-// No secret: everybody computes the same.
+// Not a secret: everyone computes the same.
 constexpr Bits128 sums_key{0x7061776c5f6d6f76ULL, 0x655f73756d735f31ULL};
 
 Bits128 hash_of(std::string_view bytes) {

@@ -1,5 +1,5 @@
 // Sums: how many records of each kind there are, and a checksum over them that does not depend on their order. Two
-// stores with the same sums hold the same, but for a chance of one in 2^64.
+// stores with the same sums have the same content, except for a chance of one in 2^64.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Sums {
   const Sum& of(std::size_t kind) const { return sums_[kind]; }
   std::uint64_t records() const;
   std::uint64_t bytes() const { return bytes_; }  // of all records in their neutral form
-  // What differs, for people; empty: nothing does.
+  // The differences, for people; empty: none.
   std::string differences(const Sums& other) const;
 
  private:

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t announcements_per_read = 1000;
 
-// As every store can keep it: it is for people.
+// As text that every store can keep: it is for people.
 std::string shown_reason(const std::string& reason) {
   std::string text = valid_utf8(reason);
   std::replace(text.begin(), text.end(), '\0', ' ');
   return text;
 }
 
-// The message that concluded an activity: the last that entered it, without an output of its own.
+// The message that concluded an activity: the last that entered it, if it has no output.
 std::map<core::ActivitySeq, const core::MessageRecord*> closing_of(const core::JobState& state) {
   std::map<core::ActivitySeq, const core::MessageRecord*> closing;
   for (const auto& [guid, record] : state.messages()) {

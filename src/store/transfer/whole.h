@@ -1,5 +1,5 @@
-// What every store answers anyway, as records: whole jobs, whole mailboxes, announcements. Their rows are checked by
-// the store's own reads.
+// What every store can read, as records: whole jobs, whole mailboxes, announcements. The store's own reads check the
+// rows.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct JobToRead {
   RunId run{0};
   bool duplex = false;
 };
-// The job's row, its activities, message ledgers, inbox and timers. REQUIRES: they are there.
+// The job's row, its activities, message ledgers, inbox and timers. REQUIRES: the jobs exist.
 Status read_jobs(Store& store, std::span<const JobToRead> jobs, const See& see);
 
 struct MailboxToRead {

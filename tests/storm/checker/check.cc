@@ -14,7 +14,7 @@ namespace {
 
 struct KnownJob {
   std::string graph, input;
-  std::set<std::string> runs;  // that clients were told
+  std::set<std::string> runs;  // in answers to clients
   std::vector<const ClientLine*> ends;
 };
 
@@ -240,13 +240,13 @@ class Checker {
       if (done.ended.count(attempt) != 0) continue;
       ++report_.figures.cut;
       const bool followed = *done.begun.rbegin() > attempt;
-      // A job that failed meanwhile owes no further attempt.
+      // A job that failed meanwhile needs no further attempt.
       if (!followed && !(activity.may_be_cut && concluded == Ended::no))
         violation(what + ": attempt " + std::to_string(attempt) + " was cut and no other one followed");
     }
   }
 
-  // What is there and was never asked for.
+  // Rows that no client asked for.
   void check_strangers() {
     for (const auto& [run, stored] : stored_) {
       if (stored.job == nullptr)

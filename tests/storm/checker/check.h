@@ -1,4 +1,4 @@
-// Compares what clients were told, what workers did and what the store holds with the model.
+// Compares the answers that clients got, what workers did and what the store holds with the model.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Report {
   std::vector<std::string> violations;  // empty: nothing was found
 };
 
-// `answered_percent_min`: below it the run proves too little, and that is a violation too.
+// `answered_percent_min`: below it the storm proves too little, and that is a violation too.
 Report check(const History& history, std::uint64_t answered_percent_min = 70);
 
 }  // namespace storm

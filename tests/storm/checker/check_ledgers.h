@@ -1,4 +1,4 @@
-// One activity instance of a job that has ended: its row, its messages, and what the model says.
+// One activity instance of a job that has ended: its row, its messages, and its model.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The checker is checked: a history without fault passes, and each single forgery of it is found.
+// The checker is checked: a correct history passes, and each single forgery of it is found.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -90,7 +90,7 @@ Texts honest() {
       "inbox|0\nwork|0\nintegrity|ok\n"};
 }
 
-// A job of the graph language that awaits another one, and one whose child heard its signal.
+// A job of the graph language that awaits another one, and one whose child got its signal.
 Texts honest_app() {
   return {
       "k1 1 a-1 begin 10 1 202 tide.work {\"word\":\"await-a-1\"}\n"
@@ -145,10 +145,10 @@ struct Forgery {
   std::string Texts::*where;
   const char* from;  // must occur
   const char* to;
-  const char* found;  // part of what the checker must say
+  const char* found;  // part of what the checker must report
 };
 
-// The last words say what a real engine would have done to leave this behind.
+// The last field says what a real engine would have done to leave this.
 const Forgery forgeries[] = {
     {"a_lost_job", &Texts::dump, "job|104|caught-a-4|caught|1|0|1|caught-a-4:x/risky!/refund|\n", "",
      "acknowledged and is not in the store"},

@@ -121,8 +121,8 @@ bool add_row(History& history, std::string_view text) {
   return true;
 }
 
-// A kill can cut the line that was being written: its process never heard that it was on disk, so
-// it counts as not written. Only the last line of a file can be that one.
+// A kill can cut the line that was being written: its process had no confirmation that it was on disk, so it counts as
+// not written. Only the last line of a file can be such a line.
 std::string_view without_torn_tail(std::string_view text) {
   const auto end = text.rfind('\n');
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);

@@ -1,5 +1,5 @@
-// What a storm left behind, as records: the workers' journals, the clients' logs and the dump of
-// the store. Read from text only; nothing here knows the engine.
+// What a storm left, as records: the workers' journals, the clients' logs and the dump of the store. Read from text
+// only; nothing here uses the engine.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +54,9 @@ struct History {
   std::vector<ActivityRow> activities;
   std::vector<MessageRow> messages;
   std::optional<std::int64_t> inbox_rows, work_rows;
-  std::optional<std::int64_t> mailbox_rows;  // registrations and signals that met nobody
+  std::optional<std::int64_t> mailbox_rows;  // registrations and signals without a partner
   std::string integrity;
-  std::vector<std::string> unreadable;  // lines that are none of these
+  std::vector<std::string> unreadable;  // lines of none of these kinds
 };
 
 // Each adds one file's text.

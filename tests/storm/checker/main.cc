@@ -1,5 +1,5 @@
-// storm_checker DIR: reads what a storm left in DIR and says what is wrong with it. Exit code 0
-// when nothing is. It links no code of the engine, so that one bug cannot hide in both.
+// storm_checker DIR: reads what a storm left in DIR and prints the violations. Exit code 0 when there are none. It
+// links no code of the engine, so that one bug cannot hide in both.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>

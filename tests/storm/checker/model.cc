@@ -61,8 +61,8 @@ ExpectedJob doomed(const std::string& in) {
 
 }  // namespace
 
-// A child is called after its parent, the activity that starts it and where that stands. What is said is the parent's
-// id.
+// A child's name is made of its parent's name, the activity that starts it and that activity's address. The payload is
+// the parent's id.
 std::optional<ExpectedFamily> expect_family(const std::string& id, const std::string& graph) {
   const std::string word = "{\"word\":\"" + id + "\"}";
   const auto of = [&](const char* name) { return std::string("{\"") + name + "\":\"" + id + "\"}"; };

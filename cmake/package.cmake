@@ -1,0 +1,22 @@
+# `make package`: two Debian packages (pawl: the binary; libpawl-dev: the library and its headers) and one tar of both.
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME pawl)
+set(CPACK_PACKAGE_VENDOR "Pawl")
+set(CPACK_PACKAGE_CONTACT "the maintainers of Pawl")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "durable workflow engine: work that was done stays done")
+set(CPACK_PACKAGE_DESCRIPTION "Pawl runs workflows whose every step is committed exactly once, on a SQLite file, PostgreSQL or Redis.")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL binary library)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_BINARY_PACKAGE_NAME pawl)
+set(CPACK_DEBIAN_BINARY_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_BINARY_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpawl-dev)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
+# A program that links the static library links these too.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
+  "libsqlite3-dev, libpq-dev, libhiredis-dev, libssl-dev, libboost-json1.81-dev, libyaml-cpp-dev, libre2-dev, libfmt-dev")
+include(CPack)

@@ -1,0 +1,31 @@
+// One run of a user's scenario with at most one fault, and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "pawl/testing.h"
+#include "testing/driver.h"
+
+namespace pawl::testing {
+
+// What must be the same in every run.
+struct Came {
+  std::string error;                          // of the scenario; empty: none
+  std::map<std::string, std::string> jobs;    // by id: what is compared, as text
+  std::map<std::string, std::string> notes;   // what the scenario noted
+  std::map<std::uint64_t, std::string> told;  // what each commit was about
+  std::uint64_t commits = 0;
+};
+
+class CrashRun {
+ public:
+  static Came play(const std::function<Status(TestRuntime&)>& scenario, const TestOptions& options, PlannedFault fault);
+};
+
+// In words; empty: there is none.
+std::string difference(const Came& usual, const Came& broken, bool compare_jobs);
+
+}  // namespace pawl::testing

@@ -1,0 +1,109 @@
+// Driver: the engine of pawl::Runtime over a store in memory, on the caller's thread, with a clock that moves when it
+// is told to. It commits group after group and counts them; at one of them it may be told to crash. A crash takes the
+// engine and all that it remembers; the store and the clock stay.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pawl/testing.h"
+#include "runtime/engine.h"
+#include "store/memory/store.h"
+#include "testing/virtual_clock.h"
+
+namespace pawl::testing {
+
+// At which commit what goes wrong.
+struct PlannedFault {
+  std::uint64_t commit = 0;  // from 1; 0: none
+  Fault fault = Fault::crash_before;
+};
+
+class Driver final : private runtime::EngineEvents {
+ public:
+  // What the engine tells, once it is durable. Nobody may call the driver from here.
+  struct Hooks {
+    std::function<void(const core::WorkItem&)> work;
+    std::function<void(const core::WorkItem&)> probe;
+    std::function<void(const runtime::WorkRun&)> unwanted;  // nobody waits for this attempt any more
+    std::function<void(const Event&)> event;
+    std::function<void(const std::string&)> problem;
+    std::function<void()> crashed;  // all attempts are lost, unless the store has their answers
+  };
+  // `graphs` must outlive it.
+  Driver(const TestOptions& options, PlannedFault fault, const runtime::GraphCatalog& graphs, Hooks hooks);
+
+  VirtualClock& clock() { return clock_; }
+  const VirtualClock& clock() const { return clock_; }
+  store::memory::Store& store() { return store_; }
+  const store::PoolInfo& pool() const { return pool_; }
+  runtime::Engine& engine() { return *engine_; }
+  std::uint64_t life() const { return life_; }  // how often the process was started
+
+  void serve(const Topic& topic);
+  void offer_probe(const Topic& topic);
+  void graphs_changed() { engine_->graphs_changed(); }
+
+  // What a caller asks for: returns when it is durable. After a crash, or when the reply was lost, it is asked again.
+  Result<store::Outcome> ask(const store::Operation& operation);
+  Result<runtime::Submitted> submit(const runtime::SubmitRequest& request);
+
+  // Decides, and commits one group. False: there is nothing to commit.
+  bool step();
+  // Lets the engine look at what is due. False: nothing is, at this time.
+  bool look_at_clock();
+  std::optional<Duration> next_wake() const;  // monotonic
+  void move_clock_to(Duration monotonic);
+  void crash();
+
+  std::uint64_t commits() const { return commits_; }
+  bool exhausted() const { return commits_ >= options_.commits_max; }
+  Error too_many_commits() const;
+  const std::map<std::uint64_t, std::string>& told() const { return told_; }  // what each commit was about
+
+ private:
+  void dispatch(const core::WorkItem& item) override { hooks_.work(item); }
+  void cancel(const runtime::WorkRun& run) override { hooks_.unwanted(run); }
+  void withdraw(const runtime::WorkRun& run) override { hooks_.unwanted(run); }
+  void probe(const core::WorkItem& item) override { hooks_.probe(item); }
+  void answered(runtime::Ticket ticket, Result<store::Outcome> outcome) override;
+  void submitted(runtime::Ticket ticket, Result<runtime::Submitted> result) override;
+  void committed(const core::JobState& after, const core::Bundle& bundle) override;
+  void closed(const core::JobRow&) override {}
+  void problem(const std::string& text) override { hooks_.problem(text); }
+  void ring(core::LaneId, const store::Change&) override {}  // nobody else is there
+
+  void boot();
+  void tell(const std::string& what);
+  template <class Answer>
+  Result<Answer> until_answered(const std::function<void(runtime::Ticket)>& ask,
+                                std::map<runtime::Ticket, Result<Answer>>& answers);
+
+  const TestOptions options_;
+  const PlannedFault fault_;
+  const runtime::GraphCatalog& graphs_;
+  const Hooks hooks_;
+  VirtualClock clock_;
+  store::memory::Store store_;
+  store::PoolInfo pool_;
+  std::set<std::string> topics_;
+  std::set<std::string> probes_;
+  std::unique_ptr<runtime::Engine> engine_;
+  bool in_engine_ = false;
+  std::uint64_t life_ = 0;
+  std::uint64_t commits_ = 0;
+  Duration looked_at_{-1};   // the time at which the engine last looked,
+  std::uint32_t looks_ = 0;  // and how often
+  runtime::Ticket tickets_ = 0;
+  std::map<runtime::Ticket, Result<store::Outcome>> outcomes_;
+  std::map<runtime::Ticket, Result<runtime::Submitted>> submissions_;
+  std::map<std::uint64_t, std::string> told_;
+};
+
+}  // namespace pawl::testing

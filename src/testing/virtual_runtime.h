@@ -1,0 +1,156 @@
+// VirtualRuntime: the backend of a pawl::Runtime on the caller's thread. Workers are called one after the other,
+// between two commits, by the same code as on the threads of a pool; what they say reaches the engine at once, or later
+// if a mock says so.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "pawl/testing.h"
+#include "runtime/apps.h"
+#include "runtime/backend.h"
+#include "runtime/graph_catalog.h"
+#include "runtime/observers.h"
+#include "runtime/requests.h"
+#include "runtime/worker_word.h"
+#include "testing/driver.h"
+
+namespace pawl::testing {
+
+class VirtualRuntime final : public detail::RuntimeBackend {
+ public:
+  VirtualRuntime(const TestOptions& options, PlannedFault fault);
+
+  // --- RuntimeBackend
+  Status deploy(Graph graph) override;
+  Result<AppVersion> deploy_app(const std::string& path, const DeployOptions& options) override;
+  Status activate_app(const AppName& app) override { return apps_.activate(app.app, app.version); }
+  Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
+  Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override;
+  Status serve(const std::string& topic, Worker worker) override;
+  Status serve_transaction(const std::string& topic, TransactionWorker worker) override;
+  Status probe(const std::string& topic, Probe probe) override;
+  Subscription observe(Observer observer) override { return observers_.add(std::move(observer)); }
+  Subscription on_problem(ProblemReporter reporter) override { return reporters_.add(std::move(reporter)); }
+  Status launch() override { return {}; }
+  void stop() override {}
+  void stop(Duration) override {}
+  Result<Submission> start(JobRequest& request) override;
+  void start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) override {
+    const auto started = start(request);
+    done(request.options.id, started);
+  }
+  std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) override;
+  Result<JobView> wait(RunId run, Duration at_most) override;
+  // Looked at when the runtime has nothing else to do.
+  void on_end(RunId run, std::function<void(Result<JobView>)> done) override {
+    ends_.emplace_back(run, std::move(done));
+  }
+  Result<std::optional<RunId>> find(const std::string& id, const FindOptions& options) override;
+  Result<JobView> read(RunId run) override;
+  Result<JobDetail> inspect(RunId run) override;
+  Result<std::vector<JobView>> list(const JobFilter& filter) override;
+  Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) override;
+  Result<std::vector<Announcement>> announcements(const AnnouncementFilter& filter) override;
+  Status interrupt(RunId run, const std::string& reason) override { return requests_.interrupt(run, reason); }
+  Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
+  Status resume(RunId run) override { return requests_.resume(run); }
+  Status redrive(RunId run) override { return requests_.redrive(run); }
+  Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) override {
+    return requests_.signal_job(run, topic, data, options);
+  }
+  Status settle(RunId run, const ActivityPlace& place, const Finding& finding) override {
+    return requests_.settle(run, place, finding);
+  }
+  Status remove(RunId run, const RemoveOptions& options) override { return requests_.remove(run, options.keep_id); }
+  Status pause_topic(const std::string& topic) override { return requests_.pause_topic(topic, true); }
+  Status resume_topic(const std::string& topic) override { return requests_.pause_topic(topic, false); }
+  Result<std::vector<std::string>> paused_topics() override;
+  Status complete(const std::string& token, const Reply& reply) override { return requests_.complete(token, reply); }
+  Status heartbeat(const std::string& token, Payload progress, const HeartbeatOptions& options) override {
+    return requests_.heartbeat(token, std::move(progress), options.lease);
+  }
+  bool owns() const override { return true; }
+  RuntimeStats stats() const override;
+
+  // --- what TestRuntime adds
+  MockWorker& mock(const std::string& topic);
+  Status run_until_idle();
+  Status advance(Duration by);
+  Status run_to_end();
+  std::optional<Duration> next_due() const;  // monotonic
+  void call_after(Duration time, std::function<void()> what);
+  void crash() { driver_.crash(); }
+  const Driver& driver() const { return driver_; }
+  const std::vector<Attempt>& attempts() const { return attempts_; }
+  const std::vector<Event>& events() const { return events_; }
+  const std::vector<std::string>& problems() const { return problems_; }
+  void note_problem(std::string text) { problems_.push_back(std::move(text)); }
+  void note(std::string name, std::string value) { notes_.insert_or_assign(std::move(name), std::move(value)); }
+  const std::map<std::string, std::string>& notes() const { return notes_; }
+  const PlannedFault& fault() const { return fault_; }
+
+ private:
+  Driver::Hooks hooks();
+  void crashed();
+  void give_back(const runtime::WorkRun& run);  // if no worker has begun it
+  bool call_worker();
+  bool call_probe();
+  bool come_due();  // what comes from outside, and answers that took their time
+  void hear(runtime::WorkerWord& word);
+  Attempt attempt_at(const core::WorkItem& item);
+  core::WorkItem take_work();
+  Result<bool> has_ended(const core::JobRow& job);
+  bool tell_an_end();  // to whoever asked by on_end()
+  bool has_open_jobs();
+
+  const TestOptions options_;
+  const PlannedFault fault_;
+  runtime::GraphCatalog graphs_;
+  std::map<std::string, std::shared_ptr<const Worker>> workers_;
+  std::map<std::string, std::shared_ptr<const Probe>> probes_;
+  std::map<std::string, MockWorker> mocks_;
+  runtime::Observers<Event> observers_;
+  runtime::Observers<std::string> reporters_;
+  std::vector<std::pair<RunId, std::function<void(Result<JobView>)>>> ends_;
+  Random random_;
+  std::uint64_t secrets_ = 0;
+  std::uint64_t ids_ = 0;
+
+  std::deque<core::WorkItem> work_;  // handed out, no worker called yet
+  std::deque<core::WorkItem> asks_;  // likewise, for probes
+  std::deque<runtime::WorkerWord> words_;
+  struct Later {
+    std::uint64_t life = 0;  // an answer dies with its process; 0: it comes from outside
+    std::function<void()> what;
+  };
+  std::multimap<Duration, Later> later_;  // by the time when it comes
+  struct Call {                           // of the worker that runs now
+    Duration takes{0};
+    bool silent = false;
+  };
+  Call call_;
+  bool running_ = false;            // run_until_idle() is under way
+  std::atomic<bool> never_{false};  // no attempt is cancelled while it runs: nothing else does
+
+  std::vector<Attempt> attempts_;
+  std::map<std::size_t, runtime::WorkRun> unsettled_;  // attempts of this life, by their place in attempts_
+  std::vector<Event> events_;
+  std::vector<std::string> problems_;
+  std::map<std::string, std::string> notes_;
+
+  Driver driver_;
+  runtime::Apps apps_;
+  runtime::Requests requests_;
+};
+
+}  // namespace pawl::testing

@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
     auto runtime = open(path);
     const std::string app = settings.dir + "/flow_bench_spin.yaml";
     std::ofstream(app) << spin_app;
-    must(runtime->deploy_app(app));
+    must(runtime->deploy(pawl::AppFile{app}));
     must(runtime->launch());
     run_jobs(*runtime, "warm", settings.jobs / 10 + 1);
     alone = run_jobs(*runtime, "alone", settings.jobs);

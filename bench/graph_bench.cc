@@ -203,12 +203,12 @@ int main(int argc, char** argv) {
   }
   {
     auto runtime = open(path);
-    must(runtime->deploy_app(write_app(settings.dir, "graph_bench_chain", chain_app())));
+    must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_chain", chain_app())}));
     mapped = throughput(settings, *runtime);
   }
   auto runtime = open(path);
-  must(runtime->deploy_app(write_app(settings.dir, "graph_bench_cycle", cycle_app)));
-  must(runtime->deploy_app(write_app(settings.dir, "graph_bench_map", map_app)));
+  must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_cycle", cycle_app)}));
+  must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_map", map_app)}));
   must(runtime->launch());
   const std::uint32_t few = 100;
   const auto rounds = [](std::uint32_t count) { return fmt::format(R"({{"rounds":{}}})", count); };

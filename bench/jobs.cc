@@ -4,7 +4,7 @@
 
 namespace pawl::bench {
 
-Graph chain(std::uint32_t length) {
+AppText chain(std::uint32_t length) {
   GraphBuilder builder("chain", length);
   builder.trigger("start");
   std::string parent = "start";
@@ -16,7 +16,7 @@ Graph chain(std::uint32_t length) {
   return must(builder.build());
 }
 
-Graph fan_out(std::uint32_t width) {
+AppText fan_out(std::uint32_t width) {
   GraphBuilder builder("fan", width);
   builder.trigger("start");
   for (std::uint32_t i = 0; i < width; ++i) builder.worker(fmt::format("a{}", i), "noop").after("start");

@@ -25,8 +25,8 @@ inline void must(const Status& status) {
 }
 
 // All workers have the topic "noop".
-Graph chain(std::uint32_t length);   // "chain": a trigger and `length` workers, one after the other
-Graph fan_out(std::uint32_t width);  // "fan": a trigger and `width` workers in parallel
+AppText chain(std::uint32_t length);   // "chain": a trigger and `length` workers, one after the other
+AppText fan_out(std::uint32_t width);  // "fan": a trigger and `width` workers in parallel
 void remove_store(const std::string& path);
 
 }  // namespace pawl::bench

@@ -227,7 +227,7 @@ double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir,
         start: [{to: rest}]
 )";
   const double bytes = bytes_per_job(server, jobs, lanes, [&](Runtime& runtime, std::uint32_t count) {
-    if (count == 0) must(runtime.deploy_app(path));
+    if (count == 0) must(runtime.deploy(pawl::AppFile{path}));
     submit_all(runtime, count, "sleeper", {});
   });
   std::filesystem::remove(path);

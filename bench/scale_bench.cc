@@ -100,13 +100,14 @@ double median(std::vector<double> values) {
 
 struct Case {
   const char* name;
-  pawl::Graph graph;
+  pawl::AppText graph;
+  const char* graph_name;
   std::uint32_t jobs;
   std::uint32_t at_once;      // jobs open at the same time
   std::uint32_t waiting = 0;  // jobs that wait meanwhile
 };
 
-pawl::Graph waits() {
+pawl::AppText waits() {
   return must(pawl::GraphBuilder("waits").trigger("start").worker("never", "nobody").after("start").build());
 }
 
@@ -148,7 +149,7 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
   std::uint32_t at_rest = 0;
   const auto submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= what.jobs) return;
-    runtime->start_async(what.graph.name().raw(), pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)},
+    runtime->start_async(what.graph_name, pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)},
                          [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
   runtime
@@ -244,11 +245,11 @@ int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
   const std::uint32_t jobs = settings.activities / short_chain;
   const std::vector<Case> cases = {
-      {"short_jobs_one_by_one", pawl::bench::chain(short_chain), jobs, 1},
-      {"long_chain", pawl::bench::chain(settings.activities), 1, 1},
-      {"short_jobs_at_once", pawl::bench::chain(short_chain), jobs, jobs},
-      {"fan_out", pawl::bench::fan_out(settings.activities), 1, 1},
-      {"short_jobs_beside_waiting", pawl::bench::chain(short_chain), jobs, jobs, settings.waiting},
+      {"short_jobs_one_by_one", pawl::bench::chain(short_chain), "chain", jobs, 1},
+      {"long_chain", pawl::bench::chain(settings.activities), "chain", 1, 1},
+      {"short_jobs_at_once", pawl::bench::chain(short_chain), "chain", jobs, jobs},
+      {"fan_out", pawl::bench::fan_out(settings.activities), "fan", 1, 1},
+      {"short_jobs_beside_waiting", pawl::bench::chain(short_chain), "chain", jobs, jobs, settings.waiting},
   };
   const std::string dir = settings.dir + fmt::format("/pawl-scale-{}", getpid());
   std::filesystem::create_directories(dir);

@@ -52,7 +52,7 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-pawl::Graph graph() {
+pawl::AppText graph() {
   return must(pawl::GraphBuilder("later").trigger("due").worker("done", "bench.done").after("due").build());
 }
 

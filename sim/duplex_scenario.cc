@@ -1,4 +1,5 @@
 #include "sim/duplex_scenario.h"
+#include "execute/test_graph.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +13,7 @@ namespace {
 using core::ReplyStatus;
 
 std::shared_ptr<const Graph> built(GraphBuilder builder) {
-  auto graph = builder.collation(Collation::duplex).build();
+  auto graph = execute::graph_of(builder.collation(Collation::duplex));
   if (!graph) std::abort();
   return std::make_shared<const Graph>(std::move(*graph));
 }
@@ -102,9 +103,9 @@ struct Walk {
   const DuplexScenario& scenario;
   DuplexExpected& out;
 
-  bool fires(const Condition& when, ReplyStatus status, std::int32_t code) const {
-    if (when.kind() == Condition::Kind::always) return status != ReplyStatus::error;
-    if (when.kind() == Condition::Kind::on_error) return status == ReplyStatus::error;
+  bool fires(const core::Condition& when, ReplyStatus status, std::int32_t code) const {
+    if (when.kind() == core::Condition::Kind::always) return status != ReplyStatus::error;
+    if (when.kind() == core::Condition::Kind::on_error) return status == ReplyStatus::error;
     return std::count(when.code_list().begin(), when.code_list().end(), code) > 0;
   }
 

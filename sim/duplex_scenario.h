@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/message.h"
-#include "pawl/graph.h"
 #include "pawl/payload.h"
 
 namespace pawl::sim {
+
+using core::Graph;
 
 // It depends on the topic only, so a second attempt gives the same reply.
 struct DuplexBehaviour {

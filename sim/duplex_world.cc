@@ -291,7 +291,7 @@ bool DuplexWorld::hear() {
   return false;
 }
 
-// A worker in a stopped process stops with it. One outside asks another process when its own does not answer.
+// A worker in a stalled process stops with it. One outside asks another process when its own does not answer.
 bool DuplexWorld::can_work(const Work& work) {
   const auto stands = [&](std::size_t node) { return !nodes_[node]->stalled; };
   if (work.left) {

@@ -130,8 +130,7 @@ class DuplexWorld {
   std::vector<duplex::HeldRequest> late_;  // requests whose late pending reply is still to be sent
   std::map<std::string, bool> acknowledged_;
   std::map<core::Guid, std::uint32_t> forgotten_;  // how often no reply came to a request that its worker left
-  std::uint64_t interrupt_at_ = 0;                 // the operation before which the interrupt is requested; 0: done, or
-                                                   // never
+  std::uint64_t interrupt_at_ = 0;                 // the interrupt comes before this operation; 0: done, or never
   DuplexReport report_;
 };
 

@@ -54,8 +54,8 @@ constexpr std::string_view name_of(FaultKind kind) {
   return "?";
 }
 
-// Whether a store in a file can have this fault. No network carries its commits, so none arrives twice. If one did, and
-// only the first of the two had an effect, no engine would look for that effect before the next renewal.
+// Whether a store in a file can have this fault. No network carries its commits, so none arrives twice. If one did, the
+// answer of the second would not contain what the first did, and only a renewal would look for that.
 constexpr bool is_of_files(FaultKind kind) { return kind != FaultKind::duplicated; }
 
 // Breaks the calls first, first + 1, ... first + calls - 1: once, or several times until it heals.
@@ -71,8 +71,7 @@ struct FaultRates {
   std::uint32_t read_failures_per_thousand = 0;
   std::uint32_t pauses_per_thousand = 0;      // of an engine's steps: it stops, perhaps beyond its lease
   std::uint32_t crashes_per_thousand = 0;     // of an engine's steps: it dies with commits in transit
-  std::uint32_t bells_lost_per_thousand = 0;  // of the notifications of others: the owner notices late that one is
-                                              // missing
+  std::uint32_t bells_lost_per_thousand = 0;  // of the notifications of others: the owner notices the loss late
   std::uint32_t budget = 0;
   // Between lanes that are islands: some delivered rows are lost, come twice, or out of order.
   std::uint32_t letters_per_thousand = 0;

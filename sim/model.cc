@@ -47,9 +47,9 @@ struct Walk {
   bool redriven = false;
   Expected expected{};
 
-  bool fires(const Condition& when, ReplyStatus status, std::int32_t code) const {
-    if (when.kind() == Condition::Kind::always) return !is_failure(status);
-    if (when.kind() == Condition::Kind::on_error) return is_failure(status);
+  bool fires(const core::Condition& when, ReplyStatus status, std::int32_t code) const {
+    if (when.kind() == core::Condition::Kind::always) return !is_failure(status);
+    if (when.kind() == core::Condition::Kind::on_error) return is_failure(status);
     return std::count(when.code_list().begin(), when.code_list().end(), code) > 0;
   }
   bool caught(const Graph::Node& node, ReplyStatus status, std::int32_t code) const {
@@ -221,7 +221,6 @@ std::string graph_job_problem(const DumpedJob& job, const Graph& graph, const Jo
   if (job.job.status != end.status)
     return format("is {} and should be {} ({})", core::name_of(job.job.status), core::name_of(end.status),
                   job.job.reason);
-  if (end.status != core::JobStatus::completed) return {};
   const std::string data = job.job.data.empty() ? "{}" : job.job.data.str();
   if (!end.data.empty() && std::find(end.data.begin(), end.data.end(), data) == end.data.end())
     return format("has the data {}, and should have {}", data, end.data.front());

@@ -8,12 +8,14 @@
 
 #include <string>
 
-#include "pawl/graph.h"
+#include "core/graph.h"
 #include "sim/scenario.h"
 #include "sim/verdict.h"
 #include "store/memory/dump.h"
 
 namespace pawl::sim {
+
+using core::Graph;
 
 struct Expected {
   enum class End : std::uint8_t { completed, failed, parked, never };

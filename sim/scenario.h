@@ -10,14 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/message.h"
-#include "pawl/graph.h"
 #include "pawl/time.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "store/operation.h"
 
 namespace pawl::sim {
+
+using core::Graph;
 
 inline constexpr std::uint32_t for_ever = std::numeric_limits<std::uint32_t>::max();
 
@@ -105,8 +107,8 @@ struct ClockStep {
 struct JobEnd {
   std::string id;
   core::JobStatus status = core::JobStatus::completed;
-  std::vector<std::string> data{};                   // any of these, if it completes; none: not compared
-  std::map<std::string, std::uint32_t> instances{};  // by activity, if it completes
+  std::vector<std::string> data{};                   // any of these, if it ends as it should; none: not compared
+  std::map<std::string, std::uint32_t> instances{};  // by activity, likewise
   std::optional<core::JobStatus> or_else{};          // it may also end with this status
   bool may_be_missing = false;                       // the job that starts it may have been ended before
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/invariant.h"
+#include "execute/test_graph.h"
 #include "sim/scenario.h"
 
 namespace pawl::sim {
@@ -24,7 +25,7 @@ class Builder {
   Builder& at_most_once(WhenUnknown then) { return builder_.at_most_once(then), *this; }
   Builder& result_of(const std::string& name) { return builder_.result_of(name), *this; }
   void deploy(runtime::GraphCatalog& catalog) {
-    auto graph = builder_.build();
+    auto graph = execute::graph_of(builder_);
     invariant(graph.ok(), "a scenario's graph is valid");
     invariant(catalog.add(std::move(*graph)).ok(), "a scenario's graph is new");
   }

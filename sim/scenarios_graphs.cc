@@ -249,6 +249,64 @@ app:
       transitions: {start_map: [{to: each_map}], each_map: [{to: work_map}], work_map: [{to: done_map}]}
 )";
 
+// What ends before its end: branches that lost a race, and what a failed job did.
+constexpr const char* endings = R"(
+app:
+  id: endings
+  version: 1
+  graphs:
+    - subscribes: endings.race
+      activities:
+        start_race: {type: trigger}
+        fast_race: {type: worker, topic: endings.fast, input: {maps: {n: 1}}, job: {maps: {n: "{$self.output.data.n}"}}}
+        slow_race: {type: worker, topic: endings.never}
+        nap_race: {type: hook, sleep: 3600}
+        wait_race: {type: hook, job: {maps: {heard: true}}}
+        child_race: {type: await, topic: endings.sleeper, input: {maps: {id: "c-1"}}}
+        first_race: {type: join, need: any, others: cancel}
+        next_race: {type: worker, topic: endings.next, input: {maps: {n: 2}}}
+      transitions:
+        start_race: [{to: slow_race}, {to: nap_race}, {to: wait_race}, {to: child_race}, {to: fast_race}]
+        fast_race: [{to: first_race}]
+        slow_race: [{to: first_race}]
+        nap_race: [{to: first_race}]
+        wait_race: [{to: first_race}]
+        child_race: [{to: first_race}]
+        first_race: [{to: next_race}]
+      hooks: {said_race: [{to: wait_race, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$hook.data.to}"}]}}]}
+    - subscribes: endings.sleeper
+      activities: {start_sleeper: {type: trigger, stats: {id: "{$self.input.data.id}"}}, nap_sleeper: {type: hook, sleep: 3600}}
+      transitions: {start_sleeper: [{to: nap_sleeper}]}
+    - subscribes: endings.dead_heat
+      activities:
+        start_heat: {type: trigger}
+        a_heat: {type: worker, topic: endings.fast, input: {maps: {n: 1}}}
+        b_heat: {type: worker, topic: endings.fast, input: {maps: {n: 2}}}
+        c_heat: {type: hook}
+        first_heat: {type: join, need: any, others: cancel}
+        next_heat: {type: worker, topic: endings.next, input: {maps: {n: 3}}, job: {maps: {n: "{$self.output.data.n}"}}}
+      transitions:
+        start_heat: [{to: a_heat}, {to: b_heat}]
+        a_heat: [{to: first_heat}]
+        b_heat: [{to: c_heat}]
+        c_heat: [{to: first_heat}]
+        first_heat: [{to: next_heat}]
+    - subscribes: endings.undo
+      activities:
+        start_undo: {type: trigger}
+        a_undo: {type: worker, topic: endings.fast, input: {maps: {n: 1}}, compensate: no_a_undo}
+        b_undo: {type: worker, topic: endings.fast, input: {maps: {n: 2}}, compensate: no_b_undo}
+        side_undo: {type: worker, topic: endings.never}
+        nap_undo: {type: hook, sleep: 3600}
+        bad_undo: {type: worker, topic: endings.breaks}
+        no_a_undo: {type: worker, topic: endings.next, input: {maps: {n: "{a_undo.output.data.n}"}}, job: {maps: {a: "{$self.output.data.n}", b: "{$job.data.b}"}}}
+        no_b_undo: {type: worker, topic: endings.twice, retry: {maximumAttempts: 3, initialInterval: 1s}, job: {maps: {b: done}}}
+      transitions:
+        start_undo: [{to: a_undo}, {to: side_undo}, {to: nap_undo}]
+        a_undo: [{to: b_undo}]
+        b_undo: [{to: bad_undo}]
+)";
+
 void deploy_app(runtime::GraphCatalog& catalog, const char* text) {
   const graph::Checked checked = graph::check_text(text);
   if (checked.app == nullptr) std::fputs(graph::report_text(checked, graph::Colours::off).c_str(), stderr);
@@ -280,13 +338,17 @@ JobEnd over(std::string id, JobStatus status) { return {std::move(id), status}; 
 }  // namespace
 
 void deploy_apps(runtime::GraphCatalog& catalog) {
-  for (const char* text : {family, post, rooms, crowd, shapes}) deploy_app(catalog, text);
+  for (const char* text : {family, post, rooms, crowd, shapes, endings}) deploy_app(catalog, text);
 }
 
 void add_graph_behaviours(std::map<std::string, Behaviour>& all) {
   for (const char* topic : {"family.next", "family.work", "post.next", "shapes.count", "shapes.a", "shapes.b",
                             "shapes.next", "shapes.work"})
     all[topic] = {.echoes = true};
+  for (const char* topic : {"endings.fast", "endings.next"}) all[topic] = {.echoes = true};
+  all["endings.never"] = {.silent_runs = 1000};
+  all["endings.twice"] = {.fails_first = 1};
+  all["endings.breaks"] = {.status = core::ReplyStatus::error, .code = 451, .takes = 50ms};
   all["family.breaks"] = {.status = core::ReplyStatus::error, .code = 451};
   all["family.fails"] = {.status = core::ReplyStatus::error, .code = 500, .takes = 200ms};
 }
@@ -396,6 +458,29 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
       {done("j", R"({"n":1})", {{"all_join", 1}, {"c_join", 0}, {"next_join", 1}})}, 3);
   add("map_of_five", {job_of("j", "shapes/shapes.map", R"({"list":[5,4,3,2,1]})")},
       {done("j", R"({"results":[5,4,3,2,1]})", {{"work_map", 5}, {"done_map", 6}})}, 5);
+
+  add("race", {job_of("j", "endings/endings.race")},
+      {done("j", R"({"n":1})", {{"first_race", 1}, {"next_race", 1}, {"slow_race", 1}}),
+       over("c-1", JobStatus::interrupted)},
+      2)
+      .ends.back()
+      .may_be_missing = true;
+  Scenario& signalled = add("race_against_a_signal", {job_of("j", "endings/endings.race")},
+                            {done("j", R"({"n":1})", {{"first_race", 1}, {"next_race", 1}}),
+                             over("c-1", JobStatus::interrupted)},
+                            0, {signal("said_race", R"({"to":"j"})", 3ms)});
+  signalled.ends.front().data.push_back(R"({"heard":true})");
+  signalled.ends.front().data.push_back(R"({"n":1,"heard":true})");
+  signalled.ends.front().data.push_back(R"({"heard":true,"n":1})");
+  signalled.ends.back().may_be_missing = true;
+  signalled.race = true;
+  add("race_that_two_win", {job_of("j", "endings/endings.dead_heat")},
+      {done("j", R"({"n":3})", {{"first_heat", 1}, {"next_heat", 1}})}, 0)
+      .race = true;
+  JobEnd undone = over("j", JobStatus::failed);
+  undone.data = {R"({"a":1,"b":"done"})"};
+  undone.instances = {{"no_a_undo", 1}, {"no_b_undo", 1}};
+  add("undo", {job_of("j", "endings/endings.undo")}, {undone}, 0).race = true;
 }
 
 }  // namespace pawl::sim

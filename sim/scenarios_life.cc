@@ -12,7 +12,9 @@ using core::ReplyStatus;
 using Finding = Behaviour::Finding;
 using Kind = Ask::Kind;
 
-Retry tries(std::uint32_t count) { return Retry().attempts(count).first_delay(20ms).longest_delay(100ms); }
+Retry tries(std::uint32_t count) {
+  return Retry().attempts(count).first_delay(20ms).longest_delay(100ms).when_exhausted(WhenExhausted::park);
+}
 // An attempt may time out because of the world's delays: such attempts never run out.
 Retry tries_enough() { return tries(1000); }
 

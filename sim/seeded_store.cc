@@ -215,8 +215,7 @@ Outcome SeededStore::run(const store::AcquireLane& acquire) {
   Outcome outcome = put(acquire);
   if (seeded(SeededBug::lease_by_own_clock) && outcome.kind == OutcomeKind::conflict) {
     const store::LaneInfo lane = *inner_.read_lane(acquire.lane);
-    const bool over =
-        lane.lease_until && *lane.lease_until <= inner_.now() + acquire.lease / 2;  // by a clock that is ahead
+    const bool over = lane.lease_until && *lane.lease_until <= inner_.now() + acquire.lease / 2;  // a clock ahead
     if (over) put(store::ReleaseLane{acquire.lane, lane.epoch});
     if (over) outcome = put(acquire);
   }

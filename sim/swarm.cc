@@ -1,4 +1,5 @@
 #include "sim/swarm.h"
+#include "execute/test_graph.h"
 
 #include <algorithm>
 
@@ -65,7 +66,7 @@ class Drawer {
       names.push_back(node);
     }
     if (nodes == 1 && chance(50)) builder.result_of("n0");
-    auto graph = builder.build();
+    auto graph = execute::graph_of(builder);
     invariant(graph.ok(), "a drawn graph is valid");
     invariant(case_.graphs.add(std::move(*graph)).ok(), "a drawn graph is new");
   }
@@ -203,7 +204,7 @@ std::unique_ptr<SwarmCase> draw_case(std::uint64_t seed, bool islands_only) {
   if (!islands) options.reads_later = random.below(100) < reads_later_percent;
   const bool comings = options.renewals && options.engines > 1 && random.below(100) < comings_percent;
   if (comings) draw_comings(options, random, options.heal_at, Ends::some);
-  // An engine that comes late needs the others: under any faults, they have started by then.
+  // A late job sends to the others: under any faults, they have begun by then.
   for (WantedJob& job : drawn->scenario.jobs)
     if (job.at >= speaks_late) job.at = std::max(job.at, options.heal_at + 4 * options.lease);
   return drawn;

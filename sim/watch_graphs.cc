@@ -26,9 +26,7 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
 
 // An activity that waits for an event from outside is concluded by one.
 void WatchStore::check_conclusion(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) {
-  if (kind_of(job, activity) != Kind::worker)
-    return;  // the record names what entered: a signal, a child's end, a
-             // timer
+  if (kind_of(job, activity) != Kind::worker) return;  // the record names the signal, child or timer
   const Journal::Request* request = journal_.find(activity.request);
   if (activity.findings.empty() && (request == nullptr || request->ends == 0))
     fail(job, "invented", format("activity {} ended and no run of it did", seq));
@@ -102,9 +100,8 @@ std::int64_t WatchStore::open_in_graph(const ShadowJob& job) const {
 
 bool WatchStore::is_carried(const ShadowJob& job, std::uint32_t seq, const ShadowActivity& activity) const {
   const Kind kind = kind_of(job, activity);
-  if (activity.skipped || kind == Kind::join || kind == Kind::map)
-    return true;  // by the activities that lead to it or
-                  // are in it
+  // By the activities that lead to it or are in it.
+  if (activity.skipped || kind == Kind::join || kind == Kind::map) return true;
   if (kind == Kind::cycle && leg1_complete(activity.ledger)) return true;
   if (leg1_complete(activity.ledger) && job.work.contains(seq)) return true;
   for (const auto& [guid, shadow] : job.inbox) {

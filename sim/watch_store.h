@@ -47,6 +47,8 @@
 
 namespace pawl::sim {
 
+using core::Graph;
+
 struct WatchFigures {
   std::uint64_t operations = 0;
   std::uint64_t bundles = 0;

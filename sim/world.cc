@@ -196,9 +196,7 @@ WorldReport World::run() {
   // Late replies, delayed commits, engines that come back: none of them may change anything.
   Duration rest = options_.lease * 3 + options_.work_max * 8;  // the slowest attempt may just have begun
   for (const PlannedFault& planned : options_.planned) rest += options_.lease * 2 * static_cast<int>(planned.calls);
-  if (!options_.renewals)
-    rest = std::max(rest, 2 * ring_late);  // a lost notification of the last moment is noticed by
-                                           // then
+  if (!options_.renewals) rest = std::max(rest, 2 * ring_late);  // a lost notification is noticed by then
   run_until([] { return false; }, clock_.monotonic() + rest);
   if (verdict_.ok()) check_end();
   if (verdict_.ok() && options_.renewals) lanes_.check_shares(clock_.monotonic());

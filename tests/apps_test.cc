@@ -64,7 +64,7 @@ class Apps : public ::testing::TestWithParam<Setting> {
 };
 
 TEST_P(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
-  const auto deployed = runtime_->deploy_app(file(app_of(1)));
+  const auto deployed = runtime_->deploy(AppFile{file(app_of(1))});
   ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   EXPECT_EQ(deployed->topics, std::vector<std::string>{"order"});
   const RunId run = start("o-1");
@@ -75,7 +75,7 @@ TEST_P(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
 
 // The last activity ends the job before the join is notified that its second edge does not fire either.
 TEST_P(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
-  const auto deployed = runtime_->deploy_app(file(R"(app:
+  const auto deployed = runtime_->deploy(AppFile{file(R"(app:
   id: shop
   version: 1
   graphs:
@@ -89,7 +89,7 @@ TEST_P(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
         start: [{to: one}, {to: two}]
         one: [{to: both, conditions: {code: 500}}]
         two: [{to: both, conditions: {code: 500}}]
-)"));
+)")});
   ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   const RunId run = start("o-1");
   ASSERT_EQ(runtime_->job(run).wait(20s)->status, JobStatus::completed);
@@ -129,7 +129,7 @@ TEST_P(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
     open(fusion);
     std::atomic<bool> mended{false};
     Notes keys;
-    const auto deployed = runtime_->deploy_app(app);
+    const auto deployed = runtime_->deploy(AppFile{app});
     ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
     ASSERT_TRUE(runtime_
                     ->serve("price",
@@ -158,7 +158,7 @@ TEST_P(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
 
 TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_token) {
   Notes tokens, keys;
-  ASSERT_TRUE(runtime_->deploy_app(file(pricing)).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(pricing)}).ok());
   ASSERT_TRUE(runtime_
                   ->serve("price",
                           [&](Work& work) {
@@ -184,9 +184,9 @@ TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_t
 }
 
 TEST_P(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
   const RunId old_job = start("a");
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(2, "order"))).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(2, "order"))}).ok());
   const RunId new_job = start("b");
   reopen();  // nothing of it was only in memory
   ASSERT_TRUE(runtime_->signal("told", Payload(R"({"id":"a","order":"b","word":"both"})")).ok());
@@ -196,7 +196,7 @@ TEST_P(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
 
 // Claim: a caller that did not get the answer sends the signal again, also after a restart, and no other hook gets it.
 TEST_P(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
   const RunId first = start("a");
   const auto tell = [&](const char* id, const char* word) {
     return runtime_->signal("told", Payload(std::string(R"({"id":"a","word":")") + word + "\"}"), {.id = id});
@@ -214,8 +214,8 @@ TEST_P(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
 }
 
 TEST_P(Apps, a_version_is_active_when_it_is_told_to_be) {
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(2)), {.activate = false}).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(2))}, {.activate = false}).ok());
   const RunId first = start("x");
   ASSERT_TRUE(runtime_->activate_app({"shop", "2"}).ok());
   const RunId second = start("y");
@@ -234,29 +234,107 @@ TEST_P(Apps, a_version_is_active_when_it_is_told_to_be) {
 
 TEST_P(Apps, item_20_a_file_with_mistakes_is_refused_and_says_where) {
   const auto refused =
-      runtime_->deploy_app(file("app:\n  id: x\n  version: 1\n  graphs:\n    - subscribes: t\n"
-                                "      activities:\n        a: {type: trigger}\n        b: {type: wroker}\n"));
+      runtime_->deploy(AppFile{file("app:\n  id: x\n  version: 1\n  graphs:\n    - subscribes: t\n"
+                                    "      activities:\n        a: {type: trigger}\n        b: {type: wroker}\n")});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().detail.find("wroker"), std::string::npos) << refused.error().detail;
   EXPECT_TRUE(runtime_->apps()->empty());
-  const auto missing = runtime_->deploy_app(folder_ / "nothing.yaml");
+  const auto missing = runtime_->deploy(AppFile{folder_ / "nothing.yaml"});
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.error().detail.find("nothing.yaml"), std::string::npos) << missing.error().detail;
 }
 
 TEST_P(Apps, a_changed_app_needs_a_new_version) {
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
-  const auto changed = runtime_->deploy_app(file(app_of(1, "other")));
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
+  const auto changed = runtime_->deploy(AppFile{file(app_of(1, "other"))});
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.error().code, ErrorCode::already_exists);
   EXPECT_NE(changed.error().detail.find("new version"), std::string::npos) << changed.error().detail;
 }
 
+TEST_P(Apps, the_same_text_is_the_same_app_whatever_its_file_is_called_and_wherever_it_comes_from) {
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());  // file() gives each a name of its own
+  ASSERT_TRUE(runtime_->deploy(AppText{app_of(1)}).ok());
+  EXPECT_EQ(runtime_->apps()->size(), 1u);
+}
+
+// Running jobs keep their content; nothing is overwritten.
+TEST_P(Apps, for_development_changed_content_takes_the_place_of_its_version) {
+  ASSERT_TRUE(runtime_->deploy(AppText{app_of(1)}, {.development = true}).ok());
+  const RunId old_job = start("a");
+  const auto changed = runtime_->deploy(AppText{app_of(1, "order")}, {.development = true});
+  ASSERT_TRUE(changed.ok()) << to_string(changed.error());
+  EXPECT_TRUE(changed->version.starts_with("1+dev.")) << changed->version;
+  const RunId new_job = start("b");
+  reopen();
+  ASSERT_TRUE(runtime_->signal("told", Payload(R"({"id":"a","word":"old"})")).ok());
+  ASSERT_TRUE(runtime_->signal("told", Payload(R"({"order":"b","word":"new"})")).ok());
+  EXPECT_EQ(result(old_job), R"({"version":1,"word":"old"})");
+  EXPECT_EQ(result(new_job), R"({"version":1,"word":"new"})");
+  const auto back = runtime_->deploy(AppText{app_of(1)}, {.development = true});
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->version, "1");
+}
+
+GraphBuilder trip() {
+  return GraphBuilder("trip")
+      .trigger("wanted")
+      .worker("flight", "echo")
+      .after("wanted")
+      .compensate("no_flight")
+      .worker("no_flight", "undo")
+      .hook("sure")
+      .after("flight")
+      .waits_for("sure", "{$job.metadata.jid}", "{$hook.data.id}")
+      .worker("car", "fail")
+      .after("sure");
+}
+
+TEST_P(Apps, a_graph_of_a_program_is_kept_with_its_names_and_runs_without_it) {
+  ASSERT_TRUE(runtime_->deploy(trip()).ok());
+  const auto job = runtime_->start("trip", Payload(R"({"to":"Rome"})"), {.id = "t-1"});
+  ASSERT_TRUE(job.ok()) << to_string(job.error());
+  reopen();  // this one was told of no graph
+  std::vector<std::string> undone;
+  std::mutex mutex;
+  ASSERT_TRUE(runtime_->serve("fail", [](Work&) { return Reply::error("\"no car\"", 409); }).ok());
+  ASSERT_TRUE(runtime_
+                  ->serve("undo",
+                          [&](Work& work) {
+                            const std::lock_guard lock(mutex);
+                            undone.push_back(work.input().str());
+                            return Reply::success("{}");
+                          })
+                  .ok());
+  const auto detail = runtime_->job(job->run()).inspect();
+  ASSERT_TRUE(detail.ok());
+  EXPECT_EQ(detail->activities.at(0).name.raw(), "wanted");
+  ASSERT_TRUE(runtime_->signal("sure", Payload(R"({"id":"t-1"})")).ok());
+  const auto end = runtime_->job(job->run()).wait(20s);
+  ASSERT_TRUE(end.ok()) << to_string(end.error());
+  EXPECT_EQ(end->status, JobStatus::failed);
+  EXPECT_EQ(end->code, 409);
+  EXPECT_NE(end->reason.find("activity car failed with code 409"), std::string::npos) << end->reason;
+  EXPECT_EQ(undone, std::vector<std::string>{R"({"to":"Rome"})"});  // what the flight's worker answered
+  const auto files = runtime_->app({"trip"});
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->files.at(0).second, trip().yaml());
+  const auto apps = runtime_->apps();
+  EXPECT_EQ(apps->at(0).topics, std::vector<std::string>{"trip"});
+  const auto again = runtime_->start("trip", Payload());
+  EXPECT_TRUE(again.ok()) << to_string(again.error());
+  const auto changed = runtime_->deploy(trip().priority(3));
+  EXPECT_TRUE(fails_with(changed, ErrorCode::already_exists, {"app trip version 1", "new version"}));
+  const auto wrong = runtime_->deploy(trip().worker("lost", "x"));
+  EXPECT_TRUE(fails_with(wrong, ErrorCode::invalid, {"activities.lost: no transition leads"}));
+}
+
 TEST_P(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happens) {
   const auto nobody = runtime_->start("order", Payload());
   ASSERT_FALSE(nobody.ok());
-  EXPECT_NE(nobody.error().detail.find("deploy a graph or an app first"), std::string::npos) << nobody.error().detail;
-  ASSERT_TRUE(runtime_->deploy_app(file(app_of(1))).ok());
+  EXPECT_NE(nobody.error().detail.find("deploy an app first"), std::string::npos) << nobody.error().detail;
+  ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
   const auto bad = runtime_->start("order", Payload("not json"));
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().detail.find("JSON"), std::string::npos) << bad.error().detail;
@@ -267,7 +345,7 @@ TEST_P(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happ
 
 TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
   ASSERT_TRUE(runtime_
-                  ->deploy_app(file(R"(app:
+                  ->deploy(AppFile{file(R"(app:
   id: short
   version: 1
   graphs:
@@ -275,7 +353,7 @@ TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
       expire: 100ms
       activities:
         start: {type: trigger}
-)"))
+)")})
                   .ok());
   const auto first = runtime_->start("brief", Payload("{}"), {.id = "again"});
   ASSERT_TRUE(first.ok()) << first.error().detail;
@@ -288,7 +366,7 @@ TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
 // completion tasks are a separate commit.
 TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
   ASSERT_TRUE(runtime_
-                  ->deploy_app(file(R"(app:
+                  ->deploy(AppFile{file(R"(app:
   id: early
   version: 1
   graphs:
@@ -299,7 +377,7 @@ TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
         start: {type: trigger, persist: true, job: {maps: {n: 1}}}
         nap: {type: hook, sleep: 400ms}
       transitions: {start: [{to: nap}]}
-)"))
+)")})
                   .ok());
   for (const bool fusion : {true, false}) {
     runtime_.reset();
@@ -321,7 +399,7 @@ TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
 
 TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
   ASSERT_TRUE(runtime_
-                  ->deploy_app(file(R"(app:
+                  ->deploy(AppFile{file(R"(app:
   id: broken
   version: 1
   graphs:
@@ -333,7 +411,7 @@ TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
         b: {type: worker, topic: echo}
         done: {type: join}
       transitions: {start: [{to: each}], each: [{to: a}, {to: b}], a: [{to: done}], b: [{to: done}]}
-)"))
+)")})
                   .ok());
   const auto job = runtime_->start("broken", Payload("{}"), {.id = "b"});
   ASSERT_TRUE(job.ok()) << job.error().detail;
@@ -357,7 +435,7 @@ TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
 
 TEST_P(Apps, a_child_is_a_job_of_its_own) {
   ASSERT_TRUE(runtime_
-                  ->deploy_app(file(R"(app:
+                  ->deploy(AppFile{file(R"(app:
   id: family
   version: 1
   graphs:
@@ -371,7 +449,7 @@ TEST_P(Apps, a_child_is_a_job_of_its_own) {
         c: {type: trigger, stats: {id: the-child}}
         w: {type: worker, topic: echo, input: {maps: {x: "{c.output.data.x}"}}, job: {maps: {y: "{$self.output.data.x}"}}}
       transitions: {c: [{to: w}]}
-)"))
+)")})
                   .ok());
   const auto parent = runtime_->start("parent", Payload(R"({"x":42})"));
   ASSERT_TRUE(parent.ok()) << parent.error().detail;

@@ -66,8 +66,9 @@ TEST_P(ControlTest, work_of_a_paused_job_is_handed_to_nobody) {
 }
 
 TEST_P(ControlTest, a_request_that_the_job_is_in_no_state_for_is_refused_and_says_what_to_do) {
-  runtime = start_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1)); }),
-                       [](Work& work) { return work.input().str() == "x" ? echo(work) : Reply::error("\"no\""); });
+  runtime = start_with(
+      options(), step_graph([](auto& act) { act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }),
+      [](Work& work) { return work.input().str() == "x" ? echo(work) : Reply::error("\"no\""); });
   const RunId run = submit_step(*runtime, "done");
   end_of(*runtime, run);
   for (const Status& refused : {runtime->job(run).interrupt(), runtime->job(run).pause(), runtime->job(run).resume(),
@@ -92,8 +93,9 @@ TEST_P(ControlTest, a_request_that_the_job_is_in_no_state_for_is_refused_and_say
 }
 
 TEST_P(ControlTest, a_parked_job_can_be_interrupted) {
-  runtime = start_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1)); }),
-                       [](Work&) { return Reply::error("\"no\""); });
+  runtime = start_with(
+      options(), step_graph([](auto& act) { act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }),
+      [](Work&) { return Reply::error("\"no\""); });
   const RunId run = submit_step(*runtime);
   EXPECT_EQ(end_of(*runtime, run).status, JobStatus::parked);
   ASSERT_TRUE(runtime->job(run).interrupt("given up").ok());
@@ -122,7 +124,9 @@ TEST_P(ControlTest, many_pauses_and_resumes_in_a_row_end_where_the_last_one_says
 }
 
 TEST_P(ControlTest, an_observer_hears_of_a_pause_a_resume_and_a_park_once_each) {
-  runtime = open_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1)); }), nullptr);
+  runtime = open_with(options(),
+                      step_graph([](auto& act) { act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }),
+                      nullptr);
   Notes seen;
   runtime
       ->observe([&](const Event& event) {
@@ -260,8 +264,10 @@ class ControlElsewhere : public ::testing::Test {
 
 TEST_F(ControlElsewhere, another_process_may_ask_for_everything_while_this_one_runs_the_jobs) {
   std::atomic<int> wrong{1};
-  runtime = start_with({.store = dir / "store.db"}, step_graph([](auto& act) { act.retry(Retry().attempts(1)); }),
-                       [&](Work& work) { return wrong-- > 0 ? Reply::error("\"no\"") : echo(work); });
+  runtime =
+      start_with({.store = dir / "store.db"},
+                 step_graph([](auto& act) { act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }),
+                 [&](Work& work) { return wrong-- > 0 ? Reply::error("\"no\"") : echo(work); });
   ASSERT_TRUE(ask({"pause_topic", "work"}));
   EXPECT_EQ(*runtime->paused_topics(), std::vector<std::string>{"work"});
   const RunId run = submit_step(*runtime);

@@ -29,7 +29,7 @@ GraphBuilder order_builder() {
       .after("charge", Condition::code(402));
 }
 
-Graph order(Collation collation) { return std::move(*order_builder().collation(collation).build()); }
+AppText order(Collation collation) { return std::move(*order_builder().collation(collation).build()); }
 
 // Fails when the input asks for it, and then charges nothing.
 Reply charge(Work& work) {
@@ -400,7 +400,7 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
   const auto runtime = open_parcels(store());
   ASSERT_NE(runtime, nullptr);
   write_file(folder_ / "parcels.yaml", parcels);
-  const auto deployed = runtime->deploy_app(folder_ / "parcels.yaml");
+  const auto deployed = runtime->deploy(AppFile{folder_ / "parcels.yaml"});
   ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
   ASSERT_TRUE(runtime
                   ->serve("weigh",
@@ -429,8 +429,8 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
 INSTANTIATE_TEST_SUITE_P(store, DuplexJobs, every_store, setting_name);
 
 TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
-  EXPECT_NE(order(Collation::duplex).fingerprint(), order(Collation::ledger).fingerprint());
-  EXPECT_EQ(order(Collation::ledger).fingerprint(), order_builder().build()->fingerprint());
+  EXPECT_NE(order(Collation::duplex).text, order(Collation::ledger).text);
+  EXPECT_EQ(order(Collation::ledger).text, order_builder().build()->text);
   auto runtime = pawl::open({.store = ":memory:"});
   ASSERT_TRUE(runtime.ok());
   EXPECT_TRUE(runtime->deploy(order(Collation::duplex)).ok());
@@ -484,7 +484,7 @@ TEST_P(DuplexApp, its_jobs_go_on_after_a_restart_that_deploys_nothing) {
     const auto runtime = open_parcels(store());
     ASSERT_NE(runtime, nullptr);
     write_file(folder_ / "parcels.yaml", parcels);
-    ASSERT_TRUE(runtime->deploy_app(folder_ / "parcels.yaml").ok());
+    ASSERT_TRUE(runtime->deploy(AppFile{folder_ / "parcels.yaml"}).ok());
     ASSERT_TRUE(runtime->launch().ok());
     const auto job = runtime->start("parcel.brought", Payload(R"({"parcel":"p-1"})"));
     ASSERT_TRUE(job.ok());

@@ -191,7 +191,7 @@ RunId after_its_time(Runtime& runtime) {
 }
 
 std::unique_ptr<Runtime> open_to_leave_with(const Reply& reply) {
-  const Graph graph =
+  const AppText graph =
       step_graph([](GraphBuilder& act) { act.at_most_once(WhenUnknown::hold).timeouts(Timeouts().attempt(50ms)); });
   return start_with({.store = ":memory:", .worker_threads = 1}, graph, [reply](Work& work) {
     if (work.input().str() == "at once") return Reply::success("at once");

@@ -19,7 +19,7 @@ struct Given {
 // A store in a file, with one graph of one activity whose worker keeps what it got and returns.
 class Identity : public ::testing::TestWithParam<Collation> {
  protected:
-  static Graph graph() {
+  static AppText graph() {
     return std::move(*GraphBuilder("step").trigger("t").worker("act", "work").after("t").collation(GetParam()).build());
   }
   void open(bool serve = true) {

@@ -27,7 +27,7 @@ inline bool comes_true(const std::function<bool()>& condition, Duration at_most 
 }
 
 // "step": a trigger and one activity "act" on topic "work"; `set` gives it its policy.
-inline Graph step_graph(const std::function<void(GraphBuilder&)>& set = {}) {
+inline AppText step_graph(const std::function<void(GraphBuilder&)>& set = {}) {
   GraphBuilder builder("step");
   builder.trigger("t").worker("act", "work").after("t");
   if (set) set(builder);
@@ -37,21 +37,21 @@ inline Graph step_graph(const std::function<void(GraphBuilder&)>& set = {}) {
 }
 
 // Opened, with that graph deployed and "work" served unless there is no worker; not started.
-inline std::unique_ptr<Runtime> open_with(RuntimeOptions options, Graph graph, Worker worker) {
+inline std::unique_ptr<Runtime> open_with(RuntimeOptions options, const AppSource& graph, Worker worker) {
   auto opened = pawl::open(std::move(options));
   if (!opened) {
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
   }
-  EXPECT_TRUE(opened->deploy(std::move(graph)).ok());
+  EXPECT_TRUE(opened->deploy(graph).ok());
   if (worker) {
     EXPECT_TRUE(opened->serve("work", std::move(worker)).ok());
   }
   return std::make_unique<Runtime>(std::move(*opened));
 }
 
-inline std::unique_ptr<Runtime> start_with(RuntimeOptions options, Graph graph, Worker worker) {
-  auto runtime = open_with(std::move(options), std::move(graph), std::move(worker));
+inline std::unique_ptr<Runtime> start_with(RuntimeOptions options, const AppSource& graph, Worker worker) {
+  auto runtime = open_with(std::move(options), graph, std::move(worker));
   if (runtime) {
     EXPECT_TRUE(runtime->launch().ok());
   }

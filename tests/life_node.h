@@ -8,7 +8,7 @@
 
 namespace pawl::testing {
 
-inline Graph effect_graph(const std::string& policy) {
+inline AppText effect_graph(const std::string& policy) {
   static const std::map<std::string, WhenUnknown> known{
       {"hold", WhenUnknown::hold}, {"retry", WhenUnknown::retry}, {"ask_probe", WhenUnknown::ask_probe}};
   return step_graph([&](GraphBuilder& act) {

@@ -60,7 +60,7 @@ class Moved : public ::testing::Test {
     auto opened = pawl::open(options);
     ASSERT_TRUE(opened.ok()) << to_string(opened.error());
     runtime_ = std::make_unique<Runtime>(std::move(*opened));
-    const auto deployed = runtime_->deploy_app(folder_ / "app.yaml");
+    const auto deployed = runtime_->deploy(AppFile{folder_ / "app.yaml"});
     ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
     if (serves == Serves::yes) {
       ASSERT_TRUE(runtime_
@@ -176,7 +176,7 @@ TEST_F(Moved, needs_two_stores_that_can_be_moved) {
   ASSERT_FALSE(in_use.ok());
   EXPECT_EQ(in_use.error().code, ErrorCode::retry_later);
   runtime_.reset();
-  // One that ends it, and one that retries.
+  // The observer ends the move; then the move is repeated.
   const auto ended = move_store({store_, folder_ / "new.db", false, [](const MoveProgress&) { return false; }});
   ASSERT_FALSE(ended.ok());
   EXPECT_FALSE(pawl::open({.store = folder_ / "new.db"}).ok());

@@ -35,7 +35,7 @@ class NeverPauses : public ::testing::Test {
   void open() {
     runtime_ = start_runtime({.store = dir_ / "pawl.db"});
     ASSERT_NE(runtime_, nullptr);
-    const auto deployed = runtime_->deploy_app(dir_ / "spin.yaml");
+    const auto deployed = runtime_->deploy(AppFile{dir_ / "spin.yaml"});
     ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   }
   RunId spin(const std::string& id) {

@@ -18,7 +18,9 @@ class RetryTest : public LifeTest {
       return Reply::success("done");
     };
   }
-  static Retry quick(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1ms).longest_delay(5ms); }
+  static Retry quick(std::uint32_t attempts) {
+    return Retry().attempts(attempts).first_delay(1ms).longest_delay(5ms).when_exhausted(WhenExhausted::park);
+  }
   Notes notes;
 };
 
@@ -180,7 +182,8 @@ TEST_P(RetryTest, a_job_that_waits_for_its_next_try_shows_when_and_why) {
 
 TEST_P(RetryTest, no_try_begins_later_than_the_policy_allows) {
   runtime = start_with(options(), step_graph([](auto& act) {
-                         act.retry(Retry().attempts(100).first_delay(10s).longest_delay(10s).within(5s));
+                         act.retry(Retry().attempts(100).first_delay(10s).longest_delay(10s).within(5s).when_exhausted(
+                             WhenExhausted::park));
                        }),
                        succeeds_on(100));
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::parked);

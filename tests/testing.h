@@ -89,7 +89,7 @@ template <class T>
   return ::testing::AssertionSuccess();
 }
 
-inline Graph chain_graph() {
+inline AppText chain_graph() {
   auto graph =
       GraphBuilder("chain").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
   return std::move(*graph);

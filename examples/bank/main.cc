@@ -46,7 +46,7 @@ Value check(pawl::Result<Value> result) {
   return std::move(*result);
 }
 
-pawl::Graph one_step(const std::string& name, const std::string& topic) {
+pawl::AppText one_step(const std::string& name, const std::string& topic) {
   return check(pawl::GraphBuilder(name)
                    .trigger("asked")
                    .worker("act", topic)

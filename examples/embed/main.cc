@@ -59,14 +59,13 @@ Receipt charge(const Order& order, pawl::Work& work) {
 
 Receipt ship(const Receipt& receipt) { return receipt; }
 
-pawl::Result<pawl::Graph> order_graph() {
+pawl::GraphBuilder order_graph() {
   return pawl::GraphBuilder("order")
       .trigger("received")
       .worker("charge", "payments.charge")
       .after("received")
       .worker("ship", "shipping.ship")
-      .after("charge")
-      .build();
+      .after("charge");
 }
 
 int fail(const pawl::Error& error) {
@@ -77,11 +76,9 @@ int fail(const pawl::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto graph = order_graph();
-  if (!graph) return fail(graph.error());
   auto runtime = pawl::open(argc > 1 ? argv[1] : "orders.db");
   if (!runtime) return fail(runtime.error());
-  if (auto deployed = runtime->deploy(std::move(*graph)); !deployed) return fail(deployed.error());
+  if (auto deployed = runtime->deploy(order_graph()); !deployed) return fail(deployed.error());
   if (auto served = runtime->serve("payments.charge", charge); !served) return fail(served.error());
   if (auto served = runtime->serve("shipping.ship", ship); !served) return fail(served.error());
 

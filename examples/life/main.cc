@@ -27,7 +27,7 @@ Value check(pawl::Result<Value> result) {
 }
 
 // A graph of one activity, which has the name of its graph.
-pawl::Graph one_step(const std::string& name, const std::function<void(pawl::GraphBuilder&)>& policy) {
+pawl::AppText one_step(const std::string& name, const std::function<void(pawl::GraphBuilder&)>& policy) {
   pawl::GraphBuilder builder(name);
   builder.trigger("asked").worker(name, name).after("asked");
   policy(builder);

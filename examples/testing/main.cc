@@ -26,13 +26,12 @@ pawl::Status deploy_order(pawl::Runtime& runtime) {
                    .retry(pawl::Retry().attempts(5).first_delay(10s).jitter(0))
                    .after("received")
                    .worker("ship", "shipping.ship")
-                   .after("charge")
-                   .build();
-  if (!graph) return graph.error();
-  return runtime.deploy(std::move(*graph));
+                   .after("charge");
+  if (auto deployed = runtime.deploy(graph); !deployed) return deployed.error();
+  return {};
 }
 
-// The outside world of this test. A bank that is told the key of a charge carries it out once.
+// The outside world of this test. The bank carries out a charge once per key.
 class Bank {
  public:
   void charge(const std::string& key) {
@@ -62,7 +61,7 @@ void retries_wait_for_their_time() {
 
 void an_order_waits_for_its_approval(const std::string& app) {
   TestRuntime test;
-  if (!test->deploy_app(app)) return check(false, "the app is deployed");
+  if (!test->deploy(pawl::AppFile{app})) return check(false, "the app is deployed");
   test.mock("payments.charge").replies("{\"receipt\": 17}");
   const auto job = test->start("order.placed", pawl::Payload("{\"sum\": 20}"), {.id = "order-2"});
   if (!job) return check(false, "the order is submitted: " + to_string(job.error()));
@@ -74,7 +73,7 @@ void an_order_waits_for_its_approval(const std::string& app) {
 }
 
 pawl::Status crash_scenario(TestRuntime& test, bool uses_key) {
-  Bank bank;  // everything is made anew for each run
+  Bank bank;  // everything is new for each execution
   if (auto deployed = deploy_order(test.runtime()); !deployed) return deployed;
   auto served = test->serve("payments.charge", [&](pawl::Work& work) {
     if (uses_key)

@@ -41,7 +41,7 @@ struct Event {
   std::string ledger;
   std::int32_t code = 0;
   Instant at;
-  std::optional<Graph::Kind> activity_kind{};  // none: it is about the job
+  std::optional<ActivityKind> activity_kind{};  // none: it is about the job
   Payload output{};                            // of one that closed, or of the pending answer
   std::optional<WaitView> waits_for{};         // of one that opened and waits
 };

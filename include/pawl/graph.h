@@ -1,163 +1,282 @@
-// A graph: activities and transitions, rooted at one trigger. Built here in C++, checked by build().
+// An app in C++: what docs/GRAPHS.md says in YAML, call by call. One language in two forms: the builder writes the
+// same document that a YAML file is (yaml() prints it), one checker reads both, and a store keeps both alike.
 //
 //   auto order = pawl::GraphBuilder("order")
 //                    .trigger("received")
-//                    .worker("charge", "payments.charge").after("received")
-//                    .worker("ship", "shipping.ship").after("charge")
-//                    .worker("refund", "payments.refund").after("charge", pawl::Condition::code(402))
-//                    .build();
+//                    .worker("charge", "payments.charge").after("received").compensate("refund")
+//                    .worker("refund", "payments.refund")
+//                    .hook("approved").after("charge").sleep(std::chrono::hours(24))
+//                        .waits_for("order.approved", "{$job.metadata.jid}", "{$self.hook.data.order}")
+//                    .worker("ship", "shipping.ship").after("approved")
+//                    .worker("refuse", "orders.refuse").after("charge", pawl::Condition::code(402));
+//   runtime->deploy(order);
 //
-// An edge without a condition fires on success and on a pending reply, never on an error. Edges of one
-// activity that fire together open parallel children.
+// A call is about the activity that was named last; before the first activity, about the graph. A transition without
+// a condition fires on success and on a pending answer, never on an error. Transitions of one activity that fire
+// together open parallel branches.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "pawl/ids.h"
 #include "pawl/policy.h"
 #include "pawl/result.h"
+#include "pawl/value.h"
 
 namespace pawl {
 
-namespace core {
-class Program;
-}
-
-// When a transition fires.
-class Condition {
- public:
-  enum class Kind : std::uint8_t { always, on_codes, on_error };
-
-  static Condition always() { return Condition(Kind::always, {}); }
-  static Condition code(std::int32_t value) { return Condition(Kind::on_codes, {value}); }
-  static Condition codes(std::vector<std::int32_t> values) { return Condition(Kind::on_codes, std::move(values)); }
-  static Condition error() { return Condition(Kind::on_error, {}); }  // any error, whatever its code
-
-  Kind kind() const { return kind_; }
-  const std::vector<std::int32_t>& code_list() const { return codes_; }
-
- private:
-  Condition(Kind kind, std::vector<std::int32_t> codes) : kind_(kind), codes_(std::move(codes)) {}
-  Kind kind_;
-  std::vector<std::int32_t> codes_;
-};
+enum class ActivityKind : std::uint8_t { trigger, worker, await, hook, signal, cycle, interrupt, join, map };
+std::string_view name_of(ActivityKind kind);
 
 // How a job's progress is written down (docs/LEDGER.md). `duplex` needs no transactions of its store and promises
 // less (docs/GUARANTEES.md): its marks are made once, but a leg may run more than once.
 enum class Collation : std::uint8_t { ledger, duplex };
 std::string_view name_of(Collation collation);
 
-// Immutable once built. Any thread may read it.
-class Graph {
- public:
-  enum class Kind : std::uint8_t { trigger, worker, await, hook, signal, cycle, interrupt, join, map };
-  struct Edge {
-    std::uint32_t to;
-    Condition when;
-    std::uint32_t number = 0;  // among those that lead to the same join
-  };
-  struct Node {
-    ActivityName name;
-    Kind kind;
-    Topic topic;  // of a worker
-    std::vector<Edge> edges;
-    Policy policy;
-    // Of graphs in the graph language:
-    std::uint32_t depth = 1;             // how many parts its address has
-    std::optional<std::uint32_t> aim{};  // a cycle's pivot, a map's closing join, the map that a join closes
-    bool is_pivot = false;               // cycles return to it
-    bool before_join = false;            // a join is below it, and waits until it is known what fires
-    std::uint32_t edges_in = 0;          // of a join
-    std::uint32_t need = 0;              // of a join: so many arrivals; 0: all that can still come
-  };
-  // A graph as the graph language makes it; C++ programs use GraphBuilder.
-  struct Parts {
-    GraphName name{""};
-    std::uint32_t version = 1;
-    std::uint64_t fingerprint = 0;
-    std::vector<Node> nodes{};
-    std::uint32_t trigger = 0;
-    bool drains = false;  // an error that nobody takes lets the others finish first
-    Collation collation = Collation::ledger;
-    std::shared_ptr<const core::Program> program{};
-  };
-  static Graph assemble(Parts parts);
+// What an error that no transition catches does to the branches that run beside it.
+enum class OnError : std::uint8_t { fail, drain };
 
-  const GraphName& name() const { return name_; }
-  std::uint32_t version() const { return version_; }
-  std::uint64_t fingerprint() const { return fingerprint_; }  // of its content: a changed graph is another graph
-  const std::vector<Node>& nodes() const { return nodes_; }
-  std::uint32_t trigger() const { return trigger_; }
-  std::optional<std::uint32_t> find(const ActivityName& name) const;
-  // The activity whose output is the job's result; none: that of the activity that closed the job.
-  std::optional<std::uint32_t> result_of() const { return result_; }
-  Collation collation() const { return collation_; }
-  bool drains() const { return drains_; }
-  const core::Program* program() const { return program_.get(); }  // null: inputs are handed on as they are
+// What an activity is sent that has no input maps: nothing, or what the activity before it answered, byte for byte.
+// With `answers` a job's result is the last answer (or that of result_of), unless activities share data with job().
+enum class InputFrom : std::uint8_t { maps, answers };
+
+// When a transition fires. Conditions without a code ask for success.
+class Condition {
+ public:
+  static Condition always() { return {}; }
+  static Condition code(std::int32_t value) { return codes({value}); }
+  static Condition codes(std::vector<std::int32_t> values);
+  static Condition error();                              // any error, whatever its code
+  static Condition match(Value actual, Value expected);  // both are expressions
+  Condition& and_match(Value actual, Value expected);
+  Condition& or_match(Value actual, Value expected);
+  Condition& with_code(std::int32_t value);
+  Condition& with_error();
+  // Any key of `conditions`.
+  Condition& set(const std::string& key, Value value);
+
+  const Fields& fields() const { return fields_; }  // empty: always
 
  private:
-  friend class GraphBuilder;
-  Graph(GraphName name, std::uint32_t version) : name_(std::move(name)), version_(version) {}
-  GraphName name_;
-  std::uint32_t version_;
-  std::uint64_t fingerprint_ = 0;
-  std::uint32_t trigger_ = 0;
-  std::optional<std::uint32_t> result_;
-  Collation collation_ = Collation::ledger;
-  bool drains_ = false;
-  std::shared_ptr<const core::Program> program_;
-  std::vector<Node> nodes_;
+  Fields fields_;
 };
 
-std::string_view name_of(Graph::Kind kind);
+// What a trigger says of its job, to find and count jobs by (docs/GRAPHS.md).
+class Stats {
+ public:
+  Stats& id(Value text) { return set("id", std::move(text)); }
+  Stats& key(Value text) { return set("key", std::move(text)); }
+  Stats& parent(Value text) { return set("parent", std::move(text)); }
+  Stats& adjacent(Value text) { return set("adjacent", std::move(text)); }
+  Stats& granularity(std::string slice) { return set("granularity", std::move(slice)); }
+  Stats& count() { return measure("count"); }
+  // count, sum, avg, min, max, mdn or index; all but a plain count have a target.
+  Stats& measure(std::string what, Value target = {});
+  Stats& set(const std::string& key, Value value);
 
-// Collects activities and transitions; build() checks them and reports every mistake at once.
+  const Fields& fields() const { return fields_; }
+
+ private:
+  Fields fields_;
+};
+
+// One graph. Alone it is an app of its own, whose id is the graph's name; AppBuilder puts several together.
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name, std::uint32_t version = 1);
 
-  GraphBuilder& trigger(std::string name);
-  GraphBuilder& worker(std::string name, std::string topic);
-  // How the activity named last is tried, timed and trusted (policy.h).
-  GraphBuilder& retry(Retry policy);
-  GraphBuilder& timeouts(Timeouts limits);
-  GraphBuilder& at_most_once(WhenUnknown then = WhenUnknown::hold);
-  GraphBuilder& priority(std::int32_t value);  // added to the job's; larger goes first
-  // A transition from `parent` to the activity named last.
+  // --- activities
+  GraphBuilder& trigger(std::string name) { return add(std::move(name), ActivityKind::trigger); }
+  GraphBuilder& worker(std::string name, Value topic);
+  GraphBuilder& await(std::string name, Value topic);
+  GraphBuilder& hook(std::string name) { return add(std::move(name), ActivityKind::hook); }
+  GraphBuilder& signal(std::string name, Value topic);
+  GraphBuilder& cycle(std::string name, std::string ancestor);
+  GraphBuilder& interrupt(std::string name) { return add(std::move(name), ActivityKind::interrupt); }
+  GraphBuilder& join(std::string name) { return add(std::move(name), ActivityKind::join); }
+  GraphBuilder& map(std::string name, Value items, std::string join);
+
+  // --- transitions: from `parent` to the activity named last
   GraphBuilder& after(std::string parent, Condition when = Condition::always());
   GraphBuilder& transition(std::string from, std::string to, Condition when = Condition::always());
-  GraphBuilder& result_of(std::string activity);
-  GraphBuilder& collation(Collation collation);
 
-  Result<Graph> build() const;
+  // --- the graph
+  GraphBuilder& publishes(std::string topic) { return set_graph("publishes", std::move(topic)); }
+  GraphBuilder& persistent(Value truth = true) { return set_graph("persistent", std::move(truth)); }
+  GraphBuilder& on_error(OnError then);
+  GraphBuilder& collation(Collation collation);
+  GraphBuilder& input_from(InputFrom source);
+  GraphBuilder& result_of(std::string activity) { return set_graph("result_of", std::move(activity)); }
+
+  // --- the graph before the first activity, then the activity named last
+  GraphBuilder& title(std::string text) { return set("title", std::move(text)); }
+  GraphBuilder& input_schema(Value schema) { return set_in("input", "schema", std::move(schema)); }
+  GraphBuilder& output_schema(Value schema) { return set_in("output", "schema", std::move(schema)); }
+  GraphBuilder& output_schema(std::int32_t code, Value schema);                // of an answer with this code
+  GraphBuilder& expire(Value time) { return set("expire", std::move(time)); }  // how long an ended job stays
+
+  // --- every activity
+  GraphBuilder& input(Value maps) { return set_in("input", "maps", std::move(maps)); }
+  GraphBuilder& output(Value maps) { return set_in("output", "maps", std::move(maps)); }
+  GraphBuilder& output(std::int32_t code, Value maps);
+  GraphBuilder& job(Value maps) { return set_in("job", "maps", std::move(maps)); }  // into the job's data
+  GraphBuilder& job(std::int32_t code, Value maps);
+  GraphBuilder& job_schema(Value schema) { return set_in("job", "schema", std::move(schema)); }
+  GraphBuilder& telemetry(Value fields) { return set("telemetry", std::move(fields)); }
+  GraphBuilder& emit(Value truth = true) { return set("emit", std::move(truth)); }
+  GraphBuilder& persist(Value truth = true) { return set("persist", std::move(truth)); }
+  GraphBuilder& status_threshold(Value count) { return set("statusThreshold", std::move(count)); }
+  GraphBuilder& timeout(Value time) { return set("timeout", std::move(time)); }
+  GraphBuilder& settings(Value value) { return set("settings", std::move(value)); }
+  // The activity that undoes this one when the job fails later; no transition leads to it.
+  GraphBuilder& compensate(std::string activity) { return set("compensate", std::move(activity)); }
+
+  // --- a trigger
+  GraphBuilder& stats(const Stats& stats) { return set("stats", stats.fields()); }
+  GraphBuilder& entity(Value text) { return set("entity", std::move(text)); }
+
+  // --- a worker (policy.h), and of these retry() also an await
+  GraphBuilder& retry(const Retry& policy);
+  GraphBuilder& timeouts(const Timeouts& limits);
+  GraphBuilder& at_most_once(WhenUnknown then = WhenUnknown::hold);
+  GraphBuilder& priority(std::int32_t value) {
+    return set("priority", value);
+  }  // added to the job's; larger goes first
+
+  // --- an await
+  GraphBuilder& awaits(Value truth) { return set("await", std::move(truth)); }  // false: start it and go on
+
+  // --- a hook: waits for a time, a signal, or whichever comes first
+  GraphBuilder& sleep(Value time) { return set("sleep", std::move(time)); }
+  // Each call with the same topic adds a pair that must be equal.
+  GraphBuilder& waits_for(std::string topic, Value expected, Value actual);
+  GraphBuilder& signal_schema(Value schema) { return set("hook", std::move(schema)); }
+  GraphBuilder& pivot() { return set("cycle", true); }  // cycles may return to it
+  GraphBuilder& escalation(Value fields) { return set("escalation", std::move(fields)); }
+
+  // --- a signal
+  GraphBuilder& to_all() { return set("subtype", "all"); }
+  GraphBuilder& payload(Value maps) { return set_in("signal", "maps", std::move(maps)); }
+  GraphBuilder& payload_schema(Value schema) { return set_in("signal", "schema", std::move(schema)); }
+  GraphBuilder& status(std::string word) { return set("status", std::move(word)); }  // success, pending or error
+  GraphBuilder& code(Value number) { return set("code", std::move(number)); }        // also of an interrupt
+  GraphBuilder& key_name(Value text) { return set("key_name", std::move(text)); }
+  GraphBuilder& key_value(Value value) { return set("key_value", std::move(value)); }
+  GraphBuilder& resolver(Value maps) { return set_in("resolver", "maps", std::move(maps)); }
+  GraphBuilder& resolver_schema(Value schema) { return set_in("resolver", "schema", std::move(schema)); }
+  GraphBuilder& scrub(Value truth = true) { return set("scrub", std::move(truth)); }
+
+  // --- an interrupt
+  GraphBuilder& target(Value job_id) { return set("target", std::move(job_id)); }
+  GraphBuilder& topic(Value text) { return set("topic", std::move(text)); }
+  GraphBuilder& reason(Value text) { return set("reason", std::move(text)); }
+  GraphBuilder& throws(Value truth) { return set("throw", std::move(truth)); }
+  GraphBuilder& descend(Value truth = true) { return set("descend", std::move(truth)); }
+  GraphBuilder& stack(Value text) { return set("stack", std::move(text)); }
+
+  // --- a join
+  GraphBuilder& need(std::int64_t arrivals) { return set("need", arrivals); }
+  GraphBuilder& need_any() { return set("need", "any"); }
+  // What still runs of the branches that lead to it ends when it has what it needs: a race.
+  GraphBuilder& cancel_others() { return set("others", "cancel"); }
+
+  // --- a map
+  GraphBuilder& parallel(Value count) { return set("parallel", std::move(count)); }
+  GraphBuilder& collect(Value value) { return set("collect", std::move(value)); }
+
+  // Any key of the activity named last, or of the graph before the first.
+  GraphBuilder& set(const std::string& key, Value value);
+
+  // The app as a YAML document, whether it is right or not.
+  std::string yaml() const;
+  // Checks it. The error has a line for each mistake.
+  Result<struct AppText> build() const;
 
  private:
-  struct Declared {
+  friend class AppBuilder;
+  struct Said {
     std::string name;
-    Graph::Kind kind;
-    std::string topic;
-    Policy policy;
+    ActivityKind kind;
+    Fields keys;
   };
-  Policy& last_policy();
   struct Link {
     std::string from;
     std::string to;
     Condition when;
   };
+  struct Rule {  // of `hooks`
+    std::string topic;
+    std::string to;
+    Values matches;
+  };
+  GraphBuilder& add(std::string name, ActivityKind kind);
+  GraphBuilder& set_graph(const std::string& key, Value value);
+  GraphBuilder& set_in(const std::string& channel, const std::string& key, Value value);
+  GraphBuilder& set_coded(const std::string& channel, std::int32_t code, const std::string& key, Value value);
+  Fields& last() { return activities_.empty() ? graph_ : activities_.back().keys; }
+  Value document() const;
+
   std::string name_;
   std::uint32_t version_;
-  std::vector<Declared> activities_;
+  Fields graph_;
+  std::vector<Said> activities_;
   std::vector<Link> links_;
-  std::optional<std::string> result_;
-  Policy nobodys_;  // a policy that was set before any activity; build() refuses it
-  bool policy_misplaced_ = false;
-  Collation collation_ = Collation::ledger;
+  std::vector<Rule> rules_;
+};
+
+// Several graphs that are deployed together.
+class AppBuilder {
+ public:
+  AppBuilder(std::string id, std::string version);
+  AppBuilder& add(const GraphBuilder& graph);  // its version does not count
+  AppBuilder& title(std::string text) { return set("title", std::move(text)); }
+  AppBuilder& settings(Value value) { return set("settings", std::move(value)); }
+  AppBuilder& set(const std::string& key, Value value);
+
+  std::string yaml() const;
+  Result<struct AppText> build() const;
+
+ private:
+  Value document() const;
+  Fields keys_;
+  Values graphs_;
+};
+
+// Where an app comes from.
+struct AppFile {
+  std::string path;  // what it names with $ref stays inside its folder
+};
+struct AppText {
+  std::string text;  // YAML or JSON
+};
+class AppSource {
+ public:
+  AppSource(AppFile file) : path_(std::move(file.path)), is_file_(true) {}
+  AppSource(AppText app) : text_(std::move(app.text)) {}
+  AppSource(const GraphBuilder& graph) : text_(graph.yaml()), is_built_(true) {}
+  AppSource(const AppBuilder& app) : text_(app.yaml()), is_built_(true) {}
+
+  bool is_file() const { return is_file_; }
+  bool is_built() const { return is_built_; }  // nobody sees its lines: mistakes name keys instead
+  const std::string& path() const { return path_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string path_;
+  std::string text_;
+  bool is_file_ = false;
+  bool is_built_ = false;
+};
+
+struct DeployOptions {
+  bool activate = true;  // new jobs start on it
+  // Another content under a version that is deployed already replaces it. Without this it is refused. Jobs that run
+  // stay on the content they started on as long as a process has it in memory; where none has, they wait and say so.
+  bool development = false;
 };
 
 }  // namespace pawl

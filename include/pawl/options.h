@@ -107,10 +107,6 @@ struct HeartbeatOptions {
   Duration lease = std::chrono::hours(24);  // until the next heartbeat or the answer; then the work is handed out again
 };
 
-struct DeployOptions {
-  bool activate = true;  // new jobs start on it
-};
-
 // One instance of an activity.
 struct ActivityPlace {
   std::string activity;
@@ -119,7 +115,7 @@ struct ActivityPlace {
 
 struct AppName {
   std::string app;
-  std::string version;
+  std::string version{};
 };
 
 }  // namespace pawl

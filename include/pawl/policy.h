@@ -24,7 +24,7 @@ namespace pawl {
 // What becomes of an activity whose tries have run out and whose error no transition catches.
 enum class WhenExhausted : std::uint8_t {
   park,  // the job waits for a person (redrive), nothing is lost
-  fail,  // the job fails
+  fail,  // the error is the activity's answer: the job fails, and what it did is undone (GraphBuilder::compensate)
 };
 
 // When a failed try is followed by another one. A try has failed when the worker answered with an error or
@@ -63,7 +63,7 @@ class Retry {
   double jitter_ = 0.1;
   Duration within_{0};
   std::vector<std::int32_t> never_on_;
-  WhenExhausted when_exhausted_ = WhenExhausted::park;
+  WhenExhausted when_exhausted_ = WhenExhausted::fail;
   std::vector<ForCode> for_codes_;
 };
 
@@ -105,7 +105,7 @@ class Timeouts {
   Duration total_{0};
 };
 
-// How often the outside effect of an activity may happen. Exactly once is nobody's to give.
+// How often the outside effect of an activity may happen. Nobody can promise exactly once.
 enum class Guarantee : std::uint8_t {
   at_least_once,  // run again when nobody knows, with the same idempotency key
   at_most_once,   // "started" is committed before the call; what became of it may be unknown

@@ -97,6 +97,12 @@ struct AppVersion {
   std::vector<std::string> topics;  // what its graphs subscribe to
 };
 
+struct AppFiles {
+  std::string app;
+  std::string version;
+  std::vector<std::pair<std::string, std::string>> files;  // name and text
+};
+
 struct RuntimeStats {
   std::uint64_t commits = 0;     // transactions, each one sync
   std::uint64_t operations = 0;  // bundles and other operations in them

@@ -1,9 +1,9 @@
 // Runtime: a store, an engine and local workers in this process. Start here:
 //
-//   pawl::Result<int> sell(pawl::Graph order) {
+//   pawl::Result<int> sell(const pawl::GraphBuilder& order) {
 //     auto runtime = pawl::open("orders.db");
 //     if (!runtime) return runtime.error();
-//     if (auto deployed = runtime->deploy(std::move(order)); !deployed) return deployed.error();
+//     if (auto deployed = runtime->deploy(order); !deployed) return deployed.error();
 //     auto served = runtime->serve("payments.charge", [](const int& cents, pawl::Work& work) {
 //       std::printf("charge %d under the key %s\n", cents, work.key().c_str());
 //       return cents;
@@ -60,13 +60,12 @@ class Runtime {
   Runtime& operator=(Runtime&& other) noexcept;
   ~Runtime();  // stops, if that was not done
 
-  // --- What it runs ---
-
-  Status deploy(Graph graph);
-  // Checks an app's file (docs/GRAPHS.md), keeps its text in the store for every process on it, and, unless told not
-  // to, makes it the version that new jobs start on. Jobs that run stay on the version they have. The error of a
-  // file with mistakes has a line for each.
-  Result<AppVersion> deploy_app(const std::string& path, const DeployOptions& options = {});
+  // Checks an app, from a file (AppFile), a text (AppText) or a builder, and keeps it in the store for every process on
+  // it (docs/GRAPHS.md). Jobs that run stay on the version they have. The error of an app with mistakes has a line for
+  // each; already_exists: this version has another content, so give the changed app a new one.
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options = {});
+  // What a version was made of, as the store keeps it: the main file first. No version: the active one.
+  Result<AppFiles> app(const AppName& app);
   Status activate_app(const AppName& app);
   Result<std::vector<AppVersion>> apps();
 

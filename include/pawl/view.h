@@ -96,12 +96,13 @@ struct RefusedView {
   Payload data;
 };
 
-enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped };
+// cancelled: it had begun, and was called off by a race or because its job is being undone.
+enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped, cancelled };
 std::string_view name_of(ActivityStatus status);
 
 struct ActivityView {
   ActivityName name{""};
-  std::optional<Graph::Kind> kind;  // none: its graph is not known here
+  std::optional<ActivityKind> kind;  // none: its graph is not known here
   std::string address;              // its dimensional address, such as ,0,1,0
   std::string ledger;               // 15 digits
   std::string explanation;          // the digits in words
@@ -113,6 +114,10 @@ struct ActivityView {
   Instant opened_at;
   Instant closed_at;
   Payload output;
+  // What it was sent, of a graph in the graph language whose activity has input.maps. Once it is answered it is made
+  // again from the job as it stands; `input_sure` is false when it reads the job's data, which may have changed.
+  Payload input;
+  bool input_sure = true;
   Effect effect = Effect::none;
   std::optional<WorkView> work;  // while it is open, as is the next
   std::optional<WaitView> waits_for;

@@ -23,6 +23,7 @@ struct Options {
   std::string app;
   std::string version;
   bool no_activate = false;
+  bool development = false;
 };
 
 json::object object_of(const AppVersion& version) {
@@ -38,7 +39,8 @@ json::object object_of(const AppVersion& version) {
 int deploy(const Options& options) {
   auto runtime = pawl::open({.store = options.store.store, .accept_weaker_store = options.store.accept_weaker});
   if (!runtime) return fail("deploy", runtime.error());
-  const auto deployed = runtime->deploy_app(options.file, {.activate = !options.no_activate});
+  const auto deployed =
+      runtime->deploy(AppFile{options.file}, {.activate = !options.no_activate, .development = options.development});
   if (!deployed) return fail("deploy", deployed.error());
   if (options.store.json) {
     fmt::print("{}\n", json::serialize(object_of(*deployed)));
@@ -95,6 +97,8 @@ void add_apps(CLI::App& app, int& exit_code) {
   add_store_options(*deploys, options->store);
   deploys->add_option("file", options->file, "The app's main file; $refs stay inside its folder")->required();
   deploys->add_flag("--no-activate", options->no_activate, "New jobs go on starting on the version that is active");
+  deploys->add_flag("--dev", options->development,
+                    "For development: changed content under a version that is deployed takes its place for new jobs");
   deploys->callback([options, &exit_code] { exit_code = deploy(*options); });
 
   CLI::App* activates = app.add_subcommand("activate", "Let new jobs start on a version that is deployed");

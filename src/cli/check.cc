@@ -47,8 +47,12 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("file", options->file, "The app's main file; $refs stay inside its folder")->required();
   command->add_flag("--json", options->json, "Machine-readable output");
   command->add_flag("--compat-hotmesh", options->hotmesh, "As if the file said compat: hotmesh");
-  command->add_option("--color", options->colour, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+  auto* colour = command->add_option("--color", options->colour, "auto, always or never")
+                     ->check(CLI::IsMember({"auto", "always", "never"}));
+  command
+      ->add_flag_callback(
+          "--no-color", [options] { options->colour = "never"; }, "The same as --color never")
+      ->excludes(colour);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

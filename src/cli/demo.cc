@@ -26,7 +26,7 @@ struct DemoOptions {
   bool no_color = false;
 };
 
-Result<Graph> order_graph() {
+GraphBuilder order_graph() {
   return GraphBuilder("order")
       .trigger("received")
       .worker("score", "fraud.score")
@@ -41,8 +41,7 @@ Result<Graph> order_graph() {
       .after("charge", Condition::code(402))
       .worker("notify", "mail.send")
       .after("ship")
-      .result_of("ship")
-      .build();
+      .result_of("ship");
 }
 
 Status serve_all(Runtime& runtime, std::chrono::milliseconds pace) {
@@ -56,7 +55,7 @@ Status serve_all(Runtime& runtime, std::chrono::milliseconds pace) {
   const auto ship = [pace](Work& work) {
     for (const char* progress : {R"({"parcel":"packed"})", R"({"parcel":"on the road"})"}) {
       std::this_thread::sleep_for(pace);
-      work.pending(progress);
+      work.pending(Payload(progress));
     }
     std::this_thread::sleep_for(pace);
     return Reply::success(R"({"parcel":"delivered"})");
@@ -149,9 +148,7 @@ int run_demo(const DemoOptions& options) {
   auto opened = pawl::open({.store = options.store, .fusion = !options.no_fusion});
   if (!opened) return fail(opened.error());
   Runtime& runtime = *opened;
-  auto graph = order_graph();
-  if (!graph) return fail(graph.error());
-  if (const auto deployed = runtime.deploy(std::move(*graph)); !deployed) return fail(deployed.error());
+  if (const auto deployed = runtime.deploy(order_graph()); !deployed) return fail(deployed.error());
   if (const auto served = serve_all(runtime, std::chrono::milliseconds(options.milliseconds)); !served)
     return fail(served.error());
   runtime.observe([&](const Event& event) { show(event, paint); }).keep();

@@ -129,12 +129,12 @@ int fail(int exit_code, const Error& error) {
   return exit_code;
 }
 
-int report(const std::vector<mapping::Mistake>& mistakes) {
+void report(const std::vector<mapping::Mistake>& mistakes) {
   for (const mapping::Mistake& mistake : mistakes) {
-    fmt::print(stderr, "{}: {}\n", mistake.path.empty() ? "/" : printable(mistake.path), printable(mistake.message));
+    fmt::print(stderr, "{}{}: {}\n", mistake.path.empty() ? "/" : printable(mistake.path),
+               mistake.at == 0 ? "" : fmt::format(" at character {}", mistake.at + 1), printable(mistake.message));
     if (!mistake.suggestion.empty()) fmt::print(stderr, "  did you mean {}\n", printable(mistake.suggestion));
   }
-  return exit_wrong_input;
 }
 
 int run(const Options& options) {
@@ -146,7 +146,9 @@ int run(const Options& options) {
   if (!now) return fail(exit_wrong_input, now.error());
 
   const auto compiled = mapping::compile(*source, {.compat_hotmesh = options.compat_hotmesh});
-  if (!compiled.expression) return report(compiled.mistakes);
+  report(compiled.mistakes);
+  report(compiled.doubts);
+  if (!compiled.expression) return exit_wrong_input;
   const mapping::DataDocument view(*document);
   Random random(options.seed);
   mapping::Data data = view.data();

@@ -1,4 +1,5 @@
-// pawl graph FILE: the graphs of an app as text, SVG or Mermaid. Exit codes as pawl check.
+// pawl graph FILE, pawl graph --app APP: the graphs of an app, from a file or a store, as text, SVG or Mermaid. Exit
+// codes as pawl check.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -9,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/job_target.h"
 #include "graph/check.h"
 #include "graph/draw/draw.h"
 #include "graph/report.h"
@@ -17,7 +19,9 @@ namespace pawl::cli {
 namespace {
 
 struct Options {
+  StoreOptions store;
   std::string file;
+  std::string app;
   std::string format = "text";
   std::string output;
   std::string topic;
@@ -37,8 +41,26 @@ int write(const Options& options, const std::string& picture) {
   return 2;
 }
 
+// "order" or "order@2".
+Result<graph::Checked> stored_app(const Options& options) {
+  auto runtime = open_existing(options.store);
+  if (!runtime) return runtime.error();
+  const std::size_t at = options.app.find('@');
+  const auto found =
+      runtime->app({options.app.substr(0, at), at == std::string::npos ? "" : options.app.substr(at + 1)});
+  if (!found) return found.error();
+  return graph::check(graph::MemoryLoader({found->files.begin(), found->files.end()}), found->files.front().first);
+}
+
 int run(const Options& options) {
-  const auto checked = graph::check_file(options.file, {.force_hotmesh = options.hotmesh});
+  if (options.file.empty() == options.app.empty()) {
+    fmt::print(stderr, "pawl graph: name a file, or an app of the store with --app\n");
+    return 2;
+  }
+  auto stored = options.app.empty() ? Result<graph::Checked>(graph::Checked{}) : stored_app(options);
+  if (!stored) return fail("graph", stored.error());
+  const auto checked =
+      options.app.empty() ? graph::check_file(options.file, {.force_hotmesh = options.hotmesh}) : std::move(*stored);
   if (!checked.app) {
     fmt::print(stderr, "{}", graph::report_text(checked, graph::Colours::off));
     return checked.could_read ? 1 : 2;
@@ -47,7 +69,7 @@ int run(const Options& options) {
   for (const graph::Graph& candidate : checked.app->graphs)
     if (options.topic.empty() || candidate.subscribes == options.topic) graphs.push_back(&candidate);
   if (graphs.empty()) {
-    fmt::print(stderr, "no graph of {} subscribes to {}\n", options.file, options.topic);
+    fmt::print(stderr, "no graph of {}{} subscribes to {}\n", options.file, options.app, options.topic);
     return 2;
   }
   if (options.format == "svg") return write(options, graph::draw_svg(graphs));
@@ -60,7 +82,13 @@ int run(const Options& options) {
 void add_graph(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();  // shared: the callback outlives this function
   auto* command = app.add_subcommand("graph", "Draw the graphs of an app");
-  command->add_option("file", options->file, "The app's main file")->required();
+  command->add_option("file", options->file, "The app's main file");
+  command->add_option("--app", options->app, "Instead of a file: APP or APP@VERSION of the store");
+  command->add_option("--store", options->store.store, "With --app: where it is deployed")
+      ->envname("PAWL_STORE")
+      ->capture_default_str();
+  command->add_flag("--accept-weaker-store", options->store.accept_weaker,
+                    "With --app: use a server whose settings may lose what it acknowledged");
   command->add_option("--format", options->format, "text, svg or mermaid")
       ->check(CLI::IsMember({"text", "svg", "mermaid"}));
   command->add_option("-o,--output", options->output, "Write to this file instead of the terminal");

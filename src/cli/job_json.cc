@@ -99,6 +99,8 @@ json::object object_of(const ActivityView& activity) {
           {"effect", json::string(name_of(activity.effect))},
           {"opened_at", time_of(activity.opened_at)},
           {"closed_at", time_of(activity.closed_at)},
+          {"input", value_of(activity.input)},
+          {"input_sure", activity.input_sure},
           {"output", value_of(activity.output)},
           {"child", activity.child.empty() ? json::value(nullptr) : json::value(activity.child)},
           {"waits_for", activity.waits_for ? json::value(object_of(*activity.waits_for)) : json::value(nullptr)},

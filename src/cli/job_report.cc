@@ -17,7 +17,7 @@ constexpr int bar_columns = 44;
 
 Ink ink_of(const ActivityView& activity) {
   if (activity.errored()) return Ink::red;
-  if (activity.status == ActivityStatus::skipped) return Ink::dim;
+  if (activity.status == ActivityStatus::skipped || activity.status == ActivityStatus::cancelled) return Ink::dim;
   return activity.open() ? Ink::yellow : Ink::green;
 }
 

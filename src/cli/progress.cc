@@ -31,7 +31,7 @@ std::string with(std::string words, const Payload& payload) {
 std::string opened_text(const Event& event) {
   if (event.waits_for)
     if (std::string text = wait_text(*event.waits_for, event.activity_kind); !text.empty()) return text;
-  if (event.activity_kind == Graph::Kind::cycle) return "next round";
+  if (event.activity_kind == ActivityKind::cycle) return "next round";
   return "opened";
 }
 
@@ -50,7 +50,7 @@ Said words_for(const Event& event) {
     case Kind::activity_opened:
       return {Ink::blue, opened_text(event)};
     case Kind::activity_pending:
-      return {Ink::cyan, with(event.activity_kind == Graph::Kind::map ? "next item" : "pending", event.output)};
+      return {Ink::cyan, with(event.activity_kind == ActivityKind::map ? "next item" : "pending", event.output)};
     case Kind::activity_closed:
       return {is_error(event.code) ? Ink::red : Ink::green,
               with(fmt::format("concluded, code {}", event.code), event.output)};
@@ -95,19 +95,19 @@ std::string clock_text(Instant at) {
   return today ? text.substr(11, 8) : text.substr(0, 10) + " " + text.substr(11, 8);
 }
 
-std::string wait_text(const WaitView& wait, std::optional<Graph::Kind> kind) {
+std::string wait_text(const WaitView& wait, std::optional<ActivityKind> kind) {
   std::string text;
-  if (kind == Graph::Kind::worker)
+  if (kind == ActivityKind::worker)
     text = fmt::format("waits for a worker of {}", wait.topic);
   else if (!wait.topic.empty())
     text = fmt::format("waits for signal {} {}", wait.topic, printable(wait.key));
   else if (!wait.child.empty())
     text = fmt::format("waits for job {}", wait.child);
-  else if (kind == Graph::Kind::map)
+  else if (kind == ActivityKind::map)
     text = fmt::format("{} of {} items done", wait.done, wait.of);
-  else if (kind == Graph::Kind::join)
+  else if (kind == ActivityKind::join)
     text = fmt::format("{} of {} arrived", wait.done, wait.of);
-  if (kind == Graph::Kind::await && wait.wakes_at != Instant())
+  if (kind == ActivityKind::await && wait.wakes_at != Instant())
     text = fmt::format("tries again at {}", clock_text(wait.wakes_at));
   else if (wait.wakes_at != Instant())
     text += text.empty() ? fmt::format("sleeps until {}", clock_text(wait.wakes_at))

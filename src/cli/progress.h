@@ -36,6 +36,6 @@ class Progress {
 // 12:00:31, with the day when that is another one; UTC, as all times of pawl.
 std::string clock_text(Instant at);
 // "waits for signal order.approved ["order-17"] until 12:00:31"; empty when there is nothing to say.
-std::string wait_text(const WaitView& wait, std::optional<Graph::Kind> kind);
+std::string wait_text(const WaitView& wait, std::optional<ActivityKind> kind);
 
 }  // namespace pawl::cli

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/job_id.h"
 #include "base/utf8.h"
 #include "cli/app_topics.h"
 #include "cli/commands.h"
@@ -41,6 +42,7 @@ struct Options {
   std::string job;
   std::uint32_t threads = 4;
   bool fresh = false;
+  bool development = false;
   bool quiet = false;
 };
 
@@ -64,7 +66,7 @@ Result<Plan> make_plan(const Options& options) {
     plan.workers.push_back(std::move(*spec));
   }
   if (!options.job.empty())
-    if (const auto named = check_name("job id", options.job); !named) return named.error();
+    if (const auto named = check_job_id("job id", options.job); !named) return named.error();
   auto input = options.input.empty() ? Result<Payload>(Payload("{}")) : read_json_argument("--input", options.input);
   if (!input) return input.error();
   plan.input = std::move(*input);
@@ -108,7 +110,7 @@ class Session {
                  [&progress](const std::string& text) { progress.warn("pawl run: " + printable(text)); }) {}
 
   Status start() {
-    const auto deployed = runtime_.deploy_app(options_.file);
+    const auto deployed = runtime_.deploy(AppFile{options_.file}, {.development = options_.development});
     if (!deployed) return deployed.error();
     for (const WorkerSpec& spec : plan_.workers) {
       const auto served = runtime_.serve(
@@ -248,7 +250,9 @@ int report(const Options& options, const Plan& plan, const JobView& job, Progres
     fmt::print("{}\n", outcome_of(job, duplex));
   }
   std::fflush(stdout);
-  return job.status == JobStatus::completed ? 0 : 1;
+  // A graph that ends its job early with `throw: false` leaves no error: it wanted to end there.
+  const bool on_purpose = job.status == JobStatus::interrupted && job.code == 0 && job.reason.empty();
+  return job.status == JobStatus::completed || on_purpose ? 0 : 1;
 }
 
 int run(const Options& options) {
@@ -291,6 +295,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->add_option("--worker", options->workers, "TOPIC=COMMAND: a shell command that serves a topic; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--job", options->job, "The job's id (default: the open job, the graph's own, or a fresh one)");
+  command->add_flag("--dev", options->development,
+                    "For development: changed content under a version that is deployed takes its place for new jobs");
   command->add_flag("--new", options->fresh, "Start another job although one is open");
   command->add_option("--workers", options->threads, "How many commands run at once")
       ->capture_default_str()

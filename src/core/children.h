@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/message.h"
 #include "ledger/dimensions.h"
-#include "pawl/graph.h"
 
 namespace pawl::core {
 

@@ -12,7 +12,6 @@ namespace {
 using Step = ledger::MessageLedger::Step;
 
 constexpr std::int32_t code_completed = 200;
-constexpr std::int32_t code_misfit = 422;  // what the job made is not what its graph promises
 
 // Of graphs without a program nobody waits for anything but work, which is swept.
 void call_off_all(Context& context, bool cancel_children) {
@@ -53,9 +52,8 @@ struct End {
   Payload data;
 };
 
-End end_of(const Draft& draft) {
-  if (draft.code() == 0 && draft.status() != JobStatus::failed)
-    return End{ReplyStatus::success, 200, shared_data(draft)};
+End end_of(const Draft& draft, const Payload& data) {
+  if (draft.code() == 0 && draft.status() != JobStatus::failed) return End{ReplyStatus::success, 200, data};
   const std::int32_t code = draft.code() != 0 ? draft.code() : 500;
   return End{ReplyStatus::error, code,
              Payload(format("{{\"code\":{},\"message\":{}}}", code, json_quoted(draft.reason())))};
@@ -92,14 +90,14 @@ Status set_keep(Context& context) {
   return {};
 }
 
-void announce_end(Context& context) {
+void announce_end(Context& context, const Payload& data) {
   Draft& draft = context.draft;
   const auto& parent = draft.base().job.parent;
   const Program* program = context.graph.program();
   const bool published = program != nullptr && !program->publishes().raw().empty();
   const bool awaited = parent && parent->awaits;
   if (!published && !awaited) return;
-  End end = end_of(draft);
+  End end = end_of(draft, data);
   if (published)
     draft.announce(
         Announce{program->publishes(), Announce::What::end, end.status, end.code, context.options.now, end.data});
@@ -120,9 +118,12 @@ Status close_job(Context& context, JobStatus status, bool descend) {
 }
 
 void finish_job(Context& context, std::optional<Payload> result) {
-  if (context.graph.program() != nullptr) result = shared_data(context.draft);
-  if (!context.draft.end_announced()) announce_end(context);
-  context.draft.finish(std::move(result));
+  Draft& draft = context.draft;
+  // The job's data is its result, unless answers are handed on and nothing was shared.
+  const bool is_answer = context.graph.hands_on() && draft.data().empty();
+  if (context.graph.program() != nullptr && !is_answer) result = shared_data(draft);
+  if (!draft.end_announced()) announce_end(context, result ? *result : shared_data(draft));
+  draft.finish(std::move(result));
 }
 
 Status close_through_trigger(Context& context, JobStatus status, bool descend) {
@@ -133,8 +134,17 @@ Status close_through_trigger(Context& context, JobStatus status, bool descend) {
   return {};
 }
 
+std::optional<std::string> misfit_at_end(const Context& context) {
+  const Program* program = context.graph.program();
+  const Activity* trigger = context.draft.find(ActivitySeq(0));
+  if (program == nullptr || trigger == nullptr) return std::nullopt;
+  return program->misfit(sight_of(context, *trigger), code_completed);
+}
+
 Status give_back(Context& context, ActivitySeq of) {
   Draft& draft = context.draft;
+  if (draft.semaphore() - 1 == draft.base().job.threshold)
+    if (auto first = undo_before_end(context)) return begin_undo(context, std::move(*first));
   const auto semaphore = ledger::Semaphore::decode(draft.semaphore());
   if (!semaphore) return semaphore.error();
   const auto stepped = semaphore->step(-1, draft.base().job.threshold);

@@ -14,6 +14,7 @@ namespace pawl::core {
 namespace {
 
 Progress take(Context& context) {
+  if (is_undone(context, context.delivery.message.body)) return acknowledge(context);
   if (is_stopped(context.draft.status()) && !is_control(context.delivery.message.body)) return keep_answer(context);
   return std::visit(
       Overloaded{

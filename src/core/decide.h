@@ -11,9 +11,9 @@
 
 #include "base/limits.h"
 #include "core/bundle.h"
+#include "core/graph.h"
 #include "core/job_state.h"
 #include "core/message.h"
-#include "pawl/graph.h"
 
 namespace pawl::core {
 

@@ -1,5 +1,6 @@
 // One worker activity, digit by digit, with every step alone and with all of them fused.
 #include "core/decide.h"
+#include "core/test_graph.h"
 
 #include "core/test_job.h"
 
@@ -118,7 +119,7 @@ TEST(decide_fused, ten_pending_replies_never_carry_into_a_mark) {
 }
 
 TEST(decide_fused, pending_replies_open_children_in_planes_of_their_own) {
-  TestJob job(*GraphBuilder("g").trigger("t").worker("work", "a").after("t").worker("each", "b").after("work").build());
+  TestJob job(*TestGraph("g").trigger("t").worker("work", "a").after("t").worker("each", "b").after("work").build());
   job.run();
   const WorkItem item = job.claim(1);
   for (std::uint64_t index = 0; index < 3; ++index)
@@ -236,8 +237,7 @@ TEST_P(BothFusions, a_response_to_a_closed_job_changes_nothing) {
 }
 
 TEST_P(BothFusions, a_chain_passes_each_output_on_and_ends_with_the_last) {
-  TestJob job(*GraphBuilder("g").trigger("t").worker("a", "x").after("t").worker("b", "y").after("a").build(),
-              GetParam());
+  TestJob job(*TestGraph("g").trigger("t").worker("a", "x").after("t").worker("b", "y").after("a").build(), GetParam());
   job.run();
   EXPECT_EQ(job.state.find_work(ActivitySeq(1))->input, Payload("input"));
   job.work(1);
@@ -248,7 +248,7 @@ TEST_P(BothFusions, a_chain_passes_each_output_on_and_ends_with_the_last) {
 }
 
 TEST_P(BothFusions, a_fan_in_of_a_thousand_closes_the_job_once) {
-  GraphBuilder builder("g");
+  TestGraph builder("g");
   builder.trigger("t");
   for (int i = 0; i < 1000; ++i) builder.worker(format("w{}", i), "topic").after("t");
   TestJob job(*builder.build(), GetParam());

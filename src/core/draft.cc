@@ -132,6 +132,13 @@ void Draft::hold_work(bool held) {
 void Draft::drop_work(const WorkItem& item) {
   touched_ = true;
   changed_work_.erase(item.activity);
+  const auto written = work_writes_.find(item.activity);
+  if (written != work_writes_.end() && std::holds_alternative<PutWork>(writes_[written->second])) {
+    // Asked for and called off in one bundle: nobody ever sees it. Its place is kept, others are known by theirs.
+    taken_back_.insert(written->second);
+    writes_[written->second] = DropWork{item.activity, item.token};
+    return;
+  }
   work_writes_.insert_or_assign(item.activity, writes_.size());
   writes_.emplace_back(DropWork{item.activity, item.token});
 }
@@ -194,6 +201,7 @@ void Draft::step_semaphore(std::int64_t delta, const ledger::Semaphore::Step& st
 void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   touched_ = true;
   head_.status = status;
+  head_.code = code();
   head_.closed_at = now;
   // The last obligation closes a job without leaving anything behind; every other closing sweeps.
   const bool something_left = semaphore_ != 0;
@@ -203,6 +211,11 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   else if (base_.job.deadline != Instant())
     consume(deadline_guid(base_.job.run));
   if (keep_ && head_.remove_at == Instant()) head_.remove_at = now + *keep_;
+}
+
+void Draft::sweep(const Guid& keep) {
+  touched_ = true;
+  writes_.emplace_back(Sweep{keep});
 }
 
 void Draft::finish(std::optional<Payload> result) {
@@ -235,6 +248,12 @@ void Draft::proceed() {
 }
 
 Bundle Draft::build(Epoch epoch, BundleId id) && {
+  if (!taken_back_.empty()) {
+    std::vector<Write> kept;
+    for (std::size_t i = 0; i < writes_.size(); ++i)
+      if (!taken_back_.contains(i)) kept.push_back(std::move(writes_[i]));
+    writes_ = std::move(kept);
+  }
   return Bundle{base_.job.run, epoch, base_.job.rev, id, std::move(head_), std::move(writes_)};
 }
 

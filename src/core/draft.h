@@ -34,7 +34,11 @@ class Draft {
   const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;
   const Payload& data() const { return head_.data ? *head_.data : base_.job.data; }  // what all activities share
-  std::int32_t code() const { return head_.code; }
+  std::int32_t code() const { return head_.code < 0 ? -head_.code : head_.code; }
+  // The job failed and is being undone: only what undoes runs. Kept as the sign of the code.
+  bool undoing() const { return head_.code < 0; }
+  void begin_undo() { head_.code = -code(); }
+  void sweep(const Guid& keep);  // all messages but this one, and all work; what is written later stays
   const std::string& reason() const { return head_.reason ? *head_.reason : base_.job.reason; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }
@@ -90,6 +94,7 @@ class Draft {
   std::unordered_map<std::uint64_t, Guid> plane_writes_;  // activity << 32 | plane
   std::unordered_map<ActivitySeq, std::size_t> work_writes_;
   std::unordered_map<ActivitySeq, WorkItem> changed_work_;  // as a ChangeWork leaves it
+  std::unordered_set<std::size_t> taken_back_;              // writes that came to nothing
 };
 
 }  // namespace pawl::core

@@ -11,7 +11,7 @@ namespace {
 
 Payload of(std::size_t bytes) { return Payload(std::string(bytes, 'x')); }
 
-Activity activity(std::uint32_t seq, std::size_t output) {
+Activity sized_activity(std::uint32_t seq, std::size_t output) {
   Activity result;
   result.seq = ActivitySeq(seq);
   result.output = of(output);
@@ -27,12 +27,12 @@ WorkItem item(std::uint32_t seq, std::size_t input) {
 
 TEST(JobBytesTest, what_takes_the_place_of_something_counts_instead_of_it) {
   JobState state;
-  state.put(activity(0, 1000));
+  state.put(sized_activity(0, 1000));
   const std::size_t one = state.bytes();
   EXPECT_GE(one, 1000u);
-  state.put(activity(0, 3000));
+  state.put(sized_activity(0, 3000));
   EXPECT_EQ(state.bytes(), one + 2000);
-  state.put(activity(0, 0));
+  state.put(sized_activity(0, 0));
   EXPECT_EQ(state.bytes(), one - 1000);
   MessageRecord record;
   record.output = of(500);

@@ -109,6 +109,11 @@ Progress leg1(Context& context, const Transition& transition) {
     return enter(context, transition, known);
   }
   if (known != nullptr && known->status == ActivityStatus::skipped) return acknowledge(context);
+  if (!complete && kinds::is_called_off(context, transition.node, transition.at)) {
+    auto opened = known != nullptr ? Result<Activity>(*known)
+                                   : open_instance(context, transition.node, transition.at, transition.parent);
+    return opened ? skip(context, std::move(*opened)) : park(context, opened.error());
+  }
   if (complete) {
     if (!is_its_own_answer(context, *known)) return acknowledge(context);
     const auto again = kinds::begin_again(context, *known);

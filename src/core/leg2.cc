@@ -63,20 +63,9 @@ Status persist(Context& context) {
     return Error{ErrorCode::invalid, "persist: " + *wrong};
   const auto kept = set_keep(context);
   if (!kept) return kept;
-  announce_end(context);
+  announce_end(context, shared_data(draft));
   draft.announce_end(shared_data(draft), context.options.now);
   return {};
-}
-
-// A child is still to be found when its await is over; nothing else is remembered.
-Payload what_stays(const Payload& state) {
-  if (state.empty()) return {};
-  const auto before = decode_kind_state(state.view());
-  const auto* await = before ? std::get_if<AwaitState>(&*before) : nullptr;
-  if (await == nullptr || await->child.empty()) return {};
-  AwaitState kept;
-  kept.child = await->child;
-  return encode(kept);
 }
 
 // Step 1. A concluding message claims its activity with it.
@@ -110,7 +99,7 @@ Status work(Context& context, const Answer& answer) {
     activity.status = is_error(answer.status) ? ActivityStatus::errored : ActivityStatus::completed;
     activity.closed_at = context.options.now;
     kinds::call_off(context, activity, is_error(answer.status), !signalled);
-    activity.state = what_stays(activity.state);
+    activity.state = kinds::what_stays(activity.state);
   } else if (context.graph.program() != nullptr) {
     record.output = std::move(output);
   }
@@ -139,6 +128,7 @@ Status fail(Context& context, const Answer& answer) {
   if (!marked) return marked;
   context.draft.fail_reason(describe_error(context, answer, activity));
   context.draft.fail_with(answer.code);
+  if (auto first = next_undo(context)) return begin_undo(context, std::move(*first));
   const auto noted = snapshot(context);
   if (!noted) return noted;
   return close_job(context, JobStatus::failed, true);
@@ -163,10 +153,30 @@ Result<std::vector<std::uint32_t>> fired_edges(const Context& context, const Ans
   return fired;
 }
 
+// Why a job that is being undone failed, for one that was stopped meanwhile: then its reason was that of the stop.
+std::string why_it_failed(const Context& context) {
+  for (std::uint32_t seq = context.draft.next_activity().raw(); seq-- > 0;) {
+    const Activity* activity = context.draft.find(ActivitySeq(seq));
+    if (activity->status != ActivityStatus::errored || activity->code != context.draft.code()) continue;
+    return describe_error(context, Answer{activity->seq, ReplyStatus::error, activity->code, activity->output},
+                          *activity);
+  }
+  return misfit_at_end(context).value_or("");
+}
+
+// What undoes has no other way out: the job waits for a person, who has it tried again.
+std::optional<Error> why_not_undone(const Context& context, const Answer& answer, const Activity& activity) {
+  if (!context.node(activity).is_undo || !is_error(answer.status)) return std::nullopt;
+  return Error{ErrorCode::invalid, format("what undoes {} failed; redrive the job to try it again: {}",
+                                          context.node(*context.draft.find(*activity.parent)).name.raw(),
+                                          describe_error(context, answer, activity))};
+}
+
 // Whether it can be said what follows the answer that was just worked in.
 Status leads_on(const Context& context, const Answer& answer) {
   const Activity& activity = *context.draft.find(answer.activity);
   if (context.node(activity).kind == Graph::Kind::map && answer.role != Role::item) return {};
+  if (const auto stuck = why_not_undone(context, answer, activity)) return *stuck;
   const auto edges = fired_edges(context, answer, activity, context.draft.find_message(context.guid())->ledger.plane());
   return edges ? Status{} : edges.error();
 }
@@ -223,6 +233,7 @@ Status spawn(Context& context, const Answer& answer) {
   const std::uint32_t plane = record.ledger.plane();
   const bool error = is_error(answer.status);
   const bool decides_edges = context.node(activity).kind != Graph::Kind::map || answer.role == Role::item;
+  if (const auto stuck = why_not_undone(context, answer, activity)) return *stuck;
   std::vector<std::uint32_t> fired;
   if (decides_edges) {
     auto edges = fired_edges(context, answer, activity, plane);
@@ -231,13 +242,26 @@ Status spawn(Context& context, const Answer& answer) {
   }
   const bool uncaught = error && fired.empty();
   if (uncaught && !context.graph.drains()) return fail(context, answer);
-  const auto made = uncaught ? std::vector<Body>() : children(context, answer, activity, plane, fired);
+  auto made = uncaught ? std::vector<Body>() : children(context, answer, activity, plane, fired);
   if (uncaught) {  // the others finish first
     if (draft.code() == 0) draft.fail_reason(describe_error(context, answer, activity));
     if (draft.code() == 0) draft.fail_with(answer.code);
   }
 
-  const std::int64_t delta = delta_of(answer, static_cast<std::int64_t>(made.size()));
+  std::int64_t delta = delta_of(answer, static_cast<std::int64_t>(made.size()));
+  if (answer.concludes()) delta -= kinds::end_branches(context, activity);
+  if (context.node(activity).is_undo) {
+    if (auto next = next_undo(context))
+      made.push_back(std::move(*next)), ++delta;
+    else if (draft.reason().empty())
+      draft.fail_reason(why_it_failed(context));
+  } else if (draft.semaphore() + delta == draft.base().job.threshold) {
+    if (auto first = undo_before_end(context)) {
+      made.push_back(std::move(*first));
+      ++delta;
+      draft.begin_undo();
+    }
+  }
   const auto semaphore = ledger::Semaphore::decode(draft.semaphore());
   if (!semaphore) return semaphore.error();
   const auto stepped = semaphore->step(delta, draft.base().job.threshold);
@@ -250,6 +274,8 @@ Status spawn(Context& context, const Answer& answer) {
     context.pass_on(Message{guid.derive(Guid::Purpose::transition, i), made[i]});
   const auto enough = leaves_few_enough(context, answer, activity, plane);
   if (!enough) return enough.error();
+  if (*enough)  // the job ends with others open, and may have to undo what it did
+    if (auto first = undo_before_end(context)) return begin_undo(context, std::move(*first));
   if (stepped->threshold_hit || *enough) {
     const auto noted = snapshot(context);
     if (!noted) return noted;
@@ -285,10 +311,22 @@ Status finish(Context& context, const Answer& answer) {
 
 // A message without marks is subject to "is the job active?", by the job's state, never its semaphore. A pivot is
 // concluded once and entered again; so is a map by its items.
-bool is_wanted(const Draft& draft, const Answer& answer) {
+bool is_wanted(const Context& context, const Answer& answer) {
+  const Draft& draft = context.draft;
   const Activity* activity = draft.find(answer.activity);
   return draft.active() && activity != nullptr && activity->ledger.has(Mark::leg1_complete) &&
-         (answer.role == Role::round || !activity->ledger.has(Mark::work_done));
+         activity->status != ActivityStatus::skipped &&
+         (answer.role == Role::round ? !kinds::is_called_off(context, activity->node, activity->at)
+                                     : !activity->ledger.has(Mark::work_done));
+}
+
+// Only a round brings an obligation with it that nobody has taken over yet.
+Progress turn_away(Context& context, const Answer& answer) {
+  if (answer.role == Role::round && context.draft.active() && !context.draft.undoing()) {
+    const auto given = give_back(context, answer.activity);
+    if (!given) return park(context, given.error());
+  }
+  return acknowledge(context);
 }
 
 }  // namespace
@@ -297,13 +335,14 @@ Progress leg2(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   const Guid guid = context.guid();
   if (draft.find_message(guid) == nullptr) {
-    if (!is_wanted(draft, answer)) return acknowledge(context);
+    if (!is_wanted(context, answer)) return turn_away(context, answer);
     const auto entered = enter(context, answer, *draft.find(answer.activity));
     if (!entered) return park(context, entered.error());
     // A concluding message claims the activity in its first transaction (DESIGN 3.1 h).
     if (context.alone() && !answer.concludes()) return Progress::commit_first;
   }
   if (!draft.find_message(guid)->ledger.done(Step::work)) {
+    if (!is_wanted(context, answer)) return turn_away(context, answer);  // it had entered, and was called off since
     const auto worked = work(context, answer);
     if (!worked) return park(context, worked.error());
     // Every step is a commit of its own, but an answer is taken whole or not at all: could its transitions be chosen?

@@ -48,33 +48,69 @@ Progress doubt(Context& context, const WorkItem& item) {
   return Progress::finished;
 }
 
+// Of what undoes: what it undoes.
+std::string name_of_done(const Context& context, const Activity& activity) {
+  const Activity* done =
+      context.node(activity).is_undo && activity.parent ? context.draft.find(*activity.parent) : &activity;
+  return context.node(*done).name.raw();
+}
+
+// Whether a transition takes this error.
+bool is_caught(const Context& context, const Activity& activity, const Answer& answer) {
+  const Program* program = context.graph.program();
+  if (program == nullptr) return any_fires(context.node(activity), answer.status, answer.code);
+  Sight sight = sight_of(context, activity);
+  sight.output = &answer.data;
+  sight.status = answer.status;
+  sight.code = answer.code;
+  const auto fired = program->fired(sight);
+  return !fired || !fired->empty();  // what cannot be said parks the job where it is asked again
+}
+
 Payload words_for(const NoAnswer& message) {
   return Payload(format("\"no answer: its {} timeout ran out\"", name_of(message.why)));
 }
 
 }  // namespace
 
+std::optional<Retry> own_retry(const Context& context, const WorkItem& item) {
+  const Program* program = context.graph.program();
+  return program == nullptr ? std::nullopt : program->retry(item.input);
+}
+
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer) {
   const Activity& activity = *context.draft.find(item.activity);
   const Graph::Node& node = context.graph.nodes()[activity.node];
-  if (!is_retryable(node.policy, answer.status, answer.code)) return std::nullopt;
-  const Retry& rule = node.policy.retry.rule_for(answer.code);
+  const std::optional<Retry> own = own_retry(context, item);
+  const bool retries =
+      own ? answer.status != ReplyStatus::fatal : is_retryable(node.policy, answer.status, answer.code);
+  if (!retries && !node.is_undo) return std::nullopt;
+  const Retry& rule = own ? *own : node.policy.retry.rule_for(answer.code);
   const Tried tried{item.request, item.life.failures + 1, activity.opened_at, item.life.deadline};
-  const auto at = next_try(rule, tried, context.draft.redrives(), context.options.now);
-  const bool parks = rule.when_exhausted() == WhenExhausted::park && !any_fires(node, answer.status, answer.code);
+  const auto at =
+      retries ? next_try(rule, tried, context.draft.redrives(), context.options.now) : std::optional<Instant>();
+  // What undoes has no other way out than a person.
+  const bool parks =
+      node.is_undo || (rule.when_exhausted() == WhenExhausted::park && !at && !is_caught(context, activity, answer));
   if (!at && !parks) return std::nullopt;
-  const WorkLife life = after_failure(item, answer);
+  WorkLife life = after_failure(item, answer);
+  if (!at && node.is_undo) life.deadline = Instant();  // whoever redrives it has taken their time
   if (context.stored()) context.draft.consume(context.delivery.message.guid);
   give_back(context, item, life, at ? *at : context.options.now);
   if (!at)
-    context.draft.park(format("activity {} failed {} times, the last time with code {}: {}", node.name.raw(),
-                              life.failures, life.failure_code, life.failure));
+    context.draft.park(format("{} {} failed {} times, the last time with code {}: {}",
+                              node.is_undo ? "what undoes" : "activity", name_of_done(context, activity), life.failures,
+                              life.failure_code, life.failure));
   return Progress::finished;
 }
 
 Progress conclude_unstored(Context& context, const WorkItem& item, const Answer& answer, bool final) {
   Draft& draft = context.draft;
-  if (context.alone()) draft.put_message(context.delivery.message);
+  if (context.alone()) {
+    Message stored = context.delivery.message;
+    if (auto* response = std::get_if<Response>(&stored.body)) response->code = answer.code;  // what it was taken as
+    draft.put_message(std::move(stored));
+  }
   if (final) draft.drop_work(item);
   return context.alone() ? Progress::finished : leg2(context, answer);
 }
@@ -94,7 +130,7 @@ Progress no_answer(Context& context, const NoAnswer& message) {
   if (item->life.at_most_once && (run_ended || message.why == NoAnswer::Why::lost))
     return item->life.unknown ? Progress::finished : doubt(context, *item);
   if (message.why == NoAnswer::Why::lost) return Progress::finished;  // at least once: it is simply handed out again
-  if (run_ended)
+  if (run_ended || context.node(*draft.find(message.activity)).is_undo)
     if (const auto decided = try_again(context, *item, answer)) return *decided;
   return conclude_unstored(context, *item, answer, true);
 }

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "core/test_graph.h"
 #include "core/test_job.h"
 
 namespace pawl::core {
@@ -10,10 +11,10 @@ using namespace std::chrono_literals;
 using Why = NoAnswer::Why;
 
 Graph timed(Timeouts timeouts) {
-  return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").timeouts(timeouts).build();
+  return *TestGraph("g").trigger("t").worker("work", "topic").after("t").timeouts(timeouts).build();
 }
 Graph once(WhenUnknown then) {
-  return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").at_most_once(then).build();
+  return *TestGraph("g").trigger("t").worker("work", "topic").after("t").at_most_once(then).build();
 }
 
 Message silence(const WorkItem& item, Why why) {
@@ -106,7 +107,7 @@ TEST_P(Silence, each_kind_ends_an_activity_that_is_not_tried_again) {
 }
 
 TEST_P(Silence, an_attempt_that_took_too_long_is_tried_again_by_the_policy) {
-  TestJob job(*GraphBuilder("g").trigger("t").worker("work", "x").after("t").retry(Retry().attempts(2)).build(),
+  TestJob job(*TestGraph("g").trigger("t").worker("work", "x").after("t").retry(Retry().attempts(2).when_exhausted(WhenExhausted::park)).build(),
               GetParam());
   job.run();
   job.deliver_local(silence(job.claim(1), Why::attempt));

@@ -14,9 +14,12 @@
 #include "core/draft.h"
 #include "core/message.h"
 #include "ledger/dimensions.h"
+#include "pawl/policy.h"
 #include "pawl/result.h"
 
 namespace pawl::core {
+
+inline constexpr std::int32_t code_tries_over = 597;
 
 // Whose word `output` is.
 enum class Speaker : std::uint8_t {
@@ -51,6 +54,9 @@ class Program {
   virtual Result<Payload> input(const Sight& sight) const = 0;
   virtual Result<Topic> topic(const Sight& sight) const = 0;  // of a worker
   virtual Result<std::optional<Duration>> timeout(const Sight& sight) const = 0;
+  // The rule for failed work that came with its request. None: the node's policy. When its tries have run out, the
+  // answer has the code code_tries_over.
+  virtual std::optional<Retry> retry(const Payload&) const { return std::nullopt; }
   // Skipped when no more obligations are open; a step 2 that leaves exactly so many closes the job. 0: neither.
   virtual Result<std::int64_t> threshold(const Sight& sight) const = 0;
 
@@ -121,6 +127,12 @@ class Program {
 
   // What is kept of an answer, as people are shown it.
   virtual Payload shown(std::uint32_t node, const Payload& kept) const = 0;
+  // What an instance was sent, made again from the job as it stands: nothing keeps a request once it is answered.
+  struct Sent {
+    Payload input;
+    bool sure = true;  // false: it reads the job's data, which may have changed since
+  };
+  virtual std::optional<Sent> sent(const Sight&) const { return std::nullopt; }
 
   // When the job closes. None: as long as whoever started it asked for.
   virtual Result<std::optional<Duration>> keep(const Sight& sight) const = 0;

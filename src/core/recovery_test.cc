@@ -1,4 +1,5 @@
 // Crashes, re-entries, thresholds and parking: what decide() does with messages that were loaded.
+#include "core/test_graph.h"
 #include "core/test_job.h"
 
 namespace pawl::core {
@@ -189,7 +190,7 @@ TEST_P(Recovery, the_hundred_millionth_entry_parks_the_job_and_keeps_the_answer)
 
 TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
   // Three obligations are open; the job ends when one is left.
-  GraphBuilder builder("g");
+  TestGraph builder("g");
   builder.trigger("t");
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");
   for (const Fusion fusion : {Fusion::on, Fusion::off}) {
@@ -212,7 +213,7 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
 TEST(threshold, is_not_jumped_by_a_bundle_of_many_messages) {
   // Reading of DESIGN 4: deliveries are applied one by one; the second answer closes, the third is
   // late.
-  GraphBuilder builder("g");
+  TestGraph builder("g");
   builder.trigger("t");
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");
   TestJob job(*builder.build(), Fusion::on, 1);

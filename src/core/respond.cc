@@ -17,13 +17,18 @@ Progress respond(Context& context, const Response& response) {
   Draft& draft = context.draft;
   if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
   const WorkItem* item = draft.find_work(response.activity);
-  const Answer answer{response.activity, response.status, response.code, response.data};
+  Answer answer{response.activity, response.status, response.code, response.data};
   if (!context.stored() && (!draft.active() || item == nullptr || is_stale(*item, response))) return Progress::finished;
   // An error has left its item where it was: whether it is tried again is decided here, whoever stored it.
   if (is_error(response.status) && item != nullptr && draft.active()) {
     if (is_stale(*item, response)) return acknowledge(context);
     if (const auto decided = try_again(context, *item, answer)) return *decided;
+    if (response.status == ReplyStatus::error && own_retry(context, *item)) answer.code = code_tries_over;
   }
+  // Its work item is gone and some of its steps are done: it goes on as what it was taken as.
+  if (is_error(response.status) && item == nullptr && draft.find_message(context.guid()) != nullptr)
+    if (const Activity* activity = draft.find(response.activity); activity->status == ActivityStatus::errored)
+      answer.code = activity->code;
   if (context.stored()) return leg2(context, answer);
   return conclude_unstored(context, *item, answer, is_final(response));
 }
@@ -58,7 +63,9 @@ WorkLife asked_again(WorkLife life) {
 // The work whose answer is stored: its item went when the answer came.
 std::optional<WorkItem> remade(Context& context, const Activity& activity, const Response& response) {
   if (response.status == ReplyStatus::pending) return std::nullopt;
-  auto item = kinds::work_of(context, activity, context.guid().underive(Guid::Purpose::response_final, 0), {});
+  const Activity* above = activity.parent ? context.draft.find(*activity.parent) : nullptr;
+  auto item = kinds::work_of(context, activity, context.guid().underive(Guid::Purpose::response_final, 0),
+                             above == nullptr ? Payload() : above->output);
   if (!item || item->life.at_most_once) return std::nullopt;
   const auto run = run_of(item->request, response.token, context.options.epoch);
   if (!run) return std::nullopt;
@@ -74,7 +81,8 @@ bool refuse(Context& context, const Response& response) {
   const Activity* activity = draft.find(response.activity);
   const MessageRecord* record = draft.find_message(context.guid());
   const bool counts = record != nullptr && record->ledger.done(ledger::MessageLedger::Step::work);
-  if (context.graph.program() == nullptr || activity == nullptr || counts) return false;
+  if (activity == nullptr || counts) return false;
+  if (context.graph.program() == nullptr && !context.node(*activity).is_undo) return false;
   if (const WorkItem* item = draft.find_work(response.activity)) {
     if (item->token != response.token) return false;
     WorkLife life = asked_again(item->life);

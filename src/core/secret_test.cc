@@ -103,8 +103,8 @@ TEST(Secret, a_job_from_before_there_were_secrets_names_its_work_as_before) {
   job.run();
   const WorkItem& item = *job.state.find_work(ActivitySeq(1));
   EXPECT_TRUE(item.plain_key);
-  const Guid start = Guid::of_run(RunId(42)).derive(Guid::Purpose::start, 0);
-  EXPECT_EQ(item.request, start.derive(Guid::Purpose::transition, 0).derive(Guid::Purpose::request, 0));
+  const Guid begun = Guid::of_run(RunId(42)).derive(Guid::Purpose::start, 0);
+  EXPECT_EQ(item.request, begun.derive(Guid::Purpose::transition, 0).derive(Guid::Purpose::request, 0));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 namespace pawl::core {
 
+inline constexpr std::int32_t code_misfit = 422;  // what the job made is not what its graph promises
+
 enum class Progress : std::uint8_t {
   finished,      // the delivery needs nothing more
   commit_first,  // commit what is in the draft, then call again
@@ -73,6 +75,9 @@ Progress pause(Context& context, const Pause& message);
 Progress proceed(Context& context);
 Progress redrive(Context& context);
 
+// The rule that came with the request (Program::retry).
+std::optional<Retry> own_retry(const Context& context, const WorkItem& item);
+
 // Failed work: given back for another try, or the job parked because its tries ran out. None: the error is the
 // answer.
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer);
@@ -103,15 +108,28 @@ Progress acknowledge(Context& context);
 // The job stops at this message. Nothing that the message wrote is kept: decide() begins again and stops before it.
 Progress park(Context& context, const Error& error);
 
+// undo.cc: what a failed job undoes before it ends, the newest first.
+// The next one. None: there is nothing left to undo, or nothing that can be undone.
+std::optional<Body> next_undo(const Context& context);
+// For a job whose last obligation is about to go: if it fails, the first to undo. It may fail only now, because what it
+// made is not what its graph promises.
+std::optional<Body> undo_before_end(Context& context);
+// The job failed: ends all that is open, and leaves one obligation, for what undoes.
+Status begin_undo(Context& context, Body first);
+// A message that a job which is being undone has no use for any more.
+bool is_undone(const Context& context, const Body& body);
+
 // closing.cc: the ends of a job.
 // How long the job stays once it is over, as its graph says.
 Status set_keep(Context& context);
 // The end as whoever follows the job hears it: a parent that awaits it, and the topic that it publishes.
-void announce_end(Context& context);
+void announce_end(Context& context, const Payload& data);
 // Sets the state; what is open is swept, what it waits for elsewhere is called off.
 Status close_job(Context& context, JobStatus status, bool descend);
 // The completion tasks: the result, and the word to whoever awaits the job.
 void finish_job(Context& context, std::optional<Payload> result);
+// Why a job that completes now would fail: what it made is not what its graph promises.
+std::optional<std::string> misfit_at_end(const Context& context);
 // Takes an obligation back that nobody will answer for; it may have been the last one.
 Status give_back(Context& context, ActivitySeq of);
 // Closes the job through its trigger, for a message that belongs to no activity.

@@ -11,6 +11,7 @@
 #include "core/apply.h"
 #include "core/decide.h"
 #include "core/secret.h"
+#include "core/test_graph.h"
 
 namespace pawl::core {
 
@@ -131,10 +132,10 @@ class TestJob {
 };
 
 // trigger -> work
-inline Graph one_worker() { return *GraphBuilder("g").trigger("t").worker("work", "topic").after("t").build(); }
+inline Graph one_worker() { return *TestGraph("g").trigger("t").worker("work", "topic").after("t").build(); }
 // trigger -> work -> catch on error
 inline Graph one_catcher() {
-  return *GraphBuilder("g")
+  return *TestGraph("g")
               .trigger("t")
               .worker("work", "topic")
               .after("t")
@@ -144,7 +145,7 @@ inline Graph one_catcher() {
 }
 // trigger -> a, b in parallel
 inline Graph two_workers() {
-  return *GraphBuilder("g").trigger("t").worker("a", "topic").after("t").worker("b", "topic").after("t").build();
+  return *TestGraph("g").trigger("t").worker("a", "topic").after("t").worker("b", "topic").after("t").build();
 }
 
 }  // namespace pawl::core

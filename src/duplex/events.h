@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <string>
 
+#include "core/graph.h"
 #include "core/guid.h"
 #include "core/job_state.h"
 #include "duplex/letters.h"
-#include "pawl/graph.h"
 #include "pawl/result.h"
 #include "store/duplex_operation.h"
 
 namespace pawl::duplex {
+
+using core::Graph;
 
 using Ticket = std::uint64_t;  // names a caller that waits for an answer; 0: none
 

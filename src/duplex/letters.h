@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/children.h"
 #include "core/secret.h"
 #include "ledger/duplex_state.h"
-#include "pawl/graph.h"
 #include "store/duplex_operation.h"
 
 namespace pawl::duplex {
+
+using core::Graph;
 
 namespace stream = store::stream;
 using Operation = store::DuplexOperation;

@@ -1,6 +1,7 @@
 // The lettered sequences as an acceptance script: every operation of a job, in order, with its result.
 #include <gtest/gtest.h>
 
+#include "core/test_graph.h"
 #include "base/format.h"
 #include "duplex/engine.h"
 #include "store/memory/store.h"
@@ -61,7 +62,7 @@ class Letters : public ::testing::Test, public Events {
   Letters() : store_(clock_) {
     const store::Operation open = store::OpenPool{Pool("graphs"), 1};
     EXPECT_TRUE(store_.commit({&open, 1}).ok());
-    graph_ = std::make_shared<const Graph>(std::move(*GraphBuilder("g")
+    graph_ = std::make_shared<const Graph>(std::move(*core::TestGraph("g")
                                                           .trigger("t")
                                                           .worker("a", "work")
                                                           .after("t")

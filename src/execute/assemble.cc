@@ -22,7 +22,7 @@ class Names {
   Status check(const graph::App& app) {
     for (const graph::Graph& source : app.graphs) {
       where_ = format("graph \"{}\"", source.subscribes);
-      need("its name", app.id + "/" + source.subscribes, "change 'subscribes' or shorten the app's id");
+      need("its name", graph_name(app.id, source.subscribes), "change 'subscribes' or shorten the app's id");
       if (!source.publishes.empty()) need("the topic it publishes", source.publishes, "change 'publishes'");
       for (const graph::Activity& activity : source.activities) check(source, activity);
     }
@@ -54,16 +54,15 @@ class Names {
 
 Graph::Kind kind_of(const graph::Kind& kind) {
   static_assert(std::variant_size_v<graph::Kind> == 9);
-  constexpr Graph::Kind kinds[] = {Graph::Kind::trigger,   Graph::Kind::worker, Graph::Kind::await,
-                                   Graph::Kind::hook,      Graph::Kind::signal, Graph::Kind::cycle,
-                                   Graph::Kind::interrupt, Graph::Kind::join,   Graph::Kind::map};
-  return kinds[kind.index()];
+  return static_cast<Graph::Kind>(kind.index());
 }
 
-// Times that a code's rule does not name are those of the rule without a code. What is left when the tries have run
-// out is the job's error: it fails, and `on_error` says how.
+// What a code's rule does not name is as in the rule without a code.
 Retry rule_of(const graph::RetryRule& rule, Retry retry) {
-  retry.attempts(static_cast<std::uint32_t>(rule.attempts_max)).when_exhausted(WhenExhausted::fail);
+  retry.attempts(static_cast<std::uint32_t>(rule.attempts_max));
+  if (rule.when_exhausted) retry.when_exhausted(*rule.when_exhausted);
+  if (rule.jitter) retry.jitter(*rule.jitter);
+  if (rule.within) retry.within(duration_of_seconds(*rule.within));
   if (rule.initial_interval) retry.first_delay(duration_of_seconds(*rule.initial_interval));
   if (rule.backoff_coefficient) retry.growth(*rule.backoff_coefficient);
   if (rule.maximum_interval) retry.longest_delay(duration_of_seconds(*rule.maximum_interval));
@@ -72,6 +71,12 @@ Retry rule_of(const graph::RetryRule& rule, Retry retry) {
 
 Policy policy_of(const graph::Activity& activity) {
   Policy policy;
+  if (const auto* worker = std::get_if<graph::Worker>(&activity.kind)) {
+    policy.timeouts = worker->timeouts;
+    policy.guarantee = worker->guarantee;
+    policy.when_unknown = worker->when_unknown;
+    policy.priority = worker->priority;
+  }
   if (activity.retry.empty()) return policy;
   policy.retries = true;
   // Where only codes have rules, no other error is tried again.
@@ -80,6 +85,7 @@ Policy policy_of(const graph::Activity& activity) {
                                     [](const graph::RetryRule& rule) { return !rule.code; });
   const Retry otherwise = rule_of(general == activity.retry.end() ? never : *general, Retry());
   policy.retry = otherwise;
+  if (general != activity.retry.end()) policy.retry.never_on({general->never_on.begin(), general->never_on.end()});
   for (const graph::RetryRule& rule : activity.retry)
     if (rule.code) policy.retry.on(*rule.code, rule_of(rule, otherwise));
   return policy;
@@ -87,7 +93,7 @@ Policy policy_of(const graph::Activity& activity) {
 
 class Assembler {
  public:
-  explicit Assembler(const graph::Graph& source) : source_(source) {}
+  explicit Assembler(const graph::Graph& source) : source_(source), is_plain_(source.is_plain()) {}
 
   std::vector<Graph::Node> nodes() {
     std::vector<Graph::Node> nodes;
@@ -95,6 +101,11 @@ class Assembler {
     for (ActivityIndex i = 0; i < source_.activities.size(); ++i) nodes.push_back(node(i));
     mark_pivots(nodes);
     mark_before_join(nodes);
+    for (ActivityIndex i = 0; i < nodes.size(); ++i) {
+      if (const auto undoes = source_.topology.places[i].undoes) nodes[*undoes].undo = i;
+      const auto* join = std::get_if<graph::Join>(&source_.activities[i].kind);
+      if (join != nullptr && join->cancels_others) nodes[i].calls_off = branches_of(i);
+    }
     return nodes;
   }
 
@@ -107,7 +118,7 @@ class Assembler {
                      .topic = Topic(topic_of(activity)),
                      .edges = {},
                      .policy = policy_of(activity)};
-    node.depth = static_cast<std::uint32_t>(std::max<std::size_t>(place.chain.size(), 1));
+    node.depth = place.chain.empty() ? place.depth : static_cast<std::uint32_t>(place.chain.size());
     for (const std::uint32_t edge : place.out) node.edges.push_back(make_edge(edge));
     if (const auto* join = std::get_if<graph::Join>(&activity.kind)) {
       node.edges_in = static_cast<std::uint32_t>(place.in.size());
@@ -120,10 +131,11 @@ class Assembler {
     return node;
   }
 
-  // Under duplex the engine looks at the edge itself; otherwise the program says what fires.
-  Condition condition_of(const graph::Transition& transition) const {
-    const bool plain = transition.on != graph::Transition::On::codes;
-    if (source_.collation == graph::Collation::ledger || plain) return Condition::always();
+  // Under duplex, and of a plain graph, the engine looks at the edge itself; otherwise the program says what fires.
+  core::Condition condition_of(const graph::Transition& transition) const {
+    using core::Condition;
+    const bool asks_program = source_.collation == graph::Collation::ledger && !is_plain_;
+    if (asks_program || transition.on != graph::Transition::On::codes) return Condition::always();
     if (transition.any_error) return Condition::error();
     return Condition::codes({transition.codes.begin(), transition.codes.end()});
   }
@@ -135,6 +147,21 @@ class Assembler {
     if (std::holds_alternative<graph::Join>(source_.activities[to].kind))
       edge.number = static_cast<std::uint32_t>(std::find(in.begin(), in.end(), index) - in.begin());
     return edge;
+  }
+
+  // What stands between the join and the nearest activity that all its branches come from: everything below those
+  // children of that activity from which the join can be reached. The join itself stands beside them.
+  std::vector<std::uint32_t> branches_of(ActivityIndex join) const {
+    const auto& chain = source_.topology.places[join].chain;
+    const std::size_t fork = chain.size() - 1;  // how many parts both have in common
+    std::vector<std::uint32_t> found;
+    for (ActivityIndex i = 0; i < source_.activities.size(); ++i) {
+      if (source_.topology.places[i].undoes) continue;  // it runs when the job fails, whoever won
+      const auto& mine = source_.topology.places[i].chain;
+      const bool below = mine.size() > fork && std::equal(chain.begin(), chain.end() - 1, mine.begin());
+      if (below && mine[fork] != join && source_.topology.is_ancestor(mine[fork], join)) found.push_back(i);
+    }
+    return found;
   }
 
   static std::string topic_of(const graph::Activity& activity) {
@@ -169,6 +196,7 @@ class Assembler {
   }
 
   const graph::Graph& source_;
+  const bool is_plain_;
 };
 
 }  // namespace
@@ -182,13 +210,17 @@ std::uint32_t version_number(std::string_view version) {
   return static_cast<std::uint32_t>(stable_hash(version) & 0x7fffffffU);
 }
 
+std::string graph_name(std::string_view app, std::string_view topic) {
+  return app == topic ? std::string(app) : format("{}/{}", app, topic);
+}
+
 Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app, std::string_view content) {
   if (const Status fine = Names().check(*app); !fine) return fine.error();
   const std::uint32_t version = version_number(app->version);
   const std::uint64_t content_hash = stable_hash(content);
   const std::shared_ptr<AppPlan> plan = make_plan(app);
   for (GraphPlan& one : plan->graphs) {
-    const std::string name = app->id + "/" + one.graph->subscribes;
+    const std::string name = graph_name(app->id, one.graph->subscribes);
     one.ref = {GraphName(name), version, stable_hash(name, content_hash)};
   }
   std::vector<Graph> graphs;
@@ -200,7 +232,10 @@ Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app, std::
          .fingerprint = one.ref.fingerprint,
          .nodes = Assembler(*one.graph).nodes(),
          .trigger = one.graph->topology.trigger,
+         .result = one.graph->result_of.empty() ? std::nullopt : one.graph->find(one.graph->result_of),
          .drains = one.graph->on_error == graph::OnError::drain,
+         .hands_on = one.graph->input_from == InputFrom::answers,
+         .plain = one.graph->is_plain(),
          .collation = one.graph->collation == graph::Collation::duplex ? Collation::duplex : Collation::ledger,
          .program = std::make_shared<GraphProgram>(plan, i)}));
   }

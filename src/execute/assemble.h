@@ -2,16 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/graph.h"
 #include "graph/model.h"
-#include "pawl/graph.h"
 #include "pawl/result.h"
 
 namespace pawl::execute {
 
-// One graph per graph of the app, named "<app id>/<subscribes>". `content` is the text of all files
+using core::Graph;
+
+// "<app id>/<topic>", or the id alone when the graph subscribes to that very word.
+std::string graph_name(std::string_view app, std::string_view topic);
+
+// One graph per graph of the app. `content` is the text of all files
 // of the app: a job runs only on the very content it started on. Errors: a name that the language
 // allows and the engine does not, with what to change.
 Result<std::vector<Graph>> assemble(std::shared_ptr<const graph::App> app, std::string_view content);

@@ -2,6 +2,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
+#include "base/job_id.h"
 #include "execute/documents.h"
 #include "execute/mailbox_key.h"
 #include "execute/program.h"
@@ -222,7 +223,7 @@ Result<core::Program::Ending> GraphProgram::ending(const core::Sight& sight) con
     // A target that is missing must not end this job instead.
     auto target = evaluate_text(scene, *kind.target, "target");
     if (!target) return target.error();
-    if (const Status fine = check_name("the job id", *target); !fine)
+    if (const Status fine = check_job_id("the job id", *target); !fine)
       return name_place(scene.activity(), "target", fine.error());
     ending.target = JobId(std::move(*target));
   }

@@ -13,7 +13,10 @@ namespace pawl::execute {
 namespace {
 
 json::value text(std::string_view value) { return json::value(json::string_view(value.data(), value.size())); }
-json::value time(Instant at) { return text(mapping::iso_text(mapping::date_of(at))); }
+json::value time(Instant at, graph::Dialect dialect) {
+  const auto date = mapping::date_of(at);
+  return text(dialect == graph::Dialect::hotmesh ? mapping::compact_text(date) : mapping::iso_text(date));
+}
 
 // The name behind the kind: whom a worker asks, what a hook waits for.
 std::string_view subtype_of(const graph::Activity& activity) {
@@ -33,19 +36,23 @@ Answer answer_of(const core::Activity* instance) {
   return {instance->status == core::ActivityStatus::errored, instance->code};
 }
 
-json::value activity_metadata(const graph::Activity& activity, const core::Activity* instance, const Answer& answer,
-                              const json::value* error) {
+json::value activity_metadata(const graph::Activity& activity, const Facts& facts) {
+  const core::Activity* instance = facts.instance;
+  const Answer& answer = facts.answer;
+  const json::value* error = facts.error;
   json::object out;
   out.emplace("aid", text(activity.id));
   out.emplace("atp", text(graph::name_of(activity.kind)));
   if (const std::string_view subtype = subtype_of(activity); !subtype.empty()) out.emplace("stp", text(subtype));
   if (instance != nullptr) {
-    out.emplace("ac", time(instance->opened_at));
+    out.emplace("ac", time(instance->opened_at, facts.dialect));
     const bool closed = instance->closed_at != Instant();
-    out.emplace("au", time(closed ? instance->closed_at : instance->opened_at));
+    const Instant changed = closed ? instance->closed_at : facts.answered_at.value_or(instance->opened_at);
+    out.emplace("au", time(changed, facts.dialect));
     out.emplace("dad", text(instance->at.text()));
     out.emplace("as", text(instance->ledger.digits()));
   }
+  if (!facts.woken_by.empty()) out.emplace("woken_by", text(facts.woken_by));
   if (answer.is_error) {
     out.emplace("err", error == nullptr ? json::value(nullptr) : text(mapping::json_text(*error)));
     json::object said;
@@ -68,8 +75,8 @@ json::value job_metadata(const graph::App& app, const graph::Graph& graph, const
   out.emplace("app", text(app.id));
   out.emplace("vrs", text(app.version));
   out.emplace("tpc", text(graph.subscribes));
-  out.emplace("jc", time(job.created_at));
-  out.emplace("ju", time(sight.now));
+  out.emplace("jc", time(job.created_at, app.dialect));
+  out.emplace("ju", time(sight.now, app.dialect));
   out.emplace("js", sight.draft.semaphore());
   const graph::Activity& trigger = graph.activities[graph.topology.trigger];
   const auto& stats = std::get<graph::Trigger>(trigger.kind).stats;

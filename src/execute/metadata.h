@@ -3,6 +3,8 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <optional>
+#include <string_view>
 
 #include "core/program.h"
 #include "graph/model.h"
@@ -15,9 +17,16 @@ struct Answer {
 };
 Answer answer_of(const core::Activity* instance);
 
-// `error` is what the activity failed with, or null.
-boost::json::value activity_metadata(const graph::Activity& activity, const core::Activity* instance,
-                                     const Answer& answer, const boost::json::value* error);
+// What an activity's metadata is made of.
+struct Facts {
+  const core::Activity* instance = nullptr;
+  Answer answer;
+  const boost::json::value* error = nullptr;      // what it failed with, or null
+  std::optional<Instant> answered_at{};           // of an answer that is at hand and not written yet
+  std::string_view woken_by{};                    // of a hook that waited: "signal" or "sleep"
+  graph::Dialect dialect = graph::Dialect::pawl;  // the original writes times in a form of its own
+};
+boost::json::value activity_metadata(const graph::Activity& activity, const Facts& facts);
 boost::json::value job_metadata(const graph::App& app, const graph::Graph& graph, const core::Sight& sight,
                                 const graph::Activity& here);
 

@@ -4,6 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/format.h"
+#include "base/job_id.h"
 #include "execute/documents.h"
 #include "execute/hook_output.h"
 #include "execute/mailbox_key.h"
@@ -16,21 +17,27 @@
 namespace pawl::execute {
 
 GraphProgram::GraphProgram(std::shared_ptr<const AppPlan> app, std::uint32_t graph)
-    : app_(std::move(app)), plan_(app_->graphs[graph]), publishes_(plan_.graph->publishes) {}
+    : app_(std::move(app)),
+      plan_(app_->graphs[graph]),
+      publishes_(plan_.graph->publishes),
+      looks_into_input_(!plan_.graph->is_plain() || plan_.graph->input.schema ||
+                        std::get<graph::Trigger>(plan_.activity(plan_.graph->topology.trigger).kind).stats.id) {}
 
-const GraphProgram* GraphProgram::of(const Graph& graph) { return dynamic_cast<const GraphProgram*>(graph.program()); }
+const GraphProgram* GraphProgram::of(const Graph& graph) { return dynamic_cast<const GraphProgram*>(graph.origin()); }
 
 Result<Payload> GraphProgram::check_start(const Payload& input) const {
   const auto refuse = [&](const Error& error) {
     return Error{error.code, format("start of \"{}\": {}", plan_.graph->subscribes, error.detail)};
   };
+  // What is handed on as it is need not be JSON, unless somebody looks into it.
+  if (!looks_into_input_) return input;
   const Payload given = input.empty() ? Payload("{}") : input;
   const auto value = mapping::parse_json(given.view());
   if (!value) return refuse({ErrorCode::invalid, "the input is " + value.error().detail});
   if (app_->enforces_schemas())
     if (const Status fits = check_schema(plan_.graph->input.schema, *value); !fits)
       return refuse({ErrorCode::invalid, "input.schema: " + fits.error().detail});
-  if (const auto stats = stats_of(*plan_.graph, *value, {}); !stats) return refuse(stats.error());
+  if (const auto made = stats_of(*plan_.graph, *value, {}); !made) return refuse(made.error());
   return given;
 }
 
@@ -43,7 +50,7 @@ Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Pay
   if (value->is_null()) return std::optional<JobId>{};  // none was given: a fresh one
   auto id = text_of(*value);
   if (!id) return name_place(trigger, "stats.id", id.error());
-  if (const Status fine = check_name("the job id", *id); !fine) return name_place(trigger, "stats.id", fine.error());
+  if (const Status fine = check_job_id("the job id", *id); !fine) return name_place(trigger, "stats.id", fine.error());
   return std::optional(JobId(std::move(*id)));
 }
 
@@ -58,6 +65,7 @@ Result<std::vector<std::string>> GraphProgram::keys_of(const Topic& topic, const
 Result<Payload> GraphProgram::input(const core::Sight& sight) const {
   Scene scene(*app_, plan_, sight, sight.node, "input");
   const graph::Channel& channel = scene.activity().input;
+  if (!channel.maps && plan_.graph->input_from == InputFrom::answers) return handed_on(sight);
   json::value value = json::object();
   if (channel.maps) {
     auto made = scene.evaluate(*channel.maps, "input.maps");
@@ -70,6 +78,18 @@ Result<Payload> GraphProgram::input(const core::Sight& sight) const {
   auto payload = write_payload(value);
   if (!payload) return name_place(scene.activity(), "input.maps", payload.error());
   return payload;
+}
+
+// What the activity above answered, byte for byte, in the plane that leads here.
+Payload GraphProgram::handed_on(const core::Sight& sight) const {
+  const graph::Place& place = plan_.place(sight.node);
+  if (!place.undoes && place.in.empty()) return {};
+  const graph::ActivityIndex above = place.undoes ? *place.undoes : plan_.graph->transitions[place.in.back()].from;
+  const ledger::Dimensions at = sight.at.prefix(sight.at.depth() - 1);
+  const core::Activity* instance = sight.draft.find(above, at.in_plane(0));
+  if (instance == nullptr) return {};
+  const core::MessageRecord* record = sight.draft.find_message(instance->seq, at.plane());
+  return shown(above, record != nullptr && !record->output.empty() ? record->output : instance->output);
 }
 
 Result<Topic> GraphProgram::topic(const core::Sight& sight) const {
@@ -117,6 +137,16 @@ Payload GraphProgram::shown(std::uint32_t node, const Payload& kept) const {
   if (hook != nullptr && !maps_nothing) return kept;
   auto one = write_payload(hook != nullptr ? *hook : *output);
   return one ? std::move(*one) : kept;
+}
+
+std::optional<core::Program::Sent> GraphProgram::sent(const core::Sight& sight) const {
+  const graph::OptionalFormula& maps = plan_.activity(sight.node).input.maps;
+  if (!maps) return std::nullopt;
+  auto made = input(sight);
+  if (!made) return std::nullopt;  // what it reads has changed so much that nothing can be said
+  const auto reads = plan_.reads.find(&*maps);
+  const bool reads_data = reads != plan_.reads.end() && reads->second.job_data;
+  return Sent{std::move(*made), !reads_data};
 }
 
 Result<std::optional<Duration>> GraphProgram::keep(const core::Sight& sight) const {

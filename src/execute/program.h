@@ -11,13 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/program.h"
 #include "execute/documents.h"
 #include "execute/plan.h"
-#include "pawl/graph.h"
 
 namespace pawl::execute {
 
+using core::Graph;
 class Scene;
 
 class GraphProgram final : public core::Program {
@@ -43,6 +44,7 @@ class GraphProgram final : public core::Program {
   Result<Payload> input(const core::Sight& sight) const override;
   Result<Topic> topic(const core::Sight& sight) const override;
   Result<std::optional<Duration>> timeout(const core::Sight& sight) const override;
+  std::optional<Retry> retry(const Payload& request) const override;
   Result<std::int64_t> threshold(const core::Sight& sight) const override;
   Result<Wait> wait(const core::Sight& sight) const override;
   Result<Telling> signal(const core::Sight& sight) const override;
@@ -57,6 +59,7 @@ class GraphProgram final : public core::Program {
   Result<std::vector<std::uint32_t>> fired(const core::Sight& sight) const override;
   const Topic& publishes() const override { return publishes_; }
   Payload shown(std::uint32_t node, const Payload& kept) const override;
+  std::optional<Sent> sent(const core::Sight& sight) const override;
   Result<std::optional<Duration>> keep(const core::Sight& sight) const override;
   std::optional<std::string> misfit(const core::Sight& sight, std::int32_t code) const override;
 
@@ -65,6 +68,7 @@ class GraphProgram final : public core::Program {
   const K& kind_of_node(std::uint32_t node) const {
     return std::get<K>(plan_.activity(node).kind);
   }
+  Payload handed_on(const core::Sight& sight) const;
   // What step 1 keeps, before the job's data; `kept` differs from `output` for hooks.
   struct Outcome;
   Result<Outcome> outcome(Scene& scene, const core::Sight& sight) const;
@@ -79,6 +83,7 @@ class GraphProgram final : public core::Program {
   std::shared_ptr<const AppPlan> app_;  // shared by the programs of one app
   const GraphPlan& plan_;
   const Topic publishes_;
+  const bool looks_into_input_;
 };
 
 }  // namespace pawl::execute

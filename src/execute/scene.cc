@@ -94,6 +94,16 @@ Scene::Pair Scene::output_of(graph::ActivityIndex target, const Payload& payload
   return {output_in(value), payload_in(value)};
 }
 
+// Of a hook that waited. One that waits for signals keeps their payload, so what is kept tells which it was.
+std::string_view Scene::woken_by(graph::ActivityIndex target, const Found& found, bool at_hand) {
+  const auto* hook = std::get_if<graph::Hook>(&graph_.activity(target).kind);
+  if (hook == nullptr || hook->passes_through() || found.output == nullptr) return {};
+  if (at_hand && sight_.speaker == core::Speaker::signal) return "signal";
+  if (at_hand && sight_.speaker == core::Speaker::sleep) return "sleep";
+  if (at_hand || found.output->empty()) return {};
+  return output_of(target, *found.output).hook != nullptr ? "signal" : "sleep";
+}
+
 mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Found& found, std::uint8_t sections) {
   mapping::ActivityValues values;
   if (found.instance == nullptr && found.output == nullptr) return values;
@@ -116,7 +126,13 @@ mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Foun
     } else if (answer.is_error && found.output != nullptr && !found.output->empty()) {
       error = output_of(target, *found.output).output;
     }
-    const auto* made = keep(activity_metadata(graph_.activity(target), found.instance, answer, error));
+    const Facts facts{.instance = found.instance,
+                      .answer = answer,
+                      .error = error,
+                      .answered_at = at_hand && sight_.output != nullptr ? std::optional(sight_.now) : std::nullopt,
+                      .woken_by = answer.is_error ? std::string_view() : woken_by(target, found, at_hand),
+                      .dialect = dialect()};
+    const auto* made = keep(activity_metadata(graph_.activity(target), facts));
     values.input_metadata = values.output_metadata = values.hook_metadata = made;
   }
   return values;

@@ -61,6 +61,7 @@ class Scene {
                    std::size_t index) const;
   Found find_self() const;
   Pair output_of(graph::ActivityIndex target, const Payload& payload);
+  std::string_view woken_by(graph::ActivityIndex target, const Found& found, bool at_hand);
   mapping::ActivityValues values_of(graph::ActivityIndex target, const Found& found, std::uint8_t sections);
   mapping::ActivityValues self_values(std::uint8_t sections);
   const boost::json::value* keep(boost::json::value value);

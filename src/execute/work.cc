@@ -8,6 +8,7 @@
 #include "execute/scene.h"
 #include "execute/stats.h"
 #include "execute/values.h"
+#include "mapping/key_order.h"
 
 namespace pawl::execute {
 
@@ -74,8 +75,9 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene, const cor
   if (sight.speaker == core::Speaker::cycle) return Outcome{as_it_came(sight), {}, {}};  // its output is what was sent
 
   Outcome out;
-  if (keeps_payload(activity) && has_answer && sight.speaker == core::Speaker::signal)
-    out.hook = scene.document(*sight.output);
+  // A signal without data is a signal all the same: what is kept tells it from a sleep that was over.
+  if (keeps_payload(activity) && sight.speaker == core::Speaker::signal)
+    out.hook = has_answer ? scene.document(*sight.output) : json::value(json::object());
   scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
   const graph::SchemaPointer& payload = std::get<graph::Hook>(activity.kind).payload;
   if (out.hook && app_->enforces_schemas() && !core::is_error(sight.status))
@@ -150,6 +152,10 @@ Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sig
   json::value data = json::object();
   if (!sight.draft.data().empty()) data = scene.document(sight.draft.data());
   merge_job_data(data, std::move(*made), scene.dialect());
+  if (scene.dialect() == graph::Dialect::hotmesh) {
+    mapping::Budget unlimited({.steps = ~0ULL, .bytes = ~0ULL});  // the size of a job's data has its own limit
+    (void)mapping::order_keys(data, unlimited);
+  }
   auto payload = write_payload(data);
   if (!payload) return name_place(activity, "job.maps", payload.error());
   return std::optional(std::move(*payload));

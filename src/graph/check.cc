@@ -43,9 +43,11 @@ Checked check(const Loader& loader, std::string_view main_file, const CheckOptio
         // Without activities there is nothing to check; the reader said so.
         if (graph.activities.empty() || !check_structure(graph, mistakes)) continue;
         check_maps(graph, mistakes);
+        settle_undos(graph);
         check_joins(graph, mistakes);
         check_cycles(graph, mistakes);
         check_references(graph, mistakes);
+        if (app->enforces_schemas()) check_schema_fields(graph, mistakes);
       }
       check_topics(*app, mistakes);
       if (!mistakes.has_errors()) check_skeleton(*app, mistakes);

@@ -50,13 +50,17 @@ constexpr CodeInfo infos[] = {
     {Code::duplicate_transition, "The same transition is written twice"},
     {Code::bad_hook, "A hook rule does not fit its activity"},
     {Code::not_under_duplex, "Collation duplex cannot run this"},
+    {Code::bad_compensation, "This activity cannot undo that one"},
     {Code::bad_expression, "An expression does not compile"},
     {Code::reference_unknown, "A reference names an unknown activity"},
     {Code::reference_not_ancestor, "A reference names an activity that is not an ancestor"},
     {Code::reference_inside_map, "A reference looks into a map's body from outside"},
     {Code::bad_reference, "A reference asks for a part that does not exist"},
+    {Code::reference_not_in_schema, "A reference asks for a field that a closed schema does not have"},
+    {Code::meant_as_expression, "A text was probably meant as an expression (warning)"},
     {Code::bad_schema, "A schema is malformed"},
     {Code::unknown_keyword, "A schema keyword is outside the supported subset"},
+    {Code::any_type, "A schema says `type: any` (warning, the first one only)"},
 };
 
 // Edits (insert, delete, replace, swap of neighbours) between two short words; stops caring above
@@ -127,6 +131,12 @@ void Mistakes::add(Mistake mistake) {
     return;
   }
   list_.push_back(std::move(mistake));
+}
+
+void Mistakes::add_first(Mistake mistake) {
+  for (const Mistake& known : list_)
+    if (known.code == mistake.code) return;
+  add(std::move(mistake));
 }
 
 std::vector<Mistake> Mistakes::take_sorted() {

@@ -58,15 +58,19 @@ enum class Code : std::uint16_t {
   duplicate_transition = 215,
   bad_hook = 216,
   not_under_duplex = 217,
+  bad_compensation = 218,
 
   bad_expression = 301,
   reference_unknown = 302,
   reference_not_ancestor = 303,
   reference_inside_map = 304,
   bad_reference = 305,
+  reference_not_in_schema = 306,
+  meant_as_expression = 307,
 
   bad_schema = 401,
   unknown_keyword = 402,
+  any_type = 403,
 };
 
 struct CodeInfo {
@@ -91,6 +95,8 @@ struct Mistake {
 class Mistakes {
  public:
   void add(Mistake mistake);
+  // Only if none with this code is there yet.
+  void add_first(Mistake mistake);
   // From here on, what the original dialect lets pass is a warning (compat: hotmesh).
   void be_lenient() { lenient_ = true; }
   bool has_errors() const { return error_count_ > 0; }

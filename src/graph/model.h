@@ -17,6 +17,8 @@
 #include "graph/schema/schema.h"
 #include "graph/source.h"
 #include "mapping/expression.h"
+#include "pawl/graph.h"
+#include "pawl/policy.h"
 
 namespace pawl::graph {
 
@@ -58,7 +60,9 @@ struct Stats {
 struct RetryRule {
   std::optional<int> code;  // absent: every error
   int attempts_max = 1;     // runs in total, the first included
-  std::optional<double> initial_interval, backoff_coefficient, maximum_interval;
+  std::optional<double> initial_interval, backoff_coefficient, maximum_interval, jitter, within;
+  std::vector<int> never_on{};  // of the rule without a code
+  std::optional<WhenExhausted> when_exhausted{};
 };
 
 struct Trigger {
@@ -67,6 +71,10 @@ struct Trigger {
 };
 struct Worker {
   Formula topic;
+  Timeouts timeouts{};
+  Guarantee guarantee = Guarantee::at_least_once;
+  WhenUnknown when_unknown = WhenUnknown::hold;
+  std::int32_t priority = 0;
 };
 struct Await {
   Formula topic;
@@ -106,6 +114,7 @@ struct Join {
   enum class Need : std::uint8_t { all, any, count };
   Need need = Need::all;
   std::size_t count = 0;  // arrivals wanted when need is `count`
+  bool cancels_others = false;
   Where where;
 };
 struct Map {
@@ -127,6 +136,8 @@ struct Activity {
   Channel input, output, job;
   OptionalFormula telemetry, emit, persist, status_threshold, timeout;
   std::vector<RetryRule> retry;
+  std::string compensate;  // the activity that undoes it; empty: none
+  Where compensate_where;
   boost::json::value settings;
   Where where;
 };
@@ -161,6 +172,8 @@ struct Place {
   std::vector<ActivityIndex> chain;         // from the trigger to here along the address, itself included
   std::optional<ActivityIndex> inside_map;  // the innermost map whose body holds it
   std::optional<ActivityIndex> closes_map;  // joins only
+  std::optional<ActivityIndex> undoes;      // the activity that names it in `compensate`
+  std::uint32_t depth = 1;                  // how many parts its address has
   bool reachable = false;
 };
 
@@ -185,6 +198,9 @@ struct Graph {
   OptionalFormula expire, persistent;
   OnError on_error = OnError::fail;
   Collation collation = Collation::ledger;
+  InputFrom input_from = InputFrom::maps;
+  std::string result_of;
+  Where result_where;
   Channel input, output;
   std::vector<Activity> activities;
   std::vector<Transition> transitions;
@@ -192,6 +208,8 @@ struct Graph {
   Where where;
 
   bool is_private() const { return subscribes.starts_with('.'); }
+  // It has no expressions that a step of a job would ask for: triggers and workers that hand on what they answer.
+  bool is_plain() const;
   std::optional<ActivityIndex> find(std::string_view id) const;
 };
 

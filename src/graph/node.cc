@@ -1,5 +1,7 @@
 #include "graph/node.h"
 
+#include <algorithm>
+
 #include <boost/json.hpp>
 
 #include "base/format.h"
@@ -72,6 +74,16 @@ std::size_t count_nodes(const Node& node) {
   for (const Node& item : node.items) count += count_nodes(item);
   for (const Entry& entry : node.entries) count += count_nodes(entry.value);
   return count;
+}
+
+Mark mark_inside(const Node& node, std::size_t at) {
+  Mark mark = node.mark;
+  if (!node.is_text() || !node.text_shift || at == 0) return mark;
+  std::uint32_t characters = *node.text_shift;
+  for (std::size_t i = 0; i < std::min(at, node.text.size()); ++i)
+    if ((static_cast<unsigned char>(node.text[i]) & 0xC0U) != 0x80U) ++characters;
+  mark.column += characters;
+  return mark;
 }
 
 }  // namespace pawl::graph

@@ -26,6 +26,9 @@ struct Node {
     double real;
   };
   std::string text;
+  // How many characters of the source stand before `text` at `mark` (the quote), if it stands there as it is: one line,
+  // no escapes. Then a place inside the text has a column of its own.
+  std::optional<std::uint8_t> text_shift;
   std::vector<Node> items;
   std::vector<Entry> entries;
 
@@ -43,6 +46,9 @@ struct Entry {
 };
 
 boost::json::value to_json(const Node& node);
+
+// Where byte `at` of a text stands, as near as that is known.
+Mark mark_inside(const Node& node, std::size_t at);
 
 // "a list", "a number", "the text 'abc'": for messages.
 std::string describe(const Node& node);

@@ -140,4 +140,18 @@ std::string report_json(const Checked& checked) {
       {"ok", checked.app != nullptr}, {"mistakes", std::move(list)}, {"left_out", checked.left_out}}));
 }
 
+std::string mistakes_by_key(const Checked& checked) {
+  std::string out;
+  for (const Mistake& mistake : checked.mistakes) {
+    if (mistake.severity != Severity::error) continue;
+    std::string_view path = mistake.path;
+    for (const std::string_view prefix : {"app.", "graphs[0]."})
+      if (path.starts_with(prefix)) path.remove_prefix(prefix.size());
+    out += format("{}{}{}{}", out.empty() ? "" : "\n", path, path.empty() ? "" : ": ", mistake.message);
+    if (!mistake.suggestion.empty()) out += format("; did you mean '{}'?", mistake.suggestion);
+  }
+  if (checked.left_out != 0) out += format("\nand {} more", checked.left_out);
+  return out;
+}
+
 }  // namespace pawl::graph

@@ -57,7 +57,7 @@ class Columns {
 class Builder final : public YAML::EventHandler {
  public:
   Builder(std::string_view text, std::uint32_t file, Mistakes& mistakes)
-      : file_(file), mistakes_(mistakes), columns_(text) {}
+      : text_(text), file_(file), mistakes_(mistakes), columns_(text) {}
 
   Mark mark_of(const YAML::Mark& mark) {
     const auto line = static_cast<std::size_t>(mark.line);
@@ -107,6 +107,7 @@ class Builder final : public YAML::EventHandler {
       node.kind = Node::Kind::text;
       node.text = value;
     }
+    if (node.is_text()) node.text_shift = shift_of(value, static_cast<std::size_t>(mark.pos));
     merge_candidate_ = plain && value == "<<";
     leaf(std::move(node), anchor, value);
   }
@@ -141,6 +142,13 @@ class Builder final : public YAML::EventHandler {
     std::size_t nodes = 0;
     std::size_t bytes = 0;
   };
+
+  // Of a text in plain sight: 0, or 1 behind its quote.
+  std::optional<std::uint8_t> shift_of(const std::string& value, std::size_t offset) const {
+    if (offset >= text_.size() || value.find('\n') != std::string::npos) return std::nullopt;
+    const std::uint8_t quote = text_[offset] == '"' || text_[offset] == '\'' ? 1 : 0;
+    return text_.substr(offset + quote).starts_with(value) ? std::optional(quote) : std::nullopt;
+  }
 
   static std::string shortened(const std::string& text) {
     return text.size() <= 40 ? text : std::string(cut_utf8(text, 40)) + "...";
@@ -267,6 +275,7 @@ class Builder final : public YAML::EventHandler {
                    .suggestion = {}});
   }
 
+  std::string_view text_;
   std::uint32_t file_;
   Mistakes& mistakes_;
   std::vector<Frame> frames_;
@@ -316,6 +325,22 @@ std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file
   return std::nullopt;
 }
 
+// The first tab in front of a line's text, up to the line where the parser gave up: its own message is about what the
+// tab led to.
+std::optional<Mark> find_tab(std::string_view text, std::size_t line_last, std::uint32_t file) {
+  std::size_t begin = 0;
+  for (std::size_t line = 0; line <= line_last && begin < text.size(); ++line) {
+    const std::size_t word = std::min(text.find_first_not_of(" \t", begin), text.size());
+    const std::size_t tab = text.find('\t', begin);
+    if (tab < word)
+      return Mark{file, static_cast<std::uint32_t>(line + 1), static_cast<std::uint32_t>(tab - begin + 1)};
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) break;
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mistakes& mistakes) {
@@ -333,6 +358,14 @@ std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mista
   } catch (const Stop&) {
     return std::nullopt;
   } catch (const YAML::Exception& error) {
+    if (const auto tab = find_tab(text, static_cast<std::size_t>(error.mark.line), file)) {
+      mistakes.add({.code = Code::bad_yaml,
+                    .mark = *tab,
+                    .path = {},
+                    .message = "a tab; YAML indents with spaces only",
+                    .suggestion = {}});
+      return std::nullopt;
+    }
     mistakes.add({.code = Code::bad_yaml,
                   .mark = builder.mark_of(error.mark),
                   .path = {},

@@ -147,5 +147,16 @@ TEST(Yaml, limits_hold_at_the_limit_and_break_one_above) {
   EXPECT_EQ(only_code(std::string(key_bytes_max + 1, 'k') + ": 1"), Code::too_large);
 }
 
+TEST(Yaml, a_tab_is_called_a_tab) {
+  for (const char* text : {"app:\n  id: x\n\tversion: 1\n", "app:\n  id: x\n  graphs:\n\t- a\n"}) {
+    const Parsed parsed = parse(text);
+    ASSERT_EQ(parsed.mistakes.size(), 1U) << text;
+    EXPECT_EQ(parsed.mistakes[0].message, "a tab; YAML indents with spaces only");
+    EXPECT_EQ(parsed.mistakes[0].mark.column, 1U);
+  }
+  EXPECT_EQ(json_of("a: b\tc\nd: [1,\t2]\n"), R"({"a":"b\tc","d":[1,2]})");
+  EXPECT_NE(parse("a: [1\nb: 2\n").mistakes.at(0).message, "a tab; YAML indents with spaces only");
+}
+
 }  // namespace
 }  // namespace pawl::graph

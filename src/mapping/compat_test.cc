@@ -65,5 +65,28 @@ TEST(Compat, cron_waits_at_least_five_seconds) {
   EXPECT_EQ(eval(source, original), "5");
 }
 
+// Keys that are whole numbers stand first, by size, wherever an object is walked or given back.
+TEST(Compat, whole_number_keys_stand_in_javascripts_order) {
+  constexpr std::string_view data =
+      R"({"$job": {"data": {"b": "x", "10": "ten", "2": "two", "a": "y", "01": "z", "4294967295": "w", "-1": "m"}}})";
+  const auto both = [&](std::string_view source, std::string_view here, std::string_view there) {
+    EXPECT_EQ(evaluate_text(source, data), here) << source;
+    EXPECT_EQ(evaluate_text(source, data, original), there) << source;
+  };
+  both(R"({"@pipe": [["{$job.data}"], ["{@object.keys}"]]})", R"(["b","10","2","a","01","4294967295","-1"])",
+       R"(["2","10","b","a","01","4294967295","-1"])");
+  both(R"({"@pipe": [["{$job.data}"], ["{@object.values}"], ["{@array.get}"]]})", R"("x")", R"("two")");
+  both(R"({"@pipe": [["{$job.data}"], ["{@object.entries}"], ["{@array.get}"]]})", R"(["b","x"])", R"(["2","two"])");
+  both(R"({"@pipe": [["{$job.data}", ""], {"@reduce": [["{$output}", "{$item}"], ["{@string.concat}"]]}]})",
+       R"("xtentwoyzwm")", R"("twotenxyzwm")");
+  both(R"({"@pipe": [["k", 1, 3, 3, 1, 1], ["{@object.create}"], ["{@json.stringify}"]]})",
+       R"("{\"k\":1,\"3\":3,\"1\":1}")", R"("{\"1\":1,\"3\":3,\"k\":1}")");
+  both(R"({"b": 1, "1": {"z": 2, "0": "{$job.metadata.jid}"}, "0": 3})", R"({"b":1,"1":{"z":2},"0":3})",
+       R"({"0":3,"1":{"z":2},"b":1})");
+  both(R"({"b": 1, "0": 3})", R"({"b":1,"0":3})", R"({"0":3,"b":1})");
+  both(R"({"@pipe": [["{\"b\":1,\"0\":[{\"x\":1,\"5\":2}]}~", "~", ""], ["{@string.replace}"], ["{@json.parse}"]]})",
+       R"({"b":1,"0":[{"x":1,"5":2}]})", R"({"0":[{"5":2,"x":1}],"b":1})");
+}
+
 }  // namespace
 }  // namespace pawl::mapping

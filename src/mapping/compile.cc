@@ -1,5 +1,6 @@
 #include "mapping/compiler.h"
 #include "mapping/convert.h"
+#include "mapping/key_order.h"
 #include "mapping/reference.h"
 #include "mapping/suggest.h"
 
@@ -34,6 +35,18 @@ LiteralNode* as_literal(Node& node) { return std::get_if<LiteralNode>(&node.body
 
 Node literal(json::value value) { return Node{LiteralNode{std::move(value)}}; }
 
+// What people call a function elsewhere, and a name that was cut short: "math.mul" is nearer to multiply than to imul.
+std::string_view nearest_function(std::string_view wrong, std::span<const std::string_view> names) {
+  if (wrong.size() - std::min(wrong.size(), wrong.find('.')) > 2) {
+    std::string_view longer;
+    std::size_t count = 0;
+    for (const std::string_view name : names)
+      if (name.starts_with(wrong)) longer = name, ++count;
+    if (count == 1) return longer;
+  }
+  return nearest(wrong, names);
+}
+
 // A map of literals is itself a literal: evaluation copies it in one go.
 Node folded(MapNode map) {
   json::object object;
@@ -62,26 +75,37 @@ Compiler::Step::Step(Compiler& compiler, std::size_t index)
     : Step(compiler, std::string_view(fmt::format_int(index).c_str())) {}
 
 void Compiler::mistake(std::string message, std::string suggestion) {
-  if (mistakes_.size() < mistakes_max) mistakes_.push_back({path_, std::move(message), std::move(suggestion)});
+  if (mistakes_.size() < mistakes_max) mistakes_.push_back({path_, std::move(message), std::move(suggestion), at_});
+}
+
+void Compiler::doubt(std::string message, std::string suggestion) {
+  if (doubts_.size() < mistakes_max) doubts_.push_back({path_, std::move(message), std::move(suggestion), at_});
 }
 
 CompileResult Compiler::run(const json::value& source) {
   auto compiled = std::make_shared<Compiled>();
   compiled->root = compile_value(source);
+  if (LiteralNode* whole = as_literal(compiled->root); whole != nullptr && compat_) {
+    Budget unlimited({.steps = ~0ULL, .bytes = ~0ULL});  // a source has its own limits
+    (void)order_keys(whole->value, unlimited);
+  }
   compiled->references = std::move(references_);
   compiled->compat_hotmesh = compat_;
   CompileResult result;
   result.mistakes = std::move(mistakes_);
+  result.doubts = std::move(doubts_);
   if (result.mistakes.empty()) result.expression.emplace(std::move(compiled));
   return result;
 }
 
+bool Compiler::count_node() {
+  if (++nodes_ <= expression_nodes_max) return true;
+  if (nodes_ == expression_nodes_max + 1) mistake(format("an expression has at most {} values", expression_nodes_max));
+  return false;
+}
+
 Node Compiler::compile_value(const json::value& source) {
-  if (++nodes_ > expression_nodes_max) {
-    if (nodes_ == expression_nodes_max + 1)
-      mistake(format("an expression has at most {} values", expression_nodes_max));
-    return literal(nullptr);
-  }
+  if (!count_node()) return literal(nullptr);
   if (const json::string* text = source.if_string()) return compile_text(*text);
   if (!source.is_object() && !source.is_array()) return literal(source);
   if (depth_ >= expression_depth_max) {
@@ -95,6 +119,11 @@ Node Compiler::compile_value(const json::value& source) {
 }
 
 Node Compiler::compile_text(std::string_view text) {
+  // The original knows no holes: only a string that begins with { and ends with } is more than a literal.
+  return compat_ ? compile_name(text) : compile_template(text);
+}
+
+Node Compiler::compile_name(std::string_view text) {
   SourceText read = read_source_text(text);
   if (auto* plain = std::get_if<LiteralText>(&read)) return literal(json::value(plain->text));
   if (auto* wrong = std::get_if<WrongText>(&read)) {
@@ -102,14 +131,19 @@ Node Compiler::compile_text(std::string_view text) {
     return literal(nullptr);
   }
   if (auto* function = std::get_if<FunctionText>(&read)) return compile_function(function->name);
-  auto& reference = std::get<ReferenceText>(read);
+  return compile_reference(std::move(std::get<ReferenceText>(read)));
+}
+
+Node Compiler::compile_reference(ReferenceText reference) {
   auto bound = bind_reference(reference, {.reducing = reducing_, .compat_hotmesh = compat_});
   if (auto* wrong = std::get_if<WrongText>(&bound)) {
     mistake(std::move(wrong->message), std::move(wrong->suggestion));
     return literal(nullptr);
   }
   auto& node = std::get<ReferenceNode>(bound);
-  references_.push_back({path_, node.scope, node.activity, std::move(reference.parts)});
+  node.written = reference.scope;
+  for (const std::string& part : reference.parts) node.written.append(".").append(part);
+  references_.push_back({path_, node.scope, node.activity, std::move(reference.parts), at_});
   return Node{std::move(node)};
 }
 
@@ -162,7 +196,7 @@ const Function* Compiler::look_up_function(std::string_view name) {
   if (const Function* found = find_function(name)) return found;
   std::vector<std::string_view> names;
   for (const Function& function : all_functions()) names.push_back(function.name);
-  const std::string_view near = nearest(name, names);
+  const std::string_view near = nearest_function(name, names);
   mistake(format("there is no function {}", name), near.empty() ? "" : format("{{@{}}}", near));
   return nullptr;
 }

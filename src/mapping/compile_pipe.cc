@@ -34,6 +34,8 @@ void collect_output_reads(Node& node, std::vector<ReferenceNode*>& reads) {
     for (MapEntry& entry : map->entries) collect_output_reads(entry.value, reads);
   } else if (auto* list = std::get_if<ListNode>(&node.body)) {
     for (Node& element : list->elements) collect_output_reads(element, reads);
+  } else if (auto* choice = std::get_if<ChoiceNode>(&node.body)) {
+    for (Node& part : choice->parts) collect_output_reads(part, reads);
   } else if (auto* pipe = std::get_if<PipeNode>(&node.body)) {
     collect_output_reads(*pipe, reads);
   }
@@ -156,10 +158,10 @@ void Compiler::compile_head(const json::value& cell, std::size_t operand_count, 
           text == nullptr ? "" : function_meant(*text));
 }
 
-void Compiler::check_count(const Function& function, std::size_t count) {
+void Compiler::check_count(const Function& function, std::size_t count, std::string_view given) {
   if (compat_ || (count >= function.count_min && (function.count_max == any_count || count <= function.count_max)))
     return;
-  mistake(format("{} wants {} operands, the row before gives {}", function.name, count_text(function), count));
+  mistake(format("{} wants {} operands, {} {}", function.name, count_text(function), given, count));
 }
 
 void Compiler::compile_object_row(const json::object& source, Flow& flow, PipeNode& pipe) {

@@ -43,7 +43,8 @@ struct ReferenceNode {
   std::size_t section = 0;  // index into activity_sections (reference.h)
   bool metadata = false;    // the second of the two values of a section
   std::vector<PathPart> rest;
-  bool takes = false;  // the only reader of the accumulator: may move it out instead of copying
+  std::string written{};  // for errors: "$job.data.sum"
+  bool takes = false;     // the only reader of the accumulator: may move it out instead of copying
 };
 
 // A function without operands: {@date.now}.
@@ -66,8 +67,16 @@ struct PipeNode {
   std::vector<Row> rows;
 };
 
+// Evaluates only what it needs. if_true is cond ? yes : no with three parts; the others have two or more, and the
+// value is the first part that decides, or the last one.
+struct ChoiceNode {
+  enum class Kind : std::uint8_t { if_true, all, any, not_null };
+  Kind kind;
+  std::vector<Node> parts;
+};
+
 struct Node {
-  std::variant<LiteralNode, ReferenceNode, CallNode, MapNode, ListNode, PipeNode> body;
+  std::variant<LiteralNode, ReferenceNode, CallNode, MapNode, ListNode, PipeNode, ChoiceNode> body;
 };
 
 struct MapEntry {

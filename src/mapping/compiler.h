@@ -1,8 +1,11 @@
 // Walks a source and builds nodes, collecting every mistake on the way. compile.cc has values and
-// texts, compile_pipe.cc has pipes.
+// names, compile_text.cc texts with holes and infix expressions, compile_pipe.cc pipes.
 #pragma once
 
 #include "mapping/compiled.h"
+#include "mapping/infix.h"
+#include "mapping/reference.h"
+#include "mapping/template.h"
 
 #include <boost/json/fwd.hpp>
 
@@ -47,6 +50,20 @@ class Compiler {
   Node compile_list(const boost::json::array& source);
   Node compile_cell(const boost::json::value& source);
   Node compile_function(std::string_view name);
+  Node compile_reference(ReferenceText text);
+  // One {hole}: what stands between its braces.
+  Node compile_name(std::string_view name);
+
+  // compile_text.cc: texts with holes, infix expressions.
+  Node compile_template(std::string_view text);
+  Node compile_segment(const Segment& segment);
+  Node compile_term(Term term);
+  Node compile_chain(Term term);
+  Node compile_named_call(Term term);
+  Node call_of(const Function& function, std::vector<Node> operands);
+  void doubt_literal(std::string_view text);
+  void doubt_template(std::string_view text, const std::vector<Segment>& segments);
+  bool count_node();
 
   Node compile_pipe(const boost::json::object& source);
   PipeNode compile_rows(const boost::json::value& source, Flow flow);
@@ -57,13 +74,16 @@ class Compiler {
   void check_end(const Flow& flow, PipeNode& pipe);
 
   const Function* look_up_function(std::string_view name);
-  void check_count(const Function& function, std::size_t count);
+  void check_count(const Function& function, std::size_t count, std::string_view given = "the row before gives");
   bool only_key(const boost::json::object& source, std::string_view key);
   void mistake(std::string message, std::string suggestion = {});
+  void doubt(std::string message, std::string suggestion);
 
   const bool compat_;
   std::string path_;
+  std::size_t at_ = 0;  // inside the text at path_
   std::vector<Mistake> mistakes_;
+  std::vector<Mistake> doubts_;
   std::vector<Reference> references_;
   std::size_t depth_ = 0;
   std::size_t nodes_ = 0;

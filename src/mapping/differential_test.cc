@@ -109,7 +109,7 @@ class Interpreter {
   Value call(const std::string& name, const std::vector<Value>& values) {
     std::vector<Operand> operands;
     for (const Value& value : values) operands.push_back(value ? Operand(*value) : Operand());
-    auto result = find_function(name)->body(call_, operands);
+    auto result = invoke(*find_function(name), call_, operands);
     if (!result || call_.budget.exhausted()) throw Failed{};
     return result->missing() ? Value() : Value(result->value());
   }

@@ -1,6 +1,7 @@
 #include "mapping/compiled.h"
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
+#include "mapping/key_order.h"
 #include "mapping/reference.h"
 
 #include "base/format.h"
@@ -46,11 +47,15 @@ class Evaluator {
     if (const auto* call = std::get_if<CallNode>(&node.body)) return run_call(*call->function, {}, call->path);
     if (const auto* map = std::get_if<MapNode>(&node.body)) return run_map(*map);
     if (const auto* list = std::get_if<ListNode>(&node.body)) return run_list(*list);
+    if (const auto* choice = std::get_if<ChoiceNode>(&node.body)) return run_choice(*choice);
     return run_pipe(std::get<PipeNode>(node.body), {});
   }
 
   // The operand as plain JSON.
   Result<json::value> finish(Operand operand) {
+    if (call_.compat_hotmesh && (operand.value().is_object() || operand.value().is_array())) {
+      if (!own(call_, operand) || !order_keys(operand.owned_value(), call_.budget)) return over_budget();
+    }
     if (!operand.owned()) {
       if (!charge_copy(operand.value(), call_.budget)) return over_budget();
       return operand.value();
@@ -65,6 +70,7 @@ class Evaluator {
  private:
   Result<Operand> run_reference(const ReferenceNode& node) {
     Operand operand = resolve(node, call_.data, frame_);
+    if (operand.missing()) return Operand::missing_at(node.written);
     // Borrowing is free; an object made of sections is not.
     const bool made = operand.owned() && !node.takes && operand.value().is_object();
     if (made && !charge_copy(operand.value(), call_.budget)) return over_budget();
@@ -100,14 +106,33 @@ class Evaluator {
     return Operand(std::move(out));
   }
 
+  Result<Operand> run_choice(const ChoiceNode& choice) {
+    using Kind = ChoiceNode::Kind;
+    if (choice.kind == Kind::if_true) {
+      const auto condition = run(choice.parts[0]);
+      if (!condition) return condition;
+      return run(choice.parts[truthy(*condition) ? 1 : 2]);
+    }
+    for (std::size_t i = 0; i + 1 < choice.parts.size(); ++i) {
+      auto part = run(choice.parts[i]);
+      if (!part) return part;
+      const bool decides = choice.kind == Kind::all   ? !truthy(*part)
+                           : choice.kind == Kind::any ? truthy(*part)
+                                                      : !part->nullish();
+      if (decides) return part;
+    }
+    return run(choice.parts.back());
+  }
+
   Result<Operand> run_call(const Function& function, Operands operands, const std::string& path) {
     const std::uint64_t steps = function.work == Work::scans ? scan_steps(operands) : 0;
     if (!call_.budget.spend_steps(1 + steps)) return over_budget();
     Result<Operand> result =
-        fits(function, operands.size()) ? function.body(call_, operands) : call_padded(function, operands);
+        fits(function, operands.size()) ? invoke(function, call_, operands) : call_padded(function, operands);
     if (call_.budget.exhausted()) return over_budget();
     if (result) return result;
-    return Error{result.error().code, format("{}: {}: {}", path, function.name, result.error().detail)};
+    return Error{result.error().code,
+                 format("{}{}{}: {}", path, path.empty() ? "" : ": ", function.name, result.error().detail)};
   }
 
   static bool fits(const Function& function, std::size_t count) {
@@ -198,12 +223,20 @@ class Evaluator {
 
   Status reduce_object(const Row& row, const json::object& object, ReduceFrame& frame) {
     std::int64_t index = 0;
-    for (const json::key_value_pair& member : object) {
+    const auto visit = [&](const json::key_value_pair& member) {
       frame.item = Operand::borrow(member.value());
       frame.key = Operand::text(member.key());
       frame.index = Operand(json::value(index++));
-      if (const auto done = reduce_step(row, frame); !done) return done;
+      return reduce_step(row, frame);
+    };
+    if (call_.compat_hotmesh) {
+      if (!call_.budget.spend_steps(object.size())) return over_budget();
+      for (const json::key_value_pair* member : in_javascript_order(object))
+        if (const auto done = visit(*member); !done) return done;
+      return {};
     }
+    for (const json::key_value_pair& member : object)
+      if (const auto done = visit(member); !done) return done;
     return {};
   }
 

@@ -1,6 +1,6 @@
-// The mapping language: compile() turns a source value (a literal, a "{reference}", a map, an
-// "@pipe") into an Expression once, at deploy; evaluate() runs it per activity. docs/MAPPING.md is
-// the reference.
+// The mapping language: compile() turns a source value (a literal, a "{reference}", a text with
+// "{holes}", a "{= 1 + 2 }", a map, an "@pipe") into an Expression once, at deploy; evaluate() runs it per activity.
+// docs/MAPPING.md is the reference.
 //
 // 1. compile() reports every mistake of a source at once; an Expression exists only without
 // mistakes.
@@ -30,6 +30,7 @@ struct Mistake {
   std::string path;
   std::string message;
   std::string suggestion;
+  std::size_t at = 0;  // where in the text at `path`, in bytes
 
   friend bool operator==(const Mistake&, const Mistake&) = default;
 };
@@ -58,6 +59,7 @@ struct Reference {
   Scope scope = Scope::activity;
   std::string activity;  // empty unless scope is `activity`
   std::vector<std::string> parts;
+  std::size_t at = 0;  // as in Mistake
 
   friend bool operator==(const Reference&, const Reference&) = default;
 };
@@ -91,6 +93,7 @@ class Expression {
 struct CompileResult {
   std::optional<Expression> expression;  // set exactly when `mistakes` is empty
   std::vector<Mistake> mistakes;
+  std::vector<Mistake> doubts;  // what compiles, but was probably meant otherwise
 };
 
 CompileResult compile(const boost::json::value& source, const CompileOptions& options = {});

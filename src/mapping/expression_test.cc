@@ -66,7 +66,8 @@ TEST(Reference, what_is_missing_is_null_or_left_out) {
 TEST(Literal, strings_are_never_interpreted_again) {
   EXPECT_EQ(eval(R"("/tango")"), "\"/tango\"");
   EXPECT_EQ(eval(R"("")"), "\"\"");
-  EXPECT_EQ(eval(R"("Hello {name}!")"), "\"Hello {name}!\"");
+  EXPECT_EQ(eval(R"("Hello {{name}}!")"), "\"Hello {name}!\"");
+  EXPECT_EQ(eval(R"("Hello {name}!")", {.compat_hotmesh = true}), "\"Hello {name}!\"");
   EXPECT_EQ(eval(R"(["{$job.data.slash}", "{$job.data.empty}", "{$job.data.braces}"])"), R"(["/tango","","{x}"])");
   EXPECT_EQ(eval(R"({"@pipe": [["{$job.data.braces}", ""], ["{@string.concat}"]]})"), "\"{x}\"");
 }
@@ -75,7 +76,7 @@ TEST(Literal, doubled_braces_are_single_ones) {
   EXPECT_EQ(eval(R"("{{x}}")"), "\"{x}\"");
   EXPECT_EQ(eval(R"("{{{x}}}")"), "\"{{x}}\"");
   EXPECT_EQ(eval(R"("{{}}")"), "\"{}\"");
-  EXPECT_EQ(eval(R"("{")"), "\"{\"");
+  EXPECT_EQ(eval(R"("{")", {.compat_hotmesh = true}), "\"{\"");
   EXPECT_EQ(eval(R"("{{@math.add}}")"), "\"{@math.add}\"");
 }
 

@@ -12,6 +12,7 @@ inline constexpr std::size_t expression_depth_max = 64;      // nested objects, 
 inline constexpr std::size_t expression_nodes_max = 50'000;  // values in one source
 inline constexpr std::size_t reference_bytes_max = 1'024;    // characters between { and }
 inline constexpr std::size_t reference_parts_max = 64;       // names between the dots
+inline constexpr std::size_t expression_bytes_max = 4'096;   // between {= and }
 inline constexpr std::size_t mistakes_max = 100;             // further mistakes are not reported
 
 inline constexpr std::size_t json_depth_max = 64;  // nesting of JSON text that is read

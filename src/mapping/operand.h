@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,12 @@ namespace pawl::mapping {
 class Operand {
  public:
   Operand() = default;  // missing
+  // Missing, and which reference led nowhere. Borrows the text, which is the expression's.
+  static Operand missing_at(const std::string& written) {
+    Operand operand;
+    operand.written_ = &written;
+    return operand;
+  }
   Operand(boost::json::value value) : owned_(std::move(value)), state_(State::owned) {}
   static Operand borrow(const boost::json::value& value) {
     Operand operand;
@@ -32,6 +39,11 @@ class Operand {
   bool nullish() const { return missing() || value().is_null(); }
   bool owned() const { return state_ == State::owned; }
 
+  // The reference that led nowhere, as it is written; empty when the operand came from elsewhere.
+  std::string_view written() const {
+    return missing() && written_ != nullptr ? std::string_view(*written_) : std::string_view();
+  }
+
   // The value; of a missing operand, null.
   const boost::json::value& value() const { return state_ == State::borrowed ? *borrowed_ : owned_; }
 
@@ -42,7 +54,10 @@ class Operand {
   enum class State : std::uint8_t { missing, borrowed, owned };
 
   boost::json::value owned_;
-  const boost::json::value* borrowed_ = nullptr;
+  union {
+    const boost::json::value* borrowed_ = nullptr;
+    const std::string* written_;
+  };
   State state_ = State::missing;
 };
 

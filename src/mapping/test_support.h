@@ -36,7 +36,8 @@ inline constexpr Instant test_now = Instant::from_micros(1709211909007000);
 inline std::string describe(const std::vector<Mistake>& mistakes) {
   std::string out;
   for (const Mistake& m : mistakes)
-    out += "[" + m.path + "] " + m.message + (m.suggestion.empty() ? "" : " -> " + m.suggestion) + "\n";
+    out += "[" + m.path + (m.at == 0 ? "" : "@" + std::to_string(m.at)) + "] " + m.message +
+           (m.suggestion.empty() ? "" : " -> " + m.suggestion) + "\n";
   return out;
 }
 

@@ -1,6 +1,9 @@
 #include "runtime/apps.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <boost/json.hpp>
 #include <set>
 
@@ -8,6 +11,7 @@
 #include "base/random.h"
 #include "execute/assemble.h"
 #include "execute/program.h"
+#include "execute/stable_hash.h"
 #include "graph/check.h"
 #include "graph/report.h"
 #include "mapping/json_parse.h"
@@ -20,30 +24,50 @@ namespace {
 // Apps belong to nobody in particular: all tenants of a store run the same ones.
 Namespace everybody() { return default_namespace(); }
 
+// The main file has this name in the store, whatever it was called: the same text is the same app.
+constexpr const char* main_name = "app.yaml";
+
 // The files of an app as one text: what the store keeps and what a fingerprint is made of. The first is the main one.
 std::string pack(const graph::Sources& sources) {
+  const std::string& own_name = sources.file(0).name;
+  bool is_named = false;  // a $ref may lead back to it: then its name is part of the app
+  for (std::uint32_t i = 0; i < sources.count(); ++i) {
+    const bool taken = i > 0 && sources.file(i).name == main_name;
+    is_named = is_named || taken || sources.file(i).text.find(own_name) != std::string::npos;
+  }
   boost::json::array files;
   for (std::uint32_t i = 0; i < sources.count(); ++i)
-    files.push_back({{"name", sources.file(i).name}, {"text", sources.file(i).text}});
+    files.push_back({{"name", i == 0 && !is_named ? main_name : sources.file(i).name}, {"text", sources.file(i).text}});
   return boost::json::serialize(files);
 }
 
-graph::Checked unpack(const std::string& body) {
+std::vector<std::pair<std::string, std::string>> files_in(const std::string& body) {
   boost::system::error_code failed;
   const boost::json::value files = boost::json::parse(body, failed);
-  std::map<std::string, std::string, std::less<>> texts;
-  std::string main_file;
+  std::vector<std::pair<std::string, std::string>> texts;
   if (!failed && files.is_array())
-    for (const boost::json::value& file : files.get_array()) {
-      const std::string name(file.at("name").as_string());
-      if (main_file.empty()) main_file = name;
-      texts.emplace(name, std::string(file.at("text").as_string()));
-    }
-  return graph::check(graph::MemoryLoader(std::move(texts)), main_file);
+    for (const boost::json::value& file : files.get_array())
+      texts.emplace_back(file.at("name").as_string(), file.at("text").as_string());
+  return texts;
 }
 
-Error mistakes_of(const graph::Checked& checked) {
-  return {ErrorCode::invalid, graph::report_text(checked, graph::Colours::off)};
+graph::Checked unpack(const std::string& body) {
+  const auto files = files_in(body);
+  return graph::check(graph::MemoryLoader({files.begin(), files.end()}), files.empty() ? "" : files.front().first);
+}
+
+Error mistakes_of(const graph::Checked& checked, bool is_built = false) {
+  return {ErrorCode::invalid,
+          is_built ? graph::mistakes_by_key(checked) : graph::report_text(checked, graph::Colours::off)};
+}
+
+// What was kept for development has a version of its own.
+std::shared_ptr<const graph::App> under_version(const std::shared_ptr<const graph::App>& app,
+                                                const std::string& version) {
+  if (app->version == version) return app;
+  auto other = std::make_shared<graph::App>(*app);
+  other->version = version;
+  return other;
 }
 
 std::vector<std::string> topics_of(const graph::App& app) {
@@ -54,15 +78,18 @@ std::vector<std::string> topics_of(const graph::App& app) {
 
 std::string fresh_id(const core::GraphRef& graph, Instant now) {
   static std::atomic<std::uint64_t> count{0};
-  const std::uint64_t drawn = Random::mix(static_cast<std::uint64_t>(now.micros()) + Random::mix(count.fetch_add(1)));
-  return format("{}-{:012x}", graph.name.raw().substr(graph.name.raw().find('/') + 1), drawn >> 16);
+  const std::uint64_t drawn = Random::mix(static_cast<std::uint64_t>(now.micros()) + Random::mix(count.fetch_add(1)) +
+                                          (static_cast<std::uint64_t>(getpid()) << 40));
+  return format("{}-{:016x}", graph.name.raw().substr(graph.name.raw().find('/') + 1), drawn);
 }
 
 Status refused(const Result<store::Outcome>& outcome, const std::string& what) {
   if (!outcome) return outcome.error();
   if (outcome->kind == store::OutcomeKind::exists)
     return Error{ErrorCode::already_exists,
-                 format("{} is deployed with another content; give the changed app a new version", what)};
+                 format("{} is deployed with another content; give the changed app a new version, or deploy it for "
+                        "development (--dev), which keeps both",
+                        what)};
   if (!outcome->done()) return Error{ErrorCode::invalid, format("{}: {}", what, outcome->reason)};
   return {};
 }
@@ -72,7 +99,7 @@ Status refused(const Result<store::Outcome>& outcome, const std::string& what) {
 Apps::Apps(store::Store& store, GraphCatalog& graphs, Commit commit)
     : store_(store), graphs_(graphs), commit_(std::move(commit)) {
   graphs_.fetch_from([this](const core::GraphRef& ref) -> std::vector<Graph> {
-    const std::string app = ref.name.raw().substr(0, ref.name.raw().find('/'));
+    const std::string app = app_of(ref.name);
     const auto known = store_.list_apps(everybody());
     if (!known) return {};
     for (const store::AppInfo& info : *known) {
@@ -90,30 +117,65 @@ Result<std::vector<Graph>> Apps::read(const std::string& app, const std::string&
   if (!*body) return Error{ErrorCode::not_found, format("app {} has no version {}", app, version)};
   const graph::Checked checked = unpack(**body);
   if (checked.app == nullptr) return mistakes_of(checked);
-  return execute::assemble(checked.app, **body);
+  return execute::assemble(under_version(checked.app, version), **body);
 }
 
-Result<AppVersion> Apps::deploy(const std::string& path, bool activate_it) {
-  const graph::Checked checked = graph::check_file(path);
-  if (!checked.could_read) return Error{ErrorCode::not_found, format("{} cannot be read", path)};
-  if (checked.app == nullptr) return mistakes_of(checked);
-  const std::string body = pack(checked.sources);
-  auto graphs = execute::assemble(checked.app, body);
-  if (!graphs) return graphs.error();
-  for (const Graph& graph : *graphs)
-    if (const auto admitted = graphs_.check(graph); !admitted) return admitted.error();
-  const std::string what = format("app {} version {}", checked.app->id, checked.app->version);
-  const auto kept = refused(commit_(store::PutApp{everybody(), checked.app->id, checked.app->version, body}), what);
+Result<std::string> Apps::keep(const graph::App& app, const std::string& body, bool development) {
+  const std::string what = format("app {} version {}", app.id, app.version);
+  const auto put = commit_(store::PutApp{everybody(), app.id, app.version, body});
+  const bool differs = put && put->kind == store::OutcomeKind::exists;
+  if (!differs || !development) {
+    const auto kept = refused(put, what);
+    if (!kept) return kept.error();
+    return app.version;
+  }
+  std::string version = format("{}+dev.{:08x}", app.version, execute::stable_hash(body) >> 32U);
+  const auto kept = refused(commit_(store::PutApp{everybody(), app.id, version, body}), what);
   if (!kept) return kept.error();
+  return version;
+}
+
+Result<AppVersion> Apps::deploy(const AppSource& source, const DeployOptions& options) {
+  const graph::Checked checked = source.is_file() ? graph::check_file(source.path()) : graph::check_text(source.text());
+  if (!checked.could_read) return Error{ErrorCode::not_found, format("{} cannot be read", source.path())};
+  if (checked.app == nullptr) return mistakes_of(checked, source.is_built());
+  const std::string body = pack(checked.sources);
+  const auto assembled = execute::assemble(checked.app, body);
+  if (!assembled) return assembled.error();
+  for (const Graph& graph : *assembled)
+    if (const auto admitted = graphs_.check(graph); !admitted) return admitted.error();
+  const auto version = keep(*checked.app, body, options.development);
+  if (!version) return version.error();
+  auto graphs = execute::assemble(under_version(checked.app, *version), body);
+  if (!graphs) return graphs.error();
   for (Graph& graph : *graphs)
     if (const auto added = graphs_.add(std::move(graph)); !added) return added.error();
-  if (activate_it)
-    if (const auto active = activate(checked.app->id, checked.app->version); !active) return active.error();
-  return AppVersion{checked.app->id, checked.app->version, activate_it, store_.now(), topics_of(*checked.app)};
+  if (options.activate)
+    if (const auto active = activate(checked.app->id, *version); !active) return active.error();
+  return AppVersion{checked.app->id, *version, options.activate, store_.now(), topics_of(*checked.app)};
 }
 
 Status Apps::activate(const std::string& app, const std::string& version) {
-  return refused(commit_(store::ActivateApp{everybody(), app, version}), format("app {} version {}", app, version));
+  auto done =
+      refused(commit_(store::ActivateApp{everybody(), app, version}), format("app {} version {}", app, version));
+  if (done) graphs_.prefer(app, execute::version_number(version));
+  return done;
+}
+
+Result<AppFiles> Apps::files(const std::string& app, const std::string& version) const {
+  const auto known = store_.list_apps(everybody());
+  if (!known) return known.error();
+  std::string there;
+  for (const store::AppInfo& info : *known) {
+    there += format("{}{} {}", there.empty() ? "" : ", ", info.app, info.version);
+    if (info.app != app || (version.empty() ? !info.active : info.version != version)) continue;
+    const auto body = store_.read_app(everybody(), app, info.version);
+    if (!body) return body.error();
+    if (*body) return AppFiles{app, info.version, files_in(**body)};
+  }
+  return Error{ErrorCode::not_found,
+               format("{} {} is not deployed here; there is {}", app, version.empty() ? "(an active version)" : version,
+                      there.empty() ? "nothing" : there)};
 }
 
 Result<std::vector<std::shared_ptr<const Graph>>> Apps::graphs_of(const store::AppInfo& app) const {
@@ -152,40 +214,51 @@ Result<GraphName> Apps::graph_of(const std::string& topic) const {
   std::string topics;
   for (const AppVersion& version : *versions)
     for (const std::string& one : version.topics) {
-      if (one == topic) return GraphName(version.app + "/" + topic);
+      if (one == topic) return GraphName(execute::graph_name(version.app, topic));
       topics += format("{}{}", topics.empty() ? "" : ", ", one);
     }
   return Error{ErrorCode::not_found, format("no deployed app subscribes to {}; topics here: {}", topic,
                                             topics.empty() ? "none (deploy an app first)" : topics)};
 }
 
-Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
-  const auto known = store_.list_apps(everybody());
-  if (!known) return known.error();
+Result<std::shared_ptr<const Graph>> Apps::started_by(const std::string& asked) const {
+  if (auto known = graphs_.preferred(GraphName(asked))) return known;
+  const auto apps = store_.list_apps(everybody());
+  if (!apps) return apps.error();
   std::string topics;
-  for (const store::AppInfo& info : *known) {
+  for (const store::AppInfo& info : *apps) {
     if (!info.active) continue;
     const auto graphs = graphs_of(info);
     if (!graphs) return graphs.error();
     for (const auto& graph : *graphs) {
-      const execute::GraphProgram& program = *execute::GraphProgram::of(*graph);
-      topics += format("{}{}", topics.empty() ? "" : ", ", program.source().subscribes);
-      if (program.source().subscribes != request.graph) continue;
-      auto input = program.check_start(request.input);
-      if (!input) return input.error();
-      request.input = std::move(*input);
-      request.graph = graph->name().raw();
-      if (request.options.id.empty()) {
-        const auto id = program.start_id(request.input, store_.now());
-        if (!id) return id.error();
-        request.options.id = *id ? (*id)->raw() : fresh_id(ref_of(*graph), store_.now());
-      }
-      return ref_of(*graph);
+      const std::string& topic = execute::GraphProgram::of(*graph)->source().subscribes;
+      topics += format("{}{}", topics.empty() ? "" : ", ", topic);
+      if (topic != asked && graph->name().raw() != asked) continue;
+      graphs_.prefer(info.app, graph->version());
+      return graph;
     }
   }
+  // Deployed here, but no version is active.
+  if (auto known = graphs_.newest(GraphName(asked))) return known;
   return Error{ErrorCode::not_found,
-               format("no graph named {0} is deployed here, and no active app subscribes to {0}; topics here: {1}",
-                      request.graph, topics.empty() ? "none (deploy a graph or an app first)" : topics)};
+               format("no active app has a graph {0} or subscribes to {0}; topics here: {1}", asked,
+                      topics.empty() ? "none (deploy an app first)" : topics)};
+}
+
+Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
+  const auto graph = started_by(request.graph);
+  if (!graph) return graph.error();
+  const execute::GraphProgram& program = *execute::GraphProgram::of(**graph);
+  auto input = program.check_start(request.input);
+  if (!input) return input.error();
+  request.input = std::move(*input);
+  request.graph = (*graph)->name().raw();
+  if (request.options.id.empty()) {
+    const auto id = program.start_id(request.input, store_.now());
+    if (!id) return id.error();
+    request.options.id = *id ? (*id)->raw() : fresh_id(ref_of(**graph), store_.now());
+  }
+  return ref_of(**graph);
 }
 
 Result<std::vector<std::string>> Apps::mailboxes_for(const std::string& topic, const Payload& data) const {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/message.h"
+#include "graph/model.h"
+#include "pawl/graph.h"
 #include "pawl/query.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/job_request.h"
@@ -21,19 +23,25 @@ class Apps {
   // The references must outlive it.
   Apps(store::Store& store, GraphCatalog& graphs, Commit commit);
 
-  Result<AppVersion> deploy(const std::string& path, bool activate);
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options);
   Status activate(const std::string& app, const std::string& version);
+  Result<AppFiles> files(const std::string& app, const std::string& version) const;
   Result<std::vector<AppVersion>> list() const;
   // The graph that subscribes to a topic, whatever its version.
   Result<GraphName> graph_of(const std::string& topic) const;
 
-  // The graph that a job of the topic `request.graph` starts on. Completes the request: graph, id and checked input.
+  // The graph that a job of `request.graph`, a graph's name or a topic, starts on. Completes the request: graph, id and
+  // checked input.
   Result<core::GraphRef> prepare(JobRequest& request) const;
   // Where hooks of the topic would wait for this signal, in any version that jobs may be on.
   Result<std::vector<std::string>> mailboxes_for(const std::string& topic, const Payload& data) const;
 
  private:
   Result<std::vector<Graph>> read(const std::string& app, const std::string& version) const;
+  // Keeps it under its version; for development, under a version of its own if that one has another content.
+  Result<std::string> keep(const graph::App& app, const std::string& body, bool development);
+  // The graph that a name or a topic stands for.
+  Result<std::shared_ptr<const Graph>> started_by(const std::string& asked) const;
   // All graphs of a version, from the catalog once they are there.
   Result<std::vector<std::shared_ptr<const Graph>>> graphs_of(const store::AppInfo& app) const;
 

@@ -29,8 +29,8 @@ class RuntimeBackend {
 
   virtual ~RuntimeBackend() = default;
 
-  virtual Status deploy(Graph graph) = 0;
-  virtual Result<AppVersion> deploy_app(const std::string& path, const DeployOptions& options) = 0;
+  virtual Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) = 0;
+  virtual Result<AppFiles> app(const AppName& app) = 0;
   virtual Status activate_app(const AppName& app) = 0;
   virtual Result<std::vector<AppVersion>> apps() = 0;
   virtual Status serve(const std::string& topic, Worker worker) = 0;

@@ -4,12 +4,14 @@
 #include <functional>
 #include <optional>
 
+#include "core/graph.h"
 #include "core/job_state.h"
 #include "ledger/collation_key.h"
-#include "pawl/graph.h"
 #include "pawl/result.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 // The key of the job that an await's instance started; none: it started none, or that job is gone.
 using Awaited = std::function<std::optional<ledger::CollationKey>(const core::Activity&)>;

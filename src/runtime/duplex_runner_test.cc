@@ -27,7 +27,7 @@ std::unique_ptr<Runtime> open_over_memory(bool with_duplex) {
   return std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info));
 }
 
-Graph step(Collation collation, const std::string& name) {
+AppText step(Collation collation, const std::string& name) {
   return std::move(*GraphBuilder(name).trigger("t").worker("act", "work").after("t").collation(collation).build());
 }
 
@@ -48,7 +48,7 @@ TEST(StoreWithoutDuplex, refuses_an_app_of_such_a_graph_before_it_is_stored) {
       << "app:\n  id: twice\n  version: \"1\"\n  graphs:\n    - subscribes: one\n      collation: duplex\n"
          "      activities: {t: {type: trigger}}\n";
   const auto runtime = open_over_memory(false);
-  const auto refused = runtime->deploy_app(path.string());
+  const auto refused = runtime->deploy(AppFile{path.string()});
   std::filesystem::remove(path);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported) << refused.error().detail;

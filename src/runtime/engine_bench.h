@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "execute/test_graph.h"
 #include "runtime/engine.h"
 #include "store/memory/store.h"
 
@@ -74,7 +75,8 @@ struct Bench {
     engine->add_slots(100);
     engine->tick();
   }
-  void deploy(Result<Graph> graph) {
+  void deploy(const Result<AppText>& app) {
+    auto graph = execute::graph_of(app);
     ASSERT_TRUE(graph.ok()) << graph.error().detail;
     ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
   }

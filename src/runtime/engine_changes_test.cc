@@ -1,5 +1,6 @@
 // What other processes commit, and how little an engine reads to find it: the cost is that of what changed, not of
 // what is open.
+#include "execute/test_graph.h"
 #include "runtime/engine_bench.h"
 #include "store/fault/store.h"
 
@@ -24,7 +25,7 @@ struct Changes : ::testing::Test {
     turns();
   }
   void deploy(const std::string& name, const std::string& topic) {
-    auto graph = GraphBuilder(name).trigger("t").worker("a", topic).after("t").build();
+    auto graph = execute::graph_of(GraphBuilder(name).trigger("t").worker("a", topic).after("t"));
     ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
   }
   store::Outcome commit(const store::Operation& operation) {
@@ -140,7 +141,7 @@ TEST_F(Changes, a_topic_that_another_process_resumes_goes_on) {
 }
 
 TEST_F(Changes, a_job_whose_graph_comes_later_goes_on_then) {
-  auto graph = GraphBuilder("new").trigger("t").worker("a", "work").after("t").build();
+  auto graph = execute::graph_of(GraphBuilder("new").trigger("t").worker("a", "work").after("t"));
   store::Submit submit = guest_submit("g", "one");
   submit.graph = ref_of(*graph);
   by_guest(submit);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "execute/test_graph.h"
 #include "runtime/engine_bench.h"
 #include "runtime/lane_table.h"
 #include "store/fault/store.h"
@@ -127,7 +128,7 @@ class EngineBadSector : public EngineDamaged {
 
 // The store refuses a job's bundle because a page of it cannot be read, and cannot read the job either.
 TEST_F(EngineBadSector, a_job_that_the_disk_does_not_give_back_is_parked_by_its_row) {
-  auto graph = GraphBuilder("one").trigger("t").worker("a", "nobody").after("t").build();
+  auto graph = execute::graph_of(GraphBuilder("one").trigger("t").worker("a", "nobody").after("t"));
   ASSERT_TRUE(graphs_.add(std::move(*graph)).ok());
   engine_->submit(
       SubmitRequest{default_namespace(), JobId("j"), GraphName("one"), "{}", core::JobSecret(core::Guid{1, 1})}, 1);

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using core::JobStatus;
 using core::ReplyStatus;
 
-Result<Graph> one(const std::function<void(GraphBuilder&)>& policy) {
+Result<AppText> one(const std::function<void(GraphBuilder&)>& policy) {
   GraphBuilder builder("g");
   builder.trigger("t").worker("a", "work").after("t");
   policy(builder);
@@ -174,7 +174,7 @@ TEST_P(EngineLife, a_paused_job_hands_out_nothing_and_keeps_the_answers) {
 
 TEST_P(EngineLife, a_redrive_that_comes_while_the_job_is_being_parked_is_heard) {
   Bench bench(GetParam());
-  bench.deploy(one([](auto& b) { b.retry(Retry().attempts(1)); }));
+  bench.deploy(one([](auto& b) { b.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }));
   bench.submit("j", "g");
   bench.engine->answer(reply(bench.next_work(), ReplyStatus::error, 500));
   bench.engine->pump();

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "execute/test_graph.h"
 #include "runtime/engine_bench.h"
 
 namespace pawl::runtime {
@@ -23,7 +24,8 @@ class SharedPool : public testing::Test {
   SharedPool() {
     const store::Operation open = store::OpenPool{Pool("graphs"), 4};
     EXPECT_TRUE(store_.commit({&open, 1}).ok());
-    EXPECT_TRUE(graphs_.add(std::move(*GraphBuilder("g").trigger("t").worker("a", "work").after("t").build())).ok());
+    EXPECT_TRUE(
+        graphs_.add(std::move(*execute::graph_of(GraphBuilder("g").trigger("t").worker("a", "work").after("t")))).ok());
   }
   void join(const std::string& name, Duration its_lease = lease) {
     Member& member = members_[name];

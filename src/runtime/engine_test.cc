@@ -4,7 +4,7 @@
 namespace pawl::runtime {
 namespace {
 
-Result<Graph> chain() {
+Result<AppText> chain() {
   return GraphBuilder("chain").trigger("t").worker("a", "work").after("t").worker("b", "work").after("a").build();
 }
 

@@ -4,11 +4,13 @@
 #include <functional>
 
 #include "core/bundle.h"
+#include "core/graph.h"
 #include "core/job_state.h"
 #include "pawl/event.h"
-#include "pawl/graph.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 // The events that a committed bundle means, in order.
 void for_each_event(const core::JobState& after, const core::Bundle& bundle, const Graph& graph, Instant now,

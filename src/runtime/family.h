@@ -6,14 +6,16 @@
 #include <optional>
 #include <string>
 
+#include "core/graph.h"
 #include "core/job_state.h"
 #include "ledger/collation_key.h"
-#include "pawl/graph.h"
 #include "pawl/view.h"
 #include "runtime/graph_catalog.h"
 #include "store/job_store.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 class Family {
  public:

@@ -8,6 +8,8 @@
 
 namespace pawl::runtime {
 
+std::string app_of(const GraphName& graph) { return graph.raw().substr(0, graph.raw().find('/')); }
+
 core::GraphRef ref_of(const Graph& graph) { return {graph.name(), graph.version(), graph.fingerprint()}; }
 
 Status GraphCatalog::add(Graph graph) {
@@ -23,6 +25,11 @@ Status GraphCatalog::add(Graph graph) {
   }
   graphs_.emplace(key, std::make_shared<const Graph>(std::move(graph)));
   return {};
+}
+
+void GraphCatalog::prefer(const std::string& app, std::uint32_t version) {
+  const std::lock_guard lock(mutex_);
+  preferred_.insert_or_assign(app, version);
 }
 
 bool GraphCatalog::any_of(const std::function<bool(const Graph&)>& is_it) const {
@@ -42,12 +49,23 @@ std::vector<std::shared_ptr<const Graph>> GraphCatalog::of_app(const std::string
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<const Graph>> found;
   const std::string start = app + '/';
+  for (auto it = graphs_.lower_bound({app, 0}); it != graphs_.end() && it->first.first == app; ++it)
+    if (it->second->origin() != nullptr) found.push_back(it->second);
   for (auto it = graphs_.lower_bound({start, 0}); it != graphs_.end() && it->first.first.starts_with(start); ++it)
-    if (it->second->program() != nullptr) found.push_back(it->second);
+    if (it->second->origin() != nullptr) found.push_back(it->second);
   return found;
 }
 
+std::shared_ptr<const Graph> GraphCatalog::preferred(const GraphName& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto version = preferred_.find(app_of(name));
+  if (version == preferred_.end()) return nullptr;
+  const auto found = graphs_.find({name.raw(), version->second});
+  return found == graphs_.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
+  if (auto found = preferred(name)) return found;
   const std::lock_guard lock(mutex_);
   const auto behind = graphs_.upper_bound({name.raw(), std::numeric_limits<std::uint32_t>::max()});
   if (behind == graphs_.begin() || std::prev(behind)->first.first != name.raw()) return nullptr;

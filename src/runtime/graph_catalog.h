@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/job_state.h"
-#include "pawl/graph.h"
 #include "pawl/result.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 class GraphCatalog {
  public:
@@ -25,7 +27,11 @@ class GraphCatalog {
 
   // Another content under the same name and version is refused: running jobs are pinned to what they have.
   Status add(Graph graph);
-  // The newest version of a name, for new jobs.
+  // New jobs of the app's graphs start on this version.
+  void prefer(const std::string& app, std::uint32_t version);
+  // The version that is preferred of a name's app, if it is known here.
+  std::shared_ptr<const Graph> preferred(const GraphName& name) const;
+  // The version of a name that new jobs start on; where none is preferred, that with the largest number.
   std::shared_ptr<const Graph> newest(const GraphName& name) const;
   // Every version of a name, oldest first.
   std::vector<std::shared_ptr<const Graph>> versions(const GraphName& name) const;
@@ -46,8 +52,10 @@ class GraphCatalog {
   Source source_;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const Graph>> graphs_;  // guarded by mutex_
+  std::map<std::string, std::uint32_t, std::less<>> preferred_;                                   // by app; likewise
 };
 
 core::GraphRef ref_of(const Graph& graph);
+std::string app_of(const GraphName& graph);
 
 }  // namespace pawl::runtime

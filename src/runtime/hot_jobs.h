@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "core/decide.h"
+#include "core/graph.h"
 #include "core/job_state.h"
-#include "pawl/graph.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 struct HotJob {
   core::JobState state;

@@ -1,5 +1,6 @@
 // The loader by itself: what is read once, what is read again, and what cannot be.
 #include "runtime/loader.h"
+#include "execute/test_graph.h"
 
 #include "runtime/rooms_bench.h"
 
@@ -115,7 +116,7 @@ TEST_F(LoaderTest, a_scan_finds_what_waits_page_by_page_and_ends) {
 
 TEST_F(LoaderTest, a_job_waits_for_its_graph_and_comes_with_it) {
   GraphCatalog elsewhere;
-  auto graph = GraphBuilder("two").trigger("t").worker("act", "work").after("t").build();
+  auto graph = execute::graph_of(GraphBuilder("two").trigger("t").worker("act", "work").after("t"));
   ASSERT_TRUE(graph.ok());
   ASSERT_TRUE(elsewhere.add(*graph).ok());
   store::Submit submit = rooms.start_of("one");

@@ -34,13 +34,6 @@ constexpr Duration wait_look_guest_min = std::chrono::milliseconds(1);
 constexpr Duration wait_look_guest_max = std::chrono::milliseconds(50);
 constexpr int wait_look_guest_share = 8;
 
-std::string fresh_job_id(const std::string& graph, Instant now) {
-  static std::atomic<std::uint64_t> count{0};
-  const std::uint64_t drawn = Random::mix(static_cast<std::uint64_t>(now.micros()) + Random::mix(count.fetch_add(1)) +
-                                          (static_cast<std::uint64_t>(getpid()) << 40));
-  return format("{}-{:016x}", graph, drawn);
-}
-
 std::uint64_t unique_seed(const Clock& clock) {
   static std::atomic<std::uint64_t> count{0};
   return Random::mix(static_cast<std::uint64_t>(clock.now().micros()) ^ (static_cast<std::uint64_t>(getpid()) << 40)) +
@@ -129,14 +122,8 @@ void LocalRuntime::look_at_graphs() {
   rung(change);
 }
 
-Status LocalRuntime::deploy(Graph graph) {
-  auto added = graphs_.add(std::move(graph));
-  if (added) look_at_graphs();
-  return added;
-}
-
-Result<AppVersion> LocalRuntime::deploy_app(const std::string& path, const DeployOptions& options) {
-  auto deployed = apps_.deploy(path, options.activate);
+Result<AppVersion> LocalRuntime::deploy(const AppSource& source, const DeployOptions& options) {
+  auto deployed = apps_.deploy(source, options);
   if (deployed) look_at_graphs();
   return deployed;
 }
@@ -261,14 +248,12 @@ Result<Submission> LocalRuntime::start(JobRequest& request) {
 }
 
 void LocalRuntime::start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) {
-  // The id is known when the request was prepared, which is before `told` is called.
-  auto id = std::make_shared<std::string>(request.options.id);
-  auto told = [done = std::move(done), id](Result<Submission> result) { done(*id, std::move(result)); };
-  if (id->empty()) {
-    if (const auto version = prepare(request); !version) return told(version.error());
-    *id = request.options.id;
-  }
-  submit_job(request, std::move(told), ByteGate::Wait::no);
+  const auto version = prepare(request);
+  if (!version) return done(request.options.id, version.error());
+  submit_prepared(
+      request, *version,
+      [done = std::move(done), id = request.options.id](Result<Submission> result) { done(id, std::move(result)); },
+      ByteGate::Wait::no);
 }
 
 // Many are on their way at once, and share commits. Each waits for room as start() does.
@@ -304,22 +289,25 @@ std::vector<Result<Submission>> LocalRuntime::start_many(std::vector<Result<JobR
   return results;
 }
 
-Result<std::optional<core::GraphRef>> LocalRuntime::prepare(JobRequest& request) {
+Result<core::GraphRef> LocalRuntime::prepare(JobRequest& request) {
   if (const auto named = check_name("graph name", request.graph); !named) return named.error();
-  std::optional<core::GraphRef> version;
-  if (graphs_.newest(GraphName(request.graph)) == nullptr) {
-    auto found = apps_.prepare(request);
-    if (!found) return found.error();
-    version = std::move(*found);
-  }
-  if (request.options.id.empty()) request.options.id = fresh_job_id(request.graph, clock_.now());
-  if (const auto checked = check_request(request); !checked) return checked.error();
+  const bool has_id = !request.options.id.empty();
+  if (has_id)
+    if (const auto checked = check_request(request); !checked) return checked.error();
+  auto version = apps_.prepare(request);
+  if (version && !has_id)
+    if (const auto checked = check_request(request); !checked) return checked.error();
   return version;
 }
 
 void LocalRuntime::submit_job(JobRequest& request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait) {
-  auto version = prepare(request);
+  const auto version = prepare(request);
   if (!version) return done(version.error());
+  submit_prepared(request, *version, std::move(done), wait);
+}
+
+void LocalRuntime::submit_prepared(JobRequest& request, const core::GraphRef& version,
+                                   std::function<void(Result<Submission>)> done, ByteGate::Wait wait) {
   if (life_ == Life::made)
     if (const auto launched = launch(); !launched && launched.error().code != ErrorCode::already_done)
       return done(launched.error());
@@ -329,7 +317,7 @@ void LocalRuntime::submit_job(JobRequest& request, std::function<void(Result<Sub
   SubmitCommand command{SubmitRequest{Namespace(options.name_space), JobId(options.id), GraphName(request.graph),
                                       std::move(request.input), core::JobSecret(core::Guid{secret->high, secret->low}),
                                       store_reuse(options.reuse), options.delay, options.end_within, options.keep,
-                                      options.priority, std::move(*version)},
+                                      options.priority, version},
                         done};
   if (options.reuse == IdReuse::reject)
     command.done = [done, id = options.id](Result<Submission> result) {

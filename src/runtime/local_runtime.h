@@ -48,8 +48,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
                const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
 
-  Status deploy(Graph graph) override;
-  Result<AppVersion> deploy_app(const std::string& path, const DeployOptions& options) override;
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
+  Result<AppFiles> app(const AppName& app) override { return apps_.files(app.app, app.version); }
   Status activate_app(const AppName& app) override { return apps_.activate(app.app, app.version); }
   Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
   Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override {
@@ -173,8 +173,11 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Result<Answer> ask_engine(const std::function<Result<Answer>()>& direct,
                             const std::function<Command(std::function<void(Result<Answer>)>)>& make);
   // Finds the graph, fills in the id, and checks what can be checked here.
-  Result<std::optional<core::GraphRef>> prepare(JobRequest& request);
+  // Checks and completes the request.
+  Result<core::GraphRef> prepare(JobRequest& request);
   void submit_job(JobRequest& request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
+  void submit_prepared(JobRequest& request, const core::GraphRef& version,
+                       std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
   // What a command counts for at the gate; 0: it does not pass there.
   static std::size_t bytes_of_command(const Command& command);
   Status give_command(Command command, ByteGate::Wait wait);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/job_id.h"
 #include "base/limits.h"
 
 namespace pawl::runtime {
@@ -34,12 +35,9 @@ Status check_reason(std::string_view reason) {
 }
 
 Status check_request(const JobRequest& request) {
-  for (const auto& [what, name] : {std::pair<const char*, const std::string&>{"job id", request.options.id},
-                                   {"graph name", request.graph},
-                                   {"namespace", request.options.name_space}}) {
-    const auto checked = check_name(what, name);
+  for (const Status& checked : {check_job_id("job id", request.options.id), check_name("graph name", request.graph),
+                                check_name("namespace", request.options.name_space)})
     if (!checked) return checked;
-  }
   for (const Status& checked : {check_payload(format("the input of job {}", request.options.id), request.input),
                                 check_duration("delay", request.options.delay, Zero::allowed),
                                 check_duration("end_within", request.options.end_within, Zero::allowed),

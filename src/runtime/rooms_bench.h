@@ -41,7 +41,7 @@ struct RoomsBench {
 
   // --- jobs
   void deploy(const GraphBuilder& builder) {
-    auto graph = builder.build();
+    auto graph = execute::graph_of(builder);
     ASSERT_TRUE(graph.ok()) << graph.error().detail;
     ASSERT_TRUE(graphs.add(std::move(*graph)).ok());
   }

@@ -28,10 +28,10 @@ Runtime::~Runtime() {
   if (backend_) backend_->stop();  // also if a job that is being asked keeps it for a moment longer
 }
 
-Status Runtime::deploy(Graph graph) { return backend_->deploy(std::move(graph)); }
-Result<AppVersion> Runtime::deploy_app(const std::string& path, const DeployOptions& options) {
-  return backend_->deploy_app(path, options);
+Result<AppVersion> Runtime::deploy(const AppSource& source, const DeployOptions& options) {
+  return backend_->deploy(source, options);
 }
+Result<AppFiles> Runtime::app(const AppName& app) { return backend_->app(app); }
 Status Runtime::activate_app(const AppName& app) { return backend_->activate_app(app); }
 Result<std::vector<AppVersion>> Runtime::apps() { return backend_->apps(); }
 Status Runtime::serve_worker(const std::string& topic, Worker worker) {

@@ -7,11 +7,13 @@
 #include <mutex>
 #include <string>
 
-#include "pawl/graph.h"
+#include "core/graph.h"
 #include "pawl/result.h"
 #include "runtime/graph_catalog.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 class ServedTopics {
  public:

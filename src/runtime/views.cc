@@ -24,6 +24,8 @@ std::string_view name_of(ActivityStatus status) {
       return "errored";
     case ActivityStatus::skipped:
       return "skipped";
+    case ActivityStatus::cancelled:
+      return "cancelled";
   }
   return "open";
 }
@@ -144,7 +146,7 @@ JobView view_of(const core::JobRow& job) {
   view.remove_at = job.remove_at;
   view.redrives = job.redrives;
   view.data = job.data;
-  view.code = job.code;
+  view.code = job.code < 0 ? -job.code : job.code;
   return view;
 }
 
@@ -164,7 +166,8 @@ Effect effect_of(const core::JobState& state, const core::Activity& activity) {
     case core::ActivityStatus::errored:
       return Effect::failed;
     case core::ActivityStatus::skipped:
-      return Effect::none;
+      // A worker may have been at what was called off.
+      return activity.code == core::code_called_off ? Effect::unknown : Effect::none;
     case core::ActivityStatus::open:
       break;
   }
@@ -181,9 +184,31 @@ Payload shown_in(const Graph* graph, std::uint32_t node, const Payload& kept) {
   return known ? graph->program()->shown(node, kept) : kept;
 }
 
+// Jobs of more activities are shown without what was sent: each input is an expression to evaluate.
+constexpr std::size_t inputs_shown_max = 1'000;
+
+void add_input(ActivityView& view, const core::Draft& draft, const core::Activity& activity,
+               const core::Program& program) {
+  if (const core::WorkItem* item = draft.find_work(activity.seq)) {
+    view.input = item->input;
+    return;
+  }
+  if (view.kind == Graph::Kind::trigger) {
+    view.input = activity.output;  // a trigger's output is what it was given
+    return;
+  }
+  if (auto sent = program.sent(core::Sight{draft, activity.node, activity.at, activity.opened_at})) {
+    view.input = std::move(sent->input);
+    view.input_sure = sent->sure;
+  }
+}
+
 JobDetail detail_of(const core::JobState& state, const Graph* graph, const core::Guid& store) {
   JobDetail detail;
   detail.job = view_of(state.job);
+  const core::Draft draft(state);
+  const bool with_inputs =
+      graph != nullptr && graph->program() != nullptr && state.activities().size() <= inputs_shown_max;
   for (const core::Activity& activity : state.activities()) {
     ActivityView view;
     view.name = name_in(graph, activity.node);
@@ -193,11 +218,14 @@ JobDetail detail_of(const core::JobState& state, const Graph* graph, const core:
     if (graph != nullptr && activity.node < graph->nodes().size()) view.kind = graph->nodes()[activity.node].kind;
     const core::ActivityStatus status = shown_status(state, activity, graph);
     view.status = public_status(status);
+    const bool called_off = status == core::ActivityStatus::skipped && activity.code == core::code_called_off;
+    if (called_off) view.status = ActivityStatus::cancelled;
     view.code = activity.code;
     view.opened_at = activity.opened_at;
     view.closed_at = activity.closed_at;
     view.output = shown_in(graph, activity.node, activity.output);
-    view.effect = status == core::ActivityStatus::skipped ? Effect::none : effect_of(state, activity);
+    if (with_inputs) add_input(view, draft, activity, *graph->program());
+    view.effect = status == core::ActivityStatus::skipped && !called_off ? Effect::none : effect_of(state, activity);
     view.work = work_of(state.find_work(activity.seq), store);
     view.waits_for = wait_of(state, activity, graph);
     if (view.waits_for) view.child = view.waits_for->child;

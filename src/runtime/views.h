@@ -1,13 +1,15 @@
 // From the core's state to what the public API shows.
 #pragma once
 
+#include "core/graph.h"
 #include "core/guid.h"
 #include "core/job_state.h"
-#include "pawl/graph.h"
 #include "pawl/view.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 core::JobStatus core_status(JobStatus status);
 JobView view_of(const core::JobRow& job);

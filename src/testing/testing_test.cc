@@ -13,13 +13,13 @@ namespace {
 using namespace std::chrono_literals;
 using Outcome = Attempt::Outcome;
 
-Graph built(const GraphBuilder& builder) {
+AppText built(const GraphBuilder& builder) {
   auto graph = builder.build();
   EXPECT_TRUE(graph.ok()) << to_string(graph.error());
   return std::move(*graph);
 }
 
-Graph order_graph(Retry retry = Retry().attempts(5).first_delay(1s).jitter(0)) {
+AppText order_graph(Retry retry = Retry().attempts(5).first_delay(1s).jitter(0)) {
   return built(GraphBuilder("order")
                    .trigger("received")
                    .worker("charge", "payments.charge")
@@ -166,7 +166,7 @@ TEST(TestRuntime, an_app_with_a_signal_a_sleep_and_a_child) {
   const AppFile app(approval_app);
   for (const bool approves : {true, false}) {
     TestRuntime test;
-    const auto deployed = test->deploy_app(app.path());
+    const auto deployed = test->deploy(pawl::AppFile{app.path()});
     ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
     test.mock("pack").replies("{\"number\": 4711}");
     const Instant begin = test.now();
@@ -286,7 +286,7 @@ struct Bank {
 
 Status order_scenario(TestRuntime& test, Bank::Kind kind) {
   Bank bank(kind);
-  if (auto deployed = test->deploy(order_graph()); !deployed) return deployed;
+  if (auto deployed = test->deploy(order_graph()); !deployed) return deployed.error();
   auto served = test->serve("payments.charge", [&](Work& work) {
     bank.charge(work.key());
     return Reply::success("{}");
@@ -336,7 +336,7 @@ TEST(CrashEverywhere, a_job_that_ends_otherwise_is_found) {
   // It keeps in memory what must be in the workflow: a crash between its two steps loses it.
   const CrashReport report = crash_everywhere([](TestRuntime& test) -> Status {
     auto remembered = std::make_shared<std::string>();
-    if (auto deployed = test->deploy(order_graph()); !deployed) return deployed;
+    if (auto deployed = test->deploy(order_graph()); !deployed) return deployed.error();
     auto first = test->serve("payments.charge", [=](Work& work) {
       *remembered += work.attempt() == 1 ? "a" : "b";
       return Reply::success("{}");
@@ -367,7 +367,7 @@ TEST(CrashEverywhere, a_scenario_that_fails_by_itself_is_not_run_with_faults) {
 TEST(CrashEverywhere, an_app_with_timers_signals_retries_and_children) {
   const AppFile app(approval_app);
   const CrashReport report = crash_everywhere([&](TestRuntime& test) -> Status {
-    if (auto deployed = test->deploy_app(app.path()); !deployed) return deployed.error();
+    if (auto deployed = test->deploy(pawl::AppFile{app.path()}); !deployed) return deployed.error();
     MockWorker& pack = test.mock("pack").fails(0).replies("{\"number\": 4711}");
     const auto first = test->start("order.placed", Payload("{\"id\": \"a-1\"}"), {.id = "a-1"});
     if (!first) return first.error();

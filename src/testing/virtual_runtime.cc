@@ -46,7 +46,7 @@ VirtualRuntime::VirtualRuntime(const TestOptions& options, PlannedFault fault)
             }),
       requests_(driver_.store(), driver_.pool(), graphs_, Random::mix(options.seed + 1),
                 [this](const store::Operation& operation) { return driver_.ask(operation); }, {}) {
-  graphs_.admit_if([](const Graph& graph) -> Status {
+  graphs_.admit_if([](const core::Graph& graph) -> Status {
     if (graph.collation() == Collation::ledger) return {};
     return Error{ErrorCode::unsupported,
                  format("graph {} has collation duplex, which the test kit does not run", graph.name().raw())};
@@ -70,14 +70,8 @@ Driver::Hooks VirtualRuntime::hooks() {
   return hooks;
 }
 
-Status VirtualRuntime::deploy(Graph graph) {
-  auto added = graphs_.add(std::move(graph));
-  if (added) driver_.graphs_changed();
-  return added;
-}
-
-Result<AppVersion> VirtualRuntime::deploy_app(const std::string& path, const DeployOptions& options) {
-  auto deployed = apps_.deploy(path, options.activate);
+Result<AppVersion> VirtualRuntime::deploy(const AppSource& source, const DeployOptions& options) {
+  auto deployed = apps_.deploy(source, options);
   if (deployed) driver_.graphs_changed();
   return deployed;
 }
@@ -110,23 +104,19 @@ Status VirtualRuntime::probe(const std::string& topic, Probe probe) {
 Result<runtime::Submission> VirtualRuntime::start(JobRequest& request) {
   if (const auto named = check_name("graph name", request.graph); !named) return named.error();
   const std::string asked = request.graph;
-  std::optional<core::GraphRef> version;
   StartOptions& options = request.options;
-  if (graphs_.newest(GraphName(request.graph)) == nullptr) {
-    JobRequest second = request;
-    auto found = apps_.prepare(request);
-    if (!found) return found.error();
-    version = std::move(*found);
-    // An id that the graph does not say is drawn. Here it must be the same in every run.
-    if (second.options.id.empty() && apps_.prepare(second) && second.options.id != options.id) options.id.clear();
-  }
-  if (options.id.empty()) options.id = format("{}-{}", asked, ++ids_);
+  JobRequest second = request;
+  const auto version = apps_.prepare(request);
+  if (!version) return version.error();
+  // An id that the graph does not say is drawn. Here it must be the same in every run.
+  if (second.options.id.empty() && apps_.prepare(second) && second.options.id != options.id)
+    options.id = format("{}-{}", asked, ++ids_);
   if (const auto checked = runtime::check_request(request); !checked) return checked.error();
   const std::uint64_t number = ++secrets_;
   const core::JobSecret secret(core::Guid{Random::mix(options_.seed ^ 0x7365637265740000u), Random::mix(number)});
   const auto made = driver_.submit(runtime::SubmitRequest{
       Namespace(options.name_space), JobId(options.id), GraphName(request.graph), request.input, secret,
-      store_reuse(options.reuse), options.delay, options.end_within, options.keep, options.priority, version});
+      store_reuse(options.reuse), options.delay, options.end_within, options.keep, options.priority, *version});
   if (!made) return made.error();
   if (options.reuse == IdReuse::reject && !made->created)
     return Error{ErrorCode::already_exists, format("job id {} is taken by run {}", options.id, made->run.raw())};

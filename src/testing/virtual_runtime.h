@@ -31,8 +31,8 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   VirtualRuntime(const TestOptions& options, PlannedFault fault);
 
   // --- RuntimeBackend
-  Status deploy(Graph graph) override;
-  Result<AppVersion> deploy_app(const std::string& path, const DeployOptions& options) override;
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
+  Result<AppFiles> app(const AppName& app) override { return apps_.files(app.app, app.version); }
   Status activate_app(const AppName& app) override { return apps_.activate(app.app, app.version); }
   Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
   Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override;

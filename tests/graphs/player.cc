@@ -18,6 +18,8 @@
 
 namespace pawl::graphs {
 
+using core::Graph;
+
 namespace {
 
 namespace json = boost::json;

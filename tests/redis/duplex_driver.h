@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/test_graph.h"
 #include "base/clock.h"
 #include "core/message.h"
 #include "duplex/engine.h"
@@ -20,8 +21,8 @@
 namespace pawl::testing {
 
 // A trigger and two workers, one after the other.
-inline std::shared_ptr<const Graph> duplex_chain() {
-  auto graph = GraphBuilder("chain")
+inline std::shared_ptr<const core::Graph> duplex_chain() {
+  auto graph = core::TestGraph("chain")
                    .trigger("t")
                    .worker("one", "one")
                    .after("t")
@@ -29,7 +30,7 @@ inline std::shared_ptr<const Graph> duplex_chain() {
                    .after("one")
                    .collation(Collation::duplex)
                    .build();
-  return std::make_shared<const Graph>(std::move(*graph));
+  return std::make_shared<const core::Graph>(std::move(*graph));
 }
 
 class DuplexDriver final : private duplex::Events {
@@ -102,13 +103,13 @@ class DuplexDriver final : private duplex::Events {
   }
   void replied(duplex::Ticket, Status) override {}
   void answered(duplex::Ticket, Result<duplex::Outcome>) override {}
-  void changed(const core::JobRow&, const Graph&, const duplex::Change&) override {}
+  void changed(const core::JobRow&, const core::Graph&, const duplex::Change&) override {}
   void ended(RunId) override { ended_ = true; }
   void problem(const std::string&) override {}
 
   SystemClock clock_;
   store::DuplexStore& store_;
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const core::Graph> graph_;
   const core::LaneId lane_;
   duplex::Engine engine_;
   std::vector<duplex::HeldRequest> dispatched_;

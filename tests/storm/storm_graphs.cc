@@ -45,7 +45,7 @@ Reply refuse(Work& work, int code) {
 
 }  // namespace
 
-std::vector<Result<Graph>> build_graphs() {
+std::vector<Result<AppText>> build_graphs() {
   return {
       GraphBuilder("chain")
           .trigger("t")

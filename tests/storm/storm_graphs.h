@@ -23,7 +23,7 @@ inline constexpr const char* graph_names[] = {"chain", "fan", "pend", "caught", 
 inline constexpr const char* app_topics[] = {"tide.await", "tide.call", "tide.leave"};
 extern const char* const app_text;
 
-std::vector<Result<Graph>> build_graphs();
+std::vector<Result<AppText>> build_graphs();
 // Workers for every topic of those graphs. They take 0 to 5 ms.
 Status serve_all(Runtime& runtime, Journal& journal);
 

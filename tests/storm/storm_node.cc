@@ -111,7 +111,7 @@ int run(const Options& options, const sigset_t& term) {
     const std::string path = options.dir + "/app.yaml";
     std::ofstream(path + "-" + name) << app_text;
     std::filesystem::rename(path + "-" + name, path);
-    if (const auto deployed = runtime.deploy_app(path); !deployed) return fail(deployed.error());
+    if (const auto deployed = runtime.deploy(AppFile{path}); !deployed) return fail(deployed.error());
   }
   if (const auto served = serve_all(runtime, journal); !served) return fail(served.error());
   runtime.on_problem([&](const std::string& text) { std::cerr << name << ": " << text << "\n"; }).keep();

@@ -169,7 +169,7 @@ TEST_P(TransactionTest, an_app_in_yaml_does_not_know) {
   start([](Work& work, Transaction& sql) {
     return note(work, sql) ? Reply::success("{\"done\": true}") : Reply::error("1");
   });
-  ASSERT_TRUE(runtime_->deploy_app(dir_ / "app.yaml").ok());
+  ASSERT_TRUE(runtime_->deploy(AppFile{dir_ / "app.yaml"}).ok());
   const auto job = runtime_->start("bank.move", Payload("{}"), {.id = "y"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
   EXPECT_EQ(end_of(job->run()).status, JobStatus::completed);

@@ -97,6 +97,16 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
 
 Payload unawaited(const AwaitState& state) { return Payload("{\"job_id\":" + json_quoted(state.child) + "}"); }
 
+Payload what_stays(const Payload& state) {
+  if (state.empty()) return {};
+  const auto before = decode_kind_state(state.view());
+  const auto* await = before ? std::get_if<AwaitState>(&*before) : nullptr;
+  if (await == nullptr || await->child.empty()) return {};
+  AwaitState kept;
+  kept.child = await->child;
+  return encode(kept);
+}
+
 Progress child_done(Context& context, const ChildDone& message) {
   if (context.must_count()) return count_reentry(context);
   const Answer answer{message.activity, message.status, message.code, message.data};

@@ -12,6 +12,15 @@ Status end_this(Context& context, Activity& activity, const Program::Ending& end
   const auto complete = activity.ledger.with(Mark::leg1_complete);
   if (!complete) return complete.error();
   activity.ledger = *complete;
+  // What its maps make of the job is the last thing that happens to its data.
+  static const Payload nothing("{}");
+  Sight sight = sight_of(context, activity);
+  sight.output = &nothing;
+  sight.code = ending.code;
+  auto worked = context.graph.program()->work(sight);
+  if (!worked) return worked.error();
+  if (worked->data) draft.share(std::move(*worked->data));
+  activity.output = std::move(worked->output);
   activity.status = ActivityStatus::completed;
   activity.code = ending.code;
   activity.closed_at = context.options.now;

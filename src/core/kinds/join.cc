@@ -26,8 +26,8 @@ ActivitySeq ancestor_at(const Draft& draft, const Activity& of, std::size_t dept
 
 class Skipper {
  public:
-  Skipper(Context& context, const Activity& from, std::uint32_t plane)
-      : context_(context), from_(from), at_(from.at.in_plane(plane)) {}
+  Skipper(Context& context, const Activity& from, std::uint32_t plane, std::uint64_t first_number = 0)
+      : context_(context), from_(from), at_(from.at.in_plane(plane)), number_(first_number) {}
 
   void skip(const Graph::Edge& edge) {
     const Graph::Node& to = context_.node(edge.to);
@@ -48,7 +48,7 @@ class Skipper {
   const Activity& from_;
   const ledger::Dimensions at_;
   std::unordered_set<std::uint32_t> seen_;
-  std::uint64_t number_ = 0;
+  std::uint64_t number_;
 };
 
 enum class Standing : std::uint8_t { waits, satisfied, skipped };
@@ -101,10 +101,10 @@ ledger::Dimensions place_of_join(const Graph::Node& join, const ledger::Dimensio
 }
 
 void skip_edges(Context& context, const Activity& activity, std::uint32_t plane,
-                const std::vector<std::uint32_t>& fired) {
+                const std::vector<std::uint32_t>& fired, std::uint64_t first_number) {
   const Graph::Node& node = context.node(activity);
   if (!node.before_join) return;
-  Skipper skipper(context, activity, plane);
+  Skipper skipper(context, activity, plane, first_number);
   for (std::uint32_t i = 0; i < node.edges.size(); ++i)
     if (!contains(fired, i)) skipper.skip(node.edges[i]);
 }
@@ -133,6 +133,10 @@ Progress arrive(Context& context, const Arrive& message) {
   if (context.must_count()) return count_reentry(context);
   static const Payload nothing("{}");
   if (goes_on) return leg2(context, Answer{known->seq, ReplyStatus::success, 200, nothing});
+  if (known == nullptr && is_called_off(context, message.node, message.at)) {
+    const auto given = message.skipped ? Status{} : pawl::core::give_back(context, message.parent);
+    return given ? acknowledge(context) : park(context, given.error());
+  }
 
   auto opened =
       known != nullptr ? Result<Activity>(*known) : open_instance(context, message.node, message.at, message.parent);

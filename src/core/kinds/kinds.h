@@ -51,9 +51,18 @@ Progress take_item(Context& context, const Item& message);   // map.cc
 // Calls off what a concluded or abandoned activity still waits for. `registered`: its mailbox may still have something
 // for it; not when its last signal concluded it.
 void call_off(Context& context, const Activity& activity, bool cancel_child, bool registered = true);  // begin.cc
+// race.cc. Ends an open activity whose answer nobody wants any more; how many obligations it had.
+std::int64_t abandon(Context& context, const Activity& activity);
+// A join that is satisfied ends what still runs of the branches that lead to it, if it is told to; as abandon().
+std::int64_t end_branches(Context& context, const Activity& join);
+// Whether such a join has ended the branch that this place belongs to.
+bool is_called_off(const Context& context, std::uint32_t node, const ledger::Dimensions& at);
+// A child is still to be found when its await is over; nothing else is remembered.
+Payload what_stays(const Payload& state);  // await.cc
+
 // The edges of `activity` that did not fire in this plane: joins below need not wait for them.
 void skip_edges(Context& context, const Activity& activity, std::uint32_t plane,
-                const std::vector<std::uint32_t>& fired);  // join.cc
+                const std::vector<std::uint32_t>& fired, std::uint64_t first_number = 0);  // join.cc
 // Where the instance of a join stands that is reached from `from`, an address with its plane.
 ledger::Dimensions place_of_join(const Graph::Node& join, const ledger::Dimensions& from);  // join.cc
 

@@ -130,6 +130,8 @@ void check_joins(const Graph& graph, Mistakes& mistakes) {
     if (place.closes_map) {
       if (join->need != Join::Need::all)
         report(mistakes, join->where, Code::bad_join, "the closing join of a map waits for all items");
+      if (join->cancels_others)
+        report(mistakes, join->where, Code::bad_join, "the closing join of a map has no others to cancel");
       continue;
     }
     if (join->need == Join::Need::count && join->count > place.in.size())

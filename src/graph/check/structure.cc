@@ -10,19 +10,21 @@ namespace {
 
 class Structure {
  public:
-  Structure(Graph& graph, Mistakes& mistakes) : graph_(graph), topology_(graph.topology), mistakes_(mistakes) {}
+  Structure(Graph& graph, Mistakes& mistakes)
+      : graph_(graph), topology_(graph.topology), mistakes_(mistakes), is_plain_(graph.is_plain()) {}
 
   bool run() {
     topology_.places.assign(graph_.activities.size(), {});
     if (!find_trigger()) return false;
     link();
     sort();
+    place_undos(graph_, mistakes_);
     report_unreachable();
     for (const ActivityIndex index : topology_.order) {
       check_parents(index);
       place(index);
     }
-    fill_ancestors();
+    if (!is_plain_) fill_ancestors();
     return true;
   }
 
@@ -165,8 +167,14 @@ class Structure {
 
   // The chain of a join is what all its parents' chains have in common, then itself; of any other
   // activity its parent's chain, then itself.
+  // A plain graph has no joins, and nobody asks for the way from one activity to another: ten thousand in a row need
+  // no chains.
   void place(ActivityIndex index) {
     Place& here = topology_.places[index];
+    if (!here.in.empty()) here.depth = topology_.places[graph_.transitions[here.in.back()].from].depth + 1;
+    if (here.undoes) here.depth = topology_.places[*here.undoes].depth + 1;
+    if (is_plain_) return;
+    if (here.undoes) here.chain = topology_.places[*here.undoes].chain;
     if (!here.in.empty()) {
       const bool is_join = std::holds_alternative<Join>(graph_.activities[index].kind);
       here.chain = topology_.places[graph_.transitions[here.in.back()].from].chain;
@@ -186,19 +194,21 @@ class Structure {
     topology_.ancestors.assign(count, std::vector<bool>(count, false));
     for (const ActivityIndex index : topology_.order) {
       auto& mine = topology_.ancestors[index];
-      for (const std::uint32_t edge : topology_.places[index].in) {
-        const ActivityIndex parent = graph_.transitions[edge].from;
+      const auto add = [&](ActivityIndex parent) {
         const auto& theirs = topology_.ancestors[parent];
         for (std::size_t i = 0; i < count; ++i)
           if (theirs[i]) mine[i] = true;
         mine[parent] = true;
-      }
+      };
+      for (const std::uint32_t edge : topology_.places[index].in) add(graph_.transitions[edge].from);
+      if (const auto undoes = topology_.places[index].undoes) add(*undoes);
     }
   }
 
   Graph& graph_;
   Topology& topology_;
   Mistakes& mistakes_;
+  const bool is_plain_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "base/format.h"
+#include "base/limits.h"
 #include "graph/read/read.h"
 
 namespace pawl::graph {
@@ -62,6 +63,8 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
                     .status_threshold = {},
                     .timeout = {},
                     .retry = {},
+                    .compensate = {},
+                    .compensate_where = {},
                     .settings = {},
                     .where = at.where()};
   const std::string_view type = read_type(at, reader);
@@ -97,12 +100,19 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
   };
   if (type == "worker" || type == "await" || !known_type)
     common.push_back({"retry", [&](const Cursor& key) { activity.retry = read_retry(key, reader); }});
+  if (type == "worker" || type == "await" || type == "hook" || type == "signal" || !known_type)
+    common.push_back({"compensate", [&](const Cursor& key) {
+                        activity.compensate = reader.text(key).value_or("");
+                        activity.compensate_where = key.where();
+                      }});
   for (const std::string_view key : compiler_keys)
     if (at.node().find(key) != nullptr)
-      common.push_back({key, [&reader](const Cursor& here) {
+      common.push_back({key,
+                        [&reader](const Cursor& here) {
                           reader.report(here.key_where(), Code::unknown_key,
                                         format("'{}' is worked out from the transitions; remove it", here.key()));
-                        }});
+                        },
+                        true});
   activity.kind = read_kind(type, at, reader, std::move(common));
   if (reader.dialect() == Dialect::hotmesh) ignore_as_the_original_does(at, reader, activity);
 
@@ -119,61 +129,72 @@ Activity read_activity(const Cursor& at, const Reader& reader) {
   return activity;
 }
 
+namespace {
+
+constexpr std::string_view exhausted_words[] = {"park", "fail"};
+
+std::vector<Key> rule_keys(RetryRule& rule, const Reader& reader) {
+  constexpr double growth_max = 1000;
+  const auto attempts_limit = static_cast<std::int64_t>(limits::attempts_max);
+  return {
+      {"maximumAttempts",
+       [&, attempts_limit](const Cursor& key) {
+         rule.attempts_max = static_cast<int>(reader.whole(key, 1, attempts_limit).value_or(1));
+       }},
+      {"initialInterval", [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
+      {"maximumInterval", [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
+      {"backoffCoefficient", [&](const Cursor& key) { rule.backoff_coefficient = reader.number(key, 1, growth_max); }},
+      {"jitter", [&](const Cursor& key) { rule.jitter = reader.number(key, 0, 1); }},
+      {"within", [&](const Cursor& key) { rule.within = reader.seconds(key); }},
+      {"when_exhausted",
+       [&](const Cursor& key) {
+         if (const auto word = reader.choice(key, exhausted_words))
+           rule.when_exhausted = static_cast<WhenExhausted>(*word);
+       }},
+  };
+}
+
+void read_coded_rule(const Cursor& at, int code, const Reader& reader, std::vector<RetryRule>& rules) {
+  RetryRule rule;
+  rule.code = code;
+  if (at.node().is_map()) {
+    reader.keys(at, Level::retry, rule_keys(rule, reader));
+    if (at.node().find("maximumAttempts") == nullptr) reader.missing(at, "maximumAttempts");
+  } else if (at.node().is_list() && at.node().items.size() == 1) {
+    // The original's short form counts retries, not runs.
+    const auto most = static_cast<std::int64_t>(limits::attempts_max);
+    rule.attempts_max = 1 + static_cast<int>(reader.whole(Cursor(at, 0), 0, most).value_or(0));
+  } else {
+    reader.report(at, Code::wrong_type, "a code's retry is a list of one number or a map such as {maximumAttempts: 3}");
+    return;
+  }
+  rules.push_back(std::move(rule));
+}
+
+}  // namespace
+
 std::vector<RetryRule> read_retry(const Cursor& at, const Reader& reader) {
-  constexpr int attempts_limit = 1'000'000;
   std::vector<RetryRule> rules;
   if (!reader.expect_map(at)) return rules;
-  const auto policy_keys = [&reader](RetryRule& rule) {
-    return std::vector<Key>{
-        {"maximumAttempts",
-         [&](const Cursor& key) {
-           rule.attempts_max = static_cast<int>(reader.whole(key, 1, attempts_limit).value_or(1));
-         }},
-        {"initialInterval", [&](const Cursor& key) { rule.initial_interval = reader.seconds(key); }},
-        {"maximumInterval", [&](const Cursor& key) { rule.maximum_interval = reader.seconds(key); }},
-        {"backoffCoefficient",
-         [&](const Cursor& key) {
-           const Node& node = key.node();
-           const double value = node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
-           const bool number = node.kind == Node::Kind::real || node.kind == Node::Kind::integer;
-           if (number && value >= 1 && value <= 1000) {
-             rule.backoff_coefficient = value;
-           } else {
-             reader.report(key, Code::bad_value, "this must be a number from 1 to 1000");
-           }
-         }},
-    };
-  };
   RetryRule general;
-  std::vector<Key> keys = policy_keys(general);
-  for (const Entry& entry : at.node().entries) {
-    const auto code = parse_code(entry.key);
-    if (!code) continue;
-    keys.push_back({entry.key, [&, code](const Cursor& key) {
-                      RetryRule rule;
-                      rule.code = code;
-                      if (key.node().is_map()) {
-                        reader.keys(key, policy_keys(rule));
-                        if (key.node().find("maximumAttempts") == nullptr) reader.missing(key, "maximumAttempts");
-                      } else if (key.node().is_list() && key.node().items.size() == 1) {
-                        // The original's short form counts retries, not runs.
-                        rule.attempts_max =
-                            1 + static_cast<int>(reader.whole(Cursor(key, 0), 0, attempts_limit).value_or(0));
-                      } else {
-                        reader.report(key, Code::wrong_type,
-                                      "a code's retry is a list of one number or a map such as "
-                                      "{maximumAttempts: 3}");
-                        return;
-                      }
-                      rules.push_back(rule);
-                    }});
-  }
-  const std::size_t policy_count = 4;
-  reader.keys(at, keys);
-  for (std::size_t i = 0; i < policy_count; ++i)
+  std::vector<Key> keys = rule_keys(general, reader);
+  keys.push_back({"never_on", [&](const Cursor& key) {
+                    if (!reader.expect_list(key)) return;
+                    for (std::size_t i = 0; i < key.node().items.size(); ++i)
+                      if (const auto code = reader.code(Cursor(key, i))) general.never_on.push_back(*code);
+                  }});
+  const std::size_t general_keys = keys.size();
+  for (const Entry& entry : at.node().entries)
+    if (const auto code = parse_code(entry.key))
+      keys.push_back({entry.key, [&, code](const Cursor& key) { read_coded_rule(key, *code, reader, rules); }});
+  reader.keys(at, Level::retry, keys);
+  for (const RetryRule& rule : rules)
+    if (std::find(general.never_on.begin(), general.never_on.end(), *rule.code) != general.never_on.end())
+      reader.report(at, Code::bad_value, format("'never_on' names {}, which has a rule of its own", *rule.code));
+  for (std::size_t i = 0; i < general_keys; ++i)
     if (at.node().find(keys[i].name) != nullptr) {
       if (at.node().find("maximumAttempts") == nullptr) reader.missing(at, "maximumAttempts");
-      rules.push_back(general);
+      rules.push_back(std::move(general));
       break;
     }
   return rules;

@@ -22,7 +22,9 @@ void read_id(const Cursor& at, const Reader& reader, App& app) {
   const auto id = reader.text(at);
   if (!id) return;
   app.id = *id;
-  if (!is_id(*id)) reader.report(at, Code::bad_name, "an app's id is made of letters, digits, - and _");
+  std::string plain = *id;
+  std::erase(plain, '.');
+  if (!is_id(plain)) reader.report(at, Code::bad_name, "an app's id is made of letters, digits, - . and _");
 }
 
 void read_version(const Cursor& at, const Reader& reader, App& app) {
@@ -100,7 +102,7 @@ std::optional<App> read_app(const Node& root, const ReadOptions& options, Mistak
         {"title", [&](const Cursor& at) { (void)reader.text(at); }},
         {"graphs", [&](const Cursor& at) { read_graphs(at, reader, app); }},
     };
-    reader.keys(here, keys);
+    reader.keys(here, Level::app, keys);
     for (const std::string_view required : {"id", "version", "graphs"})
       if (entry.value.is_map() && entry.value.find(required) == nullptr) reader.missing(here, required);
   }

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view instead = "or use collation: ledger, the default";
 
-constexpr std::string_view graph_keys[] = {"subscribes", "title", "collation", "input", "activities", "transitions"};
+constexpr std::string_view graph_keys[] = {"subscribes", "title", "collation",  "input_from",
+                                           "result_of",  "input", "activities", "transitions"};
 constexpr std::string_view activity_keys[] = {"type", "subtype", "title", "settings", "topic"};
 constexpr std::string_view trigger_keys[] = {"type", "subtype", "title", "settings", "stats"};
 

@@ -7,11 +7,12 @@ namespace {
 
 constexpr std::string_view on_error_words[] = {"fail", "drain"};
 constexpr std::string_view collation_words[] = {"ledger", "duplex"};
+constexpr std::string_view input_words[] = {"maps", "answers"};
 
 void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
   if (!reader.expect_map(at)) return;
-  if (at.node().entries.size() > activities_max) {
-    reader.report(at, Code::over_limit, format("more than {} activities in one graph", activities_max));
+  if (at.node().entries.size() > plain_activities_max) {
+    reader.report(at, Code::over_limit, format("more than {} activities in one graph", plain_activities_max));
     return;
   }
   if (at.node().entries.empty())
@@ -24,6 +25,17 @@ void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
                     format("an id is 1 to {} letters, digits, - and _", id_bytes_max));
     graph.activities.push_back(read_activity(here, reader));
   }
+}
+
+// Whose answer is the job's result. Where inputs are mapped it is the job's data, and nobody's answer.
+void check_result(const Reader& reader, const Graph& graph) {
+  if (graph.result_of.empty()) return;
+  if (!graph.find(graph.result_of))
+    reader.report(graph.result_where, Code::unknown_activity,
+                  format("this graph has no activity '{}'", graph.result_of));
+  if (graph.input_from != InputFrom::answers && graph.collation != Collation::duplex)
+    reader.report(graph.result_where, Code::bad_value,
+                  "'result_of' needs 'input_from: answers'; otherwise a job's result is what 'job.maps' share");
 }
 
 }  // namespace
@@ -49,16 +61,32 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
        [&](const Cursor& key) {
          if (reader.choice(key, collation_words).value_or(0) == 1) graph.collation = Collation::duplex;
        }},
+      {"input_from",
+       [&](const Cursor& key) {
+         if (reader.choice(key, input_words).value_or(0) == 1) graph.input_from = InputFrom::answers;
+       }},
+      {"result_of",
+       [&](const Cursor& key) {
+         graph.result_of = reader.text(key).value_or("");
+         graph.result_where = key.where();
+       }},
       {"input", [&](const Cursor& key) { graph.input = read_channel(key, reader, ChannelKeys::schema_only); }},
       {"output", [&](const Cursor& key) { graph.output = read_channel(key, reader, ChannelKeys::schema_only); }},
       {"activities", [&](const Cursor& key) { read_activities(key, reader, graph); }},
       {"transitions", {}},  // below: they name activities, wherever those stand in the file
       {"hooks", {}},
   };
-  reader.keys(at, keys);
+  reader.keys(at, Level::graph, keys);
   if (const Entry* entry = at.node().find_entry("transitions")) read_transitions(Cursor(at, *entry), reader, graph);
   if (const Entry* entry = at.node().find_entry("hooks")) read_hooks(Cursor(at, *entry), reader, graph);
   if (graph.collation == Collation::duplex) refuse_beyond_duplex(at, reader, graph);
+  check_result(reader, graph);
+  if (graph.activities.size() > activities_max && !graph.is_plain()) {
+    reader.report(graph.where, Code::over_limit,
+                  format("more than {} activities in one graph with expressions", activities_max));
+    graph.activities.clear();  // nobody looks further
+    graph.transitions.clear();
+  }
   for (const std::string_view required : {"subscribes", "activities"})
     if (at.node().find(required) == nullptr) reader.missing(at, required);
   return graph;
@@ -76,14 +104,14 @@ Channel read_channel(const Cursor& at, const Reader& reader, ChannelKeys allowed
                         if (auto formula = reader.formula(key, Expect::map))
                           channel.maps_by_code.emplace_back(code, std::move(*formula));
                       }});
-    reader.keys(here, keys);
+    reader.keys(here, maps ? Level::channel : Level::schemas, keys);
   };
   std::vector<Key> keys{{"schema", [&](const Cursor& key) { channel.schema = reader.schema(key); }}};
   if (maps) keys.push_back({"maps", reader.into(channel.maps, Expect::map)});
   for (const Entry& entry : at.node().entries)
     if (const auto code = parse_code(entry.key))
       keys.push_back({entry.key, [&read_coded, code](const Cursor& key) { read_coded(key, *code); }});
-  reader.keys(at, keys);
+  reader.keys(at, maps ? Level::channel : Level::schemas, keys);
   return channel;
 }
 

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "base/format.h"
+#include "base/limits.h"
 #include "graph/limits.h"
 #include "graph/read/read.h"
 
@@ -12,6 +13,9 @@ constexpr std::string_view granularities[] = {"5m", "10m", "15m", "30m", "1h", "
 constexpr std::string_view measure_words[] = {"count", "sum", "avg", "min", "max", "mdn", "index"};
 constexpr std::string_view signal_subtypes[] = {"one", "all"};
 constexpr std::string_view status_words[] = {"success", "pending", "error"};
+constexpr std::string_view guarantee_words[] = {"at_least_once", "at_most_once"};
+constexpr std::string_view unknown_words[] = {"hold", "retry", "ask_probe"};
+constexpr std::string_view others_words[] = {"finish", "cancel"};
 constexpr std::string_view escalation_keys[] = {
     "role",      "type",     "subtype",  "priority",    "description", "entity", "metadata",  "envelope",
     "expiresAt", "originId", "parentId", "initiatedBy", "traceId",     "spanId", "taskQueue", "workflowType"};
@@ -27,6 +31,11 @@ constexpr KindKey kind_only[] = {
     {"entity", "trigger"},
     {"await", "await"},
     {"retry", "worker, await"},
+    {"compensate", "worker, await, hook, signal"},
+    {"timeouts", "worker"},
+    {"guarantee", "worker"},
+    {"when_unknown", "worker"},
+    {"priority", "worker"},
     {"topic", "worker, await, signal, interrupt"},
     {"sleep", "hook"},
     {"hook", "hook"},
@@ -47,6 +56,7 @@ constexpr KindKey kind_only[] = {
     {"stack", "interrupt"},
     {"expire", "interrupt"},
     {"need", "join"},
+    {"others", "join"},
     {"items", "map"},
     {"parallel", "map"},
     {"collect", "map"},
@@ -58,18 +68,20 @@ struct Site {
   const Reader& reader;
   std::vector<Key>& keys;
 
-  void read(std::string_view type) const {
+  void read(std::string_view type, Level level) const {
     std::vector<Key> all = keys;
     for (const KindKey& other : kind_only) {
       bool own = false;
       for (const Key& key : keys) own = own || key.name == other.key;
       if (own || at.node().find(other.key) == nullptr) continue;
-      all.push_back({other.key, [this, &other, type](const Cursor& here) {
+      all.push_back({other.key,
+                     [this, &other, type](const Cursor& here) {
                        reader.report(here.key_where(), Code::unknown_key,
                                      format("'{}' is a key of {}, not of {}", other.key, other.kinds, type));
-                     }});
+                     },
+                     true});
     }
-    reader.keys(at, all);
+    reader.keys(at, level, all);
   }
   // Under compat a value of the wrong type only warned; a required one is missing then.
   void require(std::string_view key, bool found) const {
@@ -85,31 +97,66 @@ Kind read_trigger(const Site& site) {
   Trigger out;
   site.keys.push_back({"stats", [&](const Cursor& key) { out.stats = read_stats(key, site.reader); }});
   site.keys.push_back({"entity", site.reader.into(out.entity, Expect::text)});
-  site.read("trigger");
+  site.read("trigger", Level::trigger);
+  return out;
+}
+
+Timeouts read_timeouts(const Cursor& at, const Reader& reader) {
+  Timeouts out;
+  const Key keys[] = {
+      {"attempt", [&](const Cursor& key) { out.attempt(reader.duration(key).value_or(Duration{0})); }},
+      {"heartbeat", [&](const Cursor& key) { out.heartbeat(reader.duration(key).value_or(Duration{0})); }},
+      {"queue", [&](const Cursor& key) { out.queue(reader.duration(key).value_or(Duration{0})); }},
+      {"total", [&](const Cursor& key) { out.total(reader.duration(key).value_or(Duration{0})); }},
+  };
+  reader.keys(at, Level::timeouts, keys);
   return out;
 }
 
 Kind read_worker(const Site& site) {
   OptionalFormula topic;
-  site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
-  site.read("worker");
+  Worker out{.topic = site.reader.placeholder(site.at)};
+  const Reader& reader = site.reader;
+  site.keys.push_back({"topic", reader.into(topic, Expect::text)});
+  site.keys.push_back({"timeouts", [&](const Cursor& key) {
+                         out.timeouts = read_timeouts(key, reader);
+                         if (out.timeouts.total().count() != 0 && site.at.node().find("timeout") != nullptr)
+                           reader.report(key, Code::bad_value, "'timeout' is the total already; leave one of them out");
+                       }});
+  site.keys.push_back({"guarantee", [&](const Cursor& key) {
+                         out.guarantee = static_cast<Guarantee>(reader.choice(key, guarantee_words).value_or(0));
+                       }});
+  site.keys.push_back({"when_unknown", [&](const Cursor& key) {
+                         out.when_unknown = static_cast<WhenUnknown>(reader.choice(key, unknown_words).value_or(0));
+                         const Node* guarantee = site.at.node().find("guarantee");
+                         if (guarantee == nullptr || guarantee->text != "at_most_once")
+                           reader.report(
+                               key.key_where(), Code::bad_value,
+                               "'when_unknown' needs 'guarantee: at_most_once'; otherwise nothing is unknown");
+                       }});
+  site.keys.push_back({"priority", [&](const Cursor& key) {
+                         const std::int64_t most = limits::priority_max;
+                         out.priority = static_cast<std::int32_t>(reader.whole(key, -most, most).value_or(0));
+                       }});
+  site.read("worker", Level::worker);
   site.require("topic", topic.has_value());
-  return Worker{site.or_placeholder(topic)};
+  out.topic = site.or_placeholder(topic);
+  return out;
 }
 
 Kind read_await(const Site& site) {
   OptionalFormula topic, await;
   site.keys.push_back({"topic", site.reader.into(topic, Expect::text)});
   site.keys.push_back({"await", site.reader.into(await, Expect::boolean)});
-  site.read("await");
+  site.read("await", Level::await);
   site.require("topic", topic.has_value());
   return Await{site.or_placeholder(topic), std::move(await)};
 }
 
 void check_escalation(const Cursor& at, const Reader& reader) {
   std::vector<Key> keys;
-  for (const std::string_view key : escalation_keys) keys.push_back({key, {}});
-  if (at.node().is_map() && at.node().find("@pipe") == nullptr) reader.keys(at, keys);
+  for (const std::string_view key : escalation_keys) keys.push_back({key, {}, true});
+  if (at.node().is_map() && at.node().find("@pipe") == nullptr) reader.keys(at, Level::hook, keys);
 }
 
 Kind read_hook(const Site& site) {
@@ -121,7 +168,7 @@ Kind read_hook(const Site& site) {
                          check_escalation(key, site.reader);
                          out.escalation = site.reader.formula(key, Expect::map);
                        }});
-  site.read("hook");
+  site.read("hook", Level::hook);
   return out;
 }
 
@@ -149,7 +196,7 @@ Kind read_signal(const Site& site) {
   site.keys.push_back({"scrub", reader.into(out.scrub, Expect::boolean)});
   site.keys.push_back(
       {"resolver", [&](const Cursor& key) { out.resolver = read_channel(key, reader, ChannelKeys::schema_and_maps); }});
-  site.read("signal");
+  site.read("signal", Level::signal);
   if (const Entry* subtype = site.at.node().find_entry("subtype"))
     out.to_all = reader.choice(Cursor(site.at, *subtype), signal_subtypes).value_or(0) == 1;
   site.require("topic", topic.has_value());
@@ -167,7 +214,7 @@ Kind read_cycle(const Site& site) {
                          out.ancestor = site.reader.text(key).value_or("");
                          out.where = key.where();
                        }});
-  site.read("cycle");
+  site.read("cycle", Level::cycle);
   site.require("ancestor", !out.ancestor.empty());
   return out;
 }
@@ -183,7 +230,7 @@ Kind read_interrupt(const Site& site) {
   site.keys.push_back({"descend", reader.into(out.descend, Expect::boolean)});
   site.keys.push_back({"stack", reader.into(out.stack, Expect::text)});
   site.keys.push_back({"expire", reader.into(out.expire, Expect::seconds)});
-  site.read("interrupt");
+  site.read("interrupt", Level::interrupt);
   return out;
 }
 
@@ -205,7 +252,10 @@ Kind read_join(const Site& site) {
                                               format("this must be all, any or a number, not {}", describe(key.node())),
                                               nearest(key.node().text, words));
                        }});
-  site.read("join");
+  site.keys.push_back({"others", [&](const Cursor& key) {
+                         out.cancels_others = site.reader.choice(key, others_words).value_or(0) == 1;
+                       }});
+  site.read("join", Level::join);
   return out;
 }
 
@@ -233,7 +283,7 @@ Kind read_map(const Site& site) {
                          join = site.reader.text(key).value_or("");
                          where = key.where();
                        }});
-  site.read("map");
+  site.read("map", Level::map);
   site.require("items", items.has_value());
   site.require("join", !join.empty());
   return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join), std::move(where)};
@@ -241,8 +291,8 @@ Kind read_map(const Site& site) {
 
 // An unknown type: accept every key there is, so that one slip gives one mistake.
 Kind read_any(const Site& site) {
-  for (const KindKey& key : kind_only) site.keys.push_back({key.key, {}});
-  site.reader.keys(site.at, site.keys);
+  for (const KindKey& key : kind_only) site.keys.push_back({key.key, {}, true});
+  site.reader.keys(site.at, Level::worker, site.keys);
   return Hook{};
 }
 
@@ -273,7 +323,7 @@ Stats read_stats(const Cursor& at, const Reader& reader) {
          }},
         {"target", reader.into(measurement.target, Expect::any)},
     };
-    reader.keys(here, keys);
+    reader.keys(here, Level::measure, keys);
     if (!here.node().is_map()) return;
     if (here.node().find("measure") == nullptr) reader.missing(here, "measure");
     if (measurement.measure != Measure::count && here.node().find("target") == nullptr) reader.missing(here, "target");
@@ -294,7 +344,7 @@ Stats read_stats(const Cursor& at, const Reader& reader) {
          for (std::size_t i = 0; i < key.node().items.size(); ++i) read_measure(Cursor(key, i));
        }},
   };
-  reader.keys(at, keys);
+  reader.keys(at, Level::stats, keys);
   return stats;
 }
 

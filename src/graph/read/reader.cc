@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "graph/limits.h"
 #include "graph/pointer.h"
 
@@ -74,7 +75,10 @@ bool Reader::expect_list(const Cursor& at) const {
   return false;
 }
 
-void Reader::keys(const Cursor& at, std::span<const Key> known) const {
+void Reader::keys(const Cursor& at, Level level, std::span<const Key> known) const {
+  for (const Key& key : known)
+    invariant(key.refused || is_word(level, key.name) || parse_code(key.name),
+              "the reader knows words of the language");
   if (!expect_map(at)) return;
   for (const Entry& entry : at.node().entries) {
     const Cursor here(at, entry);
@@ -86,7 +90,8 @@ void Reader::keys(const Cursor& at, std::span<const Key> known) const {
       continue;
     }
     std::vector<std::string_view> names;
-    for (const Key& key : known) names.push_back(key.name);
+    for (const Key& key : known)
+      if (!key.refused || !key.read) names.push_back(key.name);
     report(Where{entry.mark, here.path()}, Code::unknown_key, format("there is no key '{}' here", entry.key),
            nearest(entry.key, names));
   }
@@ -201,23 +206,47 @@ bool Reader::literal_fits(const Cursor& at, const json::value& value, Expect exp
   return true;
 }
 
+namespace {
+
+struct Spot {
+  Where where;
+  std::string note;  // when the column cannot say it
+};
+
+// Byte `inside` of the text at `pointer` below the cursor.
+Spot find_place(const Cursor& at, std::string_view pointer, std::size_t inside) {
+  const Walk walk = walk_pointer(at.node(), pointer);
+  Spot place{{pointer.empty() ? at.mark() : walk.mark, append_pointer(at.path(), at.node(), pointer)}, {}};
+  if (inside == 0 || !walk.node->is_text()) return place;
+  if (walk.node->text_shift) {
+    place.where.mark = mark_inside(*walk.node, inside);
+  } else {
+    place.note = format(" (at character {})", inside + 1);
+  }
+  return place;
+}
+
+}  // namespace
+
 OptionalFormula Reader::compile(const Cursor& at, const json::value& source) const {
   auto compiled = mapping::compile(source, {.compat_hotmesh = dialect_ == Dialect::hotmesh});
   for (const mapping::Mistake& mistake : compiled.mistakes) {
-    const Walk walk = walk_pointer(at.node(), mistake.path);
-    report(Where{mistake.path.empty() ? at.mark() : walk.mark, append_pointer(at.path(), at.node(), mistake.path)},
-           Code::bad_expression, mistake.message, mistake.suggestion);
+    const Spot place = find_place(at, mistake.path, mistake.at);
+    report(place.where, Code::bad_expression, mistake.message + place.note, mistake.suggestion);
+  }
+  for (const mapping::Mistake& doubt : compiled.doubts) {
+    const Spot place = find_place(at, doubt.path, doubt.at);
+    mistakes_.add({.code = Code::meant_as_expression,
+                   .severity = Severity::warning,
+                   .mark = place.where.mark,
+                   .path = place.where.path,
+                   .message = doubt.message + place.note,
+                   .suggestion = doubt.suggestion});
   }
   if (!compiled.expression) return std::nullopt;
   Formula formula{std::move(*compiled.expression), at.where(), {}};
-  for (const mapping::Reference& reference : formula.expression.references()) {
-    if (reference.path.empty()) {
-      formula.references.push_back(formula.where);
-    } else {
-      formula.references.push_back({walk_pointer(at.node(), reference.path).mark,
-                                    append_pointer(formula.where.path, at.node(), reference.path)});
-    }
-  }
+  for (const mapping::Reference& reference : formula.expression.references())
+    formula.references.push_back(find_place(at, reference.path, reference.at).where);
   return formula;
 }
 
@@ -248,6 +277,24 @@ Formula Reader::references_of(const Cursor& at) const {
   return {std::move(*compiled.expression), at.where(), std::move(wheres)};
 }
 
+std::optional<Duration> Reader::duration(const Cursor& at) const {
+  const auto found = seconds(at);
+  if (!found) return std::nullopt;
+  if (*found <= std::chrono::duration<double>(limits::duration_max).count())
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*found));
+  report(at, Code::bad_value, format("a time is at most {} days", limits::duration_max / std::chrono::hours(24)));
+  return std::nullopt;
+}
+
+std::optional<double> Reader::number(const Cursor& at, double min, double max) const {
+  const Node& node = at.node();
+  const bool is_number = node.kind == Node::Kind::real || node.kind == Node::Kind::integer;
+  const double value = node.kind == Node::Kind::real ? node.real : static_cast<double>(node.integer);
+  if (is_number && value >= min && value <= max) return value;
+  report(at, Code::bad_value, format("this must be a number from {} to {}", min, max));
+  return std::nullopt;
+}
+
 // The original knows bare numbers only: "5m" is no time there.
 bool Reader::takes_units(std::string_view text) const {
   return dialect_ == Dialect::pawl || text.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -273,6 +320,13 @@ SchemaPointer Reader::schema(const Cursor& at) const {
     report(Where{mistake.path.empty() ? at.mark() : mark, append_pointer(at.path(), at.node(), mistake.path)},
            unknown ? Code::unknown_keyword : Code::bad_schema, mistake.message, mistake.suggestion);
   }
+  for (const std::string& path : result.any_types)
+    mistakes_.add_first({.code = Code::any_type,
+                         .severity = Severity::warning,
+                         .mark = walk_pointer(at.node(), path).mark,
+                         .path = append_pointer(at.path(), at.node(), path),
+                         .message = "JSON Schema has no type 'any'; every type is taken, as without 'type'",
+                         .suggestion = {}});
   return result.schema;
 }
 

@@ -13,6 +13,7 @@
 #include "graph/mistake.h"
 #include "graph/model.h"
 #include "graph/node.h"
+#include "graph/words.h"
 
 namespace pawl::graph {
 
@@ -47,6 +48,7 @@ using ReadKey = std::function<void(const Cursor&)>;
 struct Key {
   std::string_view name;
   ReadKey read;
+  bool refused = false;  // its reader only says what is wrong with it
 };
 
 class Reader {
@@ -62,7 +64,7 @@ class Reader {
   bool expect_list(const Cursor& at) const;
   // Calls the reader of each key that is there; any other key is a mistake. A key with an empty
   // reader is accepted and left alone.
-  void keys(const Cursor& at, std::span<const Key> known) const;
+  void keys(const Cursor& at, Level level, std::span<const Key> known) const;
   void missing(const Cursor& at, std::string_view key) const;
 
   std::optional<std::string> text(const Cursor& at) const;
@@ -72,6 +74,8 @@ class Reader {
   std::optional<std::int64_t> whole(const Cursor& at, std::int64_t min, std::int64_t max) const;
   std::optional<int> code(const Cursor& at) const;
   std::optional<double> seconds(const Cursor& at) const;
+  std::optional<Duration> duration(const Cursor& at) const;  // up to limits::duration_max
+  std::optional<double> number(const Cursor& at, double min, double max) const;
   // The position in `words` of a text that must be one of them.
   std::optional<std::size_t> choice(const Cursor& at, std::span<const std::string_view> words) const;
   OptionalFormula formula(const Cursor& at, Expect expect) const;

@@ -61,7 +61,7 @@ bool read_sides(const Cursor& at, const Reader& reader, OptionalFormula& actual,
          if (!expected_is_literal) expected_formula = reader.formula(key, Expect::any);
        }},
   };
-  reader.keys(at, keys);
+  reader.keys(at, Level::match, keys);
   if (!at.node().is_map()) return false;
   for (const std::string_view required : {"actual", "expected"})
     if (at.node().find(required) == nullptr) reader.missing(at, required);
@@ -93,7 +93,7 @@ void read_conditions(const Cursor& at, const Reader& reader, Transition& transit
          for (std::size_t i = 0; i < key.node().items.size(); ++i) read_match(Cursor(key, i), reader, transition);
        }},
   };
-  reader.keys(at, keys);
+  reader.keys(at, Level::conditions, keys);
 }
 
 std::optional<Transition> read_transition(const Cursor& at, const Reader& reader, const Ids& ids) {
@@ -111,11 +111,11 @@ std::optional<Transition> read_transition(const Cursor& at, const Reader& reader
          transition.where.mark = key.mark();
        }},
       {"conditions", [&](const Cursor& key) { read_conditions(key, reader, transition); }},
-      {"code", misplaced},
-      {"gate", misplaced},
-      {"match", misplaced},
+      {"code", misplaced, true},
+      {"gate", misplaced, true},
+      {"match", misplaced, true},
   };
-  reader.keys(at, keys);
+  reader.keys(at, Level::transition, keys);
   if (at.node().is_map() && at.node().find("to") == nullptr) reader.missing(at, "to");
   if (!to) return std::nullopt;
   transition.to = *to;
@@ -164,9 +164,9 @@ void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids, cons
          where = key.where();
          if (const auto id = reader.text(key)) to = ids.find(reader, where, *id);
        }},
-      {"conditions", [&](const Cursor& key) { reader.keys(key, condition_keys); }},
+      {"conditions", [&](const Cursor& key) { reader.keys(key, Level::hook_conditions, condition_keys); }},
   };
-  reader.keys(at, keys);
+  reader.keys(at, Level::hook_rule, keys);
   if (at.node().is_map() && at.node().find("to") == nullptr) reader.missing(at, "to");
   if (!to) return;
   auto* hook = std::get_if<Hook>(&graph.activities[*to].kind);

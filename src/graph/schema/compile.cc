@@ -48,6 +48,7 @@ class Compiler {
     refuse_empty_loops();
     SchemaResult result;
     result.mistakes = std::move(mistakes_);
+    result.any_types = std::move(any_types_);
     if (result.mistakes.empty()) {
       auto rules = std::make_shared<SchemaRules>();
       rules->rules = std::move(rules_);
@@ -151,6 +152,10 @@ class Compiler {
   // ---- readers, one per group of keywords -------------------------------------------------------
 
   void read_type(RuleIndex rule, const json::value& value, const std::string& path, std::size_t) {
+    if (value.is_string() && view(value.get_string()) == "any") {
+      any_types_.push_back(path);
+      return;
+    }
     if (value.is_string()) {
       rules_[rule].types = type_bit(value.get_string(), path);
       return;
@@ -410,6 +415,7 @@ class Compiler {
   std::map<std::string, RuleIndex> definitions_;
   std::vector<Pending> queue_;
   std::vector<SchemaMistake> mistakes_;
+  std::vector<std::string> any_types_;
   bool exhausted_ = false;
 };
 

@@ -7,6 +7,8 @@
 #include <boost/json/fwd.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,11 @@ struct Fault {
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
+struct AbsentField {
+  std::size_t index = 0;             // which of the names
+  std::vector<std::string> known{};  // what stands there instead, sorted
+};
+
 struct SchemaRules;  // rules.h, private to this folder
 
 // Immutable; any thread may validate with it.
@@ -28,6 +35,9 @@ class Schema {
   explicit Schema(std::shared_ptr<const SchemaRules> rules);
   // Empty when the value fits; else the first schema_faults_max faults.
   std::vector<Fault> validate(const boost::json::value& value) const;
+  // The first of these names, each a key of what the ones before it lead to, that no fitting value can have:
+  // `additionalProperties: false`, and neither `properties` nor `patternProperties` knows it.
+  std::optional<AbsentField> find_absent(std::span<const std::string> names) const;
 
  private:
   std::shared_ptr<const SchemaRules> rules_;  // shared: versions of an app keep the same schemas
@@ -44,6 +54,7 @@ struct SchemaMistake {
 struct SchemaResult {
   std::shared_ptr<const Schema> schema;  // set exactly when `mistakes` is empty
   std::vector<SchemaMistake> mistakes;
+  std::vector<std::string> any_types{};  // where `type: any` stands: no type of JSON Schema, taken as no type at all
 };
 
 SchemaResult compile_schema(const boost::json::value& source);

@@ -36,12 +36,12 @@ Result<Operand> unsigned_right_shift(Call& call, Operands operands) {
 }
 
 constexpr Function table[] = {
-    {"bitwise.and", 2, 2, Work::scans, bit_and},
-    {"bitwise.or", 2, 2, Work::scans, bit_or},
-    {"bitwise.xor", 2, 2, Work::scans, bit_xor},
-    {"bitwise.leftShift", 2, 2, Work::scans, left_shift},
-    {"bitwise.rightShift", 2, 2, Work::scans, right_shift},
-    {"bitwise.unsignedRightShift", 2, 2, Work::scans, unsigned_right_shift},
+    {"bitwise.and", 2, 2, Work::scans, bit_and, OnMissing::refuses},
+    {"bitwise.or", 2, 2, Work::scans, bit_or, OnMissing::refuses},
+    {"bitwise.xor", 2, 2, Work::scans, bit_xor, OnMissing::refuses},
+    {"bitwise.leftShift", 2, 2, Work::scans, left_shift, OnMissing::refuses},
+    {"bitwise.rightShift", 2, 2, Work::scans, right_shift, OnMissing::refuses},
+    {"bitwise.unsignedRightShift", 2, 2, Work::scans, unsigned_right_shift, OnMissing::refuses},
 };
 
 }  // namespace

@@ -28,6 +28,10 @@ using Body = Result<Operand> (*)(Call& call, Operands operands);
 // call.
 enum class Work : std::uint8_t { constant, scans };
 
+// What a missing operand is to a function. Arithmetic refuses it: undefined would count as NaN, and the result
+// would be null without a word. Under compat_hotmesh all convert.
+enum class OnMissing : std::uint8_t { converts, refuses };
+
 inline constexpr std::uint8_t any_count = 255;
 
 struct Function {
@@ -36,11 +40,20 @@ struct Function {
   std::uint8_t count_max;
   Work work;
   Body body;
+  OnMissing on_missing = OnMissing::converts;
 };
+
+// Calls the body, unless an operand is missing that may not be.
+Result<Operand> invoke(const Function& function, Call& call, Operands operands);
 
 // All functions, sorted by name.
 std::span<const Function> all_functions();
 const Function* find_function(std::string_view name);
+
+// Of infix expressions and of texts with holes: not in the table, since only the compiler names them. Null for an
+// operator that has no function. `prefix`: - in front of one operand.
+const Function* find_operator(std::string_view sign, bool prefix = false);
+const Function& interpolation();
 
 std::span<const Function> array_functions();
 std::span<const Function> bitwise_functions();

@@ -3,6 +3,7 @@
 #include "mapping/functions/operands.h"
 #include "mapping/json_parse.h"
 #include "mapping/json_text.h"
+#include "mapping/key_order.h"
 #include "mapping/text.h"
 
 #include <algorithm>
@@ -28,6 +29,10 @@ std::string indent_of(Call& call, const Operand& space) {
 
 Result<Operand> stringify(Call& call, Operands operands) {
   if (operands[0].missing()) return Operand();
+  if (call.compat_hotmesh) {
+    if (const auto owned = own(call, operands[0]); !owned) return owned.error();
+    if (!order_keys(operands[0].owned_value(), call.budget)) return Operand();
+  }
   const json::value& value = operands[0].value();
   // Indented text grows with depth and width, so it is charged before it is made.
   const std::string indent = indent_of(call, operand_at(operands, 1));

@@ -100,10 +100,10 @@ constexpr Function table[] = {
     {"number.lte", 2, 2, Work::scans, lte},
     {"number.gt", 2, 2, Work::scans, gt},
     {"number.lt", 2, 2, Work::scans, lt},
-    {"number.max", 1, any_count, Work::scans, maximum},
-    {"number.min", 1, any_count, Work::scans, minimum},
-    {"number.pow", 2, 2, Work::scans, power},
-    {"number.round", 1, 1, Work::scans, rounded},
+    {"number.max", 1, any_count, Work::scans, maximum, OnMissing::refuses},
+    {"number.min", 1, any_count, Work::scans, minimum, OnMissing::refuses},
+    {"number.pow", 2, 2, Work::scans, power, OnMissing::refuses},
+    {"number.round", 1, 1, Work::scans, rounded, OnMissing::refuses},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // functions that ask about those have fixed answers (docs/MAPPING.md, "object").
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
+#include "mapping/key_order.h"
 
 #include "base/format.h"
 
@@ -99,7 +100,11 @@ Result<Operand> list_members(Call& call, const json::value& holder, const Make& 
     out.push_back(std::move(*element));
     return call.budget.exhausted() ? Status(Error{ErrorCode::over_limit, "budget"}) : Status();
   };
-  if (const json::object* object = holder.if_object()) {
+  if (const json::object* object = holder.if_object(); object != nullptr && call.compat_hotmesh) {
+    if (!call.budget.spend_steps(object->size())) return Operand();
+    for (const json::key_value_pair* member : in_javascript_order(*object))
+      if (const auto added = add(member->key(), member->value()); !added) return added.error();
+  } else if (object != nullptr) {
     for (const json::key_value_pair& member : *object)
       if (const auto added = add(member.key(), member.value()); !added) return added.error();
   } else {

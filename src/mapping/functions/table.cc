@@ -1,5 +1,7 @@
 #include "mapping/functions/functions.h"
 
+#include "base/format.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +21,21 @@ std::vector<Function> collect() {
   return all;
 }
 
+// "operand 2, $job.data.sum, is missing"
+Error missing_operand(Operands operands, std::size_t index) {
+  const std::string_view written = operands[index].written();
+  return Error{ErrorCode::invalid, written.empty() ? format("operand {} is missing", index + 1)
+                                                   : format("operand {}, {}, is missing", index + 1, written)};
+}
+
 }  // namespace
+
+Result<Operand> invoke(const Function& function, Call& call, Operands operands) {
+  if (function.on_missing == OnMissing::refuses && !call.compat_hotmesh)
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (operands[i].missing()) return missing_operand(operands, i);
+  return function.body(call, operands);
+}
 
 std::span<const Function> all_functions() {
   static const std::vector<Function> all = collect();

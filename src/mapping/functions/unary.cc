@@ -15,9 +15,9 @@ Result<Operand> bitwise_not(Call& call, Operands operands) {
 
 constexpr Function table[] = {
     {"unary.not", 1, 1, Work::constant, logical_not},
-    {"unary.positive", 1, 1, Work::scans, positive},
-    {"unary.negative", 1, 1, Work::scans, negative},
-    {"unary.bitwise_not", 1, 1, Work::scans, bitwise_not},
+    {"unary.positive", 1, 1, Work::scans, positive, OnMissing::refuses},
+    {"unary.negative", 1, 1, Work::scans, negative, OnMissing::refuses},
+    {"unary.bitwise_not", 1, 1, Work::scans, bitwise_not, OnMissing::refuses},
 };
 
 }  // namespace

@@ -1,0 +1,86 @@
+// A failed job undoes what it did, with every step in one commit and with each alone, and with a crash after any of
+// them.
+#include "core/test_graph.h"
+#include "core/test_job.h"
+
+namespace pawl::core {
+namespace {
+
+// a, then b, then c; a and b can be undone, and d runs beside them.
+Graph saga() {
+  return *TestGraph("saga")
+              .trigger("t")
+              .worker("a", "work")
+              .after("t")
+              .worker("b", "work")
+              .after("a")
+              .worker("c", "work")
+              .after("b")
+              .worker("d", "work")
+              .after("t")
+              .worker("no_a", "undo")
+              .undoes("a")
+              .worker("no_b", "undo")
+              .undoes("b")
+              .build();
+}
+
+class Undo : public testing::TestWithParam<Fusion> {};
+
+// The names of what ran, in order, and how it ended; after every commit the engine may die.
+struct Outcome {
+  std::vector<std::string> ran;
+  JobStatus status = JobStatus::running;
+};
+Outcome play(Fusion fusion, int crash_every, std::int32_t undo_errors) {
+  const Graph graph = saga();
+  TestJob job(graph, fusion);
+  Outcome out;
+  for (int turns = 0; turns < 500; ++turns) {
+    int steps = 0;
+    while (job.step())
+      if (crash_every != 0 && ++steps % crash_every == 0) job.crash();
+    const WorkItem* next = nullptr;
+    for (const auto& [seq, item] : job.state.work()) {
+      const std::string name = graph.nodes()[job.state.find(seq)->node].name.raw();
+      if (name != "d" && (next == nullptr || item.activity.raw() < next->activity.raw())) next = &item;
+    }
+    if (next == nullptr || is_stopped(job.state.job.status)) break;
+    const std::string name = graph.nodes()[job.state.find(next->activity)->node].name.raw();
+    out.ran.push_back(name);
+    const bool fails = name == "c" || (name == "no_b" && undo_errors-- > 0);
+    job.deliver_local(TestJob::answer(job.claim(next->activity.raw()),
+                                      fails ? ReplyStatus::error : ReplyStatus::success, fails ? 451 : 200));
+  }
+  out.status = job.state.job.status;
+  EXPECT_TRUE(job.inbox.empty() || is_stopped(out.status));
+  if (is_closed(out.status)) {
+    EXPECT_EQ(job.state.job.semaphore, 0);
+    EXPECT_EQ(job.state.job.code, 451);
+    EXPECT_EQ(job.state.job.completions, 1u);
+    EXPECT_NE(job.state.job.reason.find("activity c failed with code 451"), std::string::npos) << job.state.job.reason;
+    EXPECT_EQ(job.state.find(ActivitySeq(2))->status, ActivityStatus::skipped) << "d ran beside them";
+    EXPECT_EQ(job.state.find(ActivitySeq(2))->code, code_called_off);
+  }
+  return out;
+}
+
+TEST_P(Undo, runs_newest_first_whenever_the_engine_dies) {
+  for (const int crash_every : {0, 2, 3, 5}) {  // 1: it dies of every message before it is served, and is parked
+    const Outcome out = play(GetParam(), crash_every, 0);
+    EXPECT_EQ(out.ran, (std::vector<std::string>{"a", "b", "c", "no_b", "no_a"})) << crash_every;
+    EXPECT_EQ(out.status, JobStatus::failed) << crash_every;
+  }
+}
+
+TEST_P(Undo, that_fails_parks_the_job) {
+  const Outcome out = play(GetParam(), 0, 1);
+  EXPECT_EQ(out.ran, (std::vector<std::string>{"a", "b", "c", "no_b"}));
+  EXPECT_EQ(out.status, JobStatus::parked);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fusion, Undo, testing::Values(Fusion::on, Fusion::off),
+                         [](const auto& one) { return one.param == Fusion::on ? "fused" : "alone"; });
+
+}  // namespace
+}  // namespace pawl::core

@@ -1,12 +1,12 @@
-// The PostgreSQL store beside what the server itself can do, measured at the same time: worker activities per second of
-// 10-step jobs at 64, 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same
-// while ended jobs are removed; with --ended the same beside that many ended jobs; with --messages the size of the
-// queues while that many messages pass.
+// The PostgreSQL store beside what the server itself can do, in the same run: worker activities per second of 10-step
+// jobs at 64, 256 and 2,000 concurrent, with one node and with two; the time of a job of one step; the same while ended
+// jobs are removed; with --ended the same beside so many jobs that ended; with --messages how large the queues are
+// while so many pass.
 //
 //   postgres_bench [--jobs N] [--lanes N] [--connections N] [--group N] [--alone N] [--ended N] [--messages N]
-//                  [--only CONCURRENT] [--nodes N] [--raw 0|1] [--removal 0|1] [--dir DIR]
+//                  [--only CONCURRENT] [--nodes N] [--raw 0|1] [--removal 0|1] [--statements 0|1] [--dir DIR]
 //
-// Starts a new server (fsync on). Prints one JSON object.
+// Starts a server of its own (fsync on). Prints one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,6 +36,7 @@ struct Settings {
   std::uint32_t nodes = 2;  // at the most
   bool raw = true;
   bool removal = true;
+  bool statements = false;  // prints where the server's time goes
 };
 constexpr std::uint32_t steps = 10;
 
@@ -58,6 +59,8 @@ Settings parse(int argc, char** argv) {
       settings.ended = number;
     else if (flag == "--messages")
       settings.messages = number;
+    else if (flag == "--statements")
+      settings.statements = number != 0;
     else if (flag == "--removal")
       settings.removal = number != 0;
     else if (flag == "--only")
@@ -67,7 +70,7 @@ Settings parse(int argc, char** argv) {
     else if (flag == "--raw")
       settings.raw = number != 0;
     else if (flag == "--dir")
-      continue;  // its server has its own folder
+      continue;  // its server has a folder of its own
     else {
       fmt::print(stderr, "unknown option {}\n", flag);
       std::exit(2);
@@ -76,14 +79,14 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
-// The best of the row layouts, with the best number of connections for each.
-double print_raw(const Settings& settings, const std::string& address) {
+// The best of the row layouts with so many jobs at once, with as many connections as suit it.
+double print_raw(const Settings& settings, const std::string& address, std::uint32_t concurrent) {
   double best = 0;
-  fmt::print(" \"raw\": {{");
+  fmt::print(" \"raw_{}\": {{", concurrent);
   const char* separator = "";
   for (const auto& [layout, name] : {std::pair{RawLayout::merged, "merged"}, std::pair{RawLayout::queued, "queued"}})
-    for (const std::uint32_t connections : {1u, settings.connections}) {
-      const RawRate rate = raw_loop(address, {settings.jobs, steps, settings.group, connections, layout});
+    for (const std::uint32_t connections : {1u, 2u, settings.connections}) {
+      const RawRate rate = raw_loop(address, {settings.jobs, steps, concurrent, settings.group, connections, layout});
       best = std::max(best, rate.activities_per_second);
       fmt::print("{}\n  \"{}_{}\": {{\"activities_per_second\": {:.0f}, \"rows\": {:.2f}, \"log_bytes\": {:.0f}}}",
                  separator, name, connections, rate.activities_per_second, rate.rows, rate.log_bytes);
@@ -94,12 +97,25 @@ double print_raw(const Settings& settings, const std::string& address) {
   return best;
 }
 
+// What the server itself says of its statements, per activity, on standard error.
+void print_statements(pg::Connection& watcher, double activities) {
+  for (int place = 0; place < 24; ++place) {
+    const std::string line = must(watcher.ask(
+        fmt::format("SELECT format('%s us, %s calls, %s rows: %s', round((total_exec_time * 1000 / {0})::numeric, 2),"
+                    " calls, rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 90)) FROM pg_stat_statements"
+                    " ORDER BY total_exec_time DESC OFFSET {1} LIMIT 1",
+                    activities, place)));
+    if (!line.empty()) fmt::print(stderr, "{}\n", line);
+  }
+}
+
 void print_rate(const Settings& settings, const std::string& address, std::uint32_t nodes, std::uint32_t concurrent,
                 double raw) {
   Nodes running(
       {address, fmt::format("bench_{}_{}", nodes, concurrent), nodes, settings.lanes, settings.connections, steps});
   auto watcher = must(pg::Connection::open(pg::Address{address, "public"}));
   const Written before = written(*watcher);
+  if (settings.statements) must(watcher->execute("SELECT pg_stat_statements_reset()"));
   const pg::Stats stats_before = running.stats();
   const double seconds = running.run(settings.jobs, concurrent);
   const Written after = written(*watcher);
@@ -107,7 +123,8 @@ void print_rate(const Settings& settings, const std::string& address, std::uint3
   const double activities = static_cast<double>(settings.jobs) * steps;
   const double commits = static_cast<double>(stats.commits - stats_before.commits);
   fmt::print(
-      " \"nodes_{}_concurrent_{}\": {{\"activities_per_second\": {:.0f}, \"of_raw\": {:.2f}, \"rows\": {:.2f},"
+      " \"nodes_{}_concurrent_{}\": {{\"activities_per_second\": {:.0f}, \"of_raw_at_as_many\": {:.2f}, \"rows\": "
+      "{:.2f},"
       " \"log_bytes\": {:.0f}, \"round_trips\": {:.4f}, \"transactions\": {:.4f}, \"statements\": {:.3f},"
       " \"operations_per_commit\": {:.1f}}},\n",
       nodes, concurrent, activities / seconds, activities / seconds / raw, (after.rows - before.rows) / activities,
@@ -117,6 +134,7 @@ void print_rate(const Settings& settings, const std::string& address, std::uint3
       static_cast<double>(stats.statements - stats_before.statements) / activities,
       static_cast<double>(stats.operations - stats_before.operations) / commits);
   std::fflush(stdout);
+  if (settings.statements) print_statements(*watcher, activities);
 }
 
 void print_alone(const Settings& settings, const std::string& address) {
@@ -137,7 +155,7 @@ void print_alone(const Settings& settings, const std::string& address) {
 
 constexpr std::uint32_t crowd = 2'000;
 
-// While jobs are removed as soon as they end, against the same without removals.
+// While jobs are removed as soon as they ended, against the same without.
 void print_removal(const Settings& settings, const std::string& address) {
   double rates[2];
   for (const bool removes : {false, true}) {
@@ -151,7 +169,7 @@ void print_removal(const Settings& settings, const std::string& address) {
              rates[1] / rates[0]);
 }
 
-// Beside many ended jobs that the statistics do not show, against an empty store.
+// Beside many jobs that ended, which the statistics do not know, against an empty store.
 void print_ended(const Settings& settings, const std::string& address) {
   double rates[2];
   for (const bool full : {false, true}) {
@@ -186,19 +204,27 @@ void print_queues(const Settings& settings, const std::string& address) {
 
 int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
-  auto server = pg::TestServer::start({"shared_buffers=512MB", "max_wal_size=4GB"});
+  std::vector<std::string> set{"shared_buffers=512MB", "max_wal_size=4GB"};
+  if (settings.statements) set.emplace_back("shared_preload_libraries=pg_stat_statements");
+  auto server = pg::TestServer::start(set);
   if (!server) return 1;
   const std::string address = server->address();
+  if (settings.statements)
+    must(must(pg::Connection::open(pg::Address{address, "public"}))->execute("CREATE EXTENSION pg_stat_statements"));
   fmt::print("{{\"jobs\": {}, \"lanes\": {}, \"connections\": {}, \"raw_group\": {},\n", settings.jobs, settings.lanes,
              settings.connections, settings.group);
   if (settings.alone > 0) print_alone(settings, address);
-  const double raw = settings.raw ? print_raw(settings, address) : 0;
-  for (const std::uint32_t concurrent : {64u, 256u, 2'000u})
+  double best = 0;
+  for (const std::uint32_t concurrent : {64u, 256u, 2'000u}) {
+    if (settings.only != 0 && settings.only != concurrent) continue;
+    const double raw = settings.raw ? print_raw(settings, address, concurrent) : 0;
+    best = std::max(best, raw);
     for (std::uint32_t nodes = 1; nodes <= settings.nodes; ++nodes)
-      if (settings.only == 0 || settings.only == concurrent) print_rate(settings, address, nodes, concurrent, raw);
+      print_rate(settings, address, nodes, concurrent, raw);
+  }
   if (settings.removal) print_removal(settings, address);
   if (settings.ended > 0) print_ended(settings, address);
   if (settings.messages > 0) print_queues(settings, address);
-  fmt::print(" \"best_raw_activities_per_second\": {:.0f}}}\n", raw);
+  fmt::print(" \"best_raw_activities_per_second\": {:.0f}}}\n", best);
   server->remove();
 }

@@ -16,6 +16,7 @@ namespace {
 namespace pg = store::postgres;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds end_within{60};
+constexpr std::chrono::milliseconds try_again_after{10};
 
 }  // namespace
 
@@ -70,7 +71,25 @@ void Nodes::submit_next(Runtime& runtime) {
   if (submitted_ >= wanted_) return;
   ++submitted_;
   runtime.start_async("chain", Payload("{}"), {.id = fmt::format("job-{}", named_++), .keep = keep_},
-                      [](Result<Job<>> result) { must(std::move(result)); });
+                      [this, &runtime](Result<Job<>> result) {
+                        if (result || result.error().code != ErrorCode::retry_later)
+                          return void(must(std::move(result)));
+                        // It has too much to do: as any caller would, later again.
+                        const std::lock_guard lock(refused_mutex_);
+                        refused_.push_back(&runtime);
+                      });
+}
+
+void Nodes::submit_refused() {
+  std::vector<Runtime*> refused;
+  {
+    const std::lock_guard lock(refused_mutex_);
+    refused.swap(refused_);
+  }
+  for (Runtime* runtime : refused) {
+    --submitted_;
+    submit_next(*runtime);
+  }
 }
 
 void Nodes::ended(Runtime& runtime) {
@@ -86,7 +105,7 @@ double Nodes::run(std::uint32_t jobs, std::uint32_t concurrent) {
   submitted_ = closed_ = 0;
   const auto begin = Clock::now();
   for (std::uint32_t i = 0; i < concurrent; ++i) submit_next(*nodes_[i % nodes_.size()]->runtime);
-  changed_.wait(lock, [&] { return closed_ == wanted_; });
+  while (!changed_.wait_for(lock, try_again_after, [&] { return closed_ == wanted_; })) submit_refused();
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 

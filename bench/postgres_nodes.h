@@ -1,5 +1,5 @@
-// Nodes: runtimes that share one schema of a PostgreSQL server, each with its own connections, threads and workers, as
-// separate processes would have. They run jobs of the graph "chain" (jobs.h).
+// Nodes: runtimes that share one schema of a PostgreSQL server, each with connections, threads and workers of its own,
+// as processes would have. They run jobs of the graph "chain" (jobs.h).
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class Nodes {
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  // Keeps `concurrent` of them in progress until `jobs` have ended. Returns seconds.
+  // Keeps `concurrent` of them under way until `jobs` have ended. Seconds.
   double run(std::uint32_t jobs, std::uint32_t concurrent);
   // One after the other, through the first node: microseconds from the submit until the end is known, sorted.
   std::vector<double> run_alone(std::uint32_t jobs);
@@ -50,6 +50,7 @@ class Nodes {
   };
   std::unique_ptr<Node> open(const NodesOptions& options);
   void submit_next(Runtime& runtime);
+  void submit_refused();
   void ended(Runtime& runtime);
 
   const std::optional<Duration> keep_;
@@ -60,6 +61,8 @@ class Nodes {
   std::uint32_t wanted_ = 0;
   std::uint32_t submitted_ = 0;
   std::uint32_t closed_ = 0;
+  std::mutex refused_mutex_;
+  std::vector<Runtime*> refused_;  // a submit each; guarded by refused_mutex_
 };
 
 }  // namespace pawl::bench

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "jobs.h"
+#include "store/postgres/store.h"
 
 namespace pawl::bench {
 
@@ -17,29 +18,34 @@ namespace {
 namespace pg = store::postgres;
 using Clock = std::chrono::steady_clock;
 
-const pg::Statement step_jobs{"raw_jobs",
-                              "UPDATE jobs j SET rev = rev + 1, semaphore = semaphore + u.delta"
-                              " FROM unnest($1::bigint[], $2::bigint[]) AS u(run, delta) WHERE j.run = u.run"};
+const pg::Statement step_jobs{
+    "raw_jobs",
+    "UPDATE jobs j SET rev = rev + 1, bundle = u.bundle, semaphore = semaphore + u.delta,"
+    " next_activity = next_activity + 1"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS bundle, unnest($3::bigint[]) AS delta) AS u"
+    " WHERE j.run = u.run"};
 const pg::Statement answer{
     "raw_answer",
-    "UPDATE activities a SET ledger = 1111000000001, status = 1, closing_guid = u.guid,"
-    " closing_ledger = 11000000001, output = u.output, request = NULL"
-    " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[]) AS u(run, seq, guid, output)"
-    " WHERE a.run = u.run AND a.seq = u.seq"};
-const pg::Statement next{"raw_next",
-                         "INSERT INTO activities (run, seq, ledger, status, request)"
-                         " SELECT run, seq, 1100000000000, 0, request"
-                         " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS u(run, seq, request)"};
-const pg::Statement next_without_request{"raw_next_without_request",
-                                         "INSERT INTO activities (run, seq, ledger, status)"
-                                         " SELECT run, seq, 1100000000000, 0"
-                                         " FROM unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"};
-const pg::Statement put_work{"raw_work",
-                             "INSERT INTO work (run, seq, token, topic, input) SELECT run, seq, 1, 'noop', input"
-                             " FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS u(run, seq, input)"};
+    "UPDATE activities a SET ledger = 1111000000001, status = 1, code = 200, closed_at = u.at, closing_guid = u.guid,"
+    " closing_ledger = 11000000001, output = u.output, state = NULL"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS at,"
+    " unnest($4::bytea[]) AS guid, unnest($5::bytea[]) AS output) AS u WHERE a.run = u.run AND a.seq = u.seq"};
+// `state` has room for the request where the layout is merged; the store leaves it empty here.
+const pg::Statement next{
+    "raw_next",
+    "INSERT INTO activities (run, seq, node, parent, ledger, opened_at, closed_at, code, status, place, state)"
+    " SELECT run, seq, seq, seq - 1, 1100000000000, at, 0, 0, 0, place, request"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS at,"
+    " unnest($4::text[]) AS place, unnest($5::bytea[]) AS request) AS u"};
+const pg::Statement put_work{
+    "raw_work",
+    "INSERT INTO work (run, seq, token, epoch, lease_until, visible_at, wake_at, runs, priority, held, once, plain_key,"
+    " topic, worker, request, input) SELECT run, seq, 1, 1, 0, 0, 0, 1, 0, false, false, false, 'noop', '', guid, input"
+    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bytea[]) AS guid,"
+    " unnest($4::bytea[]) AS input) AS u"};
 const pg::Statement drop_work{"raw_drop",
-                              "DELETE FROM work w USING unnest($1::bigint[], $2::bigint[]) AS u(run, seq)"
-                              " WHERE w.run = u.run AND w.seq = u.seq"};
+                              "DELETE FROM work w USING (SELECT unnest($1::bigint[]) AS run,"
+                              " unnest($2::bigint[]) AS seq) AS u WHERE w.run = u.run AND w.seq = u.seq"};
 const pg::Statement bare{"bare", "UPDATE one SET value = value + 1 WHERE id = 1"};
 
 double number(pg::Connection& connection, const std::string& sql) {
@@ -50,48 +56,65 @@ std::unique_ptr<pg::Connection> open(const std::string& address) {
   return must(pg::Connection::open(pg::Address{address, "raw"}));
 }
 
-void make_tables(pg::Connection& connection, std::uint32_t jobs) {
-  must(connection.execute(
-      "DROP SCHEMA IF EXISTS raw CASCADE; CREATE SCHEMA raw;"
-      " CREATE TABLE jobs (run bigint PRIMARY KEY, rev bigint NOT NULL DEFAULT 0, semaphore bigint NOT NULL DEFAULT 1)"
-      " WITH (fillfactor = 60);"
-      " CREATE TABLE activities (run bigint, seq bigint, ledger bigint, closing_ledger bigint, status smallint,"
-      " closing_guid bytea, output bytea, request bytea, PRIMARY KEY (run, seq)) WITH (fillfactor = 70);"
-      " CREATE TABLE work (run bigint, seq bigint, token bigint, topic text, input bytea, PRIMARY KEY (run, seq))"));
-  must(
-      connection.execute(fmt::format("INSERT INTO jobs SELECT n FROM generate_series(1, {0}) AS n;"
-                                     " INSERT INTO activities SELECT n, 0, 0, 0, 0 FROM generate_series(1, {0}) AS n",
-                                     jobs)));
+// Runs of 16 lanes, as the store numbers them.
+std::int64_t run_of(std::uint32_t job) { return (std::int64_t{1} + job % 16) << 47 | job; }
+constexpr const char* sql_run = "((1 + n % 16)::bigint << 47 | n)";
+
+void make_tables(pg::Connection& connection, const std::string& address, std::uint32_t jobs) {
+  must(connection.execute("DROP SCHEMA IF EXISTS raw CASCADE"));
+  pg::Options options;
+  options.schema = "raw";
+  must(pg::Store::open(address, options));
+  const std::string all = fmt::format(" FROM generate_series(1, {}) AS n", jobs);
+  must(connection.execute(fmt::format(
+      "INSERT INTO jobs (run, semaphore, fingerprint, version, created_at, deadline, priority, namespace, job_id, "
+      "graph,"
+      " next_activity) SELECT {}, 1, 1234567890123, 1, 1700000000000000, 0, 0, 'default', 'job-' || n, 'chain', 1{};"
+      " INSERT INTO activities (run, seq, node, ledger, opened_at, closed_at, code, status, place)"
+      " SELECT {}, 0, 0, 1100000000000, 1700000000000000, 0, 0, 0, ',0'{}",
+      sql_run, all, sql_run, all)));
 }
 
-// The jobs first .. last, `group` at a time, all of them one step after the other.
-void run_jobs(pg::Connection& connection, const RawLoop& loop, std::uint32_t first, std::uint32_t last) {
+void run_group(pg::Connection& connection, RawLayout layout, std::uint32_t step, std::uint32_t begin,
+               std::uint32_t end) {
   const std::string output(200, 'x');
-  const core::Guid guid{1, 2};
-  for (std::uint32_t step = 0; step < loop.activities; ++step)
-    for (std::uint32_t begin = first; begin < last; begin += loop.group) {
-      pg::Batch runs, answered, here, after, requests;
-      for (std::uint32_t run = begin; run < std::min(begin + loop.group, last); ++run) {
-        runs.row(run, 0);
-        answered.row(run, step, guid, pg::Blob{output});
-        here.row(run, step);
-        after.row(run, step + 1);
-        requests.row(run, step + 1, pg::Blob{output});
-      }
-      pg::Script script;
-      script.add(pg::begin_statement);
-      script.add(step_jobs, pg::Params::of_rows(runs));
-      script.add(answer, pg::Params::of_rows(answered));
-      if (loop.layout == RawLayout::merged) {
-        script.add(next, pg::Params::of_rows(requests));
-      } else {
-        script.add(drop_work, pg::Params::of_rows(here));
-        script.add(next_without_request, pg::Params::of_rows(after));
-        script.add(put_work, pg::Params::of_rows(requests));
-      }
-      script.add(pg::commit_statement);
-      if (const pg::Done done = connection.run(script); !done) must(Status(pg::error_of(done.failure())));
-    }
+  const std::string place = ",0,0,0";
+  const std::int64_t at = 1'700'000'000'000'000;
+  pg::Batch runs, answered, here, after, requests;
+  for (std::uint32_t job = begin; job < end; ++job) {
+    const std::int64_t run = run_of(job);
+    const core::Guid guid{job, step};
+    runs.row(run, std::uint64_t{0x5bd1e995} * job, 0);
+    answered.row(run, step, at, guid, pg::Blob{output});
+    here.row(run, step);
+    std::optional<pg::Blob> request;
+    if (layout == RawLayout::merged) request = pg::Blob{output};
+    after.row(run, step + 1, at, place, request);
+    requests.row(run, step + 1, guid, pg::Blob{output});
+  }
+  pg::Script script;
+  script.add(pg::begin_statement);
+  script.add(step_jobs, pg::Params::of_rows(runs));
+  script.add(answer, pg::Params::of_rows(answered));
+  script.add(next, pg::Params::of_rows(after));
+  if (layout == RawLayout::queued) {
+    script.add(drop_work, pg::Params::of_rows(here));
+    script.add(put_work, pg::Params::of_rows(requests));
+  }
+  script.add(pg::commit_statement);
+  if (const pg::Done done = connection.run(script); !done) must(Status(pg::error_of(done.failure())));
+}
+
+// The jobs first .. last: so many of them open at once, `group` at a time, all of these one step after the other.
+void run_jobs(pg::Connection& connection, const RawLoop& loop, std::uint32_t first, std::uint32_t last) {
+  const std::uint32_t open = std::max(1u, loop.concurrent / loop.connections);
+  const std::uint32_t group = std::min(loop.group, open);
+  for (std::uint32_t from = first; from < last; from += open) {
+    const std::uint32_t to = std::min(from + open, last);
+    for (std::uint32_t step = 0; step < loop.activities; ++step)
+      for (std::uint32_t begin = from; begin < to; begin += group)
+        run_group(connection, loop.layout, step, begin, std::min(begin + group, to));
+  }
 }
 
 }  // namespace
@@ -107,7 +130,7 @@ Written written(pg::Connection& connection) {
 RawRate raw_loop(const std::string& address, const RawLoop& loop) {
   std::vector<std::unique_ptr<pg::Connection>> connections;
   for (std::uint32_t i = 0; i < loop.connections; ++i) connections.push_back(open(address));
-  make_tables(*connections[0], loop.jobs);
+  make_tables(*connections[0], address, loop.jobs);
   const Written before = written(*connections[0]);
   const auto begin = Clock::now();
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// What PostgreSQL alone can do, without an engine: the limits with which the store is compared.
+// What PostgreSQL alone can do, without an engine: the limits that the store is held against.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,41 @@
 
 namespace pawl::bench {
 
-// What the server has written since its start, for all clients.
+// What the server wrote since it began, whoever asked for it.
 struct Written {
   double rows = 0;
   double log_bytes = 0;
   double transactions = 0;
 };
-// Waits until the sessions have reported their statistics.
+// Waits until the sessions have told what they did.
 Written written(store::postgres::Connection& connection);
 
+// Both write rows of the store's own tables, with all their columns and indexes.
 enum class RawLayout : std::uint8_t {
-  merged,  // an activity, its ledgers, its request and its concluding message are one row
-  queued,  // the request is a separate row, in a table that stays small
+  merged,  // an activity, its ledgers, its request and what concluded it are one row
+  queued,  // the request is a row of its own, in a table that stays small: what the store does
 };
 struct RawLoop {
   std::uint32_t jobs = 0;
   std::uint32_t activities = 0;  // of each job
-  std::uint32_t group = 0;       // activities to a commit
+  std::uint32_t concurrent = 0;  // jobs that are open at once; the others wait for their turn
+  std::uint32_t group = 0;       // activities to a commit, at the most
   std::uint32_t connections = 1;
   RawLayout layout = RawLayout::merged;
 };
 struct RawRate {
   double activities_per_second = 0;
   double rows = 0;       // of one activity
-  double log_bytes = 0;  // of one activity
+  double log_bytes = 0;  // likewise
 };
-// The row layout: integer keys, no index except the keys, statements over arrays; one round trip for each group. For
-// one activity the job's row advances, the activity gets its reply of 200 bytes, and the next one is put with its
-// request. No engine, no guards, no locks; each connection has its own jobs.
+// The row layout: integer keys, statements over arrays, one round trip and one commit for each group. Of one activity
+// the job's row moves on, the activity gets its answer of 200 bytes, and the next one is put with its request of as
+// many. No engine, no guards, no locks, no CTE; each connection has jobs of its own and never waits for another.
+// Jobs are there already: neither submits nor ends are part of it.
 RawRate raw_loop(const std::string& address, const RawLoop& loop);
 
-// Fills the schema of a store with this many ended jobs, two activities each, and makes the planner's statistics show
-// all its tables as empty.
+// Fills the schema of a store with as many jobs that ended, two activities each, and says to the planner that all of
+// its tables are empty.
 void put_ended_jobs(const std::string& address, const std::string& schema, std::uint32_t count);
 
 // One row updated and committed by a single statement: the times in microseconds, sorted.

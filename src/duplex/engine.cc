@@ -274,6 +274,7 @@ Sequence Engine::fetch(core::LaneId lane, Topic topic, core::Epoch epoch, Room r
   if (Stream* stream = find_stream(lane, topic)) stream->out = false;
   if (own) {
     bytes_ -= room.bytes;
+    granted_ -= room.bytes;
   } else {
     free_slots_ += room.items - handed.messages.size();
     work_bytes_ -= room.bytes;
@@ -293,6 +294,7 @@ void Engine::fetch_more() {
     if (room.items == 0) continue;
     if (stream.is_own()) {
       bytes_ += room.bytes;
+      granted_ += room.bytes;
     } else {
       free_slots_ -= room.items;
       work_bytes_ += room.bytes;

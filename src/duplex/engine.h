@@ -100,7 +100,8 @@ class Engine : private Events {
   void leave_runs() { running_.clear(); }  // the engine does not wait for these workers
   bool store_refuses() const { return refusals_ > 0; }
   std::size_t free_slots() const { return free_slots_; }
-  std::size_t bytes() const { return bytes_; }  // under way: messages being served, replies, submits
+  // Under way: messages being served, replies, submits. What a dequeue may bring is not there yet.
+  std::size_t bytes() const { return bytes_ - granted_; }
 
  private:
   enum class Role : std::uint8_t { message, dequeue, submit, worker, answer, reply, ask };
@@ -184,6 +185,7 @@ class Engine : private Events {
   std::size_t free_slots_ = 0;
   std::size_t messages_ = 0;    // steps that serve a message
   std::size_t bytes_ = 0;       // of all steps, of the replies behind them, and granted to dequeues
+  std::size_t granted_ = 0;     // of these, to dequeues
   std::size_t work_bytes_ = 0;  // of requests that have a slot, and granted to dequeues
   StepId next_step_ = 1;
   std::uint64_t next_claim_ = 0;

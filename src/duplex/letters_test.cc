@@ -412,6 +412,16 @@ TEST_F(Letters, large_requests_wait_in_the_store_until_there_is_room_for_their_b
   EXPECT_EQ(dispatched_.size(), 3u);
 }
 
+// A store far away takes its time for a dequeue: callers are not refused for what it might bring.
+TEST_F(Letters, what_a_dequeue_may_bring_is_not_under_way_yet) {
+  EngineOptions options;
+  options.bytes_max = 1000;
+  restart(4, options);
+  const auto asked = ready();
+  ASSERT_FALSE(asked.empty()) << "it looks for messages when it starts";
+  EXPECT_EQ(engine_->bytes(), 0u);
+}
+
 // A decision from outside is one operation, and the engine looks at the streams that it concerns.
 TEST_F(Letters, what_is_asked_from_outside_is_committed_once_and_answered) {
   to_worker();

@@ -42,8 +42,8 @@ struct Event {
   std::int32_t code = 0;
   Instant at;
   std::optional<ActivityKind> activity_kind{};  // none: it is about the job
-  Payload output{};                            // of one that closed, or of the pending answer
-  std::optional<WaitView> waits_for{};         // of one that opened and waits
+  Payload output{};                             // of one that closed, or of the pending answer
+  std::optional<WaitView> waits_for{};          // of one that opened and waits
 };
 
 // Called on the engine's thread, which does nothing else meanwhile: be quick, and wait for nothing.

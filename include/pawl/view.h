@@ -103,9 +103,9 @@ std::string_view name_of(ActivityStatus status);
 struct ActivityView {
   ActivityName name{""};
   std::optional<ActivityKind> kind;  // none: its graph is not known here
-  std::string address;              // its dimensional address, such as ,0,1,0
-  std::string ledger;               // 15 digits
-  std::string explanation;          // the digits in words
+  std::string address;               // its dimensional address, such as ,0,1,0
+  std::string ledger;                // 15 digits
+  std::string explanation;           // the digits in words
   std::vector<MessageView> messages;
   ActivityStatus status = ActivityStatus::open;
   bool open() const { return status == ActivityStatus::open; }

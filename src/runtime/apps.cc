@@ -240,9 +240,8 @@ Result<std::shared_ptr<const Graph>> Apps::started_by(const std::string& asked) 
   }
   // Deployed here, but no version is active.
   if (auto known = graphs_.newest(GraphName(asked))) return known;
-  return Error{ErrorCode::not_found,
-               format("no active app has a graph {0} or subscribes to {0}; topics here: {1}", asked,
-                      topics.empty() ? "none (deploy an app first)" : topics)};
+  return Error{ErrorCode::not_found, format("no active app has a graph {0} or subscribes to {0}; topics here: {1}",
+                                            asked, topics.empty() ? "none (deploy an app first)" : topics)};
 }
 
 Result<core::GraphRef> Apps::prepare(JobRequest& request) const {

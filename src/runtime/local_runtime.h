@@ -176,8 +176,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   // Checks and completes the request.
   Result<core::GraphRef> prepare(JobRequest& request);
   void submit_job(JobRequest& request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
-  void submit_prepared(JobRequest& request, const core::GraphRef& version,
-                       std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
+  void submit_prepared(JobRequest& request, const core::GraphRef& version, std::function<void(Result<Submission>)> done,
+                       ByteGate::Wait wait);
   // What a command counts for at the gate; 0: it does not pass there.
   static std::size_t bytes_of_command(const Command& command);
   Status give_command(Command command, ByteGate::Wait wait);

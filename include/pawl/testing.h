@@ -2,10 +2,10 @@
 // attempts, and a crash at every commit with one call. For every test framework; nothing here sleeps or starts a
 // thread.
 //
-//   bool is_shipped(pawl::Graph order) {
+//   bool is_shipped(const pawl::GraphBuilder& order) {
 //     pawl::testing::TestRuntime test;
 //     auto& charge = test.mock("payments.charge").fails(2, 503).replies("{\"receipt\": 17}");
-//     if (!test->deploy(std::move(order))) return false;
+//     if (!test->deploy(order)) return false;
 //     auto job = test->start("order", pawl::Payload("{}"), {.id = "order-17"});
 //     test.signal_after(std::chrono::hours(1), "order.approved", "{\"id\": \"order-17\"}");
 //     return job && test.run_to_end() && *job->status() == pawl::JobStatus::completed && charge.attempts().size() == 3;

@@ -54,8 +54,8 @@ bool takes(const graph::Graph& graph, const std::string& activity, const Topic& 
 
 }  // namespace
 
-Result<std::vector<core::MailboxKey>> mailboxes_of(const core::JobState& state, const Graph& graph, const Topic& topic,
-                                                   const Payload& data, Instant now) {
+Result<std::vector<core::MailboxKey>> mailboxes_of(const core::JobState& state, const core::Graph& graph,
+                                                   const Topic& topic, const Payload& data, Instant now) {
   const auto* program = execute::GraphProgram::of(graph);
   const auto taken = program == nullptr ? Result<std::vector<std::string>>(Error{ErrorCode::not_found, {}})
                                         : program->keys_of(topic, data);

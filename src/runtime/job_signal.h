@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "core/graph.h"
 #include "core/job_state.h"
 #include "core/message.h"
-#include "pawl/graph.h"
 #include "pawl/payload.h"
 #include "pawl/result.h"
 
@@ -13,7 +13,7 @@ namespace pawl::runtime {
 
 // not_found: no hook of the job's graph takes the topic; invalid: the data fits the schema of none of them;
 // retry_later: what the hook will match depends on steps that the job has not done yet.
-Result<std::vector<core::MailboxKey>> mailboxes_of(const core::JobState& state, const Graph& graph, const Topic& topic,
-                                                   const Payload& data, Instant now);
+Result<std::vector<core::MailboxKey>> mailboxes_of(const core::JobState& state, const core::Graph& graph,
+                                                   const Topic& topic, const Payload& data, Instant now);
 
 }  // namespace pawl::runtime

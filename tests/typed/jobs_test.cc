@@ -348,7 +348,7 @@ TEST_F(TypedJobs, a_signal_reaches_its_job_whether_its_hook_waits_already_or_not
       hooks:
         payment: [{to: paid, conditions: {match: [{expected: "{$job.metadata.jid}", actual: "{$self.hook.data.key}"}]}}]
 )");
-  const auto deployed = runtime_->deploy_app(dir / "app.yaml");
+  const auto deployed = runtime_->deploy(AppFile{dir / "app.yaml"});
   ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
   auto early = runtime_->start<Receipt>("shop.ordered", order_of(1), {.id = "early"});
   auto late = runtime_->start<Receipt>("shop.ordered", order_of(1), {.id = "late"});

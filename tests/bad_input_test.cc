@@ -94,6 +94,7 @@ TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {
   const auto submit = [&](std::string id) { return runtime->start("chain", Payload(), {.id = std::move(id)}); };
   EXPECT_TRUE(fails_with(submit(std::string(201, 'a')), ErrorCode::invalid, {"201 bytes", "200"}));
   EXPECT_TRUE(submit("-$made,elsewhere")) << "other engines make such ids; only a command line cannot say them plainly";
+  jobs_expected = 2;
   EXPECT_TRUE(fails_with(submit("two words"), ErrorCode::invalid, {"byte 4 (0x20)"}));
   EXPECT_TRUE(fails_with(submit(std::string("a\0b", 3)), ErrorCode::invalid, {"byte 2 (0x00)"}));
   EXPECT_TRUE(fails_with(submit("line\nbreak"), ErrorCode::invalid, {"byte 5 (0x0a)"}));

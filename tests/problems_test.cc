@@ -201,7 +201,7 @@ TEST_P(ProblemsHereTest, a_paused_topic_shows_in_the_job) {
 }
 
 TEST_P(ProblemsHereTest, parks_of_one_cause_are_said_once_and_each_shows_in_its_job) {
-  start(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1)); }),
+  start(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }),
         [](Work&) { return Reply::error("\"no money\"", 402); });
   for (int i = 0; i < 30; ++i) {
     const JobView end = end_of(*runtime, submit_step(*runtime, "j" + std::to_string(i)));
@@ -213,8 +213,9 @@ TEST_P(ProblemsHereTest, parks_of_one_cause_are_said_once_and_each_shows_in_its_
 
 TEST_P(ProblemsHereTest, without_a_reporter_problems_go_to_standard_error) {
   ::testing::internal::CaptureStderr();
-  runtime = start_with(options(), step_graph([](auto& act) { act.retry(Retry().attempts(1)); }),
-                       [](Work&) { return Reply::error("\"red \x1b[31m text\"", 402); });
+  runtime = start_with(
+      options(), step_graph([](auto& act) { act.retry(Retry().attempts(1).when_exhausted(WhenExhausted::park)); }),
+      [](Work&) { return Reply::error("\"red \x1b[31m text\"", 402); });
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::parked);
   runtime->stop();
   const std::string said = ::testing::internal::GetCapturedStderr();

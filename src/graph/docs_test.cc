@@ -96,7 +96,7 @@ TEST(Docs, every_limit_is_told) {
       {"files_max", files_max},
       {"document_depth_max", document_depth_max},
       {"document_nodes_max", document_nodes_max},
-      {"app_nodes_max", app_nodes_max},
+      {"ref_nodes_max", ref_nodes_max},
       {"key_bytes_max", key_bytes_max},
       {"flow_depth_max", flow_depth_max},
       {"mistakes_max", mistakes_max},

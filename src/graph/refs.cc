@@ -23,7 +23,6 @@ class Resolver {
     const Document* document = open(std::string(name), Mark{}, "");
     if (document == nullptr || !document->root) return std::nullopt;
     Node root = *document->root;
-    node_count_ = count_nodes(root);
     resolve(root, document->name, "");
     return root;
   }
@@ -90,9 +89,9 @@ class Resolver {
       return;
     }
     node_count_ += count_nodes(*found->node);
-    if (node_count_ > app_nodes_max || stack_.size() >= document_depth_max) {
+    if (node_count_ > ref_nodes_max || stack_.size() >= document_depth_max) {
       if (!exhausted_)
-        mistake(Code::too_large, mark, path, format("more than {} values, references written out", app_nodes_max));
+        mistake(Code::too_large, mark, path, format("references stand for more than {} values", ref_nodes_max));
       exhausted_ = true;
       node.entries.clear();
       return;

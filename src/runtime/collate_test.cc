@@ -17,7 +17,7 @@ Graph graph_of(std::vector<Graph::Node> nodes) {
 
 Graph::Node node(const std::string& name, Graph::Kind kind, std::vector<std::uint32_t> next) {
   Graph::Node made{.name = ActivityName(name), .kind = kind, .topic = Topic(""), .edges = {}, .policy = {}};
-  for (const std::uint32_t to : next) made.edges.push_back({to, Condition::always()});
+  for (const std::uint32_t to : next) made.edges.push_back({to, core::Condition::always()});
   return made;
 }
 

@@ -89,7 +89,7 @@ class FarDuplexTest : public ::testing::Test {
     for (const Collation collation : {Collation::ledger, Collation::duplex}) {
       const std::string name = collation == Collation::duplex ? "letters" : "digits";
       auto graph = GraphBuilder(name).collation(collation).trigger("in").worker("one", "work").after("in").build();
-      EXPECT_TRUE(runtime_->deploy(std::move(*graph)).ok());
+      EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}).ok());
     }
     EXPECT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
     EXPECT_TRUE(runtime_->launch().ok());

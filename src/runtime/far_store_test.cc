@@ -76,7 +76,7 @@ class FarStoreTest : public ::testing::TestWithParam<store::memory::Lanes> {
     runtime_ = std::make_unique<Runtime>(std::make_shared<LocalRuntime>(options, std::move(opened), info));
     auto graph =
         GraphBuilder("pair").trigger("in").worker("one", "work").after("in").worker("two", "work").after("one").build();
-    EXPECT_TRUE(runtime_->deploy(std::move(*graph)).ok());
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}).ok());
   }
   FarStore* store_ = nullptr;
   std::unique_ptr<Runtime> runtime_;

@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "pawl/graph.h"
+#include "core/graph.h"
 #include "pawl/ids.h"
 #include "pawl/result.h"
 #include "pawl/time.h"
 #include "store/job_store.h"
 
 namespace pawl::runtime {
+
+using core::Graph;
 
 // What the asked process knows.
 struct Surroundings {

@@ -46,7 +46,7 @@ class SetClockTest : public testing::Test {
     backend_ = std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info, clock_);
     runtime_ = std::make_unique<Runtime>(backend_);
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
-    EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}));
     EXPECT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }));
     runtime_
         ->on_problem([this](const std::string& text) {

@@ -50,7 +50,7 @@ class TransactionFaults : public ::testing::Test {
         std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info));
     auto graph =
         GraphBuilder("step").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
-    EXPECT_TRUE(runtime->deploy(std::move(*graph)).ok());
+    EXPECT_TRUE(runtime->deploy(std::move(*graph), {}).ok());
     EXPECT_TRUE(runtime
                     ->serve_transaction("work",
                                         [](Work& work, Transaction& sql) {

@@ -24,7 +24,7 @@ GraphBuilder retried(const Retry& retry) { return good().retry(retry); }
 const std::vector<Mistake> mistakes = {
     {"bad_graph_name", GraphBuilder("a b").trigger("t"), "id: an app's id is made of"},
     {"empty_graph_name", GraphBuilder("").trigger("t"), "id: an app's id is made of"},
-    {"bad_activity_name", good().worker("a b", "topic").after("t"), "activities.a b: an id is 1 to"},
+    {"bad_activity_name", good().worker("a b", "topic").after("t"), "activities[\"a b\"]: an id is 1 to"},
     {"long_activity_name", good().worker(std::string(200, 'x'), "topic").after("t"), "an id is 1 to 128"},
     {"no_trigger", GraphBuilder("g").worker("a", "topic"), "exactly one activity of type trigger"},
     {"nothing_at_all", GraphBuilder("g"), "activities"},

@@ -206,7 +206,7 @@ bool WatchStore::served(const ShadowJob& job, const core::Message& message) cons
     return true;                                  // check_control checked it
   const auto done = [&](core::ActivitySeq seq) {  // then it came late
     const auto activity = job.activities.find(seq.raw());
-    return activity != job.activities.end() && work_done(activity->second.ledger);
+    return activity != job.activities.end() && (work_done(activity->second.ledger) || activity->second.skipped);
   };
   const auto item = [&](core::ActivitySeq seq) {
     const auto work = job.work.find(seq.raw());

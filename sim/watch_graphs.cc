@@ -13,7 +13,10 @@ using Kind = Graph::Kind;
 
 // The values of its row beside the ledger; only their meaning is checked, not their encoding.
 void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core::Activity& after) {
-  activity.skipped = after.status == core::ActivityStatus::skipped;
+  const bool skipped = after.status == core::ActivityStatus::skipped;
+  if (skipped && !activity.skipped && leg1_complete(activity.ledger) && !may_be_called_off(job, activity))
+    fail(job, "marks", format("activity {} was called off, and no race is won", after.seq.raw()));
+  activity.skipped = skipped;
   const auto state = core::decode_kind_state(after.state.view());
   if (!state) return fail(job, "marks", format("the state of activity {} cannot be read", after.seq.raw()));
   if (kind_of(job, activity) != Kind::join) return;
@@ -22,6 +25,16 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
   if (join == nullptr) return;
   activity.owes = activity.owes || join->owes;
   if (join->closer) activity.closer = join->closer;
+}
+
+// What runs is ended only by a race that is decided, or before a job undoes what it did.
+bool WatchStore::may_be_called_off(const ShadowJob& job, const ShadowActivity& activity) const {
+  if (job.shape == nullptr) return false;
+  if (job.shape->can_undo()) return true;
+  const auto& races = job.shape->nodes()[activity.node].called_off_by;
+  return std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
+    return work_done(row.second.ledger) && std::find(races.begin(), races.end(), row.second.node) != races.end();
+  });
 }
 
 // An activity that waits for an event from outside is concluded by one.
@@ -41,7 +54,7 @@ bool WatchStore::served_in_graph(const ShadowJob& job, const core::Message& mess
   };
   const auto done = [&](core::ActivitySeq seq) {  // then it came late
     const auto activity = job.activities.find(seq.raw());
-    return activity != job.activities.end() && work_done(activity->second.ledger);
+    return activity != job.activities.end() && (work_done(activity->second.ledger) || activity->second.skipped);
   };
   if (const auto* transition = std::get_if<core::Transition>(&message.body)) {
     const auto activity = find_at(transition->node, transition->at.text());

@@ -220,14 +220,16 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
   const bool closes = core::is_closed(job.status) && !core::is_closed(before);
   for (const auto& [guid, registration] : job.registrations) {
     const ShadowActivity& activity = job.activities.at(registration.activity);
-    const bool over = core::is_closed(job.status) || work_done(activity.ledger);
+    const bool over = core::is_closed(job.status) || work_done(activity.ledger) || activity.skipped;
     if (over && !registration.ended)
       fail(job, "mailbox", format("activity {} waits no more and stays registered", registration.activity));
   }
   for (const auto& [guid, shadow] : job.inbox)
-    if (const auto* timer = std::get_if<core::TimeUp>(&shadow.message.body))
-      if (work_done(job.activities.at(timer->activity.raw()).ledger) && !job.records.contains(guid))
+    if (const auto* timer = std::get_if<core::TimeUp>(&shadow.message.body)) {
+      const ShadowActivity& activity = job.activities.at(timer->activity.raw());
+      if ((work_done(activity.ledger) || activity.skipped) && !job.records.contains(guid))
         fail(job, "timer", format("activity {} is concluded, and its timer runs on", timer->activity.raw()));
+    }
   bool descends = true;  // unless the ending job says otherwise
   for (const auto& [guid, shadow] : job.inbox)
     if (const auto* end = std::get_if<core::EndJob>(&shadow.message.body)) descends = descends && end->descend;
@@ -239,10 +241,11 @@ void WatchStore::check_waits(const ShadowJob& job, const core::Bundle& bundle, c
     const ShadowChild& child = place->second;
     if (!child.start.parent.awaits || child.ends_heard > 0) continue;
     const ShadowActivity& activity = job.activities.at(place->first.second);
-    const bool over = work_done(activity.ledger);
-    if (over && !activity.timed_out)
+    const bool called_off = activity.skipped;  // by a race
+    const bool over = work_done(activity.ledger) || called_off;
+    if (over && !activity.timed_out && !called_off)
       fail(job, "children", format("it goes on without the word of {}", child.key.id.raw()));
-    if (closes && job.status == core::JobStatus::completed && !activity.timed_out)
+    if (closes && job.status == core::JobStatus::completed && !activity.timed_out && !called_off)
       fail(job, "children", format("it completes without the word of {}", child.key.id.raw()));
     if ((over || (closes && descends)) && !child.told_to_end)
       fail(job, "children", format("{} is no longer awaited and was not ended", child.key.id.raw()));

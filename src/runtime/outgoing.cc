@@ -38,7 +38,7 @@ constexpr store::Domain removals{store::Domain::Kind::lane};
 // A job that goes may have many rows: with few of them a transaction is short, and nobody waits for it.
 constexpr std::size_t removals_per_group_max = 64;
 // While another one is on its way: a smaller one would only cost a round trip and a sync of its own.
-constexpr std::size_t far_group_operations_min = 16;
+constexpr std::size_t far_group_operations_min = 32;
 
 // The lane without which the operation means nothing: its owner's own work.
 std::optional<core::LaneId> owner_lane_of(const store::Operation& operation) {

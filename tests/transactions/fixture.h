@@ -32,11 +32,6 @@ class Databases {
     ask(server_->address(), "CREATE DATABASE " + name);
     return "postgres:///" + name + "?user=postgres&host=" + server_->folder().string();
   }
-  // As pg_ctl stops it: smart, fast or immediate.
-  void restart(const std::string& mode) {
-    EXPECT_TRUE(server_->stop(mode));
-    EXPECT_TRUE(server_->run_server());
-  }
   // The first value of the first row.
   static std::string ask(const std::string& address, const std::string& sql) {
     PGconn* connection = PQconnectdb(address.c_str());

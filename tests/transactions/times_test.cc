@@ -156,48 +156,6 @@ TEST_P(TransactionTimes, a_session_that_is_lost_meanwhile_is_no_failed_try) {
   EXPECT_EQ(notes(), "1");
 }
 
-// Whether the worker asks the server something afterwards or only returns, at once or when the time of its transaction
-// would be over anyway: what was lost with the server is run again.
-TEST_P(TransactionTimes, a_server_that_is_restarted_meanwhile_is_no_failed_try) {
-  if (!is_postgres()) GTEST_SKIP() << "a file has no server";
-  struct Way {
-    const char* mode;
-    bool asks_afterwards;
-    bool late;
-  };
-  const Way ways[] = {{"fast", true, false},    {"fast", false, false}, {"immediate", true, false},
-                      {"fast", true, true},     {"fast", false, true},  {"immediate", false, true},
-                      {"immediate", true, true}};
-  std::atomic<Gate*> gate{nullptr};
-  std::atomic<bool> asks{false};
-  start([&](Work& work, Transaction& sql) {
-    Reply noted = note_once(work, sql);
-    if (Gate* first = gate.exchange(nullptr)) {
-      first->wait();
-      if (asks) {
-        const auto last = sql.execute("SELECT 1");
-        if (!last) return Reply::error("\"" + last.error().detail + "\"");
-      }
-    }
-    return noted;
-  });
-  int done = 0;
-  for (const Way& way : ways) {
-    SCOPED_TRACE(std::string(way.mode) + (way.asks_afterwards ? ", asks" : "") + (way.late ? ", late" : ""));
-    Gate one;
-    asks = way.asks_afterwards;
-    gate = &one;
-    const RunId run = submit("a" + std::to_string(done));
-    ASSERT_TRUE(comes_true([&] { return one.waiting.load(); }));
-    Databases::all().restart(way.mode);
-    if (way.late) std::this_thread::sleep_for(time_max());
-    one.open();
-    const JobView end = end_of(run);
-    EXPECT_EQ(end.status, JobStatus::completed) << end.reason;
-    EXPECT_EQ(notes(), std::to_string(++done));
-  }
-}
-
 TEST_P(TransactionTimes, the_tables_of_the_store_are_its_own) {
   if (is_postgres()) GTEST_SKIP() << "who may do what is the server's to say";
   std::string seen;

@@ -20,32 +20,30 @@ const Statement read_records{
 const Statement new_activities{
     "new_activities",
     "INSERT INTO activities (run, seq, node, place, parent, ledger, status, code, opened_at, closed_at, output, state,"
-    " closing_guid, closing_ledger) SELECT run, seq, node, place, parent, ledger, coalesce(status, 0),"
-    " coalesce(code, 0), opened_at, coalesce(closed_at, 0), output, state, closing_guid, closing_ledger"
+    " closing_guid, closing_ledger) SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bigint[]),"
+    " unnest($4::text[]), unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]),"
+    " unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bytea[]), unnest($12::bytea[]), unnest($13::bytea[]),"
+    " unnest($14::bigint[])"};
+const Statement put_activities{
+    "put_activities",
+    "WITH put AS (UPDATE activities a SET node = u.node, place = u.place, parent = u.parent, ledger = u.ledger,"
+    " status = u.status, code = u.code, opened_at = u.opened_at, closed_at = u.closed_at, output = u.output, state = "
+    "u.state,"
+    " closing_guid = u.closing_guid, closing_ledger = CASE WHEN u.is_snapshot THEN a.closing_ledger ELSE "
+    "u.closing_ledger END"
     " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS node,"
     " unnest($4::text[]) AS place, unnest($5::bigint[]) AS parent, unnest($6::bigint[]) AS ledger,"
     " unnest($7::bigint[]) AS status, unnest($8::bigint[]) AS code, unnest($9::bigint[]) AS opened_at,"
     " unnest($10::bigint[]) AS closed_at, unnest($11::bytea[]) AS output, unnest($12::bytea[]) AS state,"
-    " unnest($13::bytea[]) AS closing_guid, unnest($14::bigint[]) AS closing_ledger) AS u"};
-// What an instance is of, where it is and since when does not change.
-const Statement put_activities{
-    "put_activities",
-    "WITH put AS (UPDATE activities a SET ledger = u.ledger, status = coalesce(u.status, 0), code = coalesce(u.code, "
-    "0),"
-    " closed_at = coalesce(u.closed_at, 0), output = u.output, state = u.state,"
-    " closing_guid = u.closing_guid, closing_ledger = CASE WHEN u.is_snapshot THEN a.closing_ledger ELSE "
-    "u.closing_ledger END"
-    " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS seq, unnest($3::bigint[]) AS ledger,"
-    " unnest($4::bigint[]) AS status, unnest($5::bigint[]) AS code, unnest($6::bigint[]) AS closed_at,"
-    " unnest($7::bytea[]) AS output, unnest($8::bytea[]) AS state, unnest($9::bytea[]) AS closing_guid,"
-    " unnest($10::bigint[]) AS closing_ledger, unnest($11::bigint[]) AS ledger_before,"
-    " unnest($12::bytea[]) AS closing_before, unnest($13::boolean[]) AS is_snapshot) AS u"
+    " unnest($13::bytea[]) AS closing_guid, unnest($14::bigint[]) AS closing_ledger,"
+    " unnest($15::bigint[]) AS ledger_before, unnest($16::bytea[]) AS closing_before,"
+    " unnest($17::boolean[]) AS is_snapshot) AS u"
     " WHERE a.run = ANY(ARRAY[u.run]) AND a.seq = u.seq AND a.ledger = u.ledger_before"
     " AND a.closing_guid IS NOT DISTINCT FROM u.closing_before AND (u.closing_guid IS NOT DISTINCT FROM "
     "u.closing_before"
     " OR NOT EXISTS (SELECT 1 FROM message_ledgers m WHERE m.run = ANY(ARRAY[u.run]) AND m.guid = u.closing_guid)) "
     "RETURNING 1)"
-    " SELECT " PAWL_EXPECT("count(*) = $14::bigint") " FROM put"};
+    " SELECT " PAWL_EXPECT("count(*) = $18::bigint") " FROM put"};
 const Statement put_closing{
     "put_closing",
     "UPDATE activities a SET closing_guid = u.closing_guid, closing_ledger = u.closing_ledger"
@@ -172,13 +170,12 @@ void ActivityRows::write(Script& script) const {
     }
     const core::Activity& to = *slot.after;
     if (slot.stored)
-      put.row(key.first, to.seq, to.ledger.encode(), unless_none(to.status), unless_none(to.code),
-              unless_none(to.closed_at), to.output, to.state, slot.closing, digits, slot.ledger_before,
-              slot.closing_before, unless_none(slot.is_snapshot));
+      put.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code, to.opened_at,
+              to.closed_at, to.output, to.state, slot.closing, digits, slot.ledger_before, slot.closing_before,
+              slot.is_snapshot);
     else
-      added.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), unless_none(to.status),
-                unless_none(to.code), to.opened_at, unless_none(to.closed_at), to.output, to.state, slot.closing,
-                digits);
+      added.row(key.first, to.seq, to.node, to.at.text(), to.parent, to.ledger.encode(), to.status, to.code,
+                to.opened_at, to.closed_at, to.output, to.state, slot.closing, digits);
   }
   if (!added.empty()) script.add(new_activities, Params::of_rows(added));
   if (!put.empty()) script.add(put_activities, Params::of_rows(put, put.rows()));

@@ -117,13 +117,8 @@ Connection::~Connection() { PQfinish(handle_); }
 void Connection::take_notice(void* connection, const PGresult* notice) {
   const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
   const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-  const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
-  const std::string_view kind = severity == nullptr ? "" : severity;
-  auto& told = *static_cast<Connection*>(connection);
-  if (kind == "WARNING") told.warning_ = text == nullptr || *text == '\0' ? "a warning without text" : text;
-  // A server that is stopped at once only warns of it.
-  const bool is_last = kind == "FATAL" || (state != nullptr && std::string_view(state).starts_with("57P"));
-  if (is_last) told.last_word_ = state == nullptr ? "" : state;
+  if (severity == nullptr || std::string_view(severity) != "WARNING") return;
+  static_cast<Connection*>(connection)->warning_ = text == nullptr || *text == '\0' ? "a warning without text" : text;
 }
 
 Failure Connection::failure_of(const PGresult* result) const {

@@ -118,8 +118,6 @@ class Connection {
   PGconn* handle() { return handle_; }
   // What the server warned of in the last script; empty: of nothing.
   const std::string& warning() const { return warning_; }
-  // The SQLSTATE that the server ended this session with while nobody asked it anything; empty: it said none.
-  const std::string& last_word() const { return last_word_; }
   // Which history of the server this session belongs to (tail.h).
   std::uint64_t timeline() const { return timeline_; }
   void set_timeline(std::uint64_t timeline) { timeline_ = timeline; }
@@ -137,7 +135,6 @@ class Connection {
   std::vector<bool> prepares_;  // which steps of the script under way are behind a preparation
   Tally tally_;
   std::string warning_;
-  std::string last_word_;
   std::uint64_t timeline_ = 0;
 };
 

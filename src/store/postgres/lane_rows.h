@@ -18,7 +18,6 @@
 #include "core/ids.h"
 #include "pawl/time.h"
 #include "store/postgres/connection.h"
-#include "store/postgres/known_numbers.h"
 
 namespace pawl::store::postgres {
 
@@ -36,8 +35,6 @@ class LaneRows {
   // operation of the group has another epoch.
   bool assume(core::LaneId lane, core::Epoch epoch);
   void want_numbers(core::LaneId lane) { wanted_numbers_.insert(lane); }
-  // As if they had been read; compared when the group is written.
-  void assume_numbers(core::LaneId lane, const LaneNumbers& numbers);
 
   void ask(Script& script);
   void ask_numbers(Script& script);
@@ -55,12 +52,12 @@ class LaneRows {
   RunId next_run(core::LaneId lane);
   std::uint64_t next_announcement(core::LaneId lane);
   std::uint64_t next_signal(core::LaneId lane);
-  std::map<core::LaneId, LaneNumbers> numbers() const;  // as they will be
 
  private:
   struct Numbers {
-    LaneNumbers now;
-    std::optional<LaneNumbers> assumed;  // they must be stored so
+    std::uint64_t next_run = 0;
+    std::uint64_t next_announcement = 0;
+    std::uint64_t next_signal = 0;
     bool changed = false;
   };
   Numbers& numbers_of(core::LaneId lane);

@@ -19,9 +19,7 @@ inline constexpr std::chrono::seconds dead_peer_after{15};       // then a conne
 inline constexpr std::chrono::seconds ring_late_max{30};         // a ring that was lost is noticed within it
 inline constexpr std::chrono::milliseconds reconnect_first{50};  // between two tries, doubled each time
 inline constexpr std::chrono::milliseconds reconnect_max{5000};
-inline constexpr int stale_tries = 8;  // of a group whose rows others moved under it; then retry_later
-inline constexpr std::uint32_t numbers_doubt_max =
-    255;                                 // groups that read a lane's numbers after they were wrong often
+inline constexpr int stale_tries = 8;    // of a group whose rows others moved under it; then retry_later
 inline constexpr int pooler_rounds = 3;  // in which a pooler is asked whether it keeps a session
 inline constexpr std::size_t schema_name_bytes_max = 40;      // channel names are made of it, and have 63 bytes
 inline constexpr std::size_t notify_bytes_max = 7900;         // PostgreSQL takes 7,999

@@ -14,12 +14,6 @@ void OwnLanes::learn(std::span<const Operation> group, std::span<const Outcome> 
   }
 }
 
-std::optional<core::Epoch> OwnLanes::epoch_of(core::LaneId lane) const {
-  const std::lock_guard lock(mutex_);
-  const auto known = lanes_.find(lane);
-  return known == lanes_.end() ? std::nullopt : std::optional(known->second);
-}
-
 Change OwnLanes::told_to_others(std::span<const Operation> group, std::span<const Outcome> outcomes,
                                 const Guards& guards) const {
   const std::lock_guard lock(mutex_);

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <span>
 
 #include "store/change.h"
@@ -21,7 +20,6 @@ class OwnLanes {
  public:
   // After a commit.
   void learn(std::span<const Operation> group, std::span<const Outcome> outcomes);
-  std::optional<core::Epoch> epoch_of(core::LaneId lane) const;  // none: it is not held here
   // What others have to hear of it: all but what happened in these lanes. `guards`: whether the commit holds the lane's
   // row, and finds this epoch there.
   using Guards = std::function<bool(core::LaneId, core::Epoch)>;

@@ -37,7 +37,6 @@ class Store::Parts {
   Connections writers;
   Connections readers;
   OwnLanes own;
-  KnownNumbers numbers;
   Bell bell;
   std::atomic<std::uint64_t> commits{0};
   std::atomic<std::uint64_t> operations{0};
@@ -131,8 +130,8 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& address, const Opt
 Result<std::vector<Outcome>> Store::commit(std::span<const Operation> group) {
   auto connection = parts_->take(parts_->writers);
   if (!connection) return connection.error();
-  Writer writer(**connection, {parts_->clock, parts_->own, parts_->numbers, parts_->bell, parts_->tail,
-                               parts_->options.sends_directly, parts_->options.transaction_idle_max});
+  Writer writer(**connection, {parts_->clock, parts_->own, parts_->bell, parts_->tail, parts_->options.sends_directly,
+                               parts_->options.transaction_idle_max});
   auto outcomes = writer.commit(group);
   if (outcomes) {
     ++parts_->commits;
@@ -151,8 +150,8 @@ const std::vector<std::string>& Store::weaknesses() const { return parts_->weakn
 std::shared_ptr<TransactionStore> Store::transactions(Duration time) {
   return std::make_shared<Transactions>(
       parts_->writers.address(), time,
-      Writer::Parts{parts_->clock, parts_->own, parts_->numbers, parts_->bell, parts_->tail,
-                    parts_->options.sends_directly, parts_->options.transaction_idle_max});
+      Writer::Parts{parts_->clock, parts_->own, parts_->bell, parts_->tail, parts_->options.sends_directly,
+                    parts_->options.transaction_idle_max});
 }
 void Store::listen(Listener& listener) { parts_->bell.listen(listener); }
 void Store::stop_listening(Listener& listener) { parts_->bell.stop_listening(listener); }

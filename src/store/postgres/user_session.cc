@@ -9,7 +9,6 @@ namespace pawl::store::postgres {
 
 namespace {
 
-constexpr const char* idled_too_long = "25P03";  // idle_in_transaction_session_timeout
 constexpr const char* lost_text = "the connection to PostgreSQL was lost, and the transaction with it";
 
 // What a row in the first table refers to does not exist: so no COMMIT succeeds until the row is gone.
@@ -81,23 +80,9 @@ Result<SqlRows> UserSession::execute(std::string_view sql, std::span<const SqlVa
   return run_statement(handle(), sql, params, [this](const PGresult* result) { return error_of(result); });
 }
 
-// What the server said while nobody asked it, above all that it goes away: a session that is gone looks open until
-// somebody reads from it.
-void UserSession::read_last_word() const {
-  if (PQtransactionStatus(handle()) == PQTRANS_ACTIVE || PQpipelineStatus(handle()) != PQ_PIPELINE_OFF) return;
-  for (int reads = 0; reads < 2; ++reads) {  // the words, and the end behind them
-    PQconsumeInput(handle());
-    PQisBusy(handle());  // takes what came apart
-  }
-}
-
 Status UserSession::sound() const {
-  read_last_word();
-  if (connection_->last_word() == idled_too_long)
-    return Error{ErrorCode::invalid, "the worker left the transaction idle for too long, so the server undid it"};
   const PGTransactionStatusType status = PQtransactionStatus(handle());
-  if (connection_->is_lost() || !connection_->last_word().empty() || status == PQTRANS_UNKNOWN)
-    return Error{ErrorCode::retry_later, lost_text};
+  if (connection_->is_lost() || status == PQTRANS_UNKNOWN) return Error{ErrorCode::retry_later, lost_text};
   if (must_give_way_) return Error{ErrorCode::retry_later, "PostgreSQL ended the transaction in favour of another one"};
   if (status == PQTRANS_INERROR)
     return Error{ErrorCode::invalid, "a statement of the transaction failed, so nothing of it can be committed"};

@@ -42,7 +42,6 @@ class UserSession {
   UserSession(const Address& address, std::unique_ptr<Connection> connection)
       : address_(address), connection_(std::move(connection)) {}
   Status run(const std::string& sql);
-  void read_last_word() const;
   Error error_of(const PGresult* result);
 
   const Address address_;

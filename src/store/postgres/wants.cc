@@ -128,10 +128,6 @@ void trust_bundle(Desk& desk, const core::Bundle& bundle) {
 }
 
 void want_submit(Desk& desk, const Submit& submit) {
-  if (const auto known = desk.known_lanes.find(submit.lane); known != desk.known_lanes.end()) {
-    if (!desk.lanes.assume(submit.lane, known->second.epoch)) desk.is_betrayed = true;
-    return desk.lanes.assume_numbers(submit.lane, known->second.numbers);
-  }
   desk.lanes.want(submit.lane, Use::guard);
   desk.lanes.want_numbers(submit.lane);
   desk.keys.want(submit.name_space, submit.id);

@@ -32,20 +32,12 @@ namespace wire {
 // Types by the numbers that PostgreSQL gave them for good.
 enum class Type : std::uint32_t { boolean = 16, bytea = 17, bigint = 20, text = 25, real = 701 };
 
-// The high byte first.
-inline void write_32(char* to, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) *to++ = static_cast<char>(value >> shift & 0xff);
-}
 inline void put_32(std::string& out, std::uint32_t value) {
-  char bytes[4];
-  write_32(bytes, value);
-  out.append(bytes, sizeof bytes);
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift & 0xff));
 }
 inline void put_64(std::string& out, std::uint64_t value) {
-  char bytes[8];
-  write_32(bytes, static_cast<std::uint32_t>(value >> 32));
-  write_32(bytes + 4, static_cast<std::uint32_t>(value));
-  out.append(bytes, sizeof bytes);
+  put_32(out, static_cast<std::uint32_t>(value >> 32));
+  put_32(out, static_cast<std::uint32_t>(value));
 }
 
 // One value: its type, and its bytes behind its length (NULL: a length of -1).
@@ -58,11 +50,8 @@ inline void put_bytes(std::string& out, std::string_view bytes) {
 }
 inline void put_null(std::string& out) { put_32(out, 0xffffffffu); }
 inline void put_number(std::string& out, std::int64_t value) {
-  char bytes[12];  // at once: most of what travels is numbers
-  write_32(bytes, 8);
-  write_32(bytes + 4, static_cast<std::uint32_t>(static_cast<std::uint64_t>(value) >> 32));
-  write_32(bytes + 8, static_cast<std::uint32_t>(value));
-  out.append(bytes, sizeof bytes);
+  put_32(out, 8);
+  put_64(out, static_cast<std::uint64_t>(value));
 }
 
 template <std::integral T>
@@ -160,24 +149,20 @@ struct Codec<std::optional<T>> {
   }
 };
 
-// An array of one dimension. One that holds nothing but NULL travels empty: UNNEST in a select list goes on with NULL
-// behind the end of an array while another one has more, and that costs neither side anything.
+// An array of one dimension.
 class Array {
  public:
   explicit Array(Type type) : type_(type) {}
   template <class T>
   void add(const T& value) {
-    const std::size_t before = elements_.size();
     Codec<T>::put(elements_, value);
     ++count_;
-    is_null_ = is_null_ && elements_.size() == before + 4 && elements_.compare(before, 4, "\xff\xff\xff\xff") == 0;
   }
-  std::size_t bytes() const { return elements_.size() + 20; }
   void put_value(std::string& out) const {
-    put_32(out, is_null_ ? 0 : 1);
+    put_32(out, count_ == 0 ? 0 : 1);
     put_32(out, 1);  // there may be NULLs
     put_32(out, static_cast<std::uint32_t>(type_));
-    if (is_null_) return;
+    if (count_ == 0) return;
     put_32(out, count_);
     put_32(out, 1);  // the first index
     out.append(elements_);
@@ -186,17 +171,10 @@ class Array {
  private:
   Type type_;
   std::uint32_t count_ = 0;
-  bool is_null_ = true;  // all of it
   std::string elements_;
 };
 
 }  // namespace wire
-
-// What most rows have travels as NULL: its statement says coalesce(column, 0), or false, or ''.
-template <class T>
-std::optional<T> unless_none(const T& value) {
-  return value == T{} ? std::nullopt : std::optional<T>(value);
-}
 
 class Batch {
  public:
@@ -250,7 +228,6 @@ class Params {
 
   void add(const wire::Array& array) {
     std::string bytes;
-    bytes.reserve(array.bytes());
     array.put_value(bytes);
     values_.push_back({std::move(bytes), false});
   }

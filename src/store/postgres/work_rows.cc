@@ -31,20 +31,20 @@ const Statement drop_work{
     " unnest($3::bigint[]) AS token) AS u"
     " WHERE w.run = ANY(ARRAY[u.run]) AND w.seq = u.seq AND (u.token IS NULL OR w.token = u.token) RETURNING u.token)"
     " SELECT " PAWL_EXPECT("count(token) = $4::bigint") " FROM dropped"};
-// Rows come in the order of the arrays, and take their positions in it.
 const Statement new_work{
     "new_work",
-    "INSERT INTO work (run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at, held,"
-    " once, life, plain_key, wake_at, input) SELECT run, seq, topic, request, coalesce(token, 0), coalesce(worker, ''),"
-    " coalesce(epoch, 0), coalesce(lease_until, 0), coalesce(runs, 0), coalesce(priority, 0), coalesce(visible_at, 0),"
-    " coalesce(held, false), coalesce(once, false), life, coalesce(plain_key, false), coalesce(wake_at, 0), input"
-    " FROM (SELECT unnest($1::bigint[]) AS run,"
+    "INSERT INTO work (run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, visible_at, held, "
+    "once, life,"
+    " plain_key, wake_at, input) SELECT run, seq, topic, request, token, worker, epoch, lease_until, runs, priority, "
+    "visible_at,"
+    " held, once, life, plain_key, wake_at, input FROM (SELECT unnest($1::bigint[]) AS run,"
     " unnest($2::bigint[]) AS seq, unnest($3::text[]) AS topic, unnest($4::bytea[]) AS request,"
     " unnest($5::bigint[]) AS token, unnest($6::text[]) AS worker, unnest($7::bigint[]) AS epoch,"
     " unnest($8::bigint[]) AS lease_until, unnest($9::bigint[]) AS runs, unnest($10::bigint[]) AS priority,"
     " unnest($11::bigint[]) AS visible_at, unnest($12::boolean[]) AS held, unnest($13::boolean[]) AS once,"
     " unnest($14::bytea[]) AS life, unnest($15::boolean[]) AS plain_key, unnest($16::bigint[]) AS wake_at,"
-    " unnest($17::bytea[]) AS input) AS u"};
+    " unnest($17::bytea[]) AS input, generate_series(1, cardinality($1::bigint[])) AS place) AS u"
+    " ORDER BY place"};
 const Statement replace_work{
     "replace_work",
     "WITH replaced AS (UPDATE work w SET topic = u.topic, request = u.request, token = u.token, worker = u.worker,"
@@ -227,11 +227,9 @@ void WorkRows::write(Script& script) const {
   }
   for (const auto& [place, item] : in_order) {
     const auto life = stored_life(*item);
-    added.row(item->run, item->activity, item->topic, item->request, unless_none(item->token.raw()),
-              unless_none(stored_text(item->worker)), unless_none(item->epoch.raw()), unless_none(item->lease_until),
-              unless_none(item->runs), unless_none(item->priority), unless_none(item->visible_at),
-              unless_none(item->held), unless_none(item->life.at_most_once), blob_of(life),
-              unless_none(item->plain_key), unless_none(core::wake_of(*item)), item->input);
+    added.row(item->run, item->activity, item->topic, item->request, item->token, stored_text(item->worker),
+              item->epoch, item->lease_until, item->runs, item->priority, item->visible_at, item->held,
+              item->life.at_most_once, blob_of(life), item->plain_key, core::wake_of(*item), item->input);
   }
   if (!assumed_topics_.empty())
     script.add(expect_no_pauses, Params::of(std::vector(assumed_topics_.begin(), assumed_topics_.end())));

@@ -28,41 +28,13 @@ Writer::Writer(Connection& connection, const Parts& parts) : connection_(connect
   desk_.connection = &connection;
 }
 
-KnownNumbers::Lanes Writer::own_lanes_of_submits(std::span<const Operation> group) const {
-  KnownNumbers::Lanes lanes;
-  for (const Operation& operation : group) {
-    const auto* submit = std::get_if<Submit>(&operation);
-    if (submit == nullptr) continue;
-    if (!parts_.own.epoch_of(submit->lane)) return {};
-    lanes.insert(submit->lane);
-  }
-  return lanes;
-}
-
-void Writer::trust_numbers(const std::map<core::LaneId, LaneNumbers>& known) {
-  for (const auto& [lane, numbers] : known)
-    if (const auto epoch = parts_.own.epoch_of(lane)) desk_.known_lanes.emplace(lane, Desk::KnownLane{*epoch, numbers});
-}
-
 Result<std::vector<Outcome>> Writer::commit(std::span<const Operation> group) {
   if (group.empty()) return std::vector<Outcome>();
-  bool trusts = std::all_of(group.begin(), group.end(), is_plain);
-  const KnownNumbers::Lanes lanes = trusts ? own_lanes_of_submits(group) : KnownNumbers::Lanes{};
-  const auto known = parts_.numbers.enter(lanes);
-  if (known) trust_numbers(*known);
-  auto outcomes = try_to_commit(group, trusts);
-  using Were = KnownNumbers::Were;
-  parts_.numbers.leave(lanes, !known ? Were::read : outcomes && tries_ == 1 ? Were::right : Were::wrong);
-  if (outcomes) parts_.numbers.learn(numbers_);
-  return outcomes;
-}
-
-Result<std::vector<Outcome>> Writer::try_to_commit(std::span<const Operation> group, bool trusts) {
   Care care = Care::together;
   Stopped last;
-  for (tries_ = 1; tries_ <= limits::stale_tries; ++tries_) {
+  bool trusts = std::all_of(group.begin(), group.end(), is_plain);
+  for (int tries = 0; tries < limits::stale_tries; ++tries) {
     last = apply_group(group, care, std::exchange(trusts, false));
-    desk_.known_lanes.clear();
     if (!last) {
       parts_.own.learn(group, outcomes_);
       return std::move(outcomes_);
@@ -99,7 +71,6 @@ Writer::Stopped Writer::apply_group(std::span<const Operation> group, Care care,
   pending_.add(begin_statement);
   is_open_ = true;
   mark_.reset();
-  numbers_.clear();
   if (auto stopped = care == Care::together ? apply_together(group) : apply_one_by_one(group)) return stopped;
   return finish(group);
 }
@@ -222,7 +193,6 @@ Writer::Stopped Writer::flush() {
   Script script = std::move(pending_);
   pending_ = Script();
   desk_.write(script);
-  for (const auto& [lane, numbers] : desk_.lanes.numbers()) numbers_.insert_or_assign(lane, numbers);
   const Instant now = desk_.now;
   desk_.forget();
   desk_.now = now;
@@ -238,7 +208,6 @@ Writer::Stopped Writer::finish(std::span<const Operation> group) {
   desk_.write(script);
   const Change told = parts_.own.told_to_others(
       group, outcomes_, [this](core::LaneId lane, core::Epoch epoch) { return desk_.lanes.guards(lane, epoch); });
-  for (const auto& [lane, numbers] : desk_.lanes.numbers()) numbers_.insert_or_assign(lane, numbers);
   desk_.forget();
   if (!told.empty()) parts_.bell.ring(script, told);
   const auto mark_at = mark_ ? std::nullopt : std::optional(script.add(read_commit_mark));

@@ -1,6 +1,6 @@
 // Writer: turns a group of operations into one transaction over one connection. Two round trips: what the group needs
-// is read and locked, and, when all is decided, written and committed (desk.h). A group that trusts its bundles and
-// submits, and has nothing else, needs the second one only.
+// is read and locked, and, when all is decided, written and committed (desk.h). A group that trusts its bundles, and
+// has nothing else, needs the second one only.
 //
 // 1. Rows that others moved in between undo the transaction, and the group is applied again.
 // 2. An operation that PostgreSQL itself refuses (a value that it cannot hold) undoes it too; then the group is applied
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,7 +18,6 @@
 #include "store/postgres/bell.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/desk.h"
-#include "store/postgres/known_numbers.h"
 #include "store/postgres/own_lanes.h"
 #include "store/postgres/server_clock.h"
 #include "store/postgres/tail.h"
@@ -31,7 +29,6 @@ class Writer {
   struct Parts {
     ServerClock& clock;
     OwnLanes& own;
-    KnownNumbers& numbers;
     const Bell& bell;
     Tail& tail;
     bool sends_directly = true;
@@ -55,10 +52,6 @@ class Writer {
   };
   using Stopped = std::optional<Stop>;
 
-  // Lanes of this process that all submits of the group go to; empty: it has none, or one goes elsewhere.
-  KnownNumbers::Lanes own_lanes_of_submits(std::span<const Operation> group) const;
-  void trust_numbers(const std::map<core::LaneId, LaneNumbers>& known);
-  Result<std::vector<Outcome>> try_to_commit(std::span<const Operation> group, bool trusts);
   Stopped apply_group(std::span<const Operation> group, Care care, bool trusts);
   Stopped apply_together(std::span<const Operation> group);
   Stopped apply_one_by_one(std::span<const Operation> group);
@@ -77,8 +70,6 @@ class Writer {
   Desk desk_;
   Script pending_;  // what goes out with the next question
   std::vector<Outcome> outcomes_;
-  std::map<core::LaneId, LaneNumbers> numbers_;  // that the transaction leaves
-  int tries_ = 0;
   bool is_open_ = false;            // a transaction
   std::optional<CommitMark> mark_;  // how it will be remembered; none: it has written nothing yet
 };

@@ -24,7 +24,6 @@ Result<Outcome> Writer::commit_open(const Operation& operation) {
     outcomes_.assign(1, Outcome{});
     desk_.forget();
     pending_ = Script();
-    numbers_.clear();
     pending_.add(tries == 0 ? save_open : return_to_open);
     is_open_ = true;
     last = apply_together(group);
@@ -36,7 +35,6 @@ Result<Outcome> Writer::commit_open(const Operation& operation) {
     if (!last) last = finish(group);
     if (!last) {
       parts_.own.learn(group, outcomes_);
-      parts_.numbers.learn(numbers_);
       return std::move(outcomes_.front());
     }
     desk_.failure.reset();

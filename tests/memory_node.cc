@@ -132,7 +132,8 @@ int run(const Plan& plan, const std::string& what) {
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
         for (int number = next++; number < plan.count; number = next++)
-          if (const auto job = site.runtime().submit(plan.request(number)); !job) die(to_string(job.error()));
+          if (const auto job = site.runtime().start("step", plan.payload(number), plan.options(number)); !job)
+            die(to_string(job.error()));
       });
     for (std::thread& thread : threads) thread.join();
   } else if (what == "echo") {

@@ -28,7 +28,8 @@ class PostgresFaults : public ::testing::Test {
     auto opened = pawl::open({.store = address, .lanes = 8, .lease = lease});
     EXPECT_TRUE(opened.ok()) << (opened ? "" : to_string(opened.error()));
     if (!opened) return nullptr;
-    Runtime& runtime = *opened;
+    nodes_.push_back(std::make_unique<Runtime>(std::move(*opened)));
+    Runtime& runtime = *nodes_.back();
     auto graph =
         GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
     EXPECT_TRUE(runtime.deploy(std::move(*graph)).ok());
@@ -40,8 +41,7 @@ class PostgresFaults : public ::testing::Test {
         })
         .keep();
     EXPECT_TRUE(runtime.launch().ok());
-    nodes_.push_back(std::move(*opened));
-    return nodes_.back().get();
+    return &runtime;
   }
   bool was_told(const std::string& text) {
     const std::lock_guard lock(mutex_);
@@ -204,7 +204,7 @@ TEST_F(PostgresFaults, a_standby_that_was_behind_is_noticed_and_the_process_stop
   runs_.clear();
   Runtime* later = node(address, 2s);
   ASSERT_NE(later, nullptr);
-  EXPECT_FALSE(later->find("lost", "default")->has_value());
+  EXPECT_FALSE(later->find("lost")->has_value());
   submit(*later, "new");
   expect_ends(*later);
   nodes_.clear();

@@ -269,7 +269,7 @@ TEST_F(StopsTest, threads_that_cannot_be_made_are_an_error_and_not_the_end_of_th
   storm::NodeProcess node({LIFE_NODE, dir.path(), "0", 1, {"threads", "1024"}});
   EXPECT_TRUE(node.heard("refused", 20s));
   EXPECT_TRUE(node.heard("runs with two", 20s));
-  EXPECT_EQ(node.job(20s).wait(), 0);
+  EXPECT_EQ(node.wait(20s), 0);
 }
 
 }  // namespace

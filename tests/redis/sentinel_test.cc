@@ -31,7 +31,7 @@ class Sentinel {
     if (process_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      const int nowhere = open("/dev/null", O_RDWR);
+      const int nowhere = ::open("/dev/null", O_RDWR);
       dup2(nowhere, 0);
       dup2(nowhere, 1);
       const std::string conf = folder_ / "conf";

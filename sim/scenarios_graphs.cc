@@ -462,13 +462,13 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   add("race", {job_of("j", "endings/endings.race")},
       {done("j", R"({"n":1})", {{"first_race", 1}, {"next_race", 1}, {"slow_race", 1}}),
        over("c-1", JobStatus::interrupted)},
-      2)
+      3)
       .ends.back()
       .may_be_missing = true;
-  Scenario& signalled = add("race_against_a_signal", {job_of("j", "endings/endings.race")},
-                            {done("j", R"({"n":1})", {{"first_race", 1}, {"next_race", 1}}),
-                             over("c-1", JobStatus::interrupted)},
-                            0, {signal("said_race", R"({"to":"j"})", 3ms)});
+  Scenario& signalled =
+      add("race_against_a_signal", {job_of("j", "endings/endings.race")},
+          {done("j", R"({"n":1})", {{"first_race", 1}, {"next_race", 1}}), over("c-1", JobStatus::interrupted)}, 0,
+          {signal("said_race", R"({"to":"j"})", 3ms)});
   signalled.ends.front().data.push_back(R"({"heard":true})");
   signalled.ends.front().data.push_back(R"({"n":1,"heard":true})");
   signalled.ends.front().data.push_back(R"({"heard":true,"n":1})");
@@ -478,9 +478,13 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
       {done("j", R"({"n":3})", {{"first_heat", 1}, {"next_heat", 1}})}, 0)
       .race = true;
   JobEnd undone = over("j", JobStatus::failed);
-  undone.data = {R"({"a":1,"b":"done"})"};
+  undone.data = {R"({"b":"done","a":1})"};  // the newest first
   undone.instances = {{"no_a_undo", 1}, {"no_b_undo", 1}};
   add("undo", {job_of("j", "endings/endings.undo")}, {undone}, 0).race = true;
+  // A worker that never replies keeps its slot.
+  for (Scenario& scenario : all)
+    if (scenario.name == "race" || scenario.name == "race_against_a_signal" || scenario.name == "undo")
+      scenario.slots_min = 2;
 }
 
 }  // namespace pawl::sim

@@ -55,6 +55,10 @@ void WatchStore::note(const core::Bundle& bundle, const store::Outcome& outcome)
   if (closed(job.status) && head.status != job.status) fail(job, "marks", "a closed job changed its status");
   const core::JobStatus before = job.status;
   job.status = head.status;
+  job.begins_undo = head.code < 0 && !job.undoes;
+  job.undoes = head.code < 0;
+  if (job.begins_undo && (job.shape == nullptr || !job.shape->can_undo()))
+    fail(job, "marks", "it undoes, and its graph has nothing that does");
   if (head.semaphore) job.semaphore += head.semaphore->delta;
   if (closed(job.status)) job.semaphore = 0;
   if (head.completions < job.completions || head.completions > 1 || (head.completions == 1 && !closed(job.status)))
@@ -181,7 +185,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::Sweep& sweep) {
-  if (!closed(job.status)) fail(job, "messages", "a running job's messages were swept");
+  if (!closed(job.status) && !job.begins_undo) fail(job, "messages", "a running job's messages were swept");
   std::erase_if(job.inbox, [&](const auto& row) { return row.first != sweep.keep; });
   job.work.clear();
 }

@@ -30,7 +30,7 @@ void WatchStore::read_state(ShadowJob& job, ShadowActivity& activity, const core
 // What runs is ended only by a race that is decided, or before a job undoes what it did.
 bool WatchStore::may_be_called_off(const ShadowJob& job, const ShadowActivity& activity) const {
   if (job.shape == nullptr) return false;
-  if (job.shape->can_undo()) return true;
+  if (job.begins_undo) return true;
   const auto& races = job.shape->nodes()[activity.node].called_off_by;
   return std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {
     return work_done(row.second.ledger) && std::find(races.begin(), races.end(), row.second.node) != races.end();

@@ -156,6 +156,8 @@ class WatchStore final : public store::ForwardStore {
     std::uint64_t rev = 0;
     std::optional<std::uint64_t> submitted_after;  // number of bundles, if it starts at once
     core::JobStatus status = core::JobStatus::running;
+    bool undoes = false;       // what it did, before it ends as failed
+    bool begins_undo = false;  // with the bundle that is being looked at
     std::int64_t semaphore = 1;
     std::uint32_t completions = 0;
     std::uint32_t redrives = 0;

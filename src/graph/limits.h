@@ -8,7 +8,7 @@ namespace pawl::graph {
 inline constexpr std::size_t file_bytes_max = 4 * 1024 * 1024;
 inline constexpr std::size_t files_max = 64;                // files of one app, all $refs together
 inline constexpr std::size_t document_depth_max = 100;      // lists and maps inside each other
-inline constexpr std::size_t document_nodes_max = 200'000;  // of one file, aliases written out
+inline constexpr std::size_t document_nodes_max = 300'000;  // of one file, aliases written out
 inline constexpr std::size_t ref_nodes_max = 100'000;       // that the $refs of one app stand for
 inline constexpr std::size_t key_bytes_max = 512;
 inline constexpr std::size_t flow_depth_max = 256;  // brackets open at once, before YAML looks at them

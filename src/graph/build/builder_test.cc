@@ -100,11 +100,12 @@ TEST(Builder, writes_what_a_person_would) {
       input_from: answers
       activities:
         received: {type: trigger}
-        charge: {type: worker, topic: payments.charge, retry: {maximumAttempts: 5, initialInterval: 250ms, "503": {maximumAttempts: 50, initialInterval: 1s}}}
+        charge:
+          type: worker
+          topic: payments.charge
+          retry: {maximumAttempts: 5, initialInterval: "250ms", "503": {maximumAttempts: 50, initialInterval: "1s"}}
         refuse: {type: worker, topic: orders.refuse}
-      transitions:
-        received: [{to: charge}]
-        charge: [{to: refuse, conditions: {code: [402]}}]
+      transitions: {received: [{to: charge}], charge: [{to: refuse, conditions: {code: [402]}}]}
 )");
 }
 

@@ -116,7 +116,7 @@ class Player final : public runtime::EngineEvents {
   bool open() {
     auto opened = open_store(setting_.store, clock_);
     if (!opened) return fail(to_string(opened.error()));
-    opened_ = std::make_unique<Runtime>(std::move(*opened));
+    opened_ = std::move(*opened);
     inner_ = opened_.store.get();
     const store::Operation pool = store::OpenPool{Pool("graphs"), 2};
     if (const auto made = inner_->commit({&pool, 1}); !made) return fail(made.error().detail);

@@ -35,7 +35,7 @@ class RedisDuplex : public ::testing::Test {
   }
   static std::unique_ptr<store::redis::Store> open(const std::string& url, const Place& place) {
     auto opened = store::redis::Store::open(url, place.options);
-    if (opened) return std::make_unique<Runtime>(std::move(*opened));
+    if (opened) return std::move(*opened);
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
   }

@@ -21,7 +21,7 @@ class Gate {
   void wait() {
     std::unique_lock lock(mutex_);
     waiting = true;
-    opened_.job(lock).wait([this] { return open_; });
+    opened_.wait(lock, [this] { return open_; });
   }
   std::atomic<bool> waiting{false};
 

@@ -168,7 +168,7 @@ template <class F>
 Worker worker_of(F function) {
   if constexpr (std::same_as<F, Worker>) {
     return function;
-  } else if constexpr (detail::HasSignature<F>) {
+  } else if constexpr (detail::HasSignature<F> && std::copy_constructible<F>) {
     using Shape = detail::FunctionShape<F>;
     static_assert(
         Shape::ok && !Shape::with_transaction,
@@ -199,10 +199,10 @@ TransactionWorker transaction_worker_of(F function) {
   if constexpr (std::same_as<F, TransactionWorker>) {
     return function;
   } else {
-    static_assert(detail::HasSignature<F>,
+    static_assert(detail::HasSignature<F> && std::copy_constructible<F>,
                   "pawl: a worker with a transaction is a copyable function that takes (const Input&, pawl::Work&, "
                   "pawl::Transaction&), or some of them in this order, without `auto`");
-    if constexpr (detail::HasSignature<F>) {
+    if constexpr (detail::HasSignature<F> && std::copy_constructible<F>) {
       static_assert(detail::FunctionShape<F>::ok,
                     "pawl: a worker with a transaction takes (const Input&, pawl::Work&, pawl::Transaction&), or some "
                     "of them in this order");

@@ -28,15 +28,15 @@ enum class JobOrder : std::uint8_t { oldest_first, newest_first };
 // and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists what was there when its first page
 // was read, `oldest_first` also what came since.
 struct JobFilter {
-  std::optional<JobStatus> status;
-  std::string name_space;  // empty: all
+  std::optional<JobStatus> status{};
+  std::string name_space{};  // empty: all
   JobOrder order = JobOrder::oldest_first;
   std::string after{};  // JobView::cursor; empty: from the beginning
   std::uint32_t rows_max = 100;
   // Only jobs of this graph whose activities stand as `where` says: names with the digit or the word of the
   // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
-  std::string graph;
-  std::vector<std::pair<std::string, std::string>> where;
+  std::string graph{};
+  std::vector<std::pair<std::string, std::string>> where{};
   // Only jobs that have this label (docs/GRAPHS.md, "Finding and counting jobs"): an `index` measure by its name,
   // "entity", "parent", "adjacent", or with no name all jobs of a key. Needs `graph`.
   struct Label {

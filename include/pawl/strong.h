@@ -2,7 +2,7 @@
 // default value: two ids of different meaning cannot be swapped by accident.
 //
 //   using Account = pawl::Strong<struct AccountTag, int>;
-//   const int number = Account(7).raw();
+//   inline int number_of(Account account) { return account.raw(); }
 #pragma once
 
 #include <compare>

@@ -274,8 +274,8 @@ class AppSource {
 
 struct DeployOptions {
   bool activate = true;  // new jobs start on it
-  // Another content under a version that is deployed already replaces it. Without this it is refused. Jobs that run
-  // stay on the content they started on as long as a process has it in memory; where none has, they wait and say so.
+  // Another content under a version that is deployed already is refused. With this it is kept beside the old one, under
+  // a version of its own such as 1+dev.1f2e3d4c, and new jobs start on it. Jobs that run stay on what they started on.
   bool development = false;
 };
 

@@ -1,5 +1,5 @@
 // The ends of a job. A closing bundle sets the state, takes the semaphore to 0, sweeps what the job has waiting,
-// calls off what it waits for elsewhere, and leaves its snapshot on the message that caused it (DESIGN 3.1 l).
+// calls off what it waits for elsewhere, and leaves its snapshot on the message that caused it.
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/quote.h"

@@ -81,7 +81,13 @@ TEST_P(Control, a_paused_job_stores_answers_and_goes_on_with_them) {
 }
 
 TEST_P(Control, an_error_during_a_pause_is_tried_again_after_it) {
-  TestJob job(*TestGraph("g").trigger("t").worker("w", "x").after("t").retry(Retry().attempts(2).when_exhausted(WhenExhausted::park)).build(), GetParam());
+  TestJob job(*TestGraph("g")
+                   .trigger("t")
+                   .worker("w", "x")
+                   .after("t")
+                   .retry(Retry().attempts(2).when_exhausted(WhenExhausted::park))
+                   .build(),
+              GetParam());
   job.run();
   const WorkItem item = job.claim(1);
   job.ask(Pause{});

@@ -65,7 +65,7 @@ void put_signals_before_times(std::span<const Delivery> deliveries, std::vector<
   order = std::move(sorted);
 }
 
-// The order of service: the message between its steps 1 and 2 first (DESIGN 3.1 g), then as delivered.
+// The order of service: the message between its steps 1 and 2 first, then as delivered.
 std::vector<std::size_t> order_of(const JobState& state, std::span<const Delivery> deliveries) {
   std::vector<std::size_t> order(deliveries.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

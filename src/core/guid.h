@@ -1,5 +1,5 @@
 // Guid: 128 bits that name a message. Derived, never drawn: the same cause gives the same guid, so a
-// repeated message is recognised whoever repeats it (DESIGN 3.1 k).
+// repeated message is recognised whoever repeats it.
 #pragma once
 
 #include <compare>

@@ -50,14 +50,16 @@ struct JobRow {
   Instant created_at;
   Instant closed_at;
   Payload result;
-  std::string reason;                // why it failed, was parked or paused
-  std::int32_t priority = 0;         // larger goes first
-  std::optional<Duration> keep;      // how long after its end it stays; none: for ever
-  Instant remove_at;                 // once closed, if it does not stay for ever
-  Instant deadline;                  // it is interrupted then; 0: none
-  std::uint32_t redrives = 0;        // each allows every try once more
-  Payload data;                      // what its activities share; empty: nothing yet
-  std::int32_t code = 0;             // of the error that ends it, perhaps while others finish; 0: none
+  std::string reason;            // why it failed, was parked or paused
+  std::int32_t priority = 0;     // larger goes first
+  std::optional<Duration> keep;  // how long after its end it stays; none: for ever
+  Instant remove_at;             // once closed, if it does not stay for ever
+  Instant deadline;              // it is interrupted then; 0: none
+  std::uint32_t redrives = 0;    // each allows every try once more
+  Payload data;                  // what its activities share; empty: nothing yet
+  // Of the error that ends it, perhaps while others finish; 0: none. Negative: the job failed with this code and is
+  // undoing what it did (Draft::undoing).
+  std::int32_t code = 0;
   std::optional<ParentLink> parent;  // who started it, if a job did
   JobSecret secret{Guid{}};          // what its work is named by; never shown
   friend bool operator==(const JobRow&, const JobRow&) = default;

@@ -1,4 +1,4 @@
-// Leg 1: count the entry, then make the kind's request and mark leg 1 complete in one commit (seed 002, section 4).
+// Leg 1: count the entry, then make the kind's request and mark leg 1 complete in one commit.
 // A kind that needs nobody's answer goes on with leg 2 under the same message.
 #include "core/kinds/kinds.h"
 

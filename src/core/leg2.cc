@@ -1,4 +1,4 @@
-// Leg 2: enter, work, spawn, finish, acknowledge (seed 002, sections 7-14). The message ledger is read
+// Leg 2: enter, work, spawn, finish, acknowledge. The message ledger is read
 // first: it alone says which steps are done (rule C), so a crash between any two steps resumes at the
 // next one.
 #include "base/format.h"
@@ -13,7 +13,7 @@ using Mark = ledger::ActivityLedger::Mark;
 using Step = ledger::MessageLedger::Step;
 using Role = Answer::Role;
 
-// Only the concluding message marks the activity (DESIGN 3.1 b).
+// Only the concluding message marks the activity.
 Status mark(Context& context, MessageRecord record, Activity activity, const Answer& answer, Step step,
             Mark activity_mark) {
   const auto message = record.ledger.with(step);
@@ -29,7 +29,7 @@ Status mark(Context& context, MessageRecord record, Activity activity, const Ans
   return {};
 }
 
-// The entry: a new guid takes the next ordinal (DESIGN 3.1 e).
+// The entry: a new guid takes the next ordinal.
 Status enter(Context& context, const Answer& answer, Activity activity) {
   const auto entered = activity.ledger.with_entry();
   if (!entered) return entered.error();
@@ -212,7 +212,7 @@ std::int64_t delta_of(const Answer& answer, std::int64_t count) {
 }
 
 // `statusThreshold`: with exactly so many obligations left by this step the job is over. They are swept, so it is a
-// closing transition (DESIGN 3.1 l); the threshold that the store knows stays the job's. A trigger opens the job and
+// closing transition; the threshold that the store knows stays the job's. A trigger opens the job and
 // an item opens its plane: neither can be the last of anything.
 Result<bool> leaves_few_enough(const Context& context, const Answer& answer, const Activity& activity,
                                std::uint32_t plane) {
@@ -338,7 +338,7 @@ Progress leg2(Context& context, const Answer& answer) {
     if (!is_wanted(context, answer)) return turn_away(context, answer);
     const auto entered = enter(context, answer, *draft.find(answer.activity));
     if (!entered) return park(context, entered.error());
-    // A concluding message claims the activity in its first transaction (DESIGN 3.1 h).
+    // A concluding message claims the activity in its first transaction.
     if (context.alone() && !answer.concludes()) return Progress::commit_first;
   }
   if (!draft.find_message(guid)->ledger.done(Step::work)) {
@@ -352,7 +352,7 @@ Progress leg2(Context& context, const Answer& answer) {
     }
   }
   if (!draft.find_message(guid)->ledger.done(Step::spawn)) {
-    // In a failed or interrupted job marks give no right to step 2 (DESIGN 3.1 g).
+    // In a failed or interrupted job marks give no right to step 2.
     if (!draft.active()) return acknowledge(context);
     const auto spawned = spawn(context, answer);
     if (!spawned) return park(context, spawned.error());

@@ -107,7 +107,12 @@ TEST_P(Silence, each_kind_ends_an_activity_that_is_not_tried_again) {
 }
 
 TEST_P(Silence, an_attempt_that_took_too_long_is_tried_again_by_the_policy) {
-  TestJob job(*TestGraph("g").trigger("t").worker("work", "x").after("t").retry(Retry().attempts(2).when_exhausted(WhenExhausted::park)).build(),
+  TestJob job(*TestGraph("g")
+                   .trigger("t")
+                   .worker("work", "x")
+                   .after("t")
+                   .retry(Retry().attempts(2).when_exhausted(WhenExhausted::park))
+                   .build(),
               GetParam());
   job.run();
   job.deliver_local(silence(job.claim(1), Why::attempt));

@@ -211,7 +211,7 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
 }
 
 TEST(threshold, is_not_jumped_by_a_bundle_of_many_messages) {
-  // Reading of DESIGN 4: deliveries are applied one by one; the second answer closes, the third is
+  // Deliveries are applied one by one; the second answer closes, the third is
   // late.
   TestGraph builder("g");
   builder.trigger("t");

@@ -22,7 +22,9 @@ Graph caught(Retry retry) {
               .after("work", Condition::error())
               .build();
 }
-Retry plain(std::uint32_t attempts) { return Retry().attempts(attempts).first_delay(1s).jitter(0).when_exhausted(WhenExhausted::park); }
+Retry plain(std::uint32_t attempts) {
+  return Retry().attempts(attempts).first_delay(1s).jitter(0).when_exhausted(WhenExhausted::park);
+}
 
 void fail(TestJob& job, std::int32_t code = 500) {
   job.deliver_local(TestJob::answer(job.claim(1), ReplyStatus::error, code, 0, "\"no\""));
@@ -141,7 +143,9 @@ TEST_P(Retries, a_code_that_is_never_retried_and_a_fatal_error_are_the_answer) {
 }
 
 TEST_P(Retries, a_code_has_attempts_and_delays_of_its_own) {
-  TestJob job(retried(plain(2).on(503, Retry().attempts(4).first_delay(10s).growth(3).jitter(0).when_exhausted(WhenExhausted::park))), GetParam());
+  TestJob job(retried(plain(2).on(
+                  503, Retry().attempts(4).first_delay(10s).growth(3).jitter(0).when_exhausted(WhenExhausted::park))),
+              GetParam());
   job.run();
   for (const Duration delay : {Duration(10s), Duration(30s), Duration(90s)}) {
     fail(job, 503);

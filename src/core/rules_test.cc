@@ -119,7 +119,7 @@ TEST(rules, rule_c_the_message_ledger_alone_says_where_to_resume) {
 }
 
 TEST(rules, rule_c_step_3_runs_although_the_semaphore_is_already_zero) {
-  // Reading g, seed 002 section 13.2: the crash between closing the job and its completion tasks.
+  // The crash between closing the job and its completion tasks.
   for (const ReplyStatus status : {ReplyStatus::success, ReplyStatus::error}) {
     TestJob job(one_worker(), Fusion::off);
     job.run();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
 #include "core/children.h"
+#include "core/graph.h"
 #include "core/secret.h"
 #include "ledger/duplex_state.h"
 #include "store/duplex_operation.h"

@@ -1,8 +1,8 @@
 // The lettered sequences as an acceptance script: every operation of a job, in order, with its result.
 #include <gtest/gtest.h>
 
-#include "core/test_graph.h"
 #include "base/format.h"
+#include "core/test_graph.h"
 #include "duplex/engine.h"
 #include "store/memory/store.h"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/test_graph.h"
 #include "base/clock.h"
 #include "core/message.h"
+#include "core/test_graph.h"
 #include "duplex/engine.h"
 #include "pawl/pawl.h"
 

@@ -1,6 +1,6 @@
 // An await: starts another job in the same commit, and waits for its word unless it is told not to. A child that fails
 // is replaced by another one as long as the activity's `retry` allows it: its word is taken, the pause begins and the
-// count goes up in one commit, and no message is entered, so the ledger has nothing of it (DESIGN 3.1 k).
+// count goes up in one commit, and no message is entered, so the ledger has nothing of it.
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/quote.h"

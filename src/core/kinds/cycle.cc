@@ -1,4 +1,4 @@
-// A cycle: hands its obligation to its pivot, which begins another round in a plane of its own (DESIGN 3.1 h, i).
+// A cycle: hands its obligation to its pivot, which begins another round in a plane of its own.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {

@@ -1,5 +1,5 @@
 // A hook: sleeps, waits for a signal, for whichever comes first, or for nothing. The first message to conclude it
-// wins; the other finds it concluded and changes nothing (DESIGN 3.1 h). A signal that came second is not lost: its
+// wins; the other finds it concluded and changes nothing. A signal that came second is not lost: its
 // mailbox has it until the hook's word comes, taken or withdrawn (mailbox_state.h).
 #include "base/quote.h"
 #include "core/kinds/kinds.h"

@@ -1,4 +1,4 @@
-// A join: the first arrival opens it and brings its obligation, later ones give theirs back (DESIGN 6). An edge that
+// A join: the first arrival opens it and brings its obligation, later ones give theirs back. An edge that
 // cannot fire any more says so, so that `all` waits only for what can still come. A join that closes a map stands
 // in the plane of every item, where it ends the item, and once more behind them all.
 #include <algorithm>

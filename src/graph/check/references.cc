@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view part_words[] = {"input", "output", "hook"};
 constexpr std::string_view data_words[] = {"data", "metadata"};
-constexpr std::string_view activity_metadata[] = {"ac", "au",  "aid", "atp", "stp",   "dad",
+constexpr std::string_view activity_metadata[] = {"ac", "au",  "aid", "atp", "stp",    "dad",
                                                   "as", "err", "l1s", "l2s", "$error", "woken_by"};
 constexpr std::string_view job_metadata[] = {"jid", "gid", "dad", "aid", "key", "app", "vrs", "tpc", "ts",  "jc",
                                              "ju",  "js",  "pj",  "pg",  "pd",  "pa",  "px",  "ngn", "trc", "err"};

@@ -46,7 +46,7 @@ struct Event {
   std::optional<WaitView> waits_for{};          // of one that opened and waits
 };
 
-// Called on the engine's thread, which does nothing else meanwhile: be quick, and wait for nothing.
+// Called on the engine's thread: be quick, and wait for nothing. What it throws is reported as a problem.
 using Observer = std::function<void(const Event&)>;
 // What went wrong and harms no job's state, for people: one line each, repeated at most every ten seconds.
 using ProblemReporter = std::function<void(const std::string&)>;

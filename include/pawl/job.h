@@ -102,7 +102,7 @@ class Job : public JobHandle {
 
   // Calls `done` once when the job has ended or is parked, on a thread of the runtime that exists for that: it may call
   // anything but stop(); other callbacks wait until it returns. If the runtime stops first it is called with
-  // retry_later.
+  // retry_later. What it throws is reported as a problem.
   void on_end(std::function<void(const Result<T>&)> done) const {
     when_ended([done = std::move(done)](const Result<JobView>& end) { done(result_in(end)); });
   }

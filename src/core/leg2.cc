@@ -1,6 +1,7 @@
 // Leg 2: enter, work, spawn, finish, acknowledge. The message ledger is read
 // first: it alone says which steps are done (rule C), so a crash between any two steps resumes at the
 // next one.
+#include "base/failure_words.h"
 #include "base/format.h"
 #include "core/children.h"
 #include "core/kinds/kinds.h"
@@ -108,7 +109,7 @@ Status work(Context& context, const Answer& answer) {
 
 std::string describe_error(const Context& context, const Answer& answer, const Activity& activity) {
   return format("activity {} failed with code {}: {}", context.node(activity).name.raw(), answer.code,
-                answer.data.view());
+                failure_words(answer.data.view()));
 }
 
 Status snapshot(Context& context) {

@@ -295,7 +295,7 @@ TEST_P(RuntimeTest, the_first_job_launches_and_after_stop_none_is_taken) {
   EXPECT_FALSE(runtime->owns());
   const auto job = runtime->start("chain", Payload(), {.id = "j"});
   ASSERT_TRUE(job.ok());
-  EXPECT_TRUE(runtime->owns());
+  EXPECT_TRUE(comes_true([&] { return runtime->owns(); }));
   EXPECT_TRUE(fails_with(runtime->launch(), ErrorCode::already_done, {"runs already"}));
   runtime->stop();
   runtime->stop();

@@ -49,7 +49,7 @@ demo: binary
 	@$(BUILD)/pawl demo
 
 test: build
-	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+	@scripts/test $(BUILD) -j $(JOBS)
 
 storm: build
 	@scripts/storm $(BUILD)
@@ -61,7 +61,7 @@ bench: setup $(BUILD)/build.ninja
 asan tsan: setup
 	@cmake --preset $@ > /dev/null
 	@cmake --build --preset $@ -j $(JOBS)
-	@cd build/$@ && ctest --output-on-failure -j $(JOBS)
+	@scripts/test build/$@ -j $(JOBS)
 
 package: library
 	@cd $(BUILD) && cpack > cpack.log || { cat cpack.log >&2; exit 1; }

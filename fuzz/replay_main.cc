@@ -1,5 +1,4 @@
-// Runs a fuzz target's entry point over files, or over every file of a folder: the corpus as a
-// test.
+// Runs a fuzz target's entry point over files, or over every file of a folder: the corpus as a test.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -481,9 +481,15 @@ void add_graph_scenarios(const Scenario& base, std::vector<Scenario>& all) {
   undone.data = {R"({"b":"done","a":1})"};  // the newest first
   undone.instances = {{"no_a_undo", 1}, {"no_b_undo", 1}};
   add("undo", {job_of("j", "endings/endings.undo")}, {undone}, 0).race = true;
+  Ask paused, resumed;
+  paused.kind = Kind::pause, resumed.kind = Kind::resume;
+  paused.of = resumed.of = "j";
+  paused.at = 52ms, resumed.at = 400ms;  // about when the job fails
+  add("undo_paused", {job_of("j", "endings/endings.undo")}, {undone}, 0, {paused, resumed}).race = true;
   // A worker that never replies keeps its slot.
   for (Scenario& scenario : all)
-    if (scenario.name == "race" || scenario.name == "race_against_a_signal" || scenario.name == "undo")
+    if (scenario.name == "race" || scenario.name == "race_against_a_signal" || scenario.name == "undo" ||
+        scenario.name == "undo_paused")
       scenario.slots_min = 2;
 }
 

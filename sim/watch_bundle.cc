@@ -185,7 +185,7 @@ void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::DropWork
 }
 
 void WatchStore::write(ShadowJob& job, const core::Bundle&, const core::Sweep& sweep) {
-  if (!closed(job.status) && !job.begins_undo) fail(job, "messages", "a running job's messages were swept");
+  if (!closed(job.status)) fail(job, "messages", "a running job's messages were swept");
   std::erase_if(job.inbox, [&](const auto& row) { return row.first != sweep.keep; });
   job.work.clear();
 }

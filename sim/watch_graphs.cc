@@ -45,7 +45,18 @@ void WatchStore::check_conclusion(const ShadowJob& job, std::uint32_t seq, const
     fail(job, "invented", format("activity {} ended and no run of it did", seq));
 }
 
+// What a job had on its way when it began to undo is turned away.
+bool WatchStore::is_undone(const ShadowJob& job, const core::Body& body) const {
+  if (!job.undoes) return false;
+  const auto* transition = std::get_if<core::Transition>(&body);
+  return transition != nullptr
+             ? !job.shape->nodes()[transition->node].is_undo
+             : std::holds_alternative<core::Reenter>(body) || std::holds_alternative<core::Arrive>(body) ||
+                   std::holds_alternative<core::Item>(body);
+}
+
 bool WatchStore::served_in_graph(const ShadowJob& job, const core::Message& message) const {
+  if (is_undone(job, message.body)) return true;
   const auto record = job.records.find(message.guid);
   if (record != job.records.end()) return spawned(record->second.ledger);
   const auto find_at = [&](std::uint32_t node, std::string_view at) {
@@ -90,6 +101,7 @@ std::int64_t WatchStore::open_in_graph(const ShadowJob& job) const {
   }
   for (const auto& [guid, shadow] : job.inbox) {
     const core::Body& body = shadow.message.body;
+    if (is_undone(job, body)) continue;
     const auto record = job.records.find(guid);
     if (const auto* transition = std::get_if<core::Transition>(&body)) {
       const bool entered = std::any_of(job.activities.begin(), job.activities.end(), [&](const auto& row) {

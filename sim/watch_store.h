@@ -247,6 +247,7 @@ class WatchStore final : public store::ForwardStore {
 
   // watch_graphs.cc: jobs of the graph language
   void read_state(ShadowJob& job, ShadowActivity& activity, const core::Activity& after);
+  bool is_undone(const ShadowJob& job, const core::Body& body) const;
   bool may_be_called_off(const ShadowJob& job, const ShadowActivity& activity) const;
   Graph::Kind kind_of(const ShadowJob& job, const ShadowActivity& activity) const {
     return job.shape->nodes()[activity.node].kind;

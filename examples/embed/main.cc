@@ -1,5 +1,5 @@
-// A payment service in your own program: typed from end to end. Run it, kill it, run it again: what was done stays
-// done, and a card is charged once.
+// A payment service in your own program, typed from end to end. Run it, kill it, run it again: finished work is not
+// repeated, and a card is charged once.
 #include <pawl/pawl.h>
 #include <pawl_boost/json.h>
 

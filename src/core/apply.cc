@@ -39,7 +39,7 @@ Status check_write(const JobState& state, const PutRecord& write) {
   return {};
 }
 
-// The compound step of the rules, computed from the stored semaphore. The threshold is the step's own: any integer.
+// The compound step: `hit` is computed again from the stored semaphore. The threshold may be any integer.
 Status check_semaphore(const JobRow& job, const SemaphoreStep& step) {
   if (job.semaphore != step.before) return corrupt(format("semaphore is {}, expected {}", job.semaphore, step.before));
   const auto stored = ledger::Semaphore::decode(job.semaphore);
@@ -137,7 +137,7 @@ Status check(const MailboxState& state, const Bundle& bundle) {
 }
 
 void apply_change(WorkItem& item, const ChangeWork& change) {
-  Payload progress = std::move(item.life.progress);  // the workers' word: it may be newer than the job's view of it
+  Payload progress = std::move(item.life.progress);  // written by workers: it may be newer than in the job's view
   item.visible_at = change.visible_at;
   item.life = change.life;
   item.life.progress = std::move(progress);
@@ -169,7 +169,7 @@ void apply(JobState& state, const Bundle& bundle) {
     std::visit(
         Overloaded{
             [&](const PutActivity& w) {
-              // A remote worker's answer took its work item with it, without a bundle of the job.
+              // The store removed the work item when it stored a remote worker's reply, without a bundle of the job.
               if (w.after.ledger.has(ledger::ActivityLedger::Mark::work_done)) state.drop_work(w.after.seq);
               state.put(w.after);
             },

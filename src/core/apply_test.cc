@@ -1,5 +1,4 @@
-// check() refuses every wrong before-value and whatever apply() could not digest; apply() does the
-// rest.
+// check() refuses every wrong before-value and every bundle that apply() could not apply.
 #include "core/apply.h"
 
 #include <gtest/gtest.h>
@@ -150,7 +149,7 @@ TEST(apply, moves_every_row_the_bundle_names) {
 }
 
 TEST(apply, rule_a_a_state_moved_on_never_passes_the_same_check_again) {
-  // Rule A: ledgers only grow, so the same bundle cannot be added twice.
+  // Ledgers only grow, so the same bundle cannot be added twice.
   JobState state = scene();
   apply(state, good());
   EXPECT_FALSE(check(state, good()));

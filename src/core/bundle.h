@@ -32,7 +32,7 @@ struct SemaphoreStep {
   friend bool operator==(const SemaphoreStep&, const SemaphoreStep&) = default;
 };
 
-// What becomes of the job's row. A closed job's semaphore is 0 whatever the step left.
+// The changes of the job's row. A closed job's semaphore is 0, whatever the step left.
 struct JobHead {
   JobStatus status = JobStatus::running;
   std::optional<SemaphoreStep> semaphore;
@@ -44,7 +44,7 @@ struct JobHead {
   std::optional<std::string> reason;
   Instant remove_at;
   std::uint32_t redrives = 0;
-  std::optional<Payload> data;  // none: as it was
+  std::optional<Payload> data;  // none: unchanged
   std::int32_t code = 0;
   friend bool operator==(const JobHead&, const JobHead&) = default;
 };
@@ -64,9 +64,9 @@ struct PutRecord {
   MessageRecord after;
   friend bool operator==(const PutRecord&, const PutRecord&) = default;
 };
-struct PutMessage {  // into the entity's own inbox
+struct PutMessage {  // into the inbox of the same entity
   Message message;
-  Instant due;  // a timer: not before then; 0: at once
+  Instant due;  // a timer: not before this instant; 0: at once
   friend bool operator==(const PutMessage&, const PutMessage&) = default;
 };
 struct CountRedelivery {
@@ -74,7 +74,7 @@ struct CountRedelivery {
   std::uint32_t before = 0;
   friend bool operator==(const CountRedelivery&, const CountRedelivery&) = default;
 };
-struct Consume {  // the ack: the message leaves the inbox
+struct Consume {  // acknowledges a message: it leaves the inbox
   Guid guid;
   friend bool operator==(const Consume&, const Consume&) = default;
 };
@@ -82,18 +82,18 @@ struct PutWork {
   WorkItem item;
   friend bool operator==(const PutWork&, const PutWork&) = default;
 };
-struct DropWork {  // refused as a conflict when somebody else claimed the item since
+struct DropWork {  // refused as a conflict when the item was claimed since
   ActivitySeq activity{0};
   WorkToken token{0};
   friend bool operator==(const DropWork&, const DropWork&) = default;
 };
-struct Sweep {  // a closing transition: the job's messages (but the causing one) and work items go
+struct Sweep {  // closing the job removes its work items and its messages, except the causing one
   std::optional<Guid> keep;
   friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 struct Send {  // the outbox
   Envelope envelope;
-  LaneId lane{0};  // of a mailbox or a job by its key: where it belongs; the engine fills it in
+  LaneId lane{0};  // the lane of a mailbox or of a job that is named by its key; the engine fills it in
   friend bool operator==(const Send&, const Send&) = default;
 };
 struct PutEntry {
@@ -104,27 +104,27 @@ struct DropEntry {
   std::uint64_t seq = 0;
   friend bool operator==(const DropEntry&, const DropEntry&) = default;
 };
-struct OfferEntry {  // a signal that is stored: to whom it is out now
+struct OfferEntry {  // the registration that a stored signal is offered to now
   std::uint64_t seq = 0;
   Guid signal;
-  std::optional<Guid> to;  // none: it waits
+  std::optional<Guid> to;  // none: the signal waits
   friend bool operator==(const OfferEntry&, const OfferEntry&) = default;
 };
 
-struct ChangeWork {  // refused as a conflict when somebody else claimed the item since
+struct ChangeWork {  // refused as a conflict when the item was claimed since
   ActivitySeq activity{0};
   WorkToken token{0};   // before
-  bool release = true;  // false: whoever holds it keeps it
+  bool release = true;  // false: the current holder keeps it
   Instant visible_at;
-  WorkLife life;  // all of it but the progress, which is the workers' to write
+  WorkLife life;  // all fields except the progress, which only workers write
   friend bool operator==(const ChangeWork&, const ChangeWork&) = default;
 };
-struct HoldWork {  // every item of the job: handed to nobody, or to whoever wants it again
+struct HoldWork {  // every item of the job: hold it back from workers, or release it
   bool held = true;
   friend bool operator==(const HoldWork&, const HoldWork&) = default;
 };
 
-struct PutLabel {  // what is there already stays
+struct PutLabel {  // a label that exists already stays
   Label label;
   friend bool operator==(const PutLabel&, const PutLabel&) = default;
 };
@@ -136,7 +136,7 @@ struct AddMeasure {
   Measure measure;
   friend bool operator==(const AddMeasure&, const AddMeasure&) = default;
 };
-// A job's word to whoever follows a topic; it is kept as long as the job is. Stored: never renumber.
+// A job's announcement to the subscribers of a topic. It is kept as long as the job is. Stored: never renumber.
 struct Announce {
   enum class What : std::uint8_t { progress = 0, end = 1 };
   Topic topic{""};

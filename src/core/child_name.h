@@ -1,4 +1,4 @@
-// How a job that an await starts is called, unless its graph says so itself (stats.id).
+// The id of a job that an await starts, unless its graph sets one (stats.id).
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pawl::core {
 
-// A name that follows from the parent's, so that whoever makes it makes the same one. It may be longer than
+// A name that is derived from the parent's, so that a repeated start makes the same one. It may be longer than
 // limits::name_bytes_max.
 inline std::string child_name(const JobId& parent, const ActivityName& activity, const ledger::Dimensions& at) {
   std::string place(at.text());
@@ -19,8 +19,8 @@ inline std::string child_name(const JobId& parent, const ActivityName& activity,
   return parent.raw() + "/" + activity.raw() + place;
 }
 
-// A parent's word to end names the request that the child was started with: the id may be another child's of the same
-// parent.
+// A parent's request to end a child names the request that started the child: the id may now belong to another child of
+// the same parent.
 inline Guid end_of_child(const Guid& request) { return request.derive(Guid::Purpose::asked, 0); }
 
 }  // namespace pawl::core

@@ -1,5 +1,5 @@
-// The ends of a job. A closing bundle sets the state, takes the semaphore to 0, sweeps what the job has waiting,
-// calls off what it waits for elsewhere, and leaves its snapshot on the message that caused it.
+// The ends of a job. A closing bundle sets the state, takes the semaphore to 0, removes the job's waiting messages and
+// work, cancels what the job waits for elsewhere, and leaves its snapshot on the message that caused it.
 #include "base/format.h"
 #include "base/invariant.h"
 #include "base/quote.h"
@@ -13,7 +13,7 @@ using Step = ledger::MessageLedger::Step;
 
 constexpr std::int32_t code_completed = 200;
 
-// Of graphs without a program nobody waits for anything but work, which is swept.
+// In a graph without a program only work can be open, and the sweep removes it.
 void call_off_all(Context& context, bool cancel_children) {
   if (context.graph.program() == nullptr) return;
   for (std::uint32_t seq = 0; seq < context.draft.next_activity().raw(); ++seq) {
@@ -38,7 +38,7 @@ void enter_through(Context& context, ActivitySeq seq) {
   if (known == nullptr) return;  // the job was not started yet
   Activity activity = *known;
   const auto entered = activity.ledger.with_entry();
-  if (!entered) return;  // no digit is left to count it: the job ends all the same
+  if (!entered) return;  // no digit is left to count it: the job still ends
   const auto record = closed_by(*entered);
   invariant(static_cast<bool>(record), "a message that just entered can close its job");
   activity.ledger = *entered;
@@ -59,11 +59,11 @@ End end_of(const Draft& draft, const Payload& data) {
              Payload(format("{{\"code\":{},\"message\":{}}}", code, json_quoted(draft.reason())))};
 }
 
-// What becomes of a job whose last obligation is gone.
+// The final status of a job whose last obligation is gone.
 JobStatus drained(const Draft& draft) { return draft.code() != 0 ? JobStatus::failed : JobStatus::completed; }
 
-// A job that completes must have the data that its graph promises; otherwise it fails, once and for good. One that
-// ends with an error keeps it, and says beside it what else is wrong.
+// A job that completes must have the data that its graph promises; otherwise it fails permanently. A job that ends with
+// an error keeps that error, and its reason also names the missing data.
 JobStatus check_data(Draft& draft, const Program& program, const Sight& sight, JobStatus status) {
   const bool completes = status == JobStatus::completed;
   if (!completes && draft.code() == 0) return status;  // ended early, on purpose
@@ -119,7 +119,7 @@ Status close_job(Context& context, JobStatus status, bool descend) {
 
 void finish_job(Context& context, std::optional<Payload> result) {
   Draft& draft = context.draft;
-  // The job's data is its result, unless answers are handed on and nothing was shared.
+  // The job's data is its result, unless activities hand their answers on and no data was shared.
   const bool is_answer = context.graph.hands_on() && draft.data().empty();
   if (context.graph.program() != nullptr && !is_answer) result = shared_data(draft);
   if (!draft.end_announced()) announce_end(context, result ? *result : shared_data(draft));

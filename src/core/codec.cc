@@ -34,7 +34,7 @@ class Decoder {
       if (rest_.empty()) break;
       const auto byte = static_cast<unsigned char>(rest_.front());
       rest_.remove_prefix(1);
-      // One value, one encoding: a bit beyond the 64th or a needless zero byte is nothing we wrote.
+      // One value, one encoding: the encoder never writes a bit beyond the 64th or a needless zero byte.
       if ((shift == 63 && byte > 1) || (shift > 0 && byte == 0)) break;
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
@@ -155,7 +155,7 @@ class Decoder {
   requires std::is_class_v<T>
   void get(T& value) { fields_of(*this, value); }
 
-  // A value to decode into; strong types have no default of their own.
+  // A value to decode into; strong types have no default value.
   template <class T>
   static T blank() {
     if constexpr (std::is_default_constructible_v<T>)

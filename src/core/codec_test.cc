@@ -71,8 +71,8 @@ TEST(codec, bytes_left_over_are_corrupt) {
 }
 
 TEST(codec, a_flipped_bit_is_corrupt_or_another_value_but_never_the_same_one) {
-  // No checksum here: stores have their own. What is asked is that nothing crashes and that no two
-  // byte strings of one length mean the same bundle.
+  // No checksum here: stores have their own. The test requires that nothing crashes and that no two byte strings of one
+  // length decode to the same bundle.
   std::size_t corrupt = 0;
   std::size_t other = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {

@@ -1,6 +1,6 @@
-// What a person, a program or a deadline asks of a job: interrupt, pause, proceed, redrive. Each is one bundle,
-// with fusion or without, so there is nothing between its steps to recover. They are not counted as re-entries:
-// they run no user's code, and a parked job must be able to hear them.
+// What a person, a program or a deadline asks of a job: interrupt, pause, proceed, redrive. Each is one bundle, with
+// fusion or without, so there is nothing between its steps to recover. They are not counted as re-entries: they run no
+// user code, and a parked job must still receive them.
 #include "core/child_name.h"
 #include "core/step.h"
 

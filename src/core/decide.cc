@@ -36,21 +36,23 @@ Progress take(Context& context) {
           [&](const Pause& message) { return pause(context, message); },
           [&](const Proceed&) { return proceed(context); },
           [&](const Redrive&) { return redrive(context); },
-          // A mailbox's, or what made the job, or what only people read: no job's any more.
+          // Messages for a mailbox, messages that created the job, or messages that only people read: not for a running
+          // job.
           each_of<Register, Signal, Withdraw, Taken, Expire, StartChild, Refused>([&] { return acknowledge(context); }),
       },
       context.delivery.message.body);
 }
 
-// A hook's time and a signal for it, both here: the signal was accepted before anybody knew that the time is over, and
-// may have come long before, while nobody served the job. It goes first; nothing else changes its place.
+// A hook's timer and a signal for the hook may both be here. The signal was accepted before it was known that the time
+// is over, perhaps long before, while no engine served the job. So the signal goes first. All other messages keep their
+// order.
 void put_signals_before_times(std::span<const Delivery> deliveries, std::vector<std::size_t>& order) {
-  std::unordered_map<ActivitySeq, std::size_t> last_signals;  // to where it stands
+  std::unordered_map<ActivitySeq, std::size_t> last_signals;  // the index of the last signal
   for (const std::size_t i : order)
     if (const auto* resume = std::get_if<Resume>(&deliveries[i].message.body)) last_signals[resume->activity] = i;
   if (last_signals.empty()) return;
   std::vector<std::size_t> sorted;
-  std::unordered_map<std::size_t, std::vector<std::size_t>> behind;  // what comes after a signal
+  std::unordered_map<std::size_t, std::vector<std::size_t>> behind;  // the messages that come after a signal
   for (const std::size_t i : order) {
     const auto* time = std::get_if<TimeUp>(&deliveries[i].message.body);
     const auto signal = time == nullptr ? last_signals.end() : last_signals.find(time->activity);
@@ -76,14 +78,14 @@ std::vector<std::size_t> order_of(const JobState& state, std::span<const Deliver
   return order;
 }
 
-// Where and why a job stops. Found by a first pass, whose writes are thrown away: half a step must not be committed,
-// for the message is served again when the job goes on.
+// Where and why a job stops. A first pass finds it; the writes of that pass are dropped. Half a step must not be
+// committed, because the message is served again when the job continues.
 struct Stop {
   Guid at;
   Error why;
 };
 
-// The message waits for whoever lets the job go on; an answer takes its work item with it, as it does when stored.
+// The message stays until the job is resumed. A reply takes its work item with it, as it does when it is stored.
 Progress stop_job(Context& context, const Error& why) {
   Draft& draft = context.draft;
   const Body& body = context.delivery.message.body;
@@ -140,9 +142,9 @@ class Pass {
     return serve_passed_on() ? progress : Progress::parked;
   }
 
-  // What the bundle's own steps sent on, as far as it has room; the rest is stored and comes back. False: the job
-  // stops. What the delivery itself sent is served however much it is, so that a fan-out is one bundle. What follows
-  // from that is bounded: a job that never pauses commits a little at a time, and the others have their turn between.
+  // Serves what the steps of this bundle passed on, as far as there is room; the rest is stored and comes back. False:
+  // the job stops. What the delivery itself sent is always served whole, so that a fan-out is one bundle. What follows
+  // from that is bounded, so that a job that never pauses commits a little at a time and other jobs get their turn.
   bool serve_passed_on() {
     bool parked = false;
     std::size_t sent_first = passed_on_.size();
@@ -177,12 +179,12 @@ class Pass {
   const std::optional<Stop>& stop_;
   Draft draft_;
   std::deque<Message> passed_on_;
-  std::size_t steps_ = 0;  // that followed from what was passed on
+  std::size_t steps_ = 0;  // steps caused by passed-on messages
   std::optional<Stop> found_;
   Decision decision_;
 };
 
-// From the first question of a decision to its last.
+// Tells the program when a decision begins and ends.
 class Sitting {
  public:
   explicit Sitting(const Program* program) : program_(program) {
@@ -221,7 +223,7 @@ std::uint32_t entries_before(const JobState& state, const Delivery& delivery) {
 Progress count_reentry(Context& context) {
   const Delivery& delivery = context.delivery;
   const std::uint32_t before = entries_before(context.draft.base(), delivery);
-  // However often it was redriven: the count has eight digits.
+  // Capped, however often the job was redriven: the count has eight digits.
   const std::uint64_t allowed = std::min<std::uint64_t>(
       std::uint64_t{context.options.reentries_max} * (std::uint64_t{context.draft.redrives()} + 1),
       limits::redeliveries_ceiling);

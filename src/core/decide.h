@@ -1,5 +1,5 @@
 // decide: what one job commits next. Pure: no I/O, no clock, no thread; the same arguments give the same
-// bundle, so a crash can be replayed and every commit of a run can be numbered.
+// bundle, so a crash can be replayed and every commit of a job can be numbered.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace pawl::core {
 
 // How a message came to the engine.
 enum class Origin : std::uint8_t {
-  unstored,  // straight from a local worker: no row of its own yet
+  unstored,  // straight from a local worker: not stored yet
   memory,    // handed over by the commit that stored it
-  loaded,    // read from the inbox: perhaps an earlier engine died of it
+  loaded,    // read from the inbox: perhaps it made an earlier engine crash
 };
 
-// What the engine read for an Expand: jobs in the order of their runs.
+// What the engine read for an Expand: jobs in the order of their run ids.
 struct Page {
   std::vector<std::pair<RunId, JobId>> jobs;
   bool last = true;
@@ -38,7 +38,7 @@ struct Delivery {
   std::optional<Page> page{};      // of an Expand
 };
 
-// On: all steps that nothing outside the store separates go into one bundle. Off: every step alone.
+// On: all steps go into one bundle, unless something outside the store separates them. Off: one bundle per step.
 enum class Fusion : std::uint8_t { on, off };
 
 struct DecideOptions {
@@ -47,22 +47,22 @@ struct DecideOptions {
   Epoch epoch{0};
   BundleId id{0};
   std::uint32_t reentries_max = limits::reentries_max;
-  std::size_t steps_max = limits::steps_per_bundle_max;  // that it follows of what the job sends to itself
+  std::size_t steps_max = limits::steps_per_bundle_max;  // how many messages of the job to itself one bundle follows
 };
 
 struct Decision {
   std::optional<Bundle> bundle;      // none: nothing to commit
   std::vector<std::size_t> done;     // deliveries that are finished once the bundle is committed
   std::vector<std::size_t> entered;  // deliveries whose entry it commits
-  bool goes_on = false;              // it ended at steps_max: the job has sent itself more
+  bool goes_on = false;              // it ended at steps_max: the job has sent itself more messages
 };
 
-// Takes as many of `deliveries` as one bundle holds, one by one, so that a threshold is never jumped.
+// Takes as many of `deliveries` as one bundle holds, one by one, so that no threshold is skipped.
 // Calling it again after the commit, with what is not done, makes progress until nothing is left.
 Decision decide(const JobState& state, const Graph& graph, std::span<const Delivery> deliveries,
                 const DecideOptions& options);
 
-// The bundle that stops a job and says why; its messages and work stay for whoever resumes it.
+// The bundle that stops a job and gives the reason; its messages and work stay until the job is resumed.
 Bundle park(const JobState& state, std::string reason, const DecideOptions& options);
 
 // How suspect a loaded message is: the number of engine entries it survived without being finished.

@@ -1,4 +1,4 @@
-// One worker activity, digit by digit, with every step alone and with all of them fused.
+// One worker activity, digit by digit, with every step as a separate commit and with all of them fused.
 #include "core/decide.h"
 #include "core/test_graph.h"
 
@@ -66,7 +66,7 @@ TEST(decide_alone, a_success_that_closes_the_job_marks_each_step) {
   job.deliver_local(answer);
   EXPECT_EQ(trace(job, 1, answer.guid),
             (Trace{
-                "001100000000000 none 1",             // the answer is stored, the item is gone
+                "001100000000000 none 1",             // the reply is stored, the item is gone
                 "001110000000001 000010000000001 1",  // entered, step 1
                 "001111000000001 000111000000001 0",  // step 2 closed the job
                 "001111100000001 000111100000001 0",  // step 3
@@ -95,7 +95,7 @@ TEST(decide_alone, a_pending_reply_marks_its_message_but_not_its_activity) {
   job.deliver_local(pending);
   EXPECT_EQ(trace(job, 1, pending.guid), (Trace{
                                              "001100000000000 none 1",
-                                             "001100000000001 000000000000001 1",  // the entry alone
+                                             "001100000000001 000000000000001 1",  // only the entry
                                              "001100000000001 000010000000001 1",
                                              "001100000000001 000011000000001 1",
                                              "001100000000001 000011000000001 1",
@@ -171,7 +171,7 @@ TEST_P(BothFusions, an_uncaught_error_fails_the_job_once_and_sweeps_it) {
 }
 
 TEST_P(BothFusions, a_late_response_changes_nothing) {
-  // Reading h: the activity was claimed by its first concluding message.
+  // The activity was claimed by its first concluding message.
   TestJob job(two_workers(), GetParam());
   job.run();
   const WorkItem item = job.claim(1);
@@ -188,7 +188,7 @@ TEST_P(BothFusions, a_late_response_changes_nothing) {
 }
 
 TEST_P(BothFusions, a_repeated_response_changes_nothing) {
-  // Reading k: a worker that answers twice is recognised by its guid.
+  // A worker that replies twice is recognised by the guid of its reply.
   TestJob job(two_workers(), GetParam());
   job.run();
   const Message answer = TestJob::answer(job.claim(1), ReplyStatus::success);

@@ -134,7 +134,8 @@ void Draft::drop_work(const WorkItem& item) {
   changed_work_.erase(item.activity);
   const auto written = work_writes_.find(item.activity);
   if (written != work_writes_.end() && std::holds_alternative<PutWork>(writes_[written->second])) {
-    // Asked for and called off in one bundle: nobody ever sees it. Its place is kept, others are known by theirs.
+    // Requested and cancelled in one bundle: no reader ever sees it. Its place is kept, because others are known by
+    // index.
     taken_back_.insert(written->second);
     writes_[written->second] = DropWork{item.activity, item.token};
     return;
@@ -154,7 +155,7 @@ void Draft::count_redelivery(const Guid& guid, std::uint32_t before) {
 }
 
 void Draft::consume(const Guid& guid) {
-  if (!consumed_.insert(guid).second) return;  // a timer that lost its race is taken by both
+  if (!consumed_.insert(guid).second) return;  // both messages of a race consume the losing timer
   touched_ = true;
   writes_.emplace_back(Consume{guid});
 }
@@ -203,7 +204,7 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   head_.status = status;
   head_.code = code();
   head_.closed_at = now;
-  // The last obligation closes a job without leaving anything behind; every other closing sweeps.
+  // When the last obligation closes the job, nothing is left over; every other closing sweeps.
   const bool something_left = semaphore_ != 0;
   semaphore_ = 0;
   if (something_left)
@@ -211,11 +212,6 @@ void Draft::close(JobStatus status, Instant now, std::optional<Guid> keep) {
   else if (base_.job.deadline != Instant())
     consume(deadline_guid(base_.job.run));
   if (keep_ && head_.remove_at == Instant()) head_.remove_at = now + *keep_;
-}
-
-void Draft::sweep(const Guid& keep) {
-  touched_ = true;
-  writes_.emplace_back(Sweep{keep});
 }
 
 void Draft::finish(std::optional<Payload> result) {

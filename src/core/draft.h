@@ -1,5 +1,5 @@
-// Draft: a bundle in the making. Reads see what was written to it, so several steps and several messages
-// of one job can go into one bundle, each computed on top of the one before; the state itself is untouched.
+// Draft: a bundle that is being built. Reads see what was written to it, so several steps and several messages of one
+// job can go into one bundle, each based on the one before. The state itself is not changed.
 #pragma once
 
 #include <optional>
@@ -28,17 +28,16 @@ class Draft {
 
   const Activity* find(ActivitySeq seq) const;
   const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
-  // Of several at one place (under compat a node may have two parents) the one that this parent opened.
+  // If several instances have one address (under compat a node may have two parents), the one that this parent opened.
   const Activity* find(std::uint32_t node, const ledger::Dimensions& at, ActivitySeq parent) const;
   const MessageRecord* find_message(const Guid& guid) const;
   const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;
   const Payload& data() const { return head_.data ? *head_.data : base_.job.data; }  // what all activities share
   std::int32_t code() const { return head_.code < 0 ? -head_.code : head_.code; }
-  // The job failed and is being undone: only what undoes runs. Kept as the sign of the code.
+  // The job failed and is being undone: only undo activities run. Stored as the sign of the code.
   bool undoing() const { return head_.code < 0; }
   void begin_undo() { head_.code = -code(); }
-  void sweep(const Guid& keep);  // all messages but this one, and all work; what is written later stays
   const std::string& reason() const { return head_.reason ? *head_.reason : base_.job.reason; }
 
   ActivitySeq next_activity() const { return ActivitySeq(head_.next_activity); }
@@ -46,7 +45,8 @@ class Draft {
   void put(MessageRecord record);
   void put_work(WorkItem item);
   void drop_work(const WorkItem& item);
-  void change_work(const WorkItem& before, ChangeWork change);  // `change` names what is new; the item and token follow
+  // `change` holds the new values; item and token are filled in
+  void change_work(const WorkItem& before, ChangeWork change);
   void hold_work(bool held);
   void put_message(Message message, Instant due = {});
   void count_redelivery(const Guid& guid, std::uint32_t before);
@@ -56,14 +56,14 @@ class Draft {
   void drop_label(Label label);
   void add_measure(Measure measure);
   void announce(Announce announcement);
-  // The end was announced: its result is known, and it goes so long after this moment.
+  // The end was announced: the result is known. The job is removed its keep time after this moment.
   void announce_end(Payload result, Instant now);
   bool end_announced() const { return head_.result.has_value() || !base_.job.result.empty(); }
 
-  void share(Payload data);  // the job's data, from now on
+  void share(Payload data);  // replaces the job's data
   void fail_with(std::int32_t code) { head_.code = code; }
-  void keep_for(Duration time) { keep_ = time; }  // once it is closed
-  void keep_instead(Duration time) {              // also when its end was announced and its time runs already
+  void keep_for(Duration time) { keep_ = time; }  // after the job is closed
+  void keep_instead(Duration time) {              // also when its end was announced and the time has already begun
     keep_ = time;
     head_.remove_at = Instant();
   }
@@ -75,7 +75,7 @@ class Draft {
   void fail_reason(std::string reason);
   void park(std::string reason);
   void pause(std::string reason);
-  void proceed();  // from a pause, or redriven
+  void proceed();  // after a pause or a redrive
   void count_redrive() { ++head_.redrives; }
 
   Bundle build(Epoch epoch, BundleId id) &&;
@@ -88,13 +88,13 @@ class Draft {
   std::optional<Duration> keep_;
   std::vector<Write> writes_;
   std::unordered_set<Guid> consumed_;
-  // Where a row's write stands in writes_, so that a second write of the row replaces the first.
+  // The index of a row's write in writes_, so that a second write of the row replaces the first.
   std::unordered_map<ActivitySeq, std::size_t> activity_writes_;
   std::unordered_map<Guid, std::size_t> record_writes_;
   std::unordered_map<std::uint64_t, Guid> plane_writes_;  // activity << 32 | plane
   std::unordered_map<ActivitySeq, std::size_t> work_writes_;
   std::unordered_map<ActivitySeq, WorkItem> changed_work_;  // as a ChangeWork leaves it
-  std::unordered_set<std::size_t> taken_back_;              // writes that came to nothing
+  std::unordered_set<std::size_t> taken_back_;              // writes that have no effect
 };
 
 }  // namespace pawl::core

@@ -28,7 +28,7 @@ class Encoder {
   void operator()(const Ts&... values) {
     (put(values), ...);
   }
-  // What came later than what is stored: nothing follows it.
+  // A field that was added after the first format: it must be the last one.
   template <class T>
   void at_the_end(const std::optional<T>& value) {
     if (value) put(*value);

@@ -1,6 +1,6 @@
-// The fields of every encoded struct, once: the encoder and the decoder both walk these lists. Bodies,
-// envelopes and a work item's life are stored: appending a field to one of them changes stored bytes and needs
-// a new variant alternative or a schema migration. Bundles are not kept anywhere.
+// The fields of every encoded struct, in one list that both the encoder and the decoder use. Bodies, envelopes and a
+// work item's life are stored: appending a field to one of them changes stored bytes and needs a new variant
+// alternative or a schema migration. Bundles are not stored.
 #pragma once
 
 #include "core/bundle.h"

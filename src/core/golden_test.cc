@@ -1,8 +1,9 @@
-// The stored form, pinned: a change of these bytes is a change of everything that was ever stored.
+// The stored form is fixed: a change of these bytes would make everything that was ever stored unreadable.
 //
-// Bundles are kept nowhere, so their bytes may change with their fields; messages wait in inboxes, so theirs may not.
-// Signal and Resume did once: no activity kind of that time sent either, so no stored job had them. StartChild got the
-// child's secret: a file makes the child in its parent's transaction, so none ever waited in one.
+// Bundles are not stored, so their bytes may change with their fields; messages wait in inboxes, so theirs may not.
+// Signal and Resume changed once: no activity kind of that time sent either, so no stored job had them. StartChild got
+// the child's secret: a file store creates the child in its parent's transaction, so no StartChild was ever stored in a
+// file.
 #include <gtest/gtest.h>
 
 #include "base/format.h"
@@ -206,7 +207,7 @@ std::vector<Pinned> pinned() {
   };
 }
 
-// An await that was never tried again is stored as before there were tries, and what was stored then is read.
+// An await without a second attempt has the same bytes as before attempts were stored, and old bytes can be read.
 TEST(golden, tries_of_an_await_are_added_at_the_end) {
   AwaitState state;
   state.request = Guid{1, 2};
@@ -227,7 +228,7 @@ TEST(golden, tries_of_an_await_are_added_at_the_end) {
   EXPECT_EQ(hex(encode(Body(TimeUp{ActivitySeq(1), TimeUp::What::retry}))), "0c0102");
 }
 
-// What is stored is one row for all kinds; which kind it is, is read from what it holds.
+// One stored row has the fields of all kinds; the kind follows from the fields that are set.
 TEST(golden, the_state_of_each_kind) {
   const WaitState wait{Guid{1, 2}, Instant::from_micros(5)};
   const std::pair<KindState, const char*> all[] = {
@@ -259,7 +260,7 @@ TEST(golden, a_state_belongs_to_one_kind) {
   EXPECT_EQ(decode_state<MapState>(encode(WaitState{Guid{1, 2}, Instant()}).view())->request, (Guid{1, 2}));
 }
 
-// The words of children that replace each other are told apart by their names alone.
+// The messages of children that replace each other differ in their names.
 TEST(golden, a_word_of_a_child_names_its_request) {
   const Guid first = Guid{1, 2}.derive(Guid::Purpose::request, 0);
   const Guid second = Guid{1, 2}.derive(Guid::Purpose::request, 1);

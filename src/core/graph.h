@@ -1,5 +1,5 @@
-// Graph: a checked app's graph as the engine runs it. Whoever deploys an app (src/execute) assembles it; nothing else
-// makes one. Immutable: any thread may read it.
+// Graph: the graph of a checked app, as the engine runs it. Only src/execute creates one, when an app is deployed.
+// Immutable: any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace pawl::core {
 
 class Program;
 
-// The code of a skipped activity that had begun: it was called off.
+// The code of a skipped activity that had begun: it was cancelled.
 inline constexpr std::int32_t code_called_off = 499;
 
-// When an edge fires, of graphs without a program.
+// When an edge fires, in graphs without a program.
 class Condition {
  public:
   enum class Kind : std::uint8_t { always, on_codes, on_error };
@@ -28,7 +28,7 @@ class Condition {
   static Condition always() { return Condition(Kind::always, {}); }
   static Condition code(std::int32_t value) { return Condition(Kind::on_codes, {value}); }
   static Condition codes(std::vector<std::int32_t> values) { return Condition(Kind::on_codes, std::move(values)); }
-  static Condition error() { return Condition(Kind::on_error, {}); }  // any error, whatever its code
+  static Condition error() { return Condition(Kind::on_error, {}); }  // any error code
 
   Kind kind() const { return kind_; }
   const std::vector<std::int32_t>& code_list() const { return codes_; }
@@ -45,7 +45,7 @@ class Graph {
   struct Edge {
     std::uint32_t to;
     Condition when;
-    std::uint32_t number = 0;  // among those that lead to the same join
+    std::uint32_t number = 0;  // among the edges that lead to the same join
   };
   struct Node {
     ActivityName name;
@@ -56,13 +56,13 @@ class Graph {
     std::uint32_t depth = 1;                 // how many parts its address has
     std::optional<std::uint32_t> aim{};      // a cycle's pivot, a map's closing join, the map that a join closes
     bool is_pivot = false;                   // cycles return to it
-    bool before_join = false;                // a join is below it, and waits until it is known what fires
+    bool before_join = false;                // a join below it waits until it is known which edges fire
     std::uint32_t edges_in = 0;              // of a join
-    std::uint32_t need = 0;                  // of a join: so many arrivals; 0: all that can still come
+    std::uint32_t need = 0;                  // of a join: the number of arrivals it needs; 0: all that can still come
     std::vector<std::uint32_t> calls_off{};  // of a join: the nodes whose open instances it ends when it is satisfied
     std::vector<std::uint32_t> called_off_by{};  // the joins that have it in `calls_off`
     std::optional<std::uint32_t> undo{};         // the node that undoes it when the job fails
-    bool is_undo = false;                        // it runs when the job fails, and only then
+    bool is_undo = false;                        // it runs only when the job fails
   };
   struct Parts {
     GraphName name{""};
@@ -71,8 +71,8 @@ class Graph {
     std::vector<Node> nodes{};
     std::uint32_t trigger = 0;
     std::optional<std::uint32_t> result{};
-    bool drains = false;    // an error that nobody takes lets the others finish first
-    bool hands_on = false;  // an activity without maps of its own is sent what the one before it answered
+    bool drains = false;    // after an uncaught error the other branches finish first
+    bool hands_on = false;  // an activity without maps receives the output of the one before it
     bool plain = false;     // it has no expressions: core asks the program nothing
     Collation collation = Collation::ledger;
     std::shared_ptr<const Program> program{};
@@ -81,7 +81,8 @@ class Graph {
 
   const GraphName& name() const { return parts_.name; }
   std::uint32_t version() const { return parts_.version; }
-  std::uint64_t fingerprint() const { return parts_.fingerprint; }  // of its content: a changed graph is another graph
+  // of its content: a changed graph has another fingerprint
+  std::uint64_t fingerprint() const { return parts_.fingerprint; }
   const std::vector<Node>& nodes() const { return parts_.nodes; }
   std::uint32_t trigger() const { return parts_.trigger; }
   std::optional<std::uint32_t> find(const ActivityName& name) const;
@@ -91,9 +92,9 @@ class Graph {
   bool drains() const { return parts_.drains; }
   bool hands_on() const { return parts_.hands_on; }
   bool can_undo() const { return can_undo_; }  // some activity names another that undoes it
-  // What the steps of a job ask; null: inputs are handed on as they are.
+  // Evaluates the expressions of the job's steps; null: inputs are handed on unchanged.
   const Program* program() const { return parts_.plain ? nullptr : parts_.program.get(); }
-  // What it was made of, for whoever starts or signals its jobs; null: not of an app.
+  // The program, also of a plain graph, for code that starts or signals its jobs; null: not made from an app.
   const Program* origin() const { return parts_.program.get(); }
 
  private:

@@ -1,5 +1,5 @@
-// Guid: 128 bits that name a message. Derived, never drawn: the same cause gives the same guid, so a
-// repeated message is recognised whoever repeats it.
+// Guid: 128 bits that name a message. Derived, never random: the same cause gives the same guid, so a repeated message
+// is recognised, whatever component repeats it.
 #pragma once
 
 #include <compare>
@@ -60,14 +60,14 @@ struct Guid {
     return Guid{h, Random::mix(low + salt + (h >> 7))};
   }
 
-  // What `derive` was asked of: it loses nothing.
+  // Reverses `derive`, which loses no information.
   constexpr Guid underive(Purpose purpose, std::uint64_t index) const {
     const std::uint64_t salt = Random::mix(index * 31 + static_cast<std::uint64_t>(purpose));
     return Guid{Random::unmix(high) ^ salt, Random::unmix(low) - salt - (high >> 7)};
   }
 
   std::string text() const;  // 32 hexadecimal digits
-  // The first half, for people: it finds the message, and tells nobody what else follows from the guid.
+  // The first half, for people: enough to find the message, but no other guid can be derived from it.
   std::string shown() const;
   static std::optional<Guid> parse(std::string_view text);
 

@@ -10,9 +10,9 @@ namespace pawl::core {
 using LaneId = Strong<struct LaneIdTag, std::uint32_t>;            // unique over all pools of a store
 using Epoch = Strong<struct EpochTag, std::uint64_t>;              // rises with every new owner of a lane
 using Rev = Strong<struct RevTag, std::uint64_t>;                  // rises with every bundle of a job
-using BundleId = Strong<struct BundleIdTag, std::uint64_t>;        // stands on the row it last wrote
+using BundleId = Strong<struct BundleIdTag, std::uint64_t>;        // stored in the row that the bundle last wrote
 using ActivitySeq = Strong<struct ActivitySeqTag, std::uint32_t>;  // nth instance of its job, from 0
-using WorkToken = Strong<struct WorkTokenTag, std::uint64_t>;      // who may answer a work item; 0 is nobody
+using WorkToken = Strong<struct WorkTokenTag, std::uint64_t>;      // needed to reply to a work item; 0: not claimed
 
 inline constexpr int run_sequence_bits = 47;
 

@@ -1,4 +1,4 @@
-// What a job takes in memory is counted as it changes, not when somebody asks.
+// A job's size in memory is counted when the job changes, not when it is asked for.
 #include <gtest/gtest.h>
 
 #include <string>

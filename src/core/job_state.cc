@@ -98,7 +98,7 @@ std::optional<Guid> JobState::half_done() const { return half_done_; }
 
 namespace {
 
-// Beside an entry's payloads: itself and, roughly, its places in the indexes.
+// Added to an entry's payloads: the entry itself and an estimate of its index entries.
 constexpr std::size_t index_bytes = 96;
 
 std::size_t weight_of(const Activity& activity) {

@@ -1,5 +1,5 @@
-// JobState: all that is known of one job: its row, activity instances, message ledgers and open work.
-// A value: the store reads it, `decide` reads it, `apply` moves it on by one bundle.
+// JobState: all that is known of one job: its row, activity instances, message ledgers and open work. A value: the
+// store and `decide` read it, `apply` applies one bundle to it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace pawl::core {
 
-// Stored: never renumber. Only `running` is active. Parked and paused are not ends: a person goes on with them.
+// Stored: never renumber. Only `running` is active. Parked and paused jobs have not ended: a person can resume them.
 enum class JobStatus : std::uint8_t { running = 0, completed = 1, failed = 2, interrupted = 3, parked = 4, paused = 5 };
 enum class ActivityStatus : std::uint8_t { open = 0, completed = 1, errored = 2, skipped = 3 };
 
@@ -52,16 +52,16 @@ struct JobRow {
   Payload result;
   std::string reason;            // why it failed, was parked or paused
   std::int32_t priority = 0;     // larger goes first
-  std::optional<Duration> keep;  // how long after its end it stays; none: for ever
-  Instant remove_at;             // once closed, if it does not stay for ever
+  std::optional<Duration> keep;  // how long it is kept after its end; none: for ever
+  Instant remove_at;             // set when it is closed, unless it is kept for ever
   Instant deadline;              // it is interrupted then; 0: none
-  std::uint32_t redrives = 0;    // each allows every try once more
+  std::uint32_t redrives = 0;    // each one grants all attempts again
   Payload data;                  // what its activities share; empty: nothing yet
-  // Of the error that ends it, perhaps while others finish; 0: none. Negative: the job failed with this code and is
-  // undoing what it did (Draft::undoing).
+  // The error code that ends the job, perhaps after other branches finish; 0: none. Negative: the job failed with this
+  // code and is undoing what it did (Draft::undoing).
   std::int32_t code = 0;
-  std::optional<ParentLink> parent;  // who started it, if a job did
-  JobSecret secret{Guid{}};          // what its work is named by; never shown
+  std::optional<ParentLink> parent;  // the job that started it, if any
+  JobSecret secret{Guid{}};          // the names of its work are derived from it; never shown
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
@@ -84,25 +84,25 @@ struct MessageRecord {
   Guid guid;
   ActivitySeq activity{0};
   ledger::MessageLedger ledger;
-  Payload output;  // of its plane, unless it concluded the activity: then it is the activity's
+  Payload output;  // of its plane; empty if it concluded the activity: then the activity has it
   friend bool operator==(const MessageRecord&, const MessageRecord&) = default;
 };
 
-// The times, tries and doubts of a work item. Most items have none of them and store nothing here.
+// The times, attempts and uncertainties of a work item. Most items have none of them and store nothing here.
 struct WorkLife {
   Duration queue_timeout{0};  // 0: none, as for all of these
   Duration attempt_timeout{0};
   Duration heartbeat_timeout{0};
-  Instant deadline;  // of all tries together
+  Instant deadline;  // of all attempts together
   bool at_most_once = false;
-  bool unknown = false;           // at most once, and nobody knows whether the last run acted
-  Instant queue_by;               // of the wait at hand: a worker begins it by then
-  Instant attempt_by;             // of the run at hand, if it is leased
-  Instant heartbeat_by;           // likewise
-  std::uint32_t failures = 0;     // tries that failed
+  bool unknown = false;           // at most once, and it is unknown whether the last attempt had an effect
+  Instant queue_by;               // of the current wait: a worker must begin by then
+  Instant attempt_by;             // of the current attempt, if it is leased
+  Instant heartbeat_by;           // of the current attempt, if it is leased
+  std::uint32_t failures = 0;     // failed attempts
   std::int32_t failure_code = 0;  // of the last one
-  std::string failure;            // what it said
-  Payload progress;               // of the last heartbeat: the next run may read it
+  std::string failure;            // its error text
+  Payload progress;               // of the last heartbeat: the next attempt may read it
   friend bool operator==(const WorkLife&, const WorkLife&) = default;
 };
 
@@ -111,32 +111,33 @@ struct WorkItem {
   RunId run{0};
   ActivitySeq activity{0};
   Topic topic{""};
-  Guid request;  // names the work, stable over runs; never shown
+  Guid request;  // names the work, stable over attempts; never shown
   WorkToken token{0};
   std::string worker;
   Epoch epoch{0};          // of the lane's owner, when the claim came with a bundle; 0 otherwise
   Instant lease_until;     // for claims by remote workers
-  std::uint32_t runs = 0;  // how often it was handed to a worker
+  std::uint32_t runs = 0;  // how often it was handed to a worker (attempts)
   Payload input;
   std::int32_t priority = 0;  // larger goes first
-  Instant visible_at;         // handed to nobody before then; 0: at once
-  bool held = false;          // its job is paused or parked: handed to nobody
-  bool plain_key = false;     // it is from before there were secrets: workers know it by its request
+  Instant visible_at;         // not handed out before then; 0: at once
+  bool held = false;          // its job is paused or parked: not handed out
+  bool plain_key = false;     // created before secrets existed: workers know it by its request
   WorkLife life;
   friend bool operator==(const WorkItem&, const WorkItem&) = default;
 };
 
-// The first instant later than `after` at which the engine must look at this item though nobody said anything;
-// 0: never. Stores index the first of all.
+// The first instant later than `after` at which the engine must look at this item without a message; 0: never. Stores
+// index the smallest of these.
 Instant wake_of(const WorkItem& item, Instant after = {});
-// Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone. A leased run
-// begins with its claim; a local one when a thread of its process takes it, and that process keeps its clocks.
+// Hands the item out once more, under a new token. `lease_until` 0: until the owner of `epoch` is gone. A leased
+// attempt begins with its claim. A local attempt begins when a thread of its process takes it; that process keeps its
+// clocks.
 void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_until, Instant now);
-// What workers give to whoever must not act twice: the same for every run of it, and never that of other work.
-// `store`: its id, for work from before there were secrets.
+// The key that workers pass to services that must not act twice: the same for every attempt at this work, different for
+// all other work. `store`: the store's id, for work that was created before secrets existed.
 Guid idempotency_key(const WorkItem& item, const Guid& store);
-// Nobody holds it any more. A local claim that is given back is not a lost run: it counts as if it had not been made.
-// If no thread began it, the wait for one goes on.
+// Releases the item. A local claim that is given back is not a lost attempt: it is not counted. If no thread began it,
+// its queue time continues.
 enum class Began : std::uint8_t { no, yes };
 void release(WorkItem& item, Instant now, Began began = Began::yes);
 
@@ -147,14 +148,14 @@ class JobState {
   const Activity* find(ActivitySeq seq) const;
   const Activity* find(std::uint32_t node, const ledger::Dimensions& at) const;
   const MessageRecord* find_message(const Guid& guid) const;
-  // The message that entered the activity in this plane; none: nobody did, or it concluded the activity.
+  // The message that entered the activity in this plane; none: no message entered, or it concluded the activity.
   const MessageRecord* find_message(ActivitySeq activity, std::uint32_t plane) const;
   const WorkItem* find_work(ActivitySeq seq) const;
 
   const std::deque<Activity>& activities() const { return activities_; }  // by seq
   const std::unordered_map<Guid, MessageRecord>& messages() const { return messages_; }
   const std::unordered_map<ActivitySeq, WorkItem>& work() const { return work_; }
-  // What it takes in memory: its payloads, and roughly what goes with them.
+  // Approximate size in memory: the payloads and what is stored with them.
   std::size_t bytes() const { return bytes_ + job.data.size() + job.result.size(); }
   // The message that has step 1 but not step 2, if any: recovery finishes it first.
   std::optional<Guid> half_done() const;

@@ -1,5 +1,5 @@
-// KindState: what an open activity remembers between its messages, as the bytes of Activity::state. Each kind that
-// waits has its own; an activity that waits for nothing but a worker has none.
+// KindState: what an open activity remembers between its messages, stored as the bytes of Activity::state. Each kind
+// that waits has its own type; an activity that waits only for a worker has none.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 
 namespace pawl::core {
 
-// What all of them have. A signal to all jobs with a label has nothing more.
+// The fields that all kinds have. A signal to all jobs with a label has only these.
 struct WaitState {
-  Guid request;          // its timers, its registration and its child are named after it
+  Guid request;          // the names of its timers, registration and child are derived from it
   Instant times_out_at;  // 0: never
   friend bool operator==(const WaitState&, const WaitState&) = default;
 
@@ -36,7 +36,7 @@ struct HookState : WaitState {
   Guid registration() const { return request.derive(Guid::Purpose::registration, 0); }
 };
 
-// It stays when the await is over, without a request, so that the child is still found.
+// When the await is over, this state stays without a request, so that the child can still be found.
 struct AwaitState : WaitState {
   struct Tries {               // of a child that failed and is replaced
     std::uint32_t failed = 0;  // children that ended with an error
@@ -50,15 +50,15 @@ struct AwaitState : WaitState {
   bool is_awaited() const { return request != Guid{}; }
   std::uint32_t failed() const { return tries ? tries->failed : 0; }
   bool waits_to_try() const { return tries && tries->again_at != Instant(); }
-  // Every try has a request and a timer of its own, so that what belongs to an earlier one is told apart.
+  // Every attempt has its own request and timer, so that late messages of an earlier one are recognised.
   Guid child_request() const { return request.derive(Guid::Purpose::request, failed()); }
   Guid retry_timer() const { return request.derive(Guid::Purpose::timer, 1 + std::uint64_t{failed()}); }
 };
 
 struct JoinState : WaitState {
   std::vector<std::uint32_t> arrived;  // the edges that fired
-  std::vector<std::uint32_t> skipped;  // and those that never will
-  bool owes = false;                   // an arrival's obligation is its own now
+  std::vector<std::uint32_t> skipped;  // the edges that never will
+  bool owes = false;                   // it holds the obligation of an arrival
   std::optional<Guid> closer;          // the arrival that satisfied it
   friend bool operator==(const JoinState&, const JoinState&) = default;
 };
@@ -73,16 +73,16 @@ struct MapState : WaitState {
 
 using KindState = std::variant<std::monostate, WaitState, HookState, AwaitState, JoinState, MapState>;
 
-// Its part that all have; null: it waits for nothing.
+// The fields that all kinds have; null: it waits for nothing.
 WaitState* wait_of(KindState& state);
 const WaitState* wait_of(const KindState& state);
 
 Payload encode(const KindState& state);
-// Nothing for empty bytes. Which kind it is follows from what it remembers; one that remembers nothing of its own is a
+// Nothing for empty bytes. The kind follows from the fields that are set; if only the common fields are set, it is a
 // WaitState.
 Result<KindState> decode_kind_state(std::string_view bytes);
 
-// For who knows the kind: blank if there is nothing, an error if it is another kind's.
+// For callers that know the kind: a blank state if there are no bytes, an error if the bytes are of another kind.
 template <class State>
 Result<State> decode_state(std::string_view bytes) {
   auto decoded = decode_kind_state(bytes);

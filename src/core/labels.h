@@ -1,5 +1,5 @@
-// What jobs are found by, and what is counted of them: written with the commit of a job's start, so each job counts
-// once. Both belong to the graph's name, over all its versions.
+// Labels, by which jobs are found, and measures, which are counted over jobs. Both are written with the commit of a
+// job's start, so each job counts once. Both belong to the graph's name, over all its versions.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct Label {
 // added up.
 struct Measure {
   std::string key;
-  std::string slice;   // such as 202402291305; texts of one width, so that their order is that of time
+  std::string slice;   // such as 202402291305; all texts have one width, so that their order is that of time
   std::string target;  // empty: the jobs themselves
   std::optional<std::string> value;
   double number = 1;

@@ -1,5 +1,5 @@
-// Leg 1: count the entry, then make the kind's request and mark leg 1 complete in one commit.
-// A kind that needs nobody's answer goes on with leg 2 under the same message.
+// Leg 1: count the entry, then make the kind's request and mark leg 1 complete in one commit. A kind that does not wait
+// for an answer continues with leg 2 under the same message.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core {
@@ -8,7 +8,7 @@ namespace {
 
 using Mark = ledger::ActivityLedger::Mark;
 
-// Adds one attempt to the instance, opening it if this is the first.
+// Adds one entry to the instance and opens it if this is the first.
 Progress enter(Context& context, const Transition& transition, const Activity* known) {
   if (known == nullptr) {
     auto opened = open_instance(context, transition.node, transition.at, transition.parent);
@@ -25,8 +25,8 @@ Progress enter(Context& context, const Transition& transition, const Activity* k
   return Progress::commit_first;
 }
 
-// Only what waits has a state, and a worker's request is its work item. A child that is not awaited has no request that
-// its parent waits for.
+// Only kinds that wait have a state, and a worker's request is its work item. For a child that is not awaited the
+// parent has no request.
 bool is_its_own_answer(const Context& context, const Activity& activity) {
   using Kind = Graph::Kind;
   const Kind kind = context.node(activity).kind;
@@ -40,7 +40,7 @@ Progress answer_itself(Context& context, const Activity& activity, const Payload
   return leg2(context, Answer{activity.seq, ReplyStatus::success, 200, data});
 }
 
-// `statusThreshold`: with so few obligations open, the activity is not worth beginning.
+// `statusThreshold`: with this few open obligations, the activity is not begun.
 Result<bool> is_skipped(const Context& context, const Activity& activity) {
   const Program* program = context.graph.program();
   if (program == nullptr) return false;
@@ -98,7 +98,7 @@ Result<Activity> open_instance(const Context& context, std::uint32_t node, const
 
 Progress leg1(Context& context, const Transition& transition) {
   const Delivery& delivery = context.delivery;
-  // What this very bundle passes on is new: nobody can have entered it.
+  // A message that this bundle itself passes on is new: it cannot have been entered before.
   const Activity* known =
       context.stored() ? context.draft.find(transition.node, transition.at, transition.parent) : nullptr;
   const bool complete = known != nullptr && known->ledger.has(Mark::leg1_complete);
@@ -123,7 +123,7 @@ Progress leg1(Context& context, const Transition& transition) {
     if (context.alone() || known != nullptr) return enter(context, transition, known);
     auto opened = open_instance(context, transition.node, transition.at, transition.parent);
     if (!opened) return park(context, opened.error());
-    // Kinds write about it (a timer, a work item): its row comes first.
+    // Kinds write rows that refer to it (a timer, a work item): its row comes first.
     return begin(context, transition, std::move(*opened));
   }
   return begin(context, transition, *known);

@@ -1,6 +1,5 @@
-// Leg 2: enter, work, spawn, finish, acknowledge. The message ledger is read
-// first: it alone says which steps are done (rule C), so a crash between any two steps resumes at the
-// next one.
+// Leg 2: enter, work, spawn, finish, acknowledge. The message ledger is read first: only the ledger shows which steps
+// are done, so after a crash between two steps the next one follows.
 #include "base/failure_words.h"
 #include "base/format.h"
 #include "core/children.h"
@@ -42,7 +41,7 @@ Status enter(Context& context, const Answer& answer, Activity activity) {
   return {};
 }
 
-// What the job has so far, for whoever follows it.
+// Announces the job's data so far to subscribers.
 void emit(Context& context, const MessageRecord& record) {
   Draft& draft = context.draft;
   const Topic& topic = context.graph.program()->publishes();
@@ -56,7 +55,7 @@ void emit(Context& context, const MessageRecord& record) {
       Envelope{parent->run, Message{guid, ChildDone{parent->activity, ReplyStatus::pending, 202, shared_data(draft)}}});
 }
 
-// The end is announced though the job goes on: once.
+// Announces the end although the job continues: once.
 Status persist(Context& context) {
   Draft& draft = context.draft;
   if (draft.end_announced()) return {};
@@ -121,7 +120,7 @@ Status snapshot(Context& context) {
   return {};
 }
 
-// Step 2, closing variant: nobody catches the error, so the job fails once.
+// Step 2, closing variant: no transition catches the error, so the job fails once.
 Status fail(Context& context, const Answer& answer) {
   const Activity activity = *context.draft.find(answer.activity);
   const auto marked =
@@ -154,7 +153,7 @@ Result<std::vector<std::uint32_t>> fired_edges(const Context& context, const Ans
   return fired;
 }
 
-// Why a job that is being undone failed, for one that was stopped meanwhile: then its reason was that of the stop.
+// The error of a job that is being undone. If it was stopped meanwhile, its reason field holds the reason of the stop.
 std::string why_it_failed(const Context& context) {
   for (std::uint32_t seq = context.draft.next_activity().raw(); seq-- > 0;) {
     const Activity* activity = context.draft.find(ActivitySeq(seq));
@@ -165,7 +164,7 @@ std::string why_it_failed(const Context& context) {
   return misfit_at_end(context).value_or("");
 }
 
-// What undoes has no other way out: the job waits for a person, who has it tried again.
+// A failed undo has no other way out: the job waits for a person, who can redrive it.
 std::optional<Error> why_not_undone(const Context& context, const Answer& answer, const Activity& activity) {
   if (!context.node(activity).is_undo || !is_error(answer.status)) return std::nullopt;
   return Error{ErrorCode::invalid, format("what undoes {} failed; redrive the job to try it again: {}",
@@ -173,7 +172,7 @@ std::optional<Error> why_not_undone(const Context& context, const Answer& answer
                                           describe_error(context, answer, activity))};
 }
 
-// Whether it can be said what follows the answer that was just worked in.
+// An error if it cannot be evaluated what follows the answer that step 1 took.
 Status leads_on(const Context& context, const Answer& answer) {
   const Activity& activity = *context.draft.find(answer.activity);
   if (context.node(activity).kind == Graph::Kind::map && answer.role != Role::item) return {};
@@ -182,7 +181,7 @@ Status leads_on(const Context& context, const Answer& answer) {
   return edges ? Status{} : edges.error();
 }
 
-// What the message sends on. A map's body begins with its items; behind them comes its closing join.
+// What the message sends on. A map's body begins with its items; after them comes its closing join.
 std::vector<Body> children(const Context& context, const Answer& answer, const Activity& activity, std::uint32_t plane,
                            const std::vector<std::uint32_t>& fired) {
   const Graph::Node& node = context.node(activity);
@@ -212,9 +211,9 @@ std::int64_t delta_of(const Answer& answer, std::int64_t count) {
   return stays_open ? ledger::Semaphore::pending(count) : ledger::Semaphore::concluding(count);
 }
 
-// `statusThreshold`: with exactly so many obligations left by this step the job is over. They are swept, so it is a
-// closing transition; the threshold that the store knows stays the job's. A trigger opens the job and
-// an item opens its plane: neither can be the last of anything.
+// `statusThreshold`: if this step leaves exactly this number of obligations, the job is over. They are swept, so it is
+// a closing transition; the stored threshold of the job does not change. A trigger opens the job and an item opens its
+// plane: neither can close the job.
 Result<bool> leaves_few_enough(const Context& context, const Answer& answer, const Activity& activity,
                                std::uint32_t plane) {
   const Program* program = context.graph.program();
@@ -225,7 +224,7 @@ Result<bool> leaves_few_enough(const Context& context, const Answer& answer, con
   return *threshold > 0 && context.draft.semaphore() == *threshold;
 }
 
-// Step 2: children, semaphore, marks and snapshot in one commit (section 12).
+// Step 2: children, semaphore, marks and snapshot in one commit.
 Status spawn(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   const Guid guid = context.guid();
@@ -244,7 +243,7 @@ Status spawn(Context& context, const Answer& answer) {
   const bool uncaught = error && fired.empty();
   if (uncaught && !context.graph.drains()) return fail(context, answer);
   auto made = uncaught ? std::vector<Body>() : children(context, answer, activity, plane, fired);
-  if (uncaught) {  // the others finish first
+  if (uncaught) {  // the other branches finish first
     if (draft.code() == 0) draft.fail_reason(describe_error(context, answer, activity));
     if (draft.code() == 0) draft.fail_with(answer.code);
   }
@@ -275,7 +274,7 @@ Status spawn(Context& context, const Answer& answer) {
     context.pass_on(Message{guid.derive(Guid::Purpose::transition, i), made[i]});
   const auto enough = leaves_few_enough(context, answer, activity, plane);
   if (!enough) return enough.error();
-  if (*enough)  // the job ends with others open, and may have to undo what it did
+  if (*enough)  // the job ends while others are open, and may have to undo what it did
     if (auto first = undo_before_end(context)) return begin_undo(context, std::move(*first));
   if (stepped->threshold_hit || *enough) {
     const auto noted = snapshot(context);
@@ -284,13 +283,13 @@ Status spawn(Context& context, const Answer& answer) {
   }
   const bool decides = answer.status != ReplyStatus::pending && decides_edges;
   if (decides) kinds::skip_edges(context, activity, plane, fired);
-  // An item whose body nothing entered and no join waits for is over at once.
+  // An item ends at once if its body starts nothing and no join waits for it.
   const bool nothing_begins = answer.role == Role::item && made.empty() && !context.node(activity).before_join;
   if (nothing_begins) context.pass_on(Message{guid.derive(Guid::Purpose::item_done, 0), Item{activity.seq, 0, true}});
   return {};
 }
 
-// Step 3: the job completion tasks, for the message that closed the job and only for it.
+// Step 3: the job completion tasks, only for the message that closed the job.
 Status finish(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   std::optional<Payload> result;
@@ -310,8 +309,8 @@ Status finish(Context& context, const Answer& answer) {
   return {};
 }
 
-// A message without marks is subject to "is the job active?", by the job's state, never its semaphore. A pivot is
-// concluded once and entered again; so is a map by its items.
+// A message without marks is wanted only if the job is active. The job's status decides this, never its semaphore. A
+// pivot is concluded once and entered again; a map is entered again by its items.
 bool is_wanted(const Context& context, const Answer& answer) {
   const Draft& draft = context.draft;
   const Activity* activity = draft.find(answer.activity);
@@ -321,7 +320,7 @@ bool is_wanted(const Context& context, const Answer& answer) {
                                      : !activity->ledger.has(Mark::work_done));
 }
 
-// Only a round brings an obligation with it that nobody has taken over yet.
+// Only a round brings an obligation that no activity has taken over yet.
 Progress turn_away(Context& context, const Answer& answer) {
   if (answer.role == Role::round && context.draft.active() && !context.draft.undoing()) {
     const auto given = give_back(context, answer.activity);
@@ -343,17 +342,17 @@ Progress leg2(Context& context, const Answer& answer) {
     if (context.alone() && !answer.concludes()) return Progress::commit_first;
   }
   if (!draft.find_message(guid)->ledger.done(Step::work)) {
-    if (!is_wanted(context, answer)) return turn_away(context, answer);  // it had entered, and was called off since
+    if (!is_wanted(context, answer)) return turn_away(context, answer);  // it had entered, and was cancelled since
     const auto worked = work(context, answer);
     if (!worked) return park(context, worked.error());
-    // Every step is a commit of its own, but an answer is taken whole or not at all: could its transitions be chosen?
+    // Every step is a separate commit, but an answer is taken whole or not at all: can its transitions be evaluated?
     if (context.alone()) {
       const auto leads = leads_on(context, answer);
       return leads ? Progress::commit_first : park(context, leads.error());
     }
   }
   if (!draft.find_message(guid)->ledger.done(Step::spawn)) {
-    // In a failed or interrupted job marks give no right to step 2.
+    // In a failed or interrupted job marks do not allow step 2.
     if (!draft.active()) return acknowledge(context);
     const auto spawned = spawn(context, answer);
     if (!spawned) return park(context, spawned.error());

@@ -15,7 +15,7 @@ namespace {
 
 bool concludes(const Signal& signal) { return signal.status != ReplyStatus::pending; }
 
-// The entries as they will be. What must be written follows from how they differ from what is stored.
+// The entries as they will be after the bundle. What is written is the difference from what is stored.
 class MailboxDraft {
  public:
   MailboxDraft(const MailboxState& state, const MailboxCut& cut, Instant now)
@@ -30,14 +30,14 @@ class MailboxDraft {
       else if (!is_signal)
         registrations_.insert(entry.seq);
       else if (entry.expires_at <= now)
-        forget(rows_.at(entry.seq));  // its time is over
+        forget(rows_.at(entry.seq));  // it has expired
       else
         signals_.insert(entry.seq);
     }
     if (cut.signals && !signals_.empty()) last_signal_ = *signals_.rbegin();
   }
 
-  // False: it needs what the page left out.
+  // False: it needs entries that the page left out.
   bool take(const Message& message) {
     const bool done = std::visit(
         Overloaded{
@@ -45,7 +45,7 @@ class MailboxDraft {
             [&](const Register& registration) { return take(message.guid, registration); },
             [&](const Withdraw& withdraw) { return take(withdraw); },
             [&](const Taken& taken) { return take(taken); },
-            [](const Expire&) { return true; },  // it only woke the mailbox: the entry says when it goes
+            [](const Expire&) { return true; },  // it only woke the mailbox: the entry holds the time of expiry
             // What does not concern a mailbox is acknowledged without effect.
             each_of<Start, Transition, Response, Resume, NoAnswer, Interrupt, Pause, Proceed, Redrive, Verdict, TimeUp,
                     Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Expand, Unlabel, Refused>(
@@ -82,7 +82,7 @@ class MailboxDraft {
     std::optional<Guid> offered_before;
   };
 
-  // A signal that waits has a timer; one that is out has none.
+  // A signal that waits has a timer; a signal that is offered has none.
   void write_timer(const Row& row, std::vector<Write>& all) {
     if (!std::holds_alternative<Signal>(row.entry.what)) return;
     const bool had = row.stored && !row.offered_before;
@@ -100,7 +100,7 @@ class MailboxDraft {
     return true;
   }
 
-  // Pending signals leave it waiting for the next one.
+  // Pending signals do not end the registration: it waits for the next one.
   bool take(const Guid& guid, const Register& registration) {
     while (!signals_.empty()) {
       Row& row = rows_.at(*signals_.begin());
@@ -119,7 +119,7 @@ class MailboxDraft {
     return give_back(withdraw.registration);
   }
 
-  // Signals that this registration did not take. False: there are more.
+  // Returns signals that this registration did not take. False: there are more.
   bool give_back(const Guid& registration) {
     const bool cut = std::find(cut_.offers.begin(), cut_.offers.end(), registration) != cut_.offers.end();
     std::set<std::uint64_t>& out = offers_[registration];
@@ -147,10 +147,10 @@ class MailboxDraft {
     return true;
   }
 
-  // With the oldest registration, or waiting for one.
+  // Offers the signal to the oldest registration, or lets it wait for one.
   void place(Row& row) {
     if (registrations_.empty()) {
-      // Behind what the page has of those that wait there may be others: nobody passes them.
+      // The page may leave out other waiting signals behind its last one: this signal must not pass them.
       if (!cut_.signals || (last_signal_ && row.entry.seq < *last_signal_)) signals_.insert(row.entry.seq);
       return;
     }
@@ -192,10 +192,10 @@ class MailboxDraft {
   const Instant now_;
   std::map<std::uint64_t, Row> rows_;                         // by seq
   std::unordered_map<Guid, std::uint64_t> by_guid_;           // to the seq
-  std::set<std::uint64_t> registrations_;                     // that wait
-  std::set<std::uint64_t> signals_;                           // that wait
+  std::set<std::uint64_t> registrations_;                     // the waiting ones
+  std::set<std::uint64_t> signals_;                           // the waiting ones
   std::unordered_map<Guid, std::set<std::uint64_t>> offers_;  // by registration
-  std::optional<std::uint64_t> last_signal_;                  // that the page has, when more wait
+  std::optional<std::uint64_t> last_signal_;                  // the last signal of the page, when more wait
   std::vector<Send> sends_;
   std::set<Guid> consumed_;
 };

@@ -8,9 +8,9 @@
 
 namespace pawl::core {
 
-// Takes the deliveries in their order into one bundle. Of `state` only what they concern must be there; `cut` says what
-// is left out. A delivery that needs more than is there ends the decision (it and those behind it are not in
-// Decision::done), perhaps half served: with the next page it goes on where it stopped.
+// Takes the deliveries in their order into one bundle. Only the entries that they concern must be in `state`; `cut`
+// tells what is left out. A delivery that needs more than that ends the decision (it and those behind it are not in
+// Decision::done), perhaps half served: it continues with the next page.
 Decision decide(const MailboxState& state, std::span<const Delivery> deliveries, const DecideOptions& options,
                 const MailboxCut& cut = {});
 

@@ -1,7 +1,7 @@
 // MailboxState: where signals meet registrations, in order of arrival. Owned by lane hash(namespace, topic, key).
 //
-// A signal that meets a registration stays in its mailbox, offered, until the job says what became of it: Taken, or
-// Withdraw when its hook ended another way. Then the next registration gets it, or it waits on. So a signal is never
+// A signal that meets a registration stays in its mailbox, offered, until the job reports its use: Taken, or Withdraw
+// when its hook ended another way. After a Withdraw the next registration gets it, or it waits. So a signal is never
 // lost between a mailbox and a job (docs/decisions/019).
 #pragma once
 
@@ -24,8 +24,8 @@ struct MailboxEntry {
   std::uint64_t seq = 0;
   Guid guid;
   std::variant<Register, Signal> what;
-  Instant expires_at;              // of a signal: from then on nobody gets it any more
-  std::optional<Guid> offered_to;  // of a signal: the registration that it is out to; none: it waits
+  Instant expires_at;              // of a signal: not delivered from then on
+  std::optional<Guid> offered_to;  // of a signal: the registration that it is offered to; none: it waits
   friend bool operator==(const MailboxEntry&, const MailboxEntry&) = default;
 };
 
@@ -35,11 +35,12 @@ struct MailboxState {
   Rev rev{0};
   BundleId bundle{0};
   std::uint64_t next_entry = 0;
-  std::deque<MailboxEntry> entries;  // by seq; signals and registrations never wait side by side: they would have met
+  // by seq; waiting signals and waiting registrations never coexist: they would have met
+  std::deque<MailboxEntry> entries;
   friend bool operator==(const MailboxState&, const MailboxState&) = default;
 };
 
-// Where the entry of this seq is; the end: nowhere.
+// The position of the entry with this seq; the end: there is none.
 template <class Entries>
 auto find_entry(Entries& entries, std::uint64_t seq) {
   const auto found =
@@ -48,14 +49,14 @@ auto find_entry(Entries& entries, std::uint64_t seq) {
   return found != entries.end() && found->seq == seq ? found : entries.end();
 }
 
-// What a page of a mailbox leaves out (store::MailboxPage). A message that needs it stays for the next page.
+// What a page of a mailbox leaves out (store::MailboxPage). A message that needs more waits for the next page.
 struct MailboxCut {
-  bool registrations = false;  // more of them wait
-  bool signals = false;        // more of them wait
-  std::vector<Guid> offers;    // to these registrations more signals are out
+  bool registrations = false;  // more registrations wait
+  bool signals = false;        // more signals wait
+  std::vector<Guid> offers;    // registrations to which more signals are offered
 };
 
-// The name of a meeting, and of the Resume that tells it: the same whoever came first and whoever finds it.
+// The name of a meeting, and of its Resume: the same whether the signal or the registration came first.
 inline Guid meeting_of(const Guid& signal, const Guid& registration) {
   return Guid{signal.high ^ registration.low, signal.low ^ registration.high}.derive(Guid::Purpose::resume, 0);
 }

@@ -61,7 +61,7 @@ struct Box {
     }
     return decision.done.size();
   }
-  // Who was told of which signal, by their numbers.
+  // Which registration received which signal, by their numbers.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> meetings() const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
     for (const Envelope& one : sent)
@@ -230,7 +230,7 @@ TEST(mailbox, without_deliveries_nothing_is_decided) {
   EXPECT_FALSE(decide(MailboxState{}, std::span<const Delivery>(), DecideOptions{}).bundle);
 }
 
-// A page that has the first of three signals: the second registration waits for the next page, and so does the rest.
+// A page with the first of three signals: the second registration and all later messages wait for the next page.
 TEST(mailbox, what_needs_more_than_the_page_has_stays_and_goes_on_later) {
   Box box;
   box.take({pending(1), pending(2), signal(3)});

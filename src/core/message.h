@@ -20,7 +20,7 @@
 
 namespace pawl::core {
 
-// Stored: never renumber. Fatal is an error that no further try mends.
+// Stored: never renumber. Fatal is an error that another attempt would not change.
 enum class ReplyStatus : std::uint8_t { success = 0, pending = 1, error = 2, fatal = 3 };
 constexpr bool is_error(ReplyStatus status) { return status == ReplyStatus::error || status == ReplyStatus::fatal; }
 
@@ -33,13 +33,13 @@ struct Start {
 // Asks for leg 1 of an activity.
 struct Transition {
   std::uint32_t node = 0;  // index in the job's graph
-  ledger::Dimensions at;   // where the new instance stands
+  ledger::Dimensions at;   // the address of the new instance
   ActivitySeq parent{0};   // the instance that spawned it
   Payload input;
   friend bool operator==(const Transition&, const Transition&) = default;
 };
 
-// A worker's answer: leg 2 of an activity.
+// A worker's reply: leg 2 of an activity.
 struct Response {
   ActivitySeq activity{0};
   ReplyStatus status = ReplyStatus::success;
@@ -49,14 +49,14 @@ struct Response {
   friend bool operator==(const Response&, const Response&) = default;
 };
 
-// To a mailbox: somebody waits here. `reply_to` is resumed with guid H(signal, registration).
+// To a mailbox: a hook waits here. `reply_to` is resumed with guid H(signal, registration).
 struct Register {
   RunId reply_to{0};
   ActivitySeq activity{0};
   friend bool operator==(const Register&, const Register&) = default;
 };
 
-// To a mailbox: a signal for whoever waits, or for the first who will. A pending one leaves its taker registered.
+// To a mailbox: a signal for the oldest registration, or the next one. After a pending signal the registration stays.
 struct Signal {
   Payload data;
   ReplyStatus status = ReplyStatus::success;
@@ -74,14 +74,14 @@ struct Resume {
   friend bool operator==(const Resume&, const Resume&) = default;
 };
 
-// The engine's word in place of a worker's: no answer came under this token. Stored: never renumber.
+// From the engine, in place of a worker's reply: no reply came under this token. Stored: never renumber.
 struct NoAnswer {
   enum class Why : std::uint8_t {
     queue = 0,      // no worker took it in time
-    attempt = 1,    // the run took too long
-    heartbeat = 2,  // the run fell silent
-    total = 3,      // all tries together took too long
-    lost = 4,       // the process that ran it is gone
+    attempt = 1,    // the attempt took too long
+    heartbeat = 2,  // the attempt sent no heartbeat in time
+    total = 3,      // all attempts together took too long
+    lost = 4,       // the process of the attempt is gone
   };
   ActivitySeq activity{0};
   WorkToken token{0};
@@ -103,11 +103,11 @@ struct Pause {
 struct Proceed {  // after a pause
   friend bool operator==(const Proceed&, const Proceed&) = default;
 };
-struct Redrive {  // after the job was parked: everything may be tried as often again
+struct Redrive {  // after the job was parked: grants all attempts again
   friend bool operator==(const Redrive&, const Redrive&) = default;
 };
 
-// Somebody found out what became of an effect that was unknown.
+// A person or a probe found out whether an unknown effect happened.
 struct Verdict {
   enum class Kind : std::uint8_t { done = 0, failed = 1, retry = 2 };  // stored: never renumber
   ActivitySeq activity{0};
@@ -117,7 +117,8 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-// A timer of an activity: its sleep is over, or its time, or the pause before another try. Stored: never renumber.
+// A timer of an activity: the end of its sleep, its timeout, or the end of the pause before the next attempt. Stored:
+// never renumber.
 struct TimeUp {
   enum class What : std::uint8_t { sleep = 0, timeout = 1, retry = 2 };
   ActivitySeq activity{0};
@@ -126,17 +127,17 @@ struct TimeUp {
 };
 std::string_view name_of(TimeUp::What what);
 
-// From a cycle to its pivot: another round, in a plane of its own.
+// From a cycle to its pivot: another round, in a new plane.
 struct Reenter {
   ActivitySeq pivot{0};
   Payload data;
   friend bool operator==(const Reenter&, const Reenter&) = default;
 };
 
-// To a join: an edge that leads to it fired, or never will (then no obligation comes with it).
+// To a join: an edge that leads to it fired, or never will (then it brings no obligation).
 struct Arrive {
   std::uint32_t node = 0;  // the join
-  ledger::Dimensions at;   // where its instance stands
+  ledger::Dimensions at;   // the address of its instance
   ActivitySeq parent{0};   // the nearest activity that all its edges come from
   std::uint32_t edge = 0;  // which of the edges that lead to it
   bool skipped = false;
@@ -151,16 +152,16 @@ struct Item {
   friend bool operator==(const Item&, const Item&) = default;
 };
 
-// Who started a job, and whether it waits for the end.
+// The job that started this one, and whether it waits for the end.
 struct ParentLink {
   RunId run{0};
   ActivitySeq activity{0};
-  Guid request;  // the end is said under a name that follows from it
+  Guid request;  // the message that reports the end has a name derived from it
   bool awaits = true;
   friend bool operator==(const ParentLink&, const ParentLink&) = default;
 };
 
-// The graph a job is pinned to for life.
+// The graph that a job uses until its end.
 struct GraphRef {
   GraphName name{""};
   std::uint32_t version = 0;
@@ -168,7 +169,7 @@ struct GraphRef {
   friend bool operator==(const GraphRef&, const GraphRef&) = default;
 };
 
-// To a job that does not exist yet: it is made by this message.
+// Creates the job that it is addressed to.
 struct StartChild {
   GraphRef graph;
   Payload input;
@@ -178,7 +179,7 @@ struct StartChild {
   friend bool operator==(const StartChild&, const StartChild&) = default;
 };
 
-// From a child to whoever awaits it: its end, or (pending) what it says meanwhile.
+// From a child to the job that awaits it: its end or, if pending, its data so far.
 struct ChildDone {
   ActivitySeq activity{0};
   ReplyStatus status = ReplyStatus::success;
@@ -187,36 +188,36 @@ struct ChildDone {
   friend bool operator==(const ChildDone&, const ChildDone&) = default;
 };
 
-// From another job: end. A parent's word counts only for the child that it started itself.
+// From another job: end. A parent's request counts only for the child that it started itself.
 struct EndJob {
   std::optional<RunId> parent;
   std::int32_t code = 410;
   std::string reason;
   bool throws = true;    // false: it ends without an error
-  bool descend = false;  // its own children end too
+  bool descend = false;  // its children end too
   std::optional<Duration> keep;
   friend bool operator==(const EndJob&, const EndJob&) = default;
 };
 
-// To a mailbox: whoever registered under this guid waits no more. Signals that it was offered and did not take
-// (`Taken`) are others' again.
+// To a mailbox: the registration under this guid is over. Signals that it was offered and did not take (`Taken`) can be
+// offered to others again.
 struct Withdraw {
   Guid registration;
   friend bool operator==(const Withdraw&, const Withdraw&) = default;
 };
 
-// A mailbox's timer: a signal that nobody took goes. It only wakes the mailbox: the entry says when it goes.
+// A mailbox's timer: a signal that no hook took expires. It only wakes the mailbox: the entry holds the time of expiry.
 struct Expire {
   Guid signal;
   friend bool operator==(const Expire&, const Expire&) = default;
 };
 
-// To a job that signals all jobs with a label: tell the next page of them. The engine brings the page.
+// To a job that signals all jobs with a label: send to the next page of them. The engine brings the page.
 struct Expand {
   ActivitySeq activity{0};
-  GraphName graph{""};  // theirs
+  GraphName graph{""};  // of those jobs
   Label label;
-  RunId after{0};  // the cursor: the last one that was told
+  RunId after{0};  // the cursor: the last job that the signal was sent to
   std::uint32_t page = 0;
   std::uint64_t told = 0;
   bool scrub = false;  // they lose the label
@@ -227,22 +228,22 @@ struct Expand {
   friend bool operator==(const Expand&, const Expand&) = default;
 };
 
-// From a job that signalled all with this label: it is not found by it any more.
+// From a job that signalled all jobs with this label: remove the label.
 struct Unlabel {
   Label label;
   friend bool operator==(const Unlabel&, const Unlabel&) = default;
 };
 
-// To a mailbox: the hook did its work with the signal that this Resume brought; nobody else gets it. If the signal was
-// not pending, the hook is concluded and its registration over.
+// To a mailbox: the hook used the signal that this Resume brought; no other hook gets it. If the signal was not
+// pending, the hook is concluded and its registration over.
 struct Taken {
   Guid registration;
   Guid resume;
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
-// In the inbox of a parked job: the answer that it could not take, for people to see. When the job goes on, it goes
-// too, and the worker is asked again.
+// In the inbox of a parked job: the reply that it could not take, for people to see. When the job continues, this
+// message is removed and the worker is asked again.
 struct Refused {
   ActivitySeq activity{0};
   ReplyStatus status = ReplyStatus::success;
@@ -255,7 +256,7 @@ using Body = std::variant<Start, Transition, Response, Register, Signal, Resume,
                           Redrive, Verdict, TimeUp, Reenter, Arrive, Item, StartChild, ChildDone, EndJob, Withdraw,
                           Expire, Expand, Unlabel, Taken, Refused>;  // stored index: append only
 
-// What is asked of a job as a whole, also of one that is stopped.
+// Requests to a job as a whole; a stopped job receives them too.
 inline bool is_control(const Body& body) {
   return std::visit(
       Overloaded{
@@ -272,12 +273,12 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-// The message that opens a run: its name follows from the run, so whoever makes it makes the same one.
+// The message that opens a run. Its name is derived from the run, so a repeated start makes the same message.
 inline Message start_message(RunId run, Payload input) {
   return Message{Guid::of_run(run).derive(Guid::Purpose::start, 0), Start{std::move(input)}};
 }
 
-// Ends a job that runs beyond its time: a timer, put with the job and consumed when it closes.
+// Ends a job that exceeds its time: a timer, stored with the job and consumed when it closes.
 inline Guid deadline_guid(RunId run) { return Guid::of_run(run).derive(Guid::Purpose::deadline, 0); }
 inline Message deadline_message(RunId run) {
   return Message{deadline_guid(run), Interrupt{408, "the job ran out of its time"}};
@@ -287,7 +288,7 @@ inline Message deadline_message(RunId run) {
 struct InboxMessage {
   Message message;
   std::uint32_t redeliveries = 0;  // engine entries beyond the first hand-over
-  Instant due;                     // a timer: not before then; 0: at once
+  Instant due;                     // a timer: not before this instant; 0: at once
   friend bool operator==(const InboxMessage&, const InboxMessage&) = default;
 };
 
@@ -299,7 +300,7 @@ struct MailboxKey {
   friend auto operator<=>(const MailboxKey&, const MailboxKey&) = default;
 };
 
-// A job by the name that people gave it: the run that has the id now.
+// A job by its id: the run that has the id now.
 struct JobKey {
   Namespace name_space{""};
   JobId id{""};
@@ -315,14 +316,14 @@ struct Envelope {
   friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
-// The lane that a message goes to. `of_key`: where the key belongs, if it is sent to one.
+// The lane that a message goes to. `of_key`: the lane of the key, if the target is a key.
 inline LaneId lane_of(const Target& to, LaneId of_key) {
   const auto* run = std::get_if<RunId>(&to);
   return run == nullptr ? of_key : lane_of(*run);
 }
 
-// The name of a child's last word, and of those before it. The first half of the latter follows from the request
-// alone: a parent that started several children knows which of them speaks.
+// The name of a child's last message, and of the ones before it. The first half of the latter is derived from the
+// request alone: a parent that started several children knows which of them sent it.
 inline Guid last_word_of(const Guid& request) { return request.derive(Guid::Purpose::child_result, 0); }
 inline Guid word_of(const Guid& request, const Guid& cause) {
   const Guid words = request.derive(Guid::Purpose::child_result, 1);
@@ -332,7 +333,7 @@ inline bool is_word_of(const Guid& request, const Guid& word) {
   return word == last_word_of(request) || word.high == request.derive(Guid::Purpose::child_result, 1).high;
 }
 
-// What a parent hears of a child whose id is taken.
+// What a parent receives when the id of its child is taken.
 inline Envelope refused_child(const StartChild& start, const JobId& id) {
   return Envelope{start.parent.run, Message{last_word_of(start.parent.request),
                                             ChildDone{start.parent.activity, ReplyStatus::error, 409,

@@ -1,4 +1,4 @@
-// Work that failed or was not answered: tried again, in doubt, or over.
+// Work that failed or got no reply: it is attempted again, its effect is unknown, or it is over.
 #include "base/failure_words.h"
 #include "base/format.h"
 #include "base/limits.h"
@@ -34,7 +34,7 @@ void give_back(Context& context, const WorkItem& item, WorkLife life, Instant at
   context.draft.change_work(item, ChangeWork{.release = true, .visible_at = at, .life = std::move(life)});
 }
 
-// Nobody knows whether the run acted. An answer under its token still settles it.
+// It is unknown whether the attempt had an effect. A reply under its token still settles it.
 Progress doubt(Context& context, const WorkItem& item) {
   WorkLife life = item.life;
   life.attempt_by = Instant();
@@ -49,14 +49,14 @@ Progress doubt(Context& context, const WorkItem& item) {
   return Progress::finished;
 }
 
-// Of what undoes: what it undoes.
+// For an undo activity: the name of the activity that it undoes.
 std::string name_of_done(const Context& context, const Activity& activity) {
   const Activity* done =
       context.node(activity).is_undo && activity.parent ? context.draft.find(*activity.parent) : &activity;
   return context.node(*done).name.raw();
 }
 
-// Whether a transition takes this error.
+// Whether a transition catches this error.
 bool is_caught(const Context& context, const Activity& activity, const Answer& answer) {
   const Program* program = context.graph.program();
   if (program == nullptr) return any_fires(context.node(activity), answer.status, answer.code);
@@ -65,7 +65,7 @@ bool is_caught(const Context& context, const Activity& activity, const Answer& a
   sight.status = answer.status;
   sight.code = answer.code;
   const auto fired = program->fired(sight);
-  return !fired || !fired->empty();  // what cannot be said parks the job where it is asked again
+  return !fired || !fired->empty();  // an expression that fails parks the job when it is evaluated again
 }
 
 Payload words_for(const NoAnswer& message) {
@@ -90,12 +90,12 @@ std::optional<Progress> try_again(Context& context, const WorkItem& item, const 
   const Tried tried{item.request, item.life.failures + 1, activity.opened_at, item.life.deadline};
   const auto at =
       retries ? next_try(rule, tried, context.draft.redrives(), context.options.now) : std::optional<Instant>();
-  // What undoes has no other way out than a person.
+  // A failed undo needs a person.
   const bool parks =
       node.is_undo || (rule.when_exhausted() == WhenExhausted::park && !at && !is_caught(context, activity, answer));
   if (!at && !parks) return std::nullopt;
   WorkLife life = after_failure(item, answer);
-  if (!at && node.is_undo) life.deadline = Instant();  // whoever redrives it has taken their time
+  if (!at && node.is_undo) life.deadline = Instant();  // the redrive may come after the deadline
   if (context.stored()) context.draft.consume(context.delivery.message.guid);
   give_back(context, item, life, at ? *at : context.options.now);
   if (!at)
@@ -109,7 +109,8 @@ Progress conclude_unstored(Context& context, const WorkItem& item, const Answer&
   Draft& draft = context.draft;
   if (context.alone()) {
     Message stored = context.delivery.message;
-    if (auto* response = std::get_if<Response>(&stored.body)) response->code = answer.code;  // what it was taken as
+    // the code that it was taken as
+    if (auto* response = std::get_if<Response>(&stored.body)) response->code = answer.code;
     draft.put_message(std::move(stored));
   }
   if (final) draft.drop_work(item);
@@ -121,7 +122,7 @@ Progress no_answer(Context& context, const NoAnswer& message) {
   const Payload words = words_for(message);
   const bool of_graph = message.why == NoAnswer::Why::total && context.graph.program() != nullptr;
   const Answer answer{message.activity, ReplyStatus::error, of_graph ? code_graph_timeout : code_timeout, words};
-  if (context.stored()) {  // it was decided to be the end, and its item is gone
+  if (context.stored()) {  // it was decided to be final, and its item is gone
     if (context.delivery.origin == Origin::loaded && !context.delivery.entered) return count_reentry(context);
     return leg2(context, answer);
   }
@@ -130,7 +131,7 @@ Progress no_answer(Context& context, const NoAnswer& message) {
   const bool run_ended = message.why == NoAnswer::Why::attempt || message.why == NoAnswer::Why::heartbeat;
   if (item->life.at_most_once && (run_ended || message.why == NoAnswer::Why::lost))
     return item->life.unknown ? Progress::finished : doubt(context, *item);
-  if (message.why == NoAnswer::Why::lost) return Progress::finished;  // at least once: it is simply handed out again
+  if (message.why == NoAnswer::Why::lost) return Progress::finished;  // at least once: it is handed out again
   if (run_ended || context.node(*draft.find(message.activity)).is_undo)
     if (const auto decided = try_again(context, *item, answer)) return *decided;
   return conclude_unstored(context, *item, answer, true);
@@ -144,7 +145,7 @@ Progress settle(Context& context, const Verdict& verdict) {
   const Answer answer{verdict.activity, status, verdict.code, verdict.data};
   const WorkItem* item = draft.find_work(verdict.activity);
   const bool settles = verdict.kind != Verdict::Kind::retry;
-  // Its item went with the commit that stored this very verdict, or with an answer that came meanwhile.
+  // The commit that stored this verdict removed its item, or a reply that came meanwhile did.
   if (item == nullptr || !draft.active())
     return settles && context.stored() ? leg2(context, answer) : acknowledge(context);
   if (!item->life.unknown) return acknowledge(context);

@@ -70,7 +70,7 @@ TEST(work_times, a_local_run_that_is_given_back_counts_as_if_it_had_not_been_han
     EXPECT_EQ(item.runs, 1u);
     release(item, now, began);
     EXPECT_EQ(item.runs, 0u);
-    // A wait that nobody ended goes on; after a run a new one begins.
+    // If no thread began the attempt, the wait continues; after an attempt a new wait begins.
     EXPECT_EQ(item.life.queue_by, began == Began::no ? waiting.life.queue_by : now + Duration(1s));
     begin_run(item, "local", Epoch(4), Instant(), now);
     EXPECT_EQ(item.runs, 1u);

@@ -1,9 +1,8 @@
-// Program: what a graph's author wrote as expressions, as core sees it. Pure functions of the job as it stands: no
-// I/O, no state of its own. The graph language implements it (src/execute); a graph without one hands inputs on as
-// they are.
+// Program: the expressions of a graph's author, as core sees them. Pure functions of the job's state: no I/O, no state.
+// The graph language implements it (src/execute); a graph without a program hands inputs on unchanged.
 //
-// An error is the author's mistake that only the data showed. It parks the job with its words: trying the same
-// expression on the same data again would not mend it.
+// An error is a mistake of the author that only the data showed. It parks the job with the error text: the same
+// expression would fail on the same data again.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +20,15 @@ namespace pawl::core {
 
 inline constexpr std::int32_t code_tries_over = 597;
 
-// Whose word `output` is.
+// The source of `output`.
 enum class Speaker : std::uint8_t {
-  answer,  // whoever was asked; a kind that asks nobody answers itself
+  answer,  // the worker or child that was asked; a kind that asks nothing answers itself
   signal,
-  sleep,  // it is over
+  sleep,  // a sleep is over
   cycle,  // it returned here
 };
 
-// Where an expression stands: an instance, in the plane that the last index of `at` names.
+// Where an expression is evaluated: an instance, in the plane that the last index of `at` names.
 struct Sight {
   const Draft& draft;
   std::uint32_t node = 0;
@@ -46,21 +45,22 @@ class Program {
  public:
   virtual ~Program() = default;
 
-  // A decision asks many questions about the same data. Between these two the answers may share what they made of it.
+  // A decision evaluates many expressions on the same data. Between these two calls they may share parsed data.
   virtual void decision_begins() const {}
   virtual void decision_ends() const {}
 
-  // Leg 1. What a worker, a child or a pivot is sent.
+  // Leg 1. The input of a worker, a child or a pivot.
   virtual Result<Payload> input(const Sight& sight) const = 0;
   virtual Result<Topic> topic(const Sight& sight) const = 0;  // of a worker
   virtual Result<std::optional<Duration>> timeout(const Sight& sight) const = 0;
-  // The rule for failed work that came with its request. None: the node's policy. When its tries have run out, the
+  // The retry rule that came with the work's request. None: the node's policy. When its attempts are used up, the
   // answer has the code code_tries_over.
   virtual std::optional<Retry> retry(const Payload&) const { return std::nullopt; }
-  // Skipped when no more obligations are open; a step 2 that leaves exactly so many closes the job. 0: neither.
+  // The activity is skipped when at most this many obligations are open; a step 2 that leaves exactly this many closes
+  // the job. 0: neither.
   virtual Result<std::int64_t> threshold(const Sight& sight) const = 0;
 
-  struct Wait {  // a hook: neither is a pass-through
+  struct Wait {  // a hook: if neither is set, it does not wait
     std::optional<Duration> sleep;
     std::optional<MailboxKey> mailbox;
   };
@@ -71,7 +71,7 @@ class Program {
     Payload data;
     ReplyStatus status = ReplyStatus::success;
     std::int32_t code = 200;
-    struct All {  // instead of `to`: all jobs of a graph that have the label; tell() says where each is told
+    struct All {  // instead of `to`: all jobs of a graph that have the label; tell() gives the mailbox of each
       GraphName graph;
       Label label;
       bool scrub = false;
@@ -80,12 +80,12 @@ class Program {
     std::optional<All> all{};
   };
   virtual Result<Telling> signal(const Sight& sight) const = 0;
-  // What signal() said to all, for one of them.
+  // The signal for one of the jobs that signal() addressed as a group.
   virtual Result<Telling> tell(const Sight& sight, const Topic& topic, const Payload& data, const JobId& job) const = 0;
 
   struct Child {  // an await; its input is input()
     GraphRef graph;
-    std::optional<JobId> id;  // none: a name that follows from the parent's
+    std::optional<JobId> id;  // none: a name that is derived from the parent's
     bool awaits = true;
   };
   virtual Result<Child> child(const Sight& sight, const Payload& input) const = 0;
@@ -101,7 +101,7 @@ class Program {
   virtual Result<Ending> ending(const Sight& sight) const = 0;
 
   struct Items {    // a map
-    Payload items;  // as the program wants to see it again
+    Payload items;  // in the program's own form
     std::uint32_t count = 0;
     std::uint32_t parallel = 1;
   };
@@ -112,31 +112,33 @@ class Program {
   // Leg 2, step 1: what is kept of an answer. `sight.output` is the answer as it came.
   struct Worked {
     Payload output;
-    std::optional<Payload> data;  // the job's, as it will be; none: as it is
+    std::optional<Payload> data;  // the job's new data; none: unchanged
     bool emits = false;           // the job's data so far is announced
-    bool persists = false;        // the end is announced though the job goes on
-    std::vector<Label> labels{};  // of a trigger: what the job is found by
+    bool persists = false;        // the end is announced although the job continues
+    std::vector<Label> labels{};  // of a trigger: the job's labels
     std::vector<Measure> measures{};
   };
   virtual Result<Worked> work(const Sight& sight) const = 0;
   // Leg 2, step 2: which of the node's edges fire, as indices. `sight.output` is what step 1 kept.
   virtual Result<std::vector<std::uint32_t>> fired(const Sight& sight) const = 0;
 
-  // Where the job announces itself; empty: nowhere.
+  // The topic that the job announces itself to; empty: none.
   virtual const Topic& publishes() const = 0;
 
-  // What is kept of an answer, as people are shown it.
+  // What is kept of an answer, in a form for people.
   virtual Payload shown(std::uint32_t node, const Payload& kept) const = 0;
-  // What an instance was sent, made again from the job as it stands: nothing keeps a request once it is answered.
+  // The input that an instance was sent, computed again from the job's current state: requests are not kept once they
+  // are answered.
   struct Sent {
     Payload input;
     bool sure = true;  // false: it reads the job's data, which may have changed since
   };
   virtual std::optional<Sent> sent(const Sight&) const { return std::nullopt; }
 
-  // When the job closes. None: as long as whoever started it asked for.
+  // When the job closes. None: as long as the caller that started it asked for.
   virtual Result<std::optional<Duration>> keep(const Sight& sight) const = 0;
-  // Why the job's data is not what a job that ends with this code promised (200: it completes). None: it is.
+  // Why the job's data is not what the graph promises for a job that ends with this code (200: it completes). None: it
+  // is.
   virtual std::optional<std::string> misfit(const Sight& sight, std::int32_t code) const = 0;
 };
 

@@ -97,7 +97,7 @@ class RandomBundle {
         return graph_body(kind);
     }
   }
-  // What only graphs of the graph language send.
+  // Messages that only graphs of the graph language send.
   Body graph_body(std::uint64_t kind) {
     switch (kind) {
       case 12:
@@ -149,7 +149,7 @@ class RandomBundle {
 
  private:
   bool coin() { return random_.one_in(2); }
-  // Small and large numbers alike, so that every length of the encoding occurs.
+  // Small and large numbers, so that every length of the encoding occurs.
   std::uint64_t number() { return random_.next() >> random_.below(64); }
   std::uint32_t small() { return static_cast<std::uint32_t>(number()); }
   std::int64_t signed_number() { return static_cast<std::int64_t>(number()) * (coin() ? 1 : -1); }

@@ -24,7 +24,7 @@ JobState play(Fusion fusion, ReplyStatus status, int crash_at, int* commits) {
     job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success,
                                       i == 0 && status == ReplyStatus::error ? 500 : 200));
     advance();
-    // A worker whose answer was lost with the engine answers again.
+    // A worker whose reply was lost with the engine replies again.
     if (job.state.find_work(items[i].activity) != nullptr && job.state.job.status == JobStatus::running) {
       job.deliver_local(TestJob::answer(items[i], i == 0 ? status : ReplyStatus::success,
                                         i == 0 && status == ReplyStatus::error ? 500 : 200));
@@ -91,7 +91,7 @@ TEST_P(Recovery, a_message_that_was_entered_ten_times_parks_its_job) {
 }
 
 TEST_P(Recovery, a_message_has_a_ceiling_of_entries_however_often_its_job_was_redriven) {
-  // The count has eight digits: beyond the last one it would begin anew.
+  // The count has eight digits: beyond the last one it would begin again.
   TestJob job(one_worker(), GetParam());
   job.state.job.redrives = 4'000'000'000;
   job.inbox.front().redeliveries = limits::redeliveries_ceiling - 1;
@@ -142,7 +142,7 @@ TEST(reentry, leg_1_parks_at_ten_entries) {
 }
 
 TEST(reentry, a_replayed_transition_whose_leg_1_is_complete_is_counted_and_acknowledged) {
-  // Seed 002, 18.1: 002100000000000.
+  // The entry is counted in the third digit of the ledger: 002100000000000.
   TestJob job = with_transition_waiting();
   ASSERT_TRUE(job.step());
   ASSERT_EQ(job.ledger(1), "001100000000000");
@@ -195,7 +195,7 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");
   for (const Fusion fusion : {Fusion::on, Fusion::off}) {
     TestJob job(*builder.build(), fusion, 1);
-    job.state.job.semaphore = 2;  // the trigger and somebody else's obligation: 2 - 1 + 3 = 4 are open
+    job.state.job.semaphore = 2;  // the trigger and another obligation: 2 - 1 + 3 = 4 are open
     job.run();
     ASSERT_EQ(job.state.job.semaphore, 4);
     job.work(1);
@@ -211,8 +211,7 @@ TEST(threshold, above_zero_closes_the_job_and_sweeps_what_is_left) {
 }
 
 TEST(threshold, is_not_jumped_by_a_bundle_of_many_messages) {
-  // Deliveries are applied one by one; the second answer closes, the third is
-  // late.
+  // Deliveries are applied one by one; the second answer closes the job, the third is late.
   TestGraph builder("g");
   builder.trigger("t");
   for (const char* name : {"a", "b", "c"}) builder.worker(name, "topic").after("t");

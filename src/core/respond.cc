@@ -1,5 +1,5 @@
-// A worker's answer. Alone (no fusion) the answer is stored and its work item given back before any step
-// runs, so that a crash between the steps finds the answer again; fused, one commit holds it all.
+// A worker's reply. Without fusion the reply is stored and its work item removed before any step runs, so that the
+// reply is found again after a crash between the steps. With fusion one commit holds all of it.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core {
@@ -8,7 +8,7 @@ namespace {
 
 bool is_final(const Response& response) { return response.status != ReplyStatus::pending; }
 
-// A stale worker's answer: somebody else was given the item since.
+// A stale worker's reply: the item was handed to another worker since.
 bool is_stale(const WorkItem& item, const Response& response) { return item.token != response.token; }
 
 }  // namespace
@@ -19,13 +19,13 @@ Progress respond(Context& context, const Response& response) {
   const WorkItem* item = draft.find_work(response.activity);
   Answer answer{response.activity, response.status, response.code, response.data};
   if (!context.stored() && (!draft.active() || item == nullptr || is_stale(*item, response))) return Progress::finished;
-  // An error has left its item where it was: whether it is tried again is decided here, whoever stored it.
+  // After an error the item is still there: here it is decided whether it is attempted again.
   if (is_error(response.status) && item != nullptr && draft.active()) {
     if (is_stale(*item, response)) return acknowledge(context);
     if (const auto decided = try_again(context, *item, answer)) return *decided;
     if (response.status == ReplyStatus::error && own_retry(context, *item)) answer.code = code_tries_over;
   }
-  // Its work item is gone and some of its steps are done: it goes on as what it was taken as.
+  // Its work item is gone and some of its steps are done: it continues with the code that it was taken as.
   if (is_error(response.status) && item == nullptr && draft.find_message(context.guid()) != nullptr)
     if (const Activity* activity = draft.find(response.activity); activity->status == ActivityStatus::errored)
       answer.code = activity->code;
@@ -38,8 +38,8 @@ namespace {
 constexpr std::uint32_t runs_searched_max = 64;
 constexpr std::uint64_t epochs_searched_max = 1'000;
 
-// Which run of the work was given this token, by a lease (epoch 0) or by one of the lane's last owners. None: it cannot
-// be told; a number that is used again might give the same token to two.
+// Which attempt was given this token, by a lease (epoch 0) or by one of the lane's last owners. None: unknown; a number
+// that is used again might give the same token to two attempts.
 std::optional<std::uint32_t> run_of(const Guid& request, WorkToken token, Epoch now) {
   const std::uint64_t first = now.raw() > epochs_searched_max ? now.raw() - epochs_searched_max : 1;
   for (std::uint32_t run = 1; run <= runs_searched_max; ++run) {
@@ -50,7 +50,7 @@ std::optional<std::uint32_t> run_of(const Guid& request, WorkToken token, Epoch 
   return std::nullopt;
 }
 
-// The person who lets the job go on has taken its time: what limits the wait for an answer does not count any more.
+// The person who resumes the job may come late: limits on the wait for a reply do not count any more.
 WorkLife asked_again(WorkLife life) {
   life.unknown = false;
   life.deadline = Instant();
@@ -60,7 +60,7 @@ WorkLife asked_again(WorkLife life) {
   return life;
 }
 
-// The work whose answer is stored: its item went when the answer came.
+// The work item of a stored reply: it was removed when the reply came.
 std::optional<WorkItem> remade(Context& context, const Activity& activity, const Response& response) {
   if (response.status == ReplyStatus::pending) return std::nullopt;
   const Activity* above = activity.parent ? context.draft.find(*activity.parent) : nullptr;
@@ -86,7 +86,7 @@ bool refuse(Context& context, const Response& response) {
   if (const WorkItem* item = draft.find_work(response.activity)) {
     if (item->token != response.token) return false;
     WorkLife life = asked_again(item->life);
-    life.unknown = life.at_most_once;  // it has acted: a person says what became of it
+    life.unknown = life.at_most_once;  // it may have acted: a person must report the effect
     draft.change_work(WorkItem(*item),
                       ChangeWork{.release = !life.at_most_once, .visible_at = {}, .life = std::move(life)});
   } else {
@@ -103,7 +103,7 @@ bool refuse(Context& context, const Response& response) {
 Progress keep_answer(Context& context) {
   const auto* response = std::get_if<Response>(&context.delivery.message.body);
   if (context.stored()) return Progress::stays;
-  if (response == nullptr) return Progress::finished;  // the engine says it again when the job goes on
+  if (response == nullptr) return Progress::finished;  // the engine repeats the message when the job continues
   const WorkItem* item = context.draft.find_work(response->activity);
   if (item == nullptr || is_stale(*item, *response)) return Progress::finished;
   context.draft.put_message(context.delivery.message);

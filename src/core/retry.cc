@@ -11,7 +11,7 @@ Duration delay_after(const Retry& retry, std::uint32_t failures, std::uint64_t s
   const auto longest = static_cast<double>(retry.longest_delay().count());
   const double grown = static_cast<double>(retry.first_delay().count()) *
                        std::pow(retry.growth(), static_cast<double>(failures > 0 ? failures - 1 : 0));
-  const double delay = std::min(grown, longest);  // an infinite power is cut here as well
+  const double delay = std::min(grown, longest);  // also cuts an infinite power
   const double share = static_cast<double>(Random::mix(salt + failures) >> 11) / 9007199254740992.0;  // 2^53: [0, 1)
   return Duration(static_cast<std::int64_t>(delay * (1.0 - retry.jitter() * share)));
 }
@@ -23,10 +23,10 @@ bool is_retryable(const Policy& policy, ReplyStatus status, std::int32_t code) {
 }
 
 std::optional<Instant> next_try(const Retry& rule, const Tried& tried, std::uint32_t redrives, Instant now) {
-  // One attempt means never again: a redrive gives as many tries once more, and that is none.
+  // One attempt means no repeat, also after a redrive, which grants the same number of repeats: none.
   if (rule.attempts() == 1 && rule.when_exhausted() == WhenExhausted::fail) return std::nullopt;
   if (tried.failures >= std::uint64_t{rule.attempts()} * (redrives + 1)) return std::nullopt;
-  // Each round of tries begins with the first delay again.
+  // Each round of attempts begins with the first delay again.
   const Instant at = now + delay_after(rule, (tried.failures - 1) % rule.attempts() + 1, tried.request.low);
   if (rule.within().count() != 0 && redrives == 0 && at > tried.opened_at + rule.within()) return std::nullopt;
   if (tried.deadline != Instant() && at >= tried.deadline) return std::nullopt;

@@ -1,5 +1,5 @@
-// Seed 002's rules that concern the core, each named after its rule, over every commit of a job
-// that is played with each step alone.
+// The rules of the ledger protocol that concern the core, one test for each, over every commit of a job that is played
+// with one commit per step.
 #include "core/test_graph.h"
 #include "core/test_job.h"
 
@@ -102,8 +102,7 @@ TEST(rules, rule_b_leg_1_is_complete_in_the_commit_that_enqueues_its_request) {
 }
 
 TEST(rules, rule_c_the_message_ledger_alone_says_where_to_resume) {
-  // The activity's own marks say "work done" from another message's point of view; what counts is
-  // the record.
+  // Another message set the activity's own mark "work done"; only the record of this message counts.
   TestJob job(two_children(), Fusion::off);
   job.run();
   const Message answer = TestJob::answer(job.claim(1), ReplyStatus::success);

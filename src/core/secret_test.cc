@@ -55,7 +55,7 @@ TEST(Secret, is_drawn_anew_each_time) {
 constexpr JobSecret secret(Guid{11, 12});
 constexpr Guid cause{21, 22};
 
-// Stored identity: work that is out must keep its names over every version of the program.
+// Stored identity: work that is handed out must keep its names over every version of the program.
 TEST(Secret, names_are_made_as_they_always_were) {
   const Guid request = work_request(secret, cause);
   EXPECT_EQ(request.text(), "0e8b47a77ba1c482f37721bca5ed9a3b");
@@ -84,7 +84,7 @@ TEST(Secret, tokens_fit_a_signed_integer_and_are_never_zero) {
   }
 }
 
-// Two jobs that differ in nothing but the secret: a run number that a restored store gave out twice.
+// Two jobs that differ only in the secret: a run number that a restored store gave out twice.
 TEST(Secret, two_jobs_with_one_run_number_ask_for_different_work) {
   std::set<Guid> requests;
   for (std::uint64_t drawn = 1; drawn <= 2; ++drawn) {

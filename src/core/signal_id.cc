@@ -6,7 +6,8 @@ namespace pawl::core {
 
 namespace {
 
-// Its length, then its bytes in words, the last one filled up with zeros: no two lists of texts are the same words.
+// The length, then the bytes in words, the last one padded with zeros: two different lists of texts give different
+// words.
 void add(SipHash& hash, std::string_view text) {
   hash.add(text.size());
   for (std::size_t at = 0; at < text.size(); at += 8) {

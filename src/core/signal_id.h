@@ -1,4 +1,4 @@
-// The name of a signal that comes from outside: the same id, told once more to the same mailbox, is the same message.
+// The name of a signal from outside: the same id, sent again to the same mailbox, is the same message.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace pawl::core {
 
-// Derived from the mailbox and not from its place among those that the signal is for: a graph that is deployed between
-// two tries may add another one.
+// Derived from the mailbox, not from its position among the signal's mailboxes: a graph that is deployed between two
+// attempts to send may add another one.
 Guid signal_guid(const MailboxKey& to, std::string_view id);
 
 }  // namespace pawl::core

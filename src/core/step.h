@@ -12,13 +12,13 @@
 
 namespace pawl::core {
 
-inline constexpr std::int32_t code_misfit = 422;  // what the job made is not what its graph promises
+inline constexpr std::int32_t code_misfit = 422;  // the job's data is not what its graph promises
 
 enum class Progress : std::uint8_t {
   finished,      // the delivery needs nothing more
   commit_first,  // commit what is in the draft, then call again
   parked,        // the job stopped: the delivery stays where it is
-  stays,         // it waits until the job goes on; others may have their turn
+  stays,         // it waits until the job continues; other deliveries may have their turn
 };
 
 struct Context {
@@ -37,7 +37,7 @@ struct Context {
   const Graph::Node& node(std::uint32_t index) const { return graph.nodes()[index]; }
   const Graph::Node& node(const Activity& activity) const { return graph.nodes()[activity.node]; }
 
-  // A message of this job for itself: stored when every step commits alone.
+  // A message of this job to itself: stored when every step is a separate commit.
   void pass_on(Message message) {
     if (alone())
       draft.put_message(std::move(message));
@@ -78,22 +78,23 @@ Progress redrive(Context& context);
 // The rule that came with the request (Program::retry).
 std::optional<Retry> own_retry(const Context& context, const WorkItem& item);
 
-// Failed work: given back for another try, or the job parked because its tries ran out. None: the error is the
-// answer.
+// Failed work: given back for another attempt, or the job is parked because its attempts are used up. None: the error
+// is the answer.
 std::optional<Progress> try_again(Context& context, const WorkItem& item, const Answer& answer);
-// An answer that has no row yet: leg 2 at once, or stored for it when every step commits alone.
+// An answer that is not stored yet: leg 2 at once, or stored first when every step is a separate commit.
 Progress conclude_unstored(Context& context, const WorkItem& item, const Answer& answer, bool final);
-// An answer that the job stops at. It is kept to be seen, and its work is put back, to be asked for again when the job
-// goes on. False: its effect counts already, or there is no way to ask again; then the answer itself waits.
+// A reply that the job cannot take. It is kept for people to see, and its work is put back, to be asked for again when
+// the job continues. False: its effect counts already, or the work cannot be asked for again; then the reply itself
+// waits.
 bool refuse(Context& context, const Response& response);
-// For a paused or parked job: an answer is stored, so that it need not be given twice; all else waits.
+// For a paused or parked job: a worker's reply is stored, so that it need not be sent twice; all else waits.
 Progress keep_answer(Context& context);
 
 // A new instance, entered once.
 Result<Activity> open_instance(const Context& context, std::uint32_t node, const ledger::Dimensions& at,
                                std::optional<ActivitySeq> parent);
 
-// What the job has to show so far: a job that shares nothing has an empty object.
+// The job's data so far: a job that shares nothing has an empty object.
 inline Payload shared_data(const Draft& draft) { return draft.data().empty() ? Payload("{}") : draft.data(); }
 
 // What an expression of the activity sees, in this plane.
@@ -101,7 +102,7 @@ inline Sight sight_of(const Context& context, const Activity& activity, std::uin
   return Sight{context.draft, activity.node, activity.at.in_plane(plane), context.options.now};
 }
 
-// Marks a loaded delivery's entry in a commit of its own; parks the job when it was tried too often.
+// Marks a loaded delivery's entry in a separate commit; parks the job when it was entered too often.
 Progress count_reentry(Context& context);
 
 Progress acknowledge(Context& context);
@@ -111,26 +112,26 @@ Progress park(Context& context, const Error& error);
 // undo.cc: what a failed job undoes before it ends, the newest first.
 // The next one. None: there is nothing left to undo, or nothing that can be undone.
 std::optional<Body> next_undo(const Context& context);
-// For a job whose last obligation is about to go: if it fails, the first to undo. It may fail only now, because what it
-// made is not what its graph promises.
+// For a job whose last obligation is about to go: if it fails, the first activity to undo. It may fail only now,
+// because its data is not what its graph promises.
 std::optional<Body> undo_before_end(Context& context);
-// The job failed: ends all that is open, and leaves one obligation, for what undoes.
+// The job failed: ends all that is open, and leaves one obligation, for the undo.
 Status begin_undo(Context& context, Body first);
-// A message that a job which is being undone has no use for any more.
+// A message that a job no longer needs while it is being undone.
 bool is_undone(const Context& context, const Body& body);
 
 // closing.cc: the ends of a job.
-// How long the job stays once it is over, as its graph says.
+// How long the job is kept after its end, by its graph.
 Status set_keep(Context& context);
-// The end as whoever follows the job hears it: a parent that awaits it, and the topic that it publishes.
+// Sends the end to the parent that awaits the job, and to the topic that the job publishes.
 void announce_end(Context& context, const Payload& data);
-// Sets the state; what is open is swept, what it waits for elsewhere is called off.
+// Sets the status, sweeps what is open, and cancels what the job waits for elsewhere.
 Status close_job(Context& context, JobStatus status, bool descend);
-// The completion tasks: the result, and the word to whoever awaits the job.
+// The completion tasks: the result, and the message to the parent that awaits the job.
 void finish_job(Context& context, std::optional<Payload> result);
-// Why a job that completes now would fail: what it made is not what its graph promises.
+// Why a job that completes now would fail: its data is not what its graph promises.
 std::optional<std::string> misfit_at_end(const Context& context);
-// Takes an obligation back that nobody will answer for; it may have been the last one.
+// Gives back an obligation that no answer will settle; it may be the last one.
 Status give_back(Context& context, ActivitySeq of);
 // Closes the job through its trigger, for a message that belongs to no activity.
 Status close_through_trigger(Context& context, JobStatus status, bool descend);

@@ -1,5 +1,5 @@
-// A KindState as it is stored: the fields of all kinds in one row, blank but for those of one kind. These bytes are
-// older than the types of kind_state.h, and stay.
+// The stored form of a KindState: the fields of all kinds in one row; only the fields of one kind are set. This format
+// is older than the types of kind_state.h and does not change.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct StoredKindState {
   std::uint32_t parallel = 1;
   std::uint32_t begun = 0;
   std::uint32_t done = 0;
-  std::optional<AwaitState::Tries> tries;  // stored last, and only if there: older states are still read
+  std::optional<AwaitState::Tries> tries;  // stored last, and only if set: older states can still be read
 };
 
 // REQUIRES: it is not the monostate, which is stored as nothing.
 StoredKindState stored(const KindState& state);
-// An error when several kinds have a part in it.
+// An error when fields of several kinds are set.
 Result<KindState> read(StoredKindState state);
 
 }  // namespace pawl::core

@@ -1,4 +1,4 @@
-// For tests of core, which knows no app: a plain graph of triggers and workers, put together by hand.
+// For tests of core, which does not know apps: a plain graph of triggers and workers, built by hand.
 #pragma once
 
 #include <gtest/gtest.h>

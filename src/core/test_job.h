@@ -1,5 +1,5 @@
-// For tests of decide(): one job, its inbox and its deliveries, moved on by the real check() and
-// apply(), with a crash whenever the test wants one.
+// For tests of decide(): one job, its inbox and its deliveries, driven by the real check() and apply(), with a crash
+// whenever the test wants one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class TestJob {
     return count;
   }
 
-  // The engine dies: what was in memory is gone, what was stored is loaded.
+  // The engine crashes: what was in memory is gone, what was stored is loaded.
   void crash() {
     queue.clear();
     for (const InboxMessage& one : inbox) queue.push_back({one.message, Origin::loaded, one.redeliveries, false});
@@ -67,7 +67,7 @@ class TestJob {
   }
   // Straight from a local worker.
   void deliver_local(Message message) { queue.push_back({std::move(message), Origin::unstored, 0, false}); }
-  // Through the inbox, as a remote worker's answer comes: the store takes a success's item with it.
+  // Through the inbox, like a remote worker's reply: the store removes the work item when the reply is a success.
   void deliver_remote(const Message& message) {
     if (const auto* response = std::get_if<Response>(&message.body); response->status == ReplyStatus::success)
       state.drop_work(response->activity);
@@ -95,7 +95,7 @@ class TestJob {
     return count;
   }
 
-  // What a person asks for, through the inbox; each request has a name of its own.
+  // A person's request, through the inbox; each request has a different name.
   void ask(Body body) { deliver_stored({Guid{77, ++asked_}, std::move(body)}); }
 
   JobState state;

@@ -1,6 +1,6 @@
 // Compensation: a job that fails undoes what it did before it ends, the newest first, one after the other. Each undo is
-// an activity like any other: its own instance below the one it undoes, its own tries and ledger. Which of them are
-// done is seen from the instances; that the job is being undone, from the sign of its code.
+// an activity like any other: it has an instance below the one it undoes, with its own attempts and ledger. The
+// instances show which undos are done; the sign of the job's code shows that it is being undone.
 #include "base/format.h"
 #include "core/kinds/kinds.h"
 
@@ -8,7 +8,7 @@ namespace pawl::core {
 
 std::optional<Body> next_undo(const Context& context) {
   if (!context.graph.can_undo()) return std::nullopt;
-  // Whatever began after another had ended has the larger number, whatever the clocks said.
+  // An activity that began after another one had ended has the larger number, independent of clocks.
   for (std::uint32_t seq = context.draft.next_activity().raw(); seq-- > 0;) {
     const Activity* activity = context.draft.find(ActivitySeq(seq));
     if (activity == nullptr || activity->status != ActivityStatus::completed) continue;
@@ -28,7 +28,7 @@ std::optional<Body> undo_before_end(Context& context) {
     const auto wrong = misfit_at_end(context);
     if (!wrong) return std::nullopt;
     auto first = next_undo(context);
-    if (!first) return std::nullopt;  // closing it says what is wrong
+    if (!first) return std::nullopt;  // the closing step reports the error
     draft.fail_reason(*wrong);
     draft.fail_with(code_misfit);
     return first;
@@ -51,9 +51,8 @@ Status begin_undo(Context& context, Body first) {
   if (!stepped) return stepped.error();
   draft.step_semaphore(delta, *stepped);
   draft.begin_undo();
-  // What is on its way belongs to what has just ended; what the engine has in its hands already is turned away
-  // (is_undone).
-  draft.sweep(context.guid());
+  // Messages on their way belong to activities that have just ended; they are turned away when they come (is_undone).
+  // They are not swept: a person's request may be among them.
   context.passed_on.clear();
   context.pass_on(Message{context.guid().derive(Guid::Purpose::transition, 0), std::move(first)});
   return {};
@@ -62,7 +61,7 @@ Status begin_undo(Context& context, Body first) {
 bool is_undone(const Context& context, const Body& body) {
   if (!context.draft.undoing()) return false;
   if (const auto* transition = std::get_if<Transition>(&body)) return !context.node(transition->node).is_undo;
-  // A deadline that was swept does not end what undoes; a person may.
+  // The deadline of the job does not end the undo; a person may.
   if (std::holds_alternative<Interrupt>(body)) return context.guid() == deadline_guid(context.draft.base().job.run);
   return std::holds_alternative<Reenter>(body) || std::holds_alternative<Arrive>(body) ||
          std::holds_alternative<Item>(body);

@@ -1,5 +1,5 @@
-// A failed job undoes what it did, with every step in one commit and with each alone, and with a crash after any of
-// them.
+// A failed job undoes what it did, with all steps in one commit and with one commit per step, and with a crash after
+// any commit.
 #include "core/test_graph.h"
 #include "core/test_job.h"
 
@@ -27,7 +27,7 @@ Graph saga() {
 
 class Undo : public testing::TestWithParam<Fusion> {};
 
-// The names of what ran, in order, and how it ended; after every commit the engine may die.
+// The names of the activities that ran, in order, and the end; after every commit the engine may crash.
 struct Outcome {
   std::vector<std::string> ran;
   JobStatus status = JobStatus::running;
@@ -66,7 +66,7 @@ Outcome play(Fusion fusion, int crash_every, std::int32_t undo_errors) {
 }
 
 TEST_P(Undo, runs_newest_first_whenever_the_engine_dies) {
-  for (const int crash_every : {0, 2, 3, 5}) {  // 1: it dies of every message before it is served, and is parked
+  for (const int crash_every : {0, 2, 3, 5}) {  // 1: it crashes before every message is served, and the job is parked
     const Outcome out = play(GetParam(), crash_every, 0);
     EXPECT_EQ(out.ran, (std::vector<std::string>{"a", "b", "c", "no_b", "no_a"})) << crash_every;
     EXPECT_EQ(out.status, JobStatus::failed) << crash_every;

@@ -1,4 +1,4 @@
-// What happens to a work item outside a bundle's steps: the same for every store and for the engine.
+// Changes of a work item outside a bundle's steps: the same for every store and for the engine.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,8 @@ namespace pawl::core {
 namespace {
 
 constexpr Instant never;
-// The lease of an item whose error waits for the job's word. Nobody wakes for it: the answer in the inbox does that.
+// The lease of an item whose error waits for the job's decision. It needs no wake-up: the reply in the inbox wakes the
+// job.
 constexpr Instant endless = Instant::from_micros(std::numeric_limits<std::int64_t>::max());
 
 Instant moment(Instant now, Duration time) { return time.count() == 0 ? never : now + time; }
@@ -31,7 +32,7 @@ Instant wake_of(const WorkItem& item, Instant after) {
   if (item.token == WorkToken(0)) {
     look_at(item.visible_at);
     look_at(life.queue_by);
-  } else if (item.epoch == Epoch(0)) {  // a local run's clocks are with its process
+  } else if (item.epoch == Epoch(0)) {  // the process of a local attempt keeps its clocks
     look_at(life.attempt_by);
     look_at(life.heartbeat_by);
     if (item.lease_until != endless) look_at(item.lease_until);
@@ -49,7 +50,8 @@ void begin_run(WorkItem& item, std::string worker, Epoch epoch, Instant lease_un
   item.lease_until = lease_until;
   item.visible_at = never;
   item.life.unknown = false;
-  // A local claim still waits for a thread, and the clocks of its run start when one begins: no instant is known now.
+  // A local claim still waits for a thread, and the clocks of its attempt start when one begins: no instant is known
+  // now.
   item.life.attempt_by = local ? never : moment(now, item.life.attempt_timeout);
   item.life.heartbeat_by = local ? never : moment(now, item.life.heartbeat_timeout);
   if (!local)

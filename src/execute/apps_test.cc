@@ -1,5 +1,4 @@
-// Every app of the tree that is meant to run can be assembled: the examples, and the cases of
-// tests/graphs.
+// Every app of the tree that is meant to run can be assembled: the examples, and the cases of tests/graphs.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

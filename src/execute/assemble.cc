@@ -16,7 +16,7 @@ namespace {
 
 using graph::ActivityIndex;
 
-// The names of an app become names of the engine, which are narrower: people type them.
+// The names of an app become names of the engine, whose rules are stricter: people type them.
 class Names {
  public:
   Status check(const graph::App& app) {
@@ -57,7 +57,7 @@ Graph::Kind kind_of(const graph::Kind& kind) {
   return static_cast<Graph::Kind>(kind.index());
 }
 
-// What a code's rule does not name is as in the rule without a code.
+// A setting that a code's rule leaves out is taken from the rule without a code.
 Retry rule_of(const graph::RetryRule& rule, Retry retry) {
   retry.attempts(static_cast<std::uint32_t>(rule.attempts_max));
   if (rule.when_exhausted) retry.when_exhausted(*rule.when_exhausted);
@@ -79,7 +79,7 @@ Policy policy_of(const graph::Activity& activity) {
   }
   if (activity.retry.empty()) return policy;
   policy.retries = true;
-  // Where only codes have rules, no other error is tried again.
+  // If only codes have rules, other errors are not retried.
   const graph::RetryRule never;
   const auto general = std::find_if(activity.retry.begin(), activity.retry.end(),
                                     [](const graph::RetryRule& rule) { return !rule.code; });
@@ -131,7 +131,7 @@ class Assembler {
     return node;
   }
 
-  // Under duplex, and of a plain graph, the engine looks at the edge itself; otherwise the program says what fires.
+  // Under duplex, and in a plain graph, the engine evaluates the edge itself; otherwise the program decides what fires.
   core::Condition condition_of(const graph::Transition& transition) const {
     using core::Condition;
     const bool asks_program = source_.collation == graph::Collation::ledger && !is_plain_;
@@ -149,14 +149,14 @@ class Assembler {
     return edge;
   }
 
-  // What stands between the join and the nearest activity that all its branches come from: everything below those
-  // children of that activity from which the join can be reached. The join itself stands beside them.
+  // The nodes between the join and the nearest activity that all its branches come from: everything below those
+  // children of that activity from which the join can be reached. The join itself is beside them.
   std::vector<std::uint32_t> branches_of(ActivityIndex join) const {
     const auto& chain = source_.topology.places[join].chain;
-    const std::size_t fork = chain.size() - 1;  // how many parts both have in common
+    const std::size_t fork = chain.size() - 1;  // the number of parts that both addresses share
     std::vector<std::uint32_t> found;
     for (ActivityIndex i = 0; i < source_.activities.size(); ++i) {
-      if (source_.topology.places[i].undoes) continue;  // it runs when the job fails, whoever won
+      if (source_.topology.places[i].undoes) continue;  // it runs only when the job fails, whichever branch won
       const auto& mine = source_.topology.places[i].chain;
       const bool below = mine.size() > fork && std::equal(chain.begin(), chain.end() - 1, mine.begin());
       if (below && mine[fork] != join && source_.topology.is_ancestor(mine[fork], join)) found.push_back(i);
@@ -189,7 +189,7 @@ class Assembler {
   }
 
   void mark_before_join(std::vector<Graph::Node>& nodes) const {
-    const auto& order = source_.topology.order;  // parents first, so from the end children are known
+    const auto& order = source_.topology.order;  // parents first, so in reverse order children are known
     for (auto at = order.rbegin(); at != order.rend(); ++at)
       for (const Graph::Edge& edge : nodes[*at].edges)
         if (nodes[edge.to].kind == Graph::Kind::join || nodes[edge.to].before_join) nodes[*at].before_join = true;

@@ -136,7 +136,7 @@ TEST(Assemble, version_texts_become_stable_numbers) {
   EXPECT_EQ(version_number("4294967295"), 4294967295u);
   EXPECT_LT(version_number("4294967296"), 1u << 31U);
   EXPECT_NE(version_number("07"), 7u);
-  EXPECT_EQ(version_number("2.0"), 1895980351u);  // pinned: jobs are stored under it
+  EXPECT_EQ(version_number("2.0"), 1895980351u);  // must not change: jobs are stored under it
   EXPECT_NE(version_number("2.0"), version_number("2.1"));
 }
 

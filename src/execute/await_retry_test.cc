@@ -1,4 +1,4 @@
-// A child that failed is replaced: what one commit holds, and what becomes of words that come late.
+// A failed child is replaced: what one commit holds, and what happens to late messages of the old child.
 #include "core/codec.h"
 #include "core/kind_state.h"
 #include "core/test_job.h"
@@ -60,7 +60,7 @@ class AwaitRetry : public testing::TestWithParam<core::Fusion> {
   AwaitState state() const {
     return *core::decode_state<AwaitState>(job.state.find(core::ActivitySeq(1))->state.view());
   }
-  // The timer that was set, taken from the queue: time has not come.
+  // Takes the timer that was set out of the queue: its time has not come.
   Message hold_timer() {
     const auto timer = std::find_if(job.queue.begin(), job.queue.end(), [](const core::Delivery& one) {
       return std::holds_alternative<core::TimeUp>(one.message.body);

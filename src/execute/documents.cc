@@ -34,12 +34,12 @@ class Documents {
 
  private:
   struct Kept {
-    Payload text;  // holds the bytes, so that their address stays theirs
+    Payload text;  // holds the bytes, so that their address is not reused
     std::shared_ptr<const json::value> value;
     std::uint64_t used = 0;
   };
 
-  // A job that left memory and came back has the same bytes in another place.
+  // A job that was unloaded and loaded again has the same bytes at another address.
   static bool is_same(const Payload& a, const Payload& b) { return a.view().data() == b.view().data() || a == b; }
 
   std::shared_ptr<const json::value> parse(const Payload& payload) {

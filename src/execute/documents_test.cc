@@ -8,7 +8,7 @@
 namespace pawl::execute {
 namespace {
 
-// {"text":"xxx...","number":N}: so many bytes of text.
+// {"text":"xxx...","number":N} with this many bytes of text.
 Payload document(std::size_t bytes, int number) {
   return Payload("{\"text\":\"" + std::string(bytes, 'x') + "\",\"number\":" + std::to_string(number) + "}");
 }
@@ -78,8 +78,8 @@ TEST(Documents, only_so_many_bytes_are_kept) {
 }
 
 TEST(Documents, a_decision_over_several_of_the_largest_parses_each_once) {
-  // Claim: a decision of forty steps that each refer to three payloads of the largest size parses
-  // each of them once, and keeps no more than usual when it is over.
+  // A decision of forty steps that each refer to three payloads of the largest size parses each of them once, and keeps
+  // no more than usual when it is over.
   std::string activities = R"(activities:
   start: {type: trigger}
   second: {type: hook, output: {maps: {text: "{start.output.data.text}", number: 2}}}
@@ -110,7 +110,7 @@ TEST(Documents, a_decision_over_several_of_the_largest_parses_each_once) {
     }
   EXPECT_EQ(asked, 40u);
   EXPECT_EQ(documents_parsed() - before, 3u);
-  // Room for two of them is left, as between any other questions.
+  // There is room for two of them, as outside a decision.
   const std::weak_ptr<const boost::json::value> other = document_of(document(limits::payload_bytes_max - 200, 4));
   document_of(document(limits::payload_bytes_max - 200, 5));
   EXPECT_FALSE(other.expired());

@@ -56,7 +56,7 @@ Result<bool> GraphProgram::fires(Scene& scene, const graph::Transition& edge) co
       if (!expected) return expected.error();
       same = scene.equal(*actual, *expected);
     }
-    if (same == edge.gate_or) return same;  // one is enough, or one is too many
+    if (same == edge.gate_or) return same;  // `or`: one true is enough; `and`: one false is enough
   }
   return !edge.gate_or;
 }

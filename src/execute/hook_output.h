@@ -1,7 +1,6 @@
-// What is kept of a hook that waits for signals. It has two documents, {id.output.data} and
-// {id.hook.data}, and one place to keep them: a JSON object {"output": ..., "hook": ...}, where
-// "hook" is absent when no signal came (its sleep was over first). All other activities keep their
-// output as it is.
+// What is kept of a hook that waits for signals. It has two documents, {id.output.data} and {id.hook.data}, stored
+// together as one JSON object {"output": ..., "hook": ...}. "hook" is absent when no signal came (its sleep was over
+// first). All other activities store their output directly.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -15,7 +14,7 @@ namespace pawl::execute {
 bool keeps_payload(const graph::Activity& activity);
 
 boost::json::value join_outputs(boost::json::value output, std::optional<boost::json::value> payload);
-// The two parts; null when absent. What was not kept in that form is an output.
+// The two parts; null when absent. A value that was not stored in that form is an output.
 const boost::json::value* output_in(const boost::json::value& kept);
 const boost::json::value* payload_in(const boost::json::value& kept);
 

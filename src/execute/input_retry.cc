@@ -1,4 +1,4 @@
-// Under compat: hotmesh a worker's request may bring its own retry policy, as that of its code workflows does.
+// Under compat: hotmesh a worker's request may contain a retry policy, as in HotMesh's code workflows.
 #include <boost/json/object.hpp>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace pawl::execute {
 namespace {
 
-// What the original takes when a policy leaves something out.
+// HotMesh's defaults for what a policy leaves out.
 constexpr double initial_default = 1;
 constexpr double coefficient_default = 10;
 constexpr double longest_default = 120;
@@ -43,7 +43,7 @@ std::optional<Retry> GraphProgram::retry(const Payload& request) const {
   const json::value* attempts = policy == nullptr ? nullptr : policy->if_contains("maximumAttempts");
   if (attempts == nullptr || !attempts->is_number()) return std::nullopt;
   const double coefficient = within(number_in(*policy, "backoffCoefficient", coefficient_default), 1, 1000);
-  // The first pause there is already one step of the growth.
+  // In HotMesh the first pause already includes one step of growth.
   return Retry()
       .attempts(static_cast<std::uint32_t>(within(attempts->to_number<double>(), 1, attempts_limit)))
       .first_delay(seconds_of(number_in(*policy, "initialInterval", initial_default) * coefficient))

@@ -1,4 +1,4 @@
-// Leg 1 of the kinds that reach beyond their job: hook, signal, await, interrupt.
+// Leg 1 of the kinds that affect other jobs or mailboxes: hook, signal, await, interrupt.
 #include <boost/json/object.hpp>
 
 #include "base/format.h"

@@ -176,7 +176,7 @@ TEST(Child, is_a_graph_of_the_same_app) {
   EXPECT_EQ(hidden->graph.name.raw(), "parents/.hidden");
   EXPECT_FALSE(hidden->id);
   EXPECT_FALSE(hidden->awaits);
-  EXPECT_TRUE(child(R"({"topic":"child","wait":0})", "{}")->awaits);  // exactly false, or it waits
+  EXPECT_TRUE(child(R"({"topic":"child","wait":0})", "{}")->awaits);  // anything but exactly false waits
   EXPECT_EQ(child(R"({"topic":"chidl"})", "{}").error().detail,
             "activity \"child\": topic: no graph of the app \"parents\" subscribes \"chidl\"");
   EXPECT_EQ(child(R"({"topic":"child"})", R"({"id":5})")
@@ -216,7 +216,7 @@ transitions: {start: [{to: own}, {to: other}]}
   EXPECT_TRUE(other.descend);
   EXPECT_EQ(other.keep, Duration(seconds(120)));
 
-  // Without a target it would be this job that ends.
+  // Without a target this job would end.
   TestStep empty(app);
   empty.ran("start", ",0", "{}");
   EXPECT_EQ(app.program().ending(empty.sight("other", ",0,0")).error().detail,
@@ -254,7 +254,7 @@ TEST(Items, of_lists_and_maps) {
   ASSERT_TRUE(map);
   EXPECT_EQ(map->parallel, 1u);
   EXPECT_EQ(text_of_result(app.program().item(map->items, 1)), R"({"item":2,"index":1,"key":"y"})");
-  // The same bytes elsewhere, then other bytes: what was parsed before is not taken for them.
+  // The same bytes at another address, then other bytes: the cache must not confuse them.
   EXPECT_EQ(text_of_result(app.program().item(Payload(map->items.str()), 0)), R"({"item":1,"index":0,"key":"x"})");
   EXPECT_EQ(text_of_result(app.program().item("[5]", 0)), R"({"item":5,"index":0,"key":"0"})");
   EXPECT_EQ(text_of_result(app.program().collect(TestStep(app).ran("start", ",0", "{}").sight("each", ",0,0"))),

@@ -11,7 +11,7 @@
 namespace pawl::execute {
 namespace {
 
-// Two objects are equal whatever the order of their keys, so their texts must be.
+// Two objects are equal regardless of the order of their keys, so their texts must be equal too.
 json::value sorted(json::value value) {
   if (json::array* list = value.if_array())
     for (json::value& element : *list) element = sorted(std::move(element));

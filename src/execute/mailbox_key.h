@@ -1,6 +1,5 @@
-// The name under which a signal meets the hooks that wait for it: the rule's hash, then the values
-// that both sides must agree on. The waiting job computes it from `expected`, the signal from
-// `actual`; equal values give equal texts.
+// The name under which a signal meets the hooks that wait for it: the rule's hash, then the values that both sides must
+// agree on. The waiting job computes it from `expected`, the signal from `actual`; equal values give equal texts.
 #pragma once
 
 #include <boost/json/array.hpp>

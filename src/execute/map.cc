@@ -1,4 +1,4 @@
-// The three questions of a map: which items, what is one of them, what is kept of its body.
+// The three functions of a map: its items, one item, and what is kept of an item's body.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <limits>
@@ -60,7 +60,7 @@ Result<Payload> GraphProgram::item(const Payload& items, std::uint32_t index) co
 }
 
 Result<Payload> GraphProgram::collect(const core::Sight& sight) const {
-  // Asked at the map or at the join that closes it: the expression is the map's.
+  // Called for the map or for the join that closes it: the expression belongs to the map.
   const auto& closes = plan_.place(sight.node).closes_map;
   const graph::ActivityIndex map = closes ? *closes : sight.node;
   const graph::OptionalFormula& formula = kind_of_node<graph::Map>(map).collect;

@@ -18,7 +18,7 @@ json::value time(Instant at, graph::Dialect dialect) {
   return text(dialect == graph::Dialect::hotmesh ? mapping::compact_text(date) : mapping::iso_text(date));
 }
 
-// The name behind the kind: whom a worker asks, what a hook waits for.
+// The name beside the kind: a worker's topic, or what a hook waits for.
 std::string_view subtype_of(const graph::Activity& activity) {
   const graph::Formula* topic = nullptr;
   if (const auto* worker = std::get_if<graph::Worker>(&activity.kind)) topic = &worker->topic;

@@ -1,5 +1,5 @@
-// {id.output.metadata...} and {$job.metadata...}: the fields that are known; others are missing.
-// Built only for expressions that ask.
+// {id.output.metadata...} and {$job.metadata...}: the fields that are known; others are missing. Built only for
+// expressions that read them.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -17,14 +17,14 @@ struct Answer {
 };
 Answer answer_of(const core::Activity* instance);
 
-// What an activity's metadata is made of.
+// The source of an activity's metadata.
 struct Facts {
   const core::Activity* instance = nullptr;
   Answer answer;
-  const boost::json::value* error = nullptr;      // what it failed with, or null
-  std::optional<Instant> answered_at{};           // of an answer that is at hand and not written yet
+  const boost::json::value* error = nullptr;      // its error, or null
+  std::optional<Instant> answered_at{};           // of the current answer, which is not stored yet
   std::string_view woken_by{};                    // of a hook that waited: "signal" or "sleep"
-  graph::Dialect dialect = graph::Dialect::pawl;  // the original writes times in a form of its own
+  graph::Dialect dialect = graph::Dialect::pawl;  // HotMesh writes times in another form
 };
 boost::json::value activity_metadata(const graph::Activity& activity, const Facts& facts);
 boost::json::value job_metadata(const graph::App& app, const graph::Graph& graph, const core::Sight& sight,

@@ -73,7 +73,7 @@ class Planner {
       return;
     }
     const bool in_body = role == graph::Role::collect && graph::is_inside(graph_, target, here);
-    // Under compat: hotmesh a reference to a stranger is allowed and reads nothing.
+    // Under compat: hotmesh a reference to an activity off the path is allowed and reads nothing.
     if (target != here && !in_body && !graph_.topology.is_ancestor(target, here)) return;
     reads.ancestors.push_back({route(here, target, role), sections});
   }

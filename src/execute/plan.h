@@ -1,5 +1,5 @@
-// What is worked out once, when an app is deployed: for every expression which values it reads and
-// where in a job they are found, so that a step parses only those and looks up no name.
+// Computed once, when an app is deployed: which values every expression reads and where in a job they are found, so
+// that a step parses only those and looks up no name.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ enum Section : std::uint8_t {
   hook_metadata = 32,
 };
 
-// The way from where an expression stands to an ancestor.
+// The way from the place of an expression to an ancestor.
 struct Route {
   graph::ActivityIndex target = 0;
-  // How many parts of the address both have in common.
+  // How many parts of the address both share.
   std::uint32_t shared = 1;
-  // From there down to the target, itself included. Empty: the target is on the path itself, in
-  // the plane that the address names.
+  // From there down to the target, itself included. Empty: the target is on the path, in the plane that the address
+  // names.
   std::vector<graph::ActivityIndex> down;
-  // The target is a map seen from outside its body: its own output, not that of an item.
+  // The target is a map seen from outside its body: the map's output, not that of an item.
   bool is_outside = false;
 };
 
@@ -51,7 +51,7 @@ struct Reads {
 struct GraphPlan {
   const graph::Graph* graph = nullptr;
   core::GraphRef ref;
-  // By the formula itself, which the app keeps in place. Over a signal's payload: not here.
+  // By the address of the formula, which the app does not move. Formulas over a signal's payload are not here.
   std::unordered_map<const graph::Formula*, Reads> reads;
 
   const graph::Activity& activity(graph::ActivityIndex index) const { return graph->activities[index]; }

@@ -1,4 +1,4 @@
-// What the methods of leg 1 have in common, and those for whoever starts or signals a job.
+// What the methods of leg 1 have in common, and the methods for starting or signalling a job.
 #include "execute/program.h"
 
 #include <boost/json/object.hpp>
@@ -29,7 +29,7 @@ Result<Payload> GraphProgram::check_start(const Payload& input) const {
   const auto refuse = [&](const Error& error) {
     return Error{error.code, format("start of \"{}\": {}", plan_.graph->subscribes, error.detail)};
   };
-  // What is handed on as it is need not be JSON, unless somebody looks into it.
+  // An input that is handed on unchanged need not be JSON, unless an expression reads it.
   if (!looks_into_input_) return input;
   const Payload given = input.empty() ? Payload("{}") : input;
   const auto value = mapping::parse_json(given.view());
@@ -47,7 +47,7 @@ Result<std::optional<JobId>> GraphProgram::job_id(const GraphPlan& of, const Pay
   if (!formula) return std::optional<JobId>{};
   auto value = evaluate_stats(trigger, *formula, "stats.id", *document_of(input), now);
   if (!value) return value.error();
-  if (value->is_null()) return std::optional<JobId>{};  // none was given: a fresh one
+  if (value->is_null()) return std::optional<JobId>{};  // no id given: the engine makes a new one
   auto id = text_of(*value);
   if (!id) return name_place(trigger, "stats.id", id.error());
   if (const Status fine = check_job_id("the job id", *id); !fine) return name_place(trigger, "stats.id", fine.error());
@@ -80,7 +80,7 @@ Result<Payload> GraphProgram::input(const core::Sight& sight) const {
   return payload;
 }
 
-// What the activity above answered, byte for byte, in the plane that leads here.
+// The answer of the activity above, byte for byte, in the plane that leads here.
 Payload GraphProgram::handed_on(const core::Sight& sight) const {
   const graph::Place& place = plan_.place(sight.node);
   if (!place.undoes && place.in.empty()) return {};
@@ -143,7 +143,7 @@ std::optional<core::Program::Sent> GraphProgram::sent(const core::Sight& sight) 
   const graph::OptionalFormula& maps = plan_.activity(sight.node).input.maps;
   if (!maps) return std::nullopt;
   auto made = input(sight);
-  if (!made) return std::nullopt;  // what it reads has changed so much that nothing can be said
+  if (!made) return std::nullopt;  // the data it reads has changed so much that the result is unknown
   const auto reads = plan_.reads.find(&*maps);
   const bool reads_data = reads != plan_.reads.end() && reads->second.job_data;
   return Sent{std::move(*made), !reads_data};

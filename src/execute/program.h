@@ -1,8 +1,8 @@
-// GraphProgram: one graph of a checked app as core's Program (core/program.h says what each method
-// is for and when it is called). Immutable; any thread may call it.
+// GraphProgram: one graph of a checked app as core's Program (core/program.h tells what each method is for and when it
+// is called). Immutable; any thread may call it.
 //
-// All payloads are JSON text. What a C++ worker answers and is not JSON is seen as a text. An error
-// is the author's mistake and reads `activity "charge": input.maps./amount: ...`.
+// All payloads are JSON text. A C++ worker's answer that is not JSON is read as a text. An error is the author's
+// mistake and reads `activity "charge": input.maps./amount: ...`.
 #pragma once
 
 #include <memory>
@@ -26,19 +26,19 @@ class GraphProgram final : public core::Program {
   // `graph` is an index into app->graphs.
   GraphProgram(std::shared_ptr<const AppPlan> app, std::uint32_t graph);
 
-  // The program of a graph that assemble() made; null of any other.
+  // The program of a graph that assemble() made; null for any other.
   static const GraphProgram* of(const Graph& graph);
   const graph::App& app() const { return *app_->app; }
   const graph::Graph& source() const { return *plan_.graph; }
   void decision_begins() const override { documents_of_decision_begin(); }
   void decision_ends() const override { documents_of_decision_end(); }
 
-  // For whoever starts a job: the input as it is to be sent, checked against input.schema; and the
-  // id that stats.id gives the job, if any.
+  // For starting a job: the input to send, checked against input.schema; and the id that stats.id gives the job, if
+  // any.
   Result<Payload> check_start(const Payload& input) const;
   Result<std::optional<JobId>> start_id(const Payload& input, Instant now = {}) const;
-  // For whoever signals: the keys of the mailboxes where hooks of this app would wait for it. More
-  // than one when hooks of the topic compare different parts of the payload.
+  // For signalling: the keys of the mailboxes where hooks of this app would wait for the signal. More than one when
+  // hooks of the topic compare different parts of the payload.
   Result<std::vector<std::string>> keys_of(const Topic& topic, const Payload& payload) const;
 
   Result<Payload> input(const core::Sight& sight) const override;

@@ -70,7 +70,7 @@ transitions:
   step.ran("a2", ",0,0,0", "2");
   EXPECT_EQ(probe(app, step, ",0,0,0"), R"({"a":1,"a2":2})");  // b was skipped: it reads nothing
 
-  // In the last plane: `a` said something before it answered, and both led on.
+  // In the last plane: `a` sent a pending answer before its final one, and both fired transitions.
   TestStep twice(app);
   twice.ran("start", ",0", "{}").ran("a", ",0,0", "\"final\"", 2).in_plane(0, "\"early\"");
   twice.ran("a2", ",0,0,0", "\"of early\"").ran("a2", ",0,1,0", "\"of final\"");
@@ -108,7 +108,7 @@ TEST(Reference, inside_a_body_reads_the_item_of_its_plane) {
   EXPECT_EQ(probe(app, step, ",0,1,0,0"), R"({"item":"y","r":"Y"})");
   EXPECT_EQ(text_of_result(app.program().input(step.sight("end", ",0,0,0,0"))),
             R"({"each":{"whole":true},"items":[1,2]})");
-  // What is collected is asked at the map or at its join, in the plane of the item.
+  // `collect` is evaluated at the map or at its join, in the plane of the item.
   for (const auto& [activity, address] : {std::pair{"each", ",0,1"}, {"done", ",0,1,0"}})
     EXPECT_EQ(text_of_result(app.program().collect(step.sight(activity, address))), R"({"r":"Y","i":1,"k":"1"})")
         << activity;

@@ -12,7 +12,7 @@
 namespace pawl::execute {
 namespace {
 
-// The same decision draws the same numbers, whoever takes it again after a crash.
+// The same decision draws the same random numbers when another engine repeats it after a crash.
 std::uint64_t seed_of(const core::Sight& sight, graph::ActivityIndex node, std::string_view purpose) {
   const core::JobRow& job = sight.draft.base().job;
   std::uint64_t seed = stable_hash(sight.at.text(), job.run.raw());
@@ -59,7 +59,7 @@ Scene::Found Scene::find_on_path(const Route& route) const {
   return {instance, &instance->output};
 }
 
-// Beside the path no address says which plane is meant: it is the last one that leads there.
+// Beside the path the address does not name a plane: the last one that leads there is meant.
 Scene::Found Scene::find_below(const ledger::Dimensions& parent, const std::vector<graph::ActivityIndex>& down,
                                std::size_t index) const {
   const core::Activity* instance = sight_.draft.find(down[index], parent.child());
@@ -94,7 +94,7 @@ Scene::Pair Scene::output_of(graph::ActivityIndex target, const Payload& payload
   return {output_in(value), payload_in(value)};
 }
 
-// Of a hook that waited. One that waits for signals keeps their payload, so what is kept tells which it was.
+// For a hook that waited. A hook that waits for signals keeps their payload, so the kept value shows what woke it.
 std::string_view Scene::woken_by(graph::ActivityIndex target, const Found& found, bool at_hand) {
   const auto* hook = std::get_if<graph::Hook>(&graph_.activity(target).kind);
   if (hook == nullptr || hook->passes_through() || found.output == nullptr) return {};
@@ -113,11 +113,11 @@ mapping::ActivityValues Scene::values_of(graph::ActivityIndex target, const Foun
     const Pair pair = output_of(target, *found.output);
     values.output_data = pair.output;
     values.hook_data = pair.hook;
-    if (is_trigger) values.input_data = pair.output;  // a trigger's output is what it was given
+    if (is_trigger) values.input_data = pair.output;  // a trigger's output is its input
   }
   constexpr std::uint8_t metadata = input_metadata | output_metadata | hook_metadata;
   if ((sections & metadata) != 0) {
-    // Of the activity at hand the answer is not written yet: what the sight says counts.
+    // The answer of the current activity is not stored yet: it is taken from the sight.
     const bool at_hand = target == node_ && sight_.node == node_;
     const Answer answer = at_hand ? Answer{core::is_error(sight_.status), sight_.code} : answer_of(found.instance);
     const json::value* error = nullptr;

@@ -1,7 +1,7 @@
 // Scene: one step of one activity as its expressions see it. It finds what a reference names in the
 // job, and parses a document only when an expression of the step reads it (documents.h).
 //
-// Lives for one call of a GraphProgram; borrows the sight and the plan.
+// Exists for one call of a GraphProgram; refers to the sight and the plan.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -22,8 +22,8 @@ namespace pawl::execute {
 
 class Scene {
  public:
-  // `node` is whose expressions are evaluated: that of the sight, or an ancestor on its path.
-  // `purpose` keeps the random numbers of two steps of one decision apart.
+  // `node` is the activity whose expressions are evaluated: that of the sight, or an ancestor on its path. `purpose`
+  // makes the random numbers of two steps of one decision different.
   Scene(const AppPlan& app, const GraphPlan& graph, const core::Sight& sight, graph::ActivityIndex node,
         std::string_view purpose);
   Scene(const Scene&) = delete;  // documents are pointed to
@@ -39,13 +39,13 @@ class Scene {
 
   const graph::Activity& activity() const { return graph_.activity(node_); }
   graph::Dialect dialect() const { return app_.app->dialect; }
-  // Parsed once per scene, however often it is asked for.
+  // Parsed once per scene.
   const boost::json::value& document(const Payload& payload);
-  // Strictly equal, as conditions compare.
+  // Strict equality, as in conditions.
   bool equal(const boost::json::value& a, const boost::json::value& b);
 
  private:
-  // An activity's instance as a reference finds it. Without one it did not run on this path.
+  // An activity's instance as a reference finds it. None: the activity did not run on this path.
   struct Found {
     const core::Activity* instance = nullptr;
     const Payload* output = nullptr;
@@ -75,8 +75,8 @@ class Scene {
   bool self_is_set_ = false;
   const boost::json::value* self_output_ = nullptr;
   const boost::json::value* self_hook_ = nullptr;
-  // Lists: values never move, and a step that reads nothing allocates nothing. Most read one or two
-  // documents, so looking them up is a walk.
+  // Lists: values never move, and a step that reads nothing allocates nothing. Most steps read one or two documents, so
+  // a linear search is enough.
   std::forward_list<std::pair<const char*, std::shared_ptr<const boost::json::value>>> documents_;
   std::forward_list<boost::json::value> made_;
   const boost::json::value* job_metadata_ = nullptr;

@@ -1,4 +1,4 @@
-// A hash that is the same on every machine and in every version: it stands in stored names.
+// A hash that is the same on every machine and in every version: it is part of stored names.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace pawl::execute {
 
 inline constexpr std::uint64_t stable_hash_seed = 0xcbf29ce484222325ULL;
 
-// FNV-1a with a last stir, since names that differ at the end only must differ everywhere.
+// FNV-1a with a final mix, so that names that differ only at the end give very different hashes.
 constexpr std::uint64_t stable_hash(std::string_view text, std::uint64_t seed = stable_hash_seed) {
   std::uint64_t hash = seed;
   for (const char c : text) {

@@ -74,7 +74,7 @@ class Collector {
     return {};
   }
 
-  // Two measures of one target share what is kept.
+  // Two measures of one target share a stored row.
   void add(core::Measure measure) {
     if (seen_.emplace(measure.target, measure.value).second) found_.measures.push_back(std::move(measure));
   }

@@ -1,5 +1,5 @@
-// What a trigger's `stats` and `entity` say of a job: how it is found and what is counted of it. Evaluated over the
-// job's input alone, so whoever starts it hears of a mistake before the job exists.
+// A job's labels and measures, from its trigger's `stats` and `entity`. Evaluated over the job's input alone, so the
+// caller that starts the job learns of a mistake before the job exists.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -25,13 +25,13 @@ Result<JobStats> stats_of(const graph::Graph& graph, const boost::json::value& i
 // `stats.key` over this input; empty without one.
 Result<std::string> stats_key(const graph::Graph& graph, const boost::json::value& input, Instant now);
 
-// What a job is found by is a text, whatever it was: 7 and "7" are the same. Errors: over_limit.
+// A label's value is stored as text: 7 and "7" are the same. Errors: over_limit.
 Result<std::string> label_text(const boost::json::value& value);
 
 // The slice of time that a job began in: 202402291305, or 0 for all of it.
 std::string slice_of(Instant created, std::string_view granularity);
 
-// What people call a measure's target: the last part of the reference it is.
+// The display name of a measure's target: the last part of the reference.
 std::string name_of_target(const graph::Formula& target, std::size_t index);
 
 }  // namespace pawl::execute

@@ -1,4 +1,4 @@
-// For tests of what runs graphs: a builder's graph, as the engine runs it.
+// For tests that run graphs: a builder's graph, as the engine runs it.
 #pragma once
 
 #include "execute/assemble.h"

@@ -1,4 +1,4 @@
-// What the tests of this folder share: an app from a few lines of YAML, and a job made by hand.
+// Shared by the tests of this folder: an app from a few lines of YAML, and a job built by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class TestApp {
     EXPECT_TRUE(made) << made.error().detail;
     graphs = std::move(*made);
   }
-  // An app of one graph; what stands under its list item.
+  // An app of one graph: `graph` is the text below its list item.
   static TestApp of_graph(std::string_view graph, std::string_view app_keys = "") {
     return TestApp(graph::app_with(graph, app_keys));
   }
@@ -49,7 +49,7 @@ class TestApp {
   std::string text_;
 };
 
-// A job in the middle of its life, and one step of it.
+// A job that is partly done, and one step of it.
 class TestStep {
  public:
   explicit TestStep(const TestApp& app, std::size_t graph = 0) : app_(app), graph_(graph) {
@@ -59,7 +59,7 @@ class TestStep {
     state.job.created_at = Instant::from_micros(1709211600000000);
   }
 
-  // An instance that has answered: in plane 0 unless records say more.
+  // An instance that has answered, in plane 0 unless records are added.
   TestStep& ran(std::string_view activity, std::string_view address, Payload output, std::uint32_t entries = 1) {
     core::Activity instance;
     instance.seq = core::ActivitySeq(state.job.next_activity++);
@@ -74,7 +74,7 @@ class TestStep {
     state.put(std::move(instance));
     return *this;
   }
-  // What the instance that was added last has in another plane.
+  // Adds the output of another plane to the instance that was added last.
   TestStep& in_plane(std::uint32_t plane, Payload output) {
     ledger::ActivityLedger entered;
     for (std::uint32_t i = 0; i <= plane; ++i) entered = *entered.with_entry();

@@ -17,7 +17,7 @@
 namespace pawl::execute {
 namespace {
 
-// Expressions work on UTF-8 only; a byte that is none becomes U+FFFD.
+// Expressions work on UTF-8 only; an invalid byte becomes U+FFFD.
 json::value plain_text(std::string_view bytes) {
   const std::string text = valid_utf8(bytes);
   return json::value(json::string_view(text.data(), text.size()));
@@ -29,7 +29,7 @@ Error wanted(std::string_view what, const json::value& value) {
 
 double number_of(const json::value& value) { return value.to_number<double>(); }
 
-// "name[25]" and its kind; `inside` is what stands in the brackets.
+// A key such as "name[25]"; `inside` is the text in the brackets.
 struct KeyForm {
   std::string_view name;
   std::string_view inside;
@@ -169,7 +169,7 @@ const graph::SchemaPointer& schema_for(const graph::Channel& channel, std::int32
 }
 
 Error name_place(const graph::Activity& activity, std::string_view label, const Error& error) {
-  // A detail that begins with a place continues the key: input.maps./amount.
+  // A detail that begins with a path continues the key: input.maps./amount.
   const std::string_view between = error.detail.starts_with('/') ? "." : ": ";
   return Error{error.code, format("activity \"{}\": {}{}{}", activity.id, label, between, error.detail)};
 }

@@ -1,4 +1,4 @@
-// Leg 2: what is kept of an answer, and what it makes of the job's data.
+// Leg 2: what is kept of an answer, and how it changes the job's data.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -14,21 +14,21 @@ namespace pawl::execute {
 
 struct GraphProgram::Outcome {
   Payload kept;
-  // {$self.output.data} and {$self.hook.data} of what follows. None: `kept` as it is.
+  // {$self.output.data} and {$self.hook.data} for later expressions. None: the same as `kept`.
   std::optional<json::value> output;
   std::optional<json::value> hook;
 };
 
 namespace {
 
-// What a worker, a child or a caller said. Nothing at all is an empty object, so that every output
-// is there to be found.
+// The answer of a worker, a child or a caller. An empty answer becomes an empty object, so that every output can be
+// found.
 Payload as_it_came(const core::Sight& sight) {
   return sight.output == nullptr || sight.output->empty() ? Payload("{}") : *sight.output;
 }
 
-// The maps that were written for an answer like this one. `job: {maps: {state: paid}}` speaks of a
-// payment that went well: an error has maps only under its code, except in the original.
+// The maps for an answer like this one. `job: {maps: {state: paid}}` is meant for a success: an error has maps only
+// under its code, except under compat: hotmesh.
 const graph::Formula* job_maps(const graph::Channel& job, const core::Sight& sight, graph::Dialect dialect) {
   for (const auto& [code, maps] : job.maps_by_code)
     if (code == sight.code) return &maps;
@@ -72,10 +72,11 @@ Result<GraphProgram::Outcome> GraphProgram::outcome(Scene& scene, const core::Si
 Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene, const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   const bool has_answer = sight.output != nullptr && !sight.output->empty();
-  if (sight.speaker == core::Speaker::cycle) return Outcome{as_it_came(sight), {}, {}};  // its output is what was sent
+  // its output is the cycle's input
+  if (sight.speaker == core::Speaker::cycle) return Outcome{as_it_came(sight), {}, {}};
 
   Outcome out;
-  // A signal without data is a signal all the same: what is kept tells it from a sleep that was over.
+  // A signal without data is still a signal: the kept value must differ from that of a sleep that was over.
   if (keeps_payload(activity) && sight.speaker == core::Speaker::signal)
     out.hook = has_answer ? scene.document(*sight.output) : json::value(json::object());
   scene.set_self(nullptr, out.hook ? &*out.hook : nullptr);
@@ -98,7 +99,7 @@ Result<GraphProgram::Outcome> GraphProgram::hook_outcome(Scene& scene, const cor
   return out;
 }
 
-// The join that closes a map has what was collected as `items`; its own maps are laid over that.
+// The join that closes a map has the collected results as `items`; its own maps are merged over that.
 Result<GraphProgram::Outcome> GraphProgram::join_outcome(Scene& scene, const core::Sight& sight) const {
   const graph::Activity& activity = scene.activity();
   Outcome out;
@@ -126,7 +127,7 @@ Result<GraphProgram::Outcome> GraphProgram::join_outcome(Scene& scene, const cor
 }
 
 Status GraphProgram::check_output(Scene& scene, const core::Sight& sight, const Outcome& outcome) const {
-  // An error has its own way out; nobody promised its shape.
+  // An error is not checked: the schema describes successes.
   if (!app_->enforces_schemas() || core::is_error(sight.status)) return {};
   const graph::SchemaPointer& schema = schema_for(scene.activity().output, sight.code);
   if (!schema) return {};
@@ -164,7 +165,7 @@ Result<std::optional<Payload>> GraphProgram::share(Scene& scene, const core::Sig
 Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const {
   core::Sight sight = asked;
   Payload sent;
-  // The request went with its answer; what it said follows from the same job.
+  // The request was removed with its answer; it is computed again from the same job.
   if (sight.input == nullptr && plan_.activity(sight.node).input.maps &&
       reads_own_input(plan_.activity(sight.node).job)) {
     auto again = input(asked);
@@ -186,7 +187,7 @@ Result<core::Program::Worked> GraphProgram::work(const core::Sight& asked) const
   }
   if (!activity.job.maps && activity.job.maps_by_code.empty() && !activity.emit && !activity.persist) return worked;
 
-  // Only now, since few activities share anything and parsing an answer costs.
+  // Only now: few activities share data, and parsing an answer is costly.
   const json::value* output = made->output ? &*made->output : &scene.document(made->kept);
   scene.set_self(output, made->hook ? &*made->hook : nullptr);
   auto data = share(scene, sight);

@@ -68,7 +68,7 @@ TEST_F(Work, of_a_hook_maps_its_output) {
   };
   using core::Speaker;
   EXPECT_EQ(output("again", ",0,0", {}), R"({"round":"first"})");
-  EXPECT_EQ(said("again", ",0,1", R"({"round":2})", Speaker::cycle), R"({"round":2})");  // what the cycle sent
+  EXPECT_EQ(said("again", ",0,1", R"({"round":2})", Speaker::cycle), R"({"round":2})");  // the cycle's input
   EXPECT_EQ(said("again", ",0,1", "{}", Speaker::cycle), "{}");
   EXPECT_EQ(said("nap", ",0,0", {}, Speaker::sleep), "{}");
   EXPECT_EQ(said("ask", ",0,0", R"({"id":1})", Speaker::signal), R"({"output":{},"hook":{"id":1}})");

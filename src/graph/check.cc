@@ -11,7 +11,7 @@ namespace pawl::graph {
 
 namespace {
 
-// Under compat a value of the wrong type only warns; without these there is still nothing to run.
+// Under compat a value of the wrong type is only a warning; but without these parts there is nothing to run.
 void check_skeleton(const App& app, Mistakes& mistakes) {
   const auto missing = [&](const Where& where, std::string message) {
     mistakes.add({.code = Code::missing_key,
@@ -40,7 +40,7 @@ Checked check(const Loader& loader, std::string_view main_file, const CheckOptio
     app = read_app(*document, {.force_hotmesh = options.force_hotmesh}, mistakes);
     if (app) {
       for (Graph& graph : app->graphs) {
-        // Without activities there is nothing to check; the reader said so.
+        // Without activities there is nothing to check; the reader reported it.
         if (graph.activities.empty() || !check_structure(graph, mistakes)) continue;
         check_maps(graph, mistakes);
         settle_undos(graph);

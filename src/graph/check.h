@@ -1,4 +1,4 @@
-// The door of this folder: text in; a checked, compiled app or a list of mistakes out.
+// The entry of this folder: takes text; returns a checked, compiled app or a list of mistakes.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace pawl::graph {
 
 struct CheckOptions {
-  bool force_hotmesh = false;  // as if the file said `compat: hotmesh`
+  bool force_hotmesh = false;  // as if the file had `compat: hotmesh`
 };
 
 struct Checked {
@@ -22,7 +22,7 @@ struct Checked {
   std::shared_ptr<const App> app;
   std::vector<Mistake> mistakes;  // in the order of the file, warnings included
   std::size_t left_out = 0;       // mistakes beyond mistakes_max
-  Sources sources;                // what the marks point into
+  Sources sources;                // the texts that the marks refer to
   bool could_read = true;         // false when the main file could not be read at all
 };
 

@@ -1,5 +1,5 @@
-// Hostile files must cost no more than a few honest ones, and 64 MB: each case runs in a child process
-// whose peak memory the kernel reports.
+// Hostile files must cost no more than a few normal ones, and at most 64 MB: each case runs in a child process whose
+// peak memory the kernel reports.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ Cost cost_of(const std::string& text) {
     cost.refused = check_text(text).app == nullptr;
     cost.cpu_ms = cpu_ms() - before;
     rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);  // before the honest text, whose memory is not the case's
+    getrusage(RUSAGE_SELF, &usage);  // before the normal text, whose memory does not belong to the case
     cost.peak_kb = usage.ru_maxrss;
     cost.honest_ms = bare_yaml_ms(honest_text());
     const bool sent = write(ends[1], &cost, sizeof cost) == static_cast<ssize_t>(sizeof cost);
@@ -59,7 +59,7 @@ Cost cost_of(const std::string& text) {
 
 void expect_cheap(const char* name, const std::string& text) {
   Cost cost = cost_of(text);
-  // The best of five: what other processes do to the caches is not the parser's cost.
+  // The best of five: the effect of other processes on the caches is not the parser's cost.
   for (int run = 1; run < 5; ++run) {
     const Cost again = cost_of(text);
     if (again.ratio() < cost.ratio()) cost = again;

@@ -8,10 +8,10 @@ namespace pawl::graph {
 inline constexpr std::size_t file_bytes_max = 4 * 1024 * 1024;
 inline constexpr std::size_t files_max = 64;                // files of one app, all $refs together
 inline constexpr std::size_t document_depth_max = 100;      // lists and maps inside each other
-inline constexpr std::size_t document_nodes_max = 300'000;  // of one file, aliases written out
-inline constexpr std::size_t ref_nodes_max = 100'000;       // that the $refs of one app stand for
+inline constexpr std::size_t document_nodes_max = 300'000;  // of one file, aliases expanded
+inline constexpr std::size_t ref_nodes_max = 100'000;       // that the $refs of one app expand to
 inline constexpr std::size_t key_bytes_max = 512;
-inline constexpr std::size_t flow_depth_max = 256;  // brackets open at once, before YAML looks at them
+inline constexpr std::size_t flow_depth_max = 256;  // brackets open at once, counted before YAML parses them
 inline constexpr std::size_t mistakes_max = 200;    // more are counted, not kept
 inline constexpr std::size_t graphs_max = 256;
 inline constexpr std::size_t activities_max = 2'000;         // of one graph

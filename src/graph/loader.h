@@ -36,8 +36,7 @@ class FolderLoader final : public Loader {
   std::string folder_;
 };
 
-// The path `ref` means when it stands in the file `from`; `invalid` when it leaves the app's
-// folder.
+// The path that `ref` means in the file `from`; `invalid` when it leaves the app's folder.
 Result<std::string> join_inside(std::string_view from, std::string_view ref);
 
 }  // namespace pawl::graph

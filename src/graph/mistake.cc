@@ -63,8 +63,7 @@ constexpr CodeInfo infos[] = {
     {Code::any_type, "A schema says `type: any` (warning, the first one only)"},
 };
 
-// Edits (insert, delete, replace, swap of neighbours) between two short words; stops caring above
-// `limit`.
+// Edits (insert, delete, replace, swap of neighbours) between two short words; inexact above `limit`.
 std::size_t distance(std::string_view a, std::string_view b, std::size_t limit) {
   const std::size_t gap = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
   if (gap > limit) return limit + 1;
@@ -90,8 +89,8 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-// What the original accepts and something sensible can be done with: ignore the key, leave the
-// schema unenforced, run the activity once per incoming edge, read nothing.
+// Mistakes that HotMesh accepts and that have a sensible meaning: ignore the key, leave the schema unenforced, run the
+// activity once per incoming edge, read nothing.
 bool passes_in_compat(Code code) {
   switch (code) {
     case Code::unknown_key:
@@ -146,7 +145,7 @@ std::vector<Mistake> Mistakes::take_sorted() {
 }
 
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t word_bytes_max = 64;  // longer words are not typing slips
+  constexpr std::size_t word_bytes_max = 64;  // longer words are not typing errors
   if (word.size() < 2 || word.size() > word_bytes_max) return {};
   const std::string wanted = lowered(word);
   const std::size_t limit = word.size() <= 3 ? 1 : word.size() <= 8 ? 2 : 3;

@@ -1,5 +1,5 @@
-// A mistake in a graph: what is wrong, exactly where, and what was probably meant. The check
-// collects all of them before it gives up, so one run shows everything there is to correct.
+// A mistake in a graph: what is wrong, exactly where, and what was probably meant. The check collects all of them
+// before it stops, so one call shows everything there is to correct.
 #pragma once
 
 #include <cstddef>
@@ -95,9 +95,9 @@ struct Mistake {
 class Mistakes {
  public:
   void add(Mistake mistake);
-  // Only if none with this code is there yet.
+  // Only if there is none with this code yet.
   void add_first(Mistake mistake);
-  // From here on, what the original dialect lets pass is a warning (compat: hotmesh).
+  // From here on, what HotMesh accepts is a warning (compat: hotmesh).
   void be_lenient() { lenient_ = true; }
   bool has_errors() const { return error_count_ > 0; }
   std::size_t left_out() const { return left_out_; }
@@ -111,7 +111,7 @@ class Mistakes {
   bool lenient_ = false;
 };
 
-// The candidate nearest to `word`, or empty when none is near enough to be worth saying.
+// The candidate nearest to `word`, or empty when none is near enough to be useful.
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 // "a, b or c"

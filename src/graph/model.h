@@ -1,6 +1,5 @@
-// An app after reading: every expression and schema compiled, every key in its place. `Topology` is
-// filled by the structure checks. The whole is immutable once a check hands it out, and shared by
-// all who run it.
+// An app after reading: every expression and schema compiled, every key in its place. The structure checks fill
+// `Topology`. The app is immutable once a check returns it, and shared by all jobs that run it.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -27,7 +26,7 @@ struct Where {
   std::string path;
 };
 
-// A literal, a reference or a pipe, and where it stands.
+// A literal, a reference or a pipe, and its position in the file.
 struct Formula {
   mapping::Expression expression;
   Where where;
@@ -36,8 +35,8 @@ struct Formula {
 using OptionalFormula = std::optional<Formula>;
 using SchemaPointer = std::shared_ptr<const Schema>;
 
-// What `input`, `output`, `job`, `signal` and `resolver` have in common. A code's own maps replace
-// the general ones when a response carries that code.
+// What `input`, `output`, `job`, `signal` and `resolver` have in common. The maps of a code replace the general ones
+// when an answer has that code.
 struct Channel {
   SchemaPointer schema;
   OptionalFormula maps;
@@ -59,7 +58,7 @@ struct Stats {
 // Seconds. An absent field is the engine's default.
 struct RetryRule {
   std::optional<int> code;  // absent: every error
-  int attempts_max = 1;     // runs in total, the first included
+  int attempts_max = 1;     // attempts in total, the first included
   std::optional<double> initial_interval, backoff_coefficient, maximum_interval, jitter, within;
   std::vector<int> never_on{};  // of the rule without a code
   std::optional<WhenExhausted> when_exhausted{};
@@ -83,7 +82,7 @@ struct Await {
 struct HookMatch {
   Formula expected;           // evaluated in the waiting job
   Formula actual;             // evaluated over the signal's payload
-  std::string actual_source;  // as JSON text: hooks with the same sources are met by the same key
+  std::string actual_source;  // as JSON text: hooks with the same sources have the same key
 };
 struct Hook {
   OptionalFormula sleep;
@@ -119,7 +118,7 @@ struct Join {
 };
 struct Map {
   Formula items;
-  OptionalFormula parallel;  // items in flight at once; absent: 1, that is in order
+  OptionalFormula parallel;  // items in progress at the same time; absent: 1, that is in order
   OptionalFormula collect;   // evaluated at the end of each item; the results go to the join, by index
   std::string join;
   Where where;  // of `join`
@@ -150,7 +149,7 @@ struct Match {
   std::variant<boost::json::value, Formula> expected;
 };
 struct Transition {
-  // What a response must be for the edge to fire, before `matches` are looked at.
+  // What an answer must be for the edge to fire, before `matches` are evaluated.
   enum class On : std::uint8_t {
     not_error,  // no conditions: success and pending, never an error
     anything,   // no conditions under compat: hotmesh
@@ -166,11 +165,11 @@ struct Transition {
   Where where;
 };
 
-// Indices of transitions, except where said otherwise.
+// Indices of transitions, unless noted otherwise.
 struct Place {
   std::vector<std::uint32_t> in, out;
   std::vector<ActivityIndex> chain;         // from the trigger to here along the address, itself included
-  std::optional<ActivityIndex> inside_map;  // the innermost map whose body holds it
+  std::optional<ActivityIndex> inside_map;  // the innermost map whose body contains it
   std::optional<ActivityIndex> closes_map;  // joins only
   std::optional<ActivityIndex> undoes;      // the activity that names it in `compensate`
   std::uint32_t depth = 1;                  // how many parts its address has
@@ -188,7 +187,7 @@ class Topology {
 };
 
 enum class OnError : std::uint8_t { fail, drain };
-// How a job's progress is written down (docs/LEDGER.md).
+// How a job's progress is stored (docs/LEDGER.md).
 enum class Collation : std::uint8_t { ledger, duplex };
 
 struct Graph {
@@ -208,7 +207,7 @@ struct Graph {
   Where where;
 
   bool is_private() const { return subscribes.starts_with('.'); }
-  // It has no expressions that a step of a job would ask for: triggers and workers that hand on what they answer.
+  // No step of a job evaluates an expression: triggers and workers that hand on their answers.
   bool is_plain() const;
   std::optional<ActivityIndex> find(std::string_view id) const;
 };
@@ -219,7 +218,7 @@ struct App {
   std::string id;
   std::string version;
   Dialect dialect = Dialect::pawl;
-  // The original never looks at its schemas when a job runs.
+  // HotMesh does not check schemas when a job runs.
   bool enforces_schemas() const { return dialect == Dialect::pawl; }
   boost::json::value settings;
   std::vector<Graph> graphs;

@@ -1,4 +1,4 @@
-// The tree of a YAML document: JSON's shapes, and for every key and value the place it came from.
+// The tree of a YAML document: JSON's shapes, and the position of every key and value.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -26,8 +26,8 @@ struct Node {
     double real;
   };
   std::string text;
-  // How many characters of the source stand before `text` at `mark` (the quote), if it stands there as it is: one line,
-  // no escapes. Then a place inside the text has a column of its own.
+  // How many characters of the source are before `text` at `mark` (the quote), if the source has it unchanged: one
+  // line, no escapes. Then a position inside the text has an exact column.
   std::optional<std::uint8_t> text_shift;
   std::vector<Node> items;
   std::vector<Entry> entries;
@@ -47,7 +47,7 @@ struct Entry {
 
 boost::json::value to_json(const Node& node);
 
-// Where byte `at` of a text stands, as near as that is known.
+// The position of byte `at` of a text, as exact as it is known.
 Mark mark_inside(const Node& node, std::size_t at);
 
 // "a list", "a number", "the text 'abc'": for messages.

@@ -44,7 +44,7 @@ Walk walk_pointer(const Node& root, std::string_view pointer) {
     if (const Entry* entry = walk.node->find_entry(part)) {
       walk.node = &entry->value;
       walk.key_mark = entry->mark;
-      // The value of a leaf is the better place to point at; of a map or list, its key.
+      // For a leaf its value is the better position to report; for a map or list, its key.
       const bool leaf = entry->value.items.empty() && entry->value.entries.empty();
       walk.mark = leaf && entry->value.kind != Node::Kind::null ? entry->value.mark : entry->mark;
       return true;

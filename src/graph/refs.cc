@@ -38,7 +38,7 @@ class Resolver {
         {.code = code, .mark = mark, .path = path, .message = std::move(message), .suggestion = std::move(suggestion)});
   }
 
-  // Null when the file cannot be had; a file that is not YAML is remembered without a root.
+  // Null when the file cannot be read; a file that is not YAML is stored without a root.
   const Document* open(const std::string& name, Mark from, const std::string& path) {
     if (const auto found = documents_.find(name); found != documents_.end()) return &found->second;
     if (documents_.size() >= files_max) {

@@ -1,7 +1,7 @@
 // An app from several files: every `$ref: other.yaml#/pointer` is replaced by what it names.
 //
-// `#/$defs/...` and `#` stay: inside a schema they are JSON Schema's own references. Keys beside a
-// $ref are laid over what it names.
+// `#/$defs/...` and `#` stay: inside a schema they are JSON Schema's own references. Keys beside a $ref override those
+// of its target.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace pawl::graph {
 
-// Reads the main file and all it refers to. Empty when the main file is not usable.
+// Reads the main file and all files it refers to. Empty when the main file is not usable.
 std::optional<Node> load_document(const Loader& loader, std::string_view main_file, Sources& sources,
                                   Mistakes& mistakes);
 

@@ -24,8 +24,8 @@ struct Paint {
   }
 };
 
-// Control characters of a hostile file must not reach the terminal.
-// One column each, so that the mark below an excerpt stands where it should.
+// Control characters of a hostile file must not reach the terminal. One column each, so that the mark below an excerpt
+// is in the right column.
 std::string printable_columns(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

@@ -11,7 +11,7 @@ namespace pawl::graph {
 enum class Colours : std::uint8_t { off, on };
 
 std::string report_text(const Checked& checked, Colours colours);
-// Of a document whose lines nobody sees: a line for each mistake, with the way to the key.
+// For a document that has no visible lines: one line for each mistake, with the path to the key.
 std::string mistakes_by_key(const Checked& checked);
 // {"ok":bool,"mistakes":[{"code","severity","file","line","column","path","message","suggestion"}],"left_out":n}
 std::string report_json(const Checked& checked);

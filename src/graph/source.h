@@ -1,4 +1,4 @@
-// Where a word of a graph stands: files, marks and excerpts.
+// The position of a word of a graph: files, marks and excerpts.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Checking and compiling an app costs little beyond reading its YAML, however large it is.
+// Checking and compiling an app costs little beyond reading its YAML, at any size.
 #include <algorithm>
 
 #include "base/format.h"
@@ -43,7 +43,7 @@ struct Cost {
   double ratio() const { return ms / yaml_ms; }
 };
 
-// The best of several turns of each: what the machine takes when nobody disturbs it.
+// The best of several rounds of each: the cost on an undisturbed machine.
 Cost cost_of(int activities) {
   const std::string text = app_with(graph_of(activities));
   Cost cost;

@@ -1,5 +1,5 @@
-// Processor time, and the yardstick of tests that are about it: what yaml-cpp alone takes for a text, with nobody
-// listening to its events. A busy machine slows both, so a ratio holds where milliseconds do not.
+// Processor time, and the unit for tests of it: the time that yaml-cpp alone takes for a text, with an empty event
+// handler. A busy machine slows both, so a ratio is stable where milliseconds are not.
 #pragma once
 
 #include <yaml-cpp/eventhandler.h>

@@ -1,4 +1,4 @@
-// What the tests of this folder share.
+// Shared by the tests of this folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline std::string indented(std::string_view text, std::size_t by) {
   return out;
 }
 
-// An app of one graph; `graph` is what stands under its list item, without indentation.
+// An app of one graph; `graph` is the text below its list item, without indentation.
 inline std::string app_with(std::string_view graph, std::string_view app_keys = "") {
   return "app:\n  id: test\n  version: \"1\"\n" + indented(app_keys, 2) + "  graphs:\n    - subscribes: test.start\n" +
          indented(graph, 6);

@@ -1,5 +1,5 @@
-// Every key of the graph language, and where it may stand. The reader (read/) and the builder (build/) are both held to
-// this table, so that neither can say what the other cannot: build/words_test.cc says each of them in both forms.
+// Every key of the graph language, and where it is allowed. Both the reader (read/) and the builder (build/) use this
+// table, so that neither has a key that the other lacks: execute/builder_words_test.cc writes each key in both forms.
 #pragma once
 
 #include <cstdint>

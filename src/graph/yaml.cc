@@ -26,8 +26,8 @@ struct Stop {};  // thrown by the builder to leave yaml-cpp, caught in parse_yam
 
 constexpr std::size_t expanded_bytes_max = 4 * file_bytes_max;
 
-// yaml-cpp counts columns in bytes; people count characters. Marks come almost in order, so the
-// last one is where counting goes on: a file of one long line stays linear.
+// yaml-cpp counts columns in bytes; people count characters. Marks come almost in order, so counting continues at the
+// last one: a file of one long line stays linear.
 class Columns {
  public:
   explicit Columns(std::string_view text) : text_(text) {
@@ -143,7 +143,7 @@ class Builder final : public YAML::EventHandler {
     std::size_t bytes = 0;
   };
 
-  // Of a text in plain sight: 0, or 1 behind its quote.
+  // For a text that the source has unchanged: 0, or 1 after its quote.
   std::optional<std::uint8_t> shift_of(const std::string& value, std::size_t offset) const {
     if (offset >= text_.size() || value.find('\n') != std::string::npos) return std::nullopt;
     const std::uint8_t quote = text_[offset] == '"' || text_[offset] == '\'' ? 1 : 0;
@@ -182,7 +182,7 @@ class Builder final : public YAML::EventHandler {
 
   void keep_anchor(YAML::anchor_t anchor, const Node& node, std::size_t nodes, std::size_t bytes) {
     if (anchor == 0) return;
-    // Copies are paid for: anchors inside anchors would otherwise square the memory.
+    // Copies count against the limits: anchors inside anchors would otherwise square the memory.
     spend(nodes, bytes, node.mark);
     anchors_[anchor] = {node, nodes, bytes};
   }
@@ -302,7 +302,7 @@ Mark mark_at(std::string_view text, std::size_t offset, std::uint32_t file) {
   return mark;
 }
 
-// What must hold before yaml-cpp may see the text.
+// Conditions that must hold before yaml-cpp parses the text.
 std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file) {
   const auto mistake = [&](Code code, std::size_t offset, std::string message) {
     return Mistake{
@@ -325,8 +325,8 @@ std::optional<Mistake> find_unreadable(std::string_view text, std::uint32_t file
   return std::nullopt;
 }
 
-// The first tab in front of a line's text, up to the line where the parser gave up: its own message is about what the
-// tab led to.
+// The first tab before a line's text, up to the line where the parser failed: yaml-cpp's message is only about the
+// consequence of the tab.
 std::optional<Mark> find_tab(std::string_view text, std::size_t line_last, std::uint32_t file) {
   std::size_t begin = 0;
   for (std::size_t line = 0; line <= line_last && begin < text.size(); ++line) {

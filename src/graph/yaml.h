@@ -1,5 +1,5 @@
-// YAML text to a Node tree, within limits: size, depth, nodes (aliases written out), duplicate
-// keys, UTF-8. The only place that knows yaml-cpp.
+// YAML text to a Node tree, within limits: size, depth, nodes (aliases expanded), duplicate keys, UTF-8. The only place
+// that knows yaml-cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace pawl::graph {
 
-// Parses file number `file` of `sources`. Empty when the text is not usable; `mistakes` then says
-// why. A duplicate key is a mistake too, but parsing goes on to find the others.
+// Parses file number `file` of `sources`. Empty when the text is not usable; `mistakes` then has the reason. A
+// duplicate key is a mistake too, but parsing continues to find the others.
 std::optional<Node> parse_yaml(const Sources& sources, std::uint32_t file, Mistakes& mistakes);
 
 }  // namespace pawl::graph

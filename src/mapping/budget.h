@@ -1,6 +1,6 @@
-// What one evaluation may still spend. A hostile expression runs out of budget, not the engine out
-// of time or memory. The depth of an expression is bounded when it is compiled, the depth of the
-// values it builds by value_depth_max (limits.h).
+// What one evaluation may still spend. A hostile expression uses up its budget, not the engine's time or memory. The
+// depth of an expression is limited when it is compiled, the depth of the values it builds by value_depth_max
+// (limits.h).
 #pragma once
 
 #include "mapping/limits.h"

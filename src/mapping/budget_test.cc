@@ -38,8 +38,8 @@ Evaluated evaluate(std::string_view source, const json::value& job, Budget budge
   return {result ? json_text(*result) : std::string(name_of(result.error().code)), cost};
 }
 
-// However hostile, it takes no more than some honest sums of 100,000 numbers, measured at the same time: an
-// exponential or quadratic case takes thousands of them.
+// A hostile expression takes no longer than a few normal sums of 100,000 numbers, measured at the same time: an
+// exponential or quadratic case would take thousands of them.
 std::string outcome(std::string_view source, const json::value& job, Budget budget = Budget()) {
   constexpr double honest_sums_max = 30;
   static const json::value numbers = many(100'000);

@@ -10,7 +10,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double day_millis = 86'400'000;
 constexpr double date_millis_max = 8.64e15;
-constexpr double year_magnitude_max = 400'000;  // beyond it the date is out of range whatever the rest is
+constexpr double year_magnitude_max = 400'000;  // beyond it the date is always out of range
 
 // Counted in years that begin in March, so that the leap day is the last of its year.
 constexpr std::int64_t years_per_era = 400;

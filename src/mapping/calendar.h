@@ -13,14 +13,13 @@
 
 namespace pawl::mapping {
 
-// NaN stands for a date that does not exist.
+// NaN is a date that does not exist.
 using DateMillis = double;
 
 enum class DateField : std::uint8_t { year, month, day, hour, minute, second, millisecond };
 inline constexpr std::size_t date_field_count = 7;
 
-// Month 0 is January, day 1 is the first. As doubles, since callers may put any number in:
-// make_date carries.
+// Month 0 is January, day 1 is the first. Doubles, because callers may pass any number: make_date carries.
 using DateFields = std::array<double, date_field_count>;
 
 DateMillis date_of(Instant instant);  // whole milliseconds, rounded down

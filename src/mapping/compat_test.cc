@@ -1,4 +1,4 @@
-// Each place where compat_hotmesh changes the outcome: the original's behaviour beside ours.
+// Each place where compat_hotmesh changes the outcome: HotMesh's behaviour beside ours.
 #include "mapping/test_support.h"
 
 namespace pawl::mapping {
@@ -65,7 +65,7 @@ TEST(Compat, cron_waits_at_least_five_seconds) {
   EXPECT_EQ(eval(source, original), "5");
 }
 
-// Keys that are whole numbers stand first, by size, wherever an object is walked or given back.
+// Keys that are whole numbers come first, by size, wherever an object is iterated or returned.
 TEST(Compat, whole_number_keys_stand_in_javascripts_order) {
   constexpr std::string_view data =
       R"({"$job": {"data": {"b": "x", "10": "ten", "2": "two", "a": "y", "01": "z", "4294967295": "w", "-1": "m"}}})";

@@ -35,7 +35,7 @@ LiteralNode* as_literal(Node& node) { return std::get_if<LiteralNode>(&node.body
 
 Node literal(json::value value) { return Node{LiteralNode{std::move(value)}}; }
 
-// What people call a function elsewhere, and a name that was cut short: "math.mul" is nearer to multiply than to imul.
+// Names from other languages, and shortened names: "math.mul" is nearer to multiply than to imul.
 std::string_view nearest_function(std::string_view wrong, std::span<const std::string_view> names) {
   if (wrong.size() - std::min(wrong.size(), wrong.find('.')) > 2) {
     std::string_view longer;
@@ -119,7 +119,7 @@ Node Compiler::compile_value(const json::value& source) {
 }
 
 Node Compiler::compile_text(std::string_view text) {
-  // The original knows no holes: only a string that begins with { and ends with } is more than a literal.
+  // HotMesh has no holes: only a string that begins with { and ends with } is more than a literal.
   return compat_ ? compile_name(text) : compile_template(text);
 }
 
@@ -164,7 +164,7 @@ Node Compiler::compile_map(const json::object& source) {
 
 Node Compiler::compile_list(const json::array& source) {
   ListNode list;
-  MapNode map;  // the original walks a list as if its indexes were keys
+  MapNode map;  // HotMesh treats a list as if its indexes were keys
   for (std::size_t i = 0; i < source.size(); ++i) {
     const Step step(*this, i);
     Node element = compile_value(source[i]);

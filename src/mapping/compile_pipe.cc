@@ -41,15 +41,14 @@ void collect_output_reads(Node& node, std::vector<ReferenceNode*>& reads) {
   }
 }
 
-// Whether the body's first row works on the accumulator it is seeded with; a nested pipe replaces
-// it.
+// Whether the body's first row uses the accumulator as its operands; a nested pipe replaces it.
 bool reads_seed(const PipeNode& body) {
   if (body.rows.empty()) return false;
   return body.rows[0].kind == Row::Kind::call || body.rows[0].kind == Row::Kind::reduce;
 }
 
-// An accumulator with one reader can be handed over instead of copied: building a list of n
-// elements then takes n steps, not n * n.
+// An accumulator with one reader can be moved instead of copied: then building a list of n elements takes n steps, not
+// n * n.
 void mark_sole_reader(Row& row) {
   std::vector<ReferenceNode*> reads;
   collect_output_reads(row.body, reads);
@@ -68,7 +67,7 @@ std::string count_text(const Function& function) {
   return format("{} to {}", function.count_min, function.count_max);
 }
 
-// "math.add" and "@math.add" were meant as "{@math.add}".
+// "math.add" and "@math.add" probably mean "{@math.add}".
 std::string function_meant(std::string_view text) {
   if (text.starts_with('{')) text.remove_prefix(1);
   if (text.ends_with('}')) text.remove_suffix(1);

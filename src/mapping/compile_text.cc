@@ -1,4 +1,4 @@
-// Texts with holes and infix expressions, compiled to the same nodes as pipes: evaluation is one machine.
+// Texts with holes and infix expressions, compiled to the same nodes as pipes: there is one evaluator.
 #include "mapping/compiler.h"
 
 #include "base/format.h"
@@ -26,7 +26,7 @@ std::string without_spaces_around(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin));
 }
 
-// "$job.data.x" and "pay.output.data.x": words that nobody writes for their own sake.
+// "$job.data.x" and "pay.output.data.x": text that has no other use.
 bool reads_like_reference(std::string_view name) {
   for (const std::string_view scope :
        {"$job.", "$self.", "$hook.", "$app.", "$graph.", "$item.", "$output.", "$input."})
@@ -79,7 +79,7 @@ Node Compiler::compile_template(std::string_view text) {
     return literal_node(nullptr);
   }
   const auto& segments = std::get<std::vector<Segment>>(read);
-  // Braces around all of it, and no name inside: a literal must say that it is one.
+  // Braces around all of it, and no name inside: a literal must be marked as one.
   const bool braces = text.starts_with('{') && text.ends_with('}') && !text.starts_with("{{");
   if (braces && segments.front().kind == Segment::Kind::text) return compile_name(text);
   if (segments.size() == 1 && segments[0].kind == Segment::Kind::text) {
@@ -112,7 +112,7 @@ Node Compiler::compile_segment(const Segment& segment) {
     }
     return compile_term(std::move(std::get<Term>(parsed)));
   }
-  at_ = segment.at - 1;  // the brace: what people look for
+  at_ = segment.at - 1;  // the brace, which people look for
   if (segment.text.find(' ') != std::string::npos) {
     auto parsed = parse_infix(segment.text);
     const auto* term = std::get_if<Term>(&parsed);
@@ -123,7 +123,7 @@ Node Compiler::compile_segment(const Segment& segment) {
   return compile_name(format("{{{}}}", segment.text));
 }
 
-// One row of operands, one row that calls.
+// One row of operands, one row with the call.
 Node Compiler::call_of(const Function& function, std::vector<Node> operands) {
   PipeNode pipe;
   Row values{};
@@ -196,7 +196,7 @@ Node Compiler::compile_named_call(Term term) {
   return call_of(*function, std::move(operands));
 }
 
-// A text that is nothing but an expression without its braces.
+// A text that looks like an expression without its braces.
 void Compiler::doubt_literal(std::string_view text) {
   if (text.size() > expression_bytes_max) return;
   if (text.find_first_of(".$") == std::string_view::npos) return;
@@ -211,7 +211,7 @@ void Compiler::doubt_literal(std::string_view text) {
         bare ? format("{{{}}}", term->text) : format("{{= {} }}", without_spaces_around(text)));
 }
 
-// "{$job.data.x} + 1" joins texts; whoever writes it wants to compute.
+// "{$job.data.x} + 1" joins texts; the author probably wants to compute.
 void Compiler::doubt_template(std::string_view text, const std::vector<Segment>& segments) {
   if (text.size() > expression_bytes_max) return;
   std::string bare;

@@ -1,5 +1,5 @@
-// What a source becomes: a tree of nodes in which every reference is split, every function found
-// and every literal stored once. Private to this folder; expression.h is the door.
+// A compiled source: a tree of nodes in which every reference is split, every function found and every literal stored
+// once. Private to this folder; expression.h is the entry.
 #pragma once
 
 #include "mapping/expression.h"
@@ -21,7 +21,7 @@ struct LiteralNode {
   boost::json::value value;
 };
 
-// One name behind the scope. `index` is set when the name is also the index of an array element.
+// One name after the scope. `index` is set when the name is also the index of an array element.
 struct PathPart {
   std::string name;
   std::optional<std::size_t> index;
@@ -30,9 +30,9 @@ struct PathPart {
 using ValueOf = const boost::json::value* ActivityValues::*;
 
 struct ReferenceNode {
-  // How much of the fixed structure in front of the data the reference names.
+  // How much of the fixed structure before the data the reference names.
   enum class Reach : std::uint8_t {
-    nothing,  // names no such thing: always missing (only in compat_hotmesh)
+    nothing,  // no such name: always missing (only in compat_hotmesh)
     whole,    // {act}, {$job}: an object of sections is made
     section,  // {act.output}: an object of data and metadata is made
     value,    // {act.output.data...}, {$item...}: a borrowed value, then `rest` is walked
@@ -89,8 +89,8 @@ struct Row {
     values,     // the first row: cells become the operands
     call,       // function over the operands, then cells are appended
     look_up,    // a reduce variable instead of a function, then cells
-    nested,     // a pipe of its own: its result is queued for the next call
-    reduce,     // the body is run per element
+    nested,     // an inner pipe: its result is queued for the next call
+    reduce,     // the body is evaluated per element
     discarded,  // a nested pipe after the last row (only in compat_hotmesh)
   };
   Kind kind;

@@ -23,7 +23,7 @@ class Compiler {
   CompileResult run(const boost::json::value& source);
 
  private:
-  // The source path grows while it lives.
+  // Extends the source path during its lifetime.
   class Step {
    public:
     Step(Compiler& compiler, std::string_view key);
@@ -51,7 +51,7 @@ class Compiler {
   Node compile_cell(const boost::json::value& source);
   Node compile_function(std::string_view name);
   Node compile_reference(ReferenceText text);
-  // One {hole}: what stands between its braces.
+  // One {hole}: the text between its braces.
   Node compile_name(std::string_view name);
 
   // compile_text.cc: texts with holes, infix expressions.

@@ -1,6 +1,5 @@
-// JavaScript's conversions and comparisons, on operands. Work that grows with a value is charged to
-// the budget; when that runs out the answer is arbitrary and the evaluator stops right after the
-// call.
+// JavaScript's conversions and comparisons, on operands. Work that grows with a value is charged to the budget; when
+// the budget is used up the result is arbitrary and the evaluator stops right after the call.
 #pragma once
 
 #include "mapping/budget.h"

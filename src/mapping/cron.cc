@@ -24,7 +24,7 @@ struct FieldRule {
   std::string_view name;
   int least;
   int most;
-  std::span<const std::string_view> names;  // names[0] stands for `least`
+  std::span<const std::string_view> names;  // names[0] means `least`
 };
 
 constexpr FieldRule second_rule = {"second", 0, 59, {}};

@@ -1,7 +1,6 @@
-// Cron expressions: five fields (minute hour day-of-month month day-of-week) or six with seconds in
-// front, in UTC. Lists, ranges, steps and names ("MON-FRI", "*/15", "JAN,JUL"), and @hourly,
-// @daily, @weekly, @monthly,
-// @yearly. When both day fields are restricted, either one fires.
+// Cron expressions: five fields (minute hour day-of-month month day-of-week) or six with seconds in front, in UTC.
+// Lists, ranges, steps and names ("MON-FRI", "*/15", "JAN,JUL"), and @hourly, @daily, @weekly, @monthly, @yearly. When
+// both day fields are restricted, a day that matches either one fires.
 #pragma once
 
 #include "mapping/calendar.h"
@@ -17,8 +16,8 @@ class CronSchedule {
  public:
   static Result<CronSchedule> parse(std::string_view text);
 
-  // The first tick after `date`, or nothing within the next 28 years (the 29th of February on a
-  // given weekday comes back at least that often, but for a skipped leap year).
+  // The first tick after `date`, or nothing within the next 28 years (the 29th of February on a given weekday comes
+  // back at least that often, except around a skipped leap year).
   std::optional<DateMillis> next_after(DateMillis date) const;
 
  private:

@@ -1,4 +1,4 @@
-// When cron expressions fire, and which texts are none.
+// When cron expressions fire, and which texts are not cron expressions.
 #include "mapping/cron.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// What an expression can see. Data borrows: every pointer must outlive the evaluation, nothing is
-// copied until an expression's result needs it. A null pointer is a scope that is absent; reading
-// it gives the same as a missing key (docs/MAPPING.md, "Missing values").
+// What an expression can read. Data holds pointers: each target must outlive the evaluation, and nothing is copied
+// until an expression's result needs it. A null pointer is an absent scope; reading it gives the same as a missing key
+// (docs/MAPPING.md, "Missing values").
 //
 // The values must be JSON: finite numbers, UTF-8 text, at most value_depth_max deep.
 #pragma once

@@ -11,8 +11,7 @@
 
 namespace pawl::mapping {
 
-// Borrows the document, which must outlive it. What has another shape than references name is left
-// out.
+// Refers to the document, which must outlive it. Parts that references cannot name are left out.
 class DataDocument {
  public:
   explicit DataDocument(const boost::json::value& document);

@@ -37,7 +37,7 @@ std::string iso_year(int year) {
 // toString pads to four digits and writes the sign of years before 0 in front.
 std::string long_year(int year) { return format("{}{:04}", year < 0 ? "-" : "", std::abs(year)); }
 
-// Reads a text from the left; every step says whether it matched.
+// Reads a text from the left; every step returns whether it matched.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -76,7 +76,7 @@ class Reader {
     millis = read;
     return count > 0;
   }
-  // The index of the name that stands here, or -1.
+  // The index of the name at this position, or -1.
   template <std::size_t N>
   int name(const std::array<std::string_view, N>& names) {
     for (std::size_t i = 0; i < N; ++i)

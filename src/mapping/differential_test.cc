@@ -1,6 +1,5 @@
-// Compiled expressions against an interpreter that walks the source itself: written apart from the
-// compiler, it shares only the functions and JSON. Random sources and data; any difference prints
-// the source and the seed.
+// Compiled expressions against an interpreter that walks the source itself: written separately from the compiler, it
+// shares only the functions and JSON. Random sources and data; any difference prints the source and the seed.
 #include "mapping/convert.h"
 #include "mapping/functions/functions.h"
 #include "mapping/test_support.h"
@@ -25,7 +24,7 @@ struct Variables {
   Value input, output, item, key, index;
 };
 
-struct Failed {};  // an evaluation error; only whether, not which, is compared
+struct Failed {};  // an evaluation error; the test compares whether there is one, not which
 
 class Interpreter {
  public:
@@ -168,7 +167,7 @@ class Interpreter {
   Call& call_;
 };
 
-// Random sources that compile: every row gets a function that takes as many operands as reach it.
+// Random sources that compile: every row gets a function that takes the number of operands that reach it.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
@@ -313,7 +312,7 @@ TEST(Differential, compiled_and_interpreted_agree) {
     ++succeeded;
     ASSERT_EQ(json_text(*result), json_text(*expected)) << "seed " << seed << " " << json_text(source);
   }
-  EXPECT_GT(succeeded, rounds / 3);  // failing everywhere would agree as well
+  EXPECT_GT(succeeded, rounds / 3);  // if everything failed, both would agree too
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// docs/MAPPING.md is true: every example on it is run, and it lists exactly the functions there
-// are.
+// docs/MAPPING.md is correct: every example on it is run, and it lists exactly the functions that exist.
 #include "mapping/functions/functions.h"
 #include "mapping/test_support.h"
 

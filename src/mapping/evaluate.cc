@@ -71,7 +71,7 @@ class Evaluator {
   Result<Operand> run_reference(const ReferenceNode& node) {
     Operand operand = resolve(node, call_.data, frame_);
     if (operand.missing()) return Operand::missing_at(node.written);
-    // Borrowing is free; an object made of sections is not.
+    // Referring to a value is free; building an object of sections is not.
     const bool made = operand.owned() && !node.takes && operand.value().is_object();
     if (made && !charge_copy(operand.value(), call_.budget)) return over_budget();
     return operand;
@@ -139,8 +139,7 @@ class Evaluator {
     return count >= function.count_min && (function.count_max == any_count || count <= function.count_max);
   }
 
-  // Only in compat_hotmesh: JavaScript ignores operands too many and takes undefined for operands
-  // too few.
+  // Only in compat_hotmesh: JavaScript ignores surplus operands and uses undefined for missing ones.
   Result<Operand> call_padded(const Function& function, Operands operands) {
     if (operands.size() > function.count_max) return function.body(call_, operands.first(function.count_max));
     std::vector<Operand> padded(std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end()));
@@ -240,8 +239,7 @@ class Evaluator {
     return {};
   }
 
-  // One element: the body's result becomes the accumulator, owned, since it may borrow from the
-  // frame.
+  // One element: the body's result becomes the accumulator, as an owned value, because it may refer to the frame.
   Status reduce_step(const Row& row, ReduceFrame& frame) {
     std::vector<Operand> seed(1);
     if (row.takes_seed) {
@@ -261,7 +259,7 @@ class Evaluator {
   }
 
   Call call_;
-  ReduceFrame* frame_ = nullptr;  // of the innermost @reduce that runs
+  ReduceFrame* frame_ = nullptr;  // of the innermost active @reduce
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string_view name_of(Scope scope);
 // One {reference} of a source. In "{validate.output.data.items.0}" the scope is `activity`,
 // `activity` is "validate" and the parts are "output", "data", "items", "0".
 struct Reference {
-  std::string path;  // where it stands in the source, as in Mistake
+  std::string path;  // its position in the source, as in Mistake
   Scope scope = Scope::activity;
   std::string activity;  // empty unless scope is `activity`
   std::vector<std::string> parts;
@@ -80,10 +80,10 @@ class Expression {
   // the budget is spent; the detail names the place in the source.
   Result<boost::json::value> evaluate(const Data& data, Budget& budget) const;
 
-  // Every {reference}, in source order, also those that are the same.
+  // Every {reference}, in source order, including repeated ones.
   const std::vector<Reference>& references() const;
 
-  // The value when the source is a literal through and through (no reference, no pipe); else null.
+  // The value when the whole source is a literal (no reference, no pipe); else null.
   const boost::json::value* literal() const;
 
  private:
@@ -93,7 +93,7 @@ class Expression {
 struct CompileResult {
   std::optional<Expression> expression;  // set exactly when `mistakes` is empty
   std::vector<Mistake> mistakes;
-  std::vector<Mistake> doubts;  // what compiles, but was probably meant otherwise
+  std::vector<Mistake> doubts;  // what compiles, but probably means something else
 };
 
 CompileResult compile(const boost::json::value& source, const CompileOptions& options = {});

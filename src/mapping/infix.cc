@@ -16,7 +16,7 @@ namespace {
 struct Operator {
   std::string_view sign;
   int strength;
-  bool chains;  // a - b - c has a meaning; a < b < c has none that anyone wants
+  bool chains;  // a - b - c has a meaning; a < b < c has no useful one
 };
 constexpr Operator operators[] = {{"??", 2, true},  {"||", 3, true}, {"&&", 4, true},  {"==", 5, false},
                                   {"!=", 5, false}, {"<", 6, false}, {"<=", 6, false}, {">", 6, false},
@@ -55,7 +55,7 @@ class Parser {
  private:
   void fail(std::size_t at, std::string message, std::string suggestion = {}) {
     if (!mistake_) mistake_ = TextMistake{offset_ + at, std::move(message), std::move(suggestion)};
-    token_ = Token{Token::Kind::end, text_.size(), {}, {}};  // everything that loops ends
+    token_ = Token{Token::Kind::end, text_.size(), {}, {}};  // every loop ends at this token
   }
 
   void advance() {
@@ -111,7 +111,7 @@ class Parser {
     return term;
   }
 
-  // What stands here, as far as its operators are stronger than `strength`.
+  // The term at this position, as far as its operators are stronger than `strength`.
   Term parse(int strength) {
     if (++depth_ > parser_depth_max)
       fail(token_.at, format("an expression nests at most {} deep", expression_depth_max));
@@ -233,7 +233,7 @@ class Parser {
     return finish(std::move(call));
   }
 
-  // One nesting passes through several strengths; the height of the tree is what counts in the end.
+  // One nesting passes through several strengths; the limit on the tree's height is checked later.
   static constexpr std::size_t parser_depth_max = 4 * expression_depth_max;
 
   std::string_view text_;

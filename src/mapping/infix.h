@@ -1,5 +1,5 @@
-// The expressions between "{=" and "}": text to a tree of terms. docs/MAPPING.md, "Infix expressions", has the
-// grammar. A Pratt parser: each binary operator has a strength, and a term takes in what binds stronger.
+// The expressions between "{=" and "}": text to a tree of terms. docs/MAPPING.md, "Infix expressions", has the grammar.
+// A Pratt parser: each binary operator has a strength, and a term includes what binds stronger.
 #pragma once
 
 #include "mapping/template.h"
@@ -30,10 +30,10 @@ struct Term {
   std::string text{};
   std::vector<std::string_view> operators{};
   std::vector<Term> parts{};
-  std::size_t height = 1;  // of the tree below: what evaluation recurses by
+  std::size_t height = 1;  // of the tree below: the recursion depth of evaluation
 };
 
-// `at` is added to all places: where `text` begins in its source. Limits: expression_bytes_max,
+// `at`, where `text` begins in its source, is added to all positions. Limits: expression_bytes_max,
 // expression_depth_max.
 std::variant<Term, TextMistake> parse_infix(std::string_view text, std::size_t at = 0);
 

@@ -1,4 +1,4 @@
-// Infix expressions, texts with holes, and arithmetic on what is missing.
+// Infix expressions, texts with holes, and arithmetic on missing values.
 #include "mapping/test_support.h"
 
 namespace pawl::mapping {
@@ -33,7 +33,7 @@ TEST(Infix, arithmetic) {
   EXPECT_EQ(eval("{= $job.data.n + 1 }"), "4");
   EXPECT_EQ(eval("{= pay.output.data.items.1.price * $job.data.half }"), "16");
   EXPECT_EQ(eval("{= {my-step.output.data.x} - 1 }"), "6");
-  EXPECT_EQ(eval("{= 9007199254740993 + 1 }"), "9007199254740994");  // beyond what a double holds
+  EXPECT_EQ(eval("{= 9007199254740993 + 1 }"), "9007199254740994");  // larger than a double can hold exactly
   EXPECT_EQ(eval("{= 9223372036854775807 + 1 }"), "9223372036854776000");
 }
 

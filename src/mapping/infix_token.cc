@@ -15,7 +15,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-// Bytes of characters beyond ASCII count as letters: keys of data have any language.
+// Bytes of characters beyond ASCII count as letters: keys of data may be in any language.
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
          (static_cast<unsigned char>(c) >= 0x80);

@@ -1,4 +1,4 @@
-// The words of an infix expression.
+// The tokens of an infix expression.
 #pragma once
 
 #include "mapping/template.h"
@@ -19,7 +19,7 @@ struct Token {
     sign,      // operators, parentheses, commas: `text`
     literal,   // `value`
     name,      // a.b.c: `text`
-    braced,    // {a.b.c}: `text` is what stands between the braces
+    braced,    // {a.b.c}: `text` is what is between the braces
     function,  // @a.b: `text` without the @
   };
   Kind kind = Kind::end;

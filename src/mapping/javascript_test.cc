@@ -1,4 +1,4 @@
-// Every function against what JavaScript itself answered (testdata/make_javascript_cases.mjs).
+// Every function against JavaScript's own results (testdata/make_javascript_cases.mjs).
 #include "mapping/convert.h"
 #include "mapping/functions/functions.h"
 #include "mapping/test_support.h"
@@ -50,7 +50,7 @@ TEST(Javascript, every_function_answers_as_javascript_does) {
     const json::array& cells = test.at("cells").as_array();
     if (!cells.empty()) rows.push_back(cells);
     rows.push_back(json::array{json::value("{@" + name + "}")});
-    // Arithmetic on undefined is NaN there; here it is an error, unless the original's behaviour is wanted.
+    // In JavaScript arithmetic on undefined is NaN; here it is an error, except under compat_hotmesh.
     const bool refused = refuses_missing(name) && std::find(cells.begin(), cells.end(), undefined) != cells.end();
     const CompileResult compiled = compile(json::object{{"@pipe", rows}}, {.compat_hotmesh = refused});
     ASSERT_TRUE(compiled.expression) << line << describe(compiled.mistakes);
@@ -67,7 +67,7 @@ TEST(Javascript, every_function_answers_as_javascript_does) {
   }
   EXPECT_EQ(failures, 0);
   for (const Function& function : all_functions()) {
-    // These depend on now, on randomness, or differ on purpose; docs/MAPPING.md has their examples.
+    // These depend on the time or on randomness, or differ on purpose; docs/MAPPING.md has their examples.
     static const std::set<std::string_view> elsewhere = {
         "date.now",      "date.yyyymmdd",         "date.toISOXString",
         "symbol.date",   "math.random",           "cron.nextDelay",

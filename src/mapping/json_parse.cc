@@ -19,7 +19,7 @@ namespace json = boost::json;
 
 namespace {
 
-// A number's text as it comes, read exactly when it is whole.
+// A number's text as it comes, read exactly when it is complete.
 class NumberText {
  public:
   void add(json::string_view part) { text_.append(part.data(), part.size()); }
@@ -36,7 +36,7 @@ class NumberText {
   std::string text_;
 };
 
-// Receives what the parser finds; the names are Boost's.
+// Receives the parser's events; the names are Boost's.
 struct HandlerLimits {
   using Failure = json::error_code;
   static constexpr std::size_t max_object_size = json::object::max_size();

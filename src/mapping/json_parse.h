@@ -1,6 +1,5 @@
-// JSON text to a value. Boost.JSON 1.81 rounds some numbers to the neighbour of the nearest double
-// (99.99 may come back as another number); this reads them exactly, so that a value survives being
-// written and read.
+// JSON text to a value. Boost.JSON 1.81 rounds some numbers to the neighbour of the nearest double (99.99 may come back
+// as another number); this parser reads them exactly, so that a value stays the same when it is written and read.
 #pragma once
 
 #include "pawl/result.h"
@@ -17,16 +16,15 @@ namespace pawl::mapping {
 // allows and no result may contain. `over_limit`: it nests deeper than json_depth_max (limits.h).
 Result<boost::json::value> parse_json(std::string_view text);
 
-// The same rules for text that comes in parts, without making a value of it: what passes here,
-// parse_json takes.
+// The same rules for text that comes in parts, without building a value: parse_json accepts what this accepts.
 class JsonCheck {
  public:
   JsonCheck();
   ~JsonCheck();
   // How much of `part` belongs to the value that is being read.
   Result<std::size_t> take(std::string_view part);
-  bool done() const;  // the value is whole
-  void reset();       // another one follows
+  bool done() const;  // the value is complete
+  void reset();       // for the next value
 
  private:
   struct Parser;

@@ -1,4 +1,4 @@
-// JSON text is read exactly, within limits, and refused with a place.
+// JSON text is read exactly, within limits, and refused with a position.
 #include "mapping/json_parse.h"
 
 #include "base/random.h"
@@ -41,7 +41,7 @@ TEST(JsonParse, limits_the_depth) {
   EXPECT_EQ(deep.detail, "JSON that nests more than 64 levels deep (json_depth_max): line 1, column 65");
 }
 
-// One value in parts of every size: JsonCheck says of it what parse_json says.
+// One value in parts of every size: JsonCheck reports the same as parse_json.
 TEST(JsonCheck, agrees_with_the_parser_however_the_text_is_cut) {
   for (const std::string& text :
        {std::string("{\"a\": [1, -2.5e3, true, null, \"x\\u0041\"]}"), std::string("99.99"), std::string("\"\xff\""),

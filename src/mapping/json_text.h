@@ -1,5 +1,5 @@
-// JSON as JavaScript writes it: shortest numbers, no space unless asked for. Boost.JSON's own
-// serializer writes 1.5 as 1.5E0, which is correct and which nobody wants to read.
+// JSON as JavaScript writes it: shortest numbers, no space unless asked for. Boost.JSON's own serializer writes 1.5 as
+// 1.5E0, which is correct but hard to read.
 #pragma once
 
 #include <boost/json/fwd.hpp>

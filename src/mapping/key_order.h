@@ -1,6 +1,6 @@
-// The order of an object's keys in JavaScript: whole numbers first, by size, then the others as they were set. Values
-// here keep the order in which keys were set; under compat_hotmesh everything that walks an object, and every result,
-// has JavaScript's.
+// The order of an object's keys in JavaScript: whole numbers first, by size, then the others in the order they were
+// set. Values here keep the order in which keys were set; under compat_hotmesh every iteration over an object, and
+// every result, uses JavaScript's order.
 #pragma once
 
 #include "mapping/budget.h"

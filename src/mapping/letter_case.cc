@@ -1,5 +1,4 @@
-// toLowerCase and toUpperCase: ASCII by arithmetic, the rest by table, and the one rule that looks
-// around.
+// toLowerCase and toUpperCase: ASCII by arithmetic, the rest by table, and the one rule that depends on the neighbours.
 #include "mapping/case_table.h"
 #include "mapping/text.h"
 

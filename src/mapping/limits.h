@@ -1,5 +1,5 @@
-// Every limit of the mapping language. Expressions come from strangers' files and run inside the
-// engine, so nothing here may grow without a ceiling.
+// Every limit of the mapping language. Expressions come from other people's files and run inside the engine, so
+// everything that can grow has a limit.
 #pragma once
 
 #include <cstddef>

@@ -74,8 +74,8 @@ Digits round_half_up(Digits number, int count) {
   return number;
 }
 
-// A tie shows as a 5 in the digit after the last one wanted; only then is the exact expansion,
-// which is slow, needed. `count` below 1 is left to it as well.
+// A tie shows as a 5 in the digit after the last one wanted; only then the exact expansion, which is slow, is needed. A
+// `count` below 1 also needs it.
 bool may_be_tie(double positive, int count) {
   return count < 1 || count >= exact_digits || nearest_digits(positive, count + 1).digits.back() == '5';
 }
@@ -86,7 +86,7 @@ Digits rounded_digits(double positive, int count) {
   return round_half_up(nearest_digits(positive, exact_digits), count);
 }
 
-// All digits down to `places` behind the point, ties upwards; the point is not written.
+// All digits down to `places` after the point, ties upwards; the point is not written.
 std::string digits_to_place(double positive, int places) {
   const int count = shortest_digits(positive).exponent + places;
   if (!may_be_tie(positive, count)) {

@@ -14,8 +14,7 @@ void append_number(std::string& out, std::int64_t number);
 void append_number(std::string& out, std::uint64_t number);
 std::string number_text(double number);
 
-// Number(text): white space around is ignored, nothing is 0, 0x, 0o and 0b are read, all else is
-// NaN.
+// Number(text): white space around is ignored, empty is 0, 0x, 0o and 0b are read, all else is NaN.
 double parse_number(std::string_view text);
 // parseFloat(text): the longest number at the start, or NaN.
 double parse_float_prefix(std::string_view text);

@@ -16,7 +16,7 @@ namespace pawl::mapping {
 class Operand {
  public:
   Operand() = default;  // missing
-  // Missing, and which reference led nowhere. Borrows the text, which is the expression's.
+  // Missing, with the reference that found nothing. Refers to the text, which the expression owns.
   static Operand missing_at(const std::string& written) {
     Operand operand;
     operand.written_ = &written;
@@ -39,12 +39,12 @@ class Operand {
   bool nullish() const { return missing() || value().is_null(); }
   bool owned() const { return state_ == State::owned; }
 
-  // The reference that led nowhere, as it is written; empty when the operand came from elsewhere.
+  // The reference that found nothing, as written; empty when the operand came from elsewhere.
   std::string_view written() const {
     return missing() && written_ != nullptr ? std::string_view(*written_) : std::string_view();
   }
 
-  // The value; of a missing operand, null.
+  // The value; null for a missing operand.
   const boost::json::value& value() const { return state_ == State::borrowed ? *borrowed_ : owned_; }
 
   // REQUIRES: owned(). For functions that build on their operand in place.

@@ -68,7 +68,7 @@ void set_rest(ReferenceNode& node, const ReferenceText& text, std::size_t from) 
 
 using Bound = std::variant<ReferenceNode, WrongText>;
 
-// In the original a name that does not exist is undefined, here it is a mistake.
+// In HotMesh a name that does not exist is undefined; here it is a mistake.
 Bound wrong_or_nothing(ReferenceNode node, WrongText wrong, bool compat_hotmesh) {
   if (!compat_hotmesh) return wrong;
   node.reach = ReferenceNode::Reach::nothing;

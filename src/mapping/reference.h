@@ -34,14 +34,14 @@ SourceText read_source_text(std::string_view text);
 
 inline constexpr std::array<std::string_view, 3> activity_sections = {"input", "output", "hook"};
 
-// Turns the parts into a node, or says what is wrong with them. `reducing`: inside @reduce.
+// Turns the parts into a node, or reports what is wrong with them. `reducing`: inside @reduce.
 struct ReferenceContext {
   bool reducing;
   bool compat_hotmesh;
 };
 std::variant<ReferenceNode, WrongText> bind_reference(const ReferenceText& text, const ReferenceContext& context);
 
-// The variables of the @reduce that is running; inner ones hide outer ones.
+// The variables of the active @reduce; inner ones hide outer ones.
 struct ReduceFrame {
   const boost::json::value* input;
   Operand output;  // the accumulator

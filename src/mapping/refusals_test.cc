@@ -1,5 +1,4 @@
-// What functions refuse, what they do with null, and that no function crashes on any kind of
-// operand.
+// What functions refuse, what they do with null, and that no function crashes on any kind of operand.
 #include "mapping/functions/functions.h"
 #include "mapping/test_support.h"
 
@@ -53,8 +52,7 @@ TEST(Refusals, cron_gives_minus_one_for_what_is_no_text) {
   EXPECT_NE(call("cron.nextDelay", R"(["soon"])").find("not a cron expression"), std::string::npos);
 }
 
-// Every function with every kind of operand in every place it takes, up to three: an answer or an
-// error.
+// Every function with every kind of operand in every position, up to three: a result or an error.
 TEST(Refusals, no_function_breaks_on_any_operand) {
   const json::value kinds = json_of(
       R"([null, true, -1, 2.5, 1e308, "", "text", "2024-01-01", "😀é", [], [1, "a", null, [2]], {},

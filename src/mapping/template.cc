@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
 
-// "{{x}}", but not "{{a}} and {{b}}": the braces in front must be closed by those at the end. Braces that do not
-// pair up cannot tell, so the pair at the ends counts.
+// "{{x}}", but not "{{a}} and {{b}}": the braces at the start must be closed by those at the end. If the braces do not
+// pair up, only the pair at the ends counts.
 bool is_doubled(std::string_view text) {
   if (text.size() < 4 || !text.starts_with("{{") || !text.ends_with("}}")) return false;
   std::size_t depth = 0;
@@ -79,7 +79,7 @@ class TemplateReader {
   }
 
  private:
-  // Reads what begins at `i`; returns where the next begins.
+  // Reads the segment that begins at `i`; returns where the next one begins.
   std::size_t step(std::size_t i) {
     const char c = text_[i];
     const bool twice = i + 1 < text_.size() && text_[i + 1] == c;
@@ -127,7 +127,7 @@ class TemplateReader {
   }
 
   std::size_t unclosed(std::size_t i) {
-    // What was probably meant reaches to the next space; of an expression, to the end.
+    // What was probably meant ends at the next space; for an expression, at the end.
     const bool expression = text_.substr(i).starts_with("{=");
     const std::size_t stop = expression ? npos : text_.find_first_of(" ,;{", i + 1);
     const std::string_view rest = stop == npos ? std::string_view() : text_.substr(stop);
@@ -139,7 +139,7 @@ class TemplateReader {
   std::string_view text_;
   std::vector<Segment> segments_;
   std::optional<TextMistake> mistake_;
-  std::size_t doubled_ = 0;  // {{ that wait for their }}
+  std::size_t doubled_ = 0;  // {{ that are still open
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace pawl::mapping {
 struct Segment {
   enum class Kind : std::uint8_t {
     text,        // literal, doubled braces already single
-    name,        // {reference} or {@function}: what stands between the braces
-    expression,  // {= ... }: what stands behind the =
+    name,        // {reference} or {@function}: the text between the braces
+    expression,  // {= ... }: the text after the =
   };
   Kind kind;
   std::string text;
@@ -27,9 +27,9 @@ struct TextMistake {
   std::string suggestion;
 };
 
-// At least one segment. A text without { is itself. A string inside one pair of doubled braces ("{{...}}") is
-// the literal with one brace less on each side, whatever else it holds. Elsewhere {{ and }} are single braces, and
-// a { that neither names something nor begins with = is itself: "[0-9]{2}", "[{\"a\": 1}]".
+// At least one segment. A text without { is a literal. A string inside one pair of doubled braces ("{{...}}") is the
+// literal with one brace less on each side, whatever else it contains. Elsewhere {{ and }} are single braces, and a {
+// that neither begins a name nor an expression is literal: "[0-9]{2}", "[{\"a\": 1}]".
 std::variant<std::vector<Segment>, TextMistake> read_template(std::string_view text);
 
 }  // namespace pawl::mapping

@@ -1,5 +1,4 @@
-// What the tests of this folder share: compile and evaluate in one call, and reading files of the
-// tree.
+// Shared by the tests of this folder: compile and evaluate in one call, and reading files of the tree.
 #pragma once
 
 #include "base/random.h"

@@ -82,7 +82,7 @@ int compare_units(std::string_view a, std::string_view b) {
 
 namespace {
 
-// Knuth, Morris and Pratt: never looks back in the text.
+// Knuth, Morris and Pratt: never goes back in the text.
 std::size_t find_linear(std::string_view text, std::string_view needle, std::size_t from) {
   std::vector<std::size_t> border(needle.size(), 0);
   for (std::size_t i = 1, matched = 0; i < needle.size(); ++i) {

@@ -27,10 +27,9 @@ int compare_units(std::string_view a, std::string_view b);
 
 inline constexpr std::size_t not_found = static_cast<std::size_t>(-1);
 
-// The first byte position >= `from` where `needle` stands. Linear in the worst case: text may be
-// hostile.
+// The first byte position >= `from` where `needle` begins. Linear in the worst case: text may be hostile.
 std::size_t find_text(std::string_view text, std::string_view needle, std::size_t from);
-// The last byte position <= `from` where `needle` stands.
+// The last byte position <= `from` where `needle` begins.
 std::size_t find_last_text(std::string_view text, std::string_view needle, std::size_t from);
 
 bool is_white_space(char32_t point);

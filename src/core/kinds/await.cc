@@ -1,6 +1,6 @@
-// An await: starts another job in the same commit, and waits for its word unless it is told not to. A child that fails
-// is replaced by another one as long as the activity's `retry` allows it: its word is taken, the pause begins and the
-// count goes up in one commit, and no message is entered, so the ledger has nothing of it.
+// An await: starts another job in the same commit and waits for its end, unless the graph tells it not to. A child that
+// fails is replaced by another one as long as the activity's `retry` allows it. One commit takes the child's end,
+// begins the pause and increases the count; no message is entered, so the ledger does not show it.
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/quote.h"
@@ -12,8 +12,8 @@ namespace pawl::core::kinds {
 
 namespace {
 
-// The first child has the id that its graph gives it, or one that follows from the parent's. That job stays where it
-// is, so those that replace it add their number.
+// The first child has the id that its graph gives it, or one that is derived from the parent's. That job stays, so the
+// jobs that replace it have a number added.
 JobId name_of_child(const Context& context, const Activity& activity, const Program::Child& child,
                     const AwaitState& state) {
   std::string name =
@@ -25,7 +25,7 @@ JobId name_of_child(const Context& context, const Activity& activity, const Prog
   return JobId(std::move(name));
 }
 
-// Whoever was replaced is heard no more.
+// Messages of a child that was replaced are ignored.
 bool speaks_for(const AwaitState& state, const Guid& word) {
   if (!state.tries) return true;
   return !state.waits_to_try() && is_word_of(state.child_request(), word);
@@ -43,7 +43,7 @@ Result<Started> start_child(Context& context, const Activity& activity, const Aw
   const auto child = program.child(sight, *input);
   if (!child) return child.error();
   const JobRow& job = context.draft.base().job;
-  // An await that has waited once does so until the end.
+  // An await that has waited once continues to wait until the end.
   Started started{name_of_child(context, activity, *child, state), child->awaits || state.failed() > 0};
   const Guid request = state.child_request();
   context.draft.send(Envelope{JobKey{job.name_space, started.id},
@@ -53,7 +53,7 @@ Result<Started> start_child(Context& context, const Activity& activity, const Aw
   return started;
 }
 
-// None: the error is the answer.
+// None: the attempts are used up, and the error is the answer.
 std::optional<Instant> next_child_at(const Context& context, const Activity& activity, const AwaitState& state,
                                      const Answer& answer) {
   const Policy& policy = context.node(activity).policy;
@@ -62,7 +62,7 @@ std::optional<Instant> next_child_at(const Context& context, const Activity& act
   return next_try(policy.retry.rule_for(answer.code), tried, context.draft.redrives(), context.options.now);
 }
 
-// What a word is that no leg 2 has taken yet. None: an answer.
+// Handles a child's message that no leg 2 has taken yet. None: it is an answer.
 std::optional<Progress> hear(Context& context, const Answer& answer) {
   Draft& draft = context.draft;
   const Activity* known = draft.find(answer.activity);
@@ -90,7 +90,7 @@ Result<Begun> begin_await(Context& context, Activity& activity, const Transition
   auto started = start_child(context, activity, state);
   if (!started) return started.error();
   state.child = started->id.raw();
-  if (!started->awaits) state.request = Guid{};  // nobody waits for its word
+  if (!started->awaits) state.request = Guid{};  // its end is not awaited
   activity.state = encode(state);
   return started->awaits ? Begun{} : Begun{Begun::Then::answers, unawaited(state)};
 }

@@ -1,4 +1,4 @@
-// Which kind begins how, and what all that wait have in common: a timeout, and calling it off.
+// How each kind begins, and what all kinds that wait have in common: a timeout, and cancelling the wait.
 #include "core/child_name.h"
 #include "core/kinds/kinds.h"
 
@@ -30,7 +30,7 @@ Result<Begun> begin_kind(Context& context, Activity& activity, const Transition&
   return Error{ErrorCode::corrupt, "an activity of no kind"};
 }
 
-// A worker's time stands on its work item; every other kind that waits has a timer of its own.
+// A worker's timeout is stored in its work item; every other kind that waits has its own timer.
 Status set_timeout(Context& context, Activity& activity) {
   if (context.node(activity).kind == Graph::Kind::worker) return {};
   const auto timeout = context.graph.program()->timeout(sight_of(context, activity));
@@ -76,7 +76,7 @@ void call_off(Context& context, const Activity& activity, bool cancel_child, boo
   const auto state = decode_kind_state(activity.state.view());
   if (!state) return;
   Draft& draft = context.draft;
-  // The message at hand may be one of them: it stays until its last step is done.
+  // The current message may be one of these timers: it stays until its last step is done.
   const auto drop_timer = [&](const Guid& timer) {
     if (timer != context.guid()) draft.consume(timer);
   };

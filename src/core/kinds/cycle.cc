@@ -1,4 +1,4 @@
-// A cycle: hands its obligation to its pivot, which begins another round in a plane of its own.
+// A cycle: hands its obligation to its pivot, which begins another round in a new plane.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {

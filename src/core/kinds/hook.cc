@@ -1,6 +1,6 @@
-// A hook: sleeps, waits for a signal, for whichever comes first, or for nothing. The first message to conclude it
-// wins; the other finds it concluded and changes nothing. A signal that came second is not lost: its
-// mailbox has it until the hook's word comes, taken or withdrawn (mailbox_state.h).
+// A hook: sleeps, waits for a signal, waits for whichever comes first, or does not wait. The first message to conclude
+// it wins; the other one finds it concluded and changes nothing. A signal that came second is not lost: its mailbox
+// keeps it until the hook reports it taken or withdraws its registration (mailbox_state.h).
 #include "base/quote.h"
 #include "core/kinds/kinds.h"
 
@@ -44,7 +44,7 @@ void tell_taken(Context& context, const Activity& hook) {
                                                        Taken{state->registration(), context.guid()}}});
 }
 
-// A sleep that is over, the time of any activity that waits, or the pause before an await's next try.
+// A sleep is over, a waiting activity timed out, or the pause before an await's next child is over.
 Progress time_up(Context& context, const TimeUp& message) {
   if (context.must_count()) return count_reentry(context);
   static const Payload nothing("{}");

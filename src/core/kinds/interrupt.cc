@@ -1,4 +1,4 @@
-// An interrupt: ends this job in the very commit of its leg 1, or sends the word to another one.
+// An interrupt: ends this job in the commit of its leg 1, or sends the request to another job.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -12,7 +12,7 @@ Status end_this(Context& context, Activity& activity, const Program::Ending& end
   const auto complete = activity.ledger.with(Mark::leg1_complete);
   if (!complete) return complete.error();
   activity.ledger = *complete;
-  // What its maps make of the job is the last thing that happens to its data.
+  // The result of its maps is the last change of the job's data.
   static const Payload nothing("{}");
   Sight sight = sight_of(context, activity);
   sight.output = &nothing;

@@ -1,6 +1,6 @@
-// A join: the first arrival opens it and brings its obligation, later ones give theirs back. An edge that
-// cannot fire any more says so, so that `all` waits only for what can still come. A join that closes a map stands
-// in the plane of every item, where it ends the item, and once more behind them all.
+// A join: the first arrival opens it and brings its obligation, later ones give theirs back. An edge that cannot fire
+// any more reports it, so that `all` waits only for what can still come. A join that closes a map exists in the plane
+// of every item, where it ends the item, and once more after all of them.
 #include <algorithm>
 #include <unordered_set>
 
@@ -38,7 +38,7 @@ class Skipper {
                                       edge.number, true}});
       return;
     }
-    // A join whose edges all come from here never opens; several of them lead to it.
+    // A join whose edges all come from here never opens; several edges may lead to it.
     if (!to.before_join || !seen_.insert(edge.to).second) return;
     for (const Graph::Edge& next : to.edges) skip(next);
   }
@@ -59,7 +59,7 @@ Standing standing_of(const Graph::Node& node, const JoinState& state) {
   return state.arrived.empty() ? Standing::skipped : Standing::satisfied;
 }
 
-// The end of one item: what it leaves is collected, and its map goes on.
+// The end of one item: its result is collected, and its map continues.
 Status end_item(Context& context, Activity& activity, const JoinState& state) {
   Draft& draft = context.draft;
   auto collected = context.graph.program()->collect(sight_of(context, activity));
@@ -84,7 +84,7 @@ Status end_item(Context& context, Activity& activity, const JoinState& state) {
   return {};
 }
 
-// None of its edges fires any more: it never opens, and what follows it is skipped too.
+// None of its edges can fire any more: it never opens, and what follows it is skipped too.
 void end_skipped(Context& context, Activity activity) {
   activity.status = ActivityStatus::skipped;
   activity.closed_at = context.options.now;
@@ -109,7 +109,7 @@ void skip_edges(Context& context, const Activity& activity, std::uint32_t plane,
     if (!contains(fired, i)) skipper.skip(node.edges[i]);
 }
 
-// Behind a map: all items are done, and what they left is in order.
+// After a map: all items are done, and their results are in order.
 Result<Begun> begin_join(Context& context, Activity& activity) {
   const Graph::Node& node = context.node(activity);
   const Activity* map = activity.parent ? context.draft.find(*activity.parent) : nullptr;
@@ -178,7 +178,7 @@ Progress arrive(Context& context, const Arrive& message) {
   if (satisfied && !ends_item) state->closer = context.guid();
   activity.state = encode(*state);
   if (!ends_item) {
-    // Leg 1 of a join is its first arrival; a timeout may answer it from then on.
+    // Leg 1 of a join is its first arrival; from then on a timeout may answer it.
     if (!activity.ledger.has(Mark::leg1_complete)) {
       const auto complete = activity.ledger.with(Mark::leg1_complete);
       if (!complete) return park(context, complete.error());

@@ -11,14 +11,14 @@ namespace pawl::core::kinds {
 struct Begun {
   enum class Then : std::uint8_t {
     waits,    // for an answer
-    answers,  // it is its own answer, with `data`
-    ends,     // nothing follows: the obligation went elsewhere, or the job is closed
+    answers,  // no wait: `data` is the answer
+    ends,     // nothing follows: another activity has the obligation, or the job is closed
   };
   Then then = Then::waits;
   Payload data;
 };
 Result<Begun> begin(Context& context, Activity& activity, const Transition& transition);  // begin.cc
-// What a kind that is its own answer says, for a message that comes back after its leg 1.
+// The answer of a kind that does not wait, for a message that comes back after its leg 1.
 Result<Payload> begin_again(Context& context, const Activity& activity);  // begin.cc
 
 // The work item that a worker's activity asks for.
@@ -32,7 +32,7 @@ Result<Begun> begin_interrupt(Context& context, Activity& activity);
 Result<Begun> begin_join(Context& context, Activity& activity);
 Result<Begun> begin_map(Context& context, Activity& activity);
 
-// What an await says that does not wait for its child.
+// The answer of an await that does not wait for its child.
 Payload unawaited(const AwaitState& state);  // await.cc
 
 // Messages.
@@ -40,7 +40,7 @@ Progress child_done(Context& context, const ChildDone& message);  // await.cc
 Progress start_again(Context& context, ActivitySeq await);        // await.cc
 Progress resume(Context& context, const Resume& message);         // hook.cc
 Progress time_up(Context& context, const TimeUp& message);        // hook.cc
-// The signal at hand did its work in this hook: its mailbox keeps it no longer.
+// The current signal was used by this hook: its mailbox need not keep it any longer.
 void tell_taken(Context& context, const Activity& hook);     // hook.cc
 Progress reenter(Context& context, const Reenter& message);  // cycle.cc
 Progress arrive(Context& context, const Arrive& message);    // join.cc
@@ -48,22 +48,23 @@ Progress expand(Context& context, const Expand& message);    // signal.cc
 Progress unlabel(Context& context, const Unlabel& message);  // signal.cc
 Progress take_item(Context& context, const Item& message);   // map.cc
 
-// Calls off what a concluded or abandoned activity still waits for. `registered`: its mailbox may still have something
-// for it; not when its last signal concluded it.
+// Cancels what a concluded or abandoned activity still waits for. `registered`: its mailbox may still have something
+// for it; false when its last signal concluded it.
 void call_off(Context& context, const Activity& activity, bool cancel_child, bool registered = true);  // begin.cc
-// race.cc. Ends an open activity whose answer nobody wants any more; how many obligations it had.
+// race.cc. Ends an open activity whose answer is no longer needed; returns the number of its obligations.
 std::int64_t abandon(Context& context, const Activity& activity);
-// A join that is satisfied ends what still runs of the branches that lead to it, if it is told to; as abandon().
+// A satisfied join ends what still runs in the branches that lead to it, if its graph asks for it; returns as
+// abandon().
 std::int64_t end_branches(Context& context, const Activity& join);
-// Whether such a join has ended the branch that this place belongs to.
+// Whether such a join has ended the branch that this address belongs to.
 bool is_called_off(const Context& context, std::uint32_t node, const ledger::Dimensions& at);
-// A child is still to be found when its await is over; nothing else is remembered.
+// The part of an await's state that stays when it is over: only what is needed to find its child.
 Payload what_stays(const Payload& state);  // await.cc
 
-// The edges of `activity` that did not fire in this plane: joins below need not wait for them.
+// The edges of `activity` that did not fire in this plane: joins below do not wait for them.
 void skip_edges(Context& context, const Activity& activity, std::uint32_t plane,
                 const std::vector<std::uint32_t>& fired, std::uint64_t first_number = 0);  // join.cc
-// Where the instance of a join stands that is reached from `from`, an address with its plane.
+// The address of the join's instance that is reached from `from`, an address with its plane.
 ledger::Dimensions place_of_join(const Graph::Node& join, const ledger::Dimensions& from);  // join.cc
 
 }  // namespace pawl::core::kinds

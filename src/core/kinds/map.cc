@@ -1,5 +1,5 @@
-// A map: its list is kept as the message of plane 0; every item has a plane of its own, entered in order, as many at
-// once as it may. Behind the last one the closing join goes on.
+// A map: its list is stored as the message of plane 0. Every item has its own plane; items are entered in order, up to
+// the allowed number at the same time. After the last one the closing join continues.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {
@@ -15,7 +15,7 @@ void begin_items(Context& context, const Activity& activity, MapState& state) {
   }
 }
 
-// The list itself is the first entry: it is written once, whatever happens to the items.
+// The list is the first entry: it is written once and does not change with the items.
 Status keep_list(Context& context, Activity& activity, Payload list) {
   const auto entered = activity.ledger.with_entry();
   if (!entered) return entered.error();
@@ -54,7 +54,7 @@ Progress take_item(Context& context, const Item& message) {
   if (context.must_count()) return count_reentry(context);
   static const Payload nothing("{}");
   if (!message.done) {
-    // Entries are counted, so the plane says which item it is: the list is the first one.
+    // Entries are counted, so the plane gives the index of the item: the list is the first one.
     const std::uint32_t index =
         goes_on ? draft.find_message(context.guid())->ledger.plane() - 1 : map->ledger.entries() - 1;
     const MessageRecord* list = draft.find_message(message.map, 0);
@@ -66,7 +66,7 @@ Progress take_item(Context& context, const Item& message) {
   if (!goes_on) {
     auto state = decode_state<MapState>(map->state.view());
     if (!state) return park(context, state.error());
-    if (map->state.empty()) return acknowledge(context);  // it was answered by its timeout
+    if (map->state.empty()) return acknowledge(context);  // its timeout has answered it
     Activity activity = *map;
     ++state->done;
     begin_items(context, activity, *state);

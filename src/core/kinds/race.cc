@@ -1,7 +1,7 @@
-// A race: a join that cancels the others. When it has what it needs, everything that still runs between it and the
-// nearest activity that all its branches come from is ended in the commit that goes on behind it: work is dropped,
-// timers and registrations are called off, awaited children are told to end, and the obligations are given back. What
-// is on its way there at that moment finds the join concluded and ends when it comes.
+// A race: a join that cancels the other branches. When it has what it needs, the same commit ends everything that still
+// runs between it and the nearest activity that all its branches come from: work is dropped, timers and registrations
+// are cancelled, awaited children are asked to end, and the obligations are given back. Messages that are on their way
+// at that moment find the join concluded and have no effect.
 #include <algorithm>
 
 #include "core/kinds/kinds.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Mark = ledger::ActivityLedger::Mark;
 
-// Skips of several activities under one message need names of their own.
+// Skips of several activities under one message need different names.
 constexpr std::uint64_t numbers_per_activity = std::uint64_t{1} << 20U;
 
 std::int64_t obligations_of(const Context& context, const Activity& activity) {

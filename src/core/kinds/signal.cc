@@ -1,6 +1,6 @@
-// A signal: told to the mailboxes of its topic in the same commit, and done. A signal to all jobs with a label is told
-// page by page, a commit each: the message that asks for the next page is the cursor, so no job is told twice and none
-// is left out, whatever crashes. A job that begins or ends meanwhile may be told or not.
+// A signal: sent to the mailboxes of its topic in the same commit; then the activity is done. A signal to all jobs with
+// a label is sent page by page, one commit each. The message that asks for the next page is the cursor, so a crash
+// makes no job receive it twice and leaves no job out. A job that begins or ends meanwhile may or may not receive it.
 #include "base/format.h"
 #include "core/kinds/kinds.h"
 
@@ -14,7 +14,7 @@ void send_to(Context& context, Program::Telling& telling, const Guid& cause) {
                                                                   Signal{telling.data, telling.status, telling.code}}});
 }
 
-// The page that the engine brought. Each job is named by its run, so the names of what is sent are, too.
+// The page that the engine read. Message names are derived from each job's run id.
 Status tell_page(Context& context, const Activity& activity, const Expand& message, const Page& page) {
   for (const auto& [run, id] : page.jobs) {
     auto telling = context.graph.program()->tell(sight_of(context, activity), message.topic, message.data, id);
@@ -60,9 +60,9 @@ Progress expand(Context& context, const Expand& message) {
   if (context.must_count()) return count_reentry(context);
   std::uint64_t told = message.told;
   if (!goes_on) {
-    if (activity->state.empty()) return acknowledge(context);  // it was answered by its timeout
+    if (activity->state.empty()) return acknowledge(context);  // its timeout has answered it
     const auto& page = context.delivery.page;
-    if (!page) return Progress::stays;  // the engine could not read it: it comes back with the message
+    if (!page) return Progress::stays;  // the engine could not read the page yet: it brings the message again
     const auto sent = tell_page(context, *activity, message, *page);
     if (!sent) return park(context, sent.error());
     told += page->jobs.size();

@@ -1,4 +1,4 @@
-// A worker: its request is a work item; whoever serves the topic answers it.
+// A worker: its request is a work item; a worker that serves the topic replies to it.
 #include "core/kinds/kinds.h"
 
 namespace pawl::core::kinds {

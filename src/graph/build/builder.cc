@@ -1,5 +1,5 @@
-// The builder's calls, as the document they write. What it means and what is wrong with it is for the reader and the
-// checks, as for any other document.
+// The builder's calls write a document. The reader and the checks find its meaning and its mistakes, as for any other
+// document.
 #include <algorithm>
 
 #include "base/format.h"
@@ -27,7 +27,7 @@ void put_field(Fields& fields, const std::string& key, Value value) {
     fields.emplace_back(key, std::move(value));
 }
 
-// A call of ours that the language has no word for is our own mistake; set() may say anything, and is checked.
+// A call that writes a key outside the language is a bug of the builder; set() may write anything, and is checked.
 void put_word(Fields& fields, Level level, const std::string& key, Value value) {
   invariant(graph::is_word(level, key), "the builder writes words of the language");
   put_field(fields, key, std::move(value));
@@ -59,7 +59,7 @@ void add_to_list(Fields& fields, const std::string& key, Value value) {
   put_field(fields, key, std::move(list));
 }
 
-// Only what differs from what a reader would take anyway.
+// Only what differs from the reader's defaults.
 Fields retry_fields(const Retry& retry, const Retry& otherwise) {
   Fields out;
   const auto put = [&](const char* key, bool differs, Value value) {
@@ -200,7 +200,7 @@ GraphBuilder& GraphBuilder::on_error(OnError then) {
   return set_graph("on_error", then == OnError::drain ? "drain" : "fail");
 }
 GraphBuilder& GraphBuilder::collation(Collation collation) {
-  // The default is not written: a graph is what it was before somebody said so.
+  // The default is not written: the graph stays the same as one that does not set it.
   if (collation != Collation::ledger) return set_graph("collation", std::string(name_of(collation)));
   std::erase_if(graph_, [](const auto& field) { return field.first == "collation"; });
   return *this;
@@ -250,7 +250,7 @@ Value GraphBuilder::document() const {
   Fields out;
   put_word(out, Level::graph, "subscribes", name_);
   for (const auto& [key, value] : graph_) put_field(out, key, value);
-  // What a C++ program says without maps means the answers, unless it says otherwise.
+  // A C++ program without maps means the answers, unless it sets input_from.
   if (find_field(out, "input_from") == nullptr) put_word(out, Level::graph, "input_from", "answers");
   Fields activities, transitions, hooks;
   for (const Said& said : activities_) activities.emplace_back(said.name, said.keys);

@@ -1,5 +1,4 @@
-// What the builder writes, and what it is told when it is wrong. That it can say all the language has is shown in
-// execute/builder_test.cc.
+// What the builder writes, and its errors. execute/builder_words_test.cc shows that every key can be written.
 #include <gtest/gtest.h>
 
 #include "base/format.h"

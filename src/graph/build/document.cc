@@ -142,7 +142,7 @@ class Writer {
   std::string take() { return std::move(text_); }
 
  private:
-  // Behind a dash the first key stands on the same line.
+  // After a dash the first key is on the same line.
   void begin(std::size_t indent) {
     if (!at_start_) text_.append(indent, ' ');
     at_start_ = false;

@@ -1,4 +1,4 @@
-// What the check says about expressions and texts: with line, column and what was probably meant.
+// What the check reports about expressions and texts: with line, column and what was probably meant.
 #include "base/format.h"
 #include "graph/test_support.h"
 
@@ -15,7 +15,7 @@ std::string told(const Checked& checked) {
   return out;
 }
 
-// The text stands on line 9, its quote in column 31.
+// The text is on line 9, its quote in column 31.
 std::string told_of(std::string_view text, std::string_view app_keys = "") {
   return told(
       check_graph(format("activities:\n  said: {{type: trigger}}\n  work: {{type: worker, topic: w, input: {{maps: "
@@ -36,7 +36,7 @@ TEST(Expressions, a_mistake_inside_an_expression_has_its_column) {
   EXPECT_EQ(told_of("\"é {= $job.data.n + }\""), "G301 9:51 here a value is missing\n");
   EXPECT_EQ(told_of("\"{= math.mul(2, 3) }\""), "G301 9:35 there is no function math.mul -> {@math.multiply}\n");
   EXPECT_EQ(told_of("\"a {= sad.output.data.n }\""), "G302 9:37 this graph has no activity 'sad' -> said\n");
-  // With escapes in front no column can be counted; the message says where.
+  // After escapes the column is unknown; the message gives the position.
   EXPECT_EQ(told_of("\"\\x41 {= 1 + }\""), "G301 9:31 here a value is missing (at character 10)\n");
 }
 

@@ -28,7 +28,7 @@ class References {
   void run() {
     const VisitFormula visit = [this](const Formula& formula, Role role) { check(formula, role); };
     for (here_ = 0; here_ < graph_.activities.size(); ++here_) {
-      // Of an island everything would be wrong; the island itself was reported.
+      // In an unreachable part every reference would be wrong; the part itself was reported.
       here_is_island_ = !graph_.topology.places[here_].reachable;
       visit_formulas(graph_.activities[here_], visit);
     }
@@ -112,7 +112,7 @@ class References {
     check_parts(target, role, reference_->activity);
   }
 
-  // From outside a map's body there is one output per item: which one would be meant?
+  // Outside a map's body there is one output per item: it would be unclear which one is meant.
   bool sees(ActivityIndex target, bool in_body) {
     const auto map = graph_.topology.places[target].inside_map;
     if (!map) return true;

@@ -1,4 +1,4 @@
-// What spans more than one edge: bodies of maps, joins, cycles.
+// Checks over more than one edge: bodies of maps, joins, cycles.
 #include <algorithm>
 
 #include "base/format.h"
@@ -89,7 +89,7 @@ void check_map(Graph& graph, ActivityIndex map, Mistakes& mistakes) {
     if (body[i]) places[i].inside_map = map;
   }
   places[*join].closes_map = map;
-  // The join stands on the plane of the map, not on that of an item; what follows moves with it.
+  // The join is on the plane of the map, not on that of an item; what follows moves with it.
   const std::size_t cut = places[*join].chain.size();
   std::vector<ActivityIndex> chain = places[map].chain;
   chain.push_back(*join);
@@ -117,7 +117,7 @@ void check_maps(Graph& graph, Mistakes& mistakes) {
 }
 
 void check_joins(const Graph& graph, Mistakes& mistakes) {
-  // A map that did not find its join was reported; the join it meant may be any of these.
+  // A map that did not find its join was reported; it may have meant any of these joins.
   std::size_t open_maps = 0;
   for (const ActivityIndex index : graph.topology.order) {
     if (std::holds_alternative<Map>(graph.activities[index].kind)) ++open_maps;

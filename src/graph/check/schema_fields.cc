@@ -1,5 +1,5 @@
-// {order.output.data.totl} although the schema of that output is closed and has no `totl`: such a reference can only
-// ever read nothing.
+// Finds {order.output.data.totl} when the schema of that output is closed and has no `totl`: such a reference can never
+// read a value.
 #include <unordered_map>
 
 #include "base/format.h"
@@ -9,7 +9,7 @@
 namespace pawl::graph {
 namespace {
 
-// What an error brings has no schema: whoever may look at one is not told anything.
+// Errors have no schema: activities that may read one are not checked.
 bool leads_errors_on(const Graph& graph, ActivityIndex index) {
   constexpr int success = 200;
   constexpr int pending = 202;

@@ -119,7 +119,7 @@ class Structure {
     std::reverse(topology_.order.begin(), topology_.order.end());
   }
 
-  // One mistake per island, at its first activity: the ones behind it follow from that.
+  // One mistake per unreachable part, at its first activity: the others follow from that.
   void report_unreachable() {
     std::vector<bool> known(graph_.activities.size());
     for (ActivityIndex i = 0; i < known.size(); ++i) known[i] = topology_.places[i].reachable;
@@ -167,8 +167,8 @@ class Structure {
 
   // The chain of a join is what all its parents' chains have in common, then itself; of any other
   // activity its parent's chain, then itself.
-  // A plain graph has no joins, and nobody asks for the way from one activity to another: ten thousand in a row need
-  // no chains.
+  // A plain graph has no joins, and no code needs the way from one activity to another: ten thousand in a row need no
+  // chains.
   void place(ActivityIndex index) {
     Place& here = topology_.places[index];
     if (!here.in.empty()) here.depth = topology_.places[graph_.transitions[here.in.back()].from].depth + 1;

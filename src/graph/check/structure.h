@@ -1,4 +1,4 @@
-// The checks after reading. Each adds its mistakes and goes on; together they fill Graph::topology.
+// The checks after reading. Each adds its mistakes and continues; together they fill Graph::topology.
 #pragma once
 
 #include "graph/mistake.h"
@@ -6,13 +6,13 @@
 
 namespace pawl::graph {
 
-// Triggers, transitions, reachability, parents, loops; fills topology but for the maps. False when
-// the graph has no trigger to start from: nothing else can be said about it then.
+// Triggers, transitions, reachability, parents, loops; fills topology except the maps. False when the graph has no
+// trigger to start from: then nothing else can be checked.
 bool check_structure(Graph& graph, Mistakes& mistakes);
 
-// What undoes an activity stands below it though no transition leads there; part of check_structure.
+// An undo activity is placed below the one it undoes, although no transition leads there; part of check_structure.
 void place_undos(Graph& graph, Mistakes& mistakes);
-// And in the same map; needs check_maps.
+// Puts undo activities into the map of what they undo; needs check_maps.
 void settle_undos(Graph& graph);
 
 // Bodies of maps and their closing joins; needs check_structure.
@@ -31,7 +31,7 @@ void check_schema_fields(const Graph& graph, Mistakes& mistakes);
 // Topics of await, signal and interrupt against the graphs and hooks of the whole app.
 void check_topics(const App& app, Mistakes& mistakes);
 
-// True when `inside` stands in the body of `map`, however deep.
+// True when `inside` is in the body of `map`, at any depth.
 bool is_inside(const Graph& graph, ActivityIndex inside, ActivityIndex map);
 
 }  // namespace pawl::graph

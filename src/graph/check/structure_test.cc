@@ -39,13 +39,13 @@ TEST(Structure, a_graph_has_exactly_one_trigger) {
 
 TEST(Structure, every_activity_is_reached_from_the_trigger) {
   EXPECT_EQ(codes({"t", "w"}, ""), Codes{"G205"});
-  // A whole island is one mistake, at its first activity.
+  // A whole unreachable part is one mistake, at its first activity.
   const Checked island =
       check_graph(activities({"t", "w", "w2", "w3"}) + "transitions: {w: [{to: w2}], w2: [{to: w3}]}\n");
   EXPECT_EQ(codes_of(island), Codes{"G205"});
   EXPECT_EQ(island.mistakes[0].path, "app.graphs[0].activities.w");
   EXPECT_EQ(island.mistakes[0].message, "no transition leads from the trigger to 'w' and the 2 behind it");
-  // Also an island without a first activity.
+  // Also a part without a first activity.
   EXPECT_EQ(codes({"t", "w", "w2"}, "w: [{to: w2}], w2: [{to: w}]"), Codes{"G205"});
 }
 
@@ -104,7 +104,7 @@ TEST(Structure, a_pivot_is_marked_by_the_cycle_that_returns_to_it) {
 
 TEST(Structure, a_map_ends_at_its_join) {
   EXPECT_EQ(codes({"t", "m", "w", "j"}, "t: [{to: m}], m: [{to: w}], w: [{to: j}]"), Codes{});
-  EXPECT_EQ(codes({"t", "m", "w", "j"}, "t: [{to: m}, {to: j}], m: [{to: w}]"), Codes{"G213"});  // never gets there
+  EXPECT_EQ(codes({"t", "m", "w", "j"}, "t: [{to: m}, {to: j}], m: [{to: w}]"), Codes{"G213"});  // never reaches it
   EXPECT_EQ(codes({"t", "m", "j"}, "t: [{to: m}], m: [{to: j}]"), Codes{"G213"});                // empty body
   EXPECT_EQ(codes({"t", "m", "m2", "w", "j"}, "t: [{to: m}], m: [{to: m2}], m2: [{to: w}], w: [{to: j}]"),
             Codes{"G213"});

@@ -16,7 +16,7 @@ struct Known {
 
 void check_topic(const Formula& topic, const Topics& known, std::string_view what, Mistakes& mistakes) {
   const boost::json::value* literal = topic.expression.literal();
-  if (literal == nullptr || !literal->is_string()) return;  // computed: known when it runs
+  if (literal == nullptr || !literal->is_string()) return;  // computed: known at run time
   const std::string_view name(literal->get_string().data(), literal->get_string().size());
   for (const std::string_view candidate : known)
     if (candidate == name) return;
@@ -27,10 +27,10 @@ void check_topic(const Formula& topic, const Topics& known, std::string_view wha
                 .suggestion = nearest(name, known)});
 }
 
-// A child and its parent speak to each other through inboxes, which jobs under duplex do not have.
+// A child and its parent send messages through inboxes, which jobs under duplex do not have.
 void check_awaited(const Formula& topic, const Topics& duplex, Mistakes& mistakes) {
   const boost::json::value* literal = topic.expression.literal();
-  if (literal == nullptr || !literal->is_string()) return;  // computed: known when it runs
+  if (literal == nullptr || !literal->is_string()) return;  // computed: known at run time
   const std::string_view name(literal->get_string().data(), literal->get_string().size());
   for (const std::string_view one : duplex)
     if (one == name)

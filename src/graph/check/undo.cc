@@ -1,4 +1,4 @@
-// Activities that undo others (`compensate`). No transition leads to them: they stand below the one they undo.
+// Activities that undo others (`compensate`). No transition leads to them: they are placed below the one they undo.
 #include "base/format.h"
 #include "graph/check/structure.h"
 

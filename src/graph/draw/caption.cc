@@ -14,14 +14,14 @@ std::string literal_text(const boost::json::value& value) {
   return boost::json::serialize(value);
 }
 
-// The last part of what it refers to: enough to recognise it.
+// The last part of the reference: enough to recognise it.
 std::string brief(const Formula& formula) {
   if (const auto* literal = formula.expression.literal()) return literal_text(*literal);
   const auto& references = formula.expression.references();
   if (references.empty()) return "…";
   const auto& first = references.front();
   if (first.parts.empty()) return first.activity;
-  // A whole payload says more with its owner's name.
+  // For a whole payload the owner's name is more useful.
   return first.parts.back() == "data" && !first.activity.empty() ? first.activity : first.parts.back();
 }
 

@@ -1,4 +1,4 @@
-// The words of a picture: what stands in a node and on an edge.
+// The texts of a picture: in a node and on an edge.
 #pragma once
 
 #include <string>

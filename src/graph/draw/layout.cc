@@ -1,6 +1,6 @@
-// Layered drawing in five steps: layers by longest path; every edge cut into pieces of one layer by
-// helper items (labels get items of their own, so they never collide); order within layers by
-// barycentres; x by least squares with minimum distances; y by layer heights.
+// Layered drawing in five steps: layers by longest path; every edge cut into pieces of one layer by helper items
+// (labels are items too, so they never collide); order within layers by barycentres; x by least squares with minimum
+// distances; y by layer heights.
 #include "graph/draw/layout.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class Drawing {
     std::vector<std::size_t> items;
   };
 
-  // Activities stand on even layers, labels on odd ones.
+  // Activities are on even layers, labels on odd ones.
   void make_items() {
     std::vector<std::size_t> layer(graph_.activities.size());
     for (const ActivityIndex index : topology_.order)
@@ -166,7 +166,7 @@ class Drawing {
       const bool down = sweep % 2 == 0;
       for (std::size_t i = 0; i < layers_.size(); ++i) settle(layers_[down ? i : layers_.size() - 1 - i], down);
     }
-    // The last word is the parents': a single child stands exactly below.
+    // The parents decide last: a single child is exactly below.
     for (int sweep = 0; sweep < closing_sweeps; ++sweep)
       for (const auto& layer : layers_) settle(layer, true);
   }
@@ -187,7 +187,7 @@ class Drawing {
       if (i > 0) offset += items_[layer[i - 1]].width / 2 + item_gap + item.width / 2;
       offsets.push_back(offset);
       auto near = down ? item.up : item.down;
-      if (item.role != Item::Role::node) {  // helpers lie between their two ends
+      if (item.role != Item::Role::node) {  // helpers are between their two ends
         const auto& others = down ? item.down : item.up;
         near.insert(near.end(), others.begin(), others.end());
       }
@@ -197,7 +197,7 @@ class Drawing {
         wanted = 0;
         double total = 0;
         for (const std::size_t other : near) {
-          // Two helpers of one edge hold on to each other: long edges run straight.
+          // Two helpers of one edge attract each other: long edges run straight.
           const bool helpers = item.role != Item::Role::node && items_[other].role != Item::Role::node;
           const double pull = helpers ? 8 : 1;
           wanted += pull * items_[other].x;

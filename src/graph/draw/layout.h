@@ -1,5 +1,5 @@
-// Where everything goes: layers from the trigger down, few crossings, straight long edges. Lengths
-// are in the SVG's units (pixels at 100 %).
+// The position of everything: layers from the trigger down, few crossings, straight long edges. Lengths are in the
+// SVG's units (pixels at 100 %).
 #pragma once
 
 #include <string>

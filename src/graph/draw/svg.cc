@@ -10,7 +10,7 @@ namespace {
 
 constexpr double header_height = 44;
 
-// Plain class rules, no variables: every viewer understands them, and dark ones get the second set.
+// Plain class rules, no variables: every viewer understands them. Dark mode uses the second set.
 constexpr std::string_view style = R"(
 text { font-family: Inter, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
 .title { font-size: 13px; font-weight: 600; fill: #1c2430; text-anchor: middle; }
@@ -94,7 +94,7 @@ Box moved(Box box, double x, double y) {
   return box;
 }
 
-// One outline per kind, so that a print without colours still tells them apart.
+// One outline per kind, so that kinds can be distinguished in a print without colours.
 std::string shape(const Activity& activity, const Box& box) {
   const std::string kind(name_of(activity.kind));
   const std::string classes = "shape " + kind;
@@ -135,8 +135,7 @@ std::string node_text(const DrawnNode& node) {
          format(R"(<text class="sub" x="{:.1f}" y="{:.1f}">{}</text>)", x, y + 13, escaped(node.subtitle));
 }
 
-// Smooth between layers, straight through them; vertical at both ends, so arrow heads stand
-// upright.
+// Smooth between layers, straight through them; vertical at both ends, so that arrow heads are upright.
 std::string smooth_path(const std::vector<Point>& points) {
   std::string out = format("M{:.1f} {:.1f}", points[0].x, points[0].y);
   for (std::size_t i = 1; i < points.size(); ++i) {

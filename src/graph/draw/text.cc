@@ -23,7 +23,7 @@ class Tree {
   struct Line {
     ActivityIndex activity;
     std::string condition;
-    std::string prefix;  // what stands before the branch sign
+    std::string prefix;  // the text before the branch sign
     bool last;
   };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view threshold_words[] = {"stop", "throw", "stall"};
 
-// Keys that the original's compiler writes into its own files; in ours they would lie.
+// Keys that HotMesh's compiler writes into its own files; in our files they would be wrong.
 constexpr std::string_view compiler_keys[] = {"trigger",  "subscribes", "publishes", "parent",      "ancestors",
                                               "consumes", "produces",   "PRODUCES",  "collationInt"};
 
@@ -31,11 +31,11 @@ std::string_view read_type(const Cursor& at, const Reader& reader) {
                        entry->value.is_text() ? format("'{}'", entry->value.text) : describe(entry->value),
                        any_of(std::span(types).first(9))),
                 nearest(entry->value.text, types));
-  // A slip in the trigger's type should not also say that there is no trigger.
+  // A typing error in the trigger's type should not also give "there is no trigger".
   return nearest(entry->value.text, types) == "trigger" ? "trigger" : "";
 }
 
-// Keys that the original reads and never uses.
+// Keys that HotMesh reads and never uses.
 void ignore_as_the_original_does(const Cursor& at, const Reader& reader, Activity& activity) {
   const auto warn = [&](std::string_view key) {
     if (const Entry* entry = at.node().find_entry(key))
@@ -161,7 +161,7 @@ void read_coded_rule(const Cursor& at, int code, const Reader& reader, std::vect
     reader.keys(at, Level::retry, rule_keys(rule, reader));
     if (at.node().find("maximumAttempts") == nullptr) reader.missing(at, "maximumAttempts");
   } else if (at.node().is_list() && at.node().items.size() == 1) {
-    // The original's short form counts retries, not runs.
+    // HotMesh's short form counts retries, not attempts.
     const auto most = static_cast<std::int64_t>(limits::attempts_max);
     rule.attempts_max = 1 + static_cast<int>(reader.whole(Cursor(at, 0), 0, most).value_or(0));
   } else {

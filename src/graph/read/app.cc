@@ -86,7 +86,7 @@ std::optional<App> read_app(const Node& root, const ReadOptions& options, Mistak
   }
   for (const Entry& entry : root.entries) {
     const Cursor here(top, entry);
-    if (entry.key.starts_with("x-")) continue;  // a place for shared parts, named by $refs
+    if (entry.key.starts_with("x-")) continue;  // shared parts, named by $refs
     if (entry.key != "app") {
       const std::string_view known[] = {"app"};
       reader.report(Where{entry.mark, entry.key}, Code::unknown_key,

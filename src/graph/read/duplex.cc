@@ -1,6 +1,6 @@
-// What a graph under `collation: duplex` may say. Its operations are single adds with no transaction around them, so it
-// runs triggers and workers, and hands on what each answered as it is. Every other key is refused where it stands: none
-// is accepted and ignored.
+// What a graph under `collation: duplex` may contain. Its operations are single adds with no transaction around them,
+// so it runs triggers and workers, and hands their answers on unchanged. Every other key is refused at its position:
+// none is accepted and ignored.
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -21,7 +21,7 @@ struct Reason {
   std::string_view key;
   std::string_view why;
 };
-// What to do without it, where there is something better to say than that it is missing.
+// What to do instead, where there is an alternative.
 constexpr Reason reasons[] = {
     {"input", "a worker is sent what its parent answered, as it is"},
     {"output", "what a worker answers is its output, as it is"},
@@ -66,12 +66,12 @@ class DuplexReader {
   }
 
   void check_activities(const Cursor& at) const {
-    if (at.node().entries.size() != graph_.activities.size()) return;  // too many: that was said
+    if (at.node().entries.size() != graph_.activities.size()) return;  // too many: reported already
     for (std::size_t i = 0; i < graph_.activities.size(); ++i) {
       const Entry& entry = at.node().entries[i];
       const Cursor here(at, entry);
       const Entry* type = entry.value.find_entry("type");
-      if (type == nullptr) continue;  // that was said as well
+      if (type == nullptr) continue;  // reported already
       const Kind& kind = graph_.activities[i].kind;
       if (std::holds_alternative<Trigger>(kind)) {
         check_trigger(here);
@@ -83,7 +83,7 @@ class DuplexReader {
               worker->topic.where,
               format("under collation: duplex a topic is a plain text, not an expression; write it out, {}", instead));
       } else {
-        // Of the kind as a whole: what its keys say does not matter then.
+        // The kind as a whole is refused: its keys do not matter then.
         refuse(Cursor(here, *type).where(),
                format("collation: duplex runs triggers and workers only, not '{}'; take it out of this graph, {}",
                       name_of(kind), instead));
@@ -91,7 +91,7 @@ class DuplexReader {
     }
   }
 
-  // The id of a job is worked out by whoever starts it.
+  // The caller that starts a job computes its id.
   void check_trigger(const Cursor& at) const {
     only(at, trigger_keys);
     const Entry* stats = at.node().find_entry("stats");

@@ -1,4 +1,4 @@
-// What `collation: duplex` takes, and how it refuses the rest: where it stands, and what to do.
+// What `collation: duplex` accepts, and how it refuses the rest: with the position and what to do.
 #include "graph/test_support.h"
 
 namespace pawl::graph {
@@ -34,7 +34,7 @@ TEST(DuplexGraphs, triggers_workers_and_conditions_on_codes_are_taken) {
   EXPECT_EQ(codes_of(check_graph("collation: double\nactivities: {t: {type: trigger}}\n")), Codes{"G104"});
 }
 
-// A graph with one thing too many.
+// A graph with one unsupported key.
 struct Beyond {
   const char* name;
   std::string graph;

@@ -27,7 +27,7 @@ void read_activities(const Cursor& at, const Reader& reader, Graph& graph) {
   }
 }
 
-// Whose answer is the job's result. Where inputs are mapped it is the job's data, and nobody's answer.
+// The activity whose answer is the job's result. If inputs are mapped, the result is the job's data instead.
 void check_result(const Reader& reader, const Graph& graph) {
   if (graph.result_of.empty()) return;
   if (!graph.find(graph.result_of))
@@ -73,7 +73,7 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
       {"input", [&](const Cursor& key) { graph.input = read_channel(key, reader, ChannelKeys::schema_only); }},
       {"output", [&](const Cursor& key) { graph.output = read_channel(key, reader, ChannelKeys::schema_only); }},
       {"activities", [&](const Cursor& key) { read_activities(key, reader, graph); }},
-      {"transitions", {}},  // below: they name activities, wherever those stand in the file
+      {"transitions", {}},  // below: they name activities, which may come later in the file
       {"hooks", {}},
   };
   reader.keys(at, Level::graph, keys);
@@ -84,7 +84,7 @@ Graph read_graph(const Cursor& at, const Reader& reader) {
   if (graph.activities.size() > activities_max && !graph.is_plain()) {
     reader.report(graph.where, Code::over_limit,
                   format("more than {} activities in one graph with expressions", activities_max));
-    graph.activities.clear();  // nobody looks further
+    graph.activities.clear();  // no further checks
     graph.transitions.clear();
   }
   for (const std::string_view required : {"subscribes", "activities"})

@@ -1,5 +1,4 @@
-// A table for every key of the language: a value it takes and values it refuses, with the code of
-// the refusal.
+// A table for every key of the language: a value it accepts and values it refuses, with the code of the mistake.
 #include "base/format.h"
 #include "graph/test_support.h"
 
@@ -7,7 +6,7 @@ namespace pawl::graph {
 namespace {
 
 struct Case {
-  const char* key;                                       // may be a dotted way, the last part is the key under test
+  const char* key;                                       // may be a dotted path, the last part is the key under test
   std::vector<const char*> good;                         // YAML flow values
   std::vector<std::pair<const char*, const char*>> bad;  // value, expected code
 };
@@ -113,7 +112,7 @@ TEST(Keys, of_a_graph) {
   EXPECT_EQ(codes_of(check_text("app: {id: a, version: 1, graphs: [{}]}")), (Codes{"G102", "G102"}));
 }
 
-// An activity `x` of the given type below a trigger, with one line of its own.
+// An activity `x` of the given type below a trigger, with one more line.
 Checked with_activity(const std::string& keys, const std::string& line) {
   return check_graph(format(R"(activities:
   t: {{type: trigger}}
@@ -263,7 +262,7 @@ TEST(Keys, of_a_hook) {
        {"escalation", {"{role: agent, priority: 1}"}, {{"{rloe: agent}", "G101"}, {"5", "G103"}}},
        {"retry", {}, {{"{}", "G101"}}}},
       on("type: hook"));
-  EXPECT_TRUE(with_activity("type: activity", "").app);  // the original's old name
+  EXPECT_TRUE(with_activity("type: activity", "").app);  // HotMesh's old name
 }
 
 TEST(Keys, of_a_signal) {

@@ -20,8 +20,7 @@ constexpr std::string_view escalation_keys[] = {
     "role",      "type",     "subtype",  "priority",    "description", "entity", "metadata",  "envelope",
     "expiresAt", "originId", "parentId", "initiatedBy", "traceId",     "spanId", "taskQueue", "workflowType"};
 
-// What each kind knows beyond the common keys, to say "that is a key of hooks" instead of
-// "unknown".
+// The keys of each kind beyond the common ones, to report "that is a key of hooks" instead of "unknown".
 struct KindKey {
   std::string_view key;
   std::string_view kinds;
@@ -83,7 +82,7 @@ struct Site {
     }
     reader.keys(at, level, all);
   }
-  // Under compat a value of the wrong type only warned; a required one is missing then.
+  // Under compat a value of the wrong type is only a warning; a required one is missing then.
   void require(std::string_view key, bool found) const {
     const bool absent = at.node().find(key) == nullptr;
     if (absent || (!found && reader.dialect() == Dialect::hotmesh)) reader.missing(at, key);
@@ -289,7 +288,7 @@ Kind read_map(const Site& site) {
   return Map{site.or_placeholder(items), std::move(parallel), std::move(collect), std::move(join), std::move(where)};
 }
 
-// An unknown type: accept every key there is, so that one slip gives one mistake.
+// An unknown type: accept every known key, so that one typing error gives one mistake.
 Kind read_any(const Site& site) {
   for (const KindKey& key : kind_only) site.keys.push_back({key.key, {}, true});
   site.reader.keys(site.at, Level::worker, site.keys);

@@ -13,7 +13,7 @@
 namespace pawl::graph {
 
 struct ReadOptions {
-  bool force_hotmesh = false;  // as if the file said `compat: hotmesh`
+  bool force_hotmesh = false;  // as if the file had `compat: hotmesh`
 };
 
 // Empty only when the root is not an app at all.

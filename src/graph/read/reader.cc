@@ -210,7 +210,7 @@ namespace {
 
 struct Spot {
   Where where;
-  std::string note;  // when the column cannot say it
+  std::string note;  // when the column is unknown
 };
 
 // Byte `inside` of the text at `pointer` below the cursor.
@@ -295,7 +295,7 @@ std::optional<double> Reader::number(const Cursor& at, double min, double max) c
   return std::nullopt;
 }
 
-// The original knows bare numbers only: "5m" is no time there.
+// HotMesh accepts bare numbers only: "5m" is no time there.
 bool Reader::takes_units(std::string_view text) const {
   return dialect_ == Dialect::pawl || text.find_first_not_of("0123456789.") == std::string_view::npos;
 }

@@ -1,5 +1,5 @@
-// The tools of all readers: a cursor that knows its path, typed access to values, expressions and
-// schemas. Every function reports what is wrong and returns nothing then; reading goes on.
+// The tools of all readers: a cursor that knows its path, typed access to values, expressions and schemas. Every
+// function reports what is wrong and then returns nothing; reading continues.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace pawl::graph {
 
-// A node and the way to it. Borrows its parent: cursors live on the stack of the readers.
+// A node and the path to it. Refers to its parent: cursors are on the stack of the readers.
 class Cursor {
  public:
   explicit Cursor(const Node& root) : node_(&root), mark_(root.mark), key_mark_(root.mark) {}
@@ -26,7 +26,7 @@ class Cursor {
 
   const Node& node() const { return *node_; }
   std::string_view key() const { return key_; }
-  // Of a leaf its value, of a map or list its key: where a reader would look first.
+  // For a leaf its value, for a map or list its key: where a person would look first.
   Mark mark() const { return mark_; }
   std::string path() const;
   Where where() const { return {mark_, path()}; }
@@ -41,14 +41,14 @@ class Cursor {
   Mark key_mark_;
 };
 
-// What a literal must be; an expression that is computed is checked when it runs.
+// The required type of a literal; a computed value is checked at run time.
 enum class Expect : std::uint8_t { any, text, boolean, number, seconds, map };
 
 using ReadKey = std::function<void(const Cursor&)>;
 struct Key {
   std::string_view name;
   ReadKey read;
-  bool refused = false;  // its reader only says what is wrong with it
+  bool refused = false;  // its reader only reports what is wrong with it
 };
 
 class Reader {
@@ -62,8 +62,8 @@ class Reader {
 
   bool expect_map(const Cursor& at) const;
   bool expect_list(const Cursor& at) const;
-  // Calls the reader of each key that is there; any other key is a mistake. A key with an empty
-  // reader is accepted and left alone.
+  // Calls the reader of each key that is present; any other key is a mistake. A key with an empty reader is accepted
+  // and skipped.
   void keys(const Cursor& at, Level level, std::span<const Key> known) const;
   void missing(const Cursor& at, std::string_view key) const;
 
@@ -84,12 +84,12 @@ class Reader {
   // The same as key readers, writing into `out`.
   ReadKey into(OptionalFormula& out, Expect expect) const;
   ReadKey into(std::string& out) const;
-  // For a required expression that is missing: lets the other checks go on. Never handed out.
+  // For a required expression that is missing: lets the other checks continue. Never returned to a caller.
   Formula placeholder(const Cursor& at) const;
 
  private:
   OptionalFormula compile(const Cursor& at, const boost::json::value& source) const;
-  // What can still be said about an expression with mistakes: the references among its texts.
+  // What is still known about an expression with mistakes: the references among its texts.
   Formula references_of(const Cursor& at) const;
   bool takes_units(std::string_view text) const;
   bool literal_fits(const Cursor& at, const boost::json::value& value, Expect expect) const;

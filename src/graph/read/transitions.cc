@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view gate_words[] = {"and", "or"};
 constexpr int code_ok = 200;
 
-// Ids to indices, with the near miss at hand.
+// Ids to indices, with a suggestion for a typing error.
 class Ids {
  public:
   explicit Ids(const Graph& graph) {
@@ -81,7 +81,7 @@ void read_match(const Cursor& at, const Reader& reader, Transition& transition) 
 }
 
 void read_conditions(const Cursor& at, const Reader& reader, Transition& transition) {
-  // Conditions without a code wait for plain success.
+  // Conditions without a code require plain success.
   transition.on = Transition::On::codes;
   transition.codes = {code_ok};
   const Key keys[] = {
@@ -122,7 +122,7 @@ std::optional<Transition> read_transition(const Cursor& at, const Reader& reader
   return transition;
 }
 
-// The original keeps transitions in a map by target: the last one written counts.
+// HotMesh keeps transitions in a map by target: the last one written counts.
 bool replace_same(Transition& transition, const Reader& reader, Graph& graph) {
   for (Transition& other : graph.transitions) {
     if (other.from != transition.from || other.to != transition.to) continue;
@@ -183,7 +183,7 @@ void read_hook_rule(const Cursor& at, const Reader& reader, const Ids& ids, cons
   const Node* conditions = at.node().find("conditions");
   if (conditions == nullptr || conditions->find("match") == nullptr || conditions->find("match")->items.empty())
     reader.report(where, Code::bad_hook, "a hook rule needs a match, the key that finds the waiting job");
-  // Under compat only the first match counts, as in the original.
+  // Under compat only the first match counts, as in HotMesh.
   if (reader.dialect() == Dialect::hotmesh && matches.size() > 1) matches.erase(matches.begin() + 1, matches.end());
   if (matches.empty()) return;  // without a key no signal can find it
   hook->topic = topic;

@@ -136,7 +136,7 @@ class Compiler {
     }
   }
 
-  // {"$ref": "#"} alone, or a ring of such: validation would never reach the value.
+  // {"$ref": "#"} alone, or a ring of such references: validation would never reach the value.
   void refuse_empty_loops() {
     for (RuleIndex start = 0; start < rules_.size(); ++start) {
       std::set<RuleIndex> seen;

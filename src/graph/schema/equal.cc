@@ -60,7 +60,7 @@ std::uint64_t hash_of(const json::value& value, StepBudget& budget) {
   std::uint64_t hash = kind;
   if (value.is_array())
     for (const auto& item : value.get_array()) hash = mixed(hash, hash_of(item, budget));
-  if (value.is_object())  // a sum, since the order of keys means nothing
+  if (value.is_object())  // a sum, because the order of keys is not significant
     for (const auto& entry : value.get_object()) hash += mixed(hash_text(entry.key()), hash_of(entry.value(), budget));
   return hash;
 }

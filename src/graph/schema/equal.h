@@ -1,5 +1,4 @@
-// Equality of JSON values as JSON Schema means it: 1 and 1.0 are the same, the order of keys is
-// nothing.
+// Equality of JSON values as JSON Schema defines it: 1 and 1.0 are equal, the order of keys is not significant.
 #pragma once
 
 #include <boost/json/fwd.hpp>
@@ -8,7 +7,7 @@
 
 namespace pawl::graph {
 
-// Counts what one validation may still do; every value looked at costs a step.
+// Limits the steps of one validation; every value that is read costs a step.
 class StepBudget {
  public:
   explicit StepBudget(std::size_t steps) : left_(steps) {}

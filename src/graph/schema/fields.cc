@@ -1,4 +1,4 @@
-// Which fields a schema rules out, without a value to look at.
+// Which fields a schema excludes, without a value.
 #include <algorithm>
 
 #include "graph/limits.h"
@@ -30,7 +30,7 @@ class Fields {
   }
 
  private:
-  // A $ref with keywords beside it is left alone: both would have to be looked at.
+  // A $ref with keywords beside it is not followed: both would have to be checked.
   RuleIndex behind_references(RuleIndex at) const {
     for (std::size_t i = 0; i < schema_depth_max; ++i) {
       const Rule& rule = rules_.rules[at];

@@ -1,4 +1,4 @@
-// What a schema becomes: a flat list of rules that name each other by index.
+// A compiled schema: a flat list of rules that name each other by index.
 #pragma once
 
 #include <re2/re2.h>
@@ -43,7 +43,7 @@ struct Rule {
   std::optional<std::vector<boost::json::value>> choices;
   OptionalRule reference;
 
-  // Long double holds every int64, uint64 and double exactly on the machines we build for.
+  // Long double holds every int64, uint64 and double exactly on the platforms that we support.
   std::optional<long double> minimum, maximum, above, below, multiple_of;
 
   CountRange length;

@@ -24,7 +24,7 @@ struct Fault {
 
 struct AbsentField {
   std::size_t index = 0;             // which of the names
-  std::vector<std::string> known{};  // what stands there instead, sorted
+  std::vector<std::string> known{};  // the fields that exist there, sorted
 };
 
 struct SchemaRules;  // rules.h, private to this folder
@@ -35,8 +35,8 @@ class Schema {
   explicit Schema(std::shared_ptr<const SchemaRules> rules);
   // Empty when the value fits; else the first schema_faults_max faults.
   std::vector<Fault> validate(const boost::json::value& value) const;
-  // The first of these names, each a key of what the ones before it lead to, that no fitting value can have:
-  // `additionalProperties: false`, and neither `properties` nor `patternProperties` knows it.
+  // The first of these names, each a key below the ones before it, that no valid value can have: `additionalProperties:
+  // false`, and neither `properties` nor `patternProperties` has it.
   std::optional<AbsentField> find_absent(std::span<const std::string> names) const;
 
  private:
@@ -54,7 +54,7 @@ struct SchemaMistake {
 struct SchemaResult {
   std::shared_ptr<const Schema> schema;  // set exactly when `mistakes` is empty
   std::vector<SchemaMistake> mistakes;
-  std::vector<std::string> any_types{};  // where `type: any` stands: no type of JSON Schema, taken as no type at all
+  std::vector<std::string> any_types{};  // where `type: any` is: not a type of JSON Schema, read as no type
 };
 
 SchemaResult compile_schema(const boost::json::value& source);

@@ -29,7 +29,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Takes exactly `digits` digits from the front; -1 when they are not there.
+// Takes exactly `digits` digits from the front; -1 when there are fewer.
 int take_number(std::string_view& text, std::size_t digits) {
   if (text.size() < digits) return -1;
   int value = 0;

@@ -69,7 +69,7 @@ bool is_multiple(long double value, long double step) {
   return std::abs(quotient - nearest) <= 1e-12L * std::max(1.0L, std::abs(quotient));
 }
 
-// One link of the way to a value; the path is only written out when there is a fault to report.
+// One part of the path to a value; the path is only built when there is a fault to report.
 struct Trail {
   const Trail* parent = nullptr;
   std::string_view key;
@@ -103,7 +103,7 @@ class Validation {
   std::vector<Fault> run(const json::value& value) {
     Trail root;
     if (!fits(0, value, root, Mode::report)) {
-      // An exhausted budget may hide behind an anyOf; say so instead of blaming the value.
+      // An anyOf may hide an exhausted budget; report that instead of a fault of the value.
       if (exhausted()) faults_.assign(1, {"", "checking this value takes too many steps"});
     } else if (exhausted()) {
       faults_.assign(1, {"", "checking this value takes too many steps"});

@@ -1,5 +1,5 @@
-// array: JavaScript's array methods with the array as the first operand. Data is never changed in
-// place: where JavaScript changes the array, docs/MAPPING.md says what the result is.
+// array: JavaScript's array methods with the array as the first operand. Data is never changed in place: where
+// JavaScript changes the array, docs/MAPPING.md defines the result.
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
 #include "mapping/functions/sort.h"
@@ -29,7 +29,7 @@ Result<Operand> on_array(Call& call, Operands operands) {
 Operand element(Operand& holder, const json::array& array, std::size_t index) {
   if (index >= array.size()) return Operand();
   if (!holder.owned()) return Operand::borrow(array[index]);
-  return Operand(std::move(holder.owned_value().get_array()[index]));  // the holder dies with the call
+  return Operand(std::move(holder.owned_value().get_array()[index]));  // the holder is dropped after the call
 }
 
 Result<Operand> get(Call& call, Operands operands, const json::array& array) {

@@ -19,8 +19,7 @@ Result<Operand> strict_equality(Call& call, Operands operands) {
 Result<Operand> strict_inequality(Call& call, Operands operands) {
   return Operand::boolean(!strict_equal(operands[0], operands[1], call.budget));
 }
-// With something that is not a number every comparison is false, so "not less" is not "greater or
-// equal".
+// With an operand that is not a number every comparison is false, so "not less" is not "greater or equal".
 Result<Operand> greater_than(Call& call, Operands operands) {
   return Operand::boolean(less_than(operands[1], operands[0], call.budget).value_or(false));
 }

@@ -11,7 +11,7 @@ namespace pawl::mapping {
 namespace {
 
 constexpr double delay_seconds_min = 1;
-constexpr double delay_seconds_min_hotmesh = 5;  // the original's timers are no finer
+constexpr double delay_seconds_min_hotmesh = 5;  // HotMesh's timers are no finer
 
 Result<Operand> next_delay(Call& call, Operands operands) {
   const boost::json::string* text = operands[0].value().if_string();
@@ -25,7 +25,7 @@ Result<Operand> next_delay(Call& call, Operands operands) {
   return Operand::number(std::max(least, std::round((*next - now) / 1000)));
 }
 
-// The search for the next tick is bounded (cron.h), but it is the dearest function here.
+// The search for the next tick is bounded (cron.h), but it is the most expensive function here.
 Result<Operand> charged_next_delay(Call& call, Operands operands) {
   constexpr std::uint64_t search_steps = 1'000;
   if (!call.budget.spend_steps(search_steps)) return Operand();

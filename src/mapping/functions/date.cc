@@ -25,7 +25,7 @@ std::optional<DateMillis> read_date(const Operand& operand) {
   if (is_number(value)) return clip_date(number_of(value));
   const json::string* text = value.if_string();
   if (text == nullptr || text->empty()) return std::nullopt;
-  // Four digits are a year, as in JavaScript; any other row of digits is milliseconds.
+  // Four digits are a year, as in JavaScript; any other sequence of digits is milliseconds.
   const bool digits = std::all_of(text->begin(), text->end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits && text->size() != 4) return clip_date(parse_number(*text));
   return parse_date(*text);

@@ -24,12 +24,11 @@ struct Call {
 using Operands = std::span<Operand>;
 using Body = Result<Operand> (*)(Call& call, Operands operands);
 
-// Whether the work grows with the operands' own length; the evaluator charges for it before the
-// call.
+// Whether the work grows with the length of the operands; the evaluator charges for it before the call.
 enum class Work : std::uint8_t { constant, scans };
 
-// What a missing operand is to a function. Arithmetic refuses it: undefined would count as NaN, and the result
-// would be null without a word. Under compat_hotmesh all convert.
+// How a function treats a missing operand. Arithmetic refuses it: undefined would count as NaN, and the result would
+// silently be null. Under compat_hotmesh all functions convert.
 enum class OnMissing : std::uint8_t { converts, refuses };
 
 inline constexpr std::uint8_t any_count = 255;
@@ -43,15 +42,15 @@ struct Function {
   OnMissing on_missing = OnMissing::converts;
 };
 
-// Calls the body, unless an operand is missing that may not be.
+// Calls the body, unless a required operand is missing.
 Result<Operand> invoke(const Function& function, Call& call, Operands operands);
 
 // All functions, sorted by name.
 std::span<const Function> all_functions();
 const Function* find_function(std::string_view name);
 
-// Of infix expressions and of texts with holes: not in the table, since only the compiler names them. Null for an
-// operator that has no function. `prefix`: - in front of one operand.
+// Functions of infix expressions and of texts with holes: not in the table, because only the compiler names them. Null
+// for an operator that has no function. `prefix`: - before one operand.
 const Function* find_operator(std::string_view sign, bool prefix = false);
 const Function& interpolation();
 

@@ -138,7 +138,7 @@ Result<Operand> minimum(Call& call, Operands operands) { return fold_all<smaller
 Result<Operand> power(Call& call, Operands operands) {
   const double base = number_at(call, operands, 0);
   const double exponent = number_at(call, operands, 1);
-  // Two cases where C says 1 and JavaScript does not.
+  // Two cases where C gives 1 and JavaScript does not.
   if (std::isnan(exponent)) return Operand::number(nan);
   if (std::fabs(base) == 1 && std::isinf(exponent)) return Operand::number(nan);
   return Operand::number(std::pow(base, exponent));

@@ -16,7 +16,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double digits_max = 100;  // JavaScript's own limit
 
-// The four questions do not convert: "3" is not a number.
+// The four predicates do not convert: "3" is not a number.
 double plain_number(const Operand& operand) { return is_number(operand.value()) ? number_of(operand.value()) : nan; }
 
 Result<Operand> is_finite(Call&, Operands operands) {

@@ -1,5 +1,5 @@
-// object: JavaScript's Object. JSON has no prototypes, symbols, getters or frozen values, so the
-// functions that ask about those have fixed answers (docs/MAPPING.md, "object").
+// object: JavaScript's Object. JSON has no prototypes, symbols, getters or frozen values, so the functions about those
+// have fixed results (docs/MAPPING.md, "object").
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
 #include "mapping/key_order.h"

@@ -68,7 +68,7 @@ Result<json::value> as_element(Call& call, Operand& operand) {
   if (operand.missing()) return json::value();
   if (const double* number = operand.value().if_double()) {
     if (!std::isfinite(*number)) return json::value();
-    if (*number == 0) return json::value(std::int64_t{0});  // -0 is not JSON's
+    if (*number == 0) return json::value(std::int64_t{0});  // JSON has no -0
   }
   if (!operand.owned()) return copy_element(call, operand.value());
   if (deeper_than(operand.value(), value_depth_max - 1)) return over_depth();

@@ -1,6 +1,5 @@
-// How functions read their operands and build their results. What a family does with a null first
-// operand (null in, null out, like `?.` in JavaScript) is decided by its on_array, on_text, on_date
-// or on_object.
+// How functions read their operands and build their results. A family's on_array, on_text, on_date or on_object decides
+// what a null first operand does (null gives null, like `?.` in JavaScript).
 #pragma once
 
 #include "mapping/functions/functions.h"
@@ -28,7 +27,7 @@ double number_at(Call& call, Operands operands, std::size_t index, double fallba
 struct Text {
   bool valid;
   std::string_view view;
-  std::string buffer;  // what `view` shows when the operand was converted
+  std::string buffer;  // the target of `view` when the operand was converted
 };
 // Text is neither copied nor moved: `view` may point into `buffer`.
 void read_text(Call& call, const Operand& operand, Text& text);

@@ -1,5 +1,5 @@
-// The operators of infix expressions, and the joining of a text with holes. They exist only in the default dialect
-// and convert less than JavaScript does: what does not fit is an error that says what it got.
+// The operators of infix expressions, and the joining of a text with holes. They exist only in the default dialect and
+// convert less than JavaScript does: a wrong operand is an error that names it.
 #include "mapping/convert.h"
 #include "mapping/functions/operands.h"
 #include "mapping/json_text.h"
@@ -120,7 +120,7 @@ Result<Operand> compare(Call& call, Operands operands) {
   return Operand::boolean(!less);
 }
 
-// A null leaves nothing, lists and objects are JSON.
+// A null adds nothing, lists and objects are written as JSON.
 Result<Operand> interpolate(Call& call, Operands operands) {
   std::string out;
   for (const Operand& operand : operands) {

@@ -1,6 +1,5 @@
-// Regular expressions by RE2: linear in the text, bounded in memory, so a hostile pattern costs no
-// more than a harmless one. What RE2 leaves out (look-around, back-references) is refused with a
-// clear error.
+// Regular expressions by RE2: linear in the text, limited in memory, so a hostile pattern costs no more than a harmless
+// one. What RE2 does not support (look-around, back-references) is refused with a clear error.
 #pragma once
 
 #include "pawl/result.h"

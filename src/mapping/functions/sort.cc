@@ -32,7 +32,7 @@ int rank_of(const json::value& value) {
   }
 }
 
-// What comes first in an English dictionary: marks, digits, then letters with both cases together.
+// The order of an English dictionary: marks, digits, then letters with both cases together.
 int locale_weight(char c) {
   constexpr std::string_view marks = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
   if (c >= '0' && c <= '9') return 100 + c - '0';

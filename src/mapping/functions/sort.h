@@ -10,10 +10,10 @@ namespace pawl::mapping {
 
 struct SortOrder {
   bool descending;
-  bool locale_like;  // letters regardless of case first, as the original's localeCompare puts them
+  bool locale_like;  // letters regardless of case first, as HotMesh's localeCompare orders them
 };
 
-// Stable. Leaves the array as it is when the budget does not allow it.
+// Stable. Leaves the array unchanged when the budget does not allow it.
 void sort_values(boost::json::array& array, const SortOrder& order, Budget& budget);
 
 }  // namespace pawl::mapping

@@ -100,7 +100,7 @@ Result<Operand> concat(Call& call, Operands operands) {
   return text_result(call, out);
 }
 
-// The byte where the search begins that operand 2 asks for.
+// The byte where the search begins, given by operand 2.
 std::size_t from_byte(Call& call, Operands operands, std::string_view text) {
   const double from = number_at(call, operands, 2, 0);
   return byte_of_unit(text, clamped_index(from, text.size()));
@@ -157,8 +157,7 @@ Result<Operand> trim_both(Call& call, Operands, std::string_view text) {
 Result<Operand> trim_left(Call& call, Operands, std::string_view text) { return text_result(call, trim_start(text)); }
 Result<Operand> trim_right(Call& call, Operands, std::string_view text) { return text_result(call, trim_end(text)); }
 
-// What has to be added to `text`; charged before it is made, since a small expression can ask for a
-// lot.
+// The text to add to `text`; charged before it is made, because a small expression can ask for a lot.
 Result<std::string> padding(Call& call, Operands operands, std::string_view text) {
   const std::size_t units = unit_count(text);
   const double wanted = number_at(call, operands, 1, 0);
@@ -191,8 +190,7 @@ Result<Operand> pad_end(Call& call, Operands operands, std::string_view text) {
   return text_result(call, std::string(text).append(*added));
 }
 
-// $$, $&, $` and $' in a replacement stand for a dollar, the match, what precedes and what follows
-// it.
+// $$, $&, $` and $' in a replacement mean a dollar, the match, what precedes and what follows it.
 Result<Operand> replace(Call& call, Operands operands, std::string_view text) {
   std::string wanted_buffer;
   std::string with_buffer;

@@ -1,4 +1,4 @@
-// symbol: values that are awkward to write down.
+// symbol: values that are hard to write in JSON.
 #include "mapping/calendar.h"
 #include "mapping/functions/operands.h"
 

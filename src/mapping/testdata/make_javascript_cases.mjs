@@ -1,4 +1,4 @@
-// Writes javascript_cases.jsonl: what JavaScript itself answers for the ordinary cases of every function.
+// Writes javascript_cases.jsonl: JavaScript's own results for the ordinary cases of every function.
 // Run it with Node 20 from this folder; the file is checked in, so building and testing need no Node.
 //   node make_javascript_cases.mjs > javascript_cases.jsonl
 // A line is {"function": name, "cells": [...], "expected": value}; "{@symbol.x}" cells stand for values that
@@ -86,7 +86,7 @@ const real = (c) => (typeof c === 'string' && c in symbols ? symbols[c] : struct
 function add(name, ...cells) {
   const [family, f] = name.split('.');
   let value;
-  try { value = js[family][f](...cells.map(real)); } catch (e) { return; }  // refusals have tests of their own
+  try { value = js[family][f](...cells.map(real)); } catch (e) { return; }  // refusals have other tests
   const plain = JSON.parse(JSON.stringify({ v: value === undefined ? null : value }));
   const escaped = cells.map((c) => (typeof c === 'string' && c.startsWith('{') && !(c in symbols) ? `{${c}}` : c));
   const line = JSON.stringify({ function: name, cells: escaped, expected: plain.v });

@@ -1,4 +1,4 @@
-// Short names for the outcomes that need nobody to be asked.
+// Short names for the outcomes that need no request to the server.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What the tests of the Redis store share: a store of their own on a server of their own, and short ways to say common
-// things.
+// Shared by the tests of the Redis store: a separate store on a test server, and short helpers for common operations.
 #pragma once
 
 #include <memory>
@@ -11,12 +10,12 @@
 
 namespace pawl::store::redis {
 
-// Opens a store by the server's clock.
+// Opens a store that uses the server's clock.
 inline Result<std::unique_ptr<Store>> open_at(const std::string& url, Options options = {}) {
   return Store::open(url, options);
 }
 
-// One store with a pool of lanes, without a clock of its own: the server's counts.
+// One store with a pool of lanes; it uses the server's clock.
 class OwnStore : public testing::Test {
  protected:
   void use(const std::string& url, Options options = {}, std::uint32_t lanes = 2) {
@@ -48,7 +47,7 @@ class OwnStore : public testing::Test {
     ADD_FAILURE() << "no job " << run.raw() << (read ? "" : ": " + to_string(read.error()));
     return {};
   }
-  // A bundle that changes nothing but the rev.
+  // A bundle that only changes the rev.
   core::Bundle bundle_for(RunId run) {
     const core::JobRow row = job(run).state.job;
     core::JobHead head;

@@ -1,5 +1,5 @@
-// Bundles as arguments: what the script compares, what it adds, sets and drops in the job's hash, and the writes whose
-// order counts.
+// Bundles as script arguments: what the script compares, what it adds, sets and drops in the job's hash, and the writes
+// whose order matters.
 #include <algorithm>
 #include <set>
 
@@ -19,11 +19,11 @@ namespace {
 std::string decimal(std::int64_t number) { return format("{}", number); }
 std::string decimal_of(std::uint64_t number) { return format("{}", number); }
 
-// What a bundle does to the fields of its job's hash.
+// The changes of a bundle to the fields of its job's hash.
 struct FieldWrites {
   Words compared, expected, added, set, dropped;
 
-  // A ledger: the first digits are set where nothing may be, later ones move by what is added.
+  // A ledger: a new one is set where no value may exist, an existing one is changed by adding a difference.
   void move(std::string field, const std::optional<std::uint64_t>& before, std::int64_t after) {
     compared.push_back(field);
     expected.push_back(before ? decimal_of(*before) : "");
@@ -38,7 +38,7 @@ struct FieldWrites {
     set.push_back(std::move(field));
     set.push_back(std::move(value));
   }
-  // Nothing is stored for an empty one; what was there before goes.
+  // An empty payload is not stored; an old value is removed.
   void put(std::string field, const Payload& payload, bool may_exist) {
     if (!payload.empty())
       put(std::move(field), std::string(payload.view()));
@@ -109,7 +109,7 @@ std::string deeds_of(const core::Bundle& bundle) {
   return text;
 }
 
-// New activities come in their turn; work is of activities that there are.
+// New activities must come in order; work must belong to an activity that exists.
 std::string wrong_in_job(const core::Bundle& bundle, const core::JobHead& head) {
   const std::uint32_t opened = opened_by(bundle);
   if (opened > head.next_activity)
@@ -206,13 +206,13 @@ std::string OperationEncoder::wrong_with(const core::Bundle& bundle) const {
   return wrong_in_mailbox(bundle, std::get<core::MailboxHead>(bundle.head));
 }
 
-// What becomes of the work of a job. What its owner holds, and what ends, is in no line; the rest is written as all
-// other writes.
+// The changes to a job's work. Items that the owner holds, and items that end, are in no queue; the rest is written
+// like all other writes.
 struct WorkWrites {
-  Words ended;             // place, and the token that must hold it ("": whoever has it)
-  Words topics;            // of what it claims
+  Words ended;             // place, and the token that must hold it ("": any)
+  Words topics;            // of the items that it claims
   Words hands;             // place, words, input
-  std::vector<bool> done;  // which writes of the bundle are all said by these
+  std::vector<bool> done;  // which writes of the bundle these already cover
 };
 
 namespace {
@@ -225,7 +225,7 @@ WorkWrites work_of(const core::Bundle& bundle) {
   WorkWrites work;
   work.done.resize(bundle.writes.size());
   std::set<core::ActivitySeq> opened, put, dropped;
-  bool in_order = false;  // what follows depends on what came before
+  bool in_order = false;  // later writes depend on earlier ones
   const auto is_answered = [](const core::Activity& activity) {
     return activity.ledger.has(ledger::ActivityLedger::Mark::work_done);
   };
@@ -239,7 +239,7 @@ WorkWrites work_of(const core::Bundle& bundle) {
   for (std::size_t i = 0; i < bundle.writes.size(); ++i) {
     const core::Write& write = bundle.writes[i];
     if (const auto* activity = std::get_if<core::PutActivity>(&write)) {
-      // As core::apply does: what is answered is no longer work. A new one had none.
+      // As core::apply does: an answered activity has no work any more. A new activity had none.
       const bool answered = is_answered(activity->after);
       const bool late = answered && put.contains(activity->after.seq);
       work.done[i] = !late;
@@ -263,7 +263,7 @@ WorkWrites work_of(const core::Bundle& bundle) {
   return work;
 }
 
-// Whether it needs more of the run's keys than its hash and its history.
+// Whether it needs more keys of the run than its hash and its history.
 bool touches_messages(const core::Bundle& bundle) {
   return std::any_of(bundle.writes.begin(), bundle.writes.end(), [](const core::Write& write) {
     return std::holds_alternative<core::PutMessage>(write) || std::holds_alternative<core::CountRedelivery>(write) ||
@@ -305,7 +305,7 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
                    [&](const core::Sweep& w) { put("sweep", {w.keep ? w.keep->text() : ""}); },
                    [&](const core::Send& w) {
                      const core::LaneId target = core::lane_of(w.envelope.to, w.lane);
-                     if (!has_lane_(target)) return;  // nobody has such a run
+                     if (!has_lane_(target)) return;  // no such run exists
                      put("send", {outbox_index(target), decimal_of(target.raw()), w.envelope.message.guid.text(),
                                   std::string(kind_of(w.envelope.message.body)), core::encode(w.envelope)});
                    },
@@ -335,7 +335,7 @@ std::size_t OperationEncoder::put_writes(Words& words, const core::Bundle& bundl
   return count;
 }
 
-// In the order in which scripts/steps.lua takes them.
+// In the order in which scripts/steps.lua reads them.
 Encoded OperationEncoder::job_bundle(const core::Bundle& bundle, const core::JobHead& head) {
   const auto snapshot = snapshot_of(bundle);
   const core::PutRecord* message = snapshot ? *snapshot : nullptr;

@@ -1,4 +1,4 @@
-// A cluster: keys that are elsewhere, keys that move while jobs run, nodes that come back.
+// A cluster: keys that are on other nodes, keys that move while jobs run, nodes that come back.
 #include <thread>
 
 #include "store/redis/bench_test.h"
@@ -70,7 +70,7 @@ TEST_F(RedisCluster, a_slot_that_moved_is_followed) {
   EXPECT_EQ(job(run).state.job.rev, core::Rev(1));
 }
 
-// Half of the keys are here and half are there: a script that needs all of them waits, and is never half applied.
+// Half of the keys are on each node: a script that needs all of them waits, and is never half applied.
 TEST_F(RedisCluster, jobs_go_on_while_their_slot_moves) {
   std::vector<RunId> runs;
   for (int i = 0; i < 30; ++i) runs.push_back(submit(format("job-{}", i)));
@@ -83,7 +83,7 @@ TEST_F(RedisCluster, jobs_go_on_while_their_slot_moves) {
       const Operation bundle =
           core::Bundle{runs[i], epoch_, core::Rev(revs[i]), core::BundleId(1000 + revs[i]), head, {}};
       const auto outcomes = store_->commit({&bundle, 1});
-      if (!outcomes) {  // retry_later: it is asked again
+      if (!outcomes) {  // retry_later: it is sent again
         EXPECT_EQ(outcomes.error().code, ErrorCode::retry_later) << to_string(outcomes.error());
         continue;
       }

@@ -16,7 +16,7 @@ namespace pawl::store::redis {
 
 namespace {
 
-// A script that failed: before its first operation (no memory, a server that is no master), or in the middle of them.
+// A script failed: before its first operation (no memory, the server is not a master), or in the middle of them.
 Error error_of(const Reply& reply) {
   for (const char* code : {"OOM", "MISCONF", "NOREPLICAS"})
     if (reply.is_error(code)) return Error{ErrorCode::retry_later, reply.text};
@@ -93,7 +93,7 @@ void Committer::note(const Operation& operation, const std::string& name, const 
   if (const auto* release = std::get_if<ReleaseLane>(&operation); release != nullptr) set(release->lane, false);
 }
 
-// Each stands for itself: nothing relies on more.
+// Each operation is separate: no caller relies on more.
 Result<std::vector<Outcome>> Committer::commit_plainly(std::span<const Operation> group) {
   std::vector<Outcome> outcomes;
   for (const Operation& operation : group) {
@@ -104,7 +104,7 @@ Result<std::vector<Outcome>> Committer::commit_plainly(std::span<const Operation
                             : Result<Outcome>(rejected(format("there is no lane {}", domain.lane.raw())));
     if (!outcome) {
       if (group.size() == 1) return outcome.error();
-      outcome = outcome_of(OutcomeKind::outcome_unknown, outcome.error().detail);  // it is asked for again
+      outcome = outcome_of(OutcomeKind::outcome_unknown, outcome.error().detail);  // the caller asks for it again
     }
     note(operation, {}, *outcome);
     outcomes.push_back(std::move(*outcome));
@@ -122,7 +122,7 @@ Result<std::vector<Outcome>> Committer::commit(std::span<const Operation> group)
                                                                : commit_lane(domain.lane, group, indices, outcomes);
     if (done) continue;
     if (domains.size() == 1) return done.error();
-    // What happened in the other lanes is known, and stays.
+    // The outcomes of the other lanes are known, and stay.
     const bool nothing = done.error().code == ErrorCode::retry_later;
     for (const std::size_t i : indices)
       outcomes[i] = outcome_of(nothing ? OutcomeKind::conflict : OutcomeKind::outcome_unknown, done.error().detail);

@@ -1,4 +1,4 @@
-// Committer: applies groups of operations: one script call for each lane that they are of, and one for the catalogue.
+// Committer: applies groups of operations: one script call for each lane that they touch, and one for the catalogue.
 //
 // Threads: any.
 #pragma once
@@ -27,8 +27,8 @@ namespace pawl::store::redis {
 
 class Committer {
  public:
-  // The references must outlive it. One of the clocks is null: a test's, or the server's as this process knows it.
-  // `sender` names this store among those that ring.
+  // The references must outlive it. One of the clocks is null: a test's clock, or the server's clock as this process
+  // knows it. `sender` names this store in its notifications.
   Committer(Servers& servers, const Keys& keys, core::Guid store, const Clock* clock, ServerClock* server_clock,
             std::string sender)
       : servers_(servers),
@@ -41,20 +41,20 @@ class Committer {
 
   Result<std::vector<Outcome>> commit(std::span<const Operation> group);
 
-  // How many lanes there are; asked of the catalogue only for one that is not known.
+  // Whether the lane exists; the catalogue is asked only about an unknown lane.
   Result<bool> has_lane(core::LaneId lane);
   Result<std::uint32_t> lanes();
 
   const std::string& sender() const { return sender_; }
   std::string now_text() const { return clock_ == nullptr ? std::string() : format("{}", clock_->now().micros()); }
-  // The last run that was made there, as far as is known.
+  // The last run that was created there, as far as is known.
   RunId last_run(core::LaneId lane);
   void saw_run(RunId run);
   LaneWatch& watch() { return watch_; }
-  // Of a server that has no scripts: before anything is committed.
+  // For a server without scripts: call before anything is committed.
   void do_without_scripts() { plain_.emplace(servers_, keys_, store_, clock_, watch_, sender_); }
   bool has_scripts() const { return !plain_; }
-  // Such lanes are this store's: it acquired them, and was not told otherwise.
+  // The lane belongs to this store: it acquired the lane and has not learned otherwise.
   bool holds(core::LaneId lane);
 
   // Of lanes, so far.
@@ -66,12 +66,12 @@ class Committer {
   struct LaneMemory {
     RunId last_run{0};
     bool held = false;
-    std::unordered_map<std::string, RunId> runs;  // by name, as it was: a hint that saves a round trip
+    std::unordered_map<std::string, RunId> runs;  // by name, possibly outdated: a hint that saves a round trip
   };
   Status commit_lane(core::LaneId lane, std::span<const Operation> group, const Indices& indices,
                      std::vector<Outcome>& outcomes);
   Result<std::vector<Outcome>> commit_plainly(std::span<const Operation> group);
-  // Why nothing was done at all, if the script says so.
+  // The reason, if the script reports that it did nothing.
   std::optional<Error> refusal_of(const Reply& reply, core::LaneId lane);
   Status commit_catalogue(std::span<const Operation> group, const Indices& indices, std::vector<Outcome>& outcomes);
   void note(const Operation& operation, const std::string& name, const Outcome& outcome);
@@ -83,7 +83,7 @@ class Committer {
   ServerClock* const server_clock_;
   const std::string sender_;
   LaneWatch watch_;
-  std::optional<PlainCommits> plain_;  // if there are no scripts
+  std::optional<PlainCommits> plain_;  // if the server has no scripts
   std::atomic<std::uint64_t> groups_{0};
   std::atomic<std::uint64_t> operations_{0};
 

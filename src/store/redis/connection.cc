@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t read_bytes = 64u << 10;
 
-// hiredis parses, and builds our replies by these.
+// hiredis parses, and builds our replies with these functions.
 Reply& reply_for(const redisReadTask* task) {
   if (task->parent == nullptr) return *new Reply;
   return static_cast<Reply*>(task->parent->obj)->list[static_cast<std::size_t>(task->idx)];
@@ -52,7 +52,7 @@ redisReplyObjectFunctions reply_functions = {make_text, make_list, make_integer,
 }  // namespace
 
 void Commands::add(std::span<const std::string_view> words) {
-  constexpr std::size_t frame_bytes = 16;  // around a word, nearly always
+  constexpr std::size_t frame_bytes = 16;  // around a word, in nearly all cases
   std::size_t bytes = frame_bytes;
   for (const std::string_view word : words) bytes += word.size() + frame_bytes;
   if (bytes_.capacity() < bytes_.size() + bytes) bytes_.reserve(std::max(bytes_.size() + bytes, 2 * bytes_.capacity()));
@@ -99,7 +99,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Address& address, con
   return made;
 }
 
-// Whatever is wrong here happened before anything was asked.
+// Any error here happened before the first command.
 Status Connection::greet(const ConnectionOptions& options) {
   Commands commands;
   if (!options.password.empty()) {
@@ -146,7 +146,7 @@ Result<std::optional<Reply>> Connection::receive(std::chrono::milliseconds timeo
 }
 
 Result<std::vector<Reply>> Connection::ask(const Commands& commands) {
-  // A part may have arrived, and a part of a command does nothing; but all of it may have.
+  // If only a part of the commands arrived, it does nothing; but all of them may have arrived.
   const auto unknown = [&](const std::string& why) {
     broken_ = true;
     return Error{ErrorCode::outcome_unknown, format("{}: {}", address_.text(), why)};

@@ -21,7 +21,7 @@ struct redisReader;
 
 namespace pawl::store::redis {
 
-// Commands in the form in which they travel.
+// Commands in the form in which they are sent.
 class Commands {
  public:
   void add(std::span<const std::string_view> words);
@@ -60,12 +60,12 @@ class Connection {
   static Result<std::unique_ptr<Connection>> open(const Address& address, const ConnectionOptions& options);
   ~Connection();
 
-  // One reply for each. An error is retry_later if nothing was sent, else outcome_unknown; the connection is of no use
-  // then.
+  // One reply for each. An error is retry_later if nothing was sent, else outcome_unknown; after it the connection must
+  // not be used.
   Result<std::vector<Reply>> ask(const Commands& commands);
   Result<Reply> ask_one(std::initializer_list<std::string_view> words);
 
-  // For whoever listens: what comes without being asked for. None: nothing came within the timeout.
+  // For listening: replies that come without a command. None: nothing came within the timeout.
   Status send(const Commands& commands);
   Result<std::optional<Reply>> receive(std::chrono::milliseconds timeout);
 

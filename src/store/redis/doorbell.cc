@@ -18,7 +18,7 @@ constexpr Flag flags[] = {{'i', &Change::inboxes},  {'w', &Change::work},   {'d'
                           {'t', &Change::topics},   {'g', &Change::graphs}, {'x', &Change::duplex},
                           {'o', &Change::outboxes}, {'l', &Change::lanes}};
 
-// What is not of one lane alone.
+// Changes that are not of one lane alone.
 bool is_for_all(const Change& change) { return change.graphs || change.lanes || change.topics; }
 
 }  // namespace
@@ -55,7 +55,8 @@ Doorbell::~Doorbell() {
     changed_.notify_all();
   }
   if (thread_.joinable()) {
-    // It sleeps until something comes: so something comes. If that is lost it wakes by itself, a ping later.
+    // The thread sleeps until something arrives, so a message is sent to wake it. If that is lost it wakes at the next
+    // ping.
     Commands commands;
     commands.add({"PUBLISH", channel_, ring_text({sender_, core::LaneId(0), {}})});
     [[maybe_unused]] const auto woken = servers_.ask(channel_, commands);
@@ -71,7 +72,8 @@ void Doorbell::listen(Listener& listener) {
   }
   std::unique_lock lock(mutex_);
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  // From now on: whoever commits after this call is heard. A server that cannot be reached is told of everything later.
+  // From now on: every commit after this call is reported. If the server cannot be reached, everything is reported as
+  // changed later.
   changed_.wait_for(lock, limits::connect_timeout, [this] { return subscribed_ || over_; });
 }
 
@@ -85,7 +87,7 @@ void Doorbell::tell(const Change& change) {
   for (Listener* listener : listeners_) listener->rung(change);
 }
 
-// Whoever rings does not wait: a thread sends it.
+// The caller does not wait: a thread sends the notification.
 void Doorbell::ring(core::LaneId lane, const Change& change) {
   tell(change);
   const std::lock_guard lock(mutex_);
@@ -107,7 +109,7 @@ void Doorbell::run_ringer() {
     for (const auto& [lane, change] : rings) {
       Commands commands;
       commands.add({"PUBLISH", channel_, ring_text({sender_, lane, change})});
-      if (const auto sent = servers_.ask(channel_, commands); !sent) break;  // a ring may be lost
+      if (const auto sent = servers_.ask(channel_, commands); !sent) break;  // a notification may be lost
     }
     lock.lock();
   }
@@ -137,7 +139,7 @@ void Doorbell::run() {
     }
     Commands ping;
     ping.add({"PING"});
-    bool asked = false;  // whether it lives, and has not answered yet
+    bool asked = false;  // a ping was sent and not answered yet
     while (!wait(std::chrono::milliseconds(0))) {
       const auto heard = (*connection)->receive(limits::bell_ping);
       if (!heard) break;

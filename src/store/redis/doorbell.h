@@ -1,8 +1,8 @@
-// Doorbell: hears what others commit. Every script that changes something rings on one channel: who rings, the lane,
-// and which runs changed. A connection of its own listens; while it was gone anything may have been missed, so its
-// listeners hear of everything when it is back.
+// Doorbell: receives notifications of what others commit. Every script that changes something publishes on one channel:
+// the sender, the lane, and which runs changed. A separate connection listens. While it was down anything may have been
+// missed, so when it is back its listeners are told that everything may have changed.
 //
-// Threads: one of its own; all calls from any.
+// Threads: has one thread; all calls from any.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace pawl::store::redis {
 
-// A ring as it travels: "<sender> <lane> -<flags> <run> <run> ...".
+// A notification as it is sent: "<sender> <lane> -<flags> <run> <run> ...".
 struct Ring {
   std::string sender;
   core::LaneId lane{0};
@@ -30,7 +30,7 @@ std::optional<Ring> parse_ring(std::string_view text);
 
 class Doorbell {
  public:
-  // `is_for_us`: whether a ring of this lane concerns this store. The references must outlive it.
+  // `is_for_us`: whether a notification for this lane concerns this store. The references must outlive it.
   Doorbell(Servers& servers, std::string channel, std::string sender, std::function<bool(core::LaneId)> is_for_us);
   ~Doorbell();
 
@@ -54,11 +54,11 @@ class Doorbell {
   bool over_ = false;
   bool subscribed_ = false;
   std::vector<Listener*> listeners_;
-  std::vector<std::pair<core::LaneId, Change>> outgoing_;  // for the thread of the ringer
+  std::vector<std::pair<core::LaneId, Change>> outgoing_;  // for the sending thread
   std::thread thread_;
   std::thread ringer_;
   void run_ringer();
-  std::mutex listeners_mutex_;  // held while they are told: stop_listening waits for that
+  std::mutex listeners_mutex_;  // held while they are called: stop_listening waits for that
 };
 
 }  // namespace pawl::store::redis

@@ -43,7 +43,8 @@ Result<std::vector<DuplexOutcome>> DuplexStore::commit(std::span<const DuplexOpe
     }
     auto outcome = std::visit([this](const auto& one) { return run(one); }, operation);
     if (!outcome && outcome.error().code == ErrorCode::corrupt) {
-      // Its lane stands still; the others go on. Nothing was applied, but only a caller can be told so.
+      // Its lane is blocked; the others continue. Nothing was applied, but only a caller with one operation can be told
+      // so.
       if (operations.size() == 1) return outcome.error();
       const bool is_asked_for = std::holds_alternative<StartDuplex>(operation);
       outcomes.push_back(
@@ -51,7 +52,7 @@ Result<std::vector<DuplexOutcome>> DuplexStore::commit(std::span<const DuplexOpe
       continue;
     }
     if (!outcome) {
-      // Nothing was applied is only true of the first one.
+      // "Nothing was applied" is only true for the first operation.
       const bool nothing = outcomes.empty() && outcome.error().code == ErrorCode::retry_later;
       if (nothing || outcome.error().code == ErrorCode::unsupported) return outcome.error();
       return Error{ErrorCode::outcome_unknown, outcome.error().detail};
@@ -133,7 +134,7 @@ Result<DuplexOutcome> DuplexStore::run(const StartDuplex& start) {
     submit.secret = start.secret;
     std::vector<std::string> row = {"HSET", keys_.of_run(run, "run")};
     for (std::string& word : new_row(submit, std::nullopt)) row.push_back(std::move(word));
-    row.insert(row.end(), {"semaphore", "0", "duplex", "1"});  // it counts open addresses
+    row.insert(row.end(), {"semaphore", "0", "duplex", "1"});  // the job counts open addresses instead
     commands.add(row);
     commands.add({"ZADD", keys_.of_lane(start.lane, "jobs"), "0", "0" + wide(run.raw())});
     commands.add({"HSET", ids, name, format("{}", run.raw())});
@@ -213,7 +214,7 @@ Result<DuplexOutcome> DuplexStore::run(const NameCloser& name) {
   });
 }
 
-// --- open obligations: a set of addresses, and a set of those that were closed
+// --- open obligations: a set of addresses, and a set of the closed ones
 
 Result<DuplexOutcome> DuplexStore::run(const OpenAddress& open) {
   const std::string key = keys_.of_run(open.run, "run");
@@ -342,7 +343,7 @@ Result<DuplexOutcome> DuplexStore::run(const Ack& ack) {
     const std::string stream = of_stream(lane, "stream", told->topic);
     unshelf(decision.commands, lane, *told, stream_member(told->position, ack.run, ack.guid));
     decision.commands.add({"XDEL", stream, format("{}-0", told->position)});
-    // The consumer that the claim was goes with its last message.
+    // The consumer of the claim is removed with its last message.
     Commands count;
     count.add({"XPENDING", stream, group_name, "-", "+", "2", format("{}", ack.claim.raw())});
     const auto left = ask(count);

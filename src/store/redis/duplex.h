@@ -1,5 +1,5 @@
-// The jobs of collation duplex on Redis: streams with consumer groups, hashes and sets, and no script at all
-// (watched.h). So a server that has no scripts can be one of these.
+// The jobs of collation duplex on Redis: streams with consumer groups, hashes and sets, and no script (watched.h). So a
+// server without scripts can hold them.
 //
 // Threads: any.
 #pragma once
@@ -22,7 +22,7 @@ namespace pawl::store::redis {
 class DuplexStore final : public pawl::store::DuplexStore {
  public:
   using Now = std::function<Instant()>;
-  // The references must outlive it. `clock` null: the server's; `now`: what it is, as this process knows it.
+  // The references must outlive it. `clock` null: the server's; `now`: the server's time, as this process knows it.
   DuplexStore(Servers& servers, const Keys& keys, Committer& committer, const Clock* clock, Now now)
       : servers_(servers), keys_(keys), committer_(committer), clock_(clock), now_(std::move(now)) {}
 
@@ -41,7 +41,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
     return redis::attempt<DuplexOutcome>(servers_, tag_of(lane), &of, look, decide);
   }
 
-  // What most operations look at first.
+  // What most operations read first.
   struct JobSeen {
     bool exists = false;
     core::JobStatus status = core::JobStatus::running;
@@ -68,7 +68,7 @@ class DuplexStore final : public pawl::store::DuplexStore {
   // Streams: one for the engine and one for each topic of a lane.
   std::string of_stream(core::LaneId lane, std::string_view what, std::string_view topic) const;
   void put_message(Commands& commands, const StreamMessage& message, std::uint64_t position) const;
-  // Takes a message from wherever it stands in its stream; what becomes of its row is the caller's.
+  // Removes a message from its place in its stream; the caller changes its row.
   void unshelf(Commands& commands, core::LaneId lane, const Told& told, const std::string& member) const;
   void ring(Commands& commands, core::LaneId lane) const;
   Result<Instant> time_in(const Reply& reply) const;

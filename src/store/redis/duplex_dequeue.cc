@@ -1,5 +1,5 @@
-// Dequeue: the oldest messages of a stream that are free. What became due or lost its owner is free first, once per
-// message, and in line by its age again.
+// Dequeue: the oldest free messages of a stream. Messages that became due or lost their owner are freed first, once per
+// message, and are then in the queue by age again.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +16,7 @@ constexpr std::size_t freed_at_once = 1000;
 constexpr std::size_t others_at_once = 16;
 constexpr std::string_view consumers = "engines";
 
-// A message that a dequeue is about.
+// A message that a dequeue reads.
 struct Seen {
   std::string member;
   StreamPlace place;
@@ -46,7 +46,7 @@ Result<DuplexOutcome> DuplexStore::run(const Dequeue& dequeue) {
   const std::string epoch = format("({}", dequeue.epoch.raw());
   const std::string freed_max = format("{}", freed_at_once);
 
-  // The time is asked first: what is due depends on it.
+  // The time is read first: it decides what is due.
   Look look;
   look.watched = {free, held, claimed};
   look.questions.add({"TIME"});
@@ -72,7 +72,7 @@ Result<DuplexOutcome> DuplexStore::run(const Dequeue& dequeue) {
     const auto times = ask_all(later);
     if (!times) return times.error();
 
-    // What is free again, and what this very claim has.
+    // The messages that are free again, and those that this claim already holds.
     std::set<std::string> freed;
     for (const std::string& member : texts_of(seen[1])) freed.insert(member);
     for (const std::string& member : texts_of((*times)[0])) freed.insert(member);
@@ -160,7 +160,7 @@ Result<DuplexOutcome> DuplexStore::run(const Dequeue& dequeue) {
       ++one.told.claims;
       handed.messages.push_back(claimed_message(std::move(*message), one.told));
     }
-    // The first claim of a stream makes its group.
+    // The first claim of a stream creates its group.
     if (taken > 0 && seen[2].is_error("NOGROUP"))
       commands.add({"XGROUP", "CREATE", stream, consumers, "0", "MKSTREAM"});
     for (std::size_t i = 0; i < found.size(); ++i) {

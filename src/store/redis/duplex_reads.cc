@@ -64,7 +64,7 @@ Result<std::vector<DuplexCell>> read_cells(const Fields& fields, const std::set<
 
 }  // namespace
 
-// By two looks: a message that was acknowledged between them is done.
+// Two reads: a message that was acknowledged between them is done.
 Result<std::vector<ClaimedMessage>> DuplexStore::messages_of(RunId run, const Reply& told_rows) {
   const core::LaneId lane = core::lane_of(run);
   std::map<std::uint64_t, Told> waiting;

@@ -11,19 +11,19 @@
 
 namespace pawl::store::redis {
 
-// What is known of a message beside the message: a row of its job's `told`.
+// What is known of a message beside its content: a row of its job's `told`.
 struct Told {
   enum class Shelf : char {
     free = 'f',     // it may be claimed
-    claimed = 'c',  // until its lease is over, or an owner of a later epoch comes
+    claimed = 'c',  // until its lease is over, or the lane has an owner of a later epoch
     later = 'l',    // given back with a delay
-    parked = 'p',   // its job is
-    done = 'd',     // acknowledged: only its name is left
+    parked = 'p',   // its job is parked
+    done = 'd',     // acknowledged: only its name is kept
   };
   Shelf shelf = Shelf::free;
-  std::string topic;           // escaped; of its stream
+  std::string topic;           // of its stream; escaped
   std::uint64_t position = 0;  // in its stream: the order of arrival
-  ClaimId claim{0};            // stays when the lease is over
+  ClaimId claim{0};            // kept when the lease is over
   core::Epoch epoch{0};
   Instant free_at;
   std::uint32_t claims = 0;

@@ -1,4 +1,4 @@
-// What survives, and what is noticed when it did not.
+// What survives a crash, and that lost data is noticed.
 #include <filesystem>
 #include <thread>
 
@@ -51,7 +51,7 @@ TEST_F(RedisDurability, a_replica_is_refused) {
   EXPECT_NE(refused.error().detail.find("no master"), std::string::npos) << refused.error().detail;
 }
 
-// Commits until the server is killed under it; everything that was acknowledged must be there afterwards.
+// Commits until the server is killed; everything that was acknowledged must be there afterwards.
 TEST_F(RedisDurability, what_was_acknowledged_survives_a_kill_of_the_server) {
   TestServer server(always());
   use(server.url());

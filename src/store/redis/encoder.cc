@@ -1,4 +1,4 @@
-// All operations but bundles.
+// All operations except bundles.
 #include "store/redis/encoder.h"
 
 #include "base/invariant.h"
@@ -94,7 +94,7 @@ Outcome OperationEncoder::of_no_lane(const Operation& operation) const {
 
 // --- jobs
 
-// The names of its messages follow from its run, which the script will know.
+// The names of its messages are derived from its run, which only the script knows.
 void OperationEncoder::put_new_job(Words& words, const Submit& submit, const std::optional<core::ParentLink>& parent) {
   const core::Message start = core::start_message(RunId(0), submit.input);
   const core::Message deadline = core::deadline_message(RunId(0));
@@ -129,7 +129,7 @@ OperationEncoder::Answer OperationEncoder::run(const DropKeys& drop) {
 
 void OperationEncoder::put_child(Words& words, const core::JobKey& key, const core::StartChild& start) {
   words.emplace_back("child");
-  // When it was made is said by the script's clock.
+  // The script's clock sets the time of creation.
   Submit submit = submit_of(start, key, lane_, Instant());
   put_new_job(words, submit, start.parent);
   const core::Envelope refusal = core::refused_child(start, key.id);

@@ -1,5 +1,5 @@
 // OperationEncoder: an operation as the arguments of the lane's script (scripts/*.lua). What can be decided without the
-// stored state is decided here, and answered at once or told to the script as the reason why it must refuse.
+// stored state is decided here: it is answered at once, or the script receives the reason to refuse it.
 #pragma once
 
 #include <functional>
@@ -15,18 +15,18 @@
 
 namespace pawl::store::redis {
 
-// Whose hash a bundle moves on. It needs no other key of that run, unless `runs` says so.
+// The run whose hash a bundle changes. It needs no other key of that run, unless `runs` has it.
 struct Step {
   RunId run;
-  std::size_t keys_at = 0;  // the argument that says where they begin
+  std::size_t keys_at = 0;  // the index of the argument that tells where the keys begin
 };
 
 struct Encoded {
   Words arguments;
-  std::vector<RunId> runs;   // whose keys it needs for sure
-  std::size_t makes = 0;     // how many runs it may make
+  std::vector<RunId> runs;   // whose keys it always needs
+  std::size_t makes = 0;     // how many runs it may create
   std::optional<Step> step;  // of a bundle of a job
-  std::string name;          // of a job ("j") or a mailbox ("m") that it looks up: its run may be known from before
+  std::string name;          // of a job ("j") or a mailbox ("m") that it looks up: its run may already be known
 };
 
 struct WorkWrites;
@@ -37,15 +37,15 @@ class OperationEncoder {
   OperationEncoder(const Keys& keys, core::LaneId lane, HasLane has_lane)
       : keys_(keys), lane_(lane), has_lane_(std::move(has_lane)) {}
 
-  // REQUIRES: it is an operation of this lane. An outcome: nobody needs to be asked.
+  // REQUIRES: it is an operation of this lane. An outcome: no request to the server is needed.
   std::variant<Encoded, Outcome> encode(const Operation& operation);
 
-  // Streams of other lanes' messages that the operations named so far may write to: keys, in their order.
+  // The outbox streams to other lanes that the operations so far may write to: keys, in order.
   const Words& outboxes() const { return outboxes_; }
 
  private:
   using Answer = std::variant<Encoded, Outcome>;
-  // Of a lane that does not exist.
+  // For a lane that does not exist.
   Outcome of_no_lane(const Operation& operation) const;
 
   Answer run(const core::Bundle& bundle);
@@ -68,9 +68,9 @@ class OperationEncoder {
   void put_child(Words& words, const core::JobKey& key, const core::StartChild& start);
   Encoded job_bundle(const core::Bundle& bundle, const core::JobHead& head);
   Encoded mailbox_bundle(const core::Bundle& bundle, const core::MailboxHead& head);
-  // Why the bundle is refused whatever is stored; empty: it is not.
+  // Why the bundle is refused independent of what is stored; empty: it is not.
   std::string wrong_with(const core::Bundle& bundle) const;
-  // The writes that are more than ledgers and work in the owner's hands, in their order; how many there are.
+  // The writes beyond ledgers and work that the owner holds, in order; returns their number.
   std::size_t put_writes(Words& words, const core::Bundle& bundle, const WorkWrites& work);
   std::string outbox_index(core::LaneId target);
 

@@ -1,5 +1,5 @@
-// Whether the servers keep what they are given. What is weaker than the promise of docs/GUARANTEES.md must be asked
-// for.
+// Whether the servers keep the data durably. A setting that is weaker than the promise of docs/GUARANTEES.md must be
+// explicitly accepted.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace pawl::store::redis {
 
 struct Weakness {
   std::string node;
-  std::string what;  // what is set, and what may be lost by that
+  std::string what;  // the setting, and what may be lost because of it
 };
 
-// An error: the store cannot work there at all (too old, no master). Else what is weaker than it should be, on every
+// An error: the store cannot work there at all (too old, not a master). Else all settings that are too weak, on every
 // master.
 Result<std::vector<Weakness>> look_at_health(Servers& servers);
 

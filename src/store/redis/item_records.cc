@@ -17,7 +17,7 @@ std::string life_words(const core::WorkLife& life) {
 
 namespace {
 
-// When somebody may claim it, if nothing happens to it; "-": nobody may.
+// When it may be claimed, if nothing happens to it; "-": never.
 std::string unlocks_at(const core::WorkItem& item) {
   if (item.held) return "-";
   if (item.token == core::WorkToken(0)) return format("{}", item.visible_at.micros());
@@ -32,7 +32,7 @@ constexpr std::int64_t largest_priority = std::int64_t{1} << 31;
 ItemWords item_words(const core::WorkItem& item) {
   const std::uint32_t next_run = item.runs + 1;
   ItemWords words;
-  words.order = format("{:010}", largest_priority - item.priority);  // what goes first is smaller
+  words.order = format("{:010}", largest_priority - item.priority);  // the first one in order has the smallest text
   words.unlocks = unlocks_at(item);
   words.wake = format("{}", core::wake_of(item).micros());
   words.topic = escape(item.topic.raw());
@@ -54,11 +54,11 @@ Result<core::WorkItem> read_item(std::string_view place, std::string_view words,
   core::WorkItem item;
   item.run = RunId(*run);
   item.activity = core::ActivitySeq(*activity);
-  for (int i = 0; i < 4; ++i) reader.word();  // where it stands
+  for (int i = 0; i < 4; ++i) reader.word();  // its position
   item.topic = Topic(reader.text());
   item.token = core::WorkToken(reader.number<std::uint64_t>());
   item.request = reader.guid();
-  reader.word();  // of its next run
+  reader.word();  // the token of its next attempt
   reader.word();
   item.epoch = core::Epoch(reader.number<std::uint64_t>());
   item.lease_until = reader.instant();

@@ -25,7 +25,7 @@ const std::string* find(const Fields& fields, std::string_view name) {
 template <class Number>
 bool take(const Fields& fields, std::string_view name, Number& into) {
   const std::string* text = find(fields, name);
-  if (text == nullptr) return true;  // as it is without it
+  if (text == nullptr) return true;  // absent means the default
   const auto number = number_in<Number>(*text);
   if (number) into = *number;
   return number.has_value();
@@ -36,7 +36,7 @@ Payload payload(const Fields& fields, std::string_view name) {
   return text == nullptr ? Payload() : Payload(*text);
 }
 
-// A secret is for nobody to read: its bytes are stored, not their digits.
+// A secret is not for people: its bytes are stored, not their digits.
 constexpr int byte_bits = 8;
 std::string secret_bytes(const core::Guid& guid) {
   std::string bytes;
@@ -64,7 +64,7 @@ std::optional<core::ParentLink> parent_in(std::string_view words, bool& wrong) {
   return parent;
 }
 
-// All that a row has beside what its head says.
+// All fields of a row except those of its head.
 bool take_rest(const Fields& fields, core::JobRow& row) {
   std::int64_t at = 0, deadline = 0, keep = 0;
   std::uint64_t rev = 0, bundle = 0;
@@ -115,7 +115,7 @@ Words new_row(const Submit& submit, const std::optional<core::ParentLink>& paren
   return row;
 }
 
-// What is 0 at its end is left out.
+// Trailing zeros are left out.
 std::string head_words(const core::JobHead& head) {
   const bool short_one =
       head.closed_at == Instant() && head.remove_at == Instant() && head.redrives == 0 && head.code == 0;
@@ -162,7 +162,8 @@ std::string activity_words(const core::Activity& activity) {
                                    core::name_of(activity.status), activity.code, activity.opened_at.micros());
   if (activity.closed_at == Instant()) return words;
   return words +
-         format(" {:+}", activity.closed_at.micros() - activity.opened_at.micros());  // how long after that it closed
+         // how long after opening it closed
+         format(" {:+}", activity.closed_at.micros() - activity.opened_at.micros());
 }
 
 std::string record_field(const core::MessageRecord& record) {
@@ -215,7 +216,7 @@ Result<core::Activity> read_activity(std::uint32_t seq, const Fields& fields) {
   return activity;
 }
 
-// "m:<activity>:<guid>" is the ledger, "...:out" what was said.
+// "m:<activity>:<guid>" is the ledger, "...:out" the output.
 Result<core::MessageRecord> read_record(std::string_view field, std::string_view digits, const Fields& fields) {
   const auto parts = words_of(field, ':');
   const auto activity = number_in<std::uint32_t>(parts[1]);
@@ -243,7 +244,7 @@ Result<core::JobState> read_state(RunId run, const Fields& fields) {
     state.put(std::move(*activity));
   }
   for (auto field = fields.lower_bound("m:"); field != fields.end() && field->first.starts_with("m:"); ++field) {
-    if (words_of(field->first, ':').size() != parts_of_record) continue;  // what is beside a ledger
+    if (words_of(field->first, ':').size() != parts_of_record) continue;  // a field beside a ledger
     auto record = read_record(field->first, *field->second, fields);
     if (!record) return record.error();
     state.put(std::move(*record));

@@ -1,5 +1,5 @@
-// Keys: how everything is called in Redis. What belongs to a lane has the lane's number as its hash tag, so it is on
-// one node; what belongs to no lane has a tag of its own. docs/REDIS.md lists all of them.
+// Keys: the names of everything in Redis. Keys of a lane have the lane's number as their hash tag, so they are on one
+// node; keys of no lane have a separate tag. docs/REDIS.md lists all of them.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr std::array<std::string_view, 20> lane_key_names = {
     "lane",      "ids",  "expiring", "waiting", "due",           "items",    "places", "ready",  "later", "paused",
     "mailboxes", "sent", "taken",    "signals", "announcements", "measures", "jobs",   "labels", "runs",  "begun"};
 inline constexpr std::array<std::string_view, 5> run_key_names = {"run", "history", "inbox", "pending", "entries"};
-inline constexpr std::size_t step_keys = 2;  // the first ones: all that a bundle needs that touches no message
+inline constexpr std::size_t step_keys = 2;  // the first ones: all that a bundle without messages needs
 
 class Keys {
  public:

@@ -39,7 +39,7 @@ LaneCall::Sent LaneCall::sent(const LaneCallHeader& header) const {
   Words& words = sent.arguments;
   for (const std::string_view name : lane_key_names) keys.push_back(key_names_.of_lane(lane_, name));
   keys.insert(keys.end(), outboxes_.begin(), outboxes_.end());
-  std::map<RunId, std::size_t> begins;  // where a run's keys do
+  std::map<RunId, std::size_t> begins;  // where the keys of a run begin
   const auto put_run = [&](RunId run, std::size_t count) {
     begins.emplace(run, keys.size());
     for (std::size_t i = 0; i < count; ++i) keys.push_back(key_names_.of_run(run, run_key_names[i]));
@@ -95,7 +95,7 @@ bool LaneCall::advance(std::size_t answered, const Reply& wanted) {
       extra_runs_.insert(RunId(*run));
       return true;
     }
-    // Others make runs here too: the more often the guess is wrong, the wider it gets.
+    // Others create runs here too: each wrong guess makes the next one wider.
     last_run_ = RunId(*run);
     spare_ = std::min(spare_ * 4, limits::fresh_runs_max);
     return true;

@@ -1,5 +1,5 @@
-// LaneCall: a group of one lane on its way through the script. The script stops where it needs to know more (another
-// run's keys, a token); the rest is sent again with that.
+// LaneCall: one lane's group while the script applies it. The script stops where it needs more (another run's keys, a
+// token); the rest is sent again with that.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class LaneCall {
   LaneCall(const Keys& keys, core::LaneId lane, std::vector<Encoded> operations, Words outboxes, RunId last_run);
 
   bool is_done() const { return next_ == operations_.size(); }
-  std::size_t next() const { return next_; }  // the operation that is asked for next
+  std::size_t next() const { return next_; }  // the next operation to answer
   // The call as it is sent: all its keys and arguments.
   struct Sent {
     Words keys;
@@ -34,7 +34,7 @@ class LaneCall {
   };
   Sent sent(const LaneCallHeader& header) const;
 
-  // So many were answered, and the script wants this. False: it is not known what it wants.
+  // This many operations were answered, and the script wants this. False: it is unknown what it wants.
   bool advance(std::size_t answered, const Reply& wanted);
   RunId last_run() const { return last_run_; }
 

@@ -63,7 +63,7 @@ Status LaneWatch::believe(core::LaneId lane, Found found) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = memory_.find(lane);
-    if (known == memory_.end()) return {};  // nothing was seen there that could be gone
+    if (known == memory_.end()) return {};  // no data was seen there that could be gone
     if (!known->second.lost.empty()) return Error{ErrorCode::retry_later, known->second.lost};
     if (found == Found::something || known->second.highest == 0) return {};
   }

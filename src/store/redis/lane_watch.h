@@ -1,7 +1,7 @@
-// LaneWatch: whether the server still has what it had. Each commit of a lane raises a number there; a process remembers
-// the highest that it saw. A server that has less, or another store, was emptied, went back to an older copy, or is a
-// replica that was behind: nothing is written there, and what is read there is not believed. If the data comes back,
-// the lane goes on.
+// LaneWatch: whether the server still has its data. Each commit of a lane increases a number there; a process remembers
+// the highest that it saw. A server with a smaller number, or with another store, was emptied, was restored from an
+// older copy, or is a replica that was behind: then nothing is written there, and reads from there fail. If the data
+// comes back, the lane continues.
 //
 // Threads: any.
 #pragma once
@@ -29,19 +29,18 @@ class LaneWatch {
   std::uint64_t highest(core::LaneId lane) const;
   void saw(core::LaneId lane, std::uint64_t commits);
 
-  // What a server says that is not what it was; the lane is lost until it is seen in order again.
+  // For a server that has another store's id: the lane counts as lost until it is in order again.
   Error another_store(core::LaneId lane, const std::string& has);
   Error older_state(core::LaneId lane, const std::string& has);
 
-  // For whoever commits without the script that looks at this itself: what to ask, whether the answer is in order, and
-  // what to add to the commit. The answer is compared with what was known when it was asked for: others commit
-  // meanwhile.
+  // For commits without the script, which makes this check itself: what to ask, whether the reply is in order, and what
+  // to add to the commit. The reply is compared with what was known when it was asked for: others commit meanwhile.
   std::uint64_t ask(Commands& commands, core::LaneId lane) const;
   Status check(core::LaneId lane, const Reply& answer, std::uint64_t known);
   void count(Commands& commands, core::LaneId lane) const;
 
-  // Of reads: whether what was found there can be believed. Where nothing was found the server is asked whether it is
-  // in order.
+  // For reads: whether the data found there can be trusted. If nothing was found, the server is asked whether the lane
+  // is in order.
   enum class Found : bool { nothing, something };
   Status believe(core::LaneId lane, Found found);
   Status believe_that_nothing_is_there();  // in any lane
@@ -49,7 +48,7 @@ class LaneWatch {
  private:
   struct Memory {
     std::uint64_t highest = 0;
-    std::string lost;  // why; empty: it is in order
+    std::string lost;  // the reason; empty: in order
   };
   Error lose(core::LaneId lane, std::string why);
   Status look_at(const std::vector<core::LaneId>& lanes);

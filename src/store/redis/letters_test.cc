@@ -1,4 +1,4 @@
-// Collation duplex on a server that has no scripts: the lettered sequence of one worker activity, by plain commands.
+// Collation duplex on a server without scripts: the lettered sequence of one worker activity, by plain commands.
 #include "store/redis/bench_test.h"
 
 namespace pawl::store::redis {
@@ -89,7 +89,7 @@ TEST_F(RedisLetters, the_group_shows_who_has_a_message_and_forgets_claims_that_a
   EXPECT_EQ(server_.ask({"XINFO", "CONSUMERS", stream, "engines"}), "");
 }
 
-// What the script does for the lane, the plain commands do too.
+// The plain commands make the same checks for the lane as the script.
 TEST_F(RedisLetters, a_server_that_was_emptied_or_set_back_is_noticed_and_its_other_lanes_go_on) {
   const StartDuplex here{Namespace("n"), JobId("a"), lane_, {GraphName("g"), 1, 7}, "in", store_->now()};
   const StartDuplex there{Namespace("n"),         JobId("b"), core::LaneId(lane_.raw() + 1),
@@ -98,7 +98,7 @@ TEST_F(RedisLetters, a_server_that_was_emptied_or_set_back_is_noticed_and_its_ot
   step(there);
   const std::string lane = format("pawl:{{{}}}:lane", lane_.raw());
   const std::string commits = server_.ask({"HGET", lane, "commits"});
-  server_.ask({"HINCRBY", lane, "commits", "-1"});  // a copy that lacks the last one
+  server_.ask({"HINCRBY", lane, "commits", "-1"});  // a copy that lacks the last commit
   const std::vector<DuplexOperation> both = {SetCell{run, place(0), 888000001000001, {}}, there};
   const auto outcomes = store_->duplex().commit(both);
   ASSERT_TRUE(outcomes) << to_string(outcomes.error());
@@ -106,7 +106,7 @@ TEST_F(RedisLetters, a_server_that_was_emptied_or_set_back_is_noticed_and_its_ot
   EXPECT_NE((*outcomes)[0].reason.find("older state"), std::string::npos) << (*outcomes)[0].reason;
   EXPECT_EQ((*outcomes)[1].kind, OutcomeKind::exists);
   EXPECT_FALSE(store_->duplex().view(run, place(0))) << "what is read there is not believed";
-  server_.ask({"HSET", lane, "commits", commits});  // brought back
+  server_.ask({"HSET", lane, "commits", commits});  // restored
   EXPECT_EQ(step(SetCell{run, place(0), 888000001000001, {}}).kind, OutcomeKind::committed);
   EXPECT_TRUE(store_->duplex().view(run, place(0)));
 

@@ -1,6 +1,6 @@
-// The log of a server that died while it wrote: cut in its last transaction, and a server started on what is left. What
-// it has is all of that transaction or nothing of it, and whoever comes goes on. At every byte with PAWL_EVERY_BYTE=1,
-// as `make storm` does.
+// The append-only file of a server that crashed during a write: it is cut in its last transaction, and a server is
+// started on the rest. It must have all of that transaction or nothing of it, and a new engine must be able to
+// continue. At every byte with PAWL_EVERY_BYTE=1, as `make storm` does.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,8 +28,8 @@ class RedisLog : public OwnStore {
       if (file.path().string().ends_with(".incr.aof")) return file.path();
     return {};
   }
-  // What `write` adds to the log is cut behind each byte. `check` is told whether all of it must be there, and sees a
-  // store that remembers nothing.
+  // What `write` adds to the file is cut after each byte. `check` learns whether all of it must be there, and gets a
+  // store without any memory.
   void cut_everywhere(const std::function<void()>& write, const std::function<void(Store&, bool)>& check) {
     const std::uintmax_t before = std::filesystem::file_size(log());
     write();
@@ -81,7 +81,7 @@ TEST_F(RedisLog, cut_anywhere_in_a_script_has_all_of_it_or_nothing) {
                    EXPECT_EQ(stored.timers.size(), all ? 1u : 0u);
                    EXPECT_EQ(stored.state.activities().size(), all ? 1u : 0u);
                    EXPECT_EQ(stored.state.find_work(core::ActivitySeq(0)) != nullptr, all);
-                   // It goes on from there: the same bundle is the next one, or was done.
+                   // The store continues: the same bundle is the next one, or was already applied.
                    const Operation again = bundle;
                    const auto outcomes = fresh.commit({&again, 1});
                    ASSERT_TRUE(outcomes) << to_string(outcomes.error());

@@ -1,4 +1,4 @@
-// Addresses, who may come in, TLS, and the bell.
+// Addresses, access rights, TLS, and notifications.
 #include <cstdlib>
 #include <thread>
 
@@ -130,7 +130,7 @@ class Heard final : public Listener {
     all_.push_back(change);
   }
   void owner_gone() override {}
-  // Waits until something is heard that this says yes to.
+  // Waits until a notification arrives for which `wanted` returns true.
   bool waits_for(const std::function<bool(const Change&)>& wanted, milliseconds time = seconds(5)) {
     const auto until = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < until) {

@@ -28,7 +28,7 @@ std::optional<Instant> lease_in(const Reply& reply) {
   return micros ? std::optional(Instant::from_micros(*micros)) : std::nullopt;
 }
 
-// A field of the job's hash is not what the bundle was computed from.
+// A field of the job's hash differs from the value that the bundle was computed from.
 Outcome wrong_field(const Reply& reply) {
   const std::string& field = reply[2].text;
   const std::string name =
@@ -40,7 +40,7 @@ Outcome wrong_field(const Reply& reply) {
   return rejected(format("{}: ledger is {}, expected {}", name, stored, expected));
 }
 
-// The step hits where the bundle says that it misses, or the other way round.
+// The step hits although the bundle expects a miss, or the reverse.
 Outcome wrong_hit(const Operation& operation) {
   const auto* bundle = std::get_if<core::Bundle>(&operation);
   const auto* head = bundle == nullptr ? nullptr : std::get_if<core::JobHead>(&bundle->head);
@@ -48,7 +48,7 @@ Outcome wrong_hit(const Operation& operation) {
   return rejected(other_hit(*head->semaphore, !head->semaphore->hit));
 }
 
-// A signal that its mailbox has no room for.
+// A signal for which its mailbox has no room.
 Outcome refused_signal(const Deliver& deliver, const Reply& reply, OutcomeKind kind) {
   const auto* key = std::get_if<core::MailboxKey>(&deliver.envelope.to);
   const auto* signal = std::get_if<core::Signal>(&deliver.envelope.message.body);
@@ -131,7 +131,7 @@ Result<Outcome> read_outcome(const Operation& operation, const Reply& reply) {
   if (name == "no_job")
     return rejected(format("there is no job or mailbox {}", std::get<core::Bundle>(operation).entity.raw()));
   const auto* deliver = std::get_if<Deliver>(&operation);
-  const bool passed_over = name == "passed_over";  // what a job sent: nobody waits for the answer
+  const bool passed_over = name == "passed_over";  // sent by a job: no caller waits for the outcome
   if (deliver != nullptr && (passed_over || name == "over_limit"))
     return refused_signal(*deliver, reply, passed_over ? OutcomeKind::committed : OutcomeKind::over_limit);
   const auto kind = kind_named(name);

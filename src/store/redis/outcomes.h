@@ -1,4 +1,4 @@
-// What a script answered, as outcomes.
+// The replies of a script, as outcomes.
 #pragma once
 
 #include "pawl/result.h"

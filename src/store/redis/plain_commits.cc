@@ -23,7 +23,7 @@ Result<Outcome> PlainCommits::commit(const Operation& operation) {
   return std::visit(
       [this](const auto& one) -> Result<Outcome> {
         using One = std::decay_t<decltype(one)>;
-        // What an engine asks for by itself, of jobs that cannot be here.
+        // Operations that an engine sends regularly, for jobs that cannot exist here.
         constexpr bool is_idle =
             std::is_same_v<One, ClaimWork> || std::is_same_v<One, DropOutbox> || std::is_same_v<One, DropKeys>;
         if constexpr (requires { this->run(one); })
@@ -105,7 +105,7 @@ Result<Outcome> PlainCommits::run(const BeatEngine& beat) {
       auto engine = read_engine(seen[1][i].text, seen[1][i + 1].text);
       if (!engine) return engine.error();
       if (engine->name == beat.name) {
-        // It has just started: what its last life held counts, however long that is over.
+        // It has just started: the lanes that its previous process held count, even if that ended long ago.
         if (!beat.holds) said = format("{} {}", words_of(seen[1][i + 1].text)[2], words_of(said)[1]);
       } else if (engine->until <= now) {
         chosen.commands.add({"HDEL", engines, engine->name});

@@ -1,6 +1,6 @@
-// PlainCommits: what an engine needs of a server that has no scripts, beside the jobs of collation duplex: pools,
-// engines, apps, and lanes with their owners. By WATCH and MULTI, on the same keys. Jobs of collation ledger need the
-// scripts: they are refused there.
+// PlainCommits: what an engine needs of a server without scripts, beside the jobs of collation duplex: pools, engines,
+// apps, and lanes with their owners. Uses WATCH and MULTI, on the same keys. Jobs of collation ledger need the scripts:
+// they are refused there.
 //
 // Threads: any.
 #pragma once
@@ -40,10 +40,10 @@ class PlainCommits {
   Result<Outcome> run(const RenewLane& renew);
   Result<Outcome> run(const ReleaseLane& release);
 
-  // The first answer is the store's id, the second one the time.
+  // The first reply is the store's id, the second one the time.
   Result<Outcome> in_catalogue(Look look,
                                const std::function<Result<Chosen>(const Replies& seen, Instant now)>& choose);
-  // What a lane's hash says of its owner.
+  // The owner, as the lane's hash has it.
   struct Owned {
     std::string owner;
     core::Epoch epoch{0};

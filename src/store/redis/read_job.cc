@@ -1,4 +1,4 @@
-// One job, read whole at one moment.
+// One job, read whole at one instant.
 #include <algorithm>
 #include <tuple>
 
@@ -14,7 +14,7 @@ constexpr std::string_view row_fields[] = {"ns",       "id",     "graph",  "vers
                                            "rev",      "bundle", "head",   "semaphore", "priority", "keep",
                                            "deadline", "secret", "parent", "reason"};
 
-// Fields that were asked for, and what they hold.
+// The requested fields and their values.
 Fields fields_named(std::span<const std::string_view> names, const Reply& reply) {
   Fields fields;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -24,7 +24,7 @@ Fields fields_named(std::span<const std::string_view> names, const Reply& reply)
 
 }  // namespace
 
-// What waits: the stream's messages in their order, and the timers by their time.
+// Waiting messages: those of the stream in their order, and the timers by their time.
 Status read_messages(const Reply& stream, const Reply& pending_rows, const Fields& hash,
                      std::vector<core::InboxMessage>& inbox, std::vector<core::InboxMessage>& timers) {
   const Fields rows = fields_of(pending_rows);
@@ -158,7 +158,7 @@ Status Reader::read_payloads(core::LaneId lane, std::vector<core::JobRow>& rows)
 Result<std::optional<core::InboxMessage>> Reader::read_message(RunId run, const core::Guid& guid) {
   const core::LaneId lane = core::lane_of(run);
   const std::string name = guid.text();
-  // A message may go between two reads: then it is gone.
+  // A message may be removed between two reads: then it is left out.
   Commands commands;
   commands.add({"HGET", keys_.of_run(run, "pending"), name});
   commands.add({"HGET", keys_.of_run(run, "run"), timer_field(guid)});

@@ -1,4 +1,4 @@
-// Pools, lanes, and who has a name.
+// Pools, lanes, and the runs that have a name.
 #include <set>
 
 #include "store/redis/reader.h"
@@ -13,7 +13,7 @@ Status check(const std::vector<Reply>& replies) {
   return {};
 }
 
-// A read changes nothing: whether it happened does not matter.
+// A read changes nothing: it does not matter whether it happened.
 Error again(const Error& error) {
   return Error{error.code == ErrorCode::outcome_unknown ? ErrorCode::retry_later : error.code, error.detail};
 }
@@ -63,7 +63,7 @@ Result<Reader::Replies> Reader::ask_all_lanes(const std::function<void(core::Lan
 }
 
 Result<Reply> Reader::run_script(core::LaneId lane, const Script& script, const Words& keys, const Words& arguments) {
-  if (!committer_.has_scripts()) {  // then there is nothing that one of them reads
+  if (!committer_.has_scripts()) {  // then there are no rows of this kind
     Reply nothing;
     nothing.kind = Reply::Kind::list;
     return nothing;
@@ -115,7 +115,7 @@ Result<std::vector<LaneEnd>> Reader::read_lane_ends() {
   return ends;
 }
 
-// Which lane has a name is the runtime's affair: here all are asked, at once.
+// The runtime knows which lane has a name; here all lanes are asked, at once.
 Result<std::optional<RunId>> Reader::find_run(const Namespace& name_space, const JobId& id) {
   const std::string name = name_of(core::JobKey{name_space, id});
   const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {

@@ -1,4 +1,4 @@
-// What people ask for: jobs, measures, announcements, apps.
+// Lists for people: jobs, measures, announcements, apps.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int statuses = static_cast<int>(core::JobStatus::paused) + 1;
 
-// The range of runs that a query is about, within one lane.
+// The range of runs of a query, within one lane.
 struct RunRange {
   RunId least, most;  // both included
   bool is_empty() const { return least > most; }
@@ -74,7 +74,7 @@ Result<std::vector<core::JobRow>> Reader::list_jobs(const ListQuery& query) {
   return rows;
 }
 
-// `jobs` is by status and run: each status gives its first ones, and of these the first ones are taken.
+// `jobs` is sorted by status and run: the first runs of each status are read and merged.
 Result<std::vector<core::JobRow>> Reader::list_lane(core::LaneId lane, const ListQuery& query) {
   std::vector<core::JobRow> rows;
   RunRange range = range_of(lane, query);
@@ -121,7 +121,7 @@ Result<std::vector<core::JobRow>> Reader::list_labelled(core::LaneId lane, const
     for (const Reply& member : replies->front().list)
       runs.emplace_back(
           number_in<std::uint64_t>(std::string_view(member.text).substr(prefix.size(), run_digits)).value_or(0));
-    // One run may stand there with several keys: the page ends behind a run, unless it is the last page.
+    // One run may be there with several keys: a page ends after the last key of a run, unless it is the last page.
     const bool is_last = runs.size() < limits::page_rows;
     if (!is_last && runs.front() != runs.back()) std::erase(runs, RunId(runs.back()));
     auto read = read_rows(lane, runs);
@@ -134,7 +134,7 @@ Result<std::vector<core::JobRow>> Reader::list_labelled(core::LaneId lane, const
   return rows;
 }
 
-// --- measures: each lane has a row of its own, and these are added up
+// --- measures: each lane has a separate row, and these are added up
 
 Result<std::vector<MeasureRow>> Reader::read_measures(const MeasureQuery& query) {
   const auto replies = ask_all_lanes([&](core::LaneId lane, Commands& commands) {

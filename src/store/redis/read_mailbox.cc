@@ -25,7 +25,7 @@ Result<core::MailboxState> state_in(RunId run, const Reply& row) {
 constexpr std::string_view state_fields[] = {"rev", "bundle", "next", "ns", "topic", "key", "name"};
 constexpr std::size_t name_field = 6;
 
-// One mailbox for fill_page. Each look is a round trip or two.
+// One mailbox for fill_page. Each read is one or two round trips.
 class Rows final : public MailboxRows {
  public:
   using Ask = std::function<Result<std::vector<Reply>>(const Commands&)>;

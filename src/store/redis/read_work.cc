@@ -1,4 +1,4 @@
-// Pages of a lane: who waits, work, what is due, what is to be sent.
+// Pages of a lane: waiting runs, work, what is due, what is to be sent.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -13,7 +13,7 @@ RunId run_in(std::string_view digits) { return RunId(number_in<std::uint64_t>(di
 
 constexpr std::size_t page_bytes = pawl::limits::read_answers_bytes;
 
-// "<run><kind><guid><activity>", as scripts/due.lua makes it; of a message without the activity.
+// "<run><kind><guid><activity>", as scripts/due.lua makes it; a message has no activity.
 constexpr std::size_t message_due_digits = run_digits + 1 + guid_digits;
 Result<Due> read_due_row(std::string_view member, std::string_view at) {
   if (member.size() != message_due_digits && member.size() != message_due_digits + activity_digits)
@@ -85,7 +85,7 @@ Result<Page<WorkPlace>> Reader::read_work_places(core::LaneId lane, WorkCursor a
   if (!items) return items.error();
   for (std::size_t i = 0; i < places->list.size(); ++i) {
     const Reply& row = items->front()[i];
-    if (row.is_nil()) continue;  // it went meanwhile
+    if (row.is_nil()) continue;  // it was removed meanwhile
     const auto item = read_item((*places)[i].text, row.text, {}, {});
     if (item)
       page.push_back({item->run, item->activity, item->topic});
@@ -134,7 +134,7 @@ Result<Page<OutboxRow>> Reader::read_outbox(core::LaneId lane, std::size_t rows_
       const auto bytes = fields.find("envelope");
       auto envelope = bytes == fields.end() ? Result<core::Envelope>(malformed("a row of the outbox"))
                                             : core::decode_envelope(*bytes->second);
-      if (!seq || !envelope) {  // those behind it on its way wait for somebody to look at it
+      if (!seq || !envelope) {  // later messages to the same lane wait until a person repairs it
         page.damaged.push_back(
             {core::make_run(lane, 0), format("outbox to lane {}: row {} cannot be read", lanes[i].raw(), id)});
         break;

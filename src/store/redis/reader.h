@@ -48,34 +48,34 @@ class Reader {
                                               const std::string& version);
   Result<std::vector<AppInfo>> list_apps(const Namespace& name_space);
 
-  // Many at once, as Store::read says. What takes several steps is asked of `store`, one by one.
+  // Many at once, as described for Store::read. Reads that take several steps are sent to `store`, one by one.
   std::vector<ReadAnswer> read(pawl::store::Store& store, std::span<const Read> reads);
 
  private:
   using Replies = std::vector<Reply>;
-  // One of the reads that are a single question.
+  // A read that needs only one command.
   struct Asked {
     Servers::Question question;
     std::function<ReadAnswer(Result<Replies>)> answer;
   };
   std::optional<Asked> question_of(const Read& read);
 
-  // All of a job or a mailbox at one moment (scripts/whole.lua).
+  // All of a job or a mailbox at one instant (scripts/whole.lua).
   Words whole_keys(RunId run) const;
   static Words whole_arguments(RunId run);
   Result<Reply> read_whole(RunId run);
   Servers::Question job_question(RunId run) const;
   Result<std::optional<StoredJob>> job_answer(RunId run, const Reply& parts);
 
-  // Of a lane that lost its data nothing is believed.
+  // Reads of a lane that lost its data fail.
   Status believe(core::LaneId lane, bool found) {
     return committer_.watch().believe(lane, found ? LaneWatch::Found::something : LaneWatch::Found::nothing);
   }
-  // Errors of single commands are errors of the whole.
+  // The error of a single command is the error of the whole call.
   Result<Replies> ask(core::LaneId lane, const Commands& commands);
   Result<Reply> ask_one(core::LaneId lane, std::initializer_list<std::string_view> words);
   Result<Reply> ask_catalogue(std::initializer_list<std::string_view> words);
-  // The same of every lane; answers by lane, from 1.
+  // The same command for every lane; replies by lane, from 1.
   Result<Replies> ask_all_lanes(const std::function<void(core::LaneId, Commands&)>& command);
   Result<Reply> run_script(core::LaneId lane, const Script& script, const Words& keys, const Words& arguments);
 

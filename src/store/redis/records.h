@@ -1,4 +1,4 @@
-// What is stored as words, and back. A row that this cannot read was not written by this store: `corrupt`.
+// Stored rows as words, and back. A row that cannot be read was not written by this store: `corrupt`.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace pawl::store::redis {
 
 using Words = std::vector<std::string>;
 
-// Reads words one after the other; what is wrong with any of them is remembered.
+// Reads words one after the other and remembers the first error.
 class WordReader {
  public:
   explicit WordReader(std::string_view text);
@@ -58,7 +58,7 @@ Result<core::JobState> read_state(RunId run, const Fields& fields);
 std::string activity_words(const core::Activity& activity);
 std::string record_field(const core::MessageRecord& record);  // of a message's ledger
 
-// Work items. Their number in line is the script's: `rest` is all but that.
+// Work items. The script assigns their number in the queue: `rest` is everything else.
 std::string life_words(const core::WorkLife& life);
 struct ItemWords {
   std::string order, unlocks, wake, topic, rest;
@@ -69,7 +69,7 @@ Result<core::WorkItem> read_item(std::string_view place, std::string_view words,
 // {place, words, input, progress}
 Result<core::WorkItem> read_item(const Reply& row);
 
-// Messages that wait: an entry of an inbox, a row of `pending`, a timer in the hash of its job or mailbox.
+// Waiting messages: an entry of an inbox, a row of `pending`, a timer in the hash of its job or mailbox.
 Result<core::InboxMessage> read_entry(const Reply& entry);
 struct Pending {
   std::string stream_id;

@@ -64,7 +64,7 @@ constexpr std::string_view always[] = {"get K",
                                        "info"};
 constexpr std::string_view of_a_cluster[] = {"cluster|slots", "asking"};
 constexpr std::string_view of_sentinels[] = {"role"};
-constexpr std::string_view wished[] = {"config|get p"};  // without it nobody knows what the server keeps
+constexpr std::string_view wished[] = {"config|get p"};  // without it the server's durability settings are unknown
 constexpr std::string_view of_databases[] = {"select 1"};
 
 constexpr std::string_view look = R"lua(#!lua flags=no-writes
@@ -79,7 +79,7 @@ return missing
 
 std::string_view name_in(std::string_view use) { return use.substr(0, use.find(' ')); }
 
-// "xgroup|create K g 0" as it is called.
+// "xgroup|create K g 0" as the actual command.
 std::string call_of(std::string_view use, const Keys& keys) {
   std::string text;
   for (const std::string_view word : words_of(use)) {
@@ -120,7 +120,7 @@ Result<bool> check_rights(Servers& servers, const Keys& keys) {
   if (servers.url().has_sentinels()) need(of_sentinels);
   Commands commands;
   commands.add(words);
-  commands.add({"EVALSHA", "0", "0"});  // no such script, if there are any
+  commands.add({"EVALSHA", "0", "0"});  // replies "no such script", if the server has scripts
   const auto nodes = servers.masters();
   if (!nodes) return nodes.error();
   for (const Address& node : *nodes) {

@@ -1,5 +1,5 @@
-// What a user of the server must be allowed to do. A script that is refused a command in the middle would leave half of
-// its work behind: so all of it is looked at before anything is done.
+// What a user of the server must be allowed to do. If a command in the middle of a script were refused, half of the
+// script's work would stay: so all rights are checked before anything is done.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace pawl::store::redis {
 
-// The rules of a user that has the least: every command by its name, the keys and the channel of one store.
+// The rules of a user with the least rights: every command by its name, the keys and the channel of one store.
 std::vector<std::string> least_rights(const std::string& prefix);
 
-// Looks at every master. unsupported: what is missing there. False: there are no scripts there at all.
+// Checks every master. unsupported: what is missing there. False: the servers have no scripts.
 Result<bool> check_rights(Servers& servers, const Keys& keys);
 
 }  // namespace pawl::store::redis

@@ -1,4 +1,4 @@
-// A user that may do the least.
+// A user with the least rights.
 #include <algorithm>
 #include <thread>
 
@@ -54,7 +54,8 @@ TEST_F(RedisRights, the_least_are_enough_for_a_job_its_bell_and_duplex) {
   EXPECT_TRUE(store_->duplex().commit_one(start));
 }
 
-// Half of a script would be worse than none: whoever lacks anything is refused at the door, and hears what it lacks.
+// A half applied script would be worse than none: a user who lacks any right is refused when the store is opened, with
+// the name of the right.
 TEST_F(RedisRights, each_right_that_is_missing_is_named_before_anything_is_done) {
   const auto all = least_rights("pawl");
   for (const std::string& rule : all) {
@@ -65,7 +66,7 @@ TEST_F(RedisRights, each_right_that_is_missing_is_named_before_anything_is_done)
     let(fewer);
     const auto opened = open_at(url(), accepting());
     const std::vector<std::string> others = {"config|get", "select", "cluster|slots", "asking",
-                                             "role"};  // of other servers, or wished for
+                                             "role"};  // only for other kinds of server, or optional
     if (std::find(others.begin(), others.end(), name) != others.end()) {
       EXPECT_TRUE(opened) << name << ": " << to_string(opened.error());
       continue;

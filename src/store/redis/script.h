@@ -1,5 +1,5 @@
-// Script: a Lua program that the server runs as one step. Their sources are in scripts/, put into the program when it
-// is built.
+// Script: a Lua program that the server runs as one step. The sources are in scripts/; the build puts them into the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Script {
   Script(std::string_view source, Does does);
 
   const std::string& source() const { return source_; }
-  const std::string& digest() const { return digest_; }  // by which the server knows it
+  const std::string& digest() const { return digest_; }  // the server's name for it
   bool reads() const { return does_ == Does::read; }
 
  private:
@@ -27,6 +27,6 @@ const Script& lane_script();       // a group of operations of one lane
 const Script& catalogue_script();  // of no lane
 const Script& whole_script();      // reads a job or a mailbox
 const Script& items_script();      // reads work items
-const Script& due_script();        // reads what the clock sets going
+const Script& due_script();        // reads what is due
 
 }  // namespace pawl::store::redis

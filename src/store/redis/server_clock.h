@@ -1,5 +1,5 @@
-// ServerClock: the time of the server, as this process knows it. It is asked once and goes on by elapsed time; every
-// commit sets it right. It never goes back.
+// ServerClock: the server's time, as this process knows it. The server is asked once, then elapsed time is added; every
+// commit corrects it. It never goes back.
 //
 // Threads: any.
 #pragma once
@@ -17,7 +17,7 @@ class ServerClock {
   // `servers` must outlive it.
   explicit ServerClock(Servers& servers) : servers_(servers) {}
   Status set();  // asks the server
-  // Every answer of a script says what time it was meanwhile: that is free.
+  // Every script reply contains the server's time, at no extra cost.
   void heard(std::int64_t server_micros, std::int64_t asked_at);
   Instant now() const;
   static std::int64_t elapsed();  // of this machine, in microseconds
@@ -25,7 +25,7 @@ class ServerClock {
  private:
   Servers& servers_;
   std::atomic<std::int64_t> offset_{0};          // the server's time less elapsed time
-  mutable std::atomic<std::int64_t> latest_{0};  // that was told to anybody
+  mutable std::atomic<std::int64_t> latest_{0};  // the latest time that was returned
 };
 
 }  // namespace pawl::store::redis

@@ -35,7 +35,8 @@ bool is_free(int port) {
 
 }  // namespace
 
-// Below those that the system gives to connections, and so is the port of a cluster's bus, 10,000 above it.
+// Below the ports that the system assigns to connections; the port of a cluster's bus, 10,000 above it, is below them
+// too.
 std::uint16_t free_port() {
   constexpr unsigned first = 10'000, count = 12'000, bus = 10'000;
   static std::atomic<unsigned> next{static_cast<unsigned>(getpid()) * 97};
@@ -48,7 +49,7 @@ std::uint16_t free_port() {
 
 namespace {
 
-// Where a sync costs nothing, if there is such a place: what is tested here is not the disk.
+// A folder where a sync costs nothing, if there is one: the disk is not under test here.
 std::filesystem::path memory_folder() {
   std::string pattern = std::filesystem::exists("/dev/shm") ? "/dev/shm/pawl-redis-XXXXXX" : "/tmp/pawl-redis-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) std::abort();
@@ -73,7 +74,7 @@ std::string shown(const Reply& reply) {
 
 }  // namespace
 
-// Somebody may take a port between the look and its use: then it is another one.
+// Another process may take a port between the check and its use: then another port is tried.
 TestServer::TestServer(ServerOptions options) : options_(std::move(options)), folder_(options_.folder) {
   if (folder_.empty()) folder_ = memory_folder();
   for (int i = 0; i < 5 && !runs(); ++i) {
@@ -239,7 +240,7 @@ TestServer& TestCluster::add_replica(std::size_t of) {
 }
 
 void TestCluster::cut_off(TestServer& replica, std::size_t master) {
-  replica.ask({"CONFIG", "SET", "masterauth", "wrong"});  // the master knows no password, and refuses it
+  replica.ask({"CONFIG", "SET", "masterauth", "wrong"});  // the master has no password, and refuses it
   node(master).ask({"CLIENT", "KILL", "TYPE", "replica"});
 }
 
@@ -252,7 +253,7 @@ std::string TestCluster::url() const {
 
 std::size_t TestCluster::owner_of(std::uint16_t slot) const {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    // Whoever is asked for a key of a slot that it does not have says so.
+    // A node that does not have the slot of a key reports it.
     const std::string answer = nodes_[i]->ask({"CLUSTER", "COUNTKEYSINSLOT", format("{}", slot)});
     const std::string mine = nodes_[i]->ask({"CLUSTER", "MYID"});
     const std::string lines = nodes_[i]->ask({"CLUSTER", "NODES"});

@@ -1,4 +1,4 @@
-// Real servers for tests, in a folder of their own: one Redis, or a cluster of three masters.
+// Real servers for tests, in separate folders: one Redis, or a cluster of three masters.
 #pragma once
 
 #include <sys/types.h>
@@ -16,12 +16,12 @@ namespace pawl::store::redis {
 
 struct ServerOptions {
   std::string appendfsync = "everysec";  // tests of durability ask for always
-  std::vector<std::string> more;         // further words of its command line
+  std::vector<std::string> more;         // more arguments for its command line
   bool cluster = false;
-  std::filesystem::path folder;  // what it keeps; empty: one of its own, in memory where there is room
+  std::filesystem::path folder;  // its data; empty: a separate one, in memory where there is room
 };
 
-// A server by a socket of this machine, and by a loopback port.
+// A server with a local socket and a loopback port.
 class TestServer {
  public:
   explicit TestServer(ServerOptions options = {});
@@ -34,8 +34,8 @@ class TestServer {
   const std::filesystem::path& folder() const { return folder_; }
 
   void start();
-  void stop();  // as by SIGTERM: it writes what it has
-  void kill();  // as by a crash
+  void stop();  // by SIGTERM: it writes its data
+  void kill();  // like a crash
   bool runs() const { return process_ > 0; }
   // One command; the reply as redis-cli shows it.
   std::string ask(std::initializer_list<std::string_view> words) const;
@@ -53,14 +53,14 @@ class TestServer {
 class TestCluster {
  public:
   explicit TestCluster(const std::string& appendfsync = "everysec");
-  // A replica of a master that has heard all of it by now.
+  // Adds a replica; returns when it has all data of its master.
   TestServer& add_replica(std::size_t of);
-  // From now on the replica hears nothing of its master, whatever it tries.
+  // From now on the replica receives nothing from its master.
   void cut_off(TestServer& replica, std::size_t master);
   std::string url() const;
   TestServer& node(std::size_t i) { return *nodes_[i]; }
   std::size_t size() const { return nodes_.size(); }
-  // Gives a slot to another node, key by key, as resharding does. `between` is called while it is on its way.
+  // Moves a slot to another node, key by key, as resharding does. `between` is called during the move.
   void move_slot(std::uint16_t slot, std::size_t to, const std::function<void()>& between = {});
   std::size_t owner_of(std::uint16_t slot) const;
 
@@ -69,10 +69,10 @@ class TestCluster {
   std::vector<std::unique_ptr<TestServer>> replicas_;
 };
 
-// A port that nobody has now. Between this and its use somebody may take it.
+// A port that is free now. Another process may take it before it is used.
 std::uint16_t free_port();
 
-// The server that the tests of this program share; each store has a prefix of its own there.
+// The server that the tests of this program share; each store has a different prefix there.
 TestServer& shared_server();
 TestCluster& shared_cluster();
 std::string fresh_prefix();

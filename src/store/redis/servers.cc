@@ -13,7 +13,7 @@ namespace {
 
 Error later(std::string why) { return Error{ErrorCode::retry_later, std::move(why)}; }
 
-// The node in "MOVED 3999 127.0.0.1:6381"; without a host it is the one that said so.
+// The node in "MOVED 3999 127.0.0.1:6381"; without a host it is the node that replied.
 std::optional<Address> node_in(const std::string& redirection, const Address& said_by) {
   const auto words = words_of(redirection);
   if (words.size() < 3) return std::nullopt;
@@ -26,14 +26,14 @@ std::optional<Address> node_in(const std::string& redirection, const Address& sa
   return node;
 }
 
-// Nothing was done, and the same may succeed soon.
+// Nothing was done, and the same command may succeed soon.
 bool is_passing(const Reply& reply) {
   for (const char* code : {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "BUSY "})
     if (reply.is_error(code)) return true;
   return false;
 }
 
-// Whoever was the master may be a replica by now.
+// The former master may be a replica now.
 Status check_master(Connection& connection) {
   const auto role = connection.ask_one({"ROLE"});
   if (!role) return later(role.error().detail);
@@ -82,8 +82,8 @@ Result<std::unique_ptr<Connection>> Servers::take(const Address& node) {
       idle.pop_back();
     }
   }
-  // What a server said or closed meanwhile tells that it restarted: nothing was asked yet, so another connection will
-  // do.
+  // If the server sent something or closed the connection meanwhile, it restarted: nothing was sent yet, so another
+  // connection can be used.
   if (kept) {
     const auto heard = kept->receive(std::chrono::milliseconds(0));
     if (heard && !*heard) return kept;
@@ -239,7 +239,7 @@ Result<std::vector<Reply>> Servers::converse(std::string_view tag, const Steps& 
     if (turn == Turn::elsewhere) continue;
     for (const Reply& reply : *replies)
       if (is_passing(reply)) problem = reply.text;
-    if (url_.is_one_server()) break;  // it says itself why not now
+    if (url_.is_one_server()) break;  // its reply has the reason
     std::this_thread::sleep_for(limits::redirect_pause);
     if (const auto looked = look_around(); !looked) return looked.error();
     where = find_node(tag);

@@ -1,5 +1,5 @@
-// Servers: one Redis, a cluster of them, or the one that sentinels call the master. Sends commands to the node that has
-// the keys, and follows keys that move and masters that change.
+// Servers: one Redis, a cluster, or the master that sentinels name. Sends commands to the node that has the keys, and
+// follows keys that move and masters that change.
 //
 // Threads: any.
 #pragma once
@@ -33,22 +33,22 @@ class Servers {
   // All commands are about keys of one tag. One reply for each, none of them a redirection. They are either reads, or a
   // single command, or a transaction: when a key moves all of them are sent again.
   Result<std::vector<Reply>> ask(std::string_view tag, const Commands& commands);
-  // Several such, only reads: those of one node share a round trip. One answer for each.
+  // Several of these, only reads: those of one node share a round trip. One answer for each.
   struct Question {
     std::string tag;
     Commands commands;
   };
   std::vector<Result<std::vector<Reply>>> ask_each(const std::vector<Question>& questions);
-  // One script call; a server that has forgotten the script is told it again.
+  // One script call; if the server does not have the script, it is sent again.
   Result<Reply> run(std::string_view tag, const Script& script, const std::vector<std::string>& keys,
                     const std::vector<std::string>& arguments);
-  // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` answers the
-  // replies that may say so.
+  // Several steps on one connection, for WATCH. They are repeated as a whole when a key moves: `steps` returns the
+  // replies that may be redirections.
   //
-  // A slot that is on its way has some keys here and some there. A single command is sent after its keys (ASK): if it
-  // has several, the server says itself that they are apart. Several commands wait until the slot has arrived: at the
-  // new place those keys that are still at the old one would be missing, and what is missing is taken for what never
-  // was.
+  // A slot that is moving has some keys on the old node and some on the new one. A single command follows its keys
+  // (ASK): if it has several keys, the server itself reports that they are apart. Several commands wait until the slot
+  // has moved: on the new node the keys that are still on the old one would be missing, and would be taken as never
+  // written.
   enum class Kind : bool { several, single };
   using Steps = std::function<Result<std::vector<Reply>>(Connection&)>;
   Result<std::vector<Reply>> converse(std::string_view tag, const Steps& steps, Kind kind = Kind::several);
@@ -56,7 +56,7 @@ class Servers {
   // All masters.
   Result<std::vector<Address>> masters();
   Result<std::vector<Reply>> ask_node(const Address& node, const Commands& commands);
-  // A connection that nobody else uses, to any node: for whoever listens.
+  // A connection for the caller alone, to any node: for listening.
   Result<std::unique_ptr<Connection>> connect_apart();
 
   bool is_cluster() const { return url_.cluster; }
@@ -64,7 +64,7 @@ class Servers {
   std::size_t round_trips() const { return round_trips_; }
 
  private:
-  class Lent;  // a connection in somebody's hands
+  class Lent;  // a connection that is in use
   struct Where {
     Address node;
     bool asking = false;
@@ -72,12 +72,12 @@ class Servers {
   Result<Where> find_node(std::string_view tag);
   Result<std::unique_ptr<Connection>> take(const Address& node);
   void give_back(std::unique_ptr<Connection> connection);
-  // Who is who now: the nodes of a cluster, or the master that the sentinels name.
+  // Finds the current nodes of a cluster, or the master that the sentinels name.
   Status look_around();
   Status read_slots();
   Status read_slots_from(const Address& node);
   Status find_master();
-  // Whether the replies say that it has to be asked elsewhere; `where` says where then.
+  // Whether the replies redirect the call to another node; `where` is that node.
   enum class Turn : std::uint8_t { done, elsewhere, later };
   Turn look_at(const std::vector<Reply>& replies, std::string_view tag, Kind kind, Where& where);
 

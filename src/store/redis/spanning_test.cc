@@ -115,7 +115,7 @@ void SpanningStore::note(const Operation& operation, const Outcome& outcome) {
   }
 }
 
-// How many of the first ones are in each lane: so many are claimed there, and they must be those.
+// How many of the first items are in each lane: this many are claimed there, and they must be those items.
 Result<Outcome> SpanningStore::run(const ClaimWork& claim) {
   struct Place {
     std::int64_t before;
@@ -130,7 +130,7 @@ Result<Outcome> SpanningStore::run(const ClaimWork& claim) {
     if (!first) return first.error();
     if (!first->empty()) busy.push_back(lane);
   }
-  if (busy.size() == 1) {  // then its line is the line
+  if (busy.size() == 1) {  // then the order of that lane is the whole order
     ClaimWork one = claim;
     one.lane = busy.front();
     return commit_one(one);
@@ -193,7 +193,7 @@ Result<Outcome> SpanningStore::run(const PauseTopic& pause) {
   return all;
 }
 
-// The oldest keys over all lanes: so many of each.
+// The oldest keys over all lanes: how many of them each lane has.
 Result<Outcome> SpanningStore::run(const DropKeys& drop) {
   std::vector<std::pair<Instant, RunId>> keys;
   for (const core::LaneId lane : lanes()) {

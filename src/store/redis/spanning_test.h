@@ -1,7 +1,7 @@
-// SpanningStore: for the contract's tests. Many of them say ClaimWork, PauseTopic and DropKeys without a lane, which
-// only a store whose lanes are one domain takes. This one stands in front of a store of islands and goes from lane to
-// lane as an engine does, in the order that one domain would have: so the tests see whether each lane keeps its part of
-// it.
+// SpanningStore: for the contract's tests. Many of them send ClaimWork, PauseTopic and DropKeys without a lane, which
+// only a store with one domain for all lanes supports. This one wraps a store with a domain per lane and goes from lane
+// to lane as an engine does, in the order that one domain would have: so the tests show whether each lane keeps its
+// part of the contract.
 #pragma once
 
 #include <map>
@@ -26,11 +26,11 @@ class SpanningStore final : public ForwardStore {
   Result<Outcome> run(const PauseTopic& pause);
   Result<Outcome> run(const DropKeys& drop);
   Result<Outcome> commit_one(Operation operation);
-  // Numbers work items over all lanes, as they come.
+  // Numbers work items over all lanes, in the order of arrival.
   void note(const Operation& operation, const Outcome& outcome);
   void forget(RunId run);
   std::vector<core::LaneId> lanes();
-  // A name belongs to one lane for ever: whoever says another one means that.
+  // A name belongs to one lane for ever: an operation that names another lane is sent to the right one.
   Operation at_home(Operation operation);
   template <class Key>
   core::LaneId home_of(const Key& key, core::LaneId said);

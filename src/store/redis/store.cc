@@ -17,7 +17,7 @@ class Store::Parts {
   Parts(Url url, ConnectionOptions connection, const Options& asked)
       : options(asked), keys(asked.prefix), servers(std::move(url), std::move(connection), asked.connections + 2) {}
 
-  // What needs the store's id.
+  // Creates the parts that need the store's id.
   void begin(core::Guid store, std::string sender) {
     id = store;
     committer = std::make_unique<Committer>(servers, keys, store, options.clock, clock.get(), sender);
@@ -49,7 +49,7 @@ std::string described(const std::vector<Weakness>& weaknesses) {
   return text;
 }
 
-// The id that the server has, or this one from now on.
+// The id that the server has; if it has none, `drawn` is stored.
 Result<core::Guid> agree_on_id(Servers& servers, const Keys& keys, const core::Guid& drawn) {
   const std::string key = keys.of_catalogue("store");
   Commands commands;

@@ -1,7 +1,7 @@
 // The Redis store: one server or a cluster, any number of processes.
 //
-// What docs/decisions/036-redis.md explains: everything of a lane has one hash tag; a group is one script per lane,
-// which checks before it writes; what crosses lanes goes by the outbox; the server's clock is the only one.
+// See docs/decisions/036-redis.md: everything of a lane has one hash tag; a group is one script per lane, which checks
+// before it writes; messages to other lanes go through the outbox; the server's clock is the only one.
 //
 // Threads: any; as many at a time as there are connections.
 #pragma once
@@ -23,8 +23,8 @@ namespace pawl::store::redis {
 
 struct Options {
   std::string prefix = "pawl";  // in front of every key: several stores may share a server
-  // Servers that keep less than they should are refused, unless this says that it is meant. What is weaker is reported
-  // either way.
+  // Servers that are less durable than required are refused, unless this is set. Weak settings are reported in both
+  // cases.
   bool accept_weaker = false;
   std::function<void(const Weakness&)> on_weakness;
   TlsOptions tls;
@@ -32,7 +32,7 @@ struct Options {
   std::chrono::milliseconds connect_timeout = limits::connect_timeout;
   std::chrono::milliseconds reply_timeout = limits::reply_timeout;
   const Clock* clock = nullptr;  // for tests; none: the server's. Must outlive the store
-  bool despite_moves = false;    // opens a store that was moved, or is not complete: for whoever moves it
+  bool despite_moves = false;    // opens a store that was moved, or is not complete: for the move itself
 };
 
 struct Stats {
@@ -43,7 +43,7 @@ struct Stats {
 
 class Store final : public pawl::store::Store {
  public:
-  // Makes the store when the server has none under this prefix.
+  // Creates the store when the server has none under this prefix.
   static Result<std::unique_ptr<Store>> open(const std::string& url, const Options& options);
   ~Store() override;
 
@@ -86,7 +86,7 @@ class Store final : public pawl::store::Store {
   // The jobs of collation duplex: the same ids, rows and lanes.
   pawl::store::DuplexStore& duplex();
 
-  // What the servers keep less well than they should, as it was when the store was opened.
+  // The settings that were too weak when the store was opened.
   const std::vector<Weakness>& weaknesses() const;
   Stats stats() const;
 

@@ -1,4 +1,4 @@
-// The stores of this program: Redis, as it is and with a word for all lanes.
+// The stores of this program: Redis, as it is and with operations over all lanes.
 #include <cstdlib>
 
 #include "store/conformance/conformance.h"
@@ -11,7 +11,7 @@ namespace pawl::store {
 
 namespace {
 
-// The least that a user may do (docs/REDIS.md) is enough for the whole contract.
+// The least rights of a user (docs/REDIS.md) are enough for the whole contract.
 void add_user(redis::TestServer& server) {
   std::vector<std::string> words = {"ACL", "SETUSER", "pawl", "on", ">word"};
   for (const std::string& rule : redis::least_rights("t*")) words.push_back(rule);  // fresh_prefix()

@@ -1,5 +1,5 @@
-# The tests of the Redis store, with the whole contract. They start their own servers. A few large tests instead of one for each:
-# each of them starts a server.
+# The tests of the Redis store, with the whole contract. They start their own servers. A few large tests instead of many
+# small ones: each of them starts a server.
 file(GLOB redis_tests CONFIGURE_DEPENDS redis/*_test.cc)
 set(redis_objects $<TARGET_OBJECTS:pawl_store> $<TARGET_OBJECTS:store_conformance>)
 pawl_objects_of(redis_objects core ledger base)

@@ -10,16 +10,16 @@
 
 namespace pawl::store::redis {
 
-// One word without spaces, whatever the bytes: others than printable ones are "%41", nothing at all is "%".
+// One word without spaces for any bytes: bytes that are not printable are "%41", empty is "%".
 std::string escape(std::string_view text);
 std::string unescape(std::string_view word);
 
-// "3:abc": names that are put behind each other stay apart.
+// "3:abc": concatenated names can be separated again.
 std::string joined(std::string_view part);
 // The parts of such a name. None: it was not made by joined().
 std::optional<std::vector<std::string>> parts_of(std::string_view names);
 
-// As wide as the largest number: the order of texts is that of numbers.
+// As wide as the largest number: texts sort like numbers.
 std::string wide(std::uint64_t number);
 std::string wide_activity(std::uint32_t activity);
 

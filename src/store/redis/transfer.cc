@@ -10,8 +10,9 @@ namespace {
 
 using transfer::Mark;
 
-// Redis has no lock that goes with its holder. A store that is moved has another id in all its lanes and in its
-// catalogue: the scripts compare it, and refuse whoever knew the right one, which stays in the field `moved_id`.
+// Redis has no lock that ends with its holder. A store that is being moved has another id in all its lanes and in its
+// catalogue: the scripts compare the id, and refuse processes that know the right one, which is kept in the field
+// `moved_id`.
 class Fence {
  public:
   explicit Fence(TransferSite& site) : site_(site) {}
@@ -85,7 +86,7 @@ Status check_idle(TransferSite& site) {
 class KeysSource final : public transfer::Source {
  public:
   explicit KeysSource(std::unique_ptr<TransferSite> site) : site_(std::move(site)) {}
-  // A move that failed leaves the store as it was.
+  // A move that failed leaves the store unchanged.
   ~KeysSource() override {
     if (fenced_) (void)Fence(*site_).drop().ok();
   }
@@ -96,9 +97,9 @@ class KeysSource final : public transfer::Source {
     if (*mark && ((*mark)->state == Mark::State::incoming || (*mark)->other != leaving.other))
       return transfer::refusal_of(**mark, site_->servers().url().shown());
     if (auto idle = check_idle(*site_); !idle) return idle;
-    fenced_ = !*mark;  // what an earlier move left stays, whatever becomes of this one
+    fenced_ = !*mark;  // the fence of an earlier move stays, whatever happens in this one
     if (auto done = Fence(*site_).set(*mark ? **mark : leaving); !done) return done;
-    return check_idle(*site_);  // nobody came in between
+    return check_idle(*site_);  // no process opened the store meanwhile
   }
   Status finish(const Mark& moved) override {
     fenced_ = false;
@@ -198,7 +199,7 @@ Result<std::unique_ptr<transfer::Source>> open_source(const std::string& url, Op
 Result<std::unique_ptr<transfer::Target>> open_target(const std::string& url, Options options) {
   auto site = TransferSite::open(url, std::move(options));
   if (!site) return site.error();
-  if (const auto opened = (*site)->reopen(); !opened) return opened.error();  // it looks at what the server keeps
+  if (const auto opened = (*site)->reopen(); !opened) return opened.error();  // it checks what the server keeps
   return std::unique_ptr<transfer::Target>(std::make_unique<KeysTarget>(std::move(*site)));
 }
 

@@ -12,7 +12,7 @@ namespace pawl::store::redis {
 // There is a store under that prefix.
 Result<std::unique_ptr<transfer::Source>> open_source(const std::string& url, Options options);
 Result<std::unique_ptr<transfer::Target>> open_target(const std::string& url, Options options);
-// Takes back what a move wrote into its source.
+// Removes what a move wrote into its source.
 Status undo_move(const std::string& url, Options options);
 
 }  // namespace pawl::store::redis

@@ -46,7 +46,7 @@ Status TransferReader::each_member(core::LaneId lane, const std::string& key, co
 }
 
 Status TransferReader::read_catalogue() {
-  // A store that is fenced has another id than its own (transfer.cc).
+  // A fenced store has a changed id (transfer.cc).
   const auto ids = site_.ask_catalogue({"HMGET", keys_.of_catalogue("store"), "moved_id", "id"});
   if (!ids) return ids.error();
   const auto id = core::Guid::parse((*ids)[0].is_nil() ? (*ids)[1].text : (*ids)[0].text);
@@ -122,7 +122,7 @@ Status TransferReader::read_apps() {
   return done;
 }
 
-// Each lane has its own, and they are added up: so many are in memory at once.
+// Each lane has its own, and they are added up: all of them are in memory at once.
 Status TransferReader::read_measures() {
   std::map<std::string, transfer::Measured> sums;
   for (const core::LaneId lane : lanes_) {

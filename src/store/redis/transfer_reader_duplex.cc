@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t messages_per_page = 200;
 
-// store::body_of, the other way.
+// The reverse of store::body_of.
 void put_body(transfer::DuplexMessage& into, const stream::Body& body) {
   into.kind = static_cast<std::int64_t>(body.index());
   if (const Place* place = store::place_of(body)) into.place = *place;
@@ -109,7 +109,7 @@ Status TransferReader::read_stream(core::LaneId lane, const std::string& topic) 
     const auto rows = site_.ask(lane, commands);
     if (!rows) return rows.error();
     for (std::size_t i = 0; i < messages.size(); ++i) {
-      if ((*rows)[2 * i + 1].integer == 0) continue;  // its job was removed, and it is nobody's
+      if ((*rows)[2 * i + 1].integer == 0) continue;  // its job was removed, and no other job has it
       const auto told = Told::parse((*rows)[2 * i].text);
       if (!told) return told.error();
       transfer::DuplexMessage record;
@@ -123,7 +123,7 @@ Status TransferReader::read_stream(core::LaneId lane, const std::string& topic) 
       record.claims = told->claims;
       record.given_back = told->given_back;
       record.rank = ++rank;
-      // Each lane counts by itself; elsewhere one number names one message.
+      // Each lane counts separately; in other stores one number names one message.
       record.position = (told->position - 1) * lanes_.size() + lane.raw();
       if (auto seen = see_(std::move(record)); !seen) return seen;
     }

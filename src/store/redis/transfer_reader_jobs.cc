@@ -84,7 +84,7 @@ Status TransferReader::read_expiring(core::LaneId lane) {
   }
 }
 
-// In the order of the line. Of those that wait only number and place are in memory at once.
+// In the order of the queue. Only the number and the place of waiting items are in memory at once.
 Status TransferReader::read_work(core::LaneId lane) {
   const std::string items = keys_.of_lane(lane, "items");
   std::vector<std::pair<std::uint64_t, std::string>> line;
@@ -126,7 +126,7 @@ Status TransferReader::read_work(core::LaneId lane) {
   return {};
 }
 
-// "k" and the names of the label, the run behind them.
+// "k" and the names of the label, then the run.
 Status TransferReader::read_labels(core::LaneId lane) {
   return each_member(
       lane, keys_.of_lane(lane, "labels"), "[k", "(l", [&](const std::vector<std::string>& members) -> Status {

@@ -1,5 +1,5 @@
-// A Redis store as a move sees it: its servers and keys, and the store itself. What it says of moves stands in the
-// catalogue: the field `move` of `store`, "<state> <the other store>".
+// A Redis store as a move uses it: its servers and keys, and the store itself. The state of a move is in the catalogue:
+// the field `move` of `store`, "<state> <the other store>".
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class TransferSite {
  public:
   static Result<std::unique_ptr<TransferSite>> open(const std::string& url, Options options);
 
-  // Errors of single commands are errors of the whole.
+  // The error of a single command is the error of the whole call.
   Result<std::vector<Reply>> ask(std::string_view tag, const Commands& commands);
   Result<std::vector<Reply>> ask(core::LaneId lane, const Commands& commands) { return ask(tag_of(lane), commands); }
   Result<Reply> ask_one(std::string_view tag, std::initializer_list<std::string_view> words);
@@ -32,7 +32,7 @@ class TransferSite {
   }
   Result<Reply> ask_catalogue(std::initializer_list<std::string_view> words) { return ask_one(catalogue_tag, words); }
 
-  // Calls `see` with each key that begins so, whichever node has it; perhaps twice.
+  // Calls `see` with each key that has this prefix, on every node; perhaps twice.
   Status scan_keys(const std::string& beginning, const std::function<Status(const Address&, const std::string&)>& see);
 
   struct PoolRow {

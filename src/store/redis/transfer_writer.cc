@@ -1,4 +1,4 @@
-// What is written, and when; the catalogue, and what belongs to a lane as a whole.
+// What is written, and when; the catalogue, and data of a lane as a whole.
 #include "store/redis/transfer_writer.h"
 
 #include "base/format.h"
@@ -49,7 +49,7 @@ void TransferWriter::put_one(const transfer::Lane& one) {
   numbers_[one.lane];
 }
 
-// In every lane; the lanes came before.
+// In every lane; the records of the lanes came before.
 void TransferWriter::put_one(const transfer::PausedTopic& one) {
   for (const auto& [lane, numbers] : numbers_)
     to(lane).add({"SADD", keys_.of_lane(lane, "paused"), escape(one.topic.raw())});
@@ -66,7 +66,7 @@ void TransferWriter::put_one(const transfer::ActiveApp& one) {
   to(catalogue_tag).add({"HSET", keys_.apps(one.name_space), "a:" + one.app, one.version});
 }
 
-// What all lanes measured together belongs to the first one from now on.
+// The sums over all lanes now belong to the first lane.
 void TransferWriter::put_one(const transfer::Measured& one) {
   const core::LaneId first(1);
   const std::string field = joined(one.name_space.raw()) + joined(one.graph.raw()) + joined(one.key) +

@@ -1,4 +1,4 @@
-// Writes records into a Redis store that is empty: plain commands, many to a round trip, for nobody else is there.
+// Writes records into an empty Redis store: plain commands, many to a round trip, because no other process uses it.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@ class TransferWriter {
 
   void put(const transfer::Record& record);
   Status flush();
-  Status end_of_records();  // the numbers that go on behind those that were moved
+  Status end_of_records();  // the counters that continue after the moved numbers
 
  private:
   struct Numbers {
-    std::uint64_t place = 0;     // in the line of work
+    std::uint64_t place = 0;     // in the queue of work
     std::uint64_t position = 0;  // in the streams of collation duplex
   };
 

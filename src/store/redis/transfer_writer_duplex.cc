@@ -1,4 +1,4 @@
-// Jobs of collation duplex: as duplex.cc and duplex_dequeue.cc leave them.
+// Jobs of collation duplex, in the form of duplex.cc and duplex_dequeue.cc.
 #include <algorithm>
 
 #include "base/format.h"
@@ -65,7 +65,7 @@ void TransferWriter::put_one(const transfer::DuplexDone& one) {
 void TransferWriter::put_one(const transfer::DuplexMessage& one) {
   const core::LaneId lane = core::lane_of(one.run);
   auto body = body_of(one.kind, one.place, one.topic, one.status, one.code, one.number, one.data);
-  if (!body) return;  // the source has checked its kind; what is left out is found by the sums
+  if (!body) return;  // the source has checked its kind; the sums would show a missing record
   Told told;
   told.shelf = shelf_of(one.shelf);
   told.topic = escape(stream_of(*body).raw());

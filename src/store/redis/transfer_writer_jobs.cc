@@ -1,4 +1,4 @@
-// Jobs and mailboxes with all that is theirs.
+// Jobs and mailboxes with all their data.
 #include <algorithm>
 
 #include "base/format.h"
@@ -19,7 +19,7 @@ std::string member_of(const transfer::MailboxEntry& one) {
 
 }  // namespace
 
-// scripts/due.lua says how a member is made.
+// scripts/due.lua defines the form of a member.
 void TransferWriter::put_due(RunId run, Instant at, char kind, const std::string& guid, const std::string& activity) {
   if (at == Instant()) return;
   const core::LaneId lane = core::lane_of(run);
@@ -44,7 +44,7 @@ void TransferWriter::put_one(const transfer::Job& one) {
   head.code = row.code;
   std::vector<std::string> words = {"HSET", keys_.of_run(row.run, "run")};
   for (std::string& word : new_row(submit, row.parent)) words.push_back(std::move(word));
-  // What is said again counts.
+  // A later value overwrites an earlier one.
   words.insert(words.end(),
                {"status", std::string(core::name_of(row.status)), "rev", format("{}", row.rev.raw()), "bundle",
                 format("{}", row.bundle.raw()), "semaphore", format("{}", row.semaphore), "head", head_words(head)});
@@ -79,7 +79,7 @@ void TransferWriter::put_one(const transfer::MessageLedger& one) {
   to(one.run).add(words);
 }
 
-// Ids that a server gives are times: these stay before all of them.
+// Ids that a server assigns are times: these come before all of them.
 void TransferWriter::put_one(const transfer::InboxMessage& one) {
   const core::Message& message = one.message.message;
   const core::LaneId lane = core::lane_of(one.run);
@@ -101,7 +101,7 @@ void TransferWriter::put_one(const transfer::Timer& one) {
   put_due(one.run, one.message.due, '0', guid.text(), "");  // a message has no activity
 }
 
-// scripts/work.lua says where an item stands.
+// scripts/work.lua defines the position of an item.
 void TransferWriter::put_one(const transfer::Work& one) {
   const core::WorkItem& item = one.item;
   const core::LaneId lane = core::lane_of(item.run);

@@ -1,5 +1,5 @@
-// Transport: bytes to and from one server, over a socket or over TLS. Debian's hiredis is older than its own TLS, so
-// only its parser is used, and this stands below it.
+// Transport: bytes to and from one server, over a socket or over TLS. Debian's hiredis package has no TLS, so only its
+// parser is used, and this class is below it.
 //
 // Threads: one at a time.
 #pragma once
@@ -15,7 +15,7 @@
 namespace pawl::store::redis {
 
 struct TlsOptions {
-  std::string ca_file;      // whom to believe; empty: whom the system believes
+  std::string ca_file;      // trusted authorities; empty: those of the system
   std::string certificate;  // of this client, with its key; empty: none
   std::string key;
 };

@@ -1,4 +1,4 @@
-// Each trap that a store over Redis can fall into, by name: what was found wrong elsewhere is right here.
+// Each known mistake of stores over Redis, by name, with a test that this store does not make it.
 #include <thread>
 
 #include "store/redis/bench_test.h"
@@ -18,7 +18,7 @@ class RedisTraps : public OwnStore {
     options.accept_weaker = true;
     use(shared_server().url(), options);
   }
-  // All keys of this store, but what a store always has.
+  // All keys of this store, except those that a store always has.
   std::vector<std::string> keys() {
     std::vector<std::string> names;
     const std::string found = shared_server().ask({"KEYS", prefix_ + ":*"});
@@ -184,7 +184,7 @@ TEST_F(RedisTraps, a_server_that_forgot_the_scripts_is_told_them_again) {
   EXPECT_TRUE(store_->read_due(lane_, std::nullopt, 10));
 }
 
-// Somebody put something else where a part of the job is written.
+// A wrong type is stored where a part of the job is written.
 TEST_F(RedisTraps, a_script_that_fails_says_so_and_counts_as_nothing_known) {
   const RunId run = submit("a");
   for (int i = 0; i < 2; ++i)

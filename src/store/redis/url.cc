@@ -28,7 +28,7 @@ constexpr Scheme schemes[] = {{"redis://", Scheme::Of::server, false},
 
 constexpr std::uint16_t sentinel_port = 26379;
 
-// Of a user or password: "%40" is "@".
+// For a user or password: "%40" is "@".
 std::string decoded(std::string_view text) { return text.empty() ? std::string() : unescape(text); }
 
 Result<Address> parse_address(std::string_view text, std::uint16_t usual_port) {

@@ -1,10 +1,10 @@
-// Url: where a Redis is, and who asks. The password is a secret: it is in no text that is made from a Url.
+// Url: the address of a Redis, and its user. The password is a secret: no text that is made from a Url contains it.
 //
 //   redis://[user[:password]@]host[:port][/database]    one server
 //   redis+unix:///path/to/socket[?database=3]            one server, by a socket of this machine
 //   redis-cluster://host:port[,host:port...]             a cluster, found by any of its nodes
 //   redis-sentinel://host:port[,host:port...]/name[/database]   the master of that name, which these sentinels know
-//   rediss://, rediss-cluster://, rediss-sentinel://     likewise over TLS
+//   rediss://, rediss-cluster://, rediss-sentinel://     the same over TLS
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace pawl::store::redis {
 
 struct Address {
-  std::string host;  // of a socket of this machine: its path, which begins with a slash
+  std::string host;  // or the path of a local socket, which begins with a slash
   std::uint16_t port = 6379;
   bool is_local() const { return !host.empty() && host.front() == '/'; }
   std::string text() const;
@@ -30,7 +30,7 @@ struct Url {
   std::vector<Address> nodes;
   std::string master;  // its name, if the nodes are sentinels; else empty
   std::string user;
-  std::string password;  // empty: that of the environment, PAWL_REDIS_PASSWORD, if there is one
+  std::string password;  // empty: taken from the environment variable PAWL_REDIS_PASSWORD, if it is set
   std::uint32_t database = 0;
 
   bool has_sentinels() const { return !master.empty(); }

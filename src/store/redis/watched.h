@@ -1,5 +1,5 @@
-// How something is committed without a script: look at what it depends on (WATCH), decide, write in one MULTI; if
-// somebody else changed what was looked at meanwhile, look again.
+// How a commit works without a script: read what it depends on (WATCH), decide, write in one MULTI. If another process
+// changed what was read, begin again.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ struct Look {
   std::vector<std::string> watched;
   Commands questions;
 };
-// Further questions, on the same connection.
+// Further commands, on the same connection.
 using AskMore = std::function<Result<std::vector<Reply>>(const Commands&)>;
 
-// What a look leads to: an outcome at once, or commands that are committed together and the outcome they have then.
+// The result of a read: an outcome at once, or commands that are committed together and the outcome they have then.
 template <class Outcome>
 struct Decision {
   Outcome outcome;
@@ -28,8 +28,7 @@ struct Decision {
 template <class Outcome>
 using Decide = std::function<Result<Decision<Outcome>>(const std::vector<Reply>& seen, const AskMore& ask)>;
 
-// The lane that a commit is of: whether it is in order is looked at, and the commit counts there. None: it is of no
-// lane.
+// The lane of a commit: it is checked to be in order, and the commit counts there. None: the commit belongs to no lane.
 struct LaneOf {
   LaneWatch& watch;
   core::LaneId lane;
@@ -50,10 +49,10 @@ Result<Outcome> attempt(Servers& servers, std::string_view tag, const LaneOf* of
       const std::uint64_t known = of == nullptr ? 0 : of->watch.ask(first, of->lane);
       first.append(look.questions);
       auto seen = connection.ask(first);
-      // Nothing was written so far.
+      // Nothing was written yet.
       if (!seen) return Error{ErrorCode::retry_later, seen.error().detail};
       for (const Reply& reply : *seen)
-        if (reply.is_error() && !reply.is_error("NOGROUP")) return seen;  // it moved, or is refused
+        if (reply.is_error() && !reply.is_error("NOGROUP")) return seen;  // the key moved, or the command is refused
       const Status whole = of == nullptr ? Status{} : of->watch.check(of->lane, (*seen)[1], known);
       seen->erase(seen->begin(), seen->begin() + (of == nullptr ? 1 : 2));
       Result<Decision<Outcome>> decision =

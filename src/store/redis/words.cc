@@ -1,4 +1,4 @@
-// Words in general, and what is small.
+// Words in general, and small rows.
 #include <algorithm>
 
 #include "base/format.h"
@@ -42,7 +42,7 @@ std::string_view kind_of(const core::Body& body) {
   return names[body.index()];
 }
 
-// --- messages that wait
+// --- waiting messages
 
 Result<core::InboxMessage> read_entry(const Reply& entry) {
   const Fields fields = fields_of(entry[1]);

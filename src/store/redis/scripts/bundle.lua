@@ -1,4 +1,4 @@
--- Writes of bundles that are more than steps.lua knows, and the bundles of mailboxes.
+-- Bundles of mailboxes, and the writes of job bundles that steps.lua does not handle.
 -- Each kind of write: the names of its arguments.
 local arguments = {
   put_work = {"place", "order", "unlocks", "wake", "topic", "rest", "input", "progress"},
@@ -53,7 +53,7 @@ local function check_redeliveries(of, list)
   end
 end
 
--- Whose labels and announcements these are; asked for once.
+-- The job that these labels and announcements belong to; read once.
 local function job_of(of)
   if not of.job then
     local row = call("HMGET", of.hash, "ns", "id", "graph")
@@ -112,7 +112,7 @@ function operations.mailbox()
   if not owns(epoch) then return fenced() end
   local of = keys_of(run)
   local row = call("HMGET", of.hash, "rev", "status", "next")
-  -- A mailbox goes when nothing is left in it: that somebody else emptied it is a race.
+  -- A mailbox is removed when nothing is left in it: if another bundle emptied it, that is a race.
   if not row[1] then return conflict(gone) end
   if row[1] ~= rev_before then return check_rev(of.hash, row[1], rev_before, rev, id) end
   if row[2] then return rejected("a mailbox bundle for a job") end

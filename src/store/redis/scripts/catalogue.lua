@@ -1,6 +1,5 @@
 #!lua
--- What belongs to no lane: pools, engines and apps. Operations are applied one after the other; each checks before it
--- writes.
+-- Data of no lane: pools, engines and apps. Operations are applied one after the other; each checks before it writes.
 local call = redis.call
 
 local taken_args = 0
@@ -51,7 +50,8 @@ function operations.beat_engine()
   local engines, pool, reason = take_key(), take(), take()
   local name, lease, has_holds, holds, serves, leaving = take(), tonumber(take()), take(), take(), take(), take()
   if call("HEXISTS", pools, pool) == 0 then return {"rejected", reason} end
-  if has_holds == "0" then  -- it has just started: what its last life held counts, however long that is over
+  -- it has just started: the lanes that its previous process held count, even if that ended long ago
+  if has_holds == "0" then
     local known = call("HGET", engines, name)
     holds = known and string.match(known, "^%S+ %S+ (%S+)") or holds
   end
@@ -74,7 +74,8 @@ function operations.leave_engine()
   return {call("HDEL", engines, name) == 0 and "already_done" or "committed", ""}
 end
 
--- A HASH of a namespace's apps: at "b:" a version's bytes, at "t:" when it was deployed, at "a:" which one an app is.
+-- A HASH of a namespace's apps: at "b:" a version's bytes, at "t:" when it was deployed, at "a:" the current version of
+-- an app.
 function operations.put_app()
   local apps, version, body, reason = take_key(), take(), take(), take()
   local known = call("HGET", apps, "b:" .. version)

@@ -1,5 +1,5 @@
 -- The group itself.
--- Another store, or an older state of this one: whoever saw a later state must not go on as if nothing had happened.
+-- Another store, or an older state of this one: a caller that saw a later state must not continue.
 if lane.store ~= "" and lane.store ~= store_id then return {"another_store", lane.store} end
 if tonumber(lane.commits) < tonumber(seen_commits) then return {"older_state", lane.commits} end
 
@@ -26,7 +26,7 @@ local commits = text(tonumber(lane.commits) + 1)
 call("HSET", key.lane, "commits", commits, unpack(placed and {"place", text(lane.place)} or {}))
 if lane.store == "" then call("HSET", key.lane, "store", store_id) end
 
--- One ring for the group: who rings, the lane, what changed.
+-- One notification for the group: the sender, the lane, what changed.
 local rung = {}
 for flag in pairs(rung_flags) do rung[#rung + 1] = flag end
 local flags = table.concat(rung)

@@ -1,4 +1,4 @@
--- Deliver: a message for a run, or for whoever has a name.
+-- Deliver: a message for a run, or for the run that has a name.
 local deliver = {}
 
 function deliver.to_run(message)
@@ -13,7 +13,7 @@ function deliver.to_mailbox(message)
   return mailboxes.deliver(of, message.guid, message.kind, message.body, message.bytes, message.signals_max, message.bytes_max)
 end
 
--- The lane remembers the ids of signals from outside in a ZSET, scored by when they are forgotten.
+-- The lane keeps the ids of signals from outside in a ZSET, scored by the time when they are forgotten.
 local function remembered(message)
   local forgotten_at = call("ZSCORE", key.signals, message.guid)
   if forgotten_at and tonumber(forgotten_at) > now then
@@ -41,7 +41,7 @@ function deliver.to_job(message)
   return outcome
 end
 
--- A child begins as any job does. If its id is taken its parent is told, as if a job of this lane had sent it.
+-- A child begins like any job. If its id is taken its parent gets a message, as if a job of this lane had sent it.
 function deliver.start_child(message)
   local new = message.child
   for i = 1, #new.row, 2 do
@@ -97,7 +97,7 @@ function operations.deliver()
   end
   local outcome = run(message)
   if source == "" then return outcome end
-  if outcome[1] == "over_limit" then outcome[1] = "passed_over" end  -- what comes behind it goes on
+  if outcome[1] == "over_limit" then outcome[1] = "passed_over" end  -- later messages continue
   call("HSET", key.taken, source, seq)
   return outcome
 end

@@ -1,5 +1,6 @@
--- What the clock sets going: one ZSET of the lane, scored by the time. The member says what it is, so that rows of one
--- time are in the order of store::Due: run, kind, guid, activity. A message has no activity, and there are many of them.
+-- What is due at a time: one ZSET of the lane, scored by the time. The member has all other fields, so that rows of one
+-- time are in the order of store::Due: run, kind, guid, activity. A message has no activity, and there are many of
+-- them.
 local due = {}
 local no_guid = string.rep("0", 32)
 local no_activity = "0000000000"

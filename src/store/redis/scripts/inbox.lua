@@ -1,6 +1,6 @@
--- Messages of a job or a mailbox that are not consumed: a STREAM in order of arrival. `pending` is a HASH that finds them by
--- their guid: "<stream id> <redeliveries>". A timer is a field of the entity's own hash, "t:<guid>", "<due> <redeliveries> <body>", and
--- stands in the ZSET of what is due; the field `t` counts them.
+-- Messages of a job or a mailbox that are not consumed: a STREAM in order of arrival. `pending` is a HASH that finds
+-- them by their guid: "<stream id> <redeliveries>". A timer is a field of the entity's own hash, "t:<guid>", "<due>
+-- <redeliveries> <body>", and is in the ZSET of what is due; the field `t` counts them.
 local inbox = {}
 
 local function timer_field(guid) return "t:" .. guid end
@@ -9,7 +9,7 @@ function inbox.has(of, guid)
   return call("HEXISTS", of.pending, guid) == 1 or call("HEXISTS", of.hash, timer_field(guid)) == 1
 end
 
--- One that cannot wait already. `at` "0": no timer.
+-- For a message that cannot be there yet. `at` "0": no timer.
 function inbox.put_first(of, guid, kind, body, at)
   if at == "0" then
     of.inbox_changed, of.inbox_filled = true, true
@@ -77,7 +77,7 @@ function inbox.count(of, guid)
   call("HSET", to, field, first .. text(tonumber(count) + 1) .. behind)
 end
 
--- Whoever has messages, but for timers, stands in the ZSET of those that wait, once.
+-- A run that has messages, not counting timers, is in the ZSET of waiting runs, once.
 function inbox.note(of, kind)
   if not of.inbox_changed then return end
   of.inbox_changed = nil
@@ -86,7 +86,7 @@ function inbox.note(of, kind)
   else call("ZREM", key.waiting, member) end
 end
 
--- Into the inbox of a job. A closed one takes nothing: whatever is late changes nothing.
+-- Into the inbox of a job. A closed job takes no message: late messages have no effect.
 function inbox.insert(of, status, guid, kind, body)
   if inbox.has(of, guid) then return already_done() end
   if not status or closed[status] then return committed() end

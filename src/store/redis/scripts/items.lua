@@ -1,6 +1,6 @@
 #!lua flags=no-writes,allow-oom
 -- Work items of a range of places, with their payloads: {place, words, input, progress} for each.
--- KEYS: items, places. ARGV: the range, how many at most, of how many bytes (the first one is read however large it is).
+-- KEYS: items, places. ARGV: the range, how many at most, of how many bytes (the first one is read at any size).
 local items, places = KEYS[1], KEYS[2]
 local rows_max, bytes_max = ARGV[3], tonumber(ARGV[4])
 local rows, bytes = {}, 0

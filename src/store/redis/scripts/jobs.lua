@@ -1,5 +1,6 @@
--- Jobs as a whole: how they begin, and how they go. `ids` is a HASH from the name of a job to its run, and when the name is
--- free again if the job is gone: "<run>" or "<run> <time>". `jobs` is a ZSET of all runs by their status.
+-- Jobs as a whole: how they begin, and how they are removed. `ids` is a HASH from the name of a job to its run and, if
+-- the job is gone, the time when the name is free again: "<run>" or "<run> <time>". `jobs` is a ZSET of all runs by
+-- their status.
 local jobs = {}
 
 local function holder_of(name)
@@ -22,7 +23,8 @@ local function is_taken(reuse, open, over)
   return reuse == "after_close" and open
 end
 
--- The next run of this lane. Its keys must be declared: the caller guessed them, and guesses again if it was wrong.
+-- The next run of this lane. Its keys must be declared: the caller guessed them, and guesses again if the guess was
+-- wrong.
 function jobs.next_run()
   last_run = last_run or call("GET", key.runs) or no_run
   local run = run_after[last_run]

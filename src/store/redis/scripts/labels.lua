@@ -1,5 +1,5 @@
--- What jobs are found by, what was measured of them and what they announced. A label stands in the ZSET `labels` twice, in
--- the order of runs: with its key in front of the run, and behind it. `what` is joined(name) .. joined(value) .. joined(key).
+-- Labels, measures and announcements of jobs. A label is in the ZSET `labels` twice, in the order of runs: with its key
+-- before the run, and after it. `what` is joined(name) .. joined(value) .. joined(key).
 local labels = {}
 
 local function parts_of(what)
@@ -30,7 +30,7 @@ function labels.drop(of, job, what)
   call("ZREM", key.labels, by_key, by_value)
 end
 
--- "<count> <sum> <least> <most>"; these numbers are measured values, and as exact as those are.
+-- "<count> <sum> <least> <most>"; these numbers are measured values, and are not more exact than those.
 function labels.measure(job, what, number)
   local field = joined(job.ns) .. joined(job.graph) .. what
   local value = tonumber(number)

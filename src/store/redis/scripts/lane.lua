@@ -1,15 +1,15 @@
 #!lua
--- Applies a group of operations to one lane. The parts of this script are the files of this folder, put together in the
--- order of scripts.cmake.
+-- Applies a group of operations to one lane. The parts of this script are the files of this folder, in the order of
+-- scripts.cmake.
 --
--- 1. Every operation is checked first and writes only when nothing can go wrong with it any more: Redis does not roll back.
--- 2. All keys are declared: those of the lane, and those of every run that is named. An operation that finds out that it
---    needs another run, or a token that only the caller can compute, stops the group there: what came before is applied and
---    answered, and the caller asks again for the rest (`wants`).
--- 3. Numbers that may be beyond 2^53 (runs, tokens, epochs, revs) are texts here: they are compared, and counted by Redis.
---    Times in microseconds and sequence numbers fit a Lua number.
--- 4. All of this runs once for every group, also what only defines something. So whatever is not needed for the bundles of
---    jobs stands in `load_rest`, which is called when it is.
+-- 1. Every operation is checked first and writes only when it cannot fail any more: Redis does not roll back.
+-- 2. All keys are declared: those of the lane, and those of every run that is named. If an operation needs another run,
+--    or a token that only the caller can compute, the group stops there: the operations before it are applied and
+--    answered, and the caller sends the rest again (`wants`).
+-- 3. Numbers that may be beyond 2^53 (runs, tokens, epochs, revs) are texts here: they are compared, and Redis counts
+--    them. Times in microseconds and sequence numbers fit a Lua number.
+-- 4. All of this is executed once for every group, including definitions. So what the bundles of jobs do not need is in
+--    `load_rest`, which is called only when needed.
 local call, unpack = redis.call, unpack
 local ARGV, KEYS = ARGV, KEYS
 
@@ -21,12 +21,13 @@ end
 
 local function text(number) return string.format("%.0f", number) end
 
--- An answer: its kind, the reason, and what the operation answers beyond that. A committed one that says no more is the word alone.
+-- An answer: its kind, the reason, and the operation's further results. A committed one without results is the word
+-- alone.
 local function answer(kind, reason, ...) return {kind, reason or "", ...} end
 local function conflict(why, ...) return answer("conflict", why, ...) end
 local function rejected(why) return answer("rejected", why) end
 
--- The clock is the server's, unless a test brings its own.
+-- The clock is the server's, unless a test passes its own.
 local now, store_id, seen_commits, lane_number, sender, bell, no_run = unpack(ARGV, 1, 7)  -- no_run: the lane's run number 0
 if now == "" then
   local time = call("TIME")
@@ -44,11 +45,11 @@ local key = {
 local keys_of_lane = 20
 local keys_of_run = 5
 
-local runs = {}      -- whose keys are declared: where they begin
-local fresh = {}     -- runs that may be made, with the names of their first messages,
+local runs = {}      -- runs whose keys are declared: the index where they begin
+local fresh = {}     -- runs that may be created, with the names of their first messages,
 local run_after = {} -- and which of them follows a run
 do
-  local next_key = keys_of_lane + tonumber(ARGV[8])  -- behind those of the outboxes
+  local next_key = keys_of_lane + tonumber(ARGV[8])  -- after those of the outboxes
   taken_args = 8
   for _ = 1, tonumber(take()) do
     runs[take()] = next_key
@@ -70,10 +71,10 @@ for _ = 1, tonumber(take()) do
   tokens[of] = take()
 end
 
--- What the owner of the lane is told, if somebody else commits: which runs changed, and what beside them.
+-- What the lane's owner is notified of, if another process commits: which runs changed, and other changes.
 local rung_runs, rung_flags = {}, {}
 
--- The lane as it is stored. `place`: the last number in the line of work.
+-- The lane as it is stored. `place`: the last number in the queue of work.
 local lane = {}
 do
   local row = call("HMGET", key.lane, "owner", "epoch", "lease", "store", "commits", "place")
@@ -92,5 +93,5 @@ end
 local closed = {completed = true, failed = true, interrupted = true}
 
 local operations = {}  -- by name; each takes its own arguments
-local rest = nil       -- what `load_rest` made
+local rest = nil       -- set by `load_rest`
 local load_rest

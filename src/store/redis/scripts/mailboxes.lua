@@ -1,5 +1,6 @@
--- Mailboxes: a HASH each, with its entries as fields "e:<seq>", and the ZSET `entries` with these in order: registrations
--- ("r<seq>"), signals that wait ("s<seq>") and those that are out to a registration ("o<its guid><seq>").
+-- Mailboxes: a HASH each, with its entries as fields "e:<seq>", and the ZSET `entries` with these in order:
+-- registrations ("r<seq>"), waiting signals ("s<seq>") and signals that are offered to a registration ("o<its
+-- guid><seq>").
 local mailboxes = {}
 
 function mailboxes.find_or_make(name, row)
@@ -12,7 +13,7 @@ function mailboxes.find_or_make(name, row)
   return of
 end
 
--- `bytes`: of a signal's data; "": it is no signal.
+-- `bytes`: of a signal's data; "": it is not a signal.
 function mailboxes.deliver(of, guid, kind, body, bytes, signals_max, bytes_max)
   if inbox.has(of, guid) then return already_done(of.run) end
   if bytes ~= "" then
@@ -73,7 +74,7 @@ local function offer(of, seq, to)
   call("ZADD", of.entries, 0, member_of(seq, parse_entry(value)))
 end
 
--- None: nothing is wrong with it.
+-- None: no error.
 function mailboxes.check(of, stored_next, next_entry, list)
   if wide(next_entry) < wide(stored_next) then return rejected("the numbers of entries only grow") end
   for _, write in ipairs(list) do
@@ -96,7 +97,7 @@ mailboxes.writes = {
   offer_entry = function(of, write) offer(of, write.seq, write.to) end,
 }
 
--- A mailbox goes when nothing is left in it.
+-- A mailbox is removed when nothing is left in it.
 function mailboxes.drop_if_empty(of)
   if call("EXISTS", of.entries, of.pending) > 0 or call("HEXISTS", of.hash, "t") == 1 then return end
   call("HDEL", key.mailboxes, call("HGET", of.hash, "name"))

@@ -1,5 +1,5 @@
--- What goes to another lane waits in a STREAM for each of them, numbered from 1 without gaps: the ids of its entries. The
--- target's lane knows the last number that it took of each source, in the HASH `taken`.
+-- Messages to another lane wait in a STREAM for each target lane, numbered from 1 without gaps: the ids of its entries.
+-- The target's lane stores the last number that it took from each source, in the HASH `taken`.
 local outbox = {}
 
 function outbox.put(stream, target, guid, kind, envelope)

@@ -1,4 +1,4 @@
--- Who has the lane.
+-- The owner of the lane.
 function operations.acquire_lane()
   local owner, lease = take(), tonumber(take())
   local is_taken = lane.owner ~= "" and lane.owner ~= owner

@@ -1,11 +1,10 @@
--- Bundles of jobs: the guards in their order, then the writes. Nearly all that a lane is asked for, so it takes its arguments from
--- where they are, and what many bundles write into the lane's own keys is written once for all of them (`flush`).
+-- Bundles of jobs: the guards in their order, then the writes. These are nearly all operations of a lane, so arguments
+-- are read in place, and what many bundles write into the lane's own keys is written once for all of them (`flush`).
 
--- Work that waits for nobody: claimed by the lane's owner in the bundle that puts it. It stands in no line, only in `items` and
--- `places`.
+-- Work that is in no queue: the lane's owner claims it in the bundle that puts it. It is only in `items` and `places`.
 local item_sets, item_drops, place_adds, place_drops = {}, {}, {}, {}
 local unflushed = {}
-local unpacked_max = 1000  -- what one call takes from a table
+local unpacked_max = 1000  -- how many arguments one call takes from a table
 
 local function in_steps(command, to, list)
   for first = 1, #list, unpacked_max do call(command, to, unpack(list, first, math.min(first + unpacked_max - 1, #list))) end
@@ -44,7 +43,8 @@ local function hand_work(place, words, input)
   unflushed[place] = true
 end
 
--- Behind its number and its place in order, which are as wide as all others: "-": it unlocks for nobody, "0": no clock wakes it.
+-- After its number and its place in order, which have a fixed width: "-": it cannot be claimed, "0": it has no wake-up
+-- time.
 local function is_in_no_line(words) return string.sub(words, 28, 32) == " - 0 " end
 
 local function drop_work(place, words)
@@ -58,7 +58,7 @@ local function drop_work(place, words)
   unflushed[place] = true
 end
 
-local paused = nil  -- topics; none: nobody has asked yet
+local paused = nil  -- topics; none: not read yet
 local function is_paused(topic)
   if not paused then
     paused = {}
@@ -76,13 +76,13 @@ local function step_semaphore_and_snapshot(hash, stored, delta, threshold, messa
   return hit
 end
 
--- Guard 2, of a rev that is not the expected one.
+-- Guard 2, for a rev that is not the expected one.
 local function check_rev(hash, stored, before, rev, id)
   if stored == rev and call("HGET", hash, "bundle") == id then return answer("already_done") end
   return conflict("rev is " .. stored .. ", expected " .. before)
 end
 
--- "<completions> <next activity>", and more behind it.
+-- "<completions> <next activity>", and more after it.
 local function check_completions(stored, before)
   if string.match(stored, "^%d+") ~= string.match(before, "^%d+") then
     return rejected("completion tasks ran without this bundle's knowledge")
@@ -99,8 +99,8 @@ local function stale(place)
   return conflict("work item " .. text(tonumber(string.sub(place, 22))) .. " is no longer held by this token")
 end
 
--- What the bundle was computed from: fields of the job's hash and what they must hold ("": nothing). The first ones came with
--- the job's row.
+-- The values that the bundle was computed from: fields of the job's hash and what they must hold ("": nothing). The
+-- first ones were read with the job's row.
 local words_of_row = 4
 local fields_with_row = 200
 local function check_fields(hash, row, first, count)
@@ -119,9 +119,9 @@ local function check_fields(hash, row, first, count)
   end
 end
 
--- What the first bundle did is what the job's hash says: many jobs wait there for long. A stream that is made by XADD has room for
--- 4 KB; one that is copied is as large as what is in it, so all histories begin as copies of one.
-local history_entries_max = "10000"  -- per job; so many bundles have revs of five digits
+-- The first bundle has no entry: its effect is in the job's hash, and many jobs wait there for long. A stream that XADD
+-- creates reserves 4 KB; a copied stream is only as large as its content, so all histories begin as copies of one.
+local history_entries_max = "10000"  -- per job; this many bundles have revs of five digits
 local function write_history(history, rev, did)
   if rev == "1" then return end
   if rev == "2" and call("COPY", key.begun, history) == 0 then
@@ -132,7 +132,7 @@ local function write_history(history, rev, did)
   else call("XADD", history, rev .. "-0", "did", did) end
 end
 
--- What bundles of the same kind have in common, as words. Most of a group are of one or two kinds.
+-- What bundles of the same shape have in common, as words. Most of a group have one or two shapes.
 local shapes = {}
 local function shape_of(words)
   local epoch, status, rest_of = string.match(words, "^(%S+) (%S+) (.*)$")
@@ -145,10 +145,11 @@ local function shape_of(words)
   return shape
 end
 
--- Arguments: where the keys begin, the shape, rev and head before, the semaphore before ("": it is not touched), what it did; then
--- lists as long as the shape says: fields and what they must hold, fields and what is added to them, fields and what is set (rev and
--- bundle are the first ones), fields that go, work that ends (place, the token that holds it or ""), topics of work that is claimed,
--- work that it puts and holds (place, words, input); the step of the semaphore; the run and all other writes; why it must be refused.
+-- Arguments: where the keys begin, the shape, rev and head before, the semaphore before ("": unchanged), what it did;
+-- then lists whose lengths the shape gives: fields and what they must hold, fields and what is added to them, fields
+-- and what is set (rev and bundle are the first ones), fields to remove, work that ends (place, the token that holds it
+-- or ""), topics of claimed work, work that it puts and holds (place, words, input); the step of the semaphore; the run
+-- and all other writes; why it must be refused.
 function operations.job()
   local at = taken_args
   local key_at, shape, rev_before, head_before, semaphore, did = unpack(ARGV, at + 1, at + 6)
@@ -183,8 +184,8 @@ function operations.job()
   if row[1] ~= rev_before then return check_rev(hash, row[1], rev_before, rev, ARGV[set_at + 4]) end
   if not was then return rejected("a job's bundle for a mailbox") end
 
-  -- Others may claim an item between two bundles, so a moved token is a race and not a mistake. A bundle may claim the work it
-  -- puts; whoever made it may not have heard yet that the topic is paused.
+  -- Others may claim an item between two bundles, so a changed token is a race and not a mistake. A bundle may claim
+  -- the work it puts; its engine may not know yet that the topic is paused.
   local ending = nil
   for i = ended_at + 1, topics_at, 2 do
     local place, token = ARGV[i], ARGV[i + 1]

@@ -1,6 +1,7 @@
 #!lua flags=no-writes,allow-oom
--- A job or a mailbox at one moment: its hash, its inbox, what is pending, and its work items ({place, words, input, progress}).
--- Not a MULTI: a server without memory refuses that, and then nothing could be read.
+-- A job or a mailbox at one instant: its hash, its inbox, what is pending, and its work items ({place, words, input,
+-- progress}).
+-- Not a MULTI: a server without free memory refuses that, and then nothing could be read.
 -- KEYS: run, inbox, pending, items, places. ARGV: the range of its places.
 local call = redis.call
 local items = {}

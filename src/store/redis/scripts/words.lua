@@ -1,15 +1,15 @@
--- Words, names and runs, for all that is no bundle of a job.
+-- Words, names and runs, for everything except bundles of jobs.
 local function take_list(count)
   local list = {}
   for i = 1, count do list[i] = take() end
   return list
 end
 
--- As wide as the largest number, so that the order of texts is that of numbers.
+-- As wide as the largest number, so that texts sort like numbers.
 local function wide(digits) return string.rep("0", 20 - #digits) .. digits end
 local function joined(part) return #part .. ":" .. part end
 
--- What stops the group: the caller has to say more.
+-- Stops the group: the caller must send more.
 local function wants(...) error({wanted = {...}}) end
 
 local function committed(...) return answer("committed", "", ...) end
@@ -38,4 +38,4 @@ local function ring_flag(flag) rung_flags[flag] = true end
 
 local status_digit = {running = "0", completed = "1", failed = "2", interrupted = "3", parked = "4", paused = "5"}
 
-local last_run = nil  -- of this lane; none: nobody has asked yet
+local last_run = nil  -- of this lane; none: not read yet

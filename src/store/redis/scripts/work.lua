@@ -1,11 +1,11 @@
--- Work items. `items` is a HASH: at "<run>.<activity>" the item as words, beside it its input and progress as they are.
--- `places` is a ZSET of all of them in order. An item that may be claimed stands in the ZSET `ready`, by topic, priority and
--- age; one that is hidden or leased in the ZSET `later`, scored by the time when it unlocks. What became due moves to
--- `ready`, so a lost worker's item is handed out again by nothing but the clock.
+-- Work items. `items` is a HASH: at "<run>.<activity>" the item as words, beside it its input and progress unchanged.
+-- `places` is a ZSET of all of them in order. An item that may be claimed is in the ZSET `ready`, by topic, priority
+-- and age; one that is hidden or leased in the ZSET `later`, scored by the time when it unlocks. What became due moves
+-- to `ready`, so a lost worker's item is handed out again after its time without any other event.
 --
--- The first words of an item say where it stands: its number in line, its priority (the larger, the smaller), when it unlocks
--- ("-": it is handed to nobody), when the clock wakes somebody for it ("0": never), its topic, its token. So an item is taken
--- out of line without reading all of it.
+-- The first words of an item give its position: its number in the queue, its priority (a larger one is a smaller
+-- number), when it unlocks ("-": it is not handed out), when the engine must look at it ("0": never), its topic, its
+-- token. So an item is removed from the queue without reading all of it.
 local work = {}
 
 local words_of_item = {"number", "order", "unlocks", "wake", "topic", "token", "request", "next_run", "next_token", "epoch",
@@ -13,7 +13,7 @@ local words_of_item = {"number", "order", "unlocks", "wake", "topic", "token", "
                        "heartbeat_timeout", "deadline", "at_most_once", "unknown", "queue_by", "attempt_by", "heartbeat_by",
                        "failures", "failure_code", "failure"}
 local first_word_of_life = 18
-local until_decided = "9223372036854775807"  -- of an item whose error waits for the job's word
+local until_decided = "9223372036854775807"  -- for an item whose error waits for the job's decision
 local due_per_claim = 1000
 
 local function split(words)
@@ -38,7 +38,7 @@ function work.find(place)
   return words and work.parse(words)
 end
 
--- Only where it stands, and its token.
+-- Only its position and its token.
 function work.find_place(place)
   local words = call("HGET", key.items, place)
   if not words then return nil end
@@ -48,7 +48,7 @@ end
 
 local function member_of(place, item) return item.topic .. " " .. item.order .. " " .. item.number .. " " .. place end
 
--- core::wake_of: the first time at which somebody must look at the item; "0": never.
+-- core::wake_of: the first time at which the engine must look at the item; "0": never.
 function work.wake(item)
   if item.held == "1" then return "0" end
   local wake = "0"
@@ -68,7 +68,7 @@ function work.wake(item)
   return wake
 end
 
--- Out of line; what became due may stand in either.
+-- Removes it from the queue; a due item may be in either set.
 local function unlist(place, item)
   if item.wake ~= "0" then due.drop(due.work(place)) end
   if item.unlocks == "-" then return end
@@ -88,10 +88,10 @@ local function unlocks_at(item)
   if item.held == "1" then return "-" end
   if item.token == "0" then return item.visible end
   if item.epoch == "0" and item.at_most_once == "0" then return later_of(item.lease, item.visible) end
-  return "-"  -- its owner, or its job, sees to it
+  return "-"  -- its owner or its job handles it
 end
 
--- Stores an item that is there already, and puts it where it belongs now.
+-- Stores an existing item, and moves it to its new position.
 function work.change(place, item)
   unlist(place, item)
   item.unlocks, item.wake = unlocks_at(item), work.wake(item)
@@ -103,8 +103,8 @@ local function set_payload(field, payload)
   if payload == "" then call("HDEL", key.items, field) else call("HSET", key.items, field, payload) end
 end
 
--- A new item, or another one in its place: it keeps its number in the line. What can be claimed is stored first.
--- `item` has the words of its place; `rest`: all words but the number.
+-- A new item, or one that replaces another and keeps its number in the queue. Claimable items are stored first. `item`
+-- has the words of its position; `rest`: all words except the number.
 function work.put(place, item, rest, input, progress)
   local known = work.find_place(place)
   if known then
@@ -135,7 +135,7 @@ function work.places_of(run)
   return call("ZRANGE", key.places, "[" .. first .. ".", "(" .. first .. "/", "BYLEX")
 end
 
--- An item as it is answered.
+-- An item in the form of an answer.
 function work.shown(place, item)
   local payloads = call("HMGET", key.items, place .. ":input", place .. ":progress")
   return {place, work.words(item), payloads[1] or "", payloads[2] or ""}
@@ -146,7 +146,7 @@ local function moment(from, duration)
   return text(from + tonumber(duration))
 end
 
--- The token of its next run. It follows from the request by a hash that is not computed here: the caller stored the first one
+-- The token of its next attempt. It is a hash of the request that is not computed here: the caller stored the first one
 -- with the item, and is asked for any other.
 local function next_token(place, item, epoch)
   local run = text(tonumber(item.runs) + 1)
@@ -196,7 +196,7 @@ end
 local function is_held_by(item, token) return item and token ~= "0" and item.token == token end
 
 
--- What became due is in line with the others again.
+-- What became due is in the queue with the others again.
 local function ready_what_is_due()
   for _, member in ipairs(call("ZRANGE", key.later, "-inf", text(now), "BYSCORE", "LIMIT", 0, due_per_claim)) do
     call("ZREM", key.later, member)
@@ -291,7 +291,8 @@ function operations.respond()
   local job_status = call("HGET", of.hash, "status")
   if not job_status then return stale(place) end
   local item = work.find(place)
-  -- A repeated answer whose first reply was lost: its item went with it, or waits for the job's word.
+  -- A repeated reply: the answer to the first one was lost. Its item was removed with it, or waits for the job's
+  -- decision.
   local answered = not item or item.lease == until_decided
   if answered and inbox.has(of, guid) then return already_done() end
   if answered or not is_held_by(item, token) then return stale(place) end
@@ -316,7 +317,7 @@ function operations.pause_topic()
     end
     call("SADD", key.paused, topic)
   end
-  paused = nil  -- it is asked for again
+  paused = nil  -- read again
   ring_flag("t")
   return committed()
 end

@@ -1,43 +1,21 @@
-// One language in two forms. Every word of the language (graph/words.h) is said with the builder's own call for it, one
-// by one and in whole apps: what the examples and the cases say in YAML is said again in C++ and must be the same app.
+#include "execute/builder_calls_test.h"
+
 #include <gtest/gtest.h>
 
-#include <boost/json.hpp>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <map>
-#include <regex>
-#include <set>
-#include <sstream>
-
-#include "base/format.h"
-#include "execute/assemble.h"
-#include "graph/check.h"
 #include "graph/node.h"
-#include "graph/refs.h"
-#include "graph/report.h"
-#include "graph/words.h"
 #include "graph/yaml.h"
 
 namespace pawl::execute {
-namespace {
 
-namespace fs = std::filesystem;
 namespace json = boost::json;
 using graph::Level;
 
-using Call = std::function<void(GraphBuilder&, const Value&)>;
-struct Saying {
-  const char* methods;  // of GraphBuilder, with spaces between
-  const char* sample;   // JSON
-  Call call;
-};
-using Sayings = std::map<std::pair<Level, std::string>, Saying>;
-
 Value value_of(const json::value& from) { return Value::json(json::serialize(from)); }
-json::value json_of(const char* text) { return json::parse(text); }
+
+namespace {
+
+using Call = std::function<void(GraphBuilder&, const Value&)>;
+
 std::string text_of_value(const Value& value) { return value.get<std::string>() ? *value.get<std::string>() : ""; }
 bool is_code(std::string_view key) { return key.size() == 3 && key.find_first_not_of("0123456789") == key.npos; }
 
@@ -135,7 +113,7 @@ Condition condition_of(const json::object& keys) {
   return out;
 }
 
-// A schema and maps, also those of a code.
+// A schema and maps, also those for a code.
 Call channel(const std::string& name, GraphBuilder& (GraphBuilder::*maps)(Value),
              GraphBuilder& (GraphBuilder::*schema)(Value)) {
   return [=](GraphBuilder& builder, const Value& value) {
@@ -187,6 +165,8 @@ json::object fields_json(const Value& value) {
   };
   return convert(value).as_object();
 }
+
+}  // namespace
 
 const Sayings& sayings() {
   using G = GraphBuilder;
@@ -316,6 +296,8 @@ Level level_of(const std::string& type) {
   return levels.at(type);
 }
 
+namespace {
+
 void say(GraphBuilder& builder, Level level, std::string_view key, const Value& value) {
   auto found = sayings().find({level, std::string(key)});
   if (found == sayings().end()) found = sayings().find({Level::activity, std::string(key)});
@@ -336,7 +318,7 @@ void begin(GraphBuilder& builder, const std::string& id, const std::string& type
   if (type == "map") builder.map(id, value("items"), text_of_value(value("join")));
 }
 
-// The graph of a document, said in C++.
+// The graph of a document, built in C++.
 GraphBuilder said(const json::object& graph) {
   GraphBuilder builder(std::string(graph.at("subscribes").as_string()));
   if (!graph.contains("input_from")) builder.input_from(InputFrom::maps);
@@ -364,6 +346,8 @@ GraphBuilder said(const json::object& graph) {
   return builder;
 }
 
+}  // namespace
+
 AppBuilder said_app(const json::object& app) {
   const json::value& version = app.at("version");
   AppBuilder builder(std::string(app.at("id").as_string()),
@@ -377,99 +361,6 @@ AppBuilder said_app(const json::object& app) {
   return builder;
 }
 
-std::string show(const Retry& retry) {
-  std::string out = format("{} {} {} {} {} {} {}", retry.attempts(), retry.first_delay().count(), retry.growth(),
-                           retry.longest_delay().count(), retry.jitter(), retry.within().count(),
-                           static_cast<int>(retry.when_exhausted()));
-  for (const std::int32_t code : retry.never_on()) out += format(" never {}", code);
-  std::map<std::int32_t, std::string> rules;
-  for (const Retry::ForCode& one : retry.for_codes()) rules[one.code] = show(one.rule);
-  for (const auto& [code, rule] : rules) out += format(" [{}: {}]", code, rule);
-  return out;
-}
-
-// All that a compiled graph has beside its expressions.
-std::string show(const Graph& graph) {
-  std::string out = format("{} {} {} {} {}\n", graph.name().raw(), graph.version(), graph.drains(), graph.hands_on(),
-                           name_of(graph.collation()));
-  for (const Graph::Node& node : graph.nodes()) {
-    const Policy& policy = node.policy;
-    out += format("{} {} '{}' {} {} {} {}/{} pivot {} {} undo {} {}", node.name.raw(), name_of(node.kind),
-                  node.topic.raw(), node.depth, node.aim.value_or(9999), node.need, node.edges_in, node.edges.size(),
-                  node.is_pivot, node.before_join, node.undo.value_or(9999), node.calls_off.size());
-    out += format(" {} {} {} {} {} {} {} {} '{}'", policy.retries, policy.timeouts.attempt().count(),
-                  policy.timeouts.heartbeat().count(), policy.timeouts.queue().count(), policy.timeouts.total().count(),
-                  static_cast<int>(policy.guarantee), static_cast<int>(policy.when_unknown), policy.priority,
-                  policy.retries ? show(policy.retry) : "");
-    for (const Graph::Edge& edge : node.edges)
-      out += format(" {}:{}:{}", edge.to, edge.number, static_cast<int>(edge.when.kind()));
-    out += "\n";
-  }
-  return out;
-}
-
-// One form of a value: keys in ascending order, whole numbers as integers.
-json::value canonical(const json::value& value) {
-  if (const auto* list = value.if_array()) {
-    json::array made;
-    for (const json::value& item : *list) made.push_back(canonical(item));
-    return made;
-  }
-  if (const auto* object = value.if_object()) {
-    std::map<std::string, const json::value*> sorted;
-    for (const auto& [key, item] : *object) sorted.emplace(key, &item);
-    json::object made;
-    for (const auto& [key, item] : sorted) made.emplace(key, canonical(*item));
-    return made;
-  }
-  const double* number = value.if_double();
-  const bool whole = number != nullptr && std::abs(*number) < 1e15 && std::trunc(*number) == *number;
-  return whole ? json::value(static_cast<std::int64_t>(*number)) : value;
-}
-
-// The document without what two forms may write in two ways: times and tries are compared as they are compiled.
-json::value normal(json::value document) {
-  for (json::value& one : document.at("app").at("graphs").as_array()) {
-    json::object& graph = one.as_object();
-    if (graph.contains("collation") && graph.at("collation") == "ledger") graph.erase("collation");
-    if (graph.contains("input_from") && graph.at("input_from") == "maps") graph.erase("input_from");
-    for (const char* empty : {"transitions", "hooks"})
-      if (graph.contains(empty) && graph.at(empty).is_object() && graph.at(empty).as_object().empty())
-        graph.erase(empty);
-    for (auto& activity : graph.at("activities").as_object()) {
-      json::object& keys = activity.value().as_object();
-      for (const char* key : {"retry", "timeouts", "guarantee", "when_unknown"}) keys.erase(key);
-      if (keys.contains("type") && keys.at("type") == "activity") keys.at("type") = "hook";
-      if (keys.contains("type") && keys.at("type") == "hook" && keys.contains("cycle") && keys.at("cycle") == false)
-        keys.erase("cycle");
-    }
-    if (graph.contains("transitions"))
-      for (auto& list : graph.at("transitions").as_object())
-        for (json::value& transition : list.value().as_array()) {
-          json::object& keys = transition.as_object();
-          if (!keys.contains("conditions")) continue;
-          json::object& conditions = keys.at("conditions").as_object();
-          if (conditions.empty())
-            keys.erase("conditions");
-          else if (conditions.contains("code") && !conditions.at("code").is_array())
-            conditions.at("code") = json::array{conditions.at("code")};
-        }
-    if (graph.contains("hooks"))
-      for (auto& list : graph.at("hooks").as_object()) {
-        std::set<std::string> sorted;
-        for (json::value& rule : list.value().as_array()) {
-          rule.at("conditions").as_object().erase("gate");
-          sorted.insert(json::serialize(canonical({rule.at("to"), rule.at("conditions").at("match")})));
-        }
-        list.value() = json::value_from(sorted);
-      }
-  }
-  json::value& version = document.at("app").at("version");
-  if (!version.is_string()) version = json::string(json::serialize(version));
-  return canonical(document);
-}
-
-// As the reader sees it, references to other files written out.
 json::value document_of_app(const graph::Loader& loader, const std::string& file) {
   graph::Sources sources;
   graph::Mistakes mistakes;
@@ -480,233 +371,4 @@ json::value document_of_app(const graph::Loader& loader, const std::string& file
   return only;
 }
 
-void expect_the_same(const graph::Loader& loader, const std::string& file, const std::string& what) {
-  const graph::Checked original = graph::check(loader, file);
-  ASSERT_NE(original.app, nullptr) << what << graph::report_text(original, graph::Colours::off);
-  const json::value document = document_of_app(loader, file);
-  const AppBuilder builder = said_app(document.at("app").as_object());
-  const graph::Checked again = graph::check_text(builder.yaml());
-  ASSERT_NE(again.app, nullptr) << what << graph::report_text(again, graph::Colours::off) << builder.yaml();
-  const json::value said_again = document_of_app(graph::MemoryLoader({{"app.yaml", builder.yaml()}}), "app.yaml");
-  EXPECT_EQ(json::serialize(normal(said_again)), json::serialize(normal(document))) << what << "\n" << builder.yaml();
-  const auto first = assemble(original.app, "same"), second = assemble(again.app, "same");
-  ASSERT_TRUE(first.ok() && second.ok()) << what;
-  ASSERT_EQ(first->size(), second->size());
-  for (std::size_t i = 0; i < first->size(); ++i) EXPECT_EQ(show((*first)[i]), show((*second)[i])) << what;
-  // One form of the text: saying it once more changes nothing.
-  EXPECT_EQ(said_app(said_again.at("app").as_object()).yaml(), builder.yaml()) << what;
-}
-
-std::vector<fs::path> files_of(const char* folder) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(PAWL_SOURCE_DIR) / folder))
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-  return files;
-}
-
-TEST(TwoForms, say_the_same_in_every_example) {
-  const auto files = files_of("examples/graphs");
-  ASSERT_GE(files.size(), 10U);
-  for (const fs::path& path : files)
-    expect_the_same(graph::FolderLoader(path.parent_path().string()), path.filename().string(), path.string());
-}
-
-TEST(TwoForms, say_the_same_in_every_case) {
-  std::size_t count = 0;
-  for (const fs::path& path : files_of("tests/graphs")) {
-    graph::Sources sources;
-    graph::Mistakes mistakes;
-    std::ifstream stream(path);
-    std::stringstream all;
-    all << stream.rdbuf();
-    const auto file = sources.add(path.filename().string(), all.str());
-    const auto root = graph::parse_yaml(sources, file, mistakes);
-    ASSERT_TRUE(root) << path;
-    for (const graph::Node& one : root->find("cases")->items) {
-      const graph::Node* app = one.find("app");
-      if (app == nullptr || app->text.empty()) continue;
-      const graph::MemoryLoader loader({{"app.yaml", app->text}});
-      if (graph::check(loader, "app.yaml").app == nullptr) continue;  // a case of what is refused
-      expect_the_same(loader, "app.yaml", path.string() + ": " + one.find("name")->text);
-      ++count;
-    }
-  }
-  EXPECT_GE(count, 150U);
-}
-
-// Where the word must stand in the document of `sample_of`.
-std::string pointer_of(Level level, const std::string& key) {
-  const std::string graph = "/app/graphs/0";
-  switch (level) {
-    case Level::app:
-      return "/app/" + key;
-    case Level::graph:
-      return graph + "/" + key;
-    case Level::stats:
-      return graph + "/activities/x/stats/" + key;
-    case Level::measure:
-      return graph + "/activities/x/stats/measures/0/" + key;
-    case Level::schemas:
-      return graph + "/input/" + key;
-    case Level::channel:
-      return graph + "/activities/x/input/" + key;
-    case Level::retry:
-      return graph + "/activities/x/retry/" + key;
-    case Level::timeouts:
-      return graph + "/activities/x/timeouts/" + key;
-    case Level::transition:
-      return graph + "/transitions/t/0/" + key;
-    case Level::conditions:
-      return graph + "/transitions/t/0/conditions/" + key;
-    case Level::match:
-      return graph + "/transitions/t/0/conditions/match/0/" + key;
-    case Level::hook_rule:
-      return graph + "/hooks/told/0/" + key;
-    case Level::hook_conditions:
-      return graph + "/hooks/told/0/conditions/" + key;
-    default:
-      return graph + "/activities/x/" + key;
-  }
-}
-
-// A builder that says all that the levels below an activity have.
-GraphBuilder full() {
-  return GraphBuilder("g")
-      .input_schema(Fields{})
-      .trigger("t")
-      .worker("x", "topic")
-      .after("t", Condition::match("{t.output.data.a}", 1).or_match("{t.output.data.b}", 2).with_code(200))
-      .input(Fields{{"a", 1}})
-      .input_schema(Fields{})
-      .retry(Retry()
-                 .attempts(5)
-                 .first_delay(std::chrono::milliseconds(250))
-                 .growth(3)
-                 .longest_delay(std::chrono::seconds(9))
-                 .jitter(0.5)
-                 .within(std::chrono::minutes(1))
-                 .never_on({402})
-                 .when_exhausted(WhenExhausted::park))
-      .timeouts(Timeouts()
-                    .attempt(std::chrono::seconds(1))
-                    .heartbeat(std::chrono::seconds(2))
-                    .queue(std::chrono::seconds(3))
-                    .total(std::chrono::seconds(4)))
-      .hook("h")
-      .after("x")
-      .waits_for("told", 1, "{$hook.data.id}");
-}
-
-AppBuilder sample_of(Level level, const std::string& key) {
-  AppBuilder app("g", "1");
-  app.title("A title").settings(Fields{{"a", 1}}).set("compat", "pawl");
-  if (level == Level::stats || level == Level::measure) {
-    const Stats stats = Stats()
-                            .id("{$self.input.data.id}")
-                            .key("k")
-                            .parent("p")
-                            .adjacent("a")
-                            .granularity("1h")
-                            .measure("sum", "{$self.input.data.n}")
-                            .count();
-    return app.add(GraphBuilder("g").trigger("x").stats(stats));
-  }
-  if (level == Level::hook_conditions && key == "gate") return app.add(full());
-  if (level > Level::map || level == Level::app) return app.add(full());
-  const auto found = sayings().find({level, key});
-  if (found == sayings().end() || std::string_view(found->second.sample).empty()) return app.add(full());
-  const Saying& saying = found->second;
-  GraphBuilder graph("g");
-  if (level == Level::graph) saying.call(graph, value_of(json_of(saying.sample)));
-  if (level == Level::trigger) {
-    graph.trigger("x");
-    saying.call(graph, value_of(json_of(saying.sample)));
-    return app.add(graph);
-  }
-  graph.trigger("t");
-  if (level == Level::worker || level == Level::graph || level == Level::activity)
-    graph.worker("x", "topic").after("t");
-  if (level == Level::await) graph.await("x", "g").after("t");
-  if (level == Level::hook) graph.hook("x").after("t");
-  if (level == Level::signal) graph.signal("x", "told").after("t").to_all();
-  if (level == Level::interrupt) graph.interrupt("x").after("t");
-  if (level == Level::join) graph.hook("a").after("t").hook("b").after("t").join("x").after("a").after("b");
-  if (level == Level::map) graph.map("x", Values{1, 2}, "end").after("t");
-  if (level != Level::graph) saying.call(graph, value_of(json_of(saying.sample)));
-  if (level == Level::map) graph.hook("body").after("x").join("end").after("body");
-  if (level == Level::signal) graph.hook("h").after("x").waits_for("told", 1, "{$hook.data.id}");
-  if (key == "compensate") graph.worker("undo", "undo.it");
-  return app.add(graph);
-}
-
-TEST(TwoForms, every_word_of_the_language_has_a_call) {
-  // What only files have: the builder has the one form that means the same.
-  const std::set<std::pair<Level, std::string>> not_said{{Level::hook_conditions, "gate"}};
-  for (const graph::Word& word : graph::words()) {
-    const std::string key(word.key);
-    const bool of_kind = word.level == Level::graph || (word.level >= Level::activity && word.level <= Level::map);
-    if (of_kind) {
-      EXPECT_TRUE(sayings().contains({word.level, key}))
-          << "no call of the builder is known for the key '" << key << "'";
-    }
-    if (not_said.contains({word.level, key})) continue;
-    if (word.level == Level::cycle || (word.level == Level::map && (key == "items" || key == "join"))) continue;
-    const bool with_its_name = of_kind && sayings().contains({word.level, key}) &&
-                               std::string_view(sayings().at({word.level, key}).sample).empty();
-    if (with_its_name && word.level != Level::graph) continue;  // said by worker("x", "topic") and its like
-    const std::string yaml = sample_of(word.level, key).yaml();
-    const json::value document = document_of_app(graph::MemoryLoader({{"app.yaml", yaml}}), "app.yaml");
-    boost::system::error_code missing;
-    (void)document.find_pointer(pointer_of(word.level, key), missing);
-    EXPECT_FALSE(missing) << pointer_of(word.level, key) << " is not there:\n" << yaml;
-    const graph::Checked checked = graph::check_text(yaml);
-    for (const graph::Mistake& mistake : checked.mistakes)
-      EXPECT_NE(mistake.code, graph::Code::unknown_key) << mistake.path << ": " << mistake.message << "\n" << yaml;
-  }
-  for (const auto& [word, saying] : sayings())
-    EXPECT_TRUE(graph::is_word(word.first, word.second)) << word.second << " is no word of the language";
-}
-
-// As docs/GRAPHS.md has it.
-TEST(TwoForms, the_example_of_the_page_is_right) {
-  const auto trip = GraphBuilder("trip")
-                        .input_from(InputFrom::maps)
-                        .trigger("booked")
-                        .worker("flight", "flight.book")
-                        .after("booked")
-                        .compensate("no_flight")
-                        .worker("no_flight", "flight.cancel")
-                        .input(Fields{{"ticket", "{flight.output.data.ticket}"}})
-                        .retry(Retry().attempts(10))
-                        .hook("sure")
-                        .after("flight")
-                        .sleep(std::chrono::hours(1))
-                        .waits_for("trip.sure", "{$job.metadata.jid}", "{$self.hook.data.trip}")
-                        .worker("car", "car.book")
-                        .after("sure", Condition::match("{sure.hook.data.yes}", true));
-  const auto app = trip.build();
-  ASSERT_TRUE(app) << app.error().detail;
-}
-
-TEST(TwoForms, every_call_of_the_builder_is_a_word) {
-  std::ifstream stream(fs::path(PAWL_SOURCE_DIR) / "include/pawl/graph.h");
-  std::stringstream all;
-  all << stream.rdbuf();
-  const std::string header = all.str();
-  const std::string body = header.substr(header.find("class GraphBuilder {"),
-                                         header.find("class AppBuilder {") - header.find("class GraphBuilder {"));
-  const std::string shown = body.substr(0, body.find(" private:"));
-  std::set<std::string> known;
-  for (const auto& [word, saying] : sayings()) {
-    std::istringstream methods(saying.methods);
-    for (std::string method; methods >> method;) known.insert(method);
-  }
-  const std::regex call(R"(GraphBuilder& (\w+)\()");
-  std::size_t count = 0;
-  for (std::sregex_iterator at(shown.begin(), shown.end(), call), end; at != end; ++at, ++count)
-    EXPECT_TRUE(known.contains((*at)[1])) << "no key of the language is known for " << (*at)[1] << "()";
-  EXPECT_GE(count, 60U);
-}
-
-}  // namespace
 }  // namespace pawl::execute

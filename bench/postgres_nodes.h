@@ -52,7 +52,12 @@ class Nodes {
   void submit_next(Runtime& runtime);
   void submit_refused();
   void ended(Runtime& runtime);
+  // Ends that no event told of: an event comes with the answer to a commit, and the answer may be lost. The mutex is
+  // held.
+  void count_untold_ends();
 
+  const std::string address_;
+  const std::string schema_;
   const std::optional<Duration> keep_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::mutex mutex_;  // guards what is below
@@ -61,6 +66,7 @@ class Nodes {
   std::uint32_t wanted_ = 0;
   std::uint32_t submitted_ = 0;
   std::uint32_t closed_ = 0;
+  std::atomic<std::uint32_t> accepted_{0};  // submits that were answered well
   std::mutex refused_mutex_;
   std::vector<Runtime*> refused_;  // a submit each; guarded by refused_mutex_
 };

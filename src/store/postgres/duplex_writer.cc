@@ -34,12 +34,14 @@ const Statement new_duplex_job{
     "secret)"
     " VALUES ($1::bigint, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::bigint, 0, 0, 0, $8::bytea)"};
 const Statement mark_duplex_job{"mark_duplex_job", "INSERT INTO duplex_jobs (run) VALUES ($1::bigint)"};
-const Statement end_duplex_job{"end_duplex_job",
-                               "UPDATE jobs SET status = $2::bigint, result = $3::bytea, reason = $4::text, closed_at "
-                               "= $5::bigint, code = $6::bigint,"
-                               " completions = 1, semaphore = 0 WHERE run = $1::bigint AND status + 0 = 0"};
+const Statement end_duplex_job{
+    "end_duplex_job",
+    "UPDATE jobs SET status = $2::bigint, result = $3::bytea, reason = $4::text, closed_at "
+    "= $5::bigint, code = $6::bigint,"
+    " completions = 1, semaphore = 0 WHERE run = $1::bigint AND status IS NOT DISTINCT FROM 0"};
 const Statement park_duplex_job{
-    "park_duplex_job", "UPDATE jobs SET status = 4, reason = $2::text WHERE run = $1::bigint AND status + 0 = 0"};
+    "park_duplex_job",
+    "UPDATE jobs SET status = 4, reason = $2::text WHERE run = $1::bigint AND status IS NOT DISTINCT FROM 0"};
 const Statement hold_stream{"hold_stream", "UPDATE duplex_stream SET done = 2 WHERE run = $1::bigint AND done = 0"};
 #define PAWL_HERE " WHERE run = $1::bigint AND node = $2::bigint AND place = $3::text"
 const Statement new_cell{"new_cell",

@@ -2,7 +2,9 @@
 // in both directions, and can end the sessions at any boundary between two of them, or hold them there.
 #pragma once
 
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -61,7 +63,7 @@ class Gate {
     return passed_[static_cast<int>(way)];
   }
   // So many messages pass in that direction, from now on; then the session ends before the next one. With `instead`
-  // that is called there, and the session goes on.
+  // that is called there, when the other end has read them, and the session continues.
   void cut_behind(Way way, int messages, std::function<void()> instead = {}) {
     const std::lock_guard lock(mutex_);
     passed_[0] = passed_[1] = 0;
@@ -199,6 +201,12 @@ class Gate {
     return head + size;
   }
 
+  // Whether the other end has not read all that was sent there.
+  static bool has_unread(int to) {
+    int bytes = 0;
+    return ioctl(to, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+  }
+
   // A letter, a length, the name of a portal, the name of a statement.
   static bool binds(std::string_view message, const std::string& statement) {
     return !statement.empty() && message.size() > 6 && message[0] == 'B' && message[5] == '\0' &&
@@ -213,6 +221,7 @@ class Gate {
       plan_.reset();
       if (!instead) return false;
       lock.unlock();
+      while (has_unread(stream.to)) usleep(100);  // else it would come before messages that have passed
       instead();
       lock.lock();
     }

@@ -33,9 +33,10 @@ class PostgresPooler : public PostgresTest {
       execl(program, program, "-q", (folder_ / "ini").c_str(), nullptr);
       _exit(127);
     }
-    for (int tries = 0; tries < 3000 && !std::filesystem::exists(folder_ / ".s.PGSQL.6432"); ++tries)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int tries = 0; tries < 3000 && !answers(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  // Its socket is there a moment before it accepts anybody.
+  bool answers() const { return PQping(address().c_str()) == PQPING_OK; }
   void stop() {
     if (child_ <= 0) return;
     kill(child_, SIGKILL);

@@ -136,7 +136,7 @@ std::vector<double> memory_rates() {
 double jobs_per_second(const std::string& dir, std::uint64_t waiting) {
   const std::string path = fmt::format("{}/duplex_bench_runtime.db", dir);
   pawl::bench::remove_store(path);
-  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path, .worker_threads = 2})));
   must(runtime->deploy(must(pawl::GraphBuilder("one")
                                 .trigger("start")
                                 .worker("work", "bench.work")
@@ -144,18 +144,20 @@ double jobs_per_second(const std::string& dir, std::uint64_t waiting) {
                                 .collation(pawl::Collation::duplex)
                                 .build())));
   std::atomic<std::uint64_t> opened{0}, ended{0}, submitted{0};
-  runtime->observe([&](const pawl::Event& event) {
-    if (event.kind == pawl::Event::Kind::activity_opened) opened.fetch_add(1);
-    if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
-  });
-  must(runtime->start());
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind == pawl::Event::Kind::activity_opened) opened.fetch_add(1);
+        if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
+      })
+      .keep();
+  must(runtime->launch());
   for (std::uint64_t i = 0; i < waiting; ++i) {
     while (i - submitted.load() > 4'000) std::this_thread::sleep_for(100us);
-    runtime->submit({.graph = "one", .id = fmt::format("job-{}", i), .input = "{}"},
-                    [&](pawl::Result<pawl::Submission> result) {
-                      must(std::move(result));
-                      submitted.fetch_add(1);
-                    });
+    runtime->start_async("one", pawl::Payload("{}"), {.id = fmt::format("job-{}", i)},
+                         [&](pawl::Result<pawl::Job<>> result) {
+                           must(std::move(result));
+                           submitted.fetch_add(1);
+                         });
   }
   while (opened.load() < waiting) std::this_thread::sleep_for(1ms);
   std::this_thread::sleep_for(500ms);  // the last legs 1

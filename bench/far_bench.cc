@@ -77,7 +77,7 @@ Settings parse(int argc, char** argv) {
 // The file, with or without the delays.
 struct Opened {
   std::unique_ptr<pawl::store::Store> file;  // behind the delays
-  std::unique_ptr<pawl::runtime::LocalRuntime> runtime;
+  std::unique_ptr<pawl::Runtime> runtime;
 };
 
 Opened open(const Settings& settings, const std::string& path, bool far) {
@@ -98,15 +98,16 @@ Opened open(const Settings& settings, const std::string& path, bool far) {
     opened.file = std::move(store.store);
     store.store = std::make_unique<FarStore>(*opened.file, settings.way);
   }
-  opened.runtime = std::make_unique<pawl::runtime::LocalRuntime>(options, std::move(store), info);
-  opened.runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  opened.runtime =
+      std::make_unique<pawl::Runtime>(std::make_shared<pawl::runtime::LocalRuntime>(options, std::move(store), info));
+  opened.runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
   return opened;
 }
 
 double rate(const Settings& settings, const std::string& path, bool far) {
   pawl::bench::remove_store(path);
   Opened opened = open(settings, path, far);
-  pawl::runtime::LocalRuntime& runtime = *opened.runtime;
+  pawl::Runtime& runtime = *opened.runtime;
   must(runtime.deploy(chain(activities_per_job)));
   const pawl::Payload output(std::string(200, 'x'));
   must(runtime.serve("noop", [&](pawl::Work&) { return pawl::Reply::success(output); }));
@@ -116,17 +117,19 @@ double rate(const Settings& settings, const std::string& path, bool far) {
   std::uint32_t closed = 0;
   const std::function<void()> submit_next = [&] {
     if (submitted >= settings.jobs) return;
-    runtime.submit({.graph = "chain", .id = fmt::format("job-{}", submitted++), .input = "{}"},
-                   [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+    runtime.start_async("chain", pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)},
+                        [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  });
-  must(runtime.start());
+  runtime
+      .observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        ++closed;
+        submit_next();
+        if (closed == settings.jobs) changed.notify_all();
+      })
+      .keep();
+  must(runtime.launch());
   const auto begin = Clock::now();
   std::unique_lock lock(mutex);
   for (std::uint32_t i = 0; i < settings.concurrent; ++i) submit_next();
@@ -142,12 +145,12 @@ void fill(const Settings& settings, const std::string& path) {
   pawl::bench::remove_store(path);
   Opened opened = open(settings, path, false);
   must(opened.runtime->deploy(chain(1)));
-  must(opened.runtime->start());
+  must(opened.runtime->launch());
   std::vector<std::thread> callers;  // they wait when there is no room
   for (std::uint32_t caller = 0; caller < fill_callers; ++caller)
     callers.emplace_back([&, caller] {
       for (std::uint32_t i = caller; i < settings.open; i += fill_callers)
-        must(opened.runtime->submit({.graph = "chain", .id = fmt::format("open-{}", i), .input = "{}"}));
+        must(opened.runtime->start("chain", pawl::Payload("{}"), {.id = fmt::format("open-{}", i)}));
     });
   for (std::thread& caller : callers) caller.join();
   opened.runtime->stop();
@@ -160,10 +163,12 @@ double recovery(const Settings& settings, const std::string& path, bool far) {
   Opened opened = open(settings, path, far);
   must(opened.runtime->deploy(chain(1)));
   must(opened.runtime->serve("noop", [](pawl::Work&) { return pawl::Reply::success("{}"); }));
-  opened.runtime->observe([&](const pawl::Event& event) {
-    if (event.kind == pawl::Event::Kind::job_closed) ++closed;
-  });
-  must(opened.runtime->start());
+  opened.runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind == pawl::Event::Kind::job_closed) ++closed;
+      })
+      .keep();
+  must(opened.runtime->launch());
   while (closed < settings.open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   opened.runtime->stop();

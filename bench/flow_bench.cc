@@ -69,7 +69,7 @@ std::unique_ptr<pawl::Runtime> open(const std::string& path) {
   pawl::RuntimeOptions options;
   options.store = path;
   options.worker_threads = 2;
-  auto runtime = must(pawl::Runtime::open(options));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open(options)));
   must(runtime->serve("noop", [](pawl::Work&) { return pawl::Reply::success("{}"); }));
   must(runtime->deploy(pawl::bench::chain(1)));
   must(runtime->deploy(must(pawl::GraphBuilder("idle").trigger("t").worker("w", "nobody").after("t").build())));
@@ -78,8 +78,8 @@ std::unique_ptr<pawl::Runtime> open(const std::string& path) {
 
 double run_one(pawl::Runtime& runtime, const std::string& id) {
   const auto start = Clock::now();
-  const auto job = must(runtime.submit({.graph = "chain", .id = id, .input = "{}"}));
-  must(runtime.wait(job.run, std::chrono::minutes(1)));
+  const auto job = must(runtime.start("chain", pawl::Payload("{}"), {.id = id}));
+  must(job.wait(std::chrono::minutes(1)));
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
@@ -98,13 +98,13 @@ void submit_waiting(pawl::Runtime& runtime, std::uint32_t count) {
     changed.wait(lock, [&] { return open_submits < 2'000; });
     ++open_submits;
     lock.unlock();
-    runtime.submit({.graph = "idle", .id = fmt::format("w{}", i), .input = "{}"},
-                   [&](pawl::Result<pawl::Submission> done) {
-                     must(std::move(done));
-                     const std::lock_guard guard(mutex);
-                     --open_submits;
-                     changed.notify_one();
-                   });
+    runtime.start_async("idle", pawl::Payload("{}"), {.id = fmt::format("w{}", i)},
+                        [&](pawl::Result<pawl::Job<>> done) {
+                          must(std::move(done));
+                          const std::lock_guard guard(mutex);
+                          --open_submits;
+                          changed.notify_one();
+                        });
   }
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return open_submits == 0; });
@@ -113,7 +113,7 @@ void submit_waiting(pawl::Runtime& runtime, std::uint32_t count) {
 // The other process: it submits, and the owner runs what it submitted.
 int be_guest(const std::string& path) {
   auto runtime = open(path);
-  must(runtime->start());
+  must(runtime->launch());
   for (std::uint32_t i = 0; i < guest_submits; ++i) {
     run_one(*runtime, fmt::format("guest-{}", i));
     std::this_thread::sleep_for(guest_pause);
@@ -150,22 +150,18 @@ int main(int argc, char** argv) {
     const std::string app = settings.dir + "/flow_bench_spin.yaml";
     std::ofstream(app) << spin_app;
     must(runtime->deploy(pawl::AppFile{app}));
-    must(runtime->start());
+    must(runtime->launch());
     run_jobs(*runtime, "warm", settings.jobs / 10 + 1);
     alone = run_jobs(*runtime, "alone", settings.jobs);
-    pawl::JobRequest spin;
-    spin.topic = "spin";
-    spin.id = "spin";
-    spin.input = pawl::Payload("{}");
-    const auto job = must(runtime->submit(std::move(spin)));
+    const auto job = must(runtime->start("spin", pawl::Payload("{}"), {.id = "spin"}));
     beside = run_jobs(*runtime, "beside", settings.jobs);
-    must(runtime->interrupt(job.run, "enough"));
+    must(job.interrupt("enough"));
   }
   Latency quiet, visited;
   {
     remove_store(path);
     auto runtime = open(path);
-    must(runtime->start());
+    must(runtime->launch());
     submit_waiting(*runtime, settings.waiting);
     run_jobs(*runtime, "warm", settings.jobs / 10 + 1);
     quiet = run_jobs(*runtime, "quiet", settings.jobs);

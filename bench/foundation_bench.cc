@@ -81,11 +81,11 @@ Throughput concurrent_jobs(const Settings& settings, const std::string& path) {
   options.worker_threads = settings.threads;
   options.worker_queue = 65'536;
   options.fusion = settings.fusion;
-  auto runtime = must(pawl::Runtime::open(options));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open(options)));
   must(runtime->deploy(chain(activities_per_job)));
   const pawl::Payload output(std::string(200, 'x'));
   must(runtime->serve("noop", [&](pawl::Work&) { return pawl::Reply::success(output); }));
-  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -95,17 +95,19 @@ Throughput concurrent_jobs(const Settings& settings, const std::string& path) {
     // REQUIRES: mutex held. Keeps `concurrent` jobs open until all were submitted.
     if (submitted >= settings.jobs) return;
     const std::uint32_t number = submitted++;
-    runtime->submit({.graph = "chain", .id = fmt::format("job-{}", number), .input = "{}"},
-                    [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+    runtime->start_async("chain", pawl::Payload("{}"), {.id = fmt::format("job-{}", number)},
+                         [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
-  runtime->observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  });
-  must(runtime->start());
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        ++closed;
+        submit_next();
+        if (closed == settings.jobs) changed.notify_all();
+      })
+      .keep();
+  must(runtime->launch());
   const auto before = runtime->stats();
   const auto begin = Clock::now();
   {
@@ -138,7 +140,7 @@ Sequential one_job(const Settings& settings, const std::string& path) {
   pawl::RuntimeOptions options;
   options.store = path;
   options.worker_threads = 1;
-  auto runtime = must(pawl::Runtime::open(options));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open(options)));
   must(runtime->deploy(chain(chain_length)));
   std::vector<Clock::time_point> calls;
   const pawl::Payload output(std::string(200, 'x'));
@@ -146,14 +148,14 @@ Sequential one_job(const Settings& settings, const std::string& path) {
     calls.push_back(Clock::now());
     return pawl::Reply::success(output);
   }));
-  must(runtime->start());
+  must(runtime->launch());
   const auto before = runtime->stats();
   std::vector<double> micros;
   const std::uint32_t jobs = std::max(1u, settings.sequential / chain_length);
   for (std::uint32_t i = 0; i < jobs; ++i) {
     calls.clear();
-    const auto job = must(runtime->submit({.graph = "chain", .id = fmt::format("one-{}", i), .input = "{}"}));
-    must(runtime->wait(job.run, std::chrono::seconds(60)));
+    const auto job = must(runtime->start("chain", pawl::Payload("{}"), {.id = fmt::format("one-{}", i)}));
+    must(job.wait(std::chrono::seconds(60)));
     for (std::size_t c = 1; c < calls.size(); ++c)
       micros.push_back(std::chrono::duration<double, std::micro>(calls[c] - calls[c - 1]).count());
   }

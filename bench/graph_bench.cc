@@ -132,7 +132,7 @@ std::unique_ptr<pawl::Runtime> open(const std::string& path) {
   options.store = path;
   options.worker_threads = 2;
   options.worker_queue = 65'536;
-  auto runtime = must(pawl::Runtime::open(options));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open(options)));
   static const pawl::Payload output(std::string(R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five","rest":")") +
                                     std::string(150, 'x') + "\"}");
   must(runtime->serve("noop", [](pawl::Work&) { return pawl::Reply::success(output); }));
@@ -140,28 +140,30 @@ std::unique_ptr<pawl::Runtime> open(const std::string& path) {
 }
 
 // Activities per second with `concurrent` jobs at a time.
-double throughput(const Settings& settings, pawl::Runtime& runtime, const pawl::JobRequest& job) {
+double throughput(const Settings& settings, pawl::Runtime& runtime) {
+  const pawl::Payload input(R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five"})");
   std::mutex mutex;
   std::condition_variable changed;
   std::uint32_t open_jobs = 0;
   std::uint32_t ended = 0;
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    --open_jobs;
-    ++ended;
-    changed.notify_one();
-  });
-  must(runtime.start());
+  runtime
+      .observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        --open_jobs;
+        ++ended;
+        changed.notify_one();
+      })
+      .keep();
+  must(runtime.launch());
   const auto start = Clock::now();
   for (std::uint32_t i = 0; i < settings.jobs; ++i) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return open_jobs < settings.concurrent; });
     ++open_jobs;
     lock.unlock();
-    pawl::JobRequest request = job;
-    request.id = fmt::format("j{}", i);
-    runtime.submit(std::move(request), [](pawl::Result<pawl::Submission> done) { must(std::move(done)); });
+    runtime.start_async("chain", input, {.id = fmt::format("j{}", i)},
+                        [](pawl::Result<pawl::Job<>> done) { must(std::move(done)); });
   }
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return ended == settings.jobs; });
@@ -170,13 +172,10 @@ double throughput(const Settings& settings, pawl::Runtime& runtime, const pawl::
 
 // Microseconds per round or item of one job.
 double one_job(pawl::Runtime& runtime, const std::string& topic, std::string input, std::uint32_t count) {
-  pawl::JobRequest request;
-  request.topic = topic;
-  request.id = fmt::format("{}-{}", topic, count);
-  request.input = pawl::Payload(std::move(input));
   const auto start = Clock::now();
-  const auto job = must(runtime.submit(std::move(request)));
-  const auto end = must(runtime.wait(job.run, std::chrono::minutes(10)));
+  const auto job =
+      must(runtime.start(topic, pawl::Payload(std::move(input)), {.id = fmt::format("{}-{}", topic, count)}));
+  const auto end = must(job.wait(std::chrono::minutes(10)));
   if (end.status != pawl::JobStatus::completed) {
     fmt::print(stderr, "{} of {} ended as {}: {}\n", topic, count, name_of(end.status), end.reason);
     std::exit(1);
@@ -200,21 +199,17 @@ int main(int argc, char** argv) {
   {
     auto runtime = open(path);
     must(runtime->deploy(pawl::bench::chain(activities_per_job)));
-    plain = throughput(settings, *runtime,
-                       {.graph = "chain", .id = "", .input = R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five"})"});
+    plain = throughput(settings, *runtime);
   }
   {
     auto runtime = open(path);
     must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_chain", chain_app())}));
-    pawl::JobRequest request;
-    request.topic = "chain";
-    request.input = pawl::Payload(R"({"a":1,"b":"two","c":true,"d":4.5,"e":"five"})");
-    mapped = throughput(settings, *runtime, request);
+    mapped = throughput(settings, *runtime);
   }
   auto runtime = open(path);
   must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_cycle", cycle_app)}));
   must(runtime->deploy(pawl::AppFile{write_app(settings.dir, "graph_bench_map", map_app)}));
-  must(runtime->start());
+  must(runtime->launch());
   const std::uint32_t few = 100;
   const auto rounds = [](std::uint32_t count) { return fmt::format(R"({{"rounds":{}}})", count); };
   const double few_rounds = one_job(*runtime, "rounds", rounds(few), few);

@@ -42,9 +42,9 @@ void apart(const Do& act) {
 }
 
 void fill(const std::string& store, int jobs) {
-  auto opened = pawl::Runtime::open({.store = store, .lanes = 16});
+  auto opened = pawl::open({.store = store, .lanes = 16});
   if (!opened) die(to_string(opened.error()));
-  pawl::Runtime& runtime = **opened;
+  pawl::Runtime& runtime = *opened;
   auto graph = pawl::GraphBuilder("order")
                    .trigger("t")
                    .worker("one", "add")
@@ -54,22 +54,23 @@ void fill(const std::string& store, int jobs) {
                    .build();
   std::atomic<int> under_way{0};
   std::atomic<int> ended{0};
-  runtime.observe([&](const pawl::Event& event) {
-    if (event.kind != pawl::Event::Kind::job_closed) return;
-    --under_way;
-    ++ended;
-  });
+  runtime
+      .observe([&](const pawl::Event& event) {
+        if (event.kind != pawl::Event::Kind::job_closed) return;
+        --under_way;
+        ++ended;
+      })
+      .keep();
   if (!runtime.deploy(std::move(*graph)).ok()) die("the graph is refused");
   if (!runtime.serve("add", [](pawl::Work& work) { return pawl::Reply::success(work.input()); }).ok()) die("no worker");
-  if (!runtime.start().ok()) die("the runtime does not start");
+  if (!runtime.launch().ok()) die("the runtime does not start");
   for (int i = 0; i < jobs; ++i) {
     while (under_way >= 2000) std::this_thread::sleep_for(1ms);
     ++under_way;
-    runtime.submit(
-        {.graph = "order", .id = "job-" + std::to_string(i), .input = "{\"sum\": 20, \"who\": \"somebody\"}"},
-        [](const pawl::Result<pawl::Submission>& made) {
-          if (!made) die(to_string(made.error()));
-        });
+    runtime.start_async("order", pawl::Payload("{\"sum\": 20, \"who\": \"somebody\"}"),
+                        {.id = "job-" + std::to_string(i)}, [](const pawl::Result<pawl::Job<>>& made) {
+                          if (!made) die(to_string(made.error()));
+                        });
   }
   while (ended < jobs) std::this_thread::sleep_for(10ms);
 }

@@ -51,44 +51,48 @@ std::unique_ptr<Nodes::Node> Nodes::open(const NodesOptions& options) {
   runtime_options.lanes = options.lanes;
   runtime_options.worker_threads = options.threads;
   runtime_options.worker_queue = 65'536;
-  node->runtime = std::make_unique<runtime::LocalRuntime>(runtime_options, std::move(opened), info);
-  runtime::LocalRuntime& runtime = *node->runtime;
-  runtime.on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  node->runtime =
+      std::make_unique<Runtime>(std::make_shared<runtime::LocalRuntime>(runtime_options, std::move(opened), info));
+  Runtime& runtime = *node->runtime;
+  runtime.on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
   must(runtime.deploy(chain(options.activities)));
   const Payload output(std::string(200, 'x'));
   must(runtime.serve("noop", [output](Work&) { return Reply::success(output); }));
-  runtime.observe([this, &runtime](const Event& event) {
-    if (event.kind == Event::Kind::job_closed) ended(runtime);
-  });
-  must(runtime.start());
+  runtime
+      .observe([this, &runtime](const Event& event) {
+        if (event.kind == Event::Kind::job_closed) ended(runtime);
+      })
+      .keep();
+  must(runtime.launch());
   return node;
 }
 
-void Nodes::submit_next(runtime::LocalRuntime& runtime) {
+void Nodes::submit_next(Runtime& runtime) {
   if (submitted_ >= wanted_) return;
   ++submitted_;
-  JobRequest request{.graph = "chain", .id = fmt::format("job-{}", named_++), .input = "{}"};
-  request.keep = keep_;
-  runtime.submit(std::move(request), [this, &runtime](Result<Submission> result) {
-    if (result || result.error().code != ErrorCode::retry_later) return void(must(std::move(result)));
-    const std::lock_guard lock(refused_mutex_);  // it has too much to do: as any caller would, later again
-    refused_.push_back(&runtime);
-  });
+  runtime.start_async("chain", Payload("{}"), {.id = fmt::format("job-{}", named_++), .keep = keep_},
+                      [this, &runtime](Result<Job<>> result) {
+                        if (result || result.error().code != ErrorCode::retry_later)
+                          return void(must(std::move(result)));
+                        // It has too much to do: as any caller would, later again.
+                        const std::lock_guard lock(refused_mutex_);
+                        refused_.push_back(&runtime);
+                      });
 }
 
 void Nodes::submit_refused() {
-  std::vector<runtime::LocalRuntime*> refused;
+  std::vector<Runtime*> refused;
   {
     const std::lock_guard lock(refused_mutex_);
     refused.swap(refused_);
   }
-  for (runtime::LocalRuntime* runtime : refused) {
+  for (Runtime* runtime : refused) {
     --submitted_;
     submit_next(*runtime);
   }
 }
 
-void Nodes::ended(runtime::LocalRuntime& runtime) {
+void Nodes::ended(Runtime& runtime) {
   const std::lock_guard lock(mutex_);
   ++closed_;
   submit_next(runtime);
@@ -106,12 +110,12 @@ double Nodes::run(std::uint32_t jobs, std::uint32_t concurrent) {
 }
 
 std::vector<double> Nodes::run_alone(std::uint32_t jobs) {
-  runtime::LocalRuntime& runtime = *nodes_[0]->runtime;
+  Runtime& runtime = *nodes_[0]->runtime;
   std::vector<double> micros;
   for (std::uint32_t i = 0; i < jobs; ++i) {
     const auto begin = Clock::now();
-    const auto job = must(runtime.submit({.graph = "chain", .id = fmt::format("alone-{}", named_++), .input = "{}"}));
-    must(runtime.wait(job.run, end_within));
+    const auto job = must(runtime.start("chain", Payload("{}"), {.id = fmt::format("alone-{}", named_++)}));
+    must(job.wait(end_within));
     micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
   }
   std::sort(micros.begin(), micros.end());

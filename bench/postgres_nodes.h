@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/postgres/store.h"
 
@@ -45,12 +46,12 @@ class Nodes {
  private:
   struct Node {
     store::postgres::Store* store = nullptr;
-    std::unique_ptr<runtime::LocalRuntime> runtime;
+    std::unique_ptr<Runtime> runtime;
   };
   std::unique_ptr<Node> open(const NodesOptions& options);
-  void submit_next(runtime::LocalRuntime& runtime);
+  void submit_next(Runtime& runtime);
   void submit_refused();
-  void ended(runtime::LocalRuntime& runtime);
+  void ended(Runtime& runtime);
 
   const std::optional<Duration> keep_;
   std::vector<std::unique_ptr<Node>> nodes_;
@@ -61,7 +62,7 @@ class Nodes {
   std::uint32_t submitted_ = 0;
   std::uint32_t closed_ = 0;
   std::mutex refused_mutex_;
-  std::vector<runtime::LocalRuntime*> refused_;  // a submit each; guarded by refused_mutex_
+  std::vector<Runtime*> refused_;  // a submit each; guarded by refused_mutex_
 };
 
 }  // namespace pawl::bench

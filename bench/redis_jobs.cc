@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 // A runtime over a Redis store that can report what it did.
 struct Opened {
   redis::Store* store = nullptr;  // owned by the runtime
-  std::unique_ptr<runtime::LocalRuntime> runtime;
+  std::unique_ptr<Runtime> runtime;
 };
 
 Opened open_runtime(const std::string& url, std::uint32_t lanes, std::uint32_t connections = 0) {
@@ -52,8 +52,9 @@ Opened open_runtime(const std::string& url, std::uint32_t lanes, std::uint32_t c
   parts.store = std::move(store);
   parts.lease = limits::server_lease;
   parts.stats = [] { return RuntimeStats{}; };
-  opened.runtime = std::make_unique<runtime::LocalRuntime>(runtime_options, std::move(parts), info);
-  opened.runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  opened.runtime =
+      std::make_unique<Runtime>(std::make_shared<runtime::LocalRuntime>(runtime_options, std::move(parts), info));
+  opened.runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
   return opened;
 }
 
@@ -77,8 +78,10 @@ Counters read_counters(const RedisServer& server) {
           server.info("cpu", "used_cpu_user") + server.info("cpu", "used_cpu_sys")};
 }
 
-// Submits `jobs` of them, not too many at once, and waits until all were accepted.
-void submit_all(Runtime& runtime, std::uint32_t jobs, const std::function<JobRequest(std::uint32_t)>& request) {
+std::string name_of(std::uint32_t number) { return fmt::format("job-{}", number); }
+
+// Starts `jobs` of them, not too many at once, and waits until all were taken.
+void submit_all(Runtime& runtime, std::uint32_t jobs, const std::string& graph, StartOptions options) {
   std::mutex mutex;
   std::condition_variable changed;
   std::uint32_t under_way = 0;
@@ -87,7 +90,8 @@ void submit_all(Runtime& runtime, std::uint32_t jobs, const std::function<JobReq
     changed.wait(lock, [&] { return under_way < 4'000; });
     ++under_way;
     lock.unlock();
-    runtime.submit(request(i), [&](Result<Submission> result) {
+    options.id = name_of(i);
+    runtime.start_async(graph, Payload("{}"), options, [&](Result<Job<>> result) {
       must(std::move(result));
       const std::lock_guard settled(mutex);
       --under_way;
@@ -106,15 +110,13 @@ bool has_waiting(const RedisServer& server, redis::Store& store) {
   return false;
 }
 
-std::string name_of(std::uint32_t number) { return fmt::format("job-{}", number); }
-
-// The bytes of each of `jobs` that stay open: the increase of the server's memory once `make` has submitted them and
-// nothing is left to do.
+// The bytes of each of `jobs` that stay open: what the server has more once `make` has submitted them, and nothing is
+// left to do.
 double bytes_per_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes,
                      const std::function<void(Runtime&, std::uint32_t)>& make) {
   Opened opened = open_runtime(server.url(), lanes);
   make(*opened.runtime, 0);
-  must(opened.runtime->start());
+  must(opened.runtime->launch());
   while (!opened.runtime->owns()) std::this_thread::sleep_for(1ms);
   const double before = server.info("memory", "used_memory");
   make(*opened.runtime, jobs);
@@ -138,17 +140,19 @@ JobsFigure run_jobs(const std::string& url, const RedisServer* server, const Job
   std::uint32_t closed = 0;
   const std::function<void()> submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= settings.jobs) return;
-    runtime.submit({.graph = "chain", .id = name_of(submitted++), .input = "{}"},
-                   [](Result<Submission> result) { must(std::move(result)); });
+    runtime.start_async("chain", Payload("{}"), {.id = name_of(submitted++)},
+                        [](Result<Job<>> result) { must(std::move(result)); });
   };
-  runtime.observe([&](const Event& event) {
-    if (event.kind != Event::Kind::job_closed) return;
-    const std::lock_guard lock(mutex);
-    ++closed;
-    submit_next();
-    if (closed == settings.jobs) changed.notify_all();
-  });
-  must(runtime.start());
+  runtime
+      .observe([&](const Event& event) {
+        if (event.kind != Event::Kind::job_closed) return;
+        const std::lock_guard lock(mutex);
+        ++closed;
+        submit_next();
+        if (closed == settings.jobs) changed.notify_all();
+      })
+      .keep();
+  must(runtime.launch());
   while (!runtime.owns()) std::this_thread::sleep_for(1ms);
   const Counters before = server == nullptr ? Counters{} : read_counters(*server);
   const redis::Stats stats_before = opened.store->stats();
@@ -181,12 +185,12 @@ std::vector<double> one_step_jobs(const std::string& url, std::uint32_t count, s
   Opened opened = open_runtime(url, lanes);
   must(opened.runtime->deploy(chain(1)));
   must(opened.runtime->serve("noop", [](Work&) { return Reply::success(); }));
-  must(opened.runtime->start());
+  must(opened.runtime->launch());
   std::vector<double> micros;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto begin = Clock::now();
-    const Submission job = must(opened.runtime->submit({.graph = "chain", .id = name_of(i), .input = "{}"}));
-    must(opened.runtime->wait(job.run, 60s));
+    const Job<> job = must(opened.runtime->start("chain", Payload("{}"), {.id = name_of(i)}));
+    must(job.wait(60s));
     micros.push_back(seconds_since(begin) * 1e6);
   }
   opened.runtime->stop();
@@ -197,17 +201,14 @@ std::vector<double> one_step_jobs(const std::string& url, std::uint32_t count, s
 double bytes_per_open_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes) {
   return bytes_per_job(server, jobs, lanes, [](Runtime& runtime, std::uint32_t count) {
     if (count == 0) must(runtime.deploy(chain(1)));
-    submit_all(runtime, count,
-               [](std::uint32_t i) { return JobRequest{.graph = "chain", .id = name_of(i), .input = "{}"}; });
+    submit_all(runtime, count, "chain", {});
   });
 }
 
 double bytes_per_delayed_job(const RedisServer& server, std::uint32_t jobs, std::uint32_t lanes) {
   return bytes_per_job(server, jobs, lanes, [](Runtime& runtime, std::uint32_t count) {
     if (count == 0) must(runtime.deploy(chain(1)));
-    submit_all(runtime, count, [](std::uint32_t i) {
-      return JobRequest{.graph = "chain", .id = name_of(i), .input = "{}", .delay = 24h * 365};
-    });
+    submit_all(runtime, count, "chain", {.delay = 24h * 365});
   });
 }
 
@@ -227,8 +228,7 @@ double bytes_per_sleeping_job(const RedisServer& server, const std::string& dir,
 )";
   const double bytes = bytes_per_job(server, jobs, lanes, [&](Runtime& runtime, std::uint32_t count) {
     if (count == 0) must(runtime.deploy(pawl::AppFile{path}));
-    submit_all(runtime, count,
-               [](std::uint32_t i) { return JobRequest{.id = name_of(i), .input = "{}", .topic = "sleeper"}; });
+    submit_all(runtime, count, "sleeper", {});
   });
   std::filesystem::remove(path);
   return bytes;

@@ -79,7 +79,7 @@ RedisServer::RedisServer(const std::string& dir, const std::string& appendfsync,
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the benchmark
     if (getppid() != parent) _exit(1);
-    dup2(open("/dev/null", O_RDWR), 1);
+    dup2(::open("/dev/null", O_RDWR), 1);
     execvp(arguments[0], arguments.data());
     _exit(127);
   }

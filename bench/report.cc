@@ -76,7 +76,7 @@ std::string file_system_of(const fs::path& directory) {
 // 4 KiB appended and synced, as SQLite's log does it: microseconds, sorted.
 std::vector<double> sync_times(const fs::path& directory) {
   const fs::path path = directory / fmt::format("sync-{}", getpid());
-  const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   if (file < 0) die("cannot write into " + directory.string());
   const std::array<char, 4096> page{};
   std::vector<double> times;

@@ -123,13 +123,13 @@ double resident_bytes() {
 }
 
 void submit_waiting(pawl::Runtime& runtime, std::uint32_t number) {
-  runtime.submit({.graph = "waits", .id = fmt::format("waiting-{}", number), .input = "{}"},
-                 [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+  runtime.start_async("waits", pawl::Payload("{}"), {.id = fmt::format("waiting-{}", number)},
+                      [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
 }
 
 Figure run(const Case& what, std::uint32_t activities, const std::string& path) {
   pawl::bench::remove_store(path);
-  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path, .worker_threads = 2})));
   must(runtime->deploy(what.graph));
   if (what.waiting > 0) must(runtime->deploy(waits()));
   std::mutex calls_mutex;
@@ -140,7 +140,7 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
     calls.push_back(Clock::now());
     return pawl::Reply::success(output);
   }));
-  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  runtime->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -149,22 +149,24 @@ Figure run(const Case& what, std::uint32_t activities, const std::string& path) 
   std::uint32_t at_rest = 0;
   const auto submit_next = [&] {  // REQUIRES: mutex held
     if (submitted >= what.jobs) return;
-    runtime->submit({.graph = what.graph_name, .id = fmt::format("job-{}", submitted++), .input = "{}"},
-                    [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+    runtime->start_async(what.graph_name, pawl::Payload("{}"), {.id = fmt::format("job-{}", submitted++)},
+                         [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
-  runtime->observe([&](const pawl::Event& event) {
-    const bool rests = event.kind == pawl::Event::Kind::activity_opened && event.activity.raw() == "never";
-    if (event.kind != pawl::Event::Kind::job_closed && !rests) return;
-    const std::lock_guard lock(mutex);
-    if (rests) {
-      if (++at_rest % 1000 == 0 || at_rest == what.waiting) changed.notify_all();
-      return;
-    }
-    ++closed;
-    submit_next();
-    if (closed == what.jobs) changed.notify_all();
-  });
-  must(runtime->start());
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        const bool rests = event.kind == pawl::Event::Kind::activity_opened && event.activity.raw() == "never";
+        if (event.kind != pawl::Event::Kind::job_closed && !rests) return;
+        const std::lock_guard lock(mutex);
+        if (rests) {
+          if (++at_rest % 1000 == 0 || at_rest == what.waiting) changed.notify_all();
+          return;
+        }
+        ++closed;
+        submit_next();
+        if (closed == what.jobs) changed.notify_all();
+      })
+      .keep();
+  must(runtime->launch());
   while (!runtime->owns()) usleep(1000);
   Figure figure;
   if (what.waiting > 0) {

@@ -78,13 +78,13 @@ class Submitter {
       changed_.wait(lock, [&] { return under_way_ < 8000; });
       ++under_way_;
     }
-    runtime_.submit({.graph = "later", .id = std::move(id), .input = "{}", .delay = delay},
-                    [this](pawl::Result<pawl::Submission> result) {
-                      must(std::move(result));
-                      const std::lock_guard lock(mutex_);
-                      --under_way_;
-                      changed_.notify_one();
-                    });
+    runtime_.start_async("later", pawl::Payload("{}"), {.id = std::move(id), .delay = delay},
+                         [this](pawl::Result<pawl::Job<>> result) {
+                           must(std::move(result));
+                           const std::lock_guard lock(mutex_);
+                           --under_way_;
+                           changed_.notify_one();
+                         });
   }
   void wait() {
     std::unique_lock lock(mutex_);
@@ -103,9 +103,9 @@ double make_crowd(const std::string& path, std::uint32_t count) {
   const auto begin = Clock::now();
   const pid_t child = fork();
   if (child == 0) {
-    auto runtime = must(pawl::Runtime::open({.store = path}));
+    auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path})));
     must(runtime->deploy(graph()));
-    must(runtime->start());
+    must(runtime->launch());
     Submitter submitter(*runtime);
     for (std::uint32_t i = 0; i < count; ++i)
       submitter.submit(fmt::format("waits-{}", i), 24h * 365 + std::chrono::milliseconds(i));
@@ -132,22 +132,25 @@ int main(int argc, char** argv) {
   const double crowd_seconds = make_crowd(path, settings.waiting);
 
   const auto begin = Clock::now();
-  auto runtime = must(pawl::Runtime::open({.store = path, .worker_threads = 2}));
+  auto runtime = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path, .worker_threads = 2})));
   must(runtime->deploy(graph()));
   std::mutex mutex;
   std::vector<double> late_ms;
   std::atomic<std::uint32_t> ended{0};
   std::vector<std::int64_t> due;  // by number of the job, microseconds of the wall clock
   must(runtime->serve("bench.done", [](pawl::Work&) { return pawl::Reply::success(); }));
-  runtime->observe([&](const pawl::Event& event) {
-    if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
-    if (event.kind != pawl::Event::Kind::job_started) return;
-    const std::string& id = event.job.raw();
-    if (id.rfind("fires-", 0) != 0) return;
-    const std::lock_guard lock(mutex);
-    late_ms.push_back(static_cast<double>(event.at.micros() - due[std::strtoul(id.c_str() + 6, nullptr, 10)]) / 1000.0);
-  });
-  must(runtime->start());
+  runtime
+      ->observe([&](const pawl::Event& event) {
+        if (event.kind == pawl::Event::Kind::job_closed) ended.fetch_add(1);
+        if (event.kind != pawl::Event::Kind::job_started) return;
+        const std::string& id = event.job.raw();
+        if (id.rfind("fires-", 0) != 0) return;
+        const std::lock_guard lock(mutex);
+        late_ms.push_back(static_cast<double>(event.at.micros() - due[std::strtoul(id.c_str() + 6, nullptr, 10)]) /
+                          1000.0);
+      })
+      .keep();
+  must(runtime->launch());
   while (!runtime->owns()) std::this_thread::sleep_for(100us);
   const double start_seconds = seconds_since(begin);
   const double start_mb = resident_mb();

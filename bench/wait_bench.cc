@@ -69,22 +69,24 @@ class Site {
  public:
   explicit Site(const std::string& path) : path_(path) {
     pawl::bench::remove_store(path_);
-    runtime_ = must(pawl::Runtime::open({.store = path_, .worker_threads = 2}));
+    runtime_ = std::make_unique<pawl::Runtime>(must(pawl::open({.store = path_, .worker_threads = 2})));
     must(runtime_->deploy(pawl::bench::chain(steps_per_job)));
     must(runtime_->deploy(
         must(pawl::GraphBuilder("sleep").trigger("over").worker("last", "noop").after("over").build())));
     must(runtime_->serve("noop", [](pawl::Work&) { return pawl::Reply::success("{}"); }));
-    runtime_->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); });
-    runtime_->observe([this](const pawl::Event& event) {
-      if (event.kind == pawl::Event::Kind::job_closed && on_closed) on_closed();
-    });
+    runtime_->on_problem([](const std::string& text) { fmt::print(stderr, "{}\n", text); }).keep();
+    runtime_
+        ->observe([this](const pawl::Event& event) {
+          if (event.kind == pawl::Event::Kind::job_closed && on_closed) on_closed();
+        })
+        .keep();
   }
   ~Site() {
     runtime_.reset();
     pawl::bench::remove_store(path_);
   }
   void start() {
-    must(runtime_->start());
+    must(runtime_->launch());
     while (!runtime_->owns()) std::this_thread::sleep_for(100us);
   }
   pawl::Runtime& runtime() { return *runtime_; }
@@ -106,9 +108,8 @@ double blocking(const std::string& path, std::uint32_t callers, double seconds) 
     threads.emplace_back([&] {
       while (!go) std::this_thread::sleep_for(1ms);
       while (!over) {
-        const auto job =
-            must(site.runtime().submit({.graph = "chain", .id = fmt::format("j{}", next++), .input = "{}"}));
-        must(site.runtime().wait(job.run, end_within));
+        const auto job = must(site.runtime().start("chain", pawl::Payload("{}"), {.id = fmt::format("j{}", next++)}));
+        must(job.wait(end_within));
         if (!over) ++ended;
       }
     });
@@ -128,8 +129,8 @@ double asynchronous(const std::string& path, std::uint32_t callers, double secon
   std::atomic<bool> over{false};
   const auto submit = [&] {
     ++open;
-    site.runtime().submit({.graph = "chain", .id = fmt::format("j{}", next++), .input = "{}"},
-                          [](pawl::Result<pawl::Submission> result) { must(std::move(result)); });
+    site.runtime().start_async("chain", pawl::Payload("{}"), {.id = fmt::format("j{}", next++)},
+                               [](pawl::Result<pawl::Job<>> result) { must(std::move(result)); });
   };
   site.on_closed = [&] {
     if (!over) {
@@ -157,9 +158,9 @@ std::vector<double> lateness(const std::string& path, std::uint32_t callers) {
   for (std::uint32_t i = 0; i < callers; ++i)
     threads.emplace_back([&, i] {
       const auto job =
-          must(site.runtime().submit({.graph = "sleep", .id = fmt::format("s{}", i), .input = "{}", .delay = 1s}));
+          must(site.runtime().start("sleep", pawl::Payload("{}"), {.id = fmt::format("s{}", i), .delay = 1s}));
       const auto due = Clock::now() + 1s;
-      must(site.runtime().wait(job.run, end_within));
+      must(job.wait(end_within));
       late[i] = std::chrono::duration<double, std::milli>(Clock::now() - due).count();
     });
   for (std::thread& thread : threads) thread.join();

@@ -17,8 +17,21 @@ if(PAWL_SANITIZE)
   target_link_options(pawl PUBLIC -fsanitize=${PAWL_SANITIZE})
 endif()
 
-install(TARGETS pawl EXPORT pawl ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+# The adapters are headers. Their targets bring what they need beside libpawl.
+add_library(pawl_boost_json INTERFACE)
+add_library(pawl::boost_json ALIAS pawl_boost_json)
+target_link_libraries(pawl_boost_json INTERFACE pawl Boost::json)
+add_library(pawl_nlohmann_json INTERFACE)
+add_library(pawl::nlohmann_json ALIAS pawl_nlohmann_json)
+target_link_libraries(pawl_nlohmann_json INTERFACE pawl)
+target_compile_definitions(pawl_nlohmann_json INTERFACE JSON_DIAGNOSTICS=1)  # errors name their field
+set_target_properties(pawl_boost_json PROPERTIES EXPORT_NAME boost_json)
+set_target_properties(pawl_nlohmann_json PROPERTIES EXPORT_NAME nlohmann_json)
+
+install(TARGETS pawl pawl_boost_json pawl_nlohmann_json EXPORT pawl
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl ${PROJECT_SOURCE_DIR}/include/pawl_boost
+  ${PROJECT_SOURCE_DIR}/include/pawl_nlohmann DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(EXPORT pawl NAMESPACE pawl:: FILE pawl-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pawl
   COMPONENT library)
 configure_package_config_file(cmake/pawl-config.cmake.in ${PROJECT_BINARY_DIR}/pawl-config.cmake

@@ -16,11 +16,11 @@ class Apps : public ::testing::TestWithParam<Setting> {
     RuntimeOptions options;
     options.store = place_->address();
     options.fusion = fusion;
-    auto opened = Runtime::open(std::move(options));
+    auto opened = pawl::open(std::move(options));
     ASSERT_TRUE(opened.ok()) << opened.error().detail;
-    runtime_ = std::move(*opened);
+    runtime_ = std::make_unique<Runtime>(std::move(*opened));
     ASSERT_TRUE(runtime_->serve("echo", [](Work& work) { return Reply::success(work.input()); }).ok());
-    ASSERT_TRUE(runtime_->start().ok());
+    ASSERT_TRUE(runtime_->launch().ok());
   }
   void reopen() {
     runtime_.reset();
@@ -48,15 +48,12 @@ class Apps : public ::testing::TestWithParam<Setting> {
 )";
   }
   RunId start(const std::string& id) {
-    JobRequest request;
-    request.topic = "order";
-    request.input = Payload("{\"id\":\"" + id + "\"}");
-    const auto submitted = runtime_->submit(std::move(request));
-    EXPECT_TRUE(submitted.ok()) << submitted.error().detail;
-    return submitted.ok() ? submitted->run : RunId(0);
+    const auto job = runtime_->start("order", Payload("{\"id\":\"" + id + "\"}"));
+    EXPECT_TRUE(job.ok()) << job.error().detail;
+    return job.ok() ? job->run() : RunId(0);
   }
   std::string result(RunId run) {
-    const auto end = runtime_->wait(run, 20s);
+    const auto end = runtime_->job(run).wait(20s);
     return end.ok() ? end->result.str() : end.error().detail;
   }
 
@@ -71,8 +68,8 @@ TEST_P(Apps, a_job_starts_by_topic_and_takes_its_id_from_the_trigger) {
   ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   EXPECT_EQ(deployed->topics, std::vector<std::string>{"order"});
   const RunId run = start("o-1");
-  EXPECT_EQ(**runtime_->find("o-1"), run);
-  ASSERT_TRUE(runtime_->signal("told", R"({"id":"o-1","word":"go"})").ok());
+  EXPECT_EQ((*runtime_->find("o-1"))->run(), run);
+  ASSERT_TRUE(runtime_->signal("told", Payload(R"({"id":"o-1","word":"go"})")).ok());
   EXPECT_EQ(result(run), R"({"version":1,"word":"go"})");
 }
 
@@ -95,8 +92,8 @@ TEST_P(Apps, a_join_that_was_never_reached_is_skipped_once_its_job_is_over) {
 )")});
   ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   const RunId run = start("o-1");
-  ASSERT_EQ(runtime_->wait(run, 20s)->status, JobStatus::completed);
-  const auto detail = runtime_->inspect(run);
+  ASSERT_EQ(runtime_->job(run).wait(20s)->status, JobStatus::completed);
+  const auto detail = runtime_->job(run).inspect();
   ASSERT_TRUE(detail.ok());
   bool seen = false;
   for (const ActivityView& activity : detail->activities) {
@@ -137,22 +134,22 @@ TEST_P(Apps, a_refused_answer_is_shown_and_a_redrive_asks_the_worker_again) {
     ASSERT_TRUE(runtime_
                     ->serve("price",
                             [&](Work& work) {
-                              keys.add(work.idempotency_key());
+                              keys.add(work.key());
                               return Reply::success(mended ? R"({"total":30})" : R"({"total":"many"})");
                             })
                     .ok());
     const RunId run = start("any");
-    EXPECT_EQ(runtime_->wait(run, 20s)->status, JobStatus::parked);
-    const auto shown = runtime_->inspect(run);
+    EXPECT_EQ(runtime_->job(run).wait(20s)->status, JobStatus::parked);
+    const auto shown = runtime_->job(run).inspect();
     ASSERT_TRUE(shown.ok());
     EXPECT_NE(shown->job.reason.find("output.schema./total"), std::string::npos) << shown->job.reason;
     ASSERT_TRUE(shown->activities.back().refused);
     EXPECT_EQ(shown->activities.back().refused->data.str(), R"({"total":"many"})");
     EXPECT_EQ(shown->activities.back().refused->code, 200);
     mended = true;
-    ASSERT_TRUE(runtime_->redrive(run).ok());
+    ASSERT_TRUE(runtime_->job(run).redrive().ok());
     EXPECT_EQ(result(run), R"({"total":30})");
-    EXPECT_FALSE(runtime_->inspect(run)->activities.back().refused);
+    EXPECT_FALSE(runtime_->job(run).inspect()->activities.back().refused);
     ASSERT_EQ(keys.size(), 2u);
     EXPECT_EQ(keys.all()[0], keys.all()[1]) << "it is the same request";
     runtime_.reset();  // before its worker's variables
@@ -165,7 +162,7 @@ TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_t
   ASSERT_TRUE(runtime_
                   ->serve("price",
                           [&](Work& work) {
-                            keys.add(work.idempotency_key());
+                            keys.add(work.key());
                             tokens.add(work.token());
                             return Reply::later(1h);
                           })
@@ -173,9 +170,9 @@ TEST_P(Apps, an_answer_by_token_that_is_refused_may_be_given_again_under_a_new_t
   const RunId run = start("any");
   ASSERT_TRUE(comes_true([&] { return tokens.size() == 1; }));
   ASSERT_TRUE(runtime_->complete(tokens.all()[0], Reply::success(R"({"total":"many"})")).ok());
-  EXPECT_EQ(runtime_->wait(run, 20s)->status, JobStatus::parked);
-  EXPECT_EQ(runtime_->inspect(run)->activities.back().refused->data.str(), R"({"total":"many"})");
-  ASSERT_TRUE(runtime_->redrive(run).ok());
+  EXPECT_EQ(runtime_->job(run).wait(20s)->status, JobStatus::parked);
+  EXPECT_EQ(runtime_->job(run).inspect()->activities.back().refused->data.str(), R"({"total":"many"})");
+  ASSERT_TRUE(runtime_->job(run).redrive().ok());
   ASSERT_TRUE(comes_true([&] { return tokens.size() == 2; }));
   EXPECT_NE(tokens.all()[1], tokens.all()[0]);
   EXPECT_EQ(keys.all()[1], keys.all()[0]);
@@ -192,7 +189,7 @@ TEST_P(Apps, item_13_a_running_job_keeps_its_version_and_its_hook_rules) {
   ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(2, "order"))}).ok());
   const RunId new_job = start("b");
   reopen();  // nothing of it was only in memory
-  ASSERT_TRUE(runtime_->signal("told", R"({"id":"a","order":"b","word":"both"})").ok());
+  ASSERT_TRUE(runtime_->signal("told", Payload(R"({"id":"a","order":"b","word":"both"})")).ok());
   EXPECT_EQ(result(old_job), R"({"version":1,"word":"both"})");
   EXPECT_EQ(result(new_job), R"({"version":2,"word":"both"})");
 }
@@ -206,11 +203,11 @@ TEST_P(Apps, a_signal_that_is_told_again_under_its_id_counts_once) {
   };
   ASSERT_TRUE(tell("s-1", "one").ok());
   EXPECT_EQ(result(first), R"({"version":1,"word":"one"})");
-  ASSERT_TRUE(runtime_->remove(first).ok());
+  ASSERT_TRUE(runtime_->job(first).remove().ok());
   const RunId second = start("a");  // waits at the same mailbox
   reopen();
   ASSERT_TRUE(tell("s-1", "one").ok());
-  EXPECT_EQ(runtime_->wait(second, 300ms).error().code, ErrorCode::retry_later);
+  EXPECT_EQ(runtime_->job(second).wait(300ms).error().code, ErrorCode::retry_later);
   ASSERT_TRUE(tell("s-2", "two").ok());
   EXPECT_EQ(result(second), R"({"version":1,"word":"two"})");
   EXPECT_TRUE(fails_with(tell("no name!", "x"), ErrorCode::invalid, {"signal id"}));
@@ -220,7 +217,7 @@ TEST_P(Apps, a_version_is_active_when_it_is_told_to_be) {
   ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
   ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(2))}, {.activate = false}).ok());
   const RunId first = start("x");
-  ASSERT_TRUE(runtime_->activate_app("shop", "2").ok());
+  ASSERT_TRUE(runtime_->activate_app({"shop", "2"}).ok());
   const RunId second = start("y");
   for (const char* id : {"x", "y"})
     ASSERT_TRUE(runtime_->signal("told", Payload(std::string(R"({"word":"w","id":")") + id + "\"}")).ok());
@@ -230,7 +227,7 @@ TEST_P(Apps, a_version_is_active_when_it_is_told_to_be) {
   ASSERT_TRUE(known.ok());
   ASSERT_EQ(known->size(), 2u);
   EXPECT_EQ((*known)[0].active, (*known)[0].version == "2");
-  const auto missing = runtime_->activate_app("shop", "3");
+  const auto missing = runtime_->activate_app({"shop", "3"});
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.error().detail.find("shop version 3"), std::string::npos) << missing.error().detail;
 }
@@ -271,8 +268,8 @@ TEST_P(Apps, for_development_changed_content_takes_the_place_of_its_version) {
   EXPECT_TRUE(changed->version.starts_with("1+dev.")) << changed->version;
   const RunId new_job = start("b");
   reopen();
-  ASSERT_TRUE(runtime_->signal("told", R"({"id":"a","word":"old"})").ok());
-  ASSERT_TRUE(runtime_->signal("told", R"({"order":"b","word":"new"})").ok());
+  ASSERT_TRUE(runtime_->signal("told", Payload(R"({"id":"a","word":"old"})")).ok());
+  ASSERT_TRUE(runtime_->signal("told", Payload(R"({"order":"b","word":"new"})")).ok());
   EXPECT_EQ(result(old_job), R"({"version":1,"word":"old"})");
   EXPECT_EQ(result(new_job), R"({"version":1,"word":"new"})");
   const auto back = runtime_->deploy(AppText{app_of(1)}, {.development = true});
@@ -296,7 +293,7 @@ GraphBuilder trip() {
 
 TEST_P(Apps, a_graph_of_a_program_is_kept_with_its_names_and_runs_without_it) {
   ASSERT_TRUE(runtime_->deploy(trip()).ok());
-  const auto job = runtime_->submit({.graph = "trip", .id = "t-1", .input = R"({"to":"Rome"})"});
+  const auto job = runtime_->start("trip", Payload(R"({"to":"Rome"})"), {.id = "t-1"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
   reopen();  // this one was told of no graph
   std::vector<std::string> undone;
@@ -310,22 +307,22 @@ TEST_P(Apps, a_graph_of_a_program_is_kept_with_its_names_and_runs_without_it) {
                             return Reply::success("{}");
                           })
                   .ok());
-  const auto detail = runtime_->inspect(job->run);
+  const auto detail = runtime_->job(job->run()).inspect();
   ASSERT_TRUE(detail.ok());
   EXPECT_EQ(detail->activities.at(0).name.raw(), "wanted");
-  ASSERT_TRUE(runtime_->signal("sure", R"({"id":"t-1"})").ok());
-  const auto end = runtime_->wait(job->run, 20s);
+  ASSERT_TRUE(runtime_->signal("sure", Payload(R"({"id":"t-1"})")).ok());
+  const auto end = runtime_->job(job->run()).wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::failed);
   EXPECT_EQ(end->code, 409);
   EXPECT_NE(end->reason.find("activity car failed with code 409"), std::string::npos) << end->reason;
   EXPECT_EQ(undone, std::vector<std::string>{R"({"to":"Rome"})"});  // what the flight's worker answered
-  const auto files = runtime_->app("trip");
+  const auto files = runtime_->app({"trip"});
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(files->files.at(0).second, trip().yaml());
   const auto apps = runtime_->apps();
   EXPECT_EQ(apps->at(0).topics, std::vector<std::string>{"trip"});
-  const auto again = runtime_->submit({.topic = "trip"});
+  const auto again = runtime_->start("trip", Payload());
   EXPECT_TRUE(again.ok()) << to_string(again.error());
   const auto changed = runtime_->deploy(trip().priority(3));
   EXPECT_TRUE(fails_with(changed, ErrorCode::already_exists, {"app trip version 1", "new version"}));
@@ -334,17 +331,14 @@ TEST_P(Apps, a_graph_of_a_program_is_kept_with_its_names_and_runs_without_it) {
 }
 
 TEST_P(Apps, what_is_wrong_with_a_start_or_a_signal_is_said_before_anything_happens) {
-  JobRequest request;
-  request.topic = "order";
-  const auto nobody = runtime_->submit(request);
+  const auto nobody = runtime_->start("order", Payload());
   ASSERT_FALSE(nobody.ok());
   EXPECT_NE(nobody.error().detail.find("deploy an app first"), std::string::npos) << nobody.error().detail;
   ASSERT_TRUE(runtime_->deploy(AppFile{file(app_of(1))}).ok());
-  request.input = "not json";
-  const auto bad = runtime_->submit(request);
+  const auto bad = runtime_->start("order", Payload("not json"));
   ASSERT_FALSE(bad.ok());
   EXPECT_NE(bad.error().detail.find("JSON"), std::string::npos) << bad.error().detail;
-  const auto signalled = runtime_->signal("nobody.waits", "{}");
+  const auto signalled = runtime_->signal("nobody.waits", Payload("{}"));
   ASSERT_FALSE(signalled.ok());
   EXPECT_EQ(signalled.error().code, ErrorCode::not_found) << signalled.error().detail;
 }
@@ -361,15 +355,10 @@ TEST_P(Apps, item_12_the_id_of_a_job_that_expired_is_free_again) {
         start: {type: trigger}
 )")})
                   .ok());
-  JobRequest request;
-  request.topic = "brief";
-  request.id = "again";
-  request.input = "{}";
-  const auto first = runtime_->submit(request);
+  const auto first = runtime_->start("brief", Payload("{}"), {.id = "again"});
   ASSERT_TRUE(first.ok()) << first.error().detail;
-  ASSERT_TRUE(comes_true([&] { return !runtime_->inspect(first->run).ok(); })) << "it is removed when its time is over";
-  request.reuse = IdReuse::after_close;
-  const auto second = runtime_->submit(request);
+  ASSERT_TRUE(comes_true([&] { return !first->inspect().ok(); })) << "it is removed when its time is over";
+  const auto second = runtime_->start("brief", Payload("{}"), {.id = "again", .reuse = IdReuse::after_close});
   ASSERT_TRUE(second.ok()) << second.error().detail;
 }
 
@@ -393,23 +382,18 @@ TEST_P(Apps, a_job_whose_time_was_over_before_its_end_goes_when_it_ends) {
   for (const bool fusion : {true, false}) {
     runtime_.reset();
     open(fusion);
-    JobRequest request;
-    request.topic = "early";
-    request.input = "{}";
-    request.id = fusion ? "fused" : "alone";
-    const auto job = runtime_->submit(request);
+    const auto job = runtime_->start("early", Payload("{}"), {.id = fusion ? "fused" : "alone"});
     ASSERT_TRUE(job.ok()) << job.error().detail;
     ASSERT_TRUE(comes_true([&] {
-      const auto said = runtime_->announcements({.topic = "early.done", .run = job->run});
+      const auto said = runtime_->announcements({.topic = "early.done", .run = job->run()});
       return said.ok() && said->size() == 1 && said->front().end && said->front().data.view() == R"({"n":1})";
     }));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const auto open_job = runtime_->inspect(job->run);
+    const auto open_job = job->inspect();
     if (open_job.ok()) {
       EXPECT_EQ(open_job->job.status, JobStatus::running) << "its time is over, and it stays until it ends";
     }
-    EXPECT_TRUE(comes_true([&] { return !runtime_->inspect(job->run).ok(); }))
-        << (fusion ? "fused" : "every step alone");
+    EXPECT_TRUE(comes_true([&] { return !job->inspect().ok(); })) << (fusion ? "fused" : "every step alone");
   }
 }
 
@@ -429,24 +413,20 @@ TEST_P(Apps, what_a_message_wrote_before_it_parked_its_job_is_not_kept) {
       transitions: {start: [{to: each}], each: [{to: a}, {to: b}], a: [{to: done}], b: [{to: done}]}
 )")})
                   .ok());
-  JobRequest request;
-  request.topic = "broken";
-  request.id = "b";
-  request.input = "{}";
-  const auto job = runtime_->submit(request);
+  const auto job = runtime_->start("broken", Payload("{}"), {.id = "b"});
   ASSERT_TRUE(job.ok()) << job.error().detail;
   const auto parked = [&] {
-    const auto end = runtime_->wait(job->run, 20s);
+    const auto end = job->wait(20s);
     EXPECT_TRUE(end.ok() && end->status == JobStatus::parked);
-    return runtime_->inspect(job->run)->job;
+    return job->inspect()->job;
   };
   const JobView first = parked();
   EXPECT_NE(first.reason.find("collect"), std::string::npos) << first.reason;
   // The second arrival gave its obligation back before the expression failed. It must not do so once per redrive.
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(runtime_->redrive(job->run).ok());
+    ASSERT_TRUE(job->redrive().ok());
     ASSERT_TRUE(comes_true([&] {
-      const auto now = runtime_->inspect(job->run);
+      const auto now = job->inspect();
       return now.ok() && now->job.status == JobStatus::parked && now->job.redrives == static_cast<std::uint32_t>(i + 1);
     }));
     EXPECT_EQ(parked().semaphore, first.semaphore);
@@ -471,17 +451,14 @@ TEST_P(Apps, a_child_is_a_job_of_its_own) {
       transitions: {c: [{to: w}]}
 )")})
                   .ok());
-  JobRequest request;
-  request.topic = "parent";
-  request.input = R"({"x":42})";
-  const auto parent = runtime_->submit(request);
+  const auto parent = runtime_->start("parent", Payload(R"({"x":42})"));
   ASSERT_TRUE(parent.ok()) << parent.error().detail;
-  EXPECT_EQ(result(parent->run), R"({"y":42})");
+  EXPECT_EQ(result(parent->run()), R"({"y":42})");
   const auto child = runtime_->find("the-child");
   ASSERT_TRUE(child.ok() && *child);
-  EXPECT_EQ(runtime_->inspect(**child)->job.status, JobStatus::completed);
+  EXPECT_EQ((*child)->inspect()->job.status, JobStatus::completed);
   // The child's digits are in parentheses behind those of its await, also when everything has ended.
-  const auto detail = runtime_->inspect(parent->run);
+  const auto detail = parent->inspect();
   ASSERT_TRUE(detail.ok());
   EXPECT_EQ(detail->collation_key, "616626");  // child (c w) p
   EXPECT_EQ(detail->activities[1].child, "the-child");

@@ -86,13 +86,12 @@ class BadCallTest : public ::testing::Test {
 };
 
 TEST_F(BadCallTest, an_unknown_graph_is_not_found) {
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chian", .id = "j1"}), ErrorCode::not_found,
+  EXPECT_TRUE(fails_with(runtime->start("chian", Payload(), {.id = "j1"}), ErrorCode::not_found,
                          {"no graph named chian is deployed"}));
 }
 
 TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {
-  const auto submit = [&](std::string id) { return runtime->submit({.graph = "chain", .id = std::move(id)}); };
-  EXPECT_TRUE(fails_with(submit(""), ErrorCode::invalid, {"job id is empty"}));
+  const auto submit = [&](std::string id) { return runtime->start("chain", Payload(), {.id = std::move(id)}); };
   EXPECT_TRUE(fails_with(submit(std::string(201, 'a')), ErrorCode::invalid, {"201 bytes", "200"}));
   EXPECT_TRUE(submit("-$made,elsewhere")) << "other engines make such ids; only a command line cannot say them plainly";
   jobs_expected = 2;
@@ -104,24 +103,24 @@ TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {
 }
 
 TEST_F(BadCallTest, an_invalid_namespace_or_graph_name_is_refused_by_its_field) {
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j", .name_space = "a b"}), ErrorCode::invalid,
+  EXPECT_TRUE(fails_with(runtime->start("chain", Payload(), {.id = "j", .name_space = "a b"}), ErrorCode::invalid,
                          {"namespace: byte 2"}));
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "", .id = "j"}), ErrorCode::invalid, {"graph name is empty"}));
+  EXPECT_TRUE(fails_with(runtime->start("", Payload(), {.id = "j"}), ErrorCode::invalid, {"graph name is empty"}));
 }
 
 TEST_F(BadCallTest, the_longest_id_is_accepted) {
-  EXPECT_TRUE(runtime->submit({.graph = "chain", .id = std::string(200, 'a')}).ok());
+  EXPECT_TRUE(runtime->start("chain", Payload(), {.id = std::string(200, 'a')}).ok());
   jobs_expected = 2;
 }
 
 TEST_F(BadCallTest, an_input_over_the_limit_is_refused_and_one_at_the_limit_is_not) {
   const std::string most(payload_bytes_max, 'x');
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "big", .input = most + "x"}), ErrorCode::over_limit,
+  EXPECT_TRUE(fails_with(runtime->start("chain", Payload(most + "x"), {.id = "big"}), ErrorCode::over_limit,
                          {"job big", "4194305", "payload_bytes_max"}));
-  const auto job = runtime->submit({.graph = "chain", .id = "most", .input = most});
+  const auto job = runtime->start("chain", Payload(most), {.id = "most"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
   // Its worker replies with one byte more: that is the worker's error, and the job reports it.
-  const auto end = runtime->wait(job->run, 20s);
+  const auto end = job->wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::failed);
   EXPECT_NE(end->reason.find("code 413"), std::string::npos) << end->reason;
@@ -135,8 +134,8 @@ TEST_F(BadCallTest, a_changed_graph_needs_a_new_version) {
 }
 
 TEST_F(BadCallTest, an_unknown_run_is_not_found) {
-  EXPECT_TRUE(fails_with(runtime->wait(RunId(42), 1s), ErrorCode::not_found, {"42"}));
-  EXPECT_TRUE(fails_with(runtime->inspect(RunId(42)), ErrorCode::not_found, {"42"}));
+  EXPECT_TRUE(fails_with(runtime->job(RunId(42)).wait(1s), ErrorCode::not_found, {"42"}));
+  EXPECT_TRUE(fails_with(runtime->job(RunId(42)).inspect(), ErrorCode::not_found, {"42"}));
   const auto found = runtime->find("nobody");
   ASSERT_TRUE(found.ok());
   EXPECT_FALSE(found->has_value());
@@ -148,16 +147,16 @@ TEST_F(BadCallTest, a_topic_without_a_name_or_a_worker_is_refused) {
 }
 
 TEST(BadOptions, numbers_out_of_range_are_refused_with_their_range) {
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .worker_threads = 0}), ErrorCode::invalid,
+  EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .worker_threads = 0}), ErrorCode::invalid,
                          {"worker_threads is 0", "between 1 and"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lanes = 5000}), ErrorCode::invalid,
+  EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .lanes = 5000}), ErrorCode::invalid,
                          {"lanes is 5000", "between 1 and 4096"}));
   EXPECT_TRUE(
-      fails_with(Runtime::open({.store = ":memory:", .worker_queue = 0}), ErrorCode::invalid, {"worker_queue is 0"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid, {"pool: byte 2"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}),
-                         ErrorCode::invalid, {"lease is 99000 microseconds", "between 100000 and"}));
-  EXPECT_TRUE(Runtime::open({.store = ":memory:", .lease = std::chrono::milliseconds(100)}).ok());
+      fails_with(pawl::open({.store = ":memory:", .worker_queue = 0}), ErrorCode::invalid, {"worker_queue is 0"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .pool = "a b"}), ErrorCode::invalid, {"pool: byte 2"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = ":memory:", .lease = std::chrono::milliseconds(99)}), ErrorCode::invalid,
+                         {"lease is 99000 microseconds", "between 100000 and"}));
+  EXPECT_TRUE(pawl::open({.store = ":memory:", .lease = std::chrono::milliseconds(100)}).ok());
 }
 
 // Addresses that a store can read reach that store: no server is there, which is another error than an unknown store.
@@ -165,7 +164,7 @@ TEST(BadOptions, every_address_of_a_server_is_known) {
   for (const char* address :
        {"redis+unix:///nowhere/socket", "redis://127.0.0.1:1", "rediss://127.0.0.1:1", "redis-cluster://127.0.0.1:1",
         "rediss-cluster://127.0.0.1:1", "postgres:///postgres?host=/nowhere", "postgresql:///postgres?host=/nowhere"}) {
-    const auto opened = Runtime::open({.store = address});
+    const auto opened = pawl::open({.store = address});
     ASSERT_FALSE(opened.ok()) << address;
     EXPECT_NE(opened.error().code, ErrorCode::invalid) << address << ": " << to_string(opened.error());
   }

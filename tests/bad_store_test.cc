@@ -70,7 +70,7 @@ TEST(BadStore, a_file_that_is_not_a_database_is_refused_and_stays_as_it_is) {
   const std::string path = dir / "notes.txt";
   const std::string text = "shopping list\n" + std::string(5000, '.');
   write_file(path, text);
-  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::invalid,
+  EXPECT_TRUE(fails_with(pawl::open({.store = path}), ErrorCode::invalid,
                          {path, "not an SQLite database", "name another file"}));
   EXPECT_EQ(read_file(path), text);
   EXPECT_FALSE(fs::exists(path + "-wal"));
@@ -81,7 +81,7 @@ TEST(BadStore, a_database_of_another_program_is_refused_and_stays_as_it_is) {
   const std::string path = dir / "other.db";
   sql(path, "CREATE TABLE jobs (a); INSERT INTO jobs VALUES (1)");
   const std::string before = read_file(path);
-  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "another program"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = path}), ErrorCode::invalid, {path, "another program"}));
   EXPECT_EQ(read_file(path), before);
 }
 
@@ -93,7 +93,7 @@ TEST(BadStore, a_newer_version_is_refused_and_stays_as_it_is) {
   sql(path, "PRAGMA user_version = 99");
   const std::string before = read_file(path);
   EXPECT_TRUE(
-      fails_with(Runtime::open({.store = path}), ErrorCode::unsupported, {path, "version 99", "use a newer program"}));
+      fails_with(pawl::open({.store = path}), ErrorCode::unsupported, {path, "version 99", "use a newer program"}));
   EXPECT_EQ(read_file(path), before);
   sql(path, "PRAGMA user_version = " + version.output);
   expect_store_works(path);
@@ -101,11 +101,10 @@ TEST(BadStore, a_newer_version_is_refused_and_stays_as_it_is) {
 
 TEST(BadStore, a_path_that_leads_nowhere_says_what_is_missing) {
   const TempDir dir;
-  EXPECT_TRUE(fails_with(Runtime::open({.store = dir / "no/such/store.db"}), ErrorCode::not_found,
+  EXPECT_TRUE(fails_with(pawl::open({.store = dir / "no/such/store.db"}), ErrorCode::not_found,
                          {"no directory", "no/such", "make it first"}));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = dir.path()}), ErrorCode::invalid, {dir.path(), "is a directory"}));
-  EXPECT_TRUE(
-      fails_with(Runtime::open({.store = "/dev/null"}), ErrorCode::invalid, {"/dev/null", "not a regular file"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = dir.path()}), ErrorCode::invalid, {dir.path(), "is a directory"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = "/dev/null"}), ErrorCode::invalid, {"/dev/null", "not a regular file"}));
 }
 
 TEST(BadStore, a_file_on_a_read_only_disk_is_refused_and_stays_as_it_is) {
@@ -115,7 +114,7 @@ TEST(BadStore, a_file_on_a_read_only_disk_is_refused_and_stays_as_it_is) {
   make_store(path);
   const std::string before = read_file(path);
   ASSERT_TRUE(disk.make_read_only()) << std::strerror(errno);
-  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "writable"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = path}), ErrorCode::invalid, {path, "writable"}));
   EXPECT_EQ(read_file(path), before);
 }
 
@@ -129,7 +128,7 @@ TEST(BadStore, a_file_without_write_permission_is_refused) {
   const bool root = geteuid() == 0;
   constexpr uid_t nobody = 65534;
   ASSERT_TRUE(!root || seteuid(nobody) == 0);
-  const auto opened = Runtime::open({.store = path});
+  const auto opened = pawl::open({.store = path});
   ASSERT_TRUE(!root || seteuid(0) == 0);
   EXPECT_TRUE(fails_with(opened, ErrorCode::invalid, {path, "writable"}));
   chmod(path.c_str(), 0644);
@@ -143,7 +142,7 @@ TEST(BadStore, a_file_that_was_cut_short_is_refused_as_damaged) {
   const std::string whole = read_file(path);
   fs::resize_file(path, whole.size() / 2 / 4096 * 4096);
   const std::string half = read_file(path);
-  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::corrupt, {path, "damaged", "backup"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = path}), ErrorCode::corrupt, {path, "damaged", "backup"}));
   EXPECT_EQ(read_file(path), half);
   write_file(path, whole);
   expect_store_works(path);
@@ -155,7 +154,7 @@ TEST(BadStore, a_file_with_its_first_page_overwritten_is_refused) {
   make_store(path);
   const std::string whole = read_file(path);
   write_file(path, std::string(4096, '\x5a') + whole.substr(4096));
-  EXPECT_TRUE(fails_with(Runtime::open({.store = path}), ErrorCode::invalid, {path, "not an SQLite"}));
+  EXPECT_TRUE(fails_with(pawl::open({.store = path}), ErrorCode::invalid, {path, "not an SQLite"}));
   write_file(path, whole);
   expect_store_works(path);
 }
@@ -172,7 +171,7 @@ TEST(BadStore, a_damaged_job_is_reported_by_name_and_the_others_go_on) {
   ASSERT_NE(runtime, nullptr);
   const auto run = runtime->find("bent");
   ASSERT_TRUE(run.ok() && run->has_value());
-  EXPECT_TRUE(fails_with(runtime->inspect(**run), ErrorCode::corrupt, {"ledger"}));
+  EXPECT_TRUE(fails_with((*run)->inspect(), ErrorCode::corrupt, {"ledger"}));
   expect_readable(*runtime, "earlier");
   expect_runs(*runtime, "later");
 }
@@ -213,8 +212,8 @@ TEST(FullDisk, new_jobs_are_refused_and_accepted_ones_end_when_there_is_room_aga
   std::vector<RunId> accepted;
   std::string input = "x";
   const auto submit = [&](int number) {
-    auto job = runtime->submit({.graph = "chain", .id = "job-" + std::to_string(number), .input = input});
-    if (job) accepted.push_back(job->run);
+    auto job = runtime->start("chain", Payload(input), {.id = "job-" + std::to_string(number)});
+    if (job) accepted.push_back(job->run());
     return job;
   };
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(submit(i).ok());
@@ -231,7 +230,7 @@ TEST(FullDisk, new_jobs_are_refused_and_accepted_ones_end_when_there_is_room_aga
   EXPECT_EQ(refused, 20);
   disk.empty();
   for (const RunId run : accepted) {
-    const auto end = runtime->wait(run, 20s);
+    const auto end = runtime->job(run).wait(20s);
     ASSERT_TRUE(end.ok()) << to_string(end.error());
     EXPECT_EQ(end->status, JobStatus::completed);
   }
@@ -252,9 +251,9 @@ TEST(FullDisk, stop_does_not_wait_for_room_and_the_next_start_ends_the_jobs) {
       return echo(work);
     });
     ASSERT_NE(runtime, nullptr);
-    const auto job = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "j"});
     ASSERT_TRUE(job.ok());
-    run = job->run;
+    run = job->run();
     disk.fill();
     std::this_thread::sleep_for(150ms);
     const auto begin = std::chrono::steady_clock::now();
@@ -264,7 +263,7 @@ TEST(FullDisk, stop_does_not_wait_for_room_and_the_next_start_ends_the_jobs) {
   disk.empty();
   auto again = start_runtime({.store = path});
   ASSERT_NE(again, nullptr);
-  const auto end = again->wait(run, 20s);
+  const auto end = again->job(run).wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->result.str(), "x++");
 }
@@ -273,7 +272,7 @@ TEST(FullDisk, a_new_store_on_a_full_disk_is_refused) {
   const SmallDisk disk("1m");
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount a tmpfs here: " << disk.why_not();
   disk.fill();
-  EXPECT_TRUE(fails_with(Runtime::open({.store = disk.path() + "/store.db"}), ErrorCode::retry_later,
+  EXPECT_TRUE(fails_with(pawl::open({.store = disk.path() + "/store.db"}), ErrorCode::retry_later,
                          {"store.db", "free some space"}));
   disk.empty();
   make_store(disk.path() + "/store.db");

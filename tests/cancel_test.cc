@@ -21,7 +21,7 @@ TEST_P(CancelTest, a_running_worker_sees_that_its_job_was_interrupted) {
   });
   const RunId run = submit_step(*runtime);
   ASSERT_TRUE(comes_true([&] { return begun.load(); }));
-  ASSERT_TRUE(runtime->interrupt(run, "not wanted any more").ok());
+  ASSERT_TRUE(runtime->job(run).interrupt("not wanted any more").ok());
   const JobView end = end_of(*runtime, run);
   EXPECT_EQ(end.status, JobStatus::interrupted);
   EXPECT_EQ(end.reason, "not wanted any more");
@@ -49,7 +49,7 @@ TEST_P(CancelTest, work_that_waits_for_a_thread_is_not_begun_and_its_place_is_fr
       unwanted.push_back(submit_step(*runtime, id, "unwanted"));
     }
     for (const RunId run : unwanted) {
-      ASSERT_TRUE(runtime->interrupt(run).ok());
+      ASSERT_TRUE(runtime->job(run).interrupt().ok());
       EXPECT_EQ(end_of(*runtime, run).status, JobStatus::interrupted);
     }
   }
@@ -77,7 +77,7 @@ TEST_P(CancelTest, the_other_branches_of_a_job_that_fails_are_told) {
                             return Reply::error("\"no\"");
                           })
                   .ok());
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::failed);
   EXPECT_TRUE(comes_true([&] { return told.load(); }));
 }

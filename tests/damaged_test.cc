@@ -28,11 +28,10 @@ class Damaged : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     auto runtime = open_runtime({.store = template_path()});
     ASSERT_NE(runtime, nullptr);
-    ASSERT_TRUE(runtime->start().ok());
+    ASSERT_TRUE(runtime->launch().ok());
     for (const std::string& id : all_jobs) {
-      JobRequest request{.graph = "chain", .id = id, .input = "x"};
-      if (id[0] != 'w') request.delay = 10min;
-      ASSERT_TRUE(runtime->submit(std::move(request)).ok());
+      const Duration delay = id[0] != 'w' ? Duration(10min) : Duration(0);
+      ASSERT_TRUE(runtime->start("chain", Payload("x"), {.id = id, .delay = delay}).ok());
     }
     const auto waits = [&] {
       return query(template_path(), "SELECT count(*) FROM activities WHERE request IS NOT NULL") == "3\n";
@@ -58,17 +57,19 @@ class Damaged : public ::testing::TestWithParam<std::string> {
     std::map<std::string, int> problems;
     auto runtime = open_runtime({.store = path});
     ASSERT_NE(runtime, nullptr);
-    runtime->on_problem([&](const std::string& text) {
-      const std::lock_guard lock(mutex);
-      ++problems[text];
-    });
+    runtime
+        ->on_problem([&](const std::string& text) {
+          const std::lock_guard lock(mutex);
+          ++problems[text];
+        })
+        .keep();
     ASSERT_TRUE(runtime->serve("work", echo).ok());
-    ASSERT_TRUE(runtime->start().ok());
+    ASSERT_TRUE(runtime->launch().ok());
     for (const std::string& id : all_jobs) {
       if (id == damaged) continue;
       const auto run = runtime->find(id);
       ASSERT_TRUE(run.ok() && run->has_value()) << id;
-      const auto end = runtime->wait(**run, 20s);
+      const auto end = (*run)->wait(20s);
       ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
       EXPECT_EQ(end->status, JobStatus::completed) << id << ": " << end->reason;
     }
@@ -114,8 +115,8 @@ TEST(DamagedJob, is_parked_and_says_why) {
   {
     auto runtime = open_runtime({.store = path});
     ASSERT_NE(runtime, nullptr);
-    ASSERT_TRUE(runtime->start().ok());
-    ASSERT_TRUE(runtime->submit({.graph = "chain", .id = "bad", .input = "x"}).ok());
+    ASSERT_TRUE(runtime->launch().ok());
+    ASSERT_TRUE(runtime->start("chain", Payload("x"), {.id = "bad"}).ok());
     while (query(path, "SELECT count(*) FROM activities WHERE request IS NOT NULL") != "1\n") continue;
   }
   query(path, "UPDATE activities SET life = x'ff' WHERE seq = 1");
@@ -131,8 +132,8 @@ TEST(DamagedJob, is_parked_and_says_why) {
   // After the row is repaired, the job continues.
   query(path, "UPDATE activities SET life = NULL WHERE seq = 1");
   const auto run = runtime->find("bad");
-  ASSERT_TRUE(runtime->redrive(**run).ok());
-  const auto end = runtime->wait(**run, 20s);
+  ASSERT_TRUE((*run)->redrive().ok());
+  const auto end = (*run)->wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::completed);
 }
@@ -146,31 +147,32 @@ TEST(DamagedJob, under_duplex_is_parked_once_and_the_others_end) {
     const TempDir dir;
     const std::string path = dir / "pawl.db";
     const auto open = [&] {
-      auto opened = Runtime::open({.store = path});
+      auto opened = pawl::open({.store = path});
       EXPECT_TRUE(opened.ok());
       auto graph =
           GraphBuilder("double").trigger("t").worker("act", "work").after("t").collation(Collation::duplex).build();
-      EXPECT_TRUE((*opened)->deploy(std::move(*graph)).ok());
-      return std::move(*opened);
+      EXPECT_TRUE(opened->deploy(std::move(*graph)).ok());
+      return std::make_unique<Runtime>(std::move(*opened));
     };
     {
       auto runtime = open();
-      ASSERT_TRUE(runtime->start().ok());
-      for (const char* id : {"bad", "good"})
-        ASSERT_TRUE(runtime->submit({.graph = "double", .id = id, .input = "x"}).ok());
+      ASSERT_TRUE(runtime->launch().ok());
+      for (const char* id : {"bad", "good"}) ASSERT_TRUE(runtime->start("double", Payload("x"), {.id = id}).ok());
       while (query(path, "SELECT count(*) FROM duplex_stream WHERE topic = 'work' AND done = 0") != "2\n") continue;
     }
     query(path, damage + " (SELECT run FROM jobs WHERE job_id = 'bad')");
     std::mutex mutex;
     std::map<std::string, int> problems;
     auto runtime = open();
-    runtime->on_problem([&](const std::string& text) {
-      const std::lock_guard lock(mutex);
-      ++problems[text];
-    });
+    runtime
+        ->on_problem([&](const std::string& text) {
+          const std::lock_guard lock(mutex);
+          ++problems[text];
+        })
+        .keep();
     ASSERT_TRUE(runtime->serve("work", echo).ok());
-    ASSERT_TRUE(runtime->start().ok());
-    EXPECT_EQ(runtime->wait(**runtime->find("good"), 20s)->status, JobStatus::completed);
+    ASSERT_TRUE(runtime->launch().ok());
+    EXPECT_EQ((*runtime->find("good"))->wait(20s)->status, JobStatus::completed);
     const auto until = std::chrono::steady_clock::now() + 20s;
     while (query(path, "SELECT status FROM jobs WHERE job_id = 'bad'") != "4\n" &&
            std::chrono::steady_clock::now() < until)

@@ -22,12 +22,12 @@ class DelayTest : public LifeTest {
 
 TEST_P(DelayTest, a_job_starts_after_its_delay_and_is_seen_before) {
   runtime = start_with(options(), step_graph(), echo);
-  const auto job = runtime->submit({.graph = "step", .id = "j", .input = "x", .delay = 100ms});
+  const auto job = runtime->start("step", Payload("x"), {.id = "j", .delay = 100ms});
   ASSERT_TRUE(job.ok());
-  const auto early = runtime->inspect(job->run);
+  const auto early = job->inspect();
   ASSERT_TRUE(early.ok());
   EXPECT_TRUE(early->activities.empty() || has_come(early->job.created_at + 100ms));
-  const JobView end = end_of(*runtime, job->run);
+  const JobView end = end_of(*runtime, job->run());
   EXPECT_EQ(end.result.str(), "x+");
   EXPECT_GE(end.closed_at, end.created_at + 100ms);
 }
@@ -39,9 +39,9 @@ TEST_P(DelayTest, a_timer_fires_within_10_ms_of_its_time) {
   Duration best = 1h;
   for (int i = 0; i < 20 && best > late_max; ++i) {
     Instant begun;
-    const auto job = runtime->submit({.graph = "step", .id = "j" + std::to_string(i), .input = "x", .delay = 50ms});
+    const auto job = runtime->start("step", Payload("x"), {.id = "j" + std::to_string(i), .delay = 50ms});
     ASSERT_TRUE(job.ok());
-    const JobView end = end_of(*runtime, job->run);
+    const JobView end = end_of(*runtime, job->run());
     EXPECT_GE(end.closed_at, end.created_at + 50ms);
     best = std::min(best, end.closed_at - (end.created_at + 50ms));
   }
@@ -54,59 +54,59 @@ TEST_P(DelayTest, a_job_that_has_not_started_can_be_interrupted) {
     ++runs;
     return echo(work);
   });
-  const auto job = runtime->submit({.graph = "step", .id = "j", .delay = 150ms});
+  const auto job = runtime->start("step", Payload(), {.id = "j", .delay = 150ms});
   ASSERT_TRUE(job.ok());
-  ASSERT_TRUE(runtime->interrupt(job->run, "changed my mind").ok());
-  EXPECT_EQ(end_of(*runtime, job->run).status, JobStatus::interrupted);
+  ASSERT_TRUE(job->interrupt("changed my mind").ok());
+  EXPECT_EQ(end_of(*runtime, job->run()).status, JobStatus::interrupted);
   std::this_thread::sleep_for(250ms);
   EXPECT_EQ(runs, 0);
-  EXPECT_EQ(status_of(*runtime, job->run), JobStatus::interrupted);
+  EXPECT_EQ(status_of(*runtime, job->run()), JobStatus::interrupted);
 }
 
 TEST_P(DelayTest, a_job_that_is_paused_before_it_starts_starts_when_it_is_resumed) {
   runtime = start_with(options(), step_graph(), echo);
-  const auto job = runtime->submit({.graph = "step", .id = "j", .input = "x", .delay = 50ms});
+  const auto job = runtime->start("step", Payload("x"), {.id = "j", .delay = 50ms});
   ASSERT_TRUE(job.ok());
-  if (!runtime->pause(job->run)) GTEST_SKIP() << "this machine took 50 ms for one request";
-  EXPECT_FALSE(runtime->wait(job->run, 200ms).ok());
-  ASSERT_TRUE(runtime->resume(job->run).ok());
-  EXPECT_EQ(end_of(*runtime, job->run).result.str(), "x+");
+  if (!job->pause()) GTEST_SKIP() << "this machine took 50 ms for one request";
+  EXPECT_FALSE(job->wait(200ms).ok());
+  ASSERT_TRUE(job->resume().ok());
+  EXPECT_EQ(end_of(*runtime, job->run()).result.str(), "x+");
 }
 
 TEST_P(DelayTest, the_time_of_a_job_begins_when_it_starts) {
   runtime = start_with(options(), step_graph(), nullptr);
-  const auto job = runtime->submit({.graph = "step", .id = "j", .delay = 50ms, .end_within = 50ms});
+  const auto job = runtime->start("step", Payload(), {.id = "j", .delay = 50ms, .end_within = 50ms});
   ASSERT_TRUE(job.ok());
-  const JobView end = end_of(*runtime, job->run);
+  const JobView end = end_of(*runtime, job->run());
   EXPECT_EQ(end.status, JobStatus::interrupted);
   EXPECT_GE(end.closed_at, end.created_at + 100ms);
 }
 
 TEST_P(DelayTest, a_job_that_need_not_be_kept_leaves_nothing_but_its_key) {
   runtime = start_with(options(), step_graph(), echo);
-  const auto job = runtime->submit({.graph = "step", .id = "j", .input = "x", .keep = 50ms});
+  const auto job = runtime->start("step", Payload("x"), {.id = "j", .keep = 50ms});
   ASSERT_TRUE(job.ok());
-  const auto end = runtime->wait(job->run, 20s);
+  const auto end = job->wait(20s);
   ASSERT_TRUE(end.ok());
   EXPECT_EQ(end->remove_at, end->closed_at + 50ms);
-  ASSERT_TRUE(comes_true([&] { return !runtime->inspect(job->run).ok(); }));
+  ASSERT_TRUE(comes_true([&] { return !job->inspect().ok(); }));
   EXPECT_TRUE(has_come(end->remove_at));
-  EXPECT_TRUE(fails_with(runtime->inspect(job->run), ErrorCode::not_found, {}));
+  EXPECT_TRUE(fails_with(job->inspect(), ErrorCode::not_found, {}));
   EXPECT_TRUE(runtime->list({})->empty());
-  const auto again = runtime->submit({.graph = "step", .id = "j", .input = "x"});
+  const auto again = runtime->start("step", Payload("x"), {.id = "j"});
   ASSERT_TRUE(again.ok());
-  EXPECT_FALSE(again->created) << "a late duplicate of its submit is still recognised";
-  EXPECT_EQ(again->run, job->run);
+  EXPECT_FALSE(again->created()) << "a late duplicate of its submit is still recognised";
+  EXPECT_EQ(again->run(), job->run());
 }
 
 TEST_P(DelayTest, a_key_whose_time_is_over_is_free_again) {
   runtime = start_with(options(), step_graph(), echo);
   const RunId run = submit_step(*runtime);
   end_of(*runtime, run);
-  ASSERT_TRUE(runtime->remove(run, 50ms).ok());
+  ASSERT_TRUE(runtime->job(run).remove({50ms}).ok());
   ASSERT_TRUE(comes_true([&] {
-    const auto again = runtime->submit({.graph = "step", .id = "j", .input = "x"});
-    return again && again->created;
+    const auto again = runtime->start("step", Payload("x"), {.id = "j"});
+    return again && again->created();
   }));
 }
 
@@ -114,9 +114,9 @@ TEST_P(DelayTest, many_timers_of_one_moment_all_fire) {
   runtime = start_with(options(), step_graph(), echo);
   std::vector<RunId> runs;
   for (int i = 0; i < 500; ++i) {
-    const auto job = runtime->submit({.graph = "step", .id = std::to_string(i), .input = "x", .delay = 200ms});
+    const auto job = runtime->start("step", Payload("x"), {.id = std::to_string(i), .delay = 200ms});
     ASSERT_TRUE(job.ok());
-    runs.push_back(job->run);
+    runs.push_back(job->run());
   }
   for (const RunId run : runs) EXPECT_EQ(end_of(*runtime, run).result.str(), "x+");
 }
@@ -130,9 +130,9 @@ TEST_P(DelayRestart, timers_that_came_due_while_nobody_ran_fire_in_the_next_life
   {
     auto first = start_with(options(), step_graph(), echo);
     for (int i = 0; i < 50; ++i) {
-      const auto job = first->submit({.graph = "step", .id = std::to_string(i), .input = "x", .delay = 200ms});
+      const auto job = first->start("step", Payload("x"), {.id = std::to_string(i), .delay = 200ms});
       ASSERT_TRUE(job.ok());
-      runs.push_back(job->run);
+      runs.push_back(job->run());
     }
   }
   std::this_thread::sleep_for(250ms);

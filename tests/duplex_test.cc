@@ -35,7 +35,7 @@ AppText order(Collation collation) { return std::move(*order_builder().collation
 Reply charge(Work& work) {
   if (work.input().view() == "broke") return Reply::error("no money", 402);
   if (work.input().view() == "crash") return Reply::error("boom", 500);
-  if (work.input().view() == "twice") work.pending("first half");
+  if (work.input().view() == "twice") work.pending(Payload("first half"));
   return Reply::success(work.input().str() + ",charged");
 }
 Reply ship(Work& work) { return Reply::success(work.input().str() + ",shipped"); }
@@ -51,23 +51,23 @@ void serve_all(Runtime& runtime) {
 constexpr Duration short_lease = 1s;
 
 std::unique_ptr<Runtime> open(const std::string& store, Duration lease = Duration{0}) {
-  auto opened = Runtime::open({.store = store, .lease = lease});
+  auto opened = pawl::open({.store = store, .lease = lease});
   if (!opened) {
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
   }
-  EXPECT_TRUE((*opened)->deploy(order(Collation::duplex)).ok());
-  serve_all(**opened);
-  return std::move(*opened);
+  EXPECT_TRUE(opened->deploy(order(Collation::duplex)).ok());
+  serve_all(*opened);
+  return std::make_unique<Runtime>(std::move(*opened));
 }
 
 JobView run(Runtime& runtime, const std::string& id, const std::string& input) {
-  const auto job = runtime.submit({.graph = "order", .id = id, .input = input});
+  const auto job = runtime.start("order", Payload(input), {.id = id});
   if (!job) {
     ADD_FAILURE() << to_string(job.error());
     return {};
   }
-  const auto end = runtime.wait(job->run, 30s);
+  const auto end = job->wait(30s);
   if (!end) ADD_FAILURE() << to_string(end.error());
   return end ? *end : JobView{};
 }
@@ -84,7 +84,7 @@ class DuplexJobs : public DuplexTest {};
 TEST_P(DuplexJobs, run_to_their_end_and_show_their_fifteen_digits) {
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   const JobView end = run(*runtime, "o-1", "book");
   EXPECT_EQ(end.status, JobStatus::completed);
   EXPECT_EQ(end.result.str(), "book,charged,shipped");
@@ -92,7 +92,7 @@ TEST_P(DuplexJobs, run_to_their_end_and_show_their_fifteen_digits) {
 
   const auto found = runtime->find("o-1");
   ASSERT_TRUE(found.ok() && found->has_value());
-  const auto detail = runtime->inspect(**found);
+  const auto detail = (*found)->inspect();
   ASSERT_TRUE(detail.ok()) << to_string(detail.error());
   ASSERT_EQ(detail->activities.size(), 3u);
   for (const ActivityView& activity : detail->activities) {
@@ -113,7 +113,7 @@ TEST_P(DuplexJobs, run_to_their_end_and_show_their_fifteen_digits) {
 TEST_P(DuplexJobs, a_caught_error_goes_its_way_and_an_uncaught_one_fails_the_job) {
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   const JobView caught = run(*runtime, "o-1", "broke");
   EXPECT_EQ(caught.status, JobStatus::completed);
   EXPECT_EQ(caught.result.str(), "no money,refunded");
@@ -121,10 +121,10 @@ TEST_P(DuplexJobs, a_caught_error_goes_its_way_and_an_uncaught_one_fails_the_job
   EXPECT_EQ(failed.status, JobStatus::failed);
   EXPECT_EQ(failed.reason, "activity charge failed with code 500: boom");
 
-  const auto caught_detail = runtime->inspect(**runtime->find("o-1"));
+  const auto caught_detail = (*runtime->find("o-1"))->inspect();
   EXPECT_EQ(caught_detail->activities[1].ledger, "888000001000001");
   EXPECT_TRUE(caught_detail->activities[1].errored());
-  const auto failed_detail = runtime->inspect(**runtime->find("o-2"));
+  const auto failed_detail = (*runtime->find("o-2"))->inspect();
   EXPECT_EQ(failed_detail->activities[1].ledger, "887000001000000");
   EXPECT_EQ(failed_detail->activities[1].explanation, "leg 1: 1 entry, left; leg 2: errored, 1 entry, 0 exits");
 }
@@ -132,9 +132,9 @@ TEST_P(DuplexJobs, a_caught_error_goes_its_way_and_an_uncaught_one_fails_the_job
 TEST_P(DuplexJobs, a_pending_reply_opens_a_plane_of_its_own) {
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   EXPECT_EQ(run(*runtime, "o-1", "twice").status, JobStatus::completed);
-  const auto detail = runtime->inspect(**runtime->find("o-1"));
+  const auto detail = (*runtime->find("o-1"))->inspect();
   std::map<std::string, std::string> shipped;
   for (const ActivityView& activity : detail->activities)
     if (activity.name == ActivityName("ship")) shipped[activity.address] = activity.output.str();
@@ -148,18 +148,18 @@ TEST_P(DuplexJobs, an_id_names_one_job_whatever_its_collation) {
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->deploy(chain_graph()).ok());
   ASSERT_TRUE(runtime->serve("work", echo).ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto first = runtime->submit({.graph = "order", .id = "same", .input = "x"});
-  const auto again = runtime->submit({.graph = "order", .id = "same", .input = "y"});
-  const auto other = runtime->submit({.graph = "chain", .id = "same", .input = "z"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto first = runtime->start("order", Payload("x"), {.id = "same"});
+  const auto again = runtime->start("order", Payload("y"), {.id = "same"});
+  const auto other = runtime->start("chain", Payload("z"), {.id = "same"});
   ASSERT_TRUE(first.ok() && again.ok() && other.ok());
-  EXPECT_TRUE(first->created);
-  EXPECT_FALSE(again->created);
-  EXPECT_FALSE(other->created);
-  EXPECT_EQ(again->run, first->run);
-  EXPECT_EQ(other->run, first->run);
+  EXPECT_TRUE(first->created());
+  EXPECT_FALSE(again->created());
+  EXPECT_FALSE(other->created());
+  EXPECT_EQ(again->run(), first->run());
+  EXPECT_EQ(other->run(), first->run());
   expect_runs(*runtime, "a-ledger-job");
-  EXPECT_EQ(runtime->wait(first->run, 30s)->result.str(), "x,charged,shipped");
+  EXPECT_EQ(first->wait(30s)->result.str(), "x,charged,shipped");
 }
 
 TEST_P(DuplexJobs, an_observer_hears_what_happens_in_order) {
@@ -167,12 +167,14 @@ TEST_P(DuplexJobs, an_observer_hears_what_happens_in_order) {
   ASSERT_NE(runtime, nullptr);
   std::mutex mutex;
   std::vector<std::string> heard;
-  runtime->observe([&](const Event& event) {
-    const std::lock_guard lock(mutex);
-    const char* kinds[] = {"started", "opened", "pending", "closed", "job closed", "job parked"};
-    heard.push_back(std::string(kinds[static_cast<int>(event.kind)]) + " " + event.activity.raw());
-  });
-  ASSERT_TRUE(runtime->start().ok());
+  runtime
+      ->observe([&](const Event& event) {
+        const std::lock_guard lock(mutex);
+        const char* kinds[] = {"started", "opened", "pending", "closed", "job closed", "job parked"};
+        heard.push_back(std::string(kinds[static_cast<int>(event.kind)]) + " " + event.activity.raw());
+      })
+      .keep();
+  ASSERT_TRUE(runtime->launch().ok());
   run(*runtime, "o-1", "book");
   runtime->stop();
   EXPECT_EQ(heard, (std::vector<std::string>{"started ", "opened charge", "opened ship", "closed charge", "closed ship",
@@ -182,16 +184,15 @@ TEST_P(DuplexJobs, an_observer_hears_what_happens_in_order) {
 TEST_P(DuplexJobs, many_at_once_all_end) {
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   std::vector<RunId> runs;
   for (int i = 0; i < 200; ++i) {
-    const auto job =
-        runtime->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = i % 3 == 0 ? "broke" : "book"});
+    const auto job = runtime->start("order", Payload(i % 3 == 0 ? "broke" : "book"), {.id = "o-" + std::to_string(i)});
     ASSERT_TRUE(job.ok());
-    runs.push_back(job->run);
+    runs.push_back(job->run());
   }
   for (const RunId run_id : runs) {
-    const auto end = runtime->wait(run_id, 60s);
+    const auto end = runtime->job(run_id).wait(60s);
     ASSERT_TRUE(end.ok()) << to_string(end.error());
     EXPECT_EQ(end->status, JobStatus::completed);
   }
@@ -205,8 +206,8 @@ class ByToken {
     return [this](Work& work) {
       const std::lock_guard lock(mutex_);
       tokens_.push_back(work.token());
-      keys_.insert(work.idempotency_key());
-      if (work.input().view() == "twice" && tokens_.size() == 1) work.pending("first half");
+      keys_.insert(work.key());
+      if (work.input().view() == "twice" && tokens_.size() == 1) work.pending(Payload("first half"));
       return Reply::later(within_);
     };
   }
@@ -245,19 +246,20 @@ TEST_P(DuplexJobs, an_answer_may_come_later_by_token_and_is_taken_once) {
   ASSERT_NE(runtime, nullptr);
   ByToken by_token;
   ASSERT_TRUE(runtime->serve("charge", by_token.worker()).ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto job = runtime->start("order", Payload("book"), {.id = "o-1"});
   ASSERT_TRUE(job.ok());
   const std::string token = by_token.token(0);
-  EXPECT_FALSE(runtime->wait(job->run, 50ms).ok());
-  EXPECT_TRUE(fails_with(runtime->heartbeat(token, "half"), ErrorCode::unsupported, {"o-1", "duplex", "Reply::later"}));
+  EXPECT_FALSE(job->wait(50ms).ok());
+  EXPECT_TRUE(fails_with(runtime->heartbeat(token, Payload("half")), ErrorCode::unsupported,
+                         {"o-1", "duplex", "Reply::later"}));
   ASSERT_TRUE(complete(*runtime, token, Reply::success("by hand")).ok());
-  EXPECT_EQ(runtime->wait(job->run, 30s)->result.str(), "by hand,shipped");
+  EXPECT_EQ(job->wait(30s)->result.str(), "by hand,shipped");
   EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success("again")), ErrorCode::conflict,
                          {"no longer good", "has ended"}));
-  const auto other = runtime->submit({.graph = "order", .id = "o-2", .input = "book"});
+  const auto other = runtime->start("order", Payload("book"), {.id = "o-2"});
   ASSERT_TRUE(complete(*runtime, by_token.token(1), Reply::error("no money", 402)).ok());
-  EXPECT_EQ(runtime->wait(other->run, 30s)->result.str(), "no money,refunded");
+  EXPECT_EQ(other->wait(30s)->result.str(), "no money,refunded");
 }
 
 TEST_P(DuplexJobs, an_answer_by_token_waits_for_the_pending_ones_before_it) {
@@ -265,12 +267,12 @@ TEST_P(DuplexJobs, an_answer_by_token_waits_for_the_pending_ones_before_it) {
   ASSERT_NE(runtime, nullptr);
   ByToken by_token;
   ASSERT_TRUE(runtime->serve("charge", by_token.worker()).ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "twice"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto job = runtime->start("order", Payload("twice"), {.id = "o-1"});
   ASSERT_TRUE(complete(*runtime, by_token.token(0), Reply::success("second half")).ok());
-  EXPECT_EQ(runtime->wait(job->run, 30s)->status, JobStatus::completed);
+  EXPECT_EQ(job->wait(30s)->status, JobStatus::completed);
   std::set<std::string> shipped;
-  const auto detail = runtime->inspect(job->run);
+  const auto detail = job->inspect();
   for (const ActivityView& activity : detail->activities)
     if (activity.name == ActivityName("ship")) shipped.insert(activity.output.str());
   EXPECT_EQ(shipped, (std::set<std::string>{"first half,shipped", "second half,shipped"}));
@@ -281,15 +283,15 @@ TEST_P(DuplexJobs, what_nobody_answers_in_time_is_handed_out_again_under_a_new_t
   ASSERT_NE(runtime, nullptr);
   ByToken by_token(50ms);
   ASSERT_TRUE(runtime->serve("charge", by_token.worker()).ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto job = runtime->start("order", Payload("book"), {.id = "o-1"});
   const std::string first = by_token.token(0);
   (void)by_token.token(1);
   EXPECT_TRUE(
       fails_with(complete(*runtime, first, Reply::success("too late")), ErrorCode::conflict, {"no longer good"}));
   // The newest one that is still valid at the reply.
   ASSERT_TRUE(comes_true([&] { return runtime->complete(by_token.tokens().back(), Reply::success("in time")).ok(); }));
-  EXPECT_EQ(runtime->wait(job->run, 30s)->result.str(), "in time,shipped");
+  EXPECT_EQ(job->wait(30s)->result.str(), "in time,shipped");
   EXPECT_EQ(by_token.keys(), 1u) << "the idempotency key stays the same";
 }
 
@@ -301,20 +303,20 @@ TEST_P(DuplexJobs, an_interrupt_ends_the_job_and_tells_its_workers) {
                   ->serve("charge",
                           [&](Work& work) {
                             began = true;
-                            work.heartbeat("on");  // not stored, and no reason to cancel
+                            work.heartbeat(Payload("on"));  // not stored, and no reason to cancel
                             while (!work.cancelled()) std::this_thread::sleep_for(1ms);
                             return Reply::success("for nobody");
                           })
                   .ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto job = runtime->submit({.graph = "order", .id = "o-1", .input = "book"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto job = runtime->start("order", Payload("book"), {.id = "o-1"});
   ASSERT_TRUE(comes_true([&] { return began.load(); }));
-  ASSERT_TRUE(runtime->interrupt(job->run, "asked for").ok());
-  const auto end = runtime->wait(job->run, 30s);
+  ASSERT_TRUE(job->interrupt("asked for").ok());
+  const auto end = job->wait(30s);
   ASSERT_TRUE(end.ok());
   EXPECT_EQ(end->status, JobStatus::interrupted);
   EXPECT_EQ(end->reason, "asked for");
-  EXPECT_TRUE(fails_with(runtime->interrupt(job->run), ErrorCode::invalid, {"o-1", "interrupted", "nothing left"}));
+  EXPECT_TRUE(fails_with(job->interrupt(), ErrorCode::invalid, {"o-1", "interrupted", "nothing left"}));
   runtime->stop();  // the worker was cancelled, otherwise this would hang
 }
 
@@ -322,25 +324,26 @@ TEST_P(DuplexJobs, what_cannot_be_asked_of_them_is_refused_with_what_to_do) {
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->serve("charge", [](Work&) { return Reply::fatal("boom", 500); }).ok());
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   const JobView failed = run(*runtime, "o-1", "book");
   EXPECT_EQ(failed.status, JobStatus::failed) << "fatal is an error";
-  const RunId job = **runtime->find("o-1");
+  const RunId job = (*runtime->find("o-1"))->run();
   const auto unsupported = ErrorCode::unsupported;
-  EXPECT_TRUE(fails_with(runtime->pause(job), unsupported, {"o-1", "duplex", "interrupt it", "collation ledger"}));
-  EXPECT_TRUE(fails_with(runtime->resume(job), unsupported, {"o-1", "duplex"}));
-  EXPECT_TRUE(fails_with(runtime->redrive(job), unsupported, {"o-1", "duplex", "under a new id"}));
   EXPECT_TRUE(
-      fails_with(runtime->settle(job, "charge", "", Finding::retry()), unsupported, {"o-1", "nothing is unknown"}));
-  EXPECT_TRUE(fails_with(runtime->remove(job), unsupported, {"o-1", "rows stay", "JobRequest::keep"}));
-  EXPECT_TRUE(runtime->inspect(job).ok()) << "a refused removal takes nothing away";
+      fails_with(runtime->job(job).pause(), unsupported, {"o-1", "duplex", "interrupt it", "collation ledger"}));
+  EXPECT_TRUE(fails_with(runtime->job(job).resume(), unsupported, {"o-1", "duplex"}));
+  EXPECT_TRUE(fails_with(runtime->job(job).redrive(), unsupported, {"o-1", "duplex", "under a new id"}));
+  EXPECT_TRUE(fails_with(runtime->job(job).settle({"charge", ""}, Finding::not_done()), unsupported,
+                         {"o-1", "nothing is unknown"}));
+  EXPECT_TRUE(fails_with(runtime->job(job).remove(), unsupported, {"o-1", "rows stay", "StartOptions::keep"}));
+  EXPECT_TRUE(runtime->job(job).inspect().ok()) << "a refused removal takes nothing away";
 }
 
 // Its thread is replaced and its slot given back, as under the other collation: the next job does not wait for it.
 TEST_P(DuplexJobs, a_worker_that_never_returns_keeps_nobody_elses_slot) {
-  auto opened = Runtime::open({.store = store(), .worker_threads = 1, .worker_queue = 1, .worker_grace = 20ms});
+  auto opened = pawl::open({.store = store(), .worker_threads = 1, .worker_queue = 1, .worker_grace = 20ms});
   ASSERT_TRUE(opened.ok());
-  Runtime& runtime = **opened;
+  Runtime& runtime = *opened;
   ASSERT_TRUE(runtime.deploy(order(Collation::duplex)).ok());
   serve_all(runtime);
   std::atomic<bool> began{false}, let_go{false};
@@ -353,13 +356,13 @@ TEST_P(DuplexJobs, a_worker_that_never_returns_keeps_nobody_elses_slot) {
                            return Reply::success("at last");
                          })
                   .ok());
-  ASSERT_TRUE(runtime.start().ok());
-  const auto hung = runtime.submit({.graph = "order", .id = "hung", .input = "hang"});
+  ASSERT_TRUE(runtime.launch().ok());
+  const auto hung = runtime.start("order", Payload("hang"), {.id = "hung"});
   ASSERT_TRUE(hung.ok());
   ASSERT_TRUE(comes_true([&] { return began.load(); }));
-  ASSERT_TRUE(runtime.interrupt(hung->run, "it hangs").ok());
+  ASSERT_TRUE(hung->interrupt("it hangs").ok());
   EXPECT_EQ(run(runtime, "next", "book").result.str(), "book,charged,shipped");
-  EXPECT_EQ(runtime.wait(hung->run, 30s)->status, JobStatus::interrupted);
+  EXPECT_EQ(hung->wait(30s)->status, JobStatus::interrupted);
   let_go = true;
   runtime.stop();
 }
@@ -383,14 +386,14 @@ constexpr const char* parcels = R"(app:
 
 // The app and all of its workers except the first.
 std::unique_ptr<Runtime> open_parcels(const std::string& store) {
-  auto opened = Runtime::open({.store = store});
+  auto opened = pawl::open({.store = store});
   if (!opened) return nullptr;
   const auto wrap = [](std::string name) {
     return [name](Work& work) { return Reply::success("{\"" + name + "\":" + work.input().str() + "}"); };
   };
-  EXPECT_TRUE((*opened)->serve("label", wrap("label")).ok());
-  EXPECT_TRUE((*opened)->serve("send_back", wrap("back")).ok());
-  return std::move(*opened);
+  EXPECT_TRUE(opened->serve("label", wrap("label")).ok());
+  EXPECT_TRUE(opened->serve("send_back", wrap("back")).ok());
+  return std::make_unique<Runtime>(std::move(*opened));
 }
 
 TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
@@ -407,21 +410,20 @@ TEST_P(DuplexJobs, a_graph_in_yaml_runs_the_same_way) {
                             return Reply::success("{\"grams\":900}");
                           })
                   .ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto light = runtime->submit({.input = R"({"parcel":"p-1"})", .topic = "parcel.brought"});
-  const auto heavy = runtime->submit({.input = R"({"parcel":"lead"})", .topic = "parcel.brought"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto light = runtime->start("parcel.brought", Payload(R"({"parcel":"p-1"})"));
+  const auto heavy = runtime->start("parcel.brought", Payload(R"({"parcel":"lead"})"));
   ASSERT_TRUE(light.ok() && heavy.ok()) << to_string(light.error());
-  EXPECT_EQ(runtime->wait(light->run, 30s)->result.str(), R"({"label":{"grams":900}})");
-  EXPECT_EQ(runtime->wait(heavy->run, 30s)->result.str(), R"({"back":"too heavy"})");
-  const auto detail = runtime->inspect(**runtime->find("p-1"));
+  EXPECT_EQ(light->wait(30s)->result.str(), R"({"label":{"grams":900}})");
+  EXPECT_EQ(heavy->wait(30s)->result.str(), R"({"back":"too heavy"})");
+  const auto detail = (*runtime->find("p-1"))->inspect();
   ASSERT_TRUE(detail.ok());
   ASSERT_EQ(detail->activities.size(), 3u);
   EXPECT_EQ(detail->activities[1].name, ActivityName("weigh"));
   EXPECT_EQ(detail->activities[1].ledger, "888000001000001");
-  EXPECT_TRUE(fails_with(runtime->submit({.input = "{}", .topic = "parcel.brought"}), ErrorCode::invalid, {"parcel"}));
-  EXPECT_TRUE(
-      fails_with(runtime->submit({.id = "x", .input = R"({"parcel":"p-3"})", .delay = 1s, .topic = "parcel.brought"}),
-                 ErrorCode::unsupported, {"duplex", "delay"}));
+  EXPECT_TRUE(fails_with(runtime->start("parcel.brought", Payload("{}")), ErrorCode::invalid, {"parcel"}));
+  EXPECT_TRUE(fails_with(runtime->start("parcel.brought", Payload(R"({"parcel":"p-3"})"), {.id = "x", .delay = 1s}),
+                         ErrorCode::unsupported, {"duplex", "delay"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(store, DuplexJobs, every_store, setting_name);
@@ -429,11 +431,10 @@ INSTANTIATE_TEST_SUITE_P(store, DuplexJobs, every_store, setting_name);
 TEST(DuplexGraph, the_collation_is_part_of_what_a_job_is_pinned_to) {
   EXPECT_NE(order(Collation::duplex).text, order(Collation::ledger).text);
   EXPECT_EQ(order(Collation::ledger).text, order_builder().build()->text);
-  auto runtime = Runtime::open({.store = ":memory:"});
+  auto runtime = pawl::open({.store = ":memory:"});
   ASSERT_TRUE(runtime.ok());
-  EXPECT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
-  EXPECT_TRUE(
-      fails_with((*runtime)->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
+  EXPECT_TRUE(runtime->deploy(order(Collation::duplex)).ok());
+  EXPECT_TRUE(fails_with(runtime->deploy(order(Collation::ledger)), ErrorCode::already_exists, {"order", "version 1"}));
 }
 
 class DuplexStop : public DuplexTest {};
@@ -441,11 +442,11 @@ class DuplexStop : public DuplexTest {};
 TEST_P(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart) {
   std::atomic<bool> hold{true};
   {
-    auto runtime = Runtime::open({.store = store(), .worker_threads = 1});
+    auto runtime = pawl::open({.store = store(), .worker_threads = 1});
     ASSERT_TRUE(runtime.ok());
-    ASSERT_TRUE((*runtime)->deploy(order(Collation::duplex)).ok());
+    ASSERT_TRUE(runtime->deploy(order(Collation::duplex)).ok());
     std::atomic<int> begun{0};
-    ASSERT_TRUE((*runtime)
+    ASSERT_TRUE(runtime
                     ->serve("charge",
                             [&](Work& work) {
                               ++begun;
@@ -453,24 +454,24 @@ TEST_P(DuplexStop, what_no_worker_began_is_given_back_and_done_after_the_restart
                               return charge(work);
                             })
                     .ok());
-    ASSERT_TRUE((*runtime)->start().ok());
+    ASSERT_TRUE(runtime->launch().ok());
     for (int i = 0; i < 5; ++i)
-      ASSERT_TRUE((*runtime)->submit({.graph = "order", .id = "o-" + std::to_string(i), .input = "book"}).ok());
+      ASSERT_TRUE(runtime->start("order", Payload("book"), {.id = "o-" + std::to_string(i)}).ok());
     while (begun == 0) std::this_thread::sleep_for(1ms);
     std::thread release([&] {
       std::this_thread::sleep_for(20ms);
       hold = false;
     });
-    (*runtime)->stop();
+    runtime->stop();
     release.join();
   }
   const auto runtime = open(store());
   ASSERT_NE(runtime, nullptr);
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   for (int i = 0; i < 5; ++i) {
     const auto found = runtime->find("o-" + std::to_string(i));
     ASSERT_TRUE(found.ok() && found->has_value());
-    EXPECT_EQ(runtime->wait(**found, 30s)->status, JobStatus::completed);
+    EXPECT_EQ((*found)->wait(30s)->status, JobStatus::completed);
   }
 }
 
@@ -484,17 +485,17 @@ TEST_P(DuplexApp, its_jobs_go_on_after_a_restart_that_deploys_nothing) {
     ASSERT_NE(runtime, nullptr);
     write_file(folder_ / "parcels.yaml", parcels);
     ASSERT_TRUE(runtime->deploy(AppFile{folder_ / "parcels.yaml"}).ok());
-    ASSERT_TRUE(runtime->start().ok());
-    const auto job = runtime->submit({.input = R"({"parcel":"p-1"})", .topic = "parcel.brought"});
+    ASSERT_TRUE(runtime->launch().ok());
+    const auto job = runtime->start("parcel.brought", Payload(R"({"parcel":"p-1"})"));
     ASSERT_TRUE(job.ok());
-    run = job->run;
-    EXPECT_FALSE(runtime->wait(run, 20ms).ok()) << "nobody weighs";
+    run = job->run();
+    EXPECT_FALSE(runtime->job(run).wait(20ms).ok()) << "nobody weighs";
   }
   const auto runtime = open_parcels(store());
   ASSERT_NE(runtime, nullptr);
   ASSERT_TRUE(runtime->serve("weigh", [](Work& work) { return Reply::success(work.input()); }).ok());
-  ASSERT_TRUE(runtime->start().ok());
-  EXPECT_EQ(runtime->wait(run, 30s)->result.str(), R"({"label":{"parcel":"p-1"}})");
+  ASSERT_TRUE(runtime->launch().ok());
+  EXPECT_EQ(runtime->job(run).wait(30s)->result.str(), R"({"label":{"parcel":"p-1"}})");
 }
 
 INSTANTIATE_TEST_SUITE_P(store, DuplexStop, every_lasting_store, setting_name);
@@ -507,17 +508,17 @@ std::set<std::string> run_and_kill(const std::string& file, int round, std::chro
   const pid_t child = fork();
   if (child == 0) {
     ::close(ends[0]);
-    auto opened = Runtime::open({.store = file, .lease = short_lease});
-    if (!opened || !(*opened)->deploy(order(Collation::duplex)).ok()) _exit(3);
-    (void)(*opened)->serve("charge", charge);
-    (void)(*opened)->serve("ship", ship);
-    (void)(*opened)->serve("refund", refund);
-    if (!(*opened)->start().ok()) _exit(4);
-    if (!comes_true([&] { return (*opened)->owns(); })) _exit(7);  // otherwise it would only accept them
+    auto opened = pawl::open({.store = file, .lease = short_lease});
+    if (!opened || !opened->deploy(order(Collation::duplex)).ok()) _exit(3);
+    (void)opened->serve("charge", charge);
+    (void)opened->serve("ship", ship);
+    (void)opened->serve("refund", refund);
+    if (!opened->launch().ok()) _exit(4);
+    if (!comes_true([&] { return opened->owns(); })) _exit(7);  // otherwise it would only accept them
     const char* inputs[] = {"book", "broke", "crash", "twice"};
     for (int i = 0;; ++i) {
       const std::string id = "r" + std::to_string(round) + "-" + std::to_string(i);
-      if (!(*opened)->submit({.graph = "order", .id = id, .input = inputs[i % 4]}).ok()) _exit(5);
+      if (!opened->start("order", Payload(inputs[i % 4]), {.id = id}).ok()) _exit(5);
       const std::string line = id + "\n";
       if (::write(ends[1], line.data(), line.size()) < 0) _exit(6);
     }
@@ -560,17 +561,17 @@ TEST_P(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment)
     // If every single kill interrupted the same message, its job would be parked (duplex_deliveries_max). So at half
     // time all jobs may end.
     if (round + 1 != rounds / 2) continue;
-    ASSERT_TRUE(left->start().ok());
-    for (const std::string& id : acknowledged) ASSERT_TRUE(left->wait(left->find(id)->value(), 60s).ok()) << id;
+    ASSERT_TRUE(left->launch().ok());
+    for (const std::string& id : acknowledged) ASSERT_TRUE((*left->find(id))->wait(60s).ok()) << id;
   }
   const auto runtime = open(file, short_lease);
   ASSERT_NE(runtime, nullptr);
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   const std::string results[] = {"book,charged,shipped", "no money,refunded", "", "twice,charged,shipped"};
   for (const std::string& id : acknowledged) {
     const auto found = runtime->find(id);
     ASSERT_TRUE(found.ok() && found->has_value()) << id << " was acknowledged and is gone";
-    const auto end = runtime->wait(**found, 60s);
+    const auto end = (*found)->wait(60s);
     ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
     const int kind = std::stoi(id.substr(id.find('-') + 1)) % 4;
     EXPECT_EQ(end->status, kind == 2 ? JobStatus::failed : JobStatus::completed) << id << ": " << end->reason;
@@ -578,7 +579,7 @@ TEST_P(DuplexKill, every_acknowledged_job_ends_right_after_kill_9_at_any_moment)
       EXPECT_TRUE(end->result.str() == results[3] || end->result.str() == "first half,shipped") << end->result.str();
     else
       EXPECT_EQ(end->result.str(), results[kind]) << id;
-    const auto detail = runtime->inspect(**found);
+    const auto detail = (*found)->inspect();
     ASSERT_TRUE(detail.ok());
     EXPECT_EQ(detail->job.semaphore, 0);
     for (const ActivityView& activity : detail->activities) {

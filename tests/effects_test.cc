@@ -22,21 +22,23 @@ class EffectsTest : public ::testing::Test {
   // A second runtime, in this process, that acts at once and continues.
   void live_again(const std::string& policy, Probe probe = nullptr) {
     runtime = open_with({.store = dir / "store.db"}, effect_graph(policy), [this](Work& work) {
-      write_line(dir / "journal", "acted " + work.idempotency_key());
+      write_line(dir / "journal", "acted " + work.key());
       return Reply::success("acted");
     });
     ASSERT_NE(runtime, nullptr);
-    runtime->on_problem([this](const std::string& text) { problems.add(text); });
-    runtime->observe([this](const Event& event) {
-      if (event.kind == Event::Kind::activity_unknown) doubts.add(event.activity.raw() + " " + event.address);
-    });
+    runtime->on_problem([this](const std::string& text) { problems.add(text); }).keep();
+    runtime
+        ->observe([this](const Event& event) {
+          if (event.kind == Event::Kind::activity_unknown) doubts.add(event.activity.raw() + " " + event.address);
+        })
+        .keep();
     if (probe) {
       ASSERT_TRUE(runtime->probe("work", std::move(probe)).ok());
     }
-    ASSERT_TRUE(runtime->start().ok());
+    ASSERT_TRUE(runtime->launch().ok());
     const auto found = runtime->find("e");
     ASSERT_TRUE(found.ok() && found->has_value());
-    run = **found;
+    run = (*found)->run();
   }
   void expect_effects(std::size_t count) {
     const auto lines = lines_of(dir / "journal");
@@ -61,13 +63,14 @@ TEST_F(EffectsTest, at_most_once_holds_what_is_unknown_until_a_person_says_it_is
   ASSERT_NO_FATAL_FAILURE(die_inside("hold"));
   ASSERT_NO_FATAL_FAILURE(live_again("hold"));
   ASSERT_TRUE(has_effect(*runtime, run, Effect::unknown));
-  EXPECT_FALSE(runtime->wait(run, 100ms).ok());
+  EXPECT_FALSE(runtime->job(run).wait(100ms).ok());
   expect_effects(1);
   EXPECT_EQ(doubts.all(), (std::vector<std::string>{"act ,0,0"}));
-  EXPECT_TRUE(fails_with(runtime->settle(run, "act", ",0,9", Finding::done("x")), ErrorCode::not_found,
+  EXPECT_TRUE(fails_with(runtime->job(run).settle({"act", ",0,9"}, Finding::done(Payload("x"))), ErrorCode::not_found,
                          {"no activity act at ,0,9", "act at ,0,0"}));
-  EXPECT_TRUE(fails_with(runtime->settle(run, "t", ",0", Finding::done("x")), ErrorCode::invalid, {"is none"}));
-  ASSERT_TRUE(runtime->settle(run, "act", ",0,0", Finding::done("seen on the account")).ok());
+  EXPECT_TRUE(
+      fails_with(runtime->job(run).settle({"t", ",0"}, Finding::done(Payload("x"))), ErrorCode::invalid, {"is none"}));
+  ASSERT_TRUE(runtime->job(run).settle({"act", ",0,0"}, Finding::done(Payload("seen on the account"))).ok());
   const JobView end = end_of(*runtime, run);
   EXPECT_EQ(end.status, JobStatus::completed);
   EXPECT_EQ(end.result.str(), "seen on the account");
@@ -79,7 +82,7 @@ TEST_F(EffectsTest, a_person_may_find_that_it_failed) {
   ASSERT_NO_FATAL_FAILURE(die_inside("hold"));
   ASSERT_NO_FATAL_FAILURE(live_again("hold"));
   ASSERT_TRUE(has_effect(*runtime, run, Effect::unknown));
-  ASSERT_TRUE(runtime->settle(run, "act", ",0,0", Finding::failed("\"refused\"", 402)).ok());
+  ASSERT_TRUE(runtime->job(run).settle({"act", ",0,0"}, Finding::failed("\"refused\"", 402)).ok());
   const JobView end = end_of(*runtime, run);
   EXPECT_EQ(end.status, JobStatus::failed);
   EXPECT_EQ(end.reason, "activity act failed with code 402: \"refused\"");
@@ -90,7 +93,7 @@ TEST_F(EffectsTest, a_person_may_find_that_it_did_not_happen_and_then_it_runs_wi
   ASSERT_NO_FATAL_FAILURE(die_inside("hold"));
   ASSERT_NO_FATAL_FAILURE(live_again("hold"));
   ASSERT_TRUE(has_effect(*runtime, run, Effect::unknown));
-  ASSERT_TRUE(runtime->settle(run, "act", ",0,0", Finding::retry()).ok());
+  ASSERT_TRUE(runtime->job(run).settle({"act", ",0,0"}, Finding::not_done()).ok());
   EXPECT_EQ(end_of(*runtime, run).result.str(), "acted");
   expect_effects(2);
 }
@@ -101,7 +104,7 @@ TEST_F(EffectsTest, what_is_unknown_stays_so_over_a_restart) {
   ASSERT_TRUE(has_effect(*runtime, run, Effect::unknown));
   runtime.reset();
   ASSERT_NO_FATAL_FAILURE(live_again("hold"));
-  EXPECT_FALSE(runtime->wait(run, 200ms).ok());
+  EXPECT_FALSE(runtime->job(run).wait(200ms).ok());
   EXPECT_EQ(act_of(*runtime, run).effect, Effect::unknown);
   expect_effects(1);
 }
@@ -117,8 +120,8 @@ TEST_F(EffectsTest, a_probe_that_finds_it_done_ends_the_doubt) {
   ASSERT_NO_FATAL_FAILURE(die_inside("ask_probe"));
   ASSERT_NO_FATAL_FAILURE(live_again("ask_probe", [&](const Work& work) {
     const auto lines = lines_of(dir / "journal");
-    const bool acted = std::find(lines.begin(), lines.end(), "acted " + work.idempotency_key()) != lines.end();
-    return acted ? ProbeResult::done("found: " + work.input().str()) : ProbeResult::not_done();
+    const bool acted = std::find(lines.begin(), lines.end(), "acted " + work.key()) != lines.end();
+    return acted ? Finding::done(Payload("found: " + work.input().str())) : Finding::not_done();
   }));
   EXPECT_EQ(end_of(*runtime, run).result.str(), "found: x");
   expect_effects(1);
@@ -126,14 +129,14 @@ TEST_F(EffectsTest, a_probe_that_finds_it_done_ends_the_doubt) {
 
 TEST_F(EffectsTest, a_probe_that_finds_it_not_done_has_it_run) {
   ASSERT_NO_FATAL_FAILURE(die_inside("ask_probe"));
-  ASSERT_NO_FATAL_FAILURE(live_again("ask_probe", [](const Work&) { return ProbeResult::not_done(); }));
+  ASSERT_NO_FATAL_FAILURE(live_again("ask_probe", [](const Work&) { return Finding::not_done(); }));
   EXPECT_EQ(end_of(*runtime, run).result.str(), "acted");
   expect_effects(2);
 }
 
 TEST_F(EffectsTest, a_probe_that_finds_it_failed_fails_the_job) {
   ASSERT_NO_FATAL_FAILURE(die_inside("ask_probe"));
-  ASSERT_NO_FATAL_FAILURE(live_again("ask_probe", [](const Work&) { return ProbeResult::failed("\"lost\"", 410); }));
+  ASSERT_NO_FATAL_FAILURE(live_again("ask_probe", [](const Work&) { return Finding::failed("\"lost\"", 410); }));
   EXPECT_EQ(end_of(*runtime, run).reason, "activity act failed with code 410: \"lost\"");
   expect_effects(1);
 }
@@ -143,13 +146,13 @@ TEST_F(EffectsTest, a_probe_that_cannot_tell_leaves_it_to_a_person) {
   Notes asked;
   ASSERT_NO_FATAL_FAILURE(live_again("ask_probe", [&](const Work&) {
     asked.add("asked");
-    return ProbeResult::cannot_tell();
+    return Finding::cannot_tell();
   }));
   ASSERT_TRUE(comes_true([&] { return asked.size() == 1; }));
-  EXPECT_FALSE(runtime->wait(run, 100ms).ok());
+  EXPECT_FALSE(runtime->job(run).wait(100ms).ok());
   EXPECT_EQ(act_of(*runtime, run).effect, Effect::unknown);
   EXPECT_EQ(asked.size(), 1u);
-  ASSERT_TRUE(runtime->settle(run, "act", ",0,0", Finding::done("by hand")).ok());
+  ASSERT_TRUE(runtime->job(run).settle({"act", ",0,0"}, Finding::done(Payload("by hand"))).ok());
   EXPECT_EQ(end_of(*runtime, run).result.str(), "by hand");
   expect_effects(1);
 }
@@ -157,7 +160,7 @@ TEST_F(EffectsTest, a_probe_that_cannot_tell_leaves_it_to_a_person) {
 TEST_F(EffectsTest, a_probe_that_throws_is_reported_and_leaves_it_to_a_person) {
   ASSERT_NO_FATAL_FAILURE(die_inside("ask_probe"));
   ASSERT_NO_FATAL_FAILURE(
-      live_again("ask_probe", [](const Work&) -> ProbeResult { throw std::runtime_error("bank is closed"); }));
+      live_again("ask_probe", [](const Work&) -> Finding { throw std::runtime_error("bank is closed"); }));
   ASSERT_TRUE(comes_true([&] {
     for (const std::string& text : problems.all())
       if (text.find("the probe of topic work") != std::string::npos && text.find("bank is closed") != std::string::npos)

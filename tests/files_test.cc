@@ -53,9 +53,9 @@ class Problems {
 std::unique_ptr<Runtime> start_with(const RuntimeOptions& options, Problems& problems) {
   auto runtime = open_runtime(options);
   if (!runtime) return nullptr;
-  runtime->on_problem([&](const std::string& text) { problems.add(text); });
+  runtime->on_problem([&](const std::string& text) { problems.add(text); }).keep();
   EXPECT_TRUE(runtime->serve("work", echo).ok());
-  EXPECT_TRUE(runtime->start().ok());
+  EXPECT_TRUE(runtime->launch().ok());
   return runtime;
 }
 
@@ -93,7 +93,7 @@ TEST(Files, a_worker_that_forks_does_not_keep_the_lanes_when_its_process_is_kill
       if (write(line[1], &sleeper, sizeof sleeper) != sizeof sleeper) _exit(1);
       return echo(work);
     });
-    if (!runtime || !runtime->submit({.graph = "chain", .id = "a", .input = "x"})) _exit(1);
+    if (!runtime || !runtime->start("chain", Payload("x"), {.id = "a"})) _exit(1);
     for (;;) pause();
   }
   pid_t sleepers[2] = {};
@@ -118,16 +118,16 @@ TEST(Files, a_file_that_is_moved_away_takes_no_jobs_says_so_and_goes_on_when_it_
   ASSERT_NE(runtime, nullptr);
   expect_runs(*runtime, "before");
   fs::rename(path, dir / "moved.db");
-  const auto lost = runtime->submit({.graph = "chain", .id = "meanwhile", .input = "x"});
+  const auto lost = runtime->start("chain", Payload("x"), {.id = "meanwhile"});
   EXPECT_TRUE(fails_with(lost, ErrorCode::outcome_unknown, {}));  // it was written to a file that no process will open
   EXPECT_TRUE(comes_true([&] { return problems.has("moved away"); }));
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "more", .input = "x"}), ErrorCode::retry_later,
+  EXPECT_TRUE(fails_with(runtime->start("chain", Payload("x"), {.id = "more"}), ErrorCode::retry_later,
                          {"moved away", "back in its place"}));
   fs::rename(dir / "moved.db", path);
-  EXPECT_TRUE(comes_true([&] { return runtime->submit({.graph = "chain", .id = "after", .input = "x"}).ok(); }));
+  EXPECT_TRUE(comes_true([&] { return runtime->start("chain", Payload("x"), {.id = "after"}).ok(); }));
   const auto run = runtime->find("after");
   ASSERT_TRUE(run.ok() && run->has_value());
-  EXPECT_TRUE(runtime->wait(**run, 20s).ok());
+  EXPECT_TRUE((*run)->wait(20s).ok());
 }
 
 TEST(Files, a_damaged_index_is_built_again_and_is_no_flood_of_reports) {
@@ -143,8 +143,8 @@ TEST(Files, a_damaged_index_is_built_again_and_is_no_flood_of_reports) {
     index.write(std::string(136, '\x5a').data(), 136);
   }
   for (int i = 0; i < 20; ++i) {
-    const auto job = runtime->submit({.graph = "chain", .id = "j" + std::to_string(i), .input = "x"});
-    EXPECT_TRUE(!job || runtime->wait(job->run, 20s).ok());
+    const auto job = runtime->start("chain", Payload("x"), {.id = "j" + std::to_string(i)});
+    EXPECT_TRUE(!job || job->wait(20s).ok());
   }
   expect_runs(*runtime, "after");
   EXPECT_LT(problems.size(), 10u);
@@ -168,7 +168,7 @@ TEST(Files, a_reader_that_never_ends_is_named_and_bounds_the_log) {
   Error refused{ErrorCode::invalid, ""};
   const std::string large(1u << 20, 'x');
   for (int i = 0; i < 200 && refused.detail.empty(); ++i) {
-    const auto job = runtime->submit({.graph = "chain", .id = "j" + std::to_string(i), .input = large, .delay = 1h});
+    const auto job = runtime->start("chain", Payload(large), {.id = "j" + std::to_string(i), .delay = 1h});
     if (!job) refused = job.error();
   }
   EXPECT_EQ(refused.code, ErrorCode::retry_later);
@@ -176,7 +176,7 @@ TEST(Files, a_reader_that_never_ends_is_named_and_bounds_the_log) {
   EXPECT_LT(fs::file_size(path + "-wal"), 50u << 20);
   EXPECT_TRUE(comes_true([&] { return problems.has("(sqlite3)"); }));
   pclose(reader);
-  EXPECT_TRUE(comes_true([&] { return runtime->submit({.graph = "chain", .id = "later", .input = "x"}).ok(); }));
+  EXPECT_TRUE(comes_true([&] { return runtime->start("chain", Payload("x"), {.id = "later"}).ok(); }));
   EXPECT_TRUE(comes_true([&] { return fs::file_size(path + "-wal") < 70u << 20; }));
 }
 

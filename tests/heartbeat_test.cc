@@ -34,8 +34,8 @@ TEST_P(HeartbeatTest, a_silent_run_is_tried_again_and_the_next_one_reads_how_far
                        [&](Work& work) {
                          if (work.attempt() == 2) return Reply::success("from " + work.progress().str());
                          EXPECT_TRUE(work.progress().empty());
-                         work.heartbeat("item 1");
-                         work.heartbeat("item 7");
+                         work.heartbeat(Payload("item 1"));
+                         work.heartbeat(Payload("item 7"));
                          while (!work.cancelled()) std::this_thread::sleep_for(1ms);
                          return Reply::success("late");
                        });
@@ -45,7 +45,7 @@ TEST_P(HeartbeatTest, a_silent_run_is_tried_again_and_the_next_one_reads_how_far
 TEST_P(HeartbeatTest, progress_is_seen_while_the_worker_runs_and_a_bare_beat_keeps_it) {
   Gate gate;
   runtime = start_with(options(), step_graph(), [&](Work& work) {
-    work.heartbeat("half");
+    work.heartbeat(Payload("half"));
     work.heartbeat();
     gate.pass();
     return Reply::success();
@@ -63,7 +63,7 @@ TEST_P(HeartbeatTest, progress_is_seen_while_the_worker_runs_and_a_bare_beat_kee
 TEST_P(HeartbeatTest, a_worker_that_beats_in_a_loop_floods_nobody) {
   constexpr int beats = 200'000;
   runtime = start_with(options(), step_graph(), [&](Work& work) {
-    for (int i = 1; i <= beats; ++i) work.heartbeat(std::to_string(i));
+    for (int i = 1; i <= beats; ++i) work.heartbeat(Payload(std::to_string(i)));
     return Reply::success();
   });
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::completed);
@@ -74,7 +74,7 @@ TEST_P(HeartbeatTest, a_worker_that_beats_in_a_loop_floods_nobody) {
 
 TEST_P(HeartbeatTest, progress_over_the_limit_becomes_error_413) {
   runtime = start_with(options(), step_graph(), [&](Work& work) {
-    work.heartbeat(std::string((4u << 20) + 1, 'x'));
+    work.heartbeat(Payload(std::string((4u << 20) + 1, 'x')));
     return Reply::success();
   });
   const JobView end = end_of(*runtime, submit_step(*runtime));

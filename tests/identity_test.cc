@@ -25,14 +25,14 @@ class Identity : public ::testing::TestWithParam<Collation> {
   void open(bool serve = true) {
     Worker worker = [this](Work& work) {
       const std::lock_guard lock(mutex_);
-      given_[work.input().str()] = {work.idempotency_key(), work.token(), work.run().raw()};
+      given_[work.input().str()] = {work.key(), work.token(), work.run().raw()};
       return Reply::later(1h);
     };
     runtime_ = start_with({.store = dir_ / "store.db"}, graph(), serve ? std::move(worker) : Worker());
   }
   void close() { runtime_.reset(); }
   Given run(const std::string& id) {
-    const auto job = runtime_->submit({.graph = "step", .id = id, .input = id});
+    const auto job = runtime_->start("step", Payload(id), {.id = id});
     EXPECT_TRUE(job.ok());
     return given(id);
   }
@@ -89,7 +89,7 @@ TEST_P(Identity, another_job_gets_another_key_and_token_after_an_older_copy_was_
 
 TEST_P(Identity, the_same_job_keeps_its_key_after_an_older_copy_was_put_back) {
   open(false);
-  ASSERT_TRUE(runtime_->submit({.graph = "step", .id = "same", .input = "same"}).ok());
+  ASSERT_TRUE(runtime_->start("step", Payload("same"), {.id = "same"}).ok());
   close();
   copy("store.db", "copy.db");
   open();
@@ -108,9 +108,9 @@ TEST_P(Identity, a_new_run_of_an_id_has_a_new_key) {
   open();
   const Given first = run("j");
   ASSERT_TRUE(complete(first.token).ok());
-  ASSERT_TRUE(runtime_->wait(RunId(first.run), 20s).ok());
+  ASSERT_TRUE(runtime_->job(RunId(first.run)).wait(20s).ok());
   if (GetParam() == Collation::duplex) return;  // its ids stay taken
-  const auto again = runtime_->submit({.graph = "step", .id = "j", .input = "again", .reuse = IdReuse::after_close});
+  const auto again = runtime_->start("step", Payload("again"), {.id = "j", .reuse = IdReuse::after_close});
   ASSERT_TRUE(again.ok());
   EXPECT_NE(given("again").key, first.key);
 }
@@ -151,7 +151,7 @@ TEST_P(Identity, a_token_that_was_computed_from_another_is_refused) {
     return hex.str();
   }();
   EXPECT_TRUE(fails_with(complete(forged), ErrorCode::conflict, {"no longer good"}));
-  EXPECT_FALSE(runtime_->heartbeat(forged, "mine").ok());
+  EXPECT_FALSE(runtime_->heartbeat(forged, Payload("mine")).ok());
   EXPECT_TRUE(complete(other.token).ok());
   EXPECT_TRUE(complete(own.token).ok());
 }

@@ -52,11 +52,11 @@ Looked look_at(pid_t process) {
   bool good = runtime != nullptr;
   std::vector<RunId> runs;
   for (int i = 0; good && i < jobs; ++i) {
-    const auto job = runtime->submit({.graph = "chain", .id = "j" + std::to_string(i), .input = "x"});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "j" + std::to_string(i)});
     good = job.ok();
-    if (good) runs.push_back(job->run);
+    if (good) runs.push_back(job->run());
   }
-  for (const RunId run : runs) good = good && runtime->wait(run, 60s).ok();
+  for (const RunId run : runs) good = good && runtime->job(run).wait(60s).ok();
   const char answer = good ? 'y' : 'n';
   if (write(ready, &answer, 1) != 1) _exit(1);
   for (;;) pause();

@@ -34,12 +34,12 @@ TEST_P(LaterTest, the_answer_may_come_from_another_thread_long_after_the_worker_
   runtime = start_with(options(), step_graph(), gives_token());
   const RunId run = submit_step(*runtime);
   const std::string token = token_of(run);
-  EXPECT_FALSE(runtime->wait(run, 50ms).ok());
+  EXPECT_FALSE(runtime->job(run).wait(50ms).ok());
   EXPECT_EQ(act_of(*runtime, run).effect, Effect::started);
   ASSERT_TRUE(runtime->complete(token, Reply::success("later")).ok());
   EXPECT_EQ(end_of(*runtime, run).result.str(), "later");
   EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success("twice")), ErrorCode::conflict, {"no longer good"}));
-  EXPECT_TRUE(fails_with(runtime->heartbeat(token, "on and on"), ErrorCode::conflict, {"no longer good"}));
+  EXPECT_TRUE(fails_with(runtime->heartbeat(token, Payload("on and on")), ErrorCode::conflict, {"no longer good"}));
   EXPECT_EQ(act_of(*runtime, run).ledger, "001111100000001");
 }
 
@@ -101,7 +101,7 @@ TEST_P(LaterTest, a_heartbeat_by_token_keeps_the_work_and_says_how_far_it_is) {
   runtime = start_with(options(), step_graph(), gives_token(300ms));
   const RunId run = submit_step(*runtime);
   const std::string token = token_of(run);
-  ASSERT_TRUE(runtime->heartbeat(token, "3 of 4").ok());  // now for a day
+  ASSERT_TRUE(runtime->heartbeat(token, Payload("3 of 4")).ok());  // now for a day
   std::this_thread::sleep_for(500ms);
   EXPECT_EQ(tokens.size(), 1u);
   EXPECT_EQ(act_of(*runtime, run).work->progress.str(), "3 of 4");
@@ -114,9 +114,9 @@ TEST_P(LaterTest, a_token_that_is_none_and_a_reply_that_is_none_are_refused_with
   const std::string token = token_of(submit_step(*runtime));
   EXPECT_TRUE(fails_with(runtime->complete("nonsense", Reply::success()), ErrorCode::invalid,
                          {"\"nonsense\" is no work token"}));
-  EXPECT_TRUE(fails_with(runtime->heartbeat("", "x"), ErrorCode::invalid, {"is no work token"}));
+  EXPECT_TRUE(fails_with(runtime->heartbeat("", Payload("x")), ErrorCode::invalid, {"is no work token"}));
   EXPECT_TRUE(fails_with(runtime->complete(token, Reply::later()), ErrorCode::invalid, {"Reply::later is no answer"}));
-  EXPECT_TRUE(fails_with(runtime->heartbeat(token, "x", 0s), ErrorCode::invalid, {"lease"}));
+  EXPECT_TRUE(fails_with(runtime->heartbeat(token, Payload("x"), {.lease = 0s}), ErrorCode::invalid, {"lease"}));
   EXPECT_TRUE(fails_with(runtime->complete(token, Reply::success(std::string((4u << 20) + 1, 'x'))),
                          ErrorCode::over_limit, {"payload_bytes_max"}));
   EXPECT_TRUE(runtime->complete(token, Reply::success()).ok());

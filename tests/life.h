@@ -38,41 +38,41 @@ inline AppText step_graph(const std::function<void(GraphBuilder&)>& set = {}) {
 
 // Opened, with that graph deployed and "work" served unless there is no worker; not started.
 inline std::unique_ptr<Runtime> open_with(RuntimeOptions options, const AppSource& graph, Worker worker) {
-  auto opened = Runtime::open(std::move(options));
+  auto opened = pawl::open(std::move(options));
   if (!opened) {
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
   }
-  EXPECT_TRUE((*opened)->deploy(graph).ok());
+  EXPECT_TRUE(opened->deploy(graph).ok());
   if (worker) {
-    EXPECT_TRUE((*opened)->serve("work", std::move(worker)).ok());
+    EXPECT_TRUE(opened->serve("work", std::move(worker)).ok());
   }
-  return std::move(*opened);
+  return std::make_unique<Runtime>(std::move(*opened));
 }
 
 inline std::unique_ptr<Runtime> start_with(RuntimeOptions options, const AppSource& graph, Worker worker) {
   auto runtime = open_with(std::move(options), graph, std::move(worker));
   if (runtime) {
-    EXPECT_TRUE(runtime->start().ok());
+    EXPECT_TRUE(runtime->launch().ok());
   }
   return runtime;
 }
 
 inline RunId submit_step(Runtime& runtime, const std::string& id = "j", Payload input = "x") {
-  const auto job = runtime.submit({.graph = "step", .id = id, .input = std::move(input)});
+  const auto job = runtime.start("step", Payload(std::move(input)), {.id = id});
   EXPECT_TRUE(job.ok()) << to_string(job.error());
-  return job ? job->run : RunId(0);
+  return job ? job->run() : RunId(0);
 }
 
 inline JobView end_of(Runtime& runtime, RunId run) {
-  auto end = runtime.wait(run, 30s);
+  auto end = runtime.job(run).wait(30s);
   EXPECT_TRUE(end.ok()) << to_string(end.error());
   return end ? std::move(*end) : JobView{};
 }
 
 // The current state of the activity "act".
 inline ActivityView act_of(Runtime& runtime, RunId run) {
-  const auto detail = runtime.inspect(run);
+  const auto detail = runtime.job(run).inspect();
   if (!detail) return {};
   for (const ActivityView& activity : detail->activities)
     if (activity.name.raw() == "act") return activity;
@@ -80,7 +80,7 @@ inline ActivityView act_of(Runtime& runtime, RunId run) {
 }
 
 inline JobStatus status_of(Runtime& runtime, RunId run) {
-  const auto detail = runtime.inspect(run);
+  const auto detail = runtime.job(run).inspect();
   EXPECT_TRUE(detail.ok());
   return detail ? detail->job.status : JobStatus::running;
 }

@@ -30,7 +30,7 @@ void say(const std::string& word) {
 
 int effect(const std::string& dir, const std::string& policy) {
   auto runtime = start_with({.store = dir + "/store.db"}, effect_graph(policy), [&](Work& work) -> Reply {
-    write_line(dir + "/journal", "acted " + work.idempotency_key());
+    write_line(dir + "/journal", "acted " + work.key());
     say("acted");
     for (;;) std::this_thread::sleep_for(1h);
   });
@@ -42,7 +42,7 @@ int effect(const std::string& dir, const std::string& policy) {
 int queue(const std::string& dir, const std::string& policy) {
   auto runtime =
       start_with({.store = dir + "/store.db", .worker_threads = 2}, effect_graph(policy), [&](Work& work) -> Reply {
-        write_line(dir + "/journal", "acted " + work.idempotency_key());
+        write_line(dir + "/journal", "acted " + work.key());
         for (;;) std::this_thread::sleep_for(1h);
       });
   if (!runtime) return 1;
@@ -57,7 +57,7 @@ int threads(const std::string& dir, std::uint32_t count) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
   auto runtime = open_with({.store = dir + "/store.db", .worker_threads = count}, step_graph(), echo);
   if (!runtime) return 1;
-  const Status started = runtime->start();
+  const Status started = runtime->launch();
   if (!started && started.error().detail.find("worker_threads") != std::string::npos) say("refused");
   runtime.reset();
   runtime = start_with({.store = dir + "/store.db", .worker_threads = 2}, step_graph(), echo);
@@ -72,13 +72,13 @@ Status ask(Runtime& runtime, const std::vector<std::string>& words) {
   if (what == "pause_topic") return runtime.pause_topic(whom);
   if (what == "resume_topic") return runtime.resume_topic(whom);
   if (what == "complete") return runtime.complete(whom, Reply::success(words.at(2)));
-  if (what == "heartbeat") return runtime.heartbeat(whom, words.at(2));
+  if (what == "heartbeat") return runtime.heartbeat(whom, Payload(words.at(2)));
   const RunId run(std::strtoull(whom.c_str(), nullptr, 10));
-  if (what == "interrupt") return runtime.interrupt(run, "asked from outside");
-  if (what == "pause") return runtime.pause(run, "asked from outside");
-  if (what == "resume") return runtime.resume(run);
-  if (what == "redrive") return runtime.redrive(run);
-  if (what == "remove") return runtime.remove(run);
+  if (what == "interrupt") return runtime.job(run).interrupt("asked from outside");
+  if (what == "pause") return runtime.job(run).pause("asked from outside");
+  if (what == "resume") return runtime.job(run).resume();
+  if (what == "redrive") return runtime.job(run).redrive();
+  if (what == "remove") return runtime.job(run).remove();
   return Error{ErrorCode::invalid, "no such request: " + what};
 }
 
@@ -91,8 +91,8 @@ int main(int argc, char** argv) {
   if (words[3] == "queue") return queue(words[0], words[4]);
   if (words[3] == "threads")
     return threads(words[0], static_cast<std::uint32_t>(std::strtoul(words[4].c_str(), nullptr, 10)));
-  auto runtime = Runtime::open({.store = words[0] + "/store.db"});
-  const Status done = runtime ? ask(**runtime, {words.begin() + 4, words.end()}) : Status(runtime.error());
+  auto runtime = pawl::open({.store = words[0] + "/store.db"});
+  const Status done = runtime ? ask(*runtime, {words.begin() + 4, words.end()}) : Status(runtime.error());
   say(done ? "ok" : to_string(done.error()));
   return done ? 0 : 1;
 }

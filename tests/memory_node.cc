@@ -49,29 +49,29 @@ struct Plan {
     text.replace(1, name.size(), name);
     return Payload(std::move(text));
   }
-  JobRequest request(int number) const {
-    return {.graph = "step", .id = "j" + std::to_string(number), .input = payload(number)};
-  }
+  StartOptions options(int number) const { return {.id = "j" + std::to_string(number)}; }
 };
 
 class Site {
  public:
   explicit Site(const Plan& plan) {
-    auto opened = Runtime::open({.store = plan.dir + "/store.db"});
+    auto opened = pawl::open({.store = plan.dir + "/store.db"});
     if (!opened) die(to_string(opened.error()));
-    runtime_ = std::move(*opened);
+    runtime_ = std::make_unique<Runtime>(std::move(*opened));
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
     if (!graph || !runtime_->deploy(std::move(*graph))) die("no graph");
-    runtime_->observe([this](const Event& event) {
-      if (event.kind == Event::Kind::job_closed) ++ended;
-      if (event.kind == Event::Kind::activity_opened) ++opened_;
-    });
+    runtime_
+        ->observe([this](const Event& event) {
+          if (event.kind == Event::Kind::job_closed) ++ended;
+          if (event.kind == Event::Kind::activity_opened) ++opened_;
+        })
+        .keep();
   }
   void serve(Worker worker) {
     if (!runtime_->serve("work", std::move(worker))) die("cannot serve");
   }
   void start() {
-    if (!runtime_->start()) die("cannot start");
+    if (!runtime_->launch()) die("cannot start");
   }
   Runtime& runtime() { return *runtime_; }
   void until(const std::function<bool()>& done) {
@@ -104,7 +104,7 @@ void submit_all(Site& site, const Plan& plan) {
       }
     }
     if (number >= 0)
-      site.runtime().submit(plan.request(number), [&, number](Result<Submission> result) {
+      site.runtime().start_async("step", plan.payload(number), plan.options(number), [&, number](Result<Job<>> result) {
         if (result) {
           ++accepted;
           return;
@@ -132,7 +132,8 @@ int run(const Plan& plan, const std::string& what) {
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
         for (int number = next++; number < plan.count; number = next++)
-          if (const auto job = site.runtime().submit(plan.request(number)); !job) die(to_string(job.error()));
+          if (const auto job = site.runtime().start("step", plan.payload(number), plan.options(number)); !job)
+            die(to_string(job.error()));
       });
     for (std::thread& thread : threads) thread.join();
   } else if (what == "echo") {

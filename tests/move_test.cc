@@ -57,9 +57,9 @@ class Moved : public ::testing::Test {
     RuntimeOptions options;
     options.store = store_;
     options.lanes = 4;
-    auto opened = Runtime::open(options);
+    auto opened = pawl::open(options);
     ASSERT_TRUE(opened.ok()) << to_string(opened.error());
-    runtime_ = std::move(*opened);
+    runtime_ = std::make_unique<Runtime>(std::move(*opened));
     const auto deployed = runtime_->deploy(AppFile{folder_ / "app.yaml"});
     ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
     if (serves == Serves::yes) {
@@ -68,34 +68,30 @@ class Moved : public ::testing::Test {
                               [this](Work& work) {
                                 ++acted_;
                                 const std::lock_guard lock(mutex_);
-                                keys_.insert(work.idempotency_key());
+                                keys_.insert(work.key());
                                 return Reply::success("{}");
                               })
                       .ok());
     }
-    ASSERT_TRUE(runtime_->start().ok());
+    ASSERT_TRUE(runtime_->launch().ok());
   }
   void move_to(const std::string& store) {
     runtime_.reset();
     const auto moved = move_store({store_, store});
     ASSERT_TRUE(moved.ok()) << to_string(moved.error());
     EXPECT_GT(moved->records, 20u);
-    const auto old = Runtime::open({.store = store_});
+    const auto old = pawl::open({.store = store_});
     ASSERT_FALSE(old.ok());
     EXPECT_NE(old.error().detail.find("was moved to"), std::string::npos) << old.error().detail;
     store_ = store;
   }
   RunId submit(const std::string& topic, const std::string& id) {
-    JobRequest request;
-    request.topic = topic;
-    request.id = id;
-    request.input = "{\"id\": \"" + id + "\"}";
-    const auto job = runtime_->submit(std::move(request));
+    const auto job = runtime_->start(topic, Payload("{\"id\": \"" + id + "\"}"), {.id = id});
     EXPECT_TRUE(job.ok()) << to_string(job.error());
-    return job ? job->run : RunId(0);
+    return job ? job->run() : RunId(0);
   }
   bool is_open(RunId run, const std::string& activity) {
-    const auto detail = runtime_->inspect(run);
+    const auto detail = runtime_->job(run).inspect();
     if (!detail) return false;
     for (const ActivityView& one : detail->activities)
       if (one.name.raw() == activity) return one.status == ActivityStatus::open;
@@ -103,7 +99,7 @@ class Moved : public ::testing::Test {
   }
   void signal(const std::string& id) {
     const auto told =
-        runtime_->signal("told", "{\"id\": \"" + id + "\", \"word\": \"" + id + "\"}", {.id = "signal-" + id});
+        runtime_->signal("told", Payload("{\"id\": \"" + id + "\", \"word\": \"" + id + "\"}"), {.id = "signal-" + id});
     EXPECT_TRUE(told.ok()) << to_string(told.error());
   }
   void expect_end(RunId run, const std::string& result) {
@@ -131,7 +127,7 @@ TEST_F(Moved, jobs_end_where_they_are_then) {
   for (const RunId run : {ended, waits, paused}) ASSERT_TRUE(comes_true([&] { return is_open(run, "wait"); }));
   signal("ended");
   expect_end(ended, "{\"word\":\"ended\"}");
-  ASSERT_TRUE(runtime_->pause(paused, "for now").ok());
+  ASSERT_TRUE(runtime_->job(paused).pause("for now").ok());
   const RunId naps = submit("nap", "naps");
   // One asks for work that no worker does here.
   runtime_.reset();
@@ -156,7 +152,7 @@ TEST_F(Moved, jobs_end_where_they_are_then) {
   ASSERT_NO_FATAL_FAILURE(move_to(folder_ / "second.db"));
   start(Serves::yes);
   signal("waits");  // sent again: it counts once, and its job has ended
-  ASSERT_TRUE(runtime_->resume(paused).ok());
+  ASSERT_TRUE(runtime_->job(paused).resume().ok());
   signal("paused");
   signal("works");
   expect_end(paused, "{\"word\":\"paused\"}");
@@ -183,10 +179,10 @@ TEST_F(Moved, needs_two_stores_that_can_be_moved) {
   // The observer ends the move; then the move is repeated.
   const auto ended = move_store({store_, folder_ / "new.db", false, [](const MoveProgress&) { return false; }});
   ASSERT_FALSE(ended.ok());
-  EXPECT_FALSE(Runtime::open({.store = folder_ / "new.db"}).ok());
+  EXPECT_FALSE(pawl::open({.store = folder_ / "new.db"}).ok());
   EXPECT_TRUE(move_store({store_, folder_ / "new.db"}).ok());
-  EXPECT_TRUE(undo_move(store_).ok());
-  EXPECT_TRUE(Runtime::open({.store = store_}).ok());
+  EXPECT_TRUE(undo_move({store_}).ok());
+  EXPECT_TRUE(pawl::open({.store = store_}).ok());
 }
 
 }  // namespace

@@ -39,13 +39,9 @@ class NeverPauses : public ::testing::Test {
     ASSERT_TRUE(deployed.ok()) << deployed.error().detail;
   }
   RunId spin(const std::string& id) {
-    JobRequest request;
-    request.topic = "spin";
-    request.id = id;
-    request.input = Payload("{}");
-    const auto job = runtime_->submit(std::move(request));
+    const auto job = runtime_->start("spin", Payload("{}"), {.id = id});
     EXPECT_TRUE(job.ok()) << to_string(job.error());
-    return job.ok() ? job->run : RunId(0);
+    return job.ok() ? job->run() : RunId(0);
   }
   // It loops: its commits fill the log.
   void await_turning() {
@@ -54,9 +50,9 @@ class NeverPauses : public ::testing::Test {
     while (runtime_->stats().commits < before + 20) ASSERT_LT(std::chrono::steady_clock::now(), limit);
   }
   void expect_interrupted(RunId run) {
-    const auto asked = runtime_->interrupt(run, "enough");
+    const auto asked = runtime_->job(run).interrupt("enough");
     ASSERT_TRUE(asked.ok()) << to_string(asked.error());
-    const auto end = runtime_->wait(run, 20s);
+    const auto end = runtime_->job(run).wait(20s);
     ASSERT_TRUE(end.ok()) << to_string(end.error());
     EXPECT_EQ(end->status, JobStatus::interrupted);
   }

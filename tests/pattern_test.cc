@@ -25,20 +25,20 @@ class PatternTest : public LifeTest {
         end_of(*runtime, runs[0]);
         end_of(*runtime, runs[1]);
         ASSERT_TRUE(comes_true([&] {
-          const auto stuck = runtime->inspect(runs[2]);
+          const auto stuck = runtime->job(runs[2]).inspect();
           return stuck && stuck->activities.size() == 2 && stuck->activities[1].effect == Effect::started;
         }));
         ASSERT_TRUE(runtime->pause_topic("work").ok());
       }
-      const auto job = runtime->submit({.graph = "chain", .id = id, .input = id});
+      const auto job = runtime->start("chain", Payload(id), {.id = id});
       ASSERT_TRUE(job.ok());
-      runs.push_back(job->run);
+      runs.push_back(job->run());
     }
     // A pause takes effect between any two steps: wait until the job has reached its work.
-    ASSERT_TRUE(comes_true([&] { return runtime->inspect(runs[3])->activities.size() == 2; }));
-    ASSERT_TRUE(runtime->pause(runs[3]).ok());
+    ASSERT_TRUE(comes_true([&] { return runtime->job(runs[3]).inspect()->activities.size() == 2; }));
+    ASSERT_TRUE(runtime->job(runs[3]).pause().ok());
     ASSERT_TRUE(comes_true([&] { return status_of(*runtime, runs[3]) == JobStatus::paused; }));
-    ASSERT_TRUE(comes_true([&] { return runtime->inspect(runs[2])->activities.size() == 2; }));
+    ASSERT_TRUE(comes_true([&] { return runtime->job(runs[2]).inspect()->activities.size() == 2; }));
   }
   void TearDown() override { gate.open(); }
 
@@ -135,11 +135,11 @@ TEST(LongGraph, the_key_of_a_chain_of_10000_steps_is_made_without_overflowing_th
   auto graph = builder.build();
   ASSERT_TRUE(graph.ok()) << to_string(graph.error());
   auto runtime = start_with({.store = ":memory:"}, std::move(*graph), nullptr);
-  const auto job = runtime->submit({.graph = "long", .id = "j"});
+  const auto job = runtime->start("long", Payload(), {.id = "j"});
   ASSERT_TRUE(job.ok());
-  ASSERT_TRUE(comes_true([&] { return runtime->inspect(job->run)->activities.size() == 2; }));
+  ASSERT_TRUE(comes_true([&] { return job->inspect()->activities.size() == 2; }));
   std::string key;
-  on_small_stack([&] { key = runtime->inspect(job->run)->collation_key; });
+  on_small_stack([&] { key = job->inspect()->collation_key; });
   EXPECT_EQ(key.size(), 10'000u);
   EXPECT_EQ(key.substr(0, 2), "68");
 }

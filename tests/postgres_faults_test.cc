@@ -25,21 +25,23 @@ class PostgresFaults : public ::testing::Test {
     if (server_) server_->remove();
   }
   Runtime* node(const std::string& address, Duration lease = 10s) {
-    auto opened = Runtime::open({.store = address, .lanes = 8, .lease = lease});
+    auto opened = pawl::open({.store = address, .lanes = 8, .lease = lease});
     EXPECT_TRUE(opened.ok()) << (opened ? "" : to_string(opened.error()));
     if (!opened) return nullptr;
-    Runtime& runtime = **opened;
+    nodes_.push_back(std::make_unique<Runtime>(std::move(*opened)));
+    Runtime& runtime = *nodes_.back();
     auto graph =
         GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
     EXPECT_TRUE(runtime.deploy(std::move(*graph)).ok());
     EXPECT_TRUE(runtime.serve("add", [](Work& work) { return Reply::success(work.input().str() + "+"); }).ok());
-    runtime.on_problem([this](const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      problems_ += text + "\n";
-    });
-    EXPECT_TRUE(runtime.start().ok());
-    nodes_.push_back(std::move(*opened));
-    return nodes_.back().get();
+    runtime
+        .on_problem([this](const std::string& text) {
+          const std::lock_guard lock(mutex_);
+          problems_ += text + "\n";
+        })
+        .keep();
+    EXPECT_TRUE(runtime.launch().ok());
+    return &runtime;
   }
   bool was_told(const std::string& text) {
     const std::lock_guard lock(mutex_);
@@ -50,9 +52,9 @@ class PostgresFaults : public ::testing::Test {
     std::string said;
     EXPECT_TRUE(comes_true(
         [&] {
-          const auto job = runtime.submit({.graph = "chain", .id = id, .input = input});
+          const auto job = runtime.start("chain", Payload(input), {.id = id});
           if (job)
-            runs_.insert_or_assign(id, job->run);
+            runs_.insert_or_assign(id, job->run());
           else
             said = to_string(job.error());
           return job.ok();
@@ -63,8 +65,8 @@ class PostgresFaults : public ::testing::Test {
   void expect_ends(Runtime& runtime) {
     for (const auto& [id, run] : runs_) {
       // The next request notices a connection that died with the server.
-      auto end = runtime.wait(run, 60s);
-      for (int tries = 0; !end && tries < 20; ++tries) end = runtime.wait(run, 10s);
+      auto end = runtime.job(run).wait(60s);
+      for (int tries = 0; !end && tries < 20; ++tries) end = runtime.job(run).wait(10s);
       ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
       EXPECT_EQ(end->status, JobStatus::completed) << id;
     }
@@ -159,9 +161,9 @@ TEST_F(PostgresFaults, jobs_wait_while_the_disk_of_the_server_is_full) {
   bool refused = false;
   for (int i = 0; i < 400 && !refused; ++i) {
     const std::string id = "large-" + std::to_string(i);
-    const auto job = runtime->submit({.graph = "chain", .id = id, .input = noise + id});
+    const auto job = runtime->start("chain", Payload(noise + id), {.id = id});
     refused = !job.ok();
-    if (job) runs_.insert_or_assign(id, job->run);
+    if (job) runs_.insert_or_assign(id, job->run());
   }
   EXPECT_TRUE(refused) << "the disk was never full";
   std::filesystem::remove(disk / "balloon");
@@ -195,14 +197,14 @@ TEST_F(PostgresFaults, a_standby_that_was_behind_is_noticed_and_the_process_stop
   ASSERT_TRUE(standby->run_server());
   ASSERT_TRUE(standby->promote());
   EXPECT_TRUE(comes_true([&] { return was_told("without commits that it had acknowledged"); }, 60s)) << problems_;
-  const auto refused = runtime->submit({.graph = "chain", .id = "more", .input = "x"});
+  const auto refused = runtime->start("chain", Payload("x"), {.id = "more"});
   EXPECT_FALSE(refused.ok());
   // A process that starts now continues with what is stored.
   nodes_.clear();
   runs_.clear();
   Runtime* later = node(address, 2s);
   ASSERT_NE(later, nullptr);
-  EXPECT_FALSE(later->find("lost", "default")->has_value());
+  EXPECT_FALSE(later->find("lost")->has_value());
   submit(*later, "new");
   expect_ends(*later);
   nodes_.clear();

@@ -20,15 +20,15 @@ class PostgresIdle : public ::testing::Test {
     if (server_) server_->remove();
   }
   std::unique_ptr<Runtime> node() {
-    auto opened = Runtime::open({.store = server_->address(), .lanes = 4, .lease = 3s});
+    auto opened = pawl::open({.store = server_->address(), .lanes = 4, .lease = 3s});
     EXPECT_TRUE(opened.ok()) << to_string(opened.error());
     if (!opened) return nullptr;
     auto graph = GraphBuilder("one").trigger("t").worker("w", "work").after("t").build();
-    EXPECT_TRUE((*opened)->deploy(std::move(*graph)).ok());
-    EXPECT_TRUE((*opened)->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
-    (*opened)->observe([this](const Event& event) { ended_ += event.kind == Event::Kind::job_closed ? 1 : 0; });
-    EXPECT_TRUE((*opened)->start().ok());
-    return std::move(*opened);
+    EXPECT_TRUE(opened->deploy(std::move(*graph)).ok());
+    EXPECT_TRUE(opened->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
+    opened->observe([this](const Event& event) { ended_ += event.kind == Event::Kind::job_closed ? 1 : 0; }).keep();
+    EXPECT_TRUE(opened->launch().ok());
+    return std::make_unique<Runtime>(std::move(*opened));
   }
   std::size_t log_size() const { return std::filesystem::file_size(server_->log()); }
   // How often each prepared statement was executed since.
@@ -54,7 +54,7 @@ TEST_F(PostgresIdle, nodes_without_traffic_send_their_renewals_and_nothing_else)
   ASSERT_TRUE(first && second);
   ASSERT_TRUE(comes_true([&] { return first->owns() && second->owns(); }));
   for (int i = 0; i < 10; ++i) {
-    const auto job = first->submit({.graph = "one", .id = std::to_string(i), .input = "x"});
+    const auto job = first->start("one", Payload("x"), {.id = std::to_string(i)});
     ASSERT_TRUE(job.ok()) << to_string(job.error());
   }
   ASSERT_TRUE(comes_true([&] { return ended_ == 10; }, 60s));

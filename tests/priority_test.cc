@@ -27,13 +27,13 @@ class PriorityTest : public LifeTest {
     int number = 0;
     for (const int priority : {0, -5, 7, 0, 7, -5, 1'000'000}) {
       const std::string name = "p" + std::to_string(priority) + "/" + std::to_string(number++);
-      const auto job = runtime->submit({.graph = "step", .id = name, .input = name, .priority = priority});
+      const auto job = runtime->start("step", Payload(name), {.id = name, .priority = priority});
       EXPECT_TRUE(job.ok()) << to_string(job.error());
       if (!job) continue;
-      runs.push_back(job->run);
+      runs.push_back(job->run());
       EXPECT_TRUE(comes_true([&] {
-        const auto work = act_of(*runtime, job->run).work;
-        return work && (queue == 1 || work->runs > 0);
+        const auto work = act_of(*runtime, job->run()).work;
+        return work && (queue == 1 || work->attempts > 0);
       }));
     }
     // The engine answers this after it has given the thread the earlier work.
@@ -64,15 +64,15 @@ TEST_P(PriorityTest, that_of_an_activity_is_added_to_that_of_its_job) {
   };
   runtime = open_with(one, std::move(*builder.build()), worker);
   ASSERT_TRUE(runtime->serve("urgent", worker).ok());
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   std::vector<RunId> runs{submit_step(*runtime, "zero", "zero")};
   ASSERT_TRUE(comes_true([&] { return begun.size() == 1; }));
-  const auto job = runtime->submit({.graph = "step", .id = "three", .input = "three", .priority = 3});
+  const auto job = runtime->start("step", Payload("three"), {.id = "three", .priority = 3});
   ASSERT_TRUE(job.ok());
-  runs.push_back(job->run);
+  runs.push_back(job->run());
   // Step by step an activity is opened before its work exists.
   const auto waits = [&](RunId run) {
-    const auto detail = runtime->inspect(run);
+    const auto detail = runtime->job(run).inspect();
     return detail && std::count_if(detail->activities.begin(), detail->activities.end(),
                                    [](const ActivityView& activity) { return activity.work.has_value(); }) == 2;
   };

@@ -24,14 +24,14 @@ class ProblemsTest : public LifeTest {
  protected:
   void open(RuntimeOptions with, const AppSource& graph, Worker worker) {
     runtime = open_with(std::move(with), graph, std::move(worker));
-    runtime->on_problem([this](const std::string& text) { problems.add(text); });
+    runtime->on_problem([this](const std::string& text) { problems.add(text); }).keep();
   }
   void start(RuntimeOptions with, const AppSource& graph, Worker worker) {
     open(std::move(with), graph, std::move(worker));
-    ASSERT_TRUE(runtime->start().ok());
+    ASSERT_TRUE(runtime->launch().ok());
   }
   std::string obstacles_of(RunId run) {
-    const auto detail = runtime->inspect(run);
+    const auto detail = runtime->job(run).inspect();
     std::string text;
     if (detail)
       for (const std::string& obstacle : detail->obstacles) text += obstacle + "\n";
@@ -94,7 +94,7 @@ TEST_P(ProblemsTest, a_silent_worker_hears_that_its_job_is_over) {
   });
   const RunId run = submit_step(*runtime);
   EXPECT_TRUE(comes_true([&] { return problems.size() == 1; }));
-  ASSERT_TRUE(runtime->interrupt(run, "enough").ok());
+  ASSERT_TRUE(runtime->job(run).interrupt("enough").ok());
   EXPECT_EQ(end_of(*runtime, run).status, JobStatus::interrupted);
   EXPECT_TRUE(comes_true([&] { return told.load(); }));
 }
@@ -237,9 +237,9 @@ TEST(GraphOfAnotherProgram, is_found_in_the_store) {
   }
   Notes problems;
   const auto second = open_runtime(with);  // with another graph
-  second->on_problem([&](const std::string& text) { problems.add(text); });
+  second->on_problem([&](const std::string& text) { problems.add(text); }).keep();
   ASSERT_TRUE(second->serve("work", echo).ok());
-  ASSERT_TRUE(second->start().ok());
+  ASSERT_TRUE(second->launch().ok());
   for (const RunId run : runs) EXPECT_EQ(end_of(*second, run).result.str(), "x+");
   expect_runs(*second, "other");
   EXPECT_EQ(problems.size(), 0u);

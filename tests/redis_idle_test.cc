@@ -37,17 +37,17 @@ TEST(RedisIdle, an_engine_with_nothing_to_do_sends_renewals_and_looks_only_with_
   store::redis::ServerOptions options;
   options.appendfsync = "always";
   const store::redis::TestServer server(options);
-  auto opened = Runtime::open({.store = server.url(), .lanes = lanes, .lease = 1s});
+  auto opened = pawl::open({.store = server.url(), .lanes = lanes, .lease = 1s});
   ASSERT_TRUE(opened.ok()) << to_string(opened.error());
-  Runtime& runtime = **opened;
+  Runtime& runtime = *opened;
   auto graph = GraphBuilder("chain").trigger("t").worker("one", "add").after("t").build();
   ASSERT_TRUE(runtime.deploy(std::move(*graph)).ok());
   ASSERT_TRUE(runtime.serve("add", [](Work&) { return Reply::success(); }).ok());
-  ASSERT_TRUE(runtime.start().ok());
+  ASSERT_TRUE(runtime.launch().ok());
   for (int i = 0; i < 20; ++i) {
-    const auto job = runtime.submit({.graph = "chain", .id = "j" + std::to_string(i), .input = "x"});
+    const auto job = runtime.start("chain", Payload("x"), {.id = "j" + std::to_string(i)});
     ASSERT_TRUE(job.ok()) << to_string(job.error());
-    ASSERT_TRUE(runtime.wait(job->run, 60s).ok());
+    ASSERT_TRUE(job->wait(60s).ok());
   }
   // Renewals are the clock of this test: on a machine of any speed, nothing else may come between two of them.
   const auto after_renewals = [&](long count) {

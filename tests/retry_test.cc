@@ -13,7 +13,7 @@ class RetryTest : public LifeTest {
   // A worker that fails until its nth attempt.
   Worker succeeds_on(std::uint32_t nth, std::int32_t code = 500) {
     return [this, nth, code](Work& work) {
-      notes.add(std::to_string(work.attempt()) + " " + work.idempotency_key());
+      notes.add(std::to_string(work.attempt()) + " " + work.key());
       if (work.attempt() < nth) return Reply::error("\"not yet\"", code);
       return Reply::success("done");
     };
@@ -114,7 +114,7 @@ TEST_P(RetryTest, tries_that_have_run_out_park_the_job_and_a_redrive_allows_them
   EXPECT_EQ(act.work->failure_code, 500);
   EXPECT_EQ(act.work->failure, "\"not yet\"");
   EXPECT_TRUE(act.work->held);
-  ASSERT_TRUE(runtime->redrive(run).ok());
+  ASSERT_TRUE(runtime->job(run).redrive().ok());
   const JobView end = end_of(*runtime, run);
   EXPECT_EQ(end.status, JobStatus::completed);
   EXPECT_EQ(end.redrives, 1u);
@@ -136,7 +136,7 @@ TEST_P(RetryTest, an_error_that_a_transition_catches_is_tried_first_and_caught_t
       step_graph([](auto& act) { act.retry(quick(2)).worker("mend", "mend").after("act", Condition::error()); });
   runtime = open_with(options(), graph, succeeds_on(9));
   ASSERT_TRUE(runtime->serve("mend", [](Work&) { return Reply::success("mended"); }).ok());
-  ASSERT_TRUE(runtime->start().ok());
+  ASSERT_TRUE(runtime->launch().ok());
   const JobView end = end_of(*runtime, submit_step(*runtime));
   EXPECT_EQ(end.status, JobStatus::completed);
   EXPECT_EQ(end.result.str(), "mended");
@@ -147,11 +147,13 @@ TEST_P(RetryTest, an_observer_hears_of_each_try_that_failed_and_when_the_next_on
   runtime = open_with(options(), step_graph([](auto& act) { act.retry(quick(3)); }), succeeds_on(3, 429));
   std::mutex mutex;
   std::vector<Event> retried;
-  runtime->observe([&](const Event& event) {
-    const std::lock_guard lock(mutex);
-    if (event.kind == Event::Kind::activity_retried) retried.push_back(event);
-  });
-  ASSERT_TRUE(runtime->start().ok());
+  runtime
+      ->observe([&](const Event& event) {
+        const std::lock_guard lock(mutex);
+        if (event.kind == Event::Kind::activity_retried) retried.push_back(event);
+      })
+      .keep();
+  ASSERT_TRUE(runtime->launch().ok());
   EXPECT_EQ(end_of(*runtime, submit_step(*runtime)).status, JobStatus::completed);
   runtime->stop();
   ASSERT_EQ(retried.size(), 2u);

@@ -21,9 +21,9 @@ class RuntimeTest : public LifeTest {
   // What became of one chain whose worker is `worker`.
   JobView end_of_chain(Worker worker) {
     runtime = start_runtime(options(), std::move(worker));
-    const auto job = runtime->submit({.graph = "chain", .id = "j1", .input = "x"});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "j1"});
     EXPECT_TRUE(job.ok());
-    auto end = runtime->wait(job->run, 20s);
+    auto end = job->wait(20s);
     EXPECT_TRUE(end.ok());
     return std::move(*end);
   }
@@ -31,17 +31,17 @@ class RuntimeTest : public LifeTest {
 
 TEST_P(RuntimeTest, a_job_is_submitted_waited_for_inspected_and_listed) {
   runtime = start_runtime(options());
-  const auto job = runtime->submit({.graph = "chain", .id = "order-17", .input = "x"});
+  const auto job = runtime->start("chain", Payload("x"), {.id = "order-17"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
-  EXPECT_TRUE(job->created);
-  const auto end = runtime->wait(job->run, 20s);
+  EXPECT_TRUE(job->created());
+  const auto end = job->wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::completed);
   EXPECT_EQ(end->result.str(), "x++");
   const auto found = runtime->find("order-17");
   ASSERT_TRUE(found.ok() && found->has_value());
-  EXPECT_EQ(**found, job->run);
-  const auto detail = runtime->inspect(job->run);
+  EXPECT_EQ((*found)->run(), job->run());
+  const auto detail = job->inspect();
   ASSERT_TRUE(detail.ok());
   ASSERT_EQ(detail->activities.size(), 3u);
   EXPECT_EQ(detail->activities[1].ledger, "001111000000001");
@@ -58,11 +58,11 @@ TEST_P(RuntimeTest, a_job_is_submitted_waited_for_inspected_and_listed) {
 
 TEST_P(RuntimeTest, a_taken_id_is_answered_with_the_job_that_has_it) {
   runtime = start_runtime(options());
-  const auto first = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
-  const auto second = runtime->submit({.graph = "chain", .id = "j", .input = "other"});
+  const auto first = runtime->start("chain", Payload("x"), {.id = "j"});
+  const auto second = runtime->start("chain", Payload("other"), {.id = "j"});
   ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_FALSE(second->created);
-  EXPECT_EQ(first->run, second->run);
+  EXPECT_FALSE(second->created());
+  EXPECT_EQ(first->run(), second->run());
 }
 
 TEST_P(RuntimeTest, an_exception_in_a_worker_fails_the_job_with_code_500_and_its_words) {
@@ -91,7 +91,7 @@ TEST_P(RuntimeTest, interim_answers_have_a_limit_in_all) {
   std::atomic<int> said{0};
   const JobView end = end_of_chain([&](Work& work) {
     if (work.input().str() != "x") return Reply::success("{}");
-    for (; said < 6; ++said) work.pending(std::string(payload_bytes_max - 1000, 'x'));  // 24 MB
+    for (; said < 6; ++said) work.pending(Payload(std::string(payload_bytes_max - 1000, 'x')));  // 24 MB
     return Reply::success("{}");
   });
   EXPECT_EQ(said, 6);
@@ -102,27 +102,26 @@ TEST_P(RuntimeTest, interim_answers_have_a_limit_in_all) {
 
 TEST_P(RuntimeTest, the_code_of_the_error_that_ended_a_job_stands_in_its_view) {
   for (const Collation collation : {Collation::ledger, Collation::duplex}) {
-    auto opened = Runtime::open(options());
+    auto opened = pawl::open(options());
     ASSERT_TRUE(opened.ok());
     const std::string name(collation == Collation::duplex ? "d" : "l");
-    ASSERT_TRUE((*opened)
-                    ->deploy(*GraphBuilder(name).trigger("t").worker("a", "a").after("t").collation(collation).build())
-                    .ok());
-    ASSERT_TRUE((*opened)
+    ASSERT_TRUE(
+        opened->deploy(*GraphBuilder(name).trigger("t").worker("a", "a").after("t").collation(collation).build()).ok());
+    ASSERT_TRUE(opened
                     ->serve("a",
                             [](Work& work) {
                               return work.input().view() == "good" ? Reply::success()
                                                                    : Reply::error("\"declined\"", 402);
                             })
                     .ok());
-    ASSERT_TRUE((*opened)->start().ok());
-    const auto failed = (*opened)->submit({.graph = name, .id = name + "-bad", .input = "bad"});
-    const auto end = (*opened)->wait(failed->run, 20s);
+    ASSERT_TRUE(opened->launch().ok());
+    const auto failed = opened->start(name, Payload("bad"), {.id = name + "-bad"});
+    const auto end = failed->wait(20s);
     ASSERT_TRUE(end.ok());
     EXPECT_EQ(end->status, JobStatus::failed);
     EXPECT_EQ(end->code, 402);
-    const auto good = (*opened)->submit({.graph = name, .id = name + "-good", .input = "good"});
-    EXPECT_EQ((*opened)->wait(good->run, 20s)->code, 0);
+    const auto good = opened->start(name, Payload("good"), {.id = name + "-good"});
+    EXPECT_EQ(good->wait(20s)->code, 0);
   }
 }
 
@@ -140,7 +139,7 @@ TEST_P(RuntimeTest, an_output_over_the_limit_becomes_error_413) {
 
 TEST_P(RuntimeTest, an_interim_answer_over_the_limit_becomes_error_413) {
   const JobView end = end_of_chain([](Work& work) {
-    work.pending(std::string(payload_bytes_max + 1, 'x'));
+    work.pending(Payload(std::string(payload_bytes_max + 1, 'x')));
     return echo(work);
   });
   EXPECT_EQ(end.status, JobStatus::failed);
@@ -156,14 +155,14 @@ TEST_P(RuntimeTest, an_error_text_longer_than_a_reason_may_be_is_cut_and_the_job
 TEST_P(RuntimeTest, pending_replies_open_a_plane_each_for_what_follows) {
   const JobView end = end_of_chain([](Work& work) {
     if (work.input().str() == "x") {
-      work.pending("a");
-      work.pending("b");
+      work.pending(Payload("a"));
+      work.pending(Payload("b"));
       return Reply::success("c");
     }
     return echo(work);
   });
   EXPECT_EQ(end.status, JobStatus::completed);
-  const auto detail = runtime->inspect(end.run);
+  const auto detail = runtime->job(end.run).inspect();
   ASSERT_TRUE(detail.ok());
   std::map<std::string, std::string> outputs;
   for (const ActivityView& activity : detail->activities)
@@ -182,12 +181,11 @@ TEST_P(RuntimeTest, a_thousand_jobs_from_eight_threads_all_complete) {
     threads.emplace_back([&, t] {
       std::vector<RunId> runs;
       for (int i = 0; i < 125; ++i) {
-        const auto job =
-            runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i), .input = "x"});
-        if (job) runs.push_back(job->run);
+        const auto job = runtime->start("chain", Payload("x"), {.id = std::to_string(t) + "-" + std::to_string(i)});
+        if (job) runs.push_back(job->run());
       }
       for (const RunId run : runs) {
-        const auto end = runtime->wait(run, 60s);
+        const auto end = runtime->job(run).wait(60s);
         if (end && end->status == JobStatus::completed && end->result.str() == "x++") ++completed;
       }
     });
@@ -201,16 +199,16 @@ TEST_P(RuntimeTest, many_threads_may_wait_for_one_job) {
     while (!open) std::this_thread::sleep_for(1ms);
     return echo(work);
   });
-  const auto job = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
+  const auto job = runtime->start("chain", Payload("x"), {.id = "j"});
   ASSERT_TRUE(job.ok());
   std::atomic<int> heard{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 16; ++i)
     threads.emplace_back([&] {
-      const auto end = runtime->wait(job->run, 20s);
+      const auto end = job->wait(20s);
       if (end && end->result.str() == "x++") ++heard;
     });
-  EXPECT_TRUE(fails_with(runtime->wait(job->run, 10ms), ErrorCode::retry_later, {"job j", "not ended"}));
+  EXPECT_TRUE(fails_with(job->wait(10ms), ErrorCode::retry_later, {"job j", "not ended"}));
   open = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(heard, 16);
@@ -221,12 +219,14 @@ TEST_P(RuntimeTest, an_observer_sees_each_job_from_its_start_to_its_end_in_order
   std::map<std::string, std::vector<std::string>> seen;
   runtime = open_runtime(options());
   ASSERT_TRUE(runtime->serve("work", echo).ok());
-  runtime->observe([&](const Event& event) {
-    static const char* const names[] = {"start", "open ", "pending ", "close ", "end", "parked"};
-    const std::lock_guard lock(mutex);
-    seen[event.job.raw()].push_back(names[static_cast<int>(event.kind)] + event.activity.raw());
-  });
-  ASSERT_TRUE(runtime->start().ok());
+  runtime
+      ->observe([&](const Event& event) {
+        static const char* const names[] = {"start", "open ", "pending ", "close ", "end", "parked"};
+        const std::lock_guard lock(mutex);
+        seen[event.job.raw()].push_back(names[static_cast<int>(event.kind)] + event.activity.raw());
+      })
+      .keep();
+  ASSERT_TRUE(runtime->launch().ok());
   for (int i = 0; i < 20; ++i) expect_runs(*runtime, "j" + std::to_string(i));
   runtime->stop();
   ASSERT_EQ(seen.size(), 20u);
@@ -248,12 +248,12 @@ TEST_P(RuntimeTest, stop_lets_a_running_worker_finish_and_commits_its_answer) {
     ++ended;
     return echo(work);
   });
-  const auto job = runtime->submit({.graph = "chain", .id = "j", .input = "x"});
+  const auto job = runtime->start("chain", Payload("x"), {.id = "j"});
   ASSERT_TRUE(job.ok());
   while (!begun) std::this_thread::sleep_for(1ms);
   runtime->stop();
   EXPECT_EQ(ended, 1);
-  const auto detail = runtime->inspect(job->run);
+  const auto detail = job->inspect();
   ASSERT_TRUE(detail.ok());
   ASSERT_GE(detail->activities.size(), 2u);
   EXPECT_FALSE(detail->activities[1].open());
@@ -268,7 +268,7 @@ TEST_P(RuntimeTest, stop_while_others_submit_answers_every_submit) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0;; ++i) {
-        const auto job = runtime->submit({.graph = "chain", .id = std::to_string(t) + "-" + std::to_string(i)});
+        const auto job = runtime->start("chain", Payload(), {.id = std::to_string(t) + "-" + std::to_string(i)});
         if (job) {
           ++accepted;
           continue;
@@ -293,13 +293,13 @@ TEST_P(RuntimeTest, stop_while_others_submit_answers_every_submit) {
 TEST_P(RuntimeTest, before_start_and_after_stop_a_submit_is_refused_at_once) {
   runtime = open_runtime(options());
   EXPECT_TRUE(
-      fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::invalid, {"job j", "before start()"}));
-  ASSERT_TRUE(runtime->start().ok());
-  EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::already_done, {"runs already"}));
+      fails_with(runtime->start("chain", Payload(), {.id = "j"}), ErrorCode::invalid, {"job j", "before start()"}));
+  ASSERT_TRUE(runtime->launch().ok());
+  EXPECT_TRUE(fails_with(runtime->launch(), ErrorCode::already_done, {"runs already"}));
   runtime->stop();
   runtime->stop();
-  EXPECT_TRUE(fails_with(runtime->submit({.graph = "chain", .id = "j"}), ErrorCode::retry_later, {"stopped"}));
-  EXPECT_TRUE(fails_with(runtime->start(), ErrorCode::invalid, {"open the store again"}));
+  EXPECT_TRUE(fails_with(runtime->start("chain", Payload(), {.id = "j"}), ErrorCode::retry_later, {"stopped"}));
+  EXPECT_TRUE(fails_with(runtime->launch(), ErrorCode::invalid, {"open the store again"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(store, RuntimeTest, every_setting, setting_name);
@@ -311,17 +311,17 @@ TEST_P(RestartTest, a_restarted_runtime_finishes_the_jobs_it_finds) {
   std::vector<RunId> runs;
   {
     auto first = open_runtime(options());  // no worker: nothing can end
-    ASSERT_TRUE(first->start().ok());
+    ASSERT_TRUE(first->launch().ok());
     for (int i = 0; i < 50; ++i) {
-      const auto job = first->submit({.graph = "chain", .id = std::to_string(i), .input = "x"});
+      const auto job = first->start("chain", Payload("x"), {.id = std::to_string(i)});
       ASSERT_TRUE(job.ok());
-      runs.push_back(job->run);
+      runs.push_back(job->run());
     }
     first->stop();
   }
   auto second = start_runtime(options());
   for (const RunId run : runs) {
-    const auto end = second->wait(run, 20s);
+    const auto end = second->job(run).wait(20s);
     ASSERT_TRUE(end.ok()) << to_string(end.error());
     EXPECT_EQ(end->result.str(), "x++");
   }
@@ -331,21 +331,23 @@ TEST_P(RestartTest, a_job_goes_on_with_the_graph_that_the_store_keeps) {
   RunId run{0};
   {
     auto first = open_runtime(options());
-    ASSERT_TRUE(first->start().ok());
-    run = first->submit({.graph = "chain", .id = "j", .input = "x"})->run;
+    ASSERT_TRUE(first->launch().ok());
+    run = first->start("chain", Payload("x"), {.id = "j"})->run();
   }
-  auto opened = Runtime::open(options());
+  auto opened = pawl::open(options());
   ASSERT_TRUE(opened.ok());
-  Runtime& second = **opened;
+  Runtime& second = *opened;
   std::mutex mutex;
   std::string problems;
-  second.on_problem([&](const std::string& text) {
-    const std::lock_guard lock(mutex);
-    problems += text;
-  });
+  second
+      .on_problem([&](const std::string& text) {
+        const std::lock_guard lock(mutex);
+        problems += text;
+      })
+      .keep();
   ASSERT_TRUE(second.serve("work", echo).ok());
-  ASSERT_TRUE(second.start().ok());
-  const auto end = second.wait(run, 20s);
+  ASSERT_TRUE(second.launch().ok());
+  const auto end = second.job(run).wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->result.str(), "x++");
   const std::lock_guard lock(mutex);
@@ -362,9 +364,9 @@ TEST(TwoRuntimes, the_second_submits_through_the_first_and_takes_over_when_it_is
   EXPECT_TRUE(first->owns());
   auto second = start_runtime({.store = dir / "store.db"});
   ASSERT_NE(second, nullptr);
-  const auto job = second->submit({.graph = "chain", .id = "b", .input = "x"});
+  const auto job = second->start("chain", Payload("x"), {.id = "b"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
-  EXPECT_TRUE(first->wait(job->run, 20s).ok());
+  EXPECT_TRUE(job->wait(20s).ok());
   EXPECT_FALSE(second->owns());
   first.reset();
   const auto limit = std::chrono::steady_clock::now() + 1s;

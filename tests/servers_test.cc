@@ -67,15 +67,15 @@ class Servers : public ::testing::TestWithParam<std::string> {
   enum class Serves : bool { no, yes };
   std::unique_ptr<Node> node(Serves serves = Serves::yes) {
     auto made = std::make_unique<Node>();
-    auto opened = Runtime::open({.store = server_->address(), .lanes = 8});
+    auto opened = pawl::open({.store = server_->address(), .lanes = 8});
     EXPECT_TRUE(opened.ok()) << to_string(opened.error());
     if (!opened) return nullptr;
-    made->runtime = std::move(*opened);
+    made->runtime = std::make_unique<Runtime>(std::move(*opened));
     auto graph =
         GraphBuilder("chain").trigger("t").worker("one", "add").after("t").worker("two", "add").after("one").build();
     EXPECT_TRUE(made->runtime->deploy(std::move(*graph)).ok());
     if (serves == Serves::yes) serve(*made);
-    EXPECT_TRUE(made->runtime->start().ok());
+    EXPECT_TRUE(made->runtime->launch().ok());
     return made;
   }
   void serve(Node& node) {
@@ -84,7 +84,7 @@ class Servers : public ::testing::TestWithParam<std::string> {
                             [this, &node](Work& work) {
                               ++node.served;
                               const std::lock_guard lock(mutex_);
-                              ++runs_[work.idempotency_key()];
+                              ++runs_[work.key()];
                               return Reply::success(work.input().str() + "+");
                             })
                     .ok());
@@ -92,15 +92,15 @@ class Servers : public ::testing::TestWithParam<std::string> {
   std::vector<RunId> submit(Runtime& runtime, int count, const std::string& prefix) {
     std::vector<RunId> runs;
     for (int i = 0; i < count; ++i) {
-      const auto job = runtime.submit({.graph = "chain", .id = prefix + std::to_string(i), .input = "x"});
+      const auto job = runtime.start("chain", Payload("x"), {.id = prefix + std::to_string(i)});
       EXPECT_TRUE(job.ok()) << to_string(job.error());
-      if (job) runs.push_back(job->run);
+      if (job) runs.push_back(job->run());
     }
     return runs;
   }
   void expect_ends(Runtime& runtime, const std::vector<RunId>& runs) {
     for (const RunId run : runs) {
-      const auto end = runtime.wait(run, 60s);
+      const auto end = runtime.job(run).wait(60s);
       ASSERT_TRUE(end.ok()) << to_string(end.error());
       EXPECT_EQ(end->status, JobStatus::completed);
       EXPECT_EQ(end->result.str(), "x++");
@@ -156,8 +156,8 @@ TEST_P(Servers, a_server_that_crashes_and_comes_back_loses_nothing) {
   std::vector<RunId> after;
   for (int i = 0; i < 20; ++i)
     EXPECT_TRUE(comes_true([&] {
-      const auto job = only->runtime->submit({.graph = "chain", .id = "after-" + std::to_string(i), .input = "x"});
-      if (job) after.push_back(job->run);
+      const auto job = only->runtime->start("chain", Payload("x"), {.id = "after-" + std::to_string(i)});
+      if (job) after.push_back(job->run());
       return job.ok();
     }));
   expect_ends(*only->runtime, runs);
@@ -169,21 +169,21 @@ TEST_P(Servers, a_signal_reaches_a_job_of_another_node) {
   auto second = node();
   ASSERT_TRUE(shares(*first, *second));
   const auto runs = submit(*second->runtime, 10, "s-");
-  for (const RunId run : runs) static_cast<void>(first->runtime->interrupt(run, "enough"));  // some have ended
-  for (const RunId run : runs) EXPECT_TRUE(first->runtime->wait(run, 30s).ok());
+  for (const RunId run : runs) static_cast<void>(first->runtime->job(run).interrupt("enough"));  // some have ended
+  for (const RunId run : runs) EXPECT_TRUE(first->runtime->job(run).wait(30s).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(on, Servers, ::testing::Values("postgres", "redis"),
                          [](const auto& one) { return one.param; });
 
 TEST(ServerAddresses, what_is_no_store_is_said) {
-  EXPECT_TRUE(fails_with(Runtime::open({.store = "mysql://localhost/x"}), ErrorCode::invalid,
+  EXPECT_TRUE(fails_with(pawl::open({.store = "mysql://localhost/x"}), ErrorCode::invalid,
                          {"mysql://", "postgres://", "redis://"}));
 }
 
 TEST(ServerAddresses, a_server_that_is_not_there_is_an_error_without_the_password) {
   for (const std::string address : {"postgres://pawl:secret@127.0.0.1:1/x", "redis://pawl:secret@127.0.0.1:1"}) {
-    const auto opened = Runtime::open({.store = address});
+    const auto opened = pawl::open({.store = address});
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(to_string(opened.error()).find("secret"), std::string::npos) << to_string(opened.error());
   }

@@ -98,13 +98,13 @@ inline AppText chain_graph() {
 // Opened and with the chain deployed; the caller serves and starts. Null, with a failure,
 // otherwise.
 inline std::unique_ptr<Runtime> open_runtime(RuntimeOptions options) {
-  auto opened = Runtime::open(std::move(options));
+  auto opened = pawl::open(std::move(options));
   if (!opened) {
     ADD_FAILURE() << to_string(opened.error());
     return nullptr;
   }
-  EXPECT_TRUE((*opened)->deploy(chain_graph()).ok());
-  return std::move(*opened);
+  EXPECT_TRUE(opened->deploy(chain_graph()).ok());
+  return std::make_unique<Runtime>(std::move(*opened));
 }
 
 inline Reply echo(Work& work) { return Reply::success(work.input().str() + "+"); }
@@ -113,15 +113,15 @@ inline std::unique_ptr<Runtime> start_runtime(RuntimeOptions options, Worker wor
   auto runtime = open_runtime(std::move(options));
   if (!runtime) return nullptr;
   EXPECT_TRUE(runtime->serve("work", std::move(worker)).ok());
-  EXPECT_TRUE(runtime->start().ok());
+  EXPECT_TRUE(runtime->launch().ok());
   return runtime;
 }
 
 // Runs one chain to its end.
 inline void expect_runs(Runtime& runtime, const std::string& id) {
-  const auto job = runtime.submit({.graph = "chain", .id = id, .input = "x"});
+  const auto job = runtime.start("chain", Payload("x"), {.id = id});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
-  const auto end = runtime.wait(job->run, 20s);
+  const auto end = job->wait(20s);
   ASSERT_TRUE(end.ok()) << to_string(end.error());
   EXPECT_EQ(end->status, JobStatus::completed);
   EXPECT_EQ(end->result.str(), "x++");
@@ -131,7 +131,7 @@ inline void expect_runs(Runtime& runtime, const std::string& id) {
 inline void expect_readable(Runtime& runtime, const std::string& id) {
   const auto run = runtime.find(id);
   ASSERT_TRUE(run.ok() && run->has_value()) << id;
-  const auto detail = runtime.inspect(**run);
+  const auto detail = (*run)->inspect();
   ASSERT_TRUE(detail.ok()) << to_string(detail.error());
   EXPECT_EQ(detail->job.status, JobStatus::completed);
   EXPECT_EQ(detail->job.result.str(), "x++");

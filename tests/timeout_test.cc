@@ -92,9 +92,9 @@ TEST_P(TimeoutTest, a_job_beyond_its_time_is_interrupted_and_its_worker_told) {
   for (Duration within = 30ms; !began; within *= 2) {
     ASSERT_LT(within, 60s);
     const auto job =
-        runtime->submit({.graph = "step", .id = "j" + std::to_string(within.count()), .end_within = within});
+        runtime->start("step", Payload(), {.id = "j" + std::to_string(within.count()), .end_within = within});
     ASSERT_TRUE(job.ok());
-    const JobView end = end_of(*runtime, job->run);
+    const JobView end = end_of(*runtime, job->run());
     EXPECT_EQ(end.status, JobStatus::interrupted);
     EXPECT_EQ(end.reason, "the job ran out of its time");
     EXPECT_EQ(end.deadline, end.created_at + within);
@@ -104,12 +104,12 @@ TEST_P(TimeoutTest, a_job_beyond_its_time_is_interrupted_and_its_worker_told) {
 
 TEST_P(TimeoutTest, a_job_that_ends_in_time_is_not_interrupted_later) {
   runtime = start_with(options(), step_graph(), echo);
-  const auto job = runtime->submit({.graph = "step", .id = "j", .input = "x", .end_within = 200ms});
+  const auto job = runtime->start("step", Payload("x"), {.id = "j", .end_within = 200ms});
   ASSERT_TRUE(job.ok());
-  if (end_of(*runtime, job->run).status != JobStatus::completed)
+  if (end_of(*runtime, job->run()).status != JobStatus::completed)
     GTEST_SKIP() << "this machine took 200 ms for one step";
   std::this_thread::sleep_for(300ms);
-  EXPECT_EQ(status_of(*runtime, job->run), JobStatus::completed);
+  EXPECT_EQ(status_of(*runtime, job->run()), JobStatus::completed);
 }
 
 INSTANTIATE_TEST_SUITE_P(store, TimeoutTest, every_setting, setting_name);

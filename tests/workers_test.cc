@@ -90,8 +90,8 @@ TEST_P(WorkersTest, a_worker_that_does_not_return_is_reported_once_and_others_go
                         if (work.input().str() == "hangs") gate->pass();
                         return Reply::success("done");
                       });
-  runtime->on_problem([&](const std::string& text) { problems.add(text); });
-  ASSERT_TRUE(runtime->start().ok());
+  runtime->on_problem([&](const std::string& text) { problems.add(text); }).keep();
+  ASSERT_TRUE(runtime->launch().ok());
   for (int round = 0; round < 2; ++round) {  // each time as many as there are threads
     for (int i = 0; i < 2; ++i) {
       const JobView end = end_of(*runtime, submit_step(*runtime, std::to_string(round * 2 + i), "hangs"));
@@ -135,7 +135,7 @@ TEST_P(WorkersTest, a_stop_tells_who_runs_and_returns_when_they_do) {
   runtime = start_with(few(2), step_graph(), [](Work& work) { return Reply::success(std::to_string(work.attempt())); });
   const auto run = runtime->find("j");
   ASSERT_TRUE(run.ok() && run->has_value());
-  EXPECT_EQ(end_of(*runtime, **run).result.str(), "1") << "it is handed out again, and no try was used up";
+  EXPECT_EQ(end_of(*runtime, (*run)->run()).result.str(), "1") << "it is handed out again, and no try was used up";
 }
 
 TEST_P(WorkersTest, what_a_worker_finishes_while_stopping_counts) {
@@ -146,10 +146,12 @@ TEST_P(WorkersTest, what_a_worker_finishes_while_stopping_counts) {
     until_told(work);
     return Reply::success("finished");
   });
-  runtime->observe([&](const Event& event) {
-    if (event.kind == Event::Kind::job_closed) ended.add(event.job.raw());
-  });
-  ASSERT_TRUE(runtime->start().ok());
+  runtime
+      ->observe([&](const Event& event) {
+        if (event.kind == Event::Kind::job_closed) ended.add(event.job.raw());
+      })
+      .keep();
+  ASSERT_TRUE(runtime->launch().ok());
   submit_step(*runtime);
   ASSERT_TRUE(comes_true([&] { return begun == 1; }));
   runtime->stop();
@@ -179,12 +181,12 @@ TEST_P(WorkersTest, a_stop_does_not_wait_for_ever_and_the_work_is_handed_out_aga
   runtime = open_with(few(2, 30ms, 10ms), step_graph(), [=](Work& work) {
     ++*begun;
     gate->pass();
-    work.heartbeat("\"still here\"");  // it has no effect and does no harm
+    work.heartbeat(Payload("\"still here\""));  // it has no effect and does no harm
     ++*returned;
     return Reply::success(work.input());
   });
-  runtime->on_problem([&](const std::string& text) { problems.add(text); });
-  ASSERT_TRUE(runtime->start().ok());
+  runtime->on_problem([&](const std::string& text) { problems.add(text); }).keep();
+  ASSERT_TRUE(runtime->launch().ok());
   submit_step(*runtime);
   ASSERT_TRUE(comes_true([&] { return *begun == 1; }));
   const auto before = Clock::now();
@@ -198,7 +200,7 @@ TEST_P(WorkersTest, a_stop_does_not_wait_for_ever_and_the_work_is_handed_out_aga
         start_with(few(2), step_graph(), [](Work& work) { return Reply::success(std::to_string(work.attempt())); });
     const auto run = runtime->find("j");
     ASSERT_TRUE(run.ok() && run->has_value());
-    EXPECT_EQ(end_of(*runtime, **run).result.str(), "2") << "as after a crash";
+    EXPECT_EQ(end_of(*runtime, (*run)->run()).result.str(), "2") << "as after a crash";
   }
   gate->open();
   EXPECT_TRUE(comes_true([&] { return *returned == 1; }));
@@ -253,10 +255,10 @@ TEST_F(StopsTest, a_kill_leaves_no_more_in_doubt_than_threads_had_begun) {
     const auto run = runtime->find("e" + std::to_string(i));
     ASSERT_TRUE(run.ok() && run->has_value());
     ASSERT_TRUE(comes_true([&] {
-      const Effect effect = act_of(*runtime, **run).effect;
+      const Effect effect = act_of(*runtime, (*run)->run()).effect;
       return effect == Effect::unknown || effect == Effect::done;
     }));
-    if (act_of(*runtime, **run).effect == Effect::unknown) ++unknown;
+    if (act_of(*runtime, (*run)->run()).effect == Effect::unknown) ++unknown;
   }
   EXPECT_LE(unknown, 2);
   EXPECT_EQ(calls, jobs - unknown);

@@ -4,14 +4,30 @@
 //
 //   bank_example STORE [TRANSFERS]      STORE: a file, or postgres://...
 #include <pawl/pawl.h>
+#include <pawl_boost/json.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 using namespace std::chrono_literals;
+
+struct Transfer {
+  int number = 0;
+  int source = 0;
+  int target = 0;
+  int amount = 0;
+};
+BOOST_DESCRIBE_STRUCT(Transfer, (), (number, source, target, amount))
+
+struct Audit {
+  std::int64_t sum = 0;
+  std::int64_t transfers = 0;
+};
+BOOST_DESCRIBE_STRUCT(Audit, (), (sum, transfers))
 
 namespace {
 
@@ -39,44 +55,35 @@ pawl::AppText one_step(const std::string& name, const std::string& topic) {
                    .build());
 }
 
-pawl::Reply failed(const pawl::Error& error) {
-  return pawl::Reply::error("\"" + std::string(name_of(error.code)) + "\"");
+// What a statement answers; a failed one ends the attempt, and undoes what was written.
+pawl::SqlRows done(pawl::Result<pawl::SqlRows> rows) {
+  if (!rows) throw pawl::Failure{.message = to_string(rows.error())};
+  return std::move(*rows);
 }
 
-// The table of transfers has no key: it would show a transfer that was made twice.
-pawl::Reply open_bank(pawl::Work&, pawl::Transaction& sql) {
-  for (const char* text : {"CREATE TABLE account (id INTEGER PRIMARY KEY, balance BIGINT)",
-                           "CREATE TABLE transfer (id TEXT, source INTEGER, target INTEGER, amount BIGINT)"})
-    if (const auto made = sql.execute(text); !made) return failed(made.error());
-  for (int id = 0; id < accounts; ++id)
-    if (const auto put = sql.execute("INSERT INTO account VALUES ($1, $2)", {id, first_balance}); !put)
-      return failed(put.error());
-  return pawl::Reply::success("{}");
+// The table of transfers has no key: a transfer that was made twice would be seen there.
+void open_bank(pawl::Transaction& sql) {
+  done(sql.execute("CREATE TABLE account (id INTEGER PRIMARY KEY, balance BIGINT)"));
+  done(sql.execute("CREATE TABLE transfer (id TEXT, source INTEGER, target INTEGER, amount BIGINT)"));
+  for (int id = 0; id < accounts; ++id) done(sql.execute("INSERT INTO account VALUES ($1, $2)", {id, first_balance}));
 }
 
-pawl::Reply transfer(pawl::Work& work, pawl::Transaction& sql) {
-  int number = 0, source = 0, target = 0, amount = 0;
-  if (std::sscanf(work.input().str().c_str(), "[%d,%d,%d,%d]", &number, &source, &target, &amount) != 4)
-    return pawl::Reply::fatal("\"a transfer is [number, source, target, amount]\"", 400);
-  const auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2", {amount, source});
-  if (!taken) return failed(taken.error());
-  const auto given = sql.execute("UPDATE account SET balance = balance + $1 WHERE id = $2", {amount, target});
-  if (!given) return failed(given.error());
-  if (taken->changed != 1 || given->changed != 1)
-    return pawl::Reply::fatal("\"no such account\"", 404);  // nothing is committed
-  const auto booked = sql.execute("INSERT INTO transfer VALUES ($1, $2, $3, $4)",
-                                  {"transfer-" + std::to_string(number), source, target, amount});
-  if (!booked) return failed(booked.error());
-  return pawl::Reply::success("{\"moved\":" + std::to_string(amount) + "}");
+int transfer(const Transfer& order, pawl::Transaction& sql) {
+  const auto taken =
+      done(sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2", {order.amount, order.source}));
+  const auto given =
+      done(sql.execute("UPDATE account SET balance = balance + $1 WHERE id = $2", {order.amount, order.target}));
+  if (taken.changed != 1 || given.changed != 1)  // nothing of it is kept
+    throw pawl::Failure{.code = 404, .message = "no such account", .retryable = false};
+  done(sql.execute("INSERT INTO transfer VALUES ($1, $2, $3, $4)",
+                   {"transfer-" + std::to_string(order.number), order.source, order.target, order.amount}));
+  return order.amount;
 }
 
-// The content of the tables, also read in a transaction.
-pawl::Reply audit(pawl::Work&, pawl::Transaction& sql) {
-  const auto sum = sql.execute("SELECT sum(balance) FROM account");
-  if (!sum) return failed(sum.error());
-  const auto count = sql.execute("SELECT count(*) FROM transfer");
-  if (!count) return failed(count.error());
-  return pawl::Reply::success("{\"sum\":" + sum->at(0, 0).text() + ",\"transfers\":" + count->at(0, 0).text() + "}");
+// What is in the tables, read in a transaction as well.
+Audit audit(pawl::Transaction& sql) {
+  return {done(sql.execute("SELECT sum(balance) FROM account")).at(0, 0).integer(),
+          done(sql.execute("SELECT count(*) FROM transfer")).at(0, 0).integer()};
 }
 
 }  // namespace
@@ -87,39 +94,38 @@ int main(int argc, char** argv) {
   pawl::RuntimeOptions options;
   options.store = store;
   if (const char* lease = std::getenv("BANK_LEASE_MS")) options.lease = std::chrono::milliseconds(std::atoi(lease));
-  auto runtime = check(pawl::Runtime::open(options));
-  for (const auto& [name, worker] : std::vector<std::pair<std::string, pawl::TransactionWorker>>{
-           {"open", open_bank}, {"transfer", transfer}, {"audit", audit}}) {
-    check(runtime->deploy(one_step(name, "bank." + name)));
-    check(runtime->serve_transaction("bank." + name, worker));
-  }
-  check(runtime->start());
+  pawl::Runtime runtime = check(pawl::open(options));
+  for (const std::string name : {"open", "transfer", "audit"}) check(runtime.deploy(one_step(name, "bank." + name)));
+  check(runtime.serve_transaction("bank.open", open_bank));
+  check(runtime.serve_transaction("bank.transfer", transfer));
+  check(runtime.serve_transaction("bank.audit", audit));
 
-  // A job's id is taken once: a second execution of this program finds the existing jobs.
-  const auto begin = [&](const std::string& graph, const std::string& id, const std::string& input) {
+  // A job's id is taken once: whoever runs this again meets the jobs that are there. A store that is restarted does not
+  // answer for a while.
+  const auto may_come = [](const pawl::Error& error) {
+    return error.code == pawl::ErrorCode::retry_later || error.code == pawl::ErrorCode::outcome_unknown;
+  };
+  const auto begin = [&](const std::string& graph, const std::string& id, const Transfer& input = {}) {
     for (;;) {
-      auto job = runtime->submit({.graph = graph, .id = id, .input = input});
-      if (job ||
-          (job.error().code != pawl::ErrorCode::retry_later && job.error().code != pawl::ErrorCode::outcome_unknown))
-        return check(std::move(job)).run;
+      auto job = runtime.start(graph, input, {.id = id});
+      if (job || !may_come(job.error())) return check(std::move(job));
     }
   };
-  const auto await = [&](pawl::RunId run) {
+  const auto await = [&](const pawl::Job<>& job) {
     for (;;) {
-      auto end = runtime->wait(run, 60s);
+      auto end = job.wait(60s);
       if (end || end.error().code != pawl::ErrorCode::retry_later) return check(std::move(end));
     }
   };
-  await(begin("open", "open", "{}"));
-  std::vector<pawl::RunId> runs;
+  await(begin("open", "open"));
+  std::vector<pawl::Job<>> jobs;
   for (int i = 0; i < transfers; ++i)
-    runs.push_back(begin("transfer", "transfer-" + std::to_string(i),
-                         "[" + std::to_string(i) + "," + std::to_string(i % accounts) + "," +
-                             std::to_string((i * 7 + 3) % accounts) + "," + std::to_string(1 + i % 5) + "]"));
+    jobs.push_back(
+        begin("transfer", "transfer-" + std::to_string(i), {i, i % accounts, (i * 7 + 3) % accounts, 1 + i % 5}));
   int completed = 0;
-  for (const pawl::RunId run : runs) completed += await(run).status == pawl::JobStatus::completed ? 1 : 0;
-  const pawl::RunId last =
-      begin("audit", "audit-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count()), "{}");
+  for (const pawl::Job<>& job : jobs) completed += await(job).status == pawl::JobStatus::completed ? 1 : 0;
+  const auto last =
+      begin("audit", "audit-" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count()));
   std::printf("%d of %d transfers completed: %s\n", completed, transfers, await(last).result.str().c_str());
   return completed == transfers ? 0 : 1;
 }

@@ -24,28 +24,26 @@ int main(int argc, char** argv) {
                    .after("pack")
                    .build();
   if (!graph) return fail(graph.error());
-  auto runtime = pawl::Runtime::open({.store = argc > 1 ? argv[1] : "deliveries.db"});
+  auto runtime = pawl::open(argc > 1 ? argv[1] : "deliveries.db");
   if (!runtime) return fail(runtime.error());
-  if (auto deployed = (*runtime)->deploy(std::move(*graph)); !deployed) return fail(deployed.error());
+  if (auto deployed = runtime->deploy(std::move(*graph)); !deployed) return fail(deployed.error());
 
   // A worker that sends pending replies: each parcel is sent separately.
-  (void)(*runtime)->serve("store.pack", [](pawl::Work& work) {
-    work.pending("first parcel");
+  (void)runtime->serve("store.pack", [](pawl::Work& work) {
+    work.pending(pawl::Payload("first parcel"));
     return pawl::Reply::success("second parcel");
   });
-  (void)(*runtime)->serve("post.send",
-                          [](pawl::Work& work) { return pawl::Reply::success(work.input().str() + " sent"); });
-  if (auto started = (*runtime)->start(); !started) return fail(started.error());
-
-  auto job = (*runtime)->submit({.graph = "delivery", .id = "order-17", .input = "two books"});
+  (void)runtime->serve("post.send",
+                       [](pawl::Work& work) { return pawl::Reply::success(work.input().str() + " sent"); });
+  auto job = runtime->start("delivery", pawl::Payload("two books"), {.id = "order-17"});
   if (!job) return fail(job.error());
-  auto end = (*runtime)->wait(job->run, std::chrono::seconds(30));
+  auto end = job->wait(std::chrono::seconds(30));
   if (!end) return fail(end.error());
-  auto detail = (*runtime)->inspect(job->run);
+  auto detail = job->inspect();
   if (!detail) return fail(detail.error());
   for (const pawl::ActivityView& activity : detail->activities)
     std::printf("%-8s %-8s %s  %s\n", activity.name.raw().c_str(), activity.address.c_str(), activity.ledger.c_str(),
                 activity.explanation.c_str());
-  (*runtime)->stop();
+  runtime->stop();
   return 0;
 }

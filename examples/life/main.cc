@@ -34,15 +34,13 @@ pawl::AppText one_step(const std::string& name, const std::function<void(pawl::G
   return check(builder.build());
 }
 
-pawl::RunId begin(pawl::Runtime& runtime, const std::string& graph, pawl::JobRequest request = {}) {
-  request.graph = graph;
-  request.id = graph + "-1";
-  request.input = "{}";
-  return check(runtime.submit(std::move(request))).run;
+pawl::Job<> begin(pawl::Runtime& runtime, const std::string& graph, pawl::StartOptions options = {}) {
+  options.id = graph + "-1";
+  return check(runtime.start(graph, pawl::Payload("{}"), options));
 }
 
-void show_end(pawl::Runtime& runtime, const char* what, pawl::RunId run) {
-  const pawl::JobView end = check(runtime.wait(run, 30s));
+void show_end(const char* what, const pawl::Job<>& job) {
+  const pawl::JobView end = check(job.wait(30s));
   std::printf("%-14s %-11s %s\n", what, std::string(name_of(end.status)).c_str(),
               end.status == pawl::JobStatus::completed ? end.result.str().c_str() : end.reason.c_str());
 }
@@ -57,7 +55,7 @@ void retries(pawl::Runtime& runtime) {
     if (++tries < 3) return pawl::Reply::error("\"no connection\"", 503);
     return pawl::Reply::success("{\"tries\":" + std::to_string(tries) + "}");
   }));
-  show_end(runtime, "retried", begin(runtime, "charge"));
+  show_end("retried", begin(runtime, "charge"));
 }
 
 // --- a long attempt: it stores its progress, and stops sending heartbeats half way. The next attempt continues from
@@ -70,13 +68,13 @@ void heartbeat(pawl::Runtime& runtime) {
     const int before = work.progress().empty() ? 0 : std::stoi(work.progress().str());
     for (int frame = before; frame < 10; ++frame) {
       if (work.cancelled()) return pawl::Reply::fatal("\"stopped\"");  // its reply is no longer needed
-      work.heartbeat(std::to_string(frame + 1));
+      work.heartbeat(pawl::Payload(std::to_string(frame + 1)));
       if (before == 0 && frame == 5)
         while (!work.cancelled()) std::this_thread::sleep_for(1ms);  // it hangs, until its time is over
     }
     return pawl::Reply::success("{\"began_at_frame\":" + std::to_string(before) + "}");
   }));
-  show_end(runtime, "went on", begin(runtime, "encode"));
+  show_end("went on", begin(runtime, "encode"));
 }
 
 // --- a later reply: the worker gives the token away and its thread back.
@@ -87,9 +85,9 @@ void later(pawl::Runtime& runtime) {
     token.set_value(work.token());
     return pawl::Reply::later(2h);  // after that the work is handed out again, under a new token
   }));
-  const pawl::RunId run = begin(runtime, "approve");
+  const pawl::Job<> job = begin(runtime, "approve");
   check(runtime.complete(token.get_future().get(), pawl::Reply::success("{\"by\":\"a person\"}")));
-  show_end(runtime, "answered later", run);
+  show_end("answered later", job);
 }
 
 // --- at most once: the first attempt took too long, so its effect is unknown. The probe finds it out.
@@ -104,9 +102,9 @@ void at_most_once(pawl::Runtime& runtime) {
     return pawl::Reply::error("\"no answer\"");
   }));
   check(runtime.probe("pay", [](const pawl::Work&) {
-    return paid ? pawl::ProbeResult::done("{\"paid\":\"says the bank\"}") : pawl::ProbeResult::not_done();
+    return paid ? pawl::Finding::done(pawl::Payload("{\"paid\":\"says the bank\"}")) : pawl::Finding::not_done();
   }));
-  show_end(runtime, "paid once", begin(runtime, "pay"));
+  show_end("paid once", begin(runtime, "pay"));
 }
 
 // --- a pause: a running attempt continues, and its reply is kept until the job is resumed.
@@ -119,13 +117,13 @@ void pause(pawl::Runtime& runtime) {
     go_on.get_future().wait();
     return pawl::Reply::success("{\"packed\":true}");
   }));
-  const pawl::RunId run = begin(runtime, "pack");
+  const pawl::Job<> job = begin(runtime, "pack");
   began.get_future().wait();
-  check(runtime.pause(run, "the customer called"));
+  check(job.pause("the customer called"));
   go_on.set_value();
-  std::printf("%-14s %s\n", "", runtime.wait(run, 100ms).ok() ? "the pause was ignored" : "paused, and kept");
-  check(runtime.resume(run));
-  show_end(runtime, "resumed", run);
+  std::printf("%-14s %s\n", "", job.wait(100ms).ok() ? "the pause was ignored" : "paused, and kept");
+  check(job.resume());
+  show_end("resumed", job);
 }
 
 // --- times of a job: it starts later, and is interrupted if it takes too long.
@@ -135,20 +133,19 @@ void deadline(pawl::Runtime& runtime) {
     while (!work.cancelled()) std::this_thread::sleep_for(1ms);
     return pawl::Reply::error("\"stopped\"");
   }));
-  show_end(runtime, "out of time", begin(runtime, "wait", {.delay = 50ms, .end_within = 100ms}));
+  show_end("out of time", begin(runtime, "wait", {.delay = 50ms, .end_within = 100ms}));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto runtime = check(pawl::Runtime::open({.store = argc > 1 ? argv[1] : ":memory:"}));
-  check(runtime->start());
-  retries(*runtime);
-  heartbeat(*runtime);
-  later(*runtime);
-  at_most_once(*runtime);
-  pause(*runtime);
-  deadline(*runtime);
-  runtime->stop();
+  pawl::Runtime runtime = check(pawl::open(argc > 1 ? argv[1] : ":memory:"));
+  retries(runtime);
+  heartbeat(runtime);
+  later(runtime);
+  at_most_once(runtime);
+  pause(runtime);
+  deadline(runtime);
+  runtime.stop();
   return 0;
 }

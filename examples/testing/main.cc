@@ -49,7 +49,7 @@ void retries_wait_for_their_time() {
   if (!deploy_order(test.runtime())) return check(false, "the order is deployed");
   auto& charge = test.mock("payments.charge").fails(2, 503).replies("{\"receipt\": 17}");
   auto& ship = test.mock("shipping.ship");
-  const auto job = test->submit({.graph = "order", .id = "order-1", .input = "{}"});
+  const auto job = test->start("order", pawl::Payload("{}"), {.id = "order-1"});
   if (!job || !test.run_until_idle()) return check(false, "the order is submitted");
   check(charge.attempts().size() == 1, "the first attempt fails, the second one waits");
   if (!test.advance(10s)) return check(false, "ten seconds pass");
@@ -63,11 +63,11 @@ void an_order_waits_for_its_approval(const std::string& app) {
   TestRuntime test;
   if (!test->deploy(pawl::AppFile{app})) return check(false, "the app is deployed");
   test.mock("payments.charge").replies("{\"receipt\": 17}");
-  const auto job = test->submit({.id = "order-2", .input = "{\"sum\": 20}", .topic = "order.placed"});
+  const auto job = test->start("order.placed", pawl::Payload("{\"sum\": 20}"), {.id = "order-2"});
   if (!job) return check(false, "the order is submitted: " + to_string(job.error()));
   test.signal_after(3h, "order.approved", "{\"order\": \"order-2\", \"by\": \"Ann\"}");
   const auto begin = test.now();
-  const auto end = test->wait(job->run, 24h);
+  const auto end = job->wait(24h);
   check(end.ok() && end->data.str() == "{\"by\":\"Ann\",\"receipt\":17}", "Ann approves the order, and it is charged");
   check(test.now() - begin == 3h, "after three hours that took no time");
 }
@@ -77,14 +77,14 @@ pawl::Status crash_scenario(TestRuntime& test, bool uses_key) {
   if (auto deployed = deploy_order(test.runtime()); !deployed) return deployed;
   auto served = test->serve("payments.charge", [&](pawl::Work& work) {
     if (uses_key)
-      bank.charge(work.idempotency_key());
+      bank.charge(work.key());
     else
       bank.charge_without_key();
     return pawl::Reply::success("{}");
   });
   if (!served) return served;
   test.mock("shipping.ship").replies("\"shipped\"");
-  if (const auto job = test->submit({.graph = "order", .id = "order-3", .input = "{}"}); !job) return job.error();
+  if (const auto job = test->start("order", pawl::Payload("{}"), {.id = "order-3"}); !job) return job.error();
   if (auto ran = test.run_to_end(); !ran) return ran;
   test.note("charged", bank.charged);
   return {};

@@ -1,5 +1,7 @@
-// What can go wrong, as a value. A code exists only if a caller acts on it differently; everything
-// else is said in `detail`, in words that tell the reader what to do next.
+// Error: what went wrong, as a value. The code is for programs, the detail is for people and says what to do next.
+//
+//   bool worth_another_call(const pawl::Error& error) { return error.code == pawl::ErrorCode::retry_later; }
+//   void log(const pawl::Error& error) { std::fprintf(stderr, "%s\n", to_string(error).c_str()); }
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@ enum class ErrorCode : std::uint8_t {
   corrupt,          // stored data contradicts itself: stop that job and say so
   over_limit,       // a named limit was reached
   unsupported,      // this binary or this store cannot do that
+  failed,           // the job ended without a result
 };
 
 std::string_view name_of(ErrorCode code);

@@ -1,15 +1,15 @@
 // An app in C++: what docs/GRAPHS.md says in YAML, call by call. One language in two forms: the builder writes the
 // same document that a YAML file is (yaml() prints it), one checker reads both, and a store keeps both alike.
 //
-//   auto order = pawl::GraphBuilder("order")
-//                    .trigger("received")
-//                    .worker("charge", "payments.charge").after("received").compensate("refund")
-//                    .worker("refund", "payments.refund")
-//                    .hook("approved").after("charge").sleep(std::chrono::hours(24))
-//                        .waits_for("order.approved", "{$job.metadata.jid}", "{$self.hook.data.order}")
-//                    .worker("ship", "shipping.ship").after("approved")
-//                    .worker("refuse", "orders.refuse").after("charge", pawl::Condition::code(402));
-//   runtime->deploy(order);
+//   const auto order = pawl::GraphBuilder("order")
+//                          .trigger("received")
+//                          .worker("charge", "payments.charge").after("received").compensate("refund")
+//                          .worker("refund", "payments.refund")
+//                          .hook("approved").after("charge").sleep(std::chrono::hours(24))
+//                              .waits_for("order.approved", "{$job.metadata.jid}", "{$self.hook.data.order}")
+//                          .worker("ship", "shipping.ship").after("approved")
+//                          .worker("refuse", "orders.refuse").after("charge", pawl::Condition::code(402));
+//   bool deploy(pawl::Runtime& runtime) { return runtime.deploy(order).ok(); }
 //
 // A call is about the activity that was named last; before the first activity, about the graph. A transition without
 // a condition fires on success and on a pending answer, never on an error. Transitions of one activity that fire

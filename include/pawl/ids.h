@@ -1,4 +1,7 @@
 // The names of things. Each is a type of its own; `check` functions say what a valid one looks like.
+//
+//   const pawl::JobId order("order-17");
+//   bool is_name(const std::string& text) { return pawl::check_name("job id", text).ok(); }
 #pragma once
 
 #include <cstdint>

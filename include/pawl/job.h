@@ -1,142 +1,144 @@
-// What can be seen of a job: plain values, copied out of the store.
+// Job<T>: a handle to one job whose result is a T. Runtime::start and Runtime::find give one.
+//
+//   pawl::Result<int> total(pawl::Runtime& runtime) {
+//     auto job = runtime.start<int>("order", pawl::Payload("{}"), {.id = "order-17"});
+//     if (!job) return job.error();
+//     job->on_end([](const pawl::Result<int>& sum) { std::printf("%d\n", sum ? *sum : -1); });
+//     if (auto paused = job->pause("the shop is closed"); !paused) return paused.error();
+//     if (auto resumed = job->resume(); !resumed) return resumed.error();
+//     return job->result(std::chrono::seconds(10));
+//   }
 #pragma once
 
-#include <cstdint>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "pawl/graph.h"
+#include "pawl/codec.h"
+#include "pawl/failure.h"
+#include "pawl/finding.h"
 #include "pawl/ids.h"
-#include "pawl/payload.h"
+#include "pawl/options.h"
+#include "pawl/result.h"
 #include "pawl/time.h"
+#include "pawl/view.h"
 
 namespace pawl {
 
-enum class JobStatus : std::uint8_t { running, completed, failed, interrupted, parked, paused };
-std::string_view name_of(JobStatus status);
+class Runtime;
+namespace detail {
+class RuntimeBackend;
+}
 
-struct JobView {
-  Namespace name_space{""};
-  JobId id{""};
-  RunId run{0};
-  GraphName graph{""};
-  std::uint32_t version = 0;
-  JobStatus status = JobStatus::running;
-  std::int64_t semaphore = 0;  // open obligations
-  Instant created_at;
-  Instant closed_at;   // when closed
-  Payload result;      // when completed; before that, if its end was announced (persist)
-  std::string reason;  // when failed, interrupted, parked or paused
-  std::int32_t priority = 0;
-  Instant deadline;   // it is interrupted then; 0: none
-  Instant remove_at;  // once closed, if it does not stay for ever
-  std::uint32_t redrives = 0;
-  Payload data;           // what its activities share so far, of a graph in the graph language
-  std::int32_t code = 0;  // of the error that ends it; 0: none
-  std::string cursor{};   // of Runtime::list: the place behind it, for JobFilter::after
-  bool closed() const {
-    return status == JobStatus::completed || status == JobStatus::failed || status == JobStatus::interrupted;
+// What can be done with a job whose result is of no interest. A small value: copy it, keep it, use it on any thread. It
+// does not keep its runtime alive: afterwards every call says retry_later.
+class JobHandle {
+ public:
+  RunId run() const { return run_; }
+  std::string id() const;                    // read from the store if the handle was made from a run id
+  bool created() const { return created_; }  // false: the id was taken, this is the job that has it
+
+  Result<JobStatus> status() const;
+  Result<JobView> view() const;
+  Result<JobDetail> inspect() const;  // with its activities, timers and attempts
+  // Until the job is closed or parked; retry_later when the time is over first.
+  Result<JobView> wait(Duration at_most) const;
+  // Of a job that failed: what its worker said. None: it did not fail, or not by a worker.
+  Result<std::optional<Failure>> failure() const;
+
+  // For the hook of this job that waits for the topic, or will. It need not carry what the hook matches: this job is
+  // meant. Returns when it is durable.
+  template <class T>
+  Status signal(const std::string& topic, const T& data, const SignalOptions& options = {}) const {
+    const auto bytes = encode(data);
+    if (!bytes) return bytes.error();
+    return signal_bytes(topic, *bytes, options);
+  }
+
+  // Each returns when the request is durable; the process that owns the job carries it out, this one or another, at
+  // once or when it next runs. not_found: there is no such job; invalid: it is in no state for that, and the error says
+  // in which.
+  Status pause(const std::string& reason = "") const;
+  Status resume() const;
+  Status interrupt(const std::string& reason = "") const;
+  Status redrive() const;                                  // a parked job: everything may be tried as often again
+  Status remove(const RemoveOptions& options = {}) const;  // a job that has ended
+  // What a person found out about an effect that was unknown.
+  Status settle(const ActivityPlace& place, const Finding& finding) const;
+
+ protected:
+  friend class Runtime;
+  JobHandle(std::weak_ptr<detail::RuntimeBackend> runtime, RunId run, std::string id, bool created)
+      : runtime_(std::move(runtime)), run_(run), id_(std::move(id)), created_(created) {}
+
+  // The bytes of the result of a job that ended; the error says why there are none.
+  static Result<Payload> result_bytes(const JobView& end);
+  void when_ended(std::function<void(Result<JobView>)> done) const;
+
+ private:
+  Status signal_bytes(const std::string& topic, const Payload& data, SignalOptions options) const;
+
+  std::weak_ptr<detail::RuntimeBackend> runtime_;
+  RunId run_;
+  std::string id_;
+  bool created_;
+};
+
+template <class T = Payload>
+class Job : public JobHandle {
+ public:
+  explicit Job(JobHandle handle) : JobHandle(std::move(handle)) {
+    if constexpr (!std::is_void_v<T>) detail::require_codec<T>();
+  }
+
+  // Waits until the job has ended. retry_later: the time is over; failed: it ended without a result, or is parked, and
+  // the error says why (failure() has the rest); invalid: its result is no T, and the error names the field.
+  Result<T> result(Duration at_most) const { return result_in(wait(at_most)); }
+
+  // Calls `done` once when the job has ended or is parked, on a thread of the runtime that exists for that: it may call
+  // anything but stop(); other callbacks wait until it returns. If the runtime stops first it is called with
+  // retry_later.
+  void on_end(std::function<void(const Result<T>&)> done) const {
+    when_ended([done = std::move(done)](const Result<JobView>& end) { done(result_in(end)); });
+  }
+
+  // The same job, with its result read as another type.
+  template <class U>
+  Job<U> as() const {
+    return Job<U>(*this);
+  }
+
+ private:
+  static Result<T> result_in(const Result<JobView>& end) {
+    if (!end) return end.error();
+    const auto bytes = result_bytes(*end);
+    if (!bytes) return bytes.error();
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      auto value = decode<T>(*bytes);
+      if (value) return value;
+      return Error{ErrorCode::invalid, "the result of job " + end->id.raw() + ": " + value.error().detail};
+    }
   }
 };
 
-struct MessageView {
-  std::string ledger;       // 15 digits
-  std::string explanation;  // the digits in words
-};
-
-// What is known of an activity's outside effect.
-enum class Effect : std::uint8_t {
-  none,      // it has none: a trigger
-  intended,  // the request waits for a worker
-  started,   // a worker has it
-  done,
-  failed,
-  unknown,  // it may act at most once, its run was lost, and nobody knows whether it acted
-};
-std::string_view name_of(Effect effect);
-
-// A request as it waits for, or is with, a worker.
-struct WorkView {
-  std::string token;  // names the run at hand; empty: nobody has it
-  std::string worker;
-  std::uint32_t runs = 0;      // how often it was handed out
-  std::uint32_t failures = 0;  // tries that failed
-  std::int32_t failure_code = 0;
-  std::string failure;  // what the last of them said
-  Instant next_try_at;  // 0: not waiting for a time
-  Instant attempt_by;   // 0: no limit, or the process that runs it keeps that clock
-  Instant deadline;     // 0: no limit
-  Payload progress;     // of the last heartbeat
-  bool held = false;    // its job is paused or parked
-};
-
-// What an open activity waits for. A field without a value: not for that.
-struct WaitView {
-  std::string topic;       // a worker's, or that of the signal
-  std::string key;         // the values that the signal must agree with, as a JSON list
-  Instant wakes_at;        // its sleep is over then; of an await: its next try begins
-  Instant times_out_at;    // it fails then
-  std::string child;       // the id of the job that it awaits
-  std::uint32_t done = 0;  // of a join: arrivals that came; of a map: items that are done
-  std::uint32_t of = 0;    // how many it waits for
-};
-
-// An answer that the job could not take: it is parked, and its reason says why. A redrive asks the worker again.
-struct RefusedView {
-  std::int32_t code = 0;
-  bool error = false;
-  Payload data;
-};
-
-// cancelled: it had begun, and was called off by a race or because its job is being undone.
-enum class ActivityStatus : std::uint8_t { open, completed, errored, skipped, cancelled };
-std::string_view name_of(ActivityStatus status);
-
-struct ActivityView {
-  ActivityName name{""};
-  std::optional<ActivityKind> kind;  // none: its graph is not known here
-  std::string address;               // its dimensional address, such as ,0,1,0
-  std::string ledger;                // 15 digits
-  std::string explanation;           // the digits in words
-  std::vector<MessageView> messages;
-  ActivityStatus status = ActivityStatus::open;
-  bool open() const { return status == ActivityStatus::open; }
-  bool errored() const { return status == ActivityStatus::errored; }
-  std::int32_t code = 0;
-  Instant opened_at;
-  Instant closed_at;
-  Payload output;
-  // What it was sent, of a graph in the graph language whose activity has input.maps. Once it is answered it is made
-  // again from the job as it stands; `input_sure` is false when it reads the job's data, which may have changed.
-  Payload input;
-  bool input_sure = true;
-  Effect effect = Effect::none;
-  std::optional<WorkView> work;  // while it is open, as is the next
-  std::optional<WaitView> waits_for;
-  std::string child;                   // the id of the job that it started, also after its end
-  std::optional<RefusedView> refused;  // while its job is parked for it
-};
-
-// Something that the clock will say to the job.
-struct TimerView {
-  Instant due;
-  std::string what;      // start, sleep, timeout, retry or deadline
-  std::string activity;  // whose it is; empty: the job's
-  std::string address;
-};
-
-struct JobDetail {
-  JobView job;
-  std::vector<ActivityView> activities;  // in the order they were opened
-  // One digit per activity of the graph, ids in ascending order; an awaited job's own digits stand between 1 and 2.
-  std::string collation_key;
-  Payload input;
-  std::vector<TimerView> timers;  // by due time
-  // What keeps it from going on, as far as the asked process can tell: its graph is not deployed there, or work waits
-  // for a topic that is paused or that nobody takes from. Empty: nothing. Why it is parked is its `reason`.
-  std::vector<std::string> obstacles{};
-};
+// The results of all jobs, in their order, each as Job::result would say it. All of them have this time together.
+template <class T>
+std::vector<Result<T>> wait_all(const std::vector<Job<T>>& jobs, Duration at_most) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Result<T>> results;
+  results.reserve(jobs.size());
+  for (const Job<T>& job : jobs) {
+    const auto passed = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
+    results.push_back(job.result(passed < at_most ? at_most - passed : Duration{0}));
+  }
+  return results;
+}
 
 }  // namespace pawl

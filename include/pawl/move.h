@@ -1,4 +1,11 @@
 // Moves a stopped store into another one: from a file to a server when one machine is not enough, and back.
+//
+//   pawl::Status to_the_server() {
+//     const auto moved = pawl::move_store({.from = "orders.db", .to = "postgres://pawl@db.example/jobs"});
+//     if (!moved) return moved.error();
+//     std::printf("%llu records\n", static_cast<unsigned long long>(moved->records));
+//     return {};
+//   }
 #pragma once
 
 #include <cstdint>
@@ -38,7 +45,11 @@ struct MoveReport {
 // first one says that it was moved, and is refused; it is a backup. retry_later: somebody runs on it.
 Result<MoveReport> move_store(const MoveOptions& options);
 
+struct UndoMoveOptions {
+  std::string store;  // that was moved
+  bool accept_weaker_store = false;
+};
 // Makes a store usable again that was moved. Its copy must not be used then: work would be done twice.
-Status undo_move(const std::string& store, bool accept_weaker_store = false);
+Status undo_move(const UndoMoveOptions& options);
 
 }  // namespace pawl

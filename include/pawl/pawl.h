@@ -1,9 +1,22 @@
-// Pawl: durable workflows. What was done stays done, whatever crashes.
+// Pawl: durable workflows. What was done stays done, whatever crashes. This header has all of it:
+//
+//   auto runtime = pawl::open("orders.db");
+//
+// runtime.h has the beginning; <pawl_boost/json.h> or <pawl_nlohmann/json.h> make your own types inputs and results.
 #pragma once
 
+#include "pawl/callable.h"
+#include "pawl/codec.h"
+#include "pawl/event.h"
+#include "pawl/failure.h"
+#include "pawl/finding.h"
 #include "pawl/graph.h"
 #include "pawl/job.h"
 #include "pawl/move.h"
+#include "pawl/options.h"
+#include "pawl/query.h"
 #include "pawl/runtime.h"
+#include "pawl/subscription.h"
 #include "pawl/transaction.h"
+#include "pawl/view.h"
 #include "pawl/worker.h"

@@ -1,4 +1,7 @@
 // The bytes of an input or an output: immutable, cheap to copy, JSON by convention.
+//
+//   const pawl::Payload input("{\"sum\": 20}");
+//   const std::string_view text = input.view();
 #pragma once
 
 #include <memory>

@@ -1,13 +1,16 @@
 // How an activity's work is tried, timed and trusted. Types with named setters, so that a call reads as a
 // sentence:
 //
-//   .worker("charge", "payments.charge").after("received")
-//       .retry(pawl::Retry().attempts(5).first_delay(100ms).never_on({400, 404}))
-//       .timeouts(pawl::Timeouts().attempt(30s).total(10min))
-//       .at_most_once(pawl::WhenUnknown::hold)
-//
+//   auto order = pawl::GraphBuilder("order")
+//                    .trigger("received")
+//                    .worker("charge", "payments.charge")
+//                    .after("received")
+//                    .retry(pawl::Retry().attempts(5).first_delay(100ms).never_on({400, 404}))
+//                    .timeouts(pawl::Timeouts().attempt(30s).total(10min))
+//                    .at_most_once(pawl::WhenUnknown::hold)
+//                    .build();
 //   // A rule for most errors, one for a service that is busy, and none for a card that was declined:
-//   pawl::Retry().attempts(3).on(503, pawl::Retry().attempts(50).first_delay(5s)).never_on({402})
+//   const auto rules = pawl::Retry().attempts(3).on(503, pawl::Retry().attempts(50).first_delay(5s)).never_on({402});
 #pragma once
 
 #include <cstdint>

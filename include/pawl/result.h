@@ -1,7 +1,21 @@
-// Result<T>: a value or an Error. Dropping one does not compile.
+// Result<T>: a value, or the error that kept it from being one. A dropped Result is a compiler warning.
+//
+//   pawl::Result<int> half(int number) {
+//     if (number % 2 != 0) return pawl::Error{pawl::ErrorCode::invalid, "the number is odd"};
+//     return number / 2;
+//   }
+//   void show() {
+//     if (const auto result = half(7))
+//       std::printf("%d\n", *result);
+//     else
+//       std::printf("%s\n", to_string(result.error()).c_str());
+//   }
+//
+// Result<T, E> has an error of another type, such as pawl::Failure in a worker.
 #pragma once
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -9,16 +23,16 @@
 
 namespace pawl {
 
-template <class T>
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // REQUIRES: ok(). Asking for the value of a failure is our own bug and ends the process.
+  // REQUIRES: ok(). Asking for the value of a failure is a mistake in the program, and ends it.
   const T& value() const& { return *checked(std::get_if<0>(&state_)); }
   T& value() & { return *checked(std::get_if<0>(&state_)); }
   T&& value() && { return std::move(*checked(std::get_if<0>(&state_))); }
@@ -29,7 +43,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
 
   // REQUIRES: !ok().
-  const Error& error() const { return *checked(std::get_if<1>(&state_)); }
+  const E& error() const { return *checked(std::get_if<1>(&state_)); }
 
  private:
   template <class P>
@@ -37,25 +51,26 @@ class [[nodiscard]] Result {
     if (pointer == nullptr) std::abort();
     return pointer;
   }
-  std::variant<T, Error> state_;
+  std::variant<T, E> state_;
 };
 
-template <>
-class [[nodiscard]] Result<void> {
+// Done, or why not.
+template <class E>
+class [[nodiscard]] Result<void, E> {
  public:
-  Result() : error_{ErrorCode::invalid, {}}, ok_(true) {}
-  Result(Error error) : error_(std::move(error)), ok_(false) {}
+  Result() = default;
+  Result(E error) : error_(std::move(error)) {}
 
-  bool ok() const { return ok_; }
-  explicit operator bool() const { return ok_; }
-  const Error& error() const {
-    if (ok_) std::abort();
-    return error_;
+  bool ok() const { return !error_; }
+  explicit operator bool() const { return ok(); }
+  // REQUIRES: !ok().
+  const E& error() const {
+    if (!error_) std::abort();
+    return *error_;
   }
 
  private:
-  Error error_;
-  bool ok_;
+  std::optional<E> error_;
 };
 
 using Status = Result<void>;

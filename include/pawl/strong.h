@@ -1,5 +1,8 @@
 // Strong<Tag, Rep>: a value with a name. No implicit conversion in either direction, no arithmetic, no
 // default value: two ids of different meaning cannot be swapped by accident.
+//
+//   using Account = pawl::Strong<struct AccountTag, int>;
+//   inline int number_of(Account account) { return account.raw(); }
 #pragma once
 
 #include <compare>

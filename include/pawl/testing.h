@@ -2,22 +2,19 @@
 // attempts, and a crash at every commit with one call. For every test framework; nothing here sleeps or starts a
 // thread.
 //
-//   pawl::testing::TestRuntime test;
-//   auto& charge = test.mock("payments.charge").fails(2, 503).replies("{\"receipt\": 17}");
-//   test->deploy(order_graph());
-//   auto job = test->submit({.graph = "order", .id = "order-17", .input = "{}"});
-//   test.signal_after(std::chrono::hours(1), "order.approved", "{\"id\": \"order-17\"}");
-//   test.run_to_end();
-//   // test->inspect(job->run)->job.status is completed, charge.attempts().size() is 3
-//
-//   auto report = pawl::testing::crash_everywhere([](pawl::testing::TestRuntime& test) -> pawl::Status {
-//     Bank bank;                                  // everything is made anew for each run
-//     ...                                         // deploy, serve, submit, as above
-//     if (auto ran = test.run_to_end(); !ran) return ran;
-//     test.note("withdrawn", bank.withdrawn());   // must come out the same, whatever crashes
-//     return {};
-//   });
-//   // report.ok(), and report.text() says at which commit which fault made a difference
+//   bool is_shipped(const pawl::GraphBuilder& order) {
+//     pawl::testing::TestRuntime test;
+//     auto& charge = test.mock("payments.charge").fails(2, 503).replies("{\"receipt\": 17}");
+//     if (!test->deploy(order)) return false;
+//     auto job = test->start("order", pawl::Payload("{}"), {.id = "order-17"});
+//     test.signal_after(std::chrono::hours(1), "order.approved", "{\"id\": \"order-17\"}");
+//     return job && test.run_to_end() && *job->status() == pawl::JobStatus::completed && charge.attempts().size() == 3;
+//   }
+//   bool survives(const std::function<pawl::Status(pawl::testing::TestRuntime&)>& scenario) {
+//     const auto report = pawl::testing::crash_everywhere(scenario);  // once for each commit and each fault
+//     if (!report) std::printf("%s", report.text().c_str());
+//     return report.ok();
+//   }
 //
 // It drives the engine of pawl::Runtime itself, over a store in memory: what differs is who gives it threads and time.
 // docs/TESTING.md explains all of it, examples/testing is a whole program.
@@ -154,7 +151,8 @@ class TestRuntime {
 
  private:
   friend class CrashRun;
-  std::unique_ptr<VirtualRuntime> runtime_;
+  std::shared_ptr<VirtualRuntime> backend_;
+  Runtime runtime_;
 };
 
 // One run that came out differently.

@@ -1,4 +1,8 @@
-// Time as the engine sees it: microseconds since the Unix epoch, always read through a Clock.
+// Times: a Duration is a length of time, an Instant is a point in time. Both convert to and from std::chrono.
+//
+//   const pawl::Instant now = std::chrono::system_clock::now();
+//   const pawl::Instant tomorrow = now + std::chrono::hours(24);
+//   const std::time_t seconds = std::chrono::system_clock::to_time_t(tomorrow.time_point());
 #pragma once
 
 #include <chrono>
@@ -8,10 +12,17 @@ namespace pawl {
 
 using Duration = std::chrono::microseconds;
 
-// A point in time. A bare integer never means a time.
+// A point in time: microseconds since the Unix epoch. The default, 0, means "none" where a view says so.
 class Instant {
  public:
   constexpr Instant() = default;
+  // Finer times than a microsecond are rounded down.
+  template <class D>
+  constexpr Instant(std::chrono::time_point<std::chrono::system_clock, D> at)
+      : micros_(std::chrono::floor<Duration>(at.time_since_epoch()).count()) {}
+  constexpr std::chrono::time_point<std::chrono::system_clock, Duration> time_point() const {
+    return std::chrono::time_point<std::chrono::system_clock, Duration>(Duration(micros_));
+  }
   static constexpr Instant from_micros(std::int64_t micros) { return Instant(micros); }
   constexpr std::int64_t micros() const { return micros_; }
 

@@ -1,13 +1,16 @@
 // Transaction: a worker's own SQL, in the transaction that commits its answer. What it writes counts once, whatever
 // crashes: it is committed with the answer, or neither is (docs/TRANSACTIONS.md).
 //
-//   runtime->serve_transaction("bank.transfer", [](pawl::Work& work, pawl::Transaction& sql) {
-//     auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2 AND balance >= $1", {20,
-//     "ann"}); if (!taken) return pawl::Reply::error("\"no database\""); if (taken->changed == 0) return
-//     pawl::Reply::fatal("\"too little money\"", 402);  // nothing of it is kept
-//     ...
-//     return pawl::Reply::success("{}");                                                // all of it is, or none
-//   });
+//   int transfer(const int& sum, pawl::Transaction& sql) {
+//     const auto taken = sql.execute("UPDATE account SET balance = balance - $1 WHERE id = $2 AND balance >= $1",
+//                                    {sum, "ann"});
+//     if (!taken) throw pawl::Failure{.message = taken.error().detail};
+//     if (taken->changed == 0) throw pawl::Failure{.code = 402, .message = "too little money", .retryable = false};
+//     return sum;  // what was written is committed with this answer, or neither is
+//   }
+//   pawl::Status serve(pawl::Runtime& runtime) { return runtime.serve_transaction("bank.transfer", transfer); }
+//
+// A worker that fails undoes what it wrote.
 #pragma once
 
 #include <concepts>

@@ -1,19 +1,39 @@
-// Workers: the code that does an activity's work. A worker gets a Work and returns a Reply; whatever it
-// throws becomes an error reply with code 500.
+// Workers: the code that does an activity's work. A worker is a function that you give to Runtime::serve. It takes its
+// input as a value, or the Work with all that is known of the attempt, or both; and it returns its result:
+//
+//   int add_tax(const int& cents) { return cents + cents / 5; }
+//   int charge(const int& cents, pawl::Work& work) {
+//     if (cents > 10'000) throw pawl::Failure{.code = 402, .message = "declined", .retryable = false};
+//     std::printf("charging once, under the key %s\n", work.key().c_str());
+//     return cents;
+//   }
+//   pawl::Reply by_hand(pawl::Work& work) { return pawl::Reply::success(work.input()); }
+//
+//   pawl::Status serve_all(pawl::Runtime& runtime) {
+//     if (auto served = runtime.serve("orders.tax", add_tax); !served) return served;
+//     if (auto served = runtime.serve("payments.charge", charge); !served) return served;
+//     return runtime.serve("orders.echo", by_hand);
+//   }
+//
+// Instead of a value a worker may return nothing, a Payload (bytes as they are), a Result, a Result<T, Failure>, a
+// Failure or a Reply. It may be called by several threads at once.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "pawl/codec.h"
+#include "pawl/failure.h"
 #include "pawl/ids.h"
 #include "pawl/payload.h"
 #include "pawl/time.h"
 
 namespace pawl {
 
-// How a worker answers. The status decides whether it is an error, the code decides which transitions fire.
+// What a worker answers, in bytes. The status decides whether it is an error, the code decides which transitions fire.
 class Reply {
  public:
   enum class Status : std::uint8_t { success, error, fatal, later };
@@ -21,17 +41,19 @@ class Reply {
   static Reply success(Payload data = {}, std::int32_t code = 200) {
     return Reply(Status::success, code, std::move(data));
   }
-  // A failed try: the activity's retry policy says whether there is another one.
+  // A failed attempt: the activity's retry policy says whether there is another one.
   static Reply error(Payload data, std::int32_t code = 500) { return Reply(Status::error, code, std::move(data)); }
-  // An error that no further try mends.
+  // An error that another attempt would not mend.
   static Reply fatal(Payload data, std::int32_t code = 500) { return Reply(Status::fatal, code, std::move(data)); }
-  // Somebody else will answer, with Work::token() and Runtime::complete(), within this time. After it the work
-  // is handed out again (or is unknown, if it may act at most once).
+  // Somebody else will answer, with Work::token() and Runtime::complete(), within this time. After it the work is
+  // handed out again (or is unknown, if it may act at most once).
   static Reply later(Duration within = std::chrono::hours(24)) {
     Reply reply(Status::later, 202, {});
     reply.within_ = within;
     return reply;
   }
+  Reply(const Failure& failure)
+      : Reply(failure.retryable ? Status::error : Status::fatal, failure.code, to_payload(failure)) {}
 
   Status status() const { return status_; }
   std::int32_t code() const { return code_; }
@@ -46,74 +68,85 @@ class Reply {
   Duration within_{0};
 };
 
-// One request. Valid while the worker runs; copy token() to answer later.
+namespace detail {
+
+// What a running worker can tell its runtime, which implements it. Any thread may call it.
+class WorkLine {
+ public:
+  virtual void pending(Payload data, std::int32_t code) = 0;
+  virtual void heartbeat(Payload progress) = 0;
+  virtual bool cancelled() const = 0;
+
+ protected:
+  ~WorkLine() = default;
+};
+
+struct WorkFacts {
+  Topic topic{""};
+  RunId run{0};
+  std::string key;
+  std::string token;
+  std::uint32_t attempt = 1;
+  Payload input;
+  Payload progress;
+};
+
+}  // namespace detail
+
+// One attempt of an activity's work. Valid while the worker runs; copy token() to answer later.
 class Work {
  public:
-  // What a running worker can tell its runtime. Implemented by the runtime; any thread may call it.
-  class Line {
-   public:
-    virtual ~Line() = default;
-    virtual void pending(Payload data, std::int32_t code) = 0;
-    virtual void heartbeat(Payload progress) = 0;
-    virtual bool cancelled() const = 0;
-  };
-  struct Facts {
-    Topic topic{""};
-    RunId run{0};
-    std::string idempotency_key;
-    std::string token;
-    std::uint32_t attempt = 1;
-    Payload input;
-    Payload progress;
-  };
-
-  Work(Facts facts, Line& line) : facts_(std::move(facts)), line_(line) {}
+  Work(detail::WorkFacts facts, detail::WorkLine& line) : facts_(std::move(facts)), line_(line) {}
 
   const Topic& topic() const { return facts_.topic; }
-  RunId run() const { return facts_.run; }
-  const Payload& input() const { return facts_.input; }
-  // Stays the same however often this activity is run, and no other work ever gets it: give it to whoever must not act
-  // twice.
-  const std::string& idempotency_key() const { return facts_.idempotency_key; }
-  // Names this run of the work, for Runtime::complete() and Runtime::heartbeat(). Whoever has it may answer; nobody can
-  // guess it.
+  RunId run() const { return facts_.run; }  // of the job
+  // The same for every attempt of this activity, and no other work ever gets it: give it to whoever must not act twice.
+  const std::string& key() const { return facts_.key; }
+  // Names this attempt, for Runtime::complete() and Runtime::heartbeat(). Whoever has it may answer; nobody can guess
+  // it.
   const std::string& token() const { return facts_.token; }
-  std::uint32_t attempt() const { return facts_.attempt; }  // 1 for the first run
-  // What an earlier run last said with heartbeat(); empty if nothing.
+  std::uint32_t attempt() const { return facts_.attempt; }  // 1: the first one
+
+  const Payload& input() const { return facts_.input; }
+  template <class T>
+  Result<T> input_as() const {
+    return decode<T>(facts_.input);
+  }
+
+  // What an earlier attempt last said with heartbeat(); empty if nothing.
   const Payload& progress() const { return facts_.progress; }
+  template <class T>
+  Result<std::optional<T>> progress_as() const {
+    if (facts_.progress.empty()) return std::optional<T>();
+    auto value = decode<T>(facts_.progress);
+    if (!value) return value.error();
+    return std::optional<T>(std::move(*value));
+  }
+  // Still alive, and this far. The next attempt reads it, should there be one.
+  void heartbeat() { line_.heartbeat({}); }
+  template <class T>
+  void heartbeat(const T& progress) {
+    line_.heartbeat(written(progress));
+  }
   // An interim answer: opens a plane of its own for the activities behind this one, which stays open.
-  void pending(Payload data, std::int32_t code = 202) { line_.pending(std::move(data), code); }
-  // Still alive, and this far. The next run reads it, should there be one.
-  void heartbeat(Payload progress = {}) { line_.heartbeat(std::move(progress)); }
-  // True once nobody waits for this run any more: its job has ended, its time is over, or this process stops. Stop and
-  // return: a worker that does not is reported, and its thread replaced.
+  template <class T>
+  void pending(const T& data, std::int32_t code = 202) {
+    line_.pending(written(data), code);
+  }
+  // True once nobody waits for this attempt any more: its job has ended, its time is over, or this process stops. Stop
+  // and return: a worker that does not is reported, and its thread is replaced.
   bool cancelled() const { return line_.cancelled(); }
 
  private:
-  Facts facts_;
-  Line& line_;
+  template <class T>
+  static Payload written(const T& value) {
+    auto bytes = encode(value);
+    if (!bytes) throw Failure{.code = 500, .message = bytes.error().detail, .data = {}, .retryable = false};
+    return std::move(*bytes);
+  }
+  detail::WorkFacts facts_;
+  detail::WorkLine& line_;
 };
-
-// What became of an at-most-once activity whose run was lost.
-class ProbeResult {
- public:
-  enum class Kind : std::uint8_t { done, failed, not_done, cannot_tell };
-  static ProbeResult done(Payload output, std::int32_t code = 200) { return {Kind::done, code, std::move(output)}; }
-  static ProbeResult failed(Payload error, std::int32_t code = 500) { return {Kind::failed, code, std::move(error)}; }
-  static ProbeResult not_done() { return {Kind::not_done, 0, {}}; }        // run it now
-  static ProbeResult cannot_tell() { return {Kind::cannot_tell, 0, {}}; }  // hold it for a person
-
-  Kind kind() const { return kind_; }
-  std::int32_t code() const { return code_; }
-  const Payload& data() const { return data_; }
-
- private:
-  ProbeResult(Kind kind, std::int32_t code, Payload data) : kind_(kind), code_(code), data_(std::move(data)) {}
-  Kind kind_;
-  std::int32_t code_;
-  Payload data_;
-};
-using Probe = std::function<ProbeResult(const Work&)>;
 
 using Worker = std::function<Reply(Work&)>;
 

@@ -26,6 +26,8 @@ std::string_view name_of(ErrorCode code) {
       return "over_limit";
     case ErrorCode::unsupported:
       return "unsupported";
+    case ErrorCode::failed:
+      return "failed";
   }
   return "?";
 }

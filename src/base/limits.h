@@ -37,6 +37,8 @@ inline constexpr int rests_per_commit = 3;                // then it rests for t
 inline constexpr std::chrono::milliseconds rest_max{20};  // but no longer than this
 inline constexpr std::size_t hot_jobs_max = 100'000;      // jobs beyond this number leave memory
 inline constexpr std::size_t submits_waiting_max = 65'536;
+inline constexpr std::size_t start_many_at_once_max = 4096;  // of one start_many(), on their way to the store
+inline constexpr std::size_t ends_watched_max = 1'000'000;   // jobs with a callback for their end
 // Bytes of payloads and their overhead, in one process. Each of these lets one through, whatever its size.
 inline constexpr std::size_t bytes_waiting_max = 48u << 20;  // requests until they are committed; then callers wait
 inline constexpr std::size_t hot_job_bytes_max = 48u << 20;  // of idle jobs: the least recently used leave memory

@@ -44,7 +44,7 @@ int run(Options& options) {
   if (!runtime) return fail("announcements", runtime.error());
   if (!options.job.empty()) {
     const auto job = find_job(
-        **runtime, JobTarget{options.job, options.filter.name_space.empty() ? "default" : options.filter.name_space});
+        *runtime, JobTarget{options.job, options.filter.name_space.empty() ? "default" : options.filter.name_space});
     if (!job) return fail("announcements", job.error());
     options.filter.run = *job;
   }
@@ -52,7 +52,7 @@ int run(Options& options) {
   const Interruption interruption;
   bool any = false;
   while (!interruption.asked()) {
-    const auto page = (*runtime)->announcements(options.filter);
+    const auto page = runtime->announcements(options.filter);
     if (!page) return fail("announcements", page.error());
     for (const Announcement& one : *page) {
       print(one, options, paint);

@@ -37,10 +37,10 @@ json::object object_of(const AppVersion& version) {
 }
 
 int deploy(const Options& options) {
-  auto runtime = Runtime::open({.store = options.store.store, .accept_weaker_store = options.store.accept_weaker});
+  auto runtime = pawl::open({.store = options.store.store, .accept_weaker_store = options.store.accept_weaker});
   if (!runtime) return fail("deploy", runtime.error());
   const auto deployed =
-      (*runtime)->deploy(AppFile{options.file}, {.activate = !options.no_activate, .development = options.development});
+      runtime->deploy(AppFile{options.file}, {.activate = !options.no_activate, .development = options.development});
   if (!deployed) return fail("deploy", deployed.error());
   if (options.store.json) {
     fmt::print("{}\n", json::serialize(object_of(*deployed)));
@@ -57,7 +57,7 @@ int deploy(const Options& options) {
 int activate(const Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("activate", runtime.error());
-  if (const auto done = (*runtime)->activate_app(options.app, options.version); !done)
+  if (const auto done = runtime->activate_app({options.app, options.version}); !done)
     return fail("activate", done.error());
   if (options.store.json)
     fmt::print("{{\"ok\":true}}\n");
@@ -69,7 +69,7 @@ int activate(const Options& options) {
 int list(const Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("apps", runtime.error());
-  const auto versions = (*runtime)->apps();
+  const auto versions = runtime->apps();
   if (!versions) return fail("apps", versions.error());
   if (options.store.json) {
     json::array rows;

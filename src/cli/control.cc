@@ -30,17 +30,17 @@ struct Verb {
 
 constexpr Verb verbs[] = {
     {"pause", "Stop a job from handing out work; what runs may answer", "asked to pause", true,
-     [](Runtime& runtime, RunId run, const Options& options) { return runtime.pause(run, options.reason); }},
+     [](Runtime& runtime, RunId run, const Options& options) { return runtime.job(run).pause(options.reason); }},
     {"resume", "Let a paused job go on", "asked to go on", false,
-     [](Runtime& runtime, RunId run, const Options&) { return runtime.resume(run); }},
+     [](Runtime& runtime, RunId run, const Options&) { return runtime.job(run).resume(); }},
     {"interrupt", "End a job; its running workers are told", "asked to end", true,
-     [](Runtime& runtime, RunId run, const Options& options) { return runtime.interrupt(run, options.reason); }},
+     [](Runtime& runtime, RunId run, const Options& options) { return runtime.job(run).interrupt(options.reason); }},
     {"redrive", "Try a parked job again: every try and limit counts afresh", "asked to try again", false,
-     [](Runtime& runtime, RunId run, const Options&) { return runtime.redrive(run); }},
+     [](Runtime& runtime, RunId run, const Options&) { return runtime.job(run).redrive(); }},
     {"remove", "Take a job that has ended out of the store", "removed", false,
      [](Runtime& runtime, RunId run, const Options& options) {
-       return runtime.remove(
-           run, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.keep_id_seconds)));
+       const std::chrono::duration<double> keep(options.keep_id_seconds);
+       return runtime.job(run).remove({.keep_id = std::chrono::duration_cast<Duration>(keep)});
      }},
 };
 

@@ -55,7 +55,7 @@ Status serve_all(Runtime& runtime, std::chrono::milliseconds pace) {
   const auto ship = [pace](Work& work) {
     for (const char* progress : {R"({"parcel":"packed"})", R"({"parcel":"on the road"})"}) {
       std::this_thread::sleep_for(pace);
-      work.pending(progress);
+      work.pending(Payload(progress));
     }
     std::this_thread::sleep_for(pace);
     return Reply::success(R"({"parcel":"delivered"})");
@@ -136,30 +136,30 @@ Result<RunId> find_or_submit(Runtime& runtime, const DemoOptions& options, const
     id = fmt::format(
         "order-{}",
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
-  auto submitted = runtime.submit({.graph = "order", .id = id, .input = R"({"item":"pawl","count":1})"});
+  auto submitted = runtime.start("order", Payload(R"({"item":"pawl","count":1})"), {.id = id});
   if (!submitted) return submitted.error();
-  fmt::print("{} {} in {}\n\n", paint(Ink::bold, id), submitted->created ? "accepted and durable" : "exists already",
+  fmt::print("{} {} in {}\n\n", paint(Ink::bold, id), submitted->created() ? "accepted and durable" : "exists already",
              options.store);
-  return submitted->run;
+  return submitted->run();
 }
 
 int run_demo(const DemoOptions& options) {
   const Paint paint = Paint::for_stdout(!options.no_color);
-  auto opened = Runtime::open({.store = options.store, .fusion = !options.no_fusion});
+  auto opened = pawl::open({.store = options.store, .fusion = !options.no_fusion});
   if (!opened) return fail(opened.error());
-  Runtime& runtime = **opened;
+  Runtime& runtime = *opened;
   if (const auto deployed = runtime.deploy(order_graph()); !deployed) return fail(deployed.error());
   if (const auto served = serve_all(runtime, std::chrono::milliseconds(options.milliseconds)); !served)
     return fail(served.error());
-  runtime.observe([&](const Event& event) { show(event, paint); });
-  runtime.on_problem([](const std::string& text) { fmt::print(stderr, "pawl demo: {}\n", text); });
-  if (const auto started = runtime.start(); !started) return fail(started.error());
+  runtime.observe([&](const Event& event) { show(event, paint); }).keep();
+  runtime.on_problem([](const std::string& text) { fmt::print(stderr, "pawl demo: {}\n", text); }).keep();
+  if (const auto started = runtime.launch(); !started) return fail(started.error());
 
   const auto run = find_or_submit(runtime, options, paint);
   if (!run) return fail(run.error());
-  const auto end = runtime.wait(*run, std::chrono::minutes(10));
+  const auto end = runtime.job(*run).wait(std::chrono::minutes(10));
   if (!end) return fail(end.error());
-  const auto detail = runtime.inspect(*run);
+  const auto detail = runtime.job(*run).inspect();
   if (!detail) return fail(detail.error());
   fmt::print("\n{}", job_report(*detail, paint));
   runtime.stop();

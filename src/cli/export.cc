@@ -21,16 +21,16 @@ struct Options {
 int run(const Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("export", runtime.error());
-  const auto found = find_job(**runtime, options.target);
+  const auto found = find_job(*runtime, options.target);
   if (!found) return fail("export", found.error());
-  const auto detail = (*runtime)->inspect(*found);
+  const auto detail = runtime->job(*found).inspect();
   if (!detail) return fail("export", detail.error());
   ReadChild read_child;
   if (options.children)
     read_child = [&](const std::string& name_space, const std::string& id) -> std::optional<JobDetail> {
-      const auto run = (*runtime)->find(id, name_space);
+      const auto run = runtime->find(id, {name_space});
       if (!run || !*run) return std::nullopt;
-      const auto child = (*runtime)->inspect(**run);
+      const auto child = (*run)->inspect();
       return child ? std::optional(*child) : std::nullopt;
     };
   fmt::print("{}\n", export_json(*detail, read_child));

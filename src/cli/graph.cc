@@ -47,7 +47,7 @@ Result<graph::Checked> stored_app(const Options& options) {
   if (!runtime) return runtime.error();
   const std::size_t at = options.app.find('@');
   const auto found =
-      (*runtime)->app(options.app.substr(0, at), at == std::string::npos ? "" : options.app.substr(at + 1));
+      runtime->app({options.app.substr(0, at), at == std::string::npos ? "" : options.app.substr(at + 1)});
   if (!found) return found.error();
   return graph::check(graph::MemoryLoader({found->files.begin(), found->files.end()}), found->files.front().first);
 }

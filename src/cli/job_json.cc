@@ -51,7 +51,7 @@ json::object object_of(const JobView& job) {
 json::object object_of(const WorkView& work) {
   return {{"token", work.token},
           {"worker", work.worker},
-          {"runs", work.runs},
+          {"attempts", work.attempts},
           {"failures", work.failures},
           {"failure_code", work.failure_code},
           {"failure", work.failure},

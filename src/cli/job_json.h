@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "pawl/job.h"
 #include "pawl/runtime.h"
+#include "pawl/view.h"
 
 namespace pawl::cli {
 

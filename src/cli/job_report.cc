@@ -101,7 +101,7 @@ std::string work_lines(const JobDetail& detail, const Paint& paint) {
     std::string line =
         fmt::format("  {:<{}}  {}", label_of(activity), label_width(detail),
                     paint(activity.effect == Effect::unknown ? Ink::red : Ink::yellow, name_of(activity.effect)));
-    if (work.runs > 0) line += fmt::format(", run {}", work.runs);
+    if (work.attempts > 0) line += fmt::format(", attempt {}", work.attempts);
     if (!work.worker.empty()) line += fmt::format(" by {}", printable(work.worker));
     if (!work.token.empty()) line += fmt::format(", token {}", work.token);
     if (work.held) line += ", held";

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "pawl/job.h"
+#include "pawl/view.h"
 
 namespace pawl::cli {
 

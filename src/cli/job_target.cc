@@ -30,22 +30,22 @@ void add_job_target(CLI::App& command, JobTarget& target) {
   command.add_option("--run", target.run, "One run of the id, by its number (default: the newest)");
 }
 
-Result<std::unique_ptr<Runtime>> open_existing(const StoreOptions& options) {
+Result<Runtime> open_existing(const StoreOptions& options) {
   std::error_code ignored;
   if (!options.is_server() && !std::filesystem::exists(options.store, ignored))
     return Error{ErrorCode::not_found,
                  fmt::format("there is no store {}; name the file with --store or in PAWL_STORE", options.store)};
-  return Runtime::open({.store = options.store, .accept_weaker_store = options.accept_weaker});
+  return pawl::open({.store = options.store, .accept_weaker_store = options.accept_weaker});
 }
 
 Result<RunId> find_job(Runtime& runtime, const JobTarget& target) {
   if (target.run != 0) return RunId(target.run);
-  const auto found = runtime.find(target.id, target.name_space);
+  const auto found = runtime.find(target.id, {target.name_space});
   if (!found) return found.error();
   if (!*found)
     return Error{ErrorCode::not_found, fmt::format("there is no job {} in namespace {}; pawl jobs lists what there is",
                                                    target.id, target.name_space)};
-  return **found;
+  return (*found)->run();
 }
 
 int fail(const std::string& command, const Error& error) {
@@ -57,9 +57,9 @@ int act_on_job(const std::string& command, const StoreOptions& options, const Jo
                const std::string& done, const std::function<Status(Runtime&, RunId)>& act) {
   auto runtime = open_existing(options);
   if (!runtime) return fail(command, runtime.error());
-  const auto run = find_job(**runtime, target);
+  const auto run = find_job(*runtime, target);
   if (!run) return fail(command, run.error());
-  const auto acted = act(**runtime, *run);
+  const auto acted = act(*runtime, *run);
   if (!acted) return fail(command, acted.error());
   if (options.json)
     fmt::print("{}\n", done_json(*run));

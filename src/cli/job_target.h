@@ -33,7 +33,7 @@ struct JobTarget {
 void add_job_target(CLI::App& command, JobTarget& target);
 
 // Opens a store that exists: a command that looks must not make one.
-Result<std::unique_ptr<Runtime>> open_existing(const StoreOptions& options);
+Result<Runtime> open_existing(const StoreOptions& options);
 Result<RunId> find_job(Runtime& runtime, const JobTarget& target);
 
 // Prints "pawl COMMAND: ..." to stderr. 2 when the input was wrong, 1 when the work failed.

@@ -63,7 +63,7 @@ int run(const Options& options) {
   if (!runtime) return fail("jobs", runtime.error());
   const auto filter = filter_of(options);
   if (!filter) return fail("jobs", filter.error());
-  const auto jobs = (*runtime)->list(*filter);
+  const auto jobs = runtime->list(*filter);
   if (!jobs) return fail("jobs", jobs.error());
   if (options.store.json) {
     fmt::print("{}\n", jobs_json(*jobs));

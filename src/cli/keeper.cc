@@ -43,7 +43,7 @@ int signal_marked(const std::string& mark, int signal) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);  // it goes when pawl has gone
   // Nobody waits for the end of an output that only the keeper holds open.
   dup2(line, STDIN_FILENO);
-  const int nothing = open("/dev/null", O_WRONLY);
+  const int nothing = ::open("/dev/null", O_WRONLY);
   dup2(nothing, STDOUT_FILENO);
   dup2(nothing, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, 0);

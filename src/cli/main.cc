@@ -14,7 +14,7 @@ namespace {
 // A standard stream that is closed gives its number to the next file that is opened, and what is printed goes there.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream)
+    if (fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != stream)
       _exit(1);  // it takes the lowest that is free
 }
 

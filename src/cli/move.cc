@@ -73,7 +73,8 @@ class Bar {
 };
 
 int undo(const Options& options) {
-  if (const auto undone = undo_move(options.from, options.accept_weaker); !undone) return fail("move", undone.error());
+  if (const auto undone = undo_move({options.from, options.accept_weaker}); !undone)
+    return fail("move", undone.error());
   if (options.json)
     fmt::print("{{\"ok\":true}}\n");
   else

@@ -117,14 +117,14 @@ class Session {
           spec.topic, [this, command = spec.command](Work& work) { return workers_.run(command, work); });
       if (!served) return served;
     }
-    runtime_.observe([this](const Event& event) { progress_.show(event); });
-    runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + printable(text)); });
+    runtime_.observe([this](const Event& event) { progress_.show(event); }).keep();
+    runtime_.on_problem([this](const std::string& text) { progress_.warn("pawl run: " + printable(text)); }).keep();
     // Before the engine starts, or it would go on with an open job that nobody announced.
     const bool named = !options_.job.empty() || names_its_jobs(*plan_.graph);
     const auto open = named || options_.fresh ? Result<std::optional<JobView>>(std::nullopt) : find_open();
     if (!open) return open.error();
     if (*open) adopt(**open);
-    const auto started = runtime_.start();
+    const auto started = runtime_.launch();
     if (!started) return started;
     started_ = std::chrono::steady_clock::now();
     return *open ? Status() : submit();
@@ -133,7 +133,7 @@ class Session {
   // None: Ctrl-C came first.
   Result<std::optional<JobView>> wait(const Interruption& interruption) {
     while (!interruption.asked()) {
-      auto end = runtime_.wait(run_, look_up_every);
+      auto end = runtime_.job(run_).wait(look_up_every);
       if (end) return std::optional(std::move(*end));
       if (end.error().code != ErrorCode::retry_later) return end.error();
       say_who_owns();
@@ -147,7 +147,7 @@ class Session {
 
  private:
   static std::optional<std::string> job_name(Runtime& runtime, RunId run) {
-    const auto detail = runtime.inspect(run);
+    const auto detail = runtime.job(run).inspect();
     if (detail) return detail->job.id.raw();
     if (detail.error().code == ErrorCode::not_found) return std::to_string(run.raw());
     return std::nullopt;
@@ -175,7 +175,7 @@ class Session {
     progress_.say(fmt::format("{} is open in {} ({}): going on with it; --new starts another",
                               progress_.paint()(Ink::bold, job_), options_.store.shown(), name_of(job.status)));
     if (options_.input.empty()) return;
-    const auto detail = runtime_.inspect(job.run);
+    const auto detail = runtime_.job(job.run).inspect();
     if (!detail || detail->input.empty()) return;
     const auto has = mapping::parse_json(detail->input.view());
     const auto given = mapping::parse_json(plan_.input.view());
@@ -184,15 +184,12 @@ class Session {
   }
 
   Status submit() {
-    JobRequest request;
-    request.topic = plan_.graph->subscribes;
-    request.id = options_.job;
-    request.input = plan_.input;
-    if (options_.fresh) request.reuse = IdReuse::after_close;
-    const auto submitted = runtime_.submit(std::move(request));
-    if (!submitted) return submitted.error();
-    follow(job_name(runtime_, submitted->run).value_or(std::to_string(submitted->run.raw())), submitted->run);
-    if (submitted->created)
+    const auto job =
+        runtime_.start(plan_.graph->subscribes, plan_.input,
+                       {.id = options_.job, .reuse = options_.fresh ? IdReuse::after_close : IdReuse::attach});
+    if (!job) return job.error();
+    follow(job->id(), job->run());
+    if (job->created())
       progress_.say(
           fmt::format("{} accepted, durable in {}", progress_.paint()(Ink::bold, job_), options_.store.shown()));
     else if (options_.fresh)
@@ -267,12 +264,12 @@ int run(const Options& options) {
   warn_about_topics(*plan, progress);
   std::optional<Keeper> keeper;  // made before there are threads, gone after them
   if (!plan->workers.empty()) keeper.emplace();
-  auto runtime = Runtime::open({.store = options.store.store,
-                                .accept_weaker_store = options.store.accept_weaker,
-                                .worker_threads = options.threads,
-                                .stop_within = milliseconds(0)});
+  auto runtime = pawl::open({.store = options.store.store,
+                             .accept_weaker_store = options.store.accept_weaker,
+                             .worker_threads = options.threads,
+                             .stop_within = milliseconds(0)});
   if (!runtime) return fail("run", runtime.error());
-  Session session(options, *plan, progress, **runtime);
+  Session session(options, *plan, progress, *runtime);
   if (const auto started = session.start(); !started) {
     session.stop();
     return fail("run", started.error());

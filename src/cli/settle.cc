@@ -32,7 +32,7 @@ Result<Finding> finding_of(const SettleOptions& options) {
                  "--retry (it did not: run it again)"};
   if (options.done) return Finding::done(Payload(*options.done), options.code != 0 ? options.code : 200);
   if (options.failed) return Finding::failed(Payload(*options.failed), options.code != 0 ? options.code : 500);
-  return Finding::retry();
+  return Finding::not_done();
 }
 
 struct CompleteOptions {
@@ -53,7 +53,7 @@ Reply reply_of(const CompleteOptions& options) {
 int complete(const CompleteOptions& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("complete", runtime.error());
-  const auto done = (*runtime)->complete(options.token, reply_of(options));
+  const auto done = runtime->complete(options.token, reply_of(options));
   if (!done) return fail("complete", done.error());
   fmt::print("{}\n", options.store.json ? "{\"ok\":true}" : "answered");
   return 0;
@@ -79,7 +79,7 @@ void add_settle(CLI::App& app, int& exit_code) {
       return;
     }
     exit_code = act_on_job("settle", options->store, options->target, "settled", [&](Runtime& runtime, RunId run) {
-      return runtime.settle(run, options->activity, options->address, *finding);
+      return runtime.job(run).settle({options->activity, options->address}, *finding);
     });
   });
 }

@@ -160,7 +160,7 @@ Result<Reply> ShellWorkers::try_once(const std::string& command, Work& work) {
   const ShellCommand shell{command,
                            {{"PAWL_TOPIC", work.topic().raw()},
                             {"PAWL_JOB", *name},
-                            {"PAWL_KEY", work.idempotency_key()},
+                            {"PAWL_KEY", work.key()},
                             {"PAWL_TRY", std::to_string(work.attempt())}},
                            work.input().empty() ? "null\n" : work.input().str() + "\n"};
   const ShellListener listener{[&](std::string_view bytes) { output.hear(bytes); },

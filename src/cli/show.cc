@@ -22,9 +22,9 @@ struct Options {
 int run(const Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("show", runtime.error());
-  const auto found = find_job(**runtime, options.target);
+  const auto found = find_job(*runtime, options.target);
   if (!found) return fail("show", found.error());
-  const auto detail = (*runtime)->inspect(*found);
+  const auto detail = runtime->job(*found).inspect();
   if (!detail) return fail("show", detail.error());
   if (options.store.json)
     fmt::print("{}\n", job_json(*detail));

@@ -24,7 +24,7 @@ int run(const Options& options) {
   if (!data) return fail("signal", data.error());
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("signal", runtime.error());
-  if (const auto sent = (*runtime)->signal(options.topic, *data, options.signal); !sent)
+  if (const auto sent = runtime->signal(options.topic, *data, options.signal); !sent)
     return fail("signal", sent.error());
   if (options.store.json)
     fmt::print("{{\"ok\":true}}\n");

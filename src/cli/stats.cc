@@ -60,7 +60,7 @@ int run(Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("stats", runtime.error());
   if (options.of_key) options.filter.key = options.key;
-  const auto views = (*runtime)->measures(options.filter);
+  const auto views = runtime->measures(options.filter);
   if (!views) return fail("stats", views.error());
   if (options.store.json) {
     fmt::print("[");

@@ -21,10 +21,10 @@ int run(const Options& options) {
   auto runtime = open_existing(options.store);
   if (!runtime) return fail("topics", runtime.error());
   for (const std::string& topic : options.pause)
-    if (const auto paused = (*runtime)->pause_topic(topic); !paused) return fail("topics", paused.error());
+    if (const auto paused = runtime->pause_topic(topic); !paused) return fail("topics", paused.error());
   for (const std::string& topic : options.resume)
-    if (const auto resumed = (*runtime)->resume_topic(topic); !resumed) return fail("topics", resumed.error());
-  const auto paused = (*runtime)->paused_topics();
+    if (const auto resumed = runtime->resume_topic(topic); !resumed) return fail("topics", resumed.error());
+  const auto paused = runtime->paused_topics();
   if (!paused) return fail("topics", paused.error());
   if (options.store.json) {
     std::string list;

@@ -1,6 +1,9 @@
 #include "runtime/apps.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <boost/json.hpp>
 #include <set>
 
@@ -75,8 +78,9 @@ std::vector<std::string> topics_of(const graph::App& app) {
 
 std::string fresh_id(const core::GraphRef& graph, Instant now) {
   static std::atomic<std::uint64_t> count{0};
-  const std::uint64_t drawn = Random::mix(static_cast<std::uint64_t>(now.micros()) + Random::mix(count.fetch_add(1)));
-  return format("{}-{:012x}", graph.name.raw().substr(graph.name.raw().find('/') + 1), drawn >> 16);
+  const std::uint64_t drawn = Random::mix(static_cast<std::uint64_t>(now.micros()) + Random::mix(count.fetch_add(1)) +
+                                          (static_cast<std::uint64_t>(getpid()) << 40));
+  return format("{}-{:016x}", graph.name.raw().substr(graph.name.raw().find('/') + 1), drawn);
 }
 
 Status refused(const Result<store::Outcome>& outcome, const std::string& what) {
@@ -217,54 +221,43 @@ Result<GraphName> Apps::graph_of(const std::string& topic) const {
                                             topics.empty() ? "none (deploy an app first)" : topics)};
 }
 
-Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
-  const auto known = store_.list_apps(everybody());
-  if (!known) return known.error();
+Result<std::shared_ptr<const Graph>> Apps::started_by(const std::string& asked) const {
+  if (auto known = graphs_.preferred(GraphName(asked))) return known;
+  const auto apps = store_.list_apps(everybody());
+  if (!apps) return apps.error();
   std::string topics;
-  for (const store::AppInfo& info : *known) {
+  for (const store::AppInfo& info : *apps) {
     if (!info.active) continue;
     const auto graphs = graphs_of(info);
     if (!graphs) return graphs.error();
     for (const auto& graph : *graphs) {
-      const execute::GraphProgram& program = *execute::GraphProgram::of(*graph);
-      if (program.source().subscribes == request.topic) graphs_.prefer(info.app, graph->version());
-      topics += format("{}{}", topics.empty() ? "" : ", ", program.source().subscribes);
-      if (program.source().subscribes != request.topic) continue;
-      auto input = program.check_start(request.input);
-      if (!input) return input.error();
-      request.input = std::move(*input);
-      request.graph = graph->name().raw();
-      if (request.id.empty()) {
-        const auto id = program.start_id(request.input, store_.now());
-        if (!id) return id.error();
-        request.id = *id ? (*id)->raw() : fresh_id(ref_of(*graph), store_.now());
-      }
-      return ref_of(*graph);
+      const std::string& topic = execute::GraphProgram::of(*graph)->source().subscribes;
+      topics += format("{}{}", topics.empty() ? "" : ", ", topic);
+      if (topic != asked && graph->name().raw() != asked) continue;
+      graphs_.prefer(info.app, graph->version());
+      return graph;
     }
   }
-  return Error{ErrorCode::not_found, format("no active app subscribes to {}; topics here: {}", request.topic,
-                                            topics.empty() ? "none (deploy an app first)" : topics)};
+  // Deployed here, but no version is active.
+  if (auto known = graphs_.newest(GraphName(asked))) return known;
+  return Error{ErrorCode::not_found, format("no active app has a graph {0} or subscribes to {0}; topics here: {1}",
+                                            asked, topics.empty() ? "none (deploy an app first)" : topics)};
 }
 
-Result<std::optional<core::GraphRef>> Apps::prepare_named(JobRequest& request) const {
-  const GraphName name(request.graph);
-  if (graphs_.newest(name) == nullptr) {
-    const auto known = store_.list_apps(everybody());
-    if (!known) return known.error();
-    for (const store::AppInfo& info : *known)
-      if (info.active && info.app == app_of(name)) {
-        const auto graphs = graphs_of(info);
-        if (!graphs) return graphs.error();
-        graphs_.prefer(info.app, execute::version_number(info.version));
-      }
-  }
-  const auto graph = graphs_.newest(name);
-  const execute::GraphProgram* program = graph == nullptr ? nullptr : execute::GraphProgram::of(*graph);
-  if (program == nullptr) return std::optional<core::GraphRef>{};
-  auto input = program->check_start(request.input);
+Result<core::GraphRef> Apps::prepare(JobRequest& request) const {
+  const auto graph = started_by(request.graph);
+  if (!graph) return graph.error();
+  const execute::GraphProgram& program = *execute::GraphProgram::of(**graph);
+  auto input = program.check_start(request.input);
   if (!input) return input.error();
   request.input = std::move(*input);
-  return std::optional(ref_of(*graph));
+  request.graph = (*graph)->name().raw();
+  if (request.options.id.empty()) {
+    const auto id = program.start_id(request.input, store_.now());
+    if (!id) return id.error();
+    request.options.id = *id ? (*id)->raw() : fresh_id(ref_of(**graph), store_.now());
+  }
+  return ref_of(**graph);
 }
 
 Result<std::vector<std::string>> Apps::mailboxes_for(const std::string& topic, const Payload& data) const {

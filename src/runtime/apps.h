@@ -9,8 +9,10 @@
 
 #include "core/message.h"
 #include "graph/model.h"
-#include "pawl/runtime.h"
+#include "pawl/graph.h"
+#include "pawl/query.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/job_request.h"
 #include "store/store.h"
 
 namespace pawl::runtime {
@@ -28,10 +30,9 @@ class Apps {
   // The graph that subscribes to a topic, whatever its version.
   Result<GraphName> graph_of(const std::string& topic) const;
 
-  // The graph that a job of `request.topic` starts on. Completes the request: graph, id and checked input.
+  // The graph that a job of `request.graph`, a graph's name or a topic, starts on. Completes the request: graph, id and
+  // checked input.
   Result<core::GraphRef> prepare(JobRequest& request) const;
-  // The same for a graph that is named. None: it is not an app's, or not deployed at all.
-  Result<std::optional<core::GraphRef>> prepare_named(JobRequest& request) const;
   // Where hooks of the topic would wait for this signal, in any version that jobs may be on.
   Result<std::vector<std::string>> mailboxes_for(const std::string& topic, const Payload& data) const;
 
@@ -39,6 +40,8 @@ class Apps {
   Result<std::vector<Graph>> read(const std::string& app, const std::string& version) const;
   // Keeps it under its version; for development, under a version of its own if that one has another content.
   Result<std::string> keep(const graph::App& app, const std::string& body, bool development);
+  // The graph that a name or a topic stands for.
+  Result<std::shared_ptr<const Graph>> started_by(const std::string& asked) const;
   // All graphs of a version, from the catalog once they are there.
   Result<std::vector<std::shared_ptr<const Graph>>> graphs_of(const store::AppInfo& app) const;
 

@@ -48,10 +48,30 @@ class CommandQueue {
     return Taken::yes;
   }
 
+  // The same, but waits for room.
+  Taken push_when_room(T value, std::size_t size_max) {
+    bool wake = false;
+    {
+      std::unique_lock lock(mutex_);
+      if (values_.size() >= size_max && !closed_) {
+        ++waiting_for_room_;
+        room_.wait(lock, [&] { return closed_ || values_.size() < size_max; });
+        --waiting_for_room_;
+      }
+      if (closed_) return Taken::closed;
+      values_.push_back(std::move(value));
+      something_.store(true, std::memory_order_relaxed);
+      wake = std::exchange(sleeping_, false);
+    }
+    if (wake) ready_.notify_one();
+    return Taken::yes;
+  }
+
   // Nobody takes any more: hands back what nobody took; later values are dropped.
   std::vector<T> close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    room_.notify_all();
     return std::exchange(values_, {});
   }
 
@@ -61,8 +81,7 @@ class CommandQueue {
     if (wait && wait->count() <= 0) {
       if (!something_.load(std::memory_order_relaxed)) return;
       const std::lock_guard lock(mutex_);
-      into.swap(values_);
-      something_.store(false, std::memory_order_relaxed);
+      hand_over(into);
       return;
     }
     if (wait == Duration{0} && !something_.load(std::memory_order_relaxed)) return;
@@ -78,11 +97,16 @@ class CommandQueue {
         ready_.wait(lock, something);
       sleeping_ = false;
     }
-    into.swap(values_);
-    something_.store(false, std::memory_order_relaxed);
+    hand_over(into);
   }
 
  private:
+  // REQUIRES: mutex_ is held.
+  void hand_over(std::vector<T>& into) {
+    into.swap(values_);
+    something_.store(false, std::memory_order_relaxed);
+    if (waiting_for_room_ > 0) room_.notify_all();
+  }
   static constexpr int looks_before_sleep = 500;
   static void pause() {
 #if defined(__x86_64__)
@@ -93,9 +117,11 @@ class CommandQueue {
   std::atomic<bool> something_{false};  // a hint: values_ is not empty
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::vector<T> values_;  // guarded by mutex_
-  bool sleeping_ = false;  // guarded by mutex_
-  bool closed_ = false;    // guarded by mutex_
+  std::condition_variable room_;
+  std::vector<T> values_;             // guarded by mutex_
+  std::size_t waiting_for_room_ = 0;  // guarded by mutex_
+  bool sleeping_ = false;             // guarded by mutex_
+  bool closed_ = false;               // guarded by mutex_
 };
 
 }  // namespace pawl::runtime

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/fault/store.h"
 #include "store/memory/store.h"
@@ -30,7 +31,8 @@ class CompleteTest : public ::testing::TestWithParam<Collation> {
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;
     options.worker_threads = 1;
-    runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs")));
+    runtime_ = std::make_unique<Runtime>(
+        std::make_shared<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs"))));
     // What comes after it waits: the clean-up of a job reads it whole.
     auto graph = GraphBuilder("step")
                      .trigger("t")
@@ -46,7 +48,7 @@ class CompleteTest : public ::testing::TestWithParam<Collation> {
       token_ = work.token();
       return Reply::later(1h);
     }));
-    EXPECT_TRUE(runtime_->start());
+    EXPECT_TRUE(runtime_->launch());
   }
   std::string token() {
     while (true) {
@@ -63,11 +65,11 @@ class CompleteTest : public ::testing::TestWithParam<Collation> {
   store::fault::Store* reads_ = nullptr;
   std::mutex mutex_;
   std::string token_;  // guarded by mutex_
-  std::unique_ptr<LocalRuntime> runtime_;
+  std::unique_ptr<Runtime> runtime_;
 };
 
 TEST_P(CompleteTest, reads_no_whole_job_whether_the_token_is_good_or_stale) {
-  const auto job = runtime_->submit({.graph = "step", .id = "j", .input = "{}"});
+  const auto job = runtime_->start("step", Payload("{}"), {.id = "j"});
   ASSERT_TRUE(job);
   const std::string named = token();
   // The worker's leaving is committed a moment later.

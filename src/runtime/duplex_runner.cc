@@ -9,8 +9,8 @@
 namespace pawl::runtime {
 
 DuplexRunner::DuplexRunner(const Setup& setup, const Clock& clock, const GraphCatalog& graphs, EngineEvents& events,
-                           const std::function<void(const Event&)>& observer)
-    : duplex_(setup.store), clock_(clock), graphs_(graphs), events_(events), observer_(observer) {
+                           Observers<Event>& observers)
+    : duplex_(setup.store), clock_(clock), graphs_(graphs), events_(events), observers_(observers) {
   if (duplex_ == nullptr) return;
   duplex::EngineOptions options;
   options.seed = setup.seed;
@@ -185,7 +185,7 @@ void DuplexRunner::submitted(Ticket ticket, Result<duplex::Started> result) {
 }
 
 void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const duplex::Change& change) {
-  if (!observer_) return;
+  if (!observers_.any()) return;
   Event event;
   event.job = job.id;
   event.run = job.run;
@@ -211,17 +211,17 @@ void DuplexRunner::changed(const core::JobRow& job, const Graph& graph, const du
     const auto state = ledger::DuplexState::decode(change.value);
     if (state) event.ledger = state->digits();
   }
-  observer_(event);
+  observers_.tell(event);
 }
 
 void DuplexRunner::tell_end(const core::JobRow& job) {
-  if (observer_) {
+  if (observers_.any()) {
     Event event;
     event.kind = job.status == core::JobStatus::parked ? Event::Kind::job_parked : Event::Kind::job_closed;
     event.job = job.id;
     event.run = job.run;
     event.at = clock_.now();
-    observer_(event);
+    observers_.tell(event);
   }
   // Whoever still works for it does so for nobody.
   for (const auto& [run_out, request] : running_)

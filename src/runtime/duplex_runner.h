@@ -15,17 +15,19 @@
 
 #include "base/clock.h"
 #include "duplex/engine.h"
-#include "pawl/runtime.h"
+#include "pawl/event.h"
+#include "pawl/options.h"
 #include "runtime/duplex_batch.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/observers.h"
 #include "store/duplex_store.h"
 
 namespace pawl::runtime {
 
 class DuplexRunner final : private duplex::Events {
  public:
-  // What it tells: `events` as the other engine does, `observer` (may be empty) what happens to activities. The
+  // What it tells: `events` as the other engine does, `observers` what happens to activities. The
   // references must outlive it.
   struct Setup {
     std::uint64_t seed = 1;
@@ -33,7 +35,7 @@ class DuplexRunner final : private duplex::Events {
     MemoryOptions memory;
   };
   DuplexRunner(const Setup& setup, const Clock& clock, const GraphCatalog& graphs, EngineEvents& events,
-               const std::function<void(const Event&)>& observer);
+               Observers<Event>& observers);
 
   Status admits(const Graph& graph) const;         // what the store keeps nothing of is refused, and says what to do
   bool takes(const SubmitRequest& request) const;  // its graph is one of ours
@@ -83,7 +85,7 @@ class DuplexRunner final : private duplex::Events {
   const Clock& clock_;
   const GraphCatalog& graphs_;
   EngineEvents& events_;
-  const std::function<void(const Event&)>& observer_;
+  Observers<Event>& observers_;
   std::unordered_map<WorkRun, core::Guid, WorkRunHash> running_;  // with local workers, to their requests
   std::unordered_map<Ticket, Done> asked_;
   Ticket next_ticket_ = 1;                // of these

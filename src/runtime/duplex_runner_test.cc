@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/memory/store.h"
 
@@ -13,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // The memory store with its duplex half, or as a store that has none.
-std::unique_ptr<LocalRuntime> open_over_memory(bool with_duplex) {
+std::unique_ptr<Runtime> open_over_memory(bool with_duplex) {
   OpenedStore opened;
   auto memory = std::make_unique<store::memory::Store>(process_clock());
   if (with_duplex) opened.duplex = &memory->duplex();
@@ -23,7 +24,7 @@ std::unique_ptr<LocalRuntime> open_over_memory(bool with_duplex) {
   const auto info = opened.store->read_pool(Pool("graphs"));
   opened.lease = std::chrono::hours(24);
   opened.stats = [] { return RuntimeStats{}; };
-  return std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info);
+  return std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info));
 }
 
 AppText step(Collation collation, const std::string& name) {
@@ -58,12 +59,12 @@ TEST(StoreWithoutDuplex, runs_everything_else) {
   const auto runtime = open_over_memory(false);
   ASSERT_TRUE(runtime->deploy(step(Collation::ledger, "plain")).ok());
   ASSERT_TRUE(runtime->serve("work", [](Work&) { return Reply::success("done"); }).ok());
-  ASSERT_TRUE(runtime->start().ok());
-  const auto job = runtime->submit({.graph = "plain", .id = "j", .input = "{}"});
+  ASSERT_TRUE(runtime->launch().ok());
+  const auto job = runtime->start("plain", Payload("{}"), {.id = "j"});
   ASSERT_TRUE(job.ok());
-  EXPECT_EQ(runtime->wait(job->run, 30s)->status, JobStatus::completed);
-  EXPECT_TRUE(runtime->inspect(job->run).ok());
-  EXPECT_FALSE(runtime->interrupt(job->run, "late").ok()) << "it has ended; nobody asked a store that is not there";
+  EXPECT_EQ(job->wait(30s)->status, JobStatus::completed);
+  EXPECT_TRUE(job->inspect().ok());
+  EXPECT_FALSE(job->interrupt("late").ok()) << "it has ended; nobody asked a store that is not there";
 }
 
 }  // namespace

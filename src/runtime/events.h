@@ -6,7 +6,7 @@
 #include "core/bundle.h"
 #include "core/graph.h"
 #include "core/job_state.h"
-#include "pawl/runtime.h"
+#include "pawl/event.h"
 
 namespace pawl::runtime {
 

@@ -9,7 +9,7 @@
 #include "core/graph.h"
 #include "core/job_state.h"
 #include "ledger/collation_key.h"
-#include "pawl/job.h"
+#include "pawl/view.h"
 #include "runtime/graph_catalog.h"
 #include "store/job_store.h"
 

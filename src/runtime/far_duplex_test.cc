@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/forward_store.h"
 #include "store/memory/store.h"
@@ -84,32 +85,32 @@ class FarDuplexTest : public ::testing::Test {
     opened.duplex = gated_.get();
     opened.lease = 10s;
     opened.stats = [] { return RuntimeStats{}; };
-    runtime_ = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), info);
+    runtime_ = std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), info));
     for (const Collation collation : {Collation::ledger, Collation::duplex}) {
       const std::string name = collation == Collation::duplex ? "letters" : "digits";
       auto graph = GraphBuilder(name).collation(collation).trigger("in").worker("one", "work").after("in").build();
       EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}).ok());
     }
     EXPECT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
-    EXPECT_TRUE(runtime_->start().ok());
+    EXPECT_TRUE(runtime_->launch().ok());
   }
   ~FarDuplexTest() override {
     gated_->shut(false, false);
     runtime_->stop();
   }
   JobStatus end_of(const std::string& graph, const std::string& id) {
-    const auto made = runtime_->submit({.graph = graph, .id = id, .input = "{}"});
-    const auto end = runtime_->wait(made->run, 60s);
+    const auto made = runtime_->start(graph, Payload("{}"), {.id = id});
+    const auto end = made->wait(60s);
     return end->status;
   }
 
   std::unique_ptr<GatedDuplexStore> gated_;
-  std::unique_ptr<LocalRuntime> runtime_;
+  std::unique_ptr<Runtime> runtime_;
 };
 
 TEST_F(FarDuplexTest, other_jobs_go_on_while_a_commit_of_duplex_takes_its_time) {
   gated_->shut(true, false);
-  runtime_->submit({.graph = "letters", .id = "slow", .input = "{}"}, [](const Result<Submission>&) {});
+  runtime_->start_async("letters", Payload("{}"), {.id = "slow"}, [](const Result<Job<>>&) {});
   gated_->await_a_caller();
   EXPECT_EQ(end_of("digits", "quick"), JobStatus::completed);
   gated_->shut(false, false);
@@ -118,12 +119,12 @@ TEST_F(FarDuplexTest, other_jobs_go_on_while_a_commit_of_duplex_takes_its_time) 
 
 TEST_F(FarDuplexTest, other_jobs_go_on_while_a_read_of_duplex_takes_its_time) {
   gated_->shut(false, true);
-  const auto slow = runtime_->submit({.graph = "letters", .id = "slow", .input = "{}"});
+  const auto slow = runtime_->start("letters", Payload("{}"), {.id = "slow"});
   ASSERT_TRUE(slow.ok());
   gated_->await_a_caller();
   EXPECT_EQ(end_of("digits", "quick"), JobStatus::completed);
   gated_->shut(false, false);
-  EXPECT_EQ(runtime_->wait(slow->run, 60s)->status, JobStatus::completed);
+  EXPECT_EQ(slow->wait(60s)->status, JobStatus::completed);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/forward_store.h"
 #include "store/memory/store.h"
@@ -72,13 +73,13 @@ class FarStoreTest : public ::testing::TestWithParam<store::memory::Lanes> {
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;
     options.worker_threads = 2;
-    runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), info);
+    runtime_ = std::make_unique<Runtime>(std::make_shared<LocalRuntime>(options, std::move(opened), info));
     auto graph =
         GraphBuilder("pair").trigger("in").worker("one", "work").after("in").worker("two", "work").after("one").build();
     EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}).ok());
   }
   FarStore* store_ = nullptr;
-  std::unique_ptr<LocalRuntime> runtime_;
+  std::unique_ptr<Runtime> runtime_;
 };
 
 INSTANTIATE_TEST_SUITE_P(lanes, FarStoreTest,
@@ -89,22 +90,22 @@ INSTANTIATE_TEST_SUITE_P(lanes, FarStoreTest,
 
 TEST_P(FarStoreTest, jobs_of_all_lanes_go_on_while_commits_travel) {
   ASSERT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
-  ASSERT_TRUE(runtime_->start().ok());
+  ASSERT_TRUE(runtime_->launch().ok());
   constexpr int jobs = 2000;
   constexpr int rounds_max = 5;  // on a busy machine the engine may be late each time that a commit is under way
   for (int round = 0; round < rounds_max && store_->most_at_once() <= 1; ++round) {
     std::vector<RunId> runs(jobs, RunId(0));
     std::atomic<int> made{0};
     for (int i = 0; i < jobs; ++i)
-      runtime_->submit({.graph = "pair", .id = std::to_string(round) + "-" + std::to_string(i), .input = "{}"},
-                       [&, i](Result<Submission> result) {
-                         ASSERT_TRUE(result.ok()) << result.error().detail;
-                         runs[static_cast<std::size_t>(i)] = result->run;
-                         ++made;
-                       });
+      runtime_->start_async("pair", Payload("{}"), {.id = std::to_string(round) + "-" + std::to_string(i)},
+                            [&, i](Result<Job<>> result) {
+                              ASSERT_TRUE(result.ok()) << result.error().detail;
+                              runs[static_cast<std::size_t>(i)] = result->run();
+                              ++made;
+                            });
     while (made < jobs) std::this_thread::sleep_for(1ms);
     for (const RunId run : runs) {
-      const auto end = runtime_->wait(run, 30s);
+      const auto end = runtime_->job(run).wait(30s);
       ASSERT_TRUE(end.ok()) << end.error().detail;
       EXPECT_EQ(end->status, JobStatus::completed);
     }
@@ -114,16 +115,16 @@ TEST_P(FarStoreTest, jobs_of_all_lanes_go_on_while_commits_travel) {
 }
 
 TEST_P(FarStoreTest, jobs_that_wait_for_a_worker_are_read_many_at_a_time_when_one_comes) {
-  ASSERT_TRUE(runtime_->start().ok());
+  ASSERT_TRUE(runtime_->launch().ok());
   constexpr int jobs = 300;
   for (int i = 0; i < jobs; ++i)
-    ASSERT_TRUE(runtime_->submit({.graph = "pair", .id = "job-" + std::to_string(i), .input = "{}"}).ok());
+    ASSERT_TRUE(runtime_->start("pair", Payload("{}"), {.id = "job-" + std::to_string(i)}).ok());
   const int batches = store_->batches();
   const int reads = store_->reads();
   ASSERT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }).ok());
   for (int i = 0; i < jobs; ++i) {
-    const auto run = runtime_->find("job-" + std::to_string(i), "default");
-    const auto end = runtime_->wait(**run, 30s);
+    const auto run = runtime_->find("job-" + std::to_string(i));
+    const auto end = (*run)->wait(30s);
     ASSERT_TRUE(end.ok()) << end.error().detail;
   }
   EXPECT_LT(store_->batches() - batches, 60) << store_->reads() - reads << " reads";

@@ -56,13 +56,17 @@ std::vector<std::shared_ptr<const Graph>> GraphCatalog::of_app(const std::string
   return found;
 }
 
-std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
+std::shared_ptr<const Graph> GraphCatalog::preferred(const GraphName& name) const {
   const std::lock_guard lock(mutex_);
-  const auto preferred = preferred_.find(app_of(name));
-  if (preferred != preferred_.end()) {
-    const auto found = graphs_.find({name.raw(), preferred->second});
-    if (found != graphs_.end()) return found->second;
-  }
+  const auto version = preferred_.find(app_of(name));
+  if (version == preferred_.end()) return nullptr;
+  const auto found = graphs_.find({name.raw(), version->second});
+  return found == graphs_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Graph> GraphCatalog::newest(const GraphName& name) const {
+  if (auto found = preferred(name)) return found;
+  const std::lock_guard lock(mutex_);
   const auto behind = graphs_.upper_bound({name.raw(), std::numeric_limits<std::uint32_t>::max()});
   if (behind == graphs_.begin() || std::prev(behind)->first.first != name.raw()) return nullptr;
   return std::prev(behind)->second;

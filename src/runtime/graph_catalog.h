@@ -29,6 +29,8 @@ class GraphCatalog {
   Status add(Graph graph);
   // New jobs of the app's graphs start on this version.
   void prefer(const std::string& app, std::uint32_t version);
+  // The version that is preferred of a name's app, if it is known here.
+  std::shared_ptr<const Graph> preferred(const GraphName& name) const;
   // The version of a name that new jobs start on; where none is preferred, that with the largest number.
   std::shared_ptr<const Graph> newest(const GraphName& name) const;
   // Every version of a name, oldest first.

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "pawl/runtime.h"
+#include "pawl/query.h"
 #include "runtime/graph_catalog.h"
 #include "store/store.h"
 

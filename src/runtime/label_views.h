@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "pawl/query.h"
 #include "pawl/result.h"
-#include "pawl/runtime.h"
 #include "store/queries.h"
 
 namespace pawl::runtime {

@@ -88,12 +88,13 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       store_clock_(*store_.store, clock_),
       apps_(*store_.store, graphs_,
             [this](store::Operation operation) { return commit_request(std::move(operation)); }),
+      ends_([this](RunId run) { return look_for_end(run); }, [this] { return owns(); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
                 {store_.duplex,
                  [this](store::DuplexOperation operation) { return commit_duplex_request(std::move(operation)); }}),
       engine_(engine_options(options_, store_, clock_), pool, *store_.store, store_clock_, graphs_, *this),
-      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, store_clock_, graphs_, *this, observer_),
+      duplex_({unique_seed(clock_), store_.duplex, options_.memory}, store_clock_, graphs_, *this, observers_),
       transaction_desk_(store_.transactions.get(), clock_, engine_) {
   graphs_.admit_if([this](const Graph& graph) {
     const auto admitted = duplex_.admits(graph);
@@ -158,7 +159,7 @@ Status LocalRuntime::probe(const std::string& topic, Probe probe) {
   return {};
 }
 
-Status LocalRuntime::start() {
+Status LocalRuntime::launch() {
   const std::scoped_lock lock(life_mutex_, direct_mutex_);
   if (life_ == Life::running) return Error{ErrorCode::already_done, "the runtime runs already"};
   if (life_ == Life::stopped) return Error{ErrorCode::invalid, "a stopped runtime stays stopped; open the store again"};
@@ -232,48 +233,94 @@ void LocalRuntime::stop(Duration at_most) {
   read_threads_.reset();
   if (life_ == Life::stopped)
     for (Command& command : commands_.close()) refuse(command);
+  ends_.close(stopped());
 }
 
-Result<Submission> LocalRuntime::submit(JobRequest request) {
+Result<Submission> LocalRuntime::start(JobRequest& request) {
   if (std::this_thread::get_id() == engine_id_.load())
-    return Error{ErrorCode::invalid, "an observer cannot wait for a submit: use the form with a callback"};
+    return Error{ErrorCode::invalid, "an observer cannot wait for a job to be started: use start_async"};
+  const auto wait = request.options.when_full == WhenFull::wait ? ByteGate::Wait::yes : ByteGate::Wait::no;
   std::promise<Result<Submission>> promise;
   auto future = promise.get_future();
   submit_job(
-      std::move(request), [&](Result<Submission> result) { promise.set_value(std::move(result)); },
-      ByteGate::Wait::yes);
+      request, [&](Result<Submission> result) { promise.set_value(std::move(result)); }, wait);
   return future.get();
 }
 
-void LocalRuntime::submit(JobRequest request, std::function<void(Result<Submission>)> done) {
-  submit_job(std::move(request), std::move(done), ByteGate::Wait::no);
+void LocalRuntime::start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) {
+  const auto version = prepare(request);
+  if (!version) return done(request.options.id, version.error());
+  submit_prepared(
+      request, *version,
+      [done = std::move(done), id = request.options.id](Result<Submission> result) { done(id, std::move(result)); },
+      ByteGate::Wait::no);
 }
 
-void LocalRuntime::submit_job(JobRequest request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait) {
-  std::optional<core::GraphRef> version;
-  if (!request.topic.empty()) {
-    auto found = apps_.prepare(request);
-    if (!found) return done(found.error());
-    version = std::move(*found);
+// Many are on their way at once, and share commits. Each waits for room as start() does.
+std::vector<Result<Submission>> LocalRuntime::start_many(std::vector<Result<JobRequest>>& requests) {
+  const Error unset{ErrorCode::invalid, "an observer cannot wait for jobs to be started: use start_async"};
+  std::vector<Result<Submission>> results(requests.size(), unset);
+  if (std::this_thread::get_id() == engine_id_.load()) return results;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t out = 0;  // guarded by mutex
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i]) {
+      results[i] = requests[i].error();
+      continue;
+    }
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return out < limits::start_many_at_once_max; });
+    ++out;
+    lock.unlock();
+    const auto wait = requests[i]->options.when_full == WhenFull::wait ? ByteGate::Wait::yes : ByteGate::Wait::no;
+    submit_job(
+        *requests[i],
+        [&, i](Result<Submission> result) {
+          const std::lock_guard guard(mutex);
+          results[i] = std::move(result);
+          --out;
+          changed.notify_one();  // under the lock: the caller may be gone right after it
+        },
+        wait);
   }
-  const auto checked = check_request(request);
-  if (!checked) return done(checked.error());
-  if (!version) {
-    auto found = apps_.prepare_named(request);
-    if (!found) return done(found.error());
-    version = std::move(*found);
-  }
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return out == 0; });
+  return results;
+}
+
+Result<core::GraphRef> LocalRuntime::prepare(JobRequest& request) {
+  if (const auto named = check_name("graph name", request.graph); !named) return named.error();
+  const bool has_id = !request.options.id.empty();
+  if (has_id)
+    if (const auto checked = check_request(request); !checked) return checked.error();
+  auto version = apps_.prepare(request);
+  if (version && !has_id)
+    if (const auto checked = check_request(request); !checked) return checked.error();
+  return version;
+}
+
+void LocalRuntime::submit_job(JobRequest& request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait) {
+  const auto version = prepare(request);
+  if (!version) return done(version.error());
+  submit_prepared(request, *version, std::move(done), wait);
+}
+
+void LocalRuntime::submit_prepared(JobRequest& request, const core::GraphRef& version,
+                                   std::function<void(Result<Submission>)> done, ByteGate::Wait wait) {
   if (life_ == Life::made)
-    return done(Error{ErrorCode::invalid, format("job {} cannot be submitted before start()", request.id)});
+    if (const auto launched = launch(); !launched && launched.error().code != ErrorCode::already_done)
+      return done(launched.error());
   const auto secret = draw_entropy();
   if (!secret) return done(secret.error());
-  SubmitCommand command{SubmitRequest{Namespace(request.name_space), JobId(request.id), GraphName(request.graph),
+  const StartOptions& options = request.options;
+  SubmitCommand command{SubmitRequest{Namespace(options.name_space), JobId(options.id), GraphName(request.graph),
                                       std::move(request.input), core::JobSecret(core::Guid{secret->high, secret->low}),
-                                      store_reuse(request.reuse), request.delay, request.end_within, request.keep,
-                                      request.priority, std::move(version)},
+                                      store_reuse(options.reuse), options.delay, options.end_within, options.keep,
+                                      options.priority, version},
                         done};
-  if (request.reuse == IdReuse::reject)
-    command.done = [done, id = request.id](Result<Submission> result) {
+  if (options.reuse == IdReuse::reject)
+    command.done = [done, id = options.id](Result<Submission> result) {
       if (result && !result->created) return done(taken(id, result->run));
       done(std::move(result));
     };
@@ -341,7 +388,9 @@ Status LocalRuntime::give_command(Command command, ByteGate::Wait wait) {
     return stopped();
   else if (pass == ByteGate::Pass::full)
     return Error{ErrorCode::retry_later, no_room(options_.memory.waiting)};
-  const auto taken = commands_.try_push(std::move(command), limits::submits_waiting_max);
+  const auto taken = wait == ByteGate::Wait::yes
+                         ? commands_.push_when_room(std::move(command), limits::submits_waiting_max)
+                         : commands_.try_push(std::move(command), limits::submits_waiting_max);
   if (taken == CommandQueue<Command>::Taken::yes) return {};
   gate_.leave(bytes);
   if (taken == CommandQueue<Command>::Taken::closed) return stopped();
@@ -378,7 +427,10 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
     if (!ended) return ended.error();
     if (*ended) return view_of(**job);
     const Duration now = clock_.monotonic();
-    if (now >= until) return Error{ErrorCode::retry_later, format("job {} has not ended yet", (*job)->id.raw())};
+    if (now >= until)
+      return Error{ErrorCode::retry_later,
+                   format("job {} has not ended yet{}", (*job)->id.raw(),
+                          life_ == Life::made ? "; this runtime runs nothing before launch()" : "")};
     const Duration look =
         heard ? wait_look_owner
               : std::clamp((now - begin) / wait_look_guest_share, wait_look_guest_min, wait_look_guest_max);
@@ -386,8 +438,24 @@ Result<JobView> LocalRuntime::wait(RunId run, Duration at_most) {
   }
 }
 
-Result<std::optional<RunId>> LocalRuntime::find(const std::string& job_id, const std::string& name_space) {
-  return store_.store->find_run(Namespace(name_space), JobId(job_id));
+Result<std::optional<JobView>> LocalRuntime::look_for_end(RunId run) {
+  const auto job = store_.store->read_job_row(run);
+  if (!job) return job.error();
+  if (!*job) return no_job(run);
+  const auto ended = has_ended(**job);
+  if (!ended) return ended.error();
+  return *ended ? std::optional(view_of(**job)) : std::nullopt;
+}
+
+Result<std::optional<RunId>> LocalRuntime::find(const std::string& id, const FindOptions& options) {
+  return store_.store->find_run(Namespace(options.name_space), JobId(id));
+}
+
+Result<JobView> LocalRuntime::read(RunId run) {
+  const auto job = store_.store->read_job_row(run);
+  if (!job) return job.error();
+  if (!*job) return no_job(run);
+  return view_of(**job);
 }
 
 Result<JobDetail> LocalRuntime::inspect(RunId run) {

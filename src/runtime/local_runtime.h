@@ -1,7 +1,7 @@
-// LocalRuntime: pawl::Runtime with threads (local_runtime.cc has the calls, runtime_threads.cc the threads). One thread
-// owns the engine and everything it touches; a second one commits large groups, so that the next group is decided while
-// the last one is being synced; for a store far away there is one for each of its connections. The worker pool runs
-// activities. Whoever else wants something pushes a command.
+// LocalRuntime: the backend of pawl::Runtime, with threads (local_runtime.cc has the calls, runtime_threads.cc the
+// threads). One thread owns the engine and everything it touches; a second one commits large groups, so that the next
+// group is decided while the last one is being synced; for a store far away there is one for each of its connections.
+// The worker pool runs activities. Whoever else wants something pushes a command.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,17 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "pawl/runtime.h"
 #include "runtime/apps.h"
+#include "runtime/backend.h"
 #include "runtime/byte_gate.h"
 #include "runtime/clock_watch.h"
 #include "runtime/command_queue.h"
 #include "runtime/duplex_runner.h"
+#include "runtime/end_watch.h"
 #include "runtime/engine.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/label_views.h"
+#include "runtime/observers.h"
 #include "runtime/open_store.h"
 #include "runtime/problem_filter.h"
 #include "runtime/requests.h"
@@ -39,36 +41,38 @@
 
 namespace pawl::runtime {
 
-class LocalRuntime final : public Runtime, private EngineEvents, private store::Listener {
+class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, private store::Listener {
  public:
   // `clock` must outlive it, and is the store's as well.
   LocalRuntime(RuntimeOptions options, OpenedStore store, store::PoolInfo pool,
                const SteadyClock& clock = process_clock());
   ~LocalRuntime() override;
 
-  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options = {}) override;
-  Result<AppFiles> app(const std::string& app, const std::string& version) override {
-    return apps_.files(app, version);
-  }
-  Status activate_app(const std::string& app, const std::string& version) override {
-    return apps_.activate(app, version);
-  }
+  Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
+  Result<AppFiles> app(const AppName& app) override { return apps_.files(app.app, app.version); }
+  Status activate_app(const AppName& app) override { return apps_.activate(app.app, app.version); }
   Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
   Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override {
     return requests_.signal(apps_, topic, data, options);
   }
+  Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) override {
+    return requests_.signal_job(run, topic, data, options);
+  }
   Status serve(const std::string& topic, Worker worker) override;
   Status serve_transaction(const std::string& topic, TransactionWorker worker) override;
   Status probe(const std::string& topic, Probe probe) override;
-  void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
-  void on_problem(std::function<void(const std::string&)> reporter) override { reporter_ = std::move(reporter); }
-  Status start() override;
+  Subscription observe(Observer observer) override { return observers_.add(std::move(observer)); }
+  Subscription on_problem(ProblemReporter reporter) override { return reporters_.add(std::move(reporter)); }
+  Status launch() override;
   void stop() override { stop(options_.stop_within + options_.worker_grace); }
   void stop(Duration at_most) override;
-  Result<Submission> submit(JobRequest request) override;
-  void submit(JobRequest request, std::function<void(Result<Submission>)> done) override;
+  Result<Submission> start(JobRequest& request) override;
+  void start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) override;
+  std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) override;
   Result<JobView> wait(RunId run, Duration at_most) override;
-  Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space) override;
+  void on_end(RunId run, std::function<void(Result<JobView>)> done) override { ends_.watch(run, std::move(done)); }
+  Result<std::optional<RunId>> find(const std::string& id, const FindOptions& options) override;
+  Result<JobView> read(RunId run) override;
   Result<JobDetail> inspect(RunId run) override;
   Result<std::vector<JobView>> list(const JobFilter& filter) override;
   Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) override;
@@ -79,16 +83,16 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
   Status resume(RunId run) override { return requests_.resume(run); }
   Status redrive(RunId run) override { return requests_.redrive(run); }
-  Status settle(RunId run, const std::string& activity, const std::string& address, Finding finding) override {
-    return requests_.settle(run, activity, address, finding);
+  Status settle(RunId run, const ActivityPlace& place, const Finding& finding) override {
+    return requests_.settle(run, place, finding);
   }
-  Status remove(RunId run, Duration keep_id) override { return requests_.remove(run, keep_id); }
+  Status remove(RunId run, const RemoveOptions& options) override { return requests_.remove(run, options.keep_id); }
   Status pause_topic(const std::string& topic) override { return requests_.pause_topic(topic, true); }
   Status resume_topic(const std::string& topic) override { return requests_.pause_topic(topic, false); }
   Result<std::vector<std::string>> paused_topics() override;
-  Status complete(const std::string& token, Reply reply) override { return requests_.complete(token, reply); }
-  Status heartbeat(const std::string& token, Payload progress, Duration lease) override {
-    return requests_.heartbeat(token, std::move(progress), lease);
+  Status complete(const std::string& token, const Reply& reply) override { return requests_.complete(token, reply); }
+  Status heartbeat(const std::string& token, Payload progress, const HeartbeatOptions& options) override {
+    return requests_.heartbeat(token, std::move(progress), options.lease);
   }
   bool owns() const override { return owns_.load(); }
   RuntimeStats stats() const override { return store_.stats(); }
@@ -161,14 +165,19 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   void tell_workers();            // what the engine wants of them
   void look_after_workers();      // who does not return; while stopping, who is told so and who is left behind
   void refuse(Command& command);  // it came after the engine's last look
-  // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before start().
+  // Commits what a caller waits for: by the engine's thread while there is one, by the caller's before launch().
   Result<store::Outcome> commit_request(store::Operation operation);
   Result<store::DuplexOutcome> commit_duplex_request(store::DuplexOperation operation);
-  // `direct` commits before start(), `make` wraps what is to be done into a command.
+  // `direct` commits before launch(), `make` wraps what is to be done into a command.
   template <class Answer>
   Result<Answer> ask_engine(const std::function<Result<Answer>()>& direct,
                             const std::function<Command(std::function<void(Result<Answer>)>)>& make);
-  void submit_job(JobRequest request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
+  // Finds the graph, fills in the id, and checks what can be checked here.
+  // Checks and completes the request.
+  Result<core::GraphRef> prepare(JobRequest& request);
+  void submit_job(JobRequest& request, std::function<void(Result<Submission>)> done, ByteGate::Wait wait);
+  void submit_prepared(JobRequest& request, const core::GraphRef& version, std::function<void(Result<Submission>)> done,
+                       ByteGate::Wait wait);
   // What a command counts for at the gate; 0: it does not pass there.
   static std::size_t bytes_of_command(const Command& command);
   Status give_command(Command command, ByteGate::Wait wait);
@@ -181,6 +190,7 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   bool may_end() const;
   void note_ownership(bool owns);
   Result<bool> has_ended(const core::JobRow& job);
+  Result<std::optional<JobView>> look_for_end(RunId run);
   void own_duplex();
   std::optional<Duration> time_to_sleep() const;
 
@@ -199,12 +209,13 @@ class LocalRuntime final : public Runtime, private EngineEvents, private store::
   ServedTopics topics_;
   Apps apps_;
   Waiters waiters_;
-  std::function<void(const Event&)> observer_;        // constant after start()
-  std::function<void(const std::string&)> reporter_;  // constant after start()
-  CommandQueue<std::optional<Group>> groups_;         // to the committer; none: end
+  EndWatch ends_;
+  Observers<Event> observers_;
+  Observers<std::string> reporters_;
+  CommandQueue<std::optional<Group>> groups_;  // to the committer; none: end
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;
-  std::mutex direct_mutex_;  // held by whoever commits before start(), and by start()
+  std::mutex direct_mutex_;  // held by whoever commits before launch(), and by launch()
   enum class Life : std::uint8_t { made, running, stopped };
   std::atomic<Life> life_{Life::made};  // written under life_mutex_
 

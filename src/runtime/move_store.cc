@@ -98,7 +98,8 @@ Result<MoveReport> move_store(const MoveOptions& options) {
   return report_of(*moved);
 }
 
-Status undo_move(const std::string& store, bool accept_weaker_store) {
+Status undo_move(const UndoMoveOptions& options) {
+  const auto& [store, accept_weaker_store] = options;
   const auto kind = kind_of(store);
   if (!kind) return kind.error();
   if (*kind == StoreKind::postgres) return store::postgres::undo_move(store, postgres_options(accept_weaker_store));

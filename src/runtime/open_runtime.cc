@@ -1,4 +1,4 @@
-// Runtime::open: from options to a runtime over an opened store.
+// pawl::open: from options to a runtime over an opened store.
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration lease_min = std::chrono::milliseconds(100);  // a shorter one is lost to any hiccup
 
-Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
+Result<Runtime> open_with(RuntimeOptions options) {
   const auto named = check_name("pool", options.pool);
   if (!named) return named.error();
   const auto within = [](const char* what, std::uint64_t value, std::uint64_t most) -> Status {
@@ -50,13 +50,12 @@ Result<std::unique_ptr<Runtime>> open_with(RuntimeOptions options) {
     if (!info) return info.error();
     if (!*info) return Error{ErrorCode::retry_later, format("pool {}: {}", options.pool, made->front().reason)};
   }
-  return std::unique_ptr<Runtime>(
-      std::make_unique<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info));
+  return Runtime(std::make_shared<runtime::LocalRuntime>(std::move(options), std::move(*opened), **info));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Runtime>> Runtime::open(RuntimeOptions options) {
+Result<Runtime> open(RuntimeOptions options) {
   try {
     return open_with(std::move(options));
   } catch (const std::system_error& error) {  // a thread of the store

@@ -93,7 +93,7 @@ Result<OpenedStore> open_redis(const RuntimeOptions& runtime) {
   opened.no_transactions =
       "Redis has no transaction that a worker's SQL could join: serve_transaction() needs a SQLite file or "
       "postgres://...; here"
-      " use serve(), and give Work::idempotency_key() to whoever must not act twice";
+      " use serve(), and give Work::key() to whoever must not act twice";
   opened.store = std::move(*redis);
   opened.lease = lease_of(runtime);
   opened.lanes = limits::server_lanes;

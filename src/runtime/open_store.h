@@ -7,8 +7,9 @@
 #include <string>
 
 #include "base/clock.h"
+#include "pawl/options.h"
+#include "pawl/query.h"
 #include "pawl/result.h"
-#include "pawl/runtime.h"
 #include "store/duplex_store.h"
 #include "store/store.h"
 #include "store/transaction.h"

@@ -10,7 +10,7 @@ namespace pawl::runtime {
 namespace {
 
 // The run whose work items are part of the answer.
-RunId run_of(const store::Read& read) {
+RunId run_asked(const store::Read& read) {
   if (const auto* job = std::get_if<store::ReadJob>(&read)) return job->run;
   if (const auto* item = std::get_if<store::ReadItem>(&read)) return item->run;
   return RunId(0);
@@ -20,7 +20,7 @@ RunId run_of(const store::Read& read) {
 
 void Reads::ask_later(store::Read read, std::function<void(store::ReadAnswer)> then) {
   const std::uint64_t number = ++last_number_;
-  const RunId run = run_of(read);
+  const RunId run = run_asked(read);
   asked_.emplace(number, Asked{std::move(read), run, false, std::move(then)});
   if (run != RunId(0)) by_run_.emplace(run, number);
   waiting_.push_back(number);

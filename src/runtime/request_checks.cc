@@ -35,17 +35,17 @@ Status check_reason(std::string_view reason) {
 }
 
 Status check_request(const JobRequest& request) {
-  for (const Status& checked : {check_job_id("job id", request.id), check_name("graph name", request.graph),
-                                check_name("namespace", request.name_space)})
+  for (const Status& checked : {check_job_id("job id", request.options.id), check_name("graph name", request.graph),
+                                check_name("namespace", request.options.name_space)})
     if (!checked) return checked;
-  for (const Status& checked : {check_payload(format("the input of job {}", request.id), request.input),
-                                check_duration("delay", request.delay, Zero::allowed),
-                                check_duration("end_within", request.end_within, Zero::allowed),
-                                check_duration("keep", request.keep.value_or(Duration{0}), Zero::allowed)})
+  for (const Status& checked : {check_payload(format("the input of job {}", request.options.id), request.input),
+                                check_duration("delay", request.options.delay, Zero::allowed),
+                                check_duration("end_within", request.options.end_within, Zero::allowed),
+                                check_duration("keep", request.options.keep.value_or(Duration{0}), Zero::allowed)})
     if (!checked) return checked;
-  if (request.priority < -limits::priority_max || request.priority > limits::priority_max)
+  if (request.options.priority < -limits::priority_max || request.options.priority > limits::priority_max)
     return Error{ErrorCode::invalid, format("priority is {}; it must be between {} and {} (priority_max)",
-                                            request.priority, -limits::priority_max, limits::priority_max)};
+                                            request.options.priority, -limits::priority_max, limits::priority_max)};
   return {};
 }
 

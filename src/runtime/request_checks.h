@@ -5,8 +5,8 @@
 
 #include "pawl/payload.h"
 #include "pawl/result.h"
-#include "pawl/runtime.h"
 #include "pawl/time.h"
+#include "runtime/job_request.h"
 
 namespace pawl::runtime {
 

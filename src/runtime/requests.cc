@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "core/signal_id.h"
 #include "duplex/later.h"
+#include "runtime/job_signal.h"
 #include "runtime/lane_table.h"
 #include "runtime/request_checks.h"
 #include "runtime/token.h"
@@ -70,7 +71,7 @@ constexpr std::string_view no_pause =
     "where messages are served side by side and none is held back; interrupt it, or use collation ledger to pause jobs";
 constexpr std::string_view no_settle = "where nothing acts at most once, so nothing is unknown";
 constexpr std::string_view no_removal =
-    "whose rows stay with the store; use collation ledger for jobs that must go (JobRequest::keep, remove)";
+    "whose rows stay with the store; use collation ledger for jobs that must go (StartOptions::keep, remove)";
 
 Error stale(std::string_view why) { return {ErrorCode::conflict, format("the token is no longer good: {}", why)}; }
 
@@ -206,7 +207,10 @@ Status Requests::redrive(RunId run) {
   return wrong_state(*job, status, format("only a parked job can be redriven ({})", advice_in(status)));
 }
 
-Status Requests::settle(RunId run, const std::string& activity, const std::string& address, const Finding& finding) {
+Status Requests::settle(RunId run, const ActivityPlace& place, const Finding& finding) {
+  const auto& [activity, address] = place;
+  if (finding.kind() == Finding::Kind::cannot_tell)
+    return Error{ErrorCode::invalid, "Finding::cannot_tell settles nothing: say done, failed or not_done"};
   if (const auto checked = check_payload("the finding", finding.data()); !checked) return checked;
   const auto job = read(run, no_settle);
   if (!job) return job.error();
@@ -268,12 +272,36 @@ Status Requests::signal(const Apps& apps, const std::string& topic, const Payloa
     if (const auto named = check_name("signal id", options.id); !named) return named;
   const auto keys = apps.mailboxes_for(topic, data);
   if (!keys) return keys.error();
+  std::vector<core::MailboxKey> to;
+  for (const std::string& key : *keys) to.push_back({Namespace(options.name_space), Topic(topic), key});
+  return send_signal(to, data, options);
+}
+
+Status Requests::signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) {
+  for (const Status& checked : {check_name("topic", topic), check_payload("the signal's data", data)})
+    if (!checked) return checked;
+  if (!options.id.empty())
+    if (const auto named = check_name("signal id", options.id); !named) return named;
+  const auto job = read(run, "which has no hooks");
+  if (!job) return job.error();
+  if (const JobStatus status = status_to_come(*job); core::is_closed(status))
+    return wrong_state(*job, status, "there is nothing left to signal");
+  const auto graph = graphs_.find(job->state.job.graph);
+  if (graph == nullptr)
+    return Error{ErrorCode::not_found, format("the graph {} of job {} is not deployed here",
+                                              job->state.job.graph.name.raw(), job->state.job.id.raw())};
+  const auto to = mailboxes_of(job->state, *graph, Topic(topic), data, store_.now());
+  if (!to) return to.error();
+  return send_signal(*to, data, options);
+}
+
+Status Requests::send_signal(const std::vector<core::MailboxKey>& mailboxes, const Payload& data,
+                             const SignalOptions& options) {
   const auto status = options.pending ? core::ReplyStatus::pending : core::ReplyStatus::success;
   const std::int32_t code = options.code != 0 ? options.code : options.pending ? 202 : 200;
   const std::string id = options.id.empty() ? fresh_signal_id() : options.id;
-  for (const std::string& key : *keys) {
+  for (const core::MailboxKey& to : mailboxes) {
     store::Deliver deliver;
-    const core::MailboxKey to{Namespace(options.name_space), Topic(topic), key};
     deliver.envelope = core::Envelope{to, core::Message{core::signal_guid(to, id), core::Signal{data, status, code}}};
     deliver.lane = lane_for(pool_, to);
     deliver.remembered = true;

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/message.h"
-#include "pawl/runtime.h"
+#include "pawl/finding.h"
+#include "pawl/options.h"
+#include "pawl/worker.h"
 #include "runtime/apps.h"
 #include "runtime/graph_catalog.h"
 #include "runtime/work_desk.h"
@@ -37,10 +40,12 @@ class Requests {
   Status pause(RunId run, const std::string& reason);
   Status resume(RunId run);
   Status redrive(RunId run);
-  Status settle(RunId run, const std::string& activity, const std::string& address, const Finding& finding);
+  Status settle(RunId run, const ActivityPlace& place, const Finding& finding);
   Status remove(RunId run, Duration keep_id);
   Status pause_topic(const std::string& topic, bool paused);
   Status signal(const Apps& apps, const std::string& topic, const Payload& data, const SignalOptions& options);
+  // For the hooks of one job.
+  Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options);
 
   Status complete(const std::string& token, const Reply& reply);
   Status heartbeat(const std::string& token, Payload progress, Duration lease);
@@ -53,6 +58,7 @@ class Requests {
   Status complete_without_item(const WorkRun& named, const Reply& reply);
   Status complete_duplex(const store::DuplexJob& job, core::WorkToken token, const Reply& reply);
   Status deliver(RunId run, core::Body body);
+  Status send_signal(const std::vector<core::MailboxKey>& to, const Payload& data, const SignalOptions& options);
   std::string fresh_signal_id();
 
   store::JobStore& store_;

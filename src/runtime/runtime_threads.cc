@@ -45,7 +45,7 @@ void LocalRuntime::run_engine() {
     }
     batch.clear();
   };
-  // What was served before start() is known before the first job is looked at.
+  // What was served before launch() is known before the first job is looked at.
   commands_.take_all(batch, Duration{0});
   obey_all();
   engine_.tick();
@@ -75,7 +75,9 @@ void LocalRuntime::run_engine() {
 
 void LocalRuntime::note_ownership(bool owns) {
   const bool owned = owns_.exchange(owns);
-  if (owned && !owns) waiters_.look_again();  // ends are told by somebody else from now on, to nobody here
+  if (!owned || owns) return;
+  waiters_.look_again();  // ends are told by somebody else from now on, to nobody here
+  ends_.look_again();
 }
 
 // What is given up here was not promised to anybody: an answer that is not committed is asked for again.
@@ -376,17 +378,24 @@ void LocalRuntime::submitted(Ticket ticket, Result<Submitted> result) {
 }
 
 void LocalRuntime::committed(const core::JobState& after, const core::Bundle& bundle) {
-  if (after.job.status == core::JobStatus::parked) waiters_.tell(after.job);
-  if (!observer_) return;
-  if (const auto graph = graphs_.find(after.job.graph)) for_each_event(after, bundle, *graph, clock_.now(), observer_);
+  if (after.job.status == core::JobStatus::parked) {
+    waiters_.tell(after.job);
+    ends_.tell(after.job.run);
+  }
+  if (!observers_.any()) return;
+  if (const auto graph = graphs_.find(after.job.graph))
+    for_each_event(after, bundle, *graph, clock_.now(), [this](const Event& event) { observers_.tell(event); });
 }
 
-void LocalRuntime::closed(const core::JobRow& job) { waiters_.tell(job); }
+void LocalRuntime::closed(const core::JobRow& job) {
+  waiters_.tell(job);
+  ends_.tell(job.run);
+}
 
 void LocalRuntime::problem_of_many(const std::string& about, const std::string& text) {
   for (const std::string& line : problems_.pass(about, text, clock_.monotonic())) {
-    if (reporter_)
-      reporter_(line);
+    if (reporters_.any())
+      reporters_.tell(line);
     else
       std::fprintf(stderr, "pawl: %s\n", printable(line).c_str());
   }

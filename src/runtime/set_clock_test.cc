@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "pawl/runtime.h"
 #include "runtime/clock_watch.h"
 #include "runtime/local_runtime.h"
 #include "store/memory/store.h"
@@ -42,30 +43,34 @@ class SetClockTest : public testing::Test {
     const auto info = opened.store->read_pool(Pool("graphs"));
     opened.lease = std::chrono::hours(24 * 365);
     opened.stats = [] { return RuntimeStats{}; };
-    runtime_ = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info, clock_);
+    backend_ = std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info, clock_);
+    runtime_ = std::make_unique<Runtime>(backend_);
     auto graph = GraphBuilder("step").trigger("t").worker("act", "work").after("t").build();
     EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}));
     EXPECT_TRUE(runtime_->serve("work", [](Work&) { return Reply::success("{}"); }));
-    runtime_->on_problem([this](const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      problems_.push_back(text);
-    });
-    EXPECT_TRUE(runtime_->start());
+    runtime_
+        ->on_problem([this](const std::string& text) {
+          const std::lock_guard lock(mutex_);
+          problems_.push_back(text);
+        })
+        .keep();
+    EXPECT_TRUE(runtime_->launch());
   }
   RunId submit(Duration delay) {
-    const auto job = runtime_->submit({.graph = "step", .id = "j", .input = "{}", .delay = delay});
+    const auto job = runtime_->start("step", Payload("{}"), {.id = "j", .delay = delay});
     EXPECT_TRUE(job);
-    return job->run;
+    return job->run();
   }
   // As the system does through runtime/clock_watch.h.
   void set_by(Duration by) {
     machine_.set_by(by);
-    runtime_->clock_was_set();
+    backend_->clock_was_set();
   }
 
   MachineClock machine_;
   SteadyClock clock_{machine_};
-  std::unique_ptr<LocalRuntime> runtime_;
+  std::shared_ptr<LocalRuntime> backend_;
+  std::unique_ptr<Runtime> runtime_;
   std::mutex mutex_;
   std::vector<std::string> problems_;  // guarded by mutex_
 };
@@ -74,7 +79,7 @@ TEST_F(SetClockTest, a_short_wait_stays_short_when_the_clock_is_set_back_and_it_
   const auto begin = std::chrono::steady_clock::now();
   const RunId run = submit(300ms);
   set_by(-1h);
-  ASSERT_TRUE(runtime_->wait(run, 20s)) << "it waits for the hour to come again";
+  ASSERT_TRUE(runtime_->job(run).wait(20s)) << "it waits for the hour to come again";
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 300ms);
   const std::lock_guard lock(mutex_);
   ASSERT_EQ(problems_.size(), 1u);
@@ -83,9 +88,9 @@ TEST_F(SetClockTest, a_short_wait_stays_short_when_the_clock_is_set_back_and_it_
 
 TEST_F(SetClockTest, what_is_due_by_a_clock_that_leaps_ahead_begins_at_once) {
   const RunId run = submit(1h);
-  EXPECT_FALSE(runtime_->wait(run, 50ms));
+  EXPECT_FALSE(runtime_->job(run).wait(50ms));
   set_by(1h);
-  ASSERT_TRUE(runtime_->wait(run, 20s)) << "nobody noticed that its time has come";
+  ASSERT_TRUE(runtime_->job(run).wait(20s)) << "nobody noticed that its time has come";
   const std::lock_guard lock(mutex_);
   EXPECT_TRUE(problems_.empty());
 }

@@ -45,7 +45,10 @@ Opened begin(const core::WorkItem& item, const CallSite& site) {
 }
 
 Reply refuse_later() {
-  return Reply::fatal("\"the worker returned Reply::later; one with a transaction answers when it returns\"");
+  return Failure{.code = 500,
+                 .message = "the worker returned Reply::later; one with a transaction answers when it returns",
+                 .data = {},
+                 .retryable = false};
 }
 
 }  // namespace

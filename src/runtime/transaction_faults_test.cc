@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/fault/transactions.h"
 #include "store/sqlite/store.h"
@@ -45,32 +46,33 @@ class TransactionFaults : public ::testing::Test {
     opened.stats = [] { return RuntimeStats{}; };
     opened.store = std::move(faults);
     const auto info = opened.store->read_pool(Pool("graphs"));
-    auto runtime = std::make_unique<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info);
+    auto runtime =
+        std::make_unique<Runtime>(std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **info));
     auto graph =
         GraphBuilder("step").trigger("t").worker("one", "work").after("t").worker("two", "work").after("one").build();
     bool deployed = false;  // a deploy is a commit too: it is repeated like a submit
     for (int tries = 0; tries < 100 && !deployed; ++tries) deployed = runtime->deploy(*graph).ok();
     EXPECT_TRUE(deployed) << path;
     EXPECT_TRUE(runtime
-                    ->serve_transaction(
-                        "work",
-                        [](Work& work, Transaction& sql) {
-                          const bool made = sql.execute("CREATE TABLE IF NOT EXISTS note (id TEXT)").ok() &&
-                                            sql.execute("INSERT INTO note VALUES ($1)", {work.idempotency_key()}).ok();
-                          return made ? Reply::success("1") : Reply::error("\"no\"");
-                        })
+                    ->serve_transaction("work",
+                                        [](Work& work, Transaction& sql) {
+                                          const bool made =
+                                              sql.execute("CREATE TABLE IF NOT EXISTS note (id TEXT)").ok() &&
+                                              sql.execute("INSERT INTO note VALUES ($1)", {work.key()}).ok();
+                                          return made ? Reply::success("1") : Reply::error("\"no\"");
+                                        })
                     .ok());
-    EXPECT_TRUE(runtime->start().ok());
-    Result<Submission> job = Error{ErrorCode::invalid, ""};
+    EXPECT_TRUE(runtime->launch().ok());
+    Result<Job<>> job = Error{ErrorCode::invalid, ""};
     for (int tries = 0; tries < 20'000 && !job; ++tries) {
       if (tries > 0) std::this_thread::sleep_for(1ms);  // a store that refused is asked again later
-      job = runtime->submit({.graph = "step", .id = "a", .input = "1"});
+      job = runtime->start("step", Payload("1"), {.id = "a"});
     }
     if (!job) {
       ADD_FAILURE() << path << ": " << to_string(job.error());
       return false;
     }
-    const auto end = runtime->wait(job->run, 60s);
+    const auto end = job->wait(60s);
     EXPECT_TRUE(end.ok() && end->status == JobStatus::completed) << path;
     const bool fired = broken.fired() > 0;
     runtime.reset();

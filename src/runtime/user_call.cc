@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/limits.h"
-#include "base/quote.h"
 #include "base/utf8.h"
 #include "runtime/token.h"
 
@@ -17,24 +16,25 @@ namespace {
 constexpr std::int32_t code_exception = 500;
 constexpr std::int32_t code_too_large = 413;
 
+Reply error_of(std::int32_t code, std::string message) { return Failure{.code = code, .message = std::move(message)}; }
+Reply fatal_of(std::string message) {
+  return Failure{.code = code_exception, .message = std::move(message), .data = {}, .retryable = false};
+}
+
 Reply too_large(std::size_t bytes) {
-  return Reply::error(json_quoted(format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
-                                         bytes, limits::payload_bytes_max)),
-                      code_too_large);
+  return error_of(code_too_large, format("the worker's output has {} bytes; at most {} are allowed (payload_bytes_max)",
+                                         bytes, limits::payload_bytes_max));
 }
 
 Reply too_many() {
-  return Reply::error(
-      json_quoted(format("the worker gave more than {} pending answers, or more than {} bytes of them, in "
-                         "one run (pending_answers_max, pending_bytes_max)",
-                         limits::pending_answers_max, limits::pending_bytes_max)),
-      code_too_large);
+  return error_of(code_too_large,
+                  format("the worker gave more than {} pending replies, or more than {} bytes of them, in one attempt "
+                         "(pending_answers_max, pending_bytes_max)",
+                         limits::pending_answers_max, limits::pending_bytes_max));
 }
 
 Reply one_answer() {
-  return Reply::fatal(
-      json_quoted("the worker gave a pending answer; one with a transaction answers once, when it returns"),
-      code_exception);
+  return fatal_of("the worker gave a pending reply; one with a transaction answers once, when it returns");
 }
 
 WorkAnswer unsaid_answer(const core::WorkItem& item) { return {item.run, item.activity, item.token, item.request}; }
@@ -44,10 +44,10 @@ Reply checked(Reply reply) {
   if (!fits(reply.data())) return too_large(reply.data().size());
   const bool can_wait = reply.within() > Duration{0} && reply.within() <= limits::duration_max;
   if (reply.status() == Reply::Status::later && !can_wait)
-    return Reply::fatal(json_quoted(format("the worker returned Reply::later within {} microseconds; the time must be "
-                                           "more than 0 and at most 100 years (duration_max)",
-                                           reply.within().count())),
-                        code_exception);
+    return fatal_of(
+        format("the worker returned Reply::later within {} microseconds; the time must be more than 0 and "
+               "at most 100 years (duration_max)",
+               reply.within().count()));
   return reply;
 }
 
@@ -70,17 +70,21 @@ bool fits(const Payload& data) { return data.size() <= limits::payload_bytes_max
 
 std::string words_of(const std::exception& error) { return kept_text(error.what(), limits::reason_bytes_max); }
 
-Reply failed_call(const std::string& why) {
-  return Reply::error(json_quoted(kept_text(why, limits::reason_bytes_max)), code_exception);
-}
+Reply failed_call(const std::string& why) { return error_of(code_exception, why); }
 
 Reply call_user(const std::function<Reply()>& code) {
   try {
     return checked(code());
+  } catch (const Failure& failure) {
+    return checked(Reply(failure));
   } catch (const std::exception& error) {
-    return Reply::error(json_quoted(words_of(error)), code_exception);
+    return error_of(code_exception, error.what());
+  } catch (const char* text) {
+    return error_of(code_exception, text == nullptr ? "" : text);
+  } catch (const std::string& text) {
+    return error_of(code_exception, text);
   } catch (...) {
-    return Reply::error(json_quoted("the worker threw something that is not a std::exception"), code_exception);
+    return error_of(code_exception, "the worker threw something that is neither a pawl::Failure nor a std::exception");
   }
 }
 
@@ -118,7 +122,7 @@ std::optional<Reply> RunLine::refusal() {
   return refusal_;
 }
 
-Work::Facts facts_of(const core::WorkItem& item, const core::Guid& store) {
+detail::WorkFacts facts_of(const core::WorkItem& item, const core::Guid& store) {
   const core::Guid key = core::idempotency_key(item, store);
   return {item.topic, item.run, key.text(), token_text(run_of(item), store), item.runs, item.input, item.life.progress};
 }

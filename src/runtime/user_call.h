@@ -17,7 +17,7 @@
 namespace pawl::runtime {
 
 // Any thread may use it, as long as the worker runs.
-class RunLine final : public Work::Line {
+class RunLine final : public detail::WorkLine {
  public:
   enum class Answers : std::uint8_t {
     many,
@@ -48,7 +48,7 @@ class RunLine final : public Work::Line {
   std::shared_ptr<Heartbeat> heartbeat_;  // guarded by mutex_
 };
 
-Work::Facts facts_of(const core::WorkItem& item, const core::Guid& store);
+detail::WorkFacts facts_of(const core::WorkItem& item, const core::Guid& store);
 bool fits(const Payload& data);
 std::string words_of(const std::exception& error);
 Reply failed_call(const std::string& why);  // a failed try

@@ -91,7 +91,7 @@ std::optional<WorkView> work_of(const core::WorkItem* item, const core::Guid& st
   if (item->token != core::WorkToken(0))
     view.token = token_text(WorkRun{WorkRef{item->run, item->activity}, item->token}, store);
   view.worker = item->worker;
-  view.runs = item->runs;
+  view.attempts = item->runs;
   view.failures = life.failures;
   view.failure_code = life.failure_code;
   view.failure = life.failure;

@@ -4,7 +4,7 @@
 #include "core/graph.h"
 #include "core/guid.h"
 #include "core/job_state.h"
-#include "pawl/job.h"
+#include "pawl/view.h"
 #include "store/store.h"
 
 namespace pawl::runtime {

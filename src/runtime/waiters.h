@@ -11,8 +11,8 @@
 
 #include "core/job_state.h"
 #include "pawl/ids.h"
-#include "pawl/job.h"
 #include "pawl/time.h"
+#include "pawl/view.h"
 
 namespace pawl::runtime {
 

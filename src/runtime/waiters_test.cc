@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "pawl/runtime.h"
 #include "runtime/local_runtime.h"
 #include "store/fault/store.h"
 #include "store/memory/store.h"
@@ -109,22 +110,23 @@ class WaitTest : public testing::Test {
     opened.stats = [] { return RuntimeStats{}; };
     RuntimeOptions options;
     options.worker_threads = 1;
-    runtime_ = std::make_unique<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs")));
+    runtime_ = std::make_unique<Runtime>(
+        std::make_shared<LocalRuntime>(options, std::move(opened), **memory_.read_pool(Pool("graphs"))));
     auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
-    EXPECT_TRUE(runtime_->deploy(std::move(*graph), {}));
-    EXPECT_TRUE(runtime_->start());
+    EXPECT_TRUE(runtime_->deploy(std::move(*graph)));
+    EXPECT_TRUE(runtime_->launch());
   }
 
   RunId submit() {
-    const auto job = runtime_->submit({.graph = "step", .id = "j", .input = "{}"});
+    const auto job = runtime_->start("step", Payload("{}"), {.id = "j"});
     EXPECT_TRUE(job);
-    return job->run;
+    return job->run();
   }
 
   SystemClock clock_;
   store::memory::Store memory_{clock_};
   store::fault::Store* reads_ = nullptr;
-  std::unique_ptr<LocalRuntime> runtime_;
+  std::unique_ptr<Runtime> runtime_;
 };
 
 TEST_F(WaitTest, reads_the_jobs_row_when_it_begins_and_when_its_time_is_over) {
@@ -132,7 +134,7 @@ TEST_F(WaitTest, reads_the_jobs_row_when_it_begins_and_when_its_time_is_over) {
   while (!runtime_->owns()) std::this_thread::yield();
   std::this_thread::sleep_for(50ms);  // the engine reads what it needs to be at rest
   const auto before = reads_->reads();
-  EXPECT_EQ(runtime_->wait(run, 500ms).error().code, ErrorCode::retry_later);
+  EXPECT_EQ(runtime_->job(run).wait(500ms).error().code, ErrorCode::retry_later);
   EXPECT_EQ(reads_->reads() - before, 2u);
 }
 
@@ -142,7 +144,7 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   std::atomic<bool> waiting{false};
   std::thread caller([&] {
     waiting = true;
-    EXPECT_EQ(runtime_->wait(run, 30s)->status, JobStatus::interrupted);
+    EXPECT_EQ(runtime_->job(run).wait(30s)->status, JobStatus::interrupted);
   });
   while (!waiting) std::this_thread::yield();
   std::this_thread::sleep_for(20ms);
@@ -153,11 +155,12 @@ TEST_F(WaitTest, goes_on_by_itself_when_the_runtime_stops) {
   opened.store = std::make_unique<store::fault::Store>(memory_, store::fault::Options{});
   opened.lease = std::chrono::hours(24);
   opened.stats = [] { return RuntimeStats{}; };
-  LocalRuntime other({}, std::move(opened), **memory_.read_pool(Pool("graphs")));
+  Runtime other(
+      std::make_shared<LocalRuntime>(RuntimeOptions{}, std::move(opened), **memory_.read_pool(Pool("graphs"))));
   auto graph = GraphBuilder("step").trigger("t").worker("act", "nobody").after("t").build();
-  EXPECT_TRUE(other.deploy(std::move(*graph), {}));
-  EXPECT_TRUE(other.start());
-  EXPECT_TRUE(other.interrupt(run, "enough"));
+  EXPECT_TRUE(other.deploy(std::move(*graph)));
+  EXPECT_TRUE(other.launch());
+  EXPECT_TRUE(other.job(run).interrupt("enough"));
   caller.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }

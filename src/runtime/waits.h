@@ -5,7 +5,7 @@
 
 #include "core/graph.h"
 #include "core/job_state.h"
-#include "pawl/job.h"
+#include "pawl/view.h"
 
 namespace pawl::runtime {
 

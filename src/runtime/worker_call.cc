@@ -12,29 +12,31 @@ namespace pawl::runtime {
 
 namespace {
 
-ProbeAnswer::Kind kind_of(ProbeResult::Kind kind) {
+ProbeAnswer::Kind kind_of(Finding::Kind kind) {
   switch (kind) {
-    case ProbeResult::Kind::done:
+    case Finding::Kind::done:
       return ProbeAnswer::Kind::done;
-    case ProbeResult::Kind::failed:
+    case Finding::Kind::failed:
       return ProbeAnswer::Kind::failed;
-    case ProbeResult::Kind::not_done:
+    case Finding::Kind::not_done:
       return ProbeAnswer::Kind::not_done;
-    case ProbeResult::Kind::cannot_tell:
+    case Finding::Kind::cannot_tell:
       return ProbeAnswer::Kind::cannot_tell;
   }
   return ProbeAnswer::Kind::cannot_tell;
 }
 
 // What the probe said, or why it could not: then a person has to look.
-Result<ProbeResult> ask(const Probe& probe, const Work& work) {
+Result<Finding> ask(const Probe& probe, const Work& work) {
   try {
-    ProbeResult result = probe(work);
+    Finding result = probe(work);
     if (fits(result.data())) return result;
     return Error{ErrorCode::over_limit, format("its output has {} bytes; at most {} are allowed (payload_bytes_max)",
                                                result.data().size(), limits::payload_bytes_max)};
   } catch (const std::exception& error) {
     return Error{ErrorCode::invalid, words_of(error)};
+  } catch (const Failure& failure) {
+    return Error{ErrorCode::invalid, to_string(failure)};
   } catch (...) {
     return Error{ErrorCode::invalid, "it threw something that is not a std::exception"};
   }

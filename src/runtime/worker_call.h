@@ -7,6 +7,7 @@
 
 #include "core/guid.h"
 #include "core/job_state.h"
+#include "pawl/finding.h"
 #include "pawl/transaction.h"
 #include "pawl/worker.h"
 #include "runtime/worker_word.h"

@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "core/job_state.h"
+#include "pawl/finding.h"
 #include "pawl/result.h"
 #include "pawl/transaction.h"
 #include "pawl/worker.h"

@@ -43,7 +43,8 @@ void compare(const char* what, const std::map<std::string, std::string>& usual,
 Came CrashRun::play(const std::function<Status(TestRuntime&)>& scenario, const TestOptions& options,
                     PlannedFault fault) {
   TestRuntime test(options);
-  test.runtime_ = std::make_unique<VirtualRuntime>(options, fault);
+  test.backend_ = std::make_shared<VirtualRuntime>(options, fault);
+  test.runtime_ = Runtime(test.backend_);
   Came came;
   try {
     if (const Status status = scenario(test); !status) came.error = to_string(status.error());
@@ -58,8 +59,8 @@ Came CrashRun::play(const std::function<Status(TestRuntime&)>& scenario, const T
       came.jobs.emplace(format("{} of namespace {}", job.id.raw(), job.name_space.raw()), text_of(job));
     filter.after = jobs->back().cursor;
   }
-  came.notes = test.runtime_->notes();
-  came.told = test.runtime_->driver().told();
+  came.notes = test.backend_->notes();
+  came.told = test.backend_->driver().told();
   came.commits = test.commits();
   return came;
 }

@@ -31,13 +31,13 @@ AppText order_graph(Retry retry = Retry().attempts(5).first_delay(1s).jitter(0))
 }
 
 RunId submit(TestRuntime& test, const std::string& graph = "order", const std::string& id = "o-1") {
-  const auto job = test->submit({.graph = graph, .id = id, .input = "{}"});
+  const auto job = test->start(graph, Payload("{}"), {.id = id});
   EXPECT_TRUE(job.ok()) << to_string(job.error());
-  return job ? job->run : RunId(0);
+  return job ? job->run() : RunId(0);
 }
 
 JobView job_of(TestRuntime& test, RunId run) {
-  const auto detail = test->inspect(run);
+  const auto detail = test->job(run).inspect();
   EXPECT_TRUE(detail.ok());
   return detail ? detail->job : JobView{};
 }
@@ -154,7 +154,7 @@ TEST(TestRuntime, a_mock_that_takes_its_time_meets_the_timeouts) {
   const Instant begin = test.now();
   for (const auto& [id, status] : {std::pair{"in-time", JobStatus::completed}, std::pair{"late", JobStatus::failed},
                                    std::pair{"never", JobStatus::failed}}) {
-    const auto end = test->wait(submit(test, "slow", id), 1min);
+    const auto end = test->job(submit(test, "slow", id)).wait(1min);
     ASSERT_TRUE(end.ok()) << id << ": " << to_string(end.error());
     EXPECT_EQ(end->status, status) << id << ": " << end->reason;
   }
@@ -170,11 +170,11 @@ TEST(TestRuntime, an_app_with_a_signal_a_sleep_and_a_child) {
     ASSERT_TRUE(deployed.ok()) << to_string(deployed.error());
     test.mock("pack").replies("{\"number\": 4711}");
     const Instant begin = test.now();
-    const auto job = test->submit({.id = "a-1", .input = "{\"id\": \"a-1\"}", .topic = "order.placed"});
+    const auto job = test->start("order.placed", Payload("{\"id\": \"a-1\"}"), {.id = "a-1"});
     ASSERT_TRUE(job.ok()) << to_string(job.error());
     if (approves) test.signal_after(1h, "order.approved", "{\"job\": \"a-1\", \"approved\": true}");
     ASSERT_TRUE(test.run_to_end().ok());
-    const JobView end = job_of(test, job->run);
+    const JobView end = job_of(test, job->run());
     EXPECT_EQ(end.status, JobStatus::completed) << end.reason;
     EXPECT_EQ(end.data.str(), approves ? R"({"approved":true,"parcel":4711})" : R"({"parcel":4711})");
     EXPECT_EQ(end.closed_at - begin, approves ? 1h : 2h);
@@ -196,8 +196,8 @@ TEST(TestRuntime, what_a_worker_throws_or_asks_of_its_runtime_is_as_in_a_program
   ASSERT_TRUE(test->serve("payments.charge",
                           [&](Work& work) -> Reply {
                             EXPECT_FALSE(test.advance(1s).ok()) << "a worker does not move the clock";
-                            EXPECT_FALSE(test->wait(work.run(), 1s).ok());
-                            const auto child = test->submit({.graph = "order", .id = "o-2", .delay = 1h});
+                            EXPECT_FALSE(test->job(work.run()).wait(1s).ok());
+                            const auto child = test->start("order", Payload(), {.id = "o-2", .delay = 1h});
                             EXPECT_TRUE(child.ok());
                             throw std::runtime_error("no money");
                           })
@@ -288,12 +288,12 @@ Status order_scenario(TestRuntime& test, Bank::Kind kind) {
   Bank bank(kind);
   if (auto deployed = test->deploy(order_graph()); !deployed) return deployed.error();
   auto served = test->serve("payments.charge", [&](Work& work) {
-    bank.charge(work.idempotency_key());
+    bank.charge(work.key());
     return Reply::success("{}");
   });
   if (!served) return served;
   test.mock("shipping.ship").fails(1).replies("\"shipped\"");
-  const auto job = test->submit({.graph = "order", .id = "o-1", .input = "{}"});
+  const auto job = test->start("order", Payload("{}"), {.id = "o-1"});
   if (!job) return job.error();
   if (auto ran = test.run_to_end(); !ran) return ran;
   test.note("charged", bank.charged);
@@ -344,7 +344,7 @@ TEST(CrashEverywhere, a_job_that_ends_otherwise_is_found) {
     if (!first) return first;
     auto second = test->serve("shipping.ship", [=](Work&) { return Reply::success("\"" + *remembered + "\""); });
     if (!second) return second;
-    const auto job = test->submit({.graph = "order", .id = "o-1", .input = "{}"});
+    const auto job = test->start("order", Payload("{}"), {.id = "o-1"});
     if (!job) return job.error();
     return test.run_to_end();
   });
@@ -369,15 +369,15 @@ TEST(CrashEverywhere, an_app_with_timers_signals_retries_and_children) {
   const CrashReport report = crash_everywhere([&](TestRuntime& test) -> Status {
     if (auto deployed = test->deploy(pawl::AppFile{app.path()}); !deployed) return deployed.error();
     MockWorker& pack = test.mock("pack").fails(0).replies("{\"number\": 4711}");
-    const auto first = test->submit({.id = "a-1", .input = "{\"id\": \"a-1\"}", .topic = "order.placed"});
+    const auto first = test->start("order.placed", Payload("{\"id\": \"a-1\"}"), {.id = "a-1"});
     if (!first) return first.error();
-    const auto second = test->submit({.input = "{\"id\": \"x\"}", .topic = "order.placed"});
+    const auto second = test->start("order.placed", Payload("{\"id\": \"x\"}"));
     if (!second) return second.error();
     test.signal_after(1h, "order.approved", "{\"job\": \"a-1\", \"approved\": true}");
     if (auto ran = test.run_to_end(); !ran) return ran;
     for (const std::string& problem : test.problems()) return Error{ErrorCode::invalid, problem};
     test.note("packed", static_cast<std::int64_t>(pack.requests()));
-    test.note("hours", (test.now() - test->inspect(first->run)->job.created_at) / 1h);
+    test.note("hours", (test.now() - first->inspect()->job.created_at) / 1h);
     return {};
   });
   EXPECT_TRUE(report.ok()) << report.text();

@@ -60,11 +60,11 @@ Driver::Hooks VirtualRuntime::hooks() {
   hooks.unwanted = [this](const runtime::WorkRun& run) { give_back(run); };
   hooks.event = [this](const Event& event) {
     events_.push_back(event);
-    if (observer_) observer_(event);
+    observers_.tell(event);
   };
   hooks.problem = [this](const std::string& text) {
     problems_.push_back(text);
-    if (reporter_) reporter_(text);
+    reporters_.tell(text);
   };
   hooks.crashed = [this] { crashed(); };
   return hooks;
@@ -74,10 +74,6 @@ Result<AppVersion> VirtualRuntime::deploy(const AppSource& source, const DeployO
   auto deployed = apps_.deploy(source, options);
   if (deployed) driver_.graphs_changed();
   return deployed;
-}
-
-Status VirtualRuntime::activate_app(const std::string& app, const std::string& version) {
-  return apps_.activate(app, version);
 }
 
 Status VirtualRuntime::signal(const std::string& topic, const Payload& data, const SignalOptions& options) {
@@ -105,31 +101,25 @@ Status VirtualRuntime::probe(const std::string& topic, Probe probe) {
   return {};
 }
 
-Result<Submission> VirtualRuntime::submit(JobRequest request) {
-  std::optional<core::GraphRef> version;
-  if (!request.topic.empty()) {
-    JobRequest second = request;
-    auto found = apps_.prepare(request);
-    if (!found) return found.error();
-    version = std::move(*found);
-    // An id that the graph does not say is drawn. Here it must be the same in every run.
-    if (second.id.empty() && apps_.prepare(second) && second.id != request.id)
-      request.id = format("{}-{}", request.topic, ++ids_);
-  }
+Result<runtime::Submission> VirtualRuntime::start(JobRequest& request) {
+  if (const auto named = check_name("graph name", request.graph); !named) return named.error();
+  const std::string asked = request.graph;
+  StartOptions& options = request.options;
+  JobRequest second = request;
+  const auto version = apps_.prepare(request);
+  if (!version) return version.error();
+  // An id that the graph does not say is drawn. Here it must be the same in every run.
+  if (second.options.id.empty() && apps_.prepare(second) && second.options.id != options.id)
+    options.id = format("{}-{}", asked, ++ids_);
   if (const auto checked = runtime::check_request(request); !checked) return checked.error();
-  if (!version) {
-    auto found = apps_.prepare_named(request);
-    if (!found) return found.error();
-    version = std::move(*found);
-  }
   const std::uint64_t number = ++secrets_;
   const core::JobSecret secret(core::Guid{Random::mix(options_.seed ^ 0x7365637265740000u), Random::mix(number)});
   const auto made = driver_.submit(runtime::SubmitRequest{
-      Namespace(request.name_space), JobId(request.id), GraphName(request.graph), request.input, secret,
-      store_reuse(request.reuse), request.delay, request.end_within, request.keep, request.priority, version});
+      Namespace(options.name_space), JobId(options.id), GraphName(request.graph), request.input, secret,
+      store_reuse(options.reuse), options.delay, options.end_within, options.keep, options.priority, *version});
   if (!made) return made.error();
-  if (request.reuse == IdReuse::reject && !made->created)
-    return Error{ErrorCode::already_exists, format("job id {} is taken by run {}", request.id, made->run.raw())};
+  if (options.reuse == IdReuse::reject && !made->created)
+    return Error{ErrorCode::already_exists, format("job id {} is taken by run {}", options.id, made->run.raw())};
   return Submission{made->run, made->created};
 }
 
@@ -158,8 +148,36 @@ Result<JobView> VirtualRuntime::wait(RunId run, Duration at_most) {
   }
 }
 
-Result<std::optional<RunId>> VirtualRuntime::find(const std::string& job_id, const std::string& name_space) {
-  return driver_.store().find_run(Namespace(name_space), JobId(job_id));
+Result<std::optional<RunId>> VirtualRuntime::find(const std::string& id, const FindOptions& options) {
+  return driver_.store().find_run(Namespace(options.name_space), JobId(id));
+}
+
+Result<JobView> VirtualRuntime::read(RunId run) {
+  const auto job = driver_.store().read_job_row(run);
+  if (!job) return job.error();
+  if (!*job) return runtime::no_job(run);
+  return runtime::view_of(**job);
+}
+
+std::vector<Result<runtime::Submission>> VirtualRuntime::start_many(std::vector<Result<JobRequest>>& requests) {
+  std::vector<Result<Submission>> started;
+  for (Result<JobRequest>& request : requests)
+    started.push_back(request ? start(*request) : Result<Submission>(request.error()));
+  return started;
+}
+
+bool VirtualRuntime::tell_an_end() {
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    const RunId run = ends_[i].first;
+    const auto job = driver_.store().read_job_row(run);
+    const auto ended = job && *job ? has_ended(**job) : Result<bool>(true);
+    if (!ended || !*ended) continue;
+    const auto done = std::move(ends_[i].second);
+    ends_.erase(ends_.begin() + static_cast<std::ptrdiff_t>(i));
+    done(read(run));
+    return true;
+  }
+  return false;
 }
 
 Result<JobDetail> VirtualRuntime::inspect(RunId run) {

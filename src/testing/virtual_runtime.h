@@ -1,5 +1,6 @@
-// VirtualRuntime: pawl::Runtime on the caller's thread. Workers are called one after the other, between two commits, by
-// the same code as on the threads of a pool; what they say reaches the engine at once, or later if a mock says so.
+// VirtualRuntime: the backend of a pawl::Runtime on the caller's thread. Workers are called one after the other,
+// between two commits, by the same code as on the threads of a pool; what they say reaches the engine at once, or later
+// if a mock says so.
 #pragma once
 
 #include <atomic>
@@ -16,39 +17,46 @@
 #include "base/random.h"
 #include "pawl/testing.h"
 #include "runtime/apps.h"
+#include "runtime/backend.h"
 #include "runtime/graph_catalog.h"
+#include "runtime/observers.h"
 #include "runtime/requests.h"
 #include "runtime/worker_word.h"
 #include "testing/driver.h"
 
 namespace pawl::testing {
 
-class VirtualRuntime final : public Runtime {
+class VirtualRuntime final : public detail::RuntimeBackend {
  public:
   VirtualRuntime(const TestOptions& options, PlannedFault fault);
 
-  // --- Runtime
+  // --- RuntimeBackend
   Result<AppVersion> deploy(const AppSource& source, const DeployOptions& options) override;
-  Result<AppFiles> app(const std::string& app, const std::string& version) override {
-    return apps_.files(app, version);
-  }
-  Status activate_app(const std::string& app, const std::string& version) override;
+  Result<AppFiles> app(const AppName& app) override { return apps_.files(app.app, app.version); }
+  Status activate_app(const AppName& app) override { return apps_.activate(app.app, app.version); }
   Result<std::vector<AppVersion>> apps() override { return apps_.list(); }
   Status signal(const std::string& topic, const Payload& data, const SignalOptions& options) override;
   Status serve(const std::string& topic, Worker worker) override;
   Status serve_transaction(const std::string& topic, TransactionWorker worker) override;
   Status probe(const std::string& topic, Probe probe) override;
-  void observe(std::function<void(const Event&)> observer) override { observer_ = std::move(observer); }
-  void on_problem(std::function<void(const std::string&)> reporter) override { reporter_ = std::move(reporter); }
-  Status start() override { return {}; }
+  Subscription observe(Observer observer) override { return observers_.add(std::move(observer)); }
+  Subscription on_problem(ProblemReporter reporter) override { return reporters_.add(std::move(reporter)); }
+  Status launch() override { return {}; }
   void stop() override {}
   void stop(Duration) override {}
-  Result<Submission> submit(JobRequest request) override;
-  void submit(JobRequest request, std::function<void(Result<Submission>)> done) override {
-    done(submit(std::move(request)));
+  Result<Submission> start(JobRequest& request) override;
+  void start_async(JobRequest request, std::function<void(const std::string&, Result<Submission>)> done) override {
+    const auto started = start(request);
+    done(request.options.id, started);
   }
+  std::vector<Result<Submission>> start_many(std::vector<Result<JobRequest>>& requests) override;
   Result<JobView> wait(RunId run, Duration at_most) override;
-  Result<std::optional<RunId>> find(const std::string& job_id, const std::string& name_space) override;
+  // Looked at when the runtime has nothing else to do.
+  void on_end(RunId run, std::function<void(Result<JobView>)> done) override {
+    ends_.emplace_back(run, std::move(done));
+  }
+  Result<std::optional<RunId>> find(const std::string& id, const FindOptions& options) override;
+  Result<JobView> read(RunId run) override;
   Result<JobDetail> inspect(RunId run) override;
   Result<std::vector<JobView>> list(const JobFilter& filter) override;
   Result<std::vector<MeasureView>> measures(const MeasureFilter& filter) override;
@@ -57,16 +65,19 @@ class VirtualRuntime final : public Runtime {
   Status pause(RunId run, const std::string& reason) override { return requests_.pause(run, reason); }
   Status resume(RunId run) override { return requests_.resume(run); }
   Status redrive(RunId run) override { return requests_.redrive(run); }
-  Status settle(RunId run, const std::string& activity, const std::string& address, Finding finding) override {
-    return requests_.settle(run, activity, address, finding);
+  Status signal_job(RunId run, const std::string& topic, const Payload& data, const SignalOptions& options) override {
+    return requests_.signal_job(run, topic, data, options);
   }
-  Status remove(RunId run, Duration keep_id) override { return requests_.remove(run, keep_id); }
+  Status settle(RunId run, const ActivityPlace& place, const Finding& finding) override {
+    return requests_.settle(run, place, finding);
+  }
+  Status remove(RunId run, const RemoveOptions& options) override { return requests_.remove(run, options.keep_id); }
   Status pause_topic(const std::string& topic) override { return requests_.pause_topic(topic, true); }
   Status resume_topic(const std::string& topic) override { return requests_.pause_topic(topic, false); }
   Result<std::vector<std::string>> paused_topics() override;
-  Status complete(const std::string& token, Reply reply) override { return requests_.complete(token, reply); }
-  Status heartbeat(const std::string& token, Payload progress, Duration lease) override {
-    return requests_.heartbeat(token, std::move(progress), lease);
+  Status complete(const std::string& token, const Reply& reply) override { return requests_.complete(token, reply); }
+  Status heartbeat(const std::string& token, Payload progress, const HeartbeatOptions& options) override {
+    return requests_.heartbeat(token, std::move(progress), options.lease);
   }
   bool owns() const override { return true; }
   RuntimeStats stats() const override;
@@ -99,6 +110,7 @@ class VirtualRuntime final : public Runtime {
   Attempt attempt_at(const core::WorkItem& item);
   core::WorkItem take_work();
   Result<bool> has_ended(const core::JobRow& job);
+  bool tell_an_end();  // to whoever asked by on_end()
   bool has_open_jobs();
 
   const TestOptions options_;
@@ -107,8 +119,9 @@ class VirtualRuntime final : public Runtime {
   std::map<std::string, std::shared_ptr<const Worker>> workers_;
   std::map<std::string, std::shared_ptr<const Probe>> probes_;
   std::map<std::string, MockWorker> mocks_;
-  std::function<void(const Event&)> observer_;
-  std::function<void(const std::string&)> reporter_;
+  runtime::Observers<Event> observers_;
+  runtime::Observers<std::string> reporters_;
+  std::vector<std::pair<RunId, std::function<void(Result<JobView>)>>> ends_;
   Random random_;
   std::uint64_t secrets_ = 0;
   std::uint64_t ids_ = 0;

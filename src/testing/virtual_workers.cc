@@ -34,7 +34,7 @@ MockWorker& VirtualRuntime::mock(const std::string& topic) {
   state->history = &attempts_;
   // A topic that cannot be served is seen by the first call that needs it.
   const Status served = serve(topic, [this, state](Work& work) {
-    auto answer = state->answer(work.idempotency_key());
+    auto answer = state->answer(work.key());
     call_ = {answer.after, answer.silent};
     return std::move(answer.reply);
   });
@@ -209,7 +209,7 @@ Status VirtualRuntime::run_until_idle() {
                  "a worker, an observer or a call_after() cannot wait for the runtime that calls it"};
   running_ = true;
   while (!driver_.exhausted() &&
-         (driver_.step() || come_due() || call_worker() || call_probe() || driver_.look_at_clock()))
+         (driver_.step() || come_due() || call_worker() || call_probe() || driver_.look_at_clock() || tell_an_end()))
     continue;
   running_ = false;
   if (driver_.exhausted()) return driver_.too_many_commits();

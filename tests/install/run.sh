@@ -12,7 +12,9 @@ cmake --install "$build" --prefix "$dir/prefix" > /dev/null
 
 cmake -S "$here" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$dir/prefix" "$@" > "$dir/log" || { cat "$dir/log"; exit 1; }
 cmake --build "$dir/cmake" > "$dir/log" || { cat "$dir/log"; exit 1; }
-[[ $("$dir/cmake/outside" "$dir/cmake.db") == "hello world" ]] || { echo "the CMake program failed"; exit 1; }
+for program in outside outside_nlohmann; do
+  [[ $("$dir/cmake/$program" "$dir/$program.db") == "hello world" ]] || { echo "the CMake program $program failed"; exit 1; }
+done
 
 pc=$(dirname "$(find "$dir/prefix" -name pawl.pc)")
 export PKG_CONFIG_PATH=$pc

@@ -105,9 +105,9 @@ TEST(RedisClusterRuntime, a_replica_that_was_behind_and_took_over_stops_its_lane
   EXPECT_TRUE(runtime.stopped_only(certain, behind)) << runtime.problems();
   std::vector<RunId> runs;
   for (int i = 0; i < 30; ++i) {
-    const auto job = runtime->submit({.graph = "chain", .id = "after-" + std::to_string(i), .input = "x"});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "after-" + std::to_string(i)});
     if (job)
-      runs.push_back(job->run);
+      runs.push_back(job->run());
     else
       EXPECT_NE(to_string(job.error()).find("the server has an older state"), std::string::npos)
           << to_string(job.error());

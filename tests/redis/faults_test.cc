@@ -70,9 +70,9 @@ TEST(RedisFaults, everysec_loses_at_most_its_last_second_and_whoever_lives_notic
   std::filesystem::resize_file(log_of(server), synced);
   server.start();
   EXPECT_TRUE(comes_true([&] { return runtime.reported("older state"); }, 60s)) << runtime.problems();
-  const auto refused = runtime->submit({.graph = "chain", .id = "new", .input = "x"});
+  const auto refused = runtime->start("chain", Payload("x"), {.id = "new"});
   EXPECT_TRUE(fails_with(refused, ErrorCode::corrupt, {"lane 1", "older state", "bring the data back"}));
-  EXPECT_FALSE(runtime->wait(lost, 100ms).ok());
+  EXPECT_FALSE(runtime->job(lost).wait(100ms).ok());
   runtime->stop();
   // A process that starts now sees everything that was synced, and continues from there.
   ServedRuntime next(server.url(), 1, true);
@@ -93,7 +93,7 @@ TEST(RedisFaults, an_emptied_server_stops_work_of_both_collations_and_is_not_tak
   EXPECT_TRUE(runtime.refuses("a", Collation::ledger, {"lane 1", "older state", "bring the data back"}));
   // No caller gets the answer that these jobs do not exist.
   EXPECT_TRUE(fails_with(runtime->find("ledger"), ErrorCode::retry_later, {"older state"}));
-  EXPECT_TRUE(fails_with(runtime->inspect(duplex), ErrorCode::retry_later, {"older state"}));
+  EXPECT_TRUE(fails_with(runtime->job(duplex).inspect(), ErrorCode::retry_later, {"older state"}));
   EXPECT_TRUE(fails_with(runtime->list({}), ErrorCode::retry_later, {"older state"}));
   EXPECT_TRUE(comes_true([&] { return runtime.reported("older state"); })) << runtime.problems();
   runtime->stop();
@@ -157,10 +157,9 @@ TEST(RedisFaults, an_idle_engine_does_not_poll_and_yet_its_timers_are_on_time) {
     std::this_thread::sleep_for(300ms);
     least_asked = std::min(least_asked, commands() - before);
     const auto due = std::chrono::steady_clock::now() + 400ms;
-    const auto job =
-        runtime->submit({.graph = "chain", .id = "later-" + std::to_string(i), .input = "x", .delay = 400ms});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "later-" + std::to_string(i), .delay = 400ms});
     ASSERT_TRUE(job.ok());
-    runtime.expect_ends({job->run});
+    runtime.expect_ends({job->run()});
     const auto late = std::chrono::steady_clock::now() - due;
     EXPECT_GE(late, -20ms) << "not before its time";
     least_late = std::min(least_late, late);

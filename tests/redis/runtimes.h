@@ -26,14 +26,16 @@ class ServedRuntime {
     options.accept_weaker_store = accept_weaker;
     options.lease = 3s;
     options.stop_within = 500ms;
-    auto opened = Runtime::open(options);
+    auto opened = pawl::open(options);
     EXPECT_TRUE(opened.ok()) << to_string(opened.error());
     if (!opened) return;
-    runtime_ = std::move(*opened);
-    runtime_->on_problem([this](const std::string& text) {
-      const std::lock_guard lock(mutex_);
-      problems_.push_back(text);
-    });
+    runtime_ = std::make_unique<Runtime>(std::move(*opened));
+    runtime_
+        ->on_problem([this](const std::string& text) {
+          const std::lock_guard lock(mutex_);
+          problems_.push_back(text);
+        })
+        .keep();
     for (const Collation collation : {Collation::ledger, Collation::duplex}) {
       auto graph = GraphBuilder(name_of(collation))
                        .trigger("t")
@@ -47,11 +49,11 @@ class ServedRuntime {
                     ->serve("add",
                             [this](Work& work) {
                               const std::lock_guard lock(mutex_);
-                              ++runs_[work.idempotency_key()];
+                              ++runs_[work.key()];
                               return Reply::success(work.input().str() + "+");
                             })
                     .ok());
-    EXPECT_TRUE(runtime_->start().ok());
+    EXPECT_TRUE(runtime_->launch().ok());
   }
 
   Runtime& operator*() { return *runtime_; }
@@ -62,8 +64,8 @@ class ServedRuntime {
   RunId submit(const std::string& id, Collation collation = Collation::ledger) {
     RunId run(0);
     EXPECT_TRUE(comes_true([&] {
-      const auto job = runtime_->submit({.graph = name_of(collation), .id = id, .input = "x"});
-      if (job) run = job->run;
+      const auto job = runtime_->start(name_of(collation), Payload("x"), {.id = id});
+      if (job) run = job->run();
       return job.ok();
     })) << id;
     return run;
@@ -72,7 +74,7 @@ class ServedRuntime {
     for (const RunId run : runs) {
       EXPECT_TRUE(comes_true(
           [&] {
-            const auto end = runtime_->wait(run, 5s);
+            const auto end = runtime_->job(run).wait(5s);
             if (end) {
               EXPECT_EQ(end->status, JobStatus::completed) << end->reason;
               EXPECT_EQ(end->result.str(), "x++");
@@ -86,7 +88,7 @@ class ServedRuntime {
   // Refused, with this text in the reason.
   ::testing::AssertionResult refuses(const std::string& id, Collation collation,
                                      std::initializer_list<std::string> parts) {
-    const auto job = runtime_->submit({.graph = name_of(collation), .id = id, .input = "x"});
+    const auto job = runtime_->start(name_of(collation), Payload("x"), {.id = id});
     if (job) return ::testing::AssertionFailure() << "it was accepted";
     return fails_with(job, job.error().code, parts);
   }
@@ -95,7 +97,7 @@ class ServedRuntime {
     std::set<std::uint32_t> seen;
     for (const RunId run : runs) {
       const std::uint32_t lane = core::lane_of(run).raw();
-      const auto detail = runtime_->inspect(run);
+      const auto detail = runtime_->job(run).inspect();
       if (detail.ok() == lanes.contains(lane))
         return ::testing::AssertionFailure()
                << "lane " << lane << ": " << (detail ? "it is read" : to_string(detail.error()));

@@ -31,7 +31,7 @@ class Sentinel {
     if (process_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      const int nowhere = open("/dev/null", O_RDWR);
+      const int nowhere = ::open("/dev/null", O_RDWR);
       dup2(nowhere, 0);
       dup2(nowhere, 1);
       const std::string conf = folder_ / "conf";
@@ -128,7 +128,7 @@ TEST_F(RedisSentinel, the_master_is_found_and_its_successor_followed) {
   ASSERT_TRUE(is_promoted());
   runtime.expect_ends({runtime.submit("after"), runtime.submit("plain", Collation::duplex)});
   runtime.expect_ends(runs);
-  const auto unknown = Runtime::open({.store = sentinel_->url("other")});
+  const auto unknown = pawl::open({.store = sentinel_->url("other")});
   EXPECT_TRUE(fails_with(unknown, ErrorCode::retry_later, {"other", "knows no such master"}));
 }
 
@@ -151,9 +151,9 @@ TEST_F(RedisSentinel, a_successor_that_was_behind_is_noticed_lane_by_lane) {
   EXPECT_TRUE(runtime.stopped_only(runs, {1})) << runtime.problems();
   std::vector<RunId> taken;
   for (int i = 0; i < 20; ++i) {
-    const auto job = runtime->submit({.graph = "chain", .id = "after-" + std::to_string(i), .input = "x"});
+    const auto job = runtime->start("chain", Payload("x"), {.id = "after-" + std::to_string(i)});
     if (job)
-      taken.push_back(job->run);
+      taken.push_back(job->run());
     else
       EXPECT_NE(to_string(job.error()).find("lane 1: the server has an older state"), std::string::npos)
           << to_string(job.error());

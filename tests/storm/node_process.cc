@@ -48,7 +48,7 @@ NodeProcess::NodeProcess(Setup setup)
   if (pid_ < 0) std::abort();
   if (pid_ == 0) {
     dup2(ends[1], STDOUT_FILENO);
-    const int log = open(errors.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
+    const int log = ::open(errors.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
     dup2(log, STDERR_FILENO);
     execv(arguments[0], arguments.data());
     std::perror(arguments[0]);

@@ -115,7 +115,7 @@ class RedisStore final : public StormStore {
     if (process_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its storm
       if (getppid() != storm) _exit(1);
-      const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+      const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
       dup2(nowhere, STDIN_FILENO);
       dup2(nowhere, STDOUT_FILENO);
       execvp(arguments[0], arguments.data());

@@ -96,7 +96,7 @@ void Client::follow(const Known& job) {
   const auto number = std::hash<std::string>{}(job.id);
   if (number % repeat_every == 0 && !stopping_) submit(job);
   while (!stopping_) {
-    const auto end = runtime_.wait(*run, look_again);
+    const auto end = runtime_.job(*run).wait(look_again);
     if (!end) continue;
     const bool completed = end->status == JobStatus::completed;
     log_.append("closed " + job.id + " " + std::to_string(run->raw()) + " " + std::string(name_of(end->status)) + " " +
@@ -107,18 +107,15 @@ void Client::follow(const Known& job) {
 
 std::optional<RunId> Client::submit(const Known& job) {
   log_.append("submit " + job.id + " " + job.graph + " " + job.input);
-  JobRequest request{.graph = job.graph, .id = job.id, .input = job.input};
-  if (const auto slash = job.graph.find('/'); slash != std::string::npos) {
-    request.topic = job.graph.substr(slash + 1);
-    request.graph.clear();
-  }
-  const auto answer = runtime_.submit(std::move(request));
+  const auto slash = job.graph.find('/');  // of an app: its topic stands behind it
+  const std::string graph = slash == std::string::npos ? job.graph : job.graph.substr(slash + 1);
+  const auto answer = runtime_.start(graph, Payload(job.input), {.id = job.id});
   if (!answer) {
     log_.append("error " + job.id + " " + one_line(to_string(answer.error())));
     return std::nullopt;
   }
-  log_.append((answer->created ? "accepted " : "exists ") + job.id + " " + std::to_string(answer->run.raw()));
-  return answer->run;
+  log_.append((answer->created() ? "accepted " : "exists ") + job.id + " " + std::to_string(answer->run().raw()));
+  return answer->run();
 }
 
 }  // namespace pawl::storm

@@ -12,7 +12,7 @@ namespace {
 // Sleeps differ from attempt to attempt, so that a repeated attempt is not killed at the same
 // place.
 void sleep_a_little(const Work& work, int part) {
-  const auto hash = std::hash<std::string>{}(work.idempotency_key());
+  const auto hash = std::hash<std::string>{}(work.key());
   const auto mixed = (hash >> 7) + work.attempt() * 1777 + static_cast<std::size_t>(part) * 331;
   std::this_thread::sleep_for(std::chrono::microseconds(mixed % 5000));
 }
@@ -32,7 +32,7 @@ Reply succeed(Work& work) {
 Reply report_twice(Work& work) {
   for (int part = 0; part < 2; ++part) {
     sleep_a_little(work, part);
-    work.pending(longer(work, activity_of(work) + "." + std::to_string(part)));
+    work.pending(Payload(longer(work, activity_of(work) + "." + std::to_string(part))));
   }
   sleep_a_little(work, 2);
   return Reply::success(longer(work, activity_of(work)));

@@ -45,7 +45,7 @@ class FileJournal final : public Journal {
   FileJournal(const std::string& path, std::string worker) : log_(path), worker_(std::move(worker)) {}
 
   void note(const Work& work, Phase phase) override {
-    log_.append(work.idempotency_key() + " " + std::to_string(work.attempt()) + " " + worker_ +
+    log_.append(work.key() + " " + std::to_string(work.attempt()) + " " + worker_ +
                 (phase == Phase::begin ? " begin " : " end ") + std::to_string(wall_micros()) + " " +
                 std::to_string(seq_.fetch_add(1)) + " " + std::to_string(work.run().raw()) + " " + work.topic().raw() +
                 " " + work.input().str());
@@ -97,9 +97,9 @@ bool wait_for_end(const Options& options, Runtime& runtime, Client& client, cons
 
 int run(const Options& options, const sigset_t& term) {
   auto opened =
-      Runtime::open({.store = options.store, .lease = options.lease, .worker_queue = 12, .fusion = options.fusion});
+      pawl::open({.store = options.store, .lease = options.lease, .worker_queue = 12, .fusion = options.fusion});
   if (!opened) return fail(opened.error());
-  Runtime& runtime = **opened;
+  Runtime& runtime = *opened;
   const std::string name = options.slot + "-" + options.incarnation;
   FileJournal journal(options.dir + "/journal-" + name + ".log", name);
   for (auto& graph : build_graphs()) {
@@ -114,8 +114,8 @@ int run(const Options& options, const sigset_t& term) {
     if (const auto deployed = runtime.deploy(AppFile{path}); !deployed) return fail(deployed.error());
   }
   if (const auto served = serve_all(runtime, journal); !served) return fail(served.error());
-  runtime.on_problem([&](const std::string& text) { std::cerr << name << ": " << text << "\n"; });
-  if (const auto started = runtime.start(); !started) return fail(started.error());
+  runtime.on_problem([&](const std::string& text) { std::cerr << name << ": " << text << "\n"; }).keep();
+  if (const auto started = runtime.launch(); !started) return fail(started.error());
 
   Client::Setup setup;
   setup.slot = options.slot;

@@ -23,7 +23,7 @@ inline std::int64_t wall_micros() {
 class SyncedLog {
  public:
   explicit SyncedLog(const std::string& path)
-      : file_(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
+      : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
     if (file_ < 0) give_up(path);
     const std::uintmax_t whole = whole_lines(path);
     if (ftruncate(file_, static_cast<off_t>(whole)) != 0) give_up(path);

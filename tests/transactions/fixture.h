@@ -73,7 +73,7 @@ class TransactionTest : public ::testing::TestWithParam<std::string> {
       ASSERT_FALSE(options_.store.empty());
       options_.lease = 2s * slow_factor;  // so that a transaction has one second, as in a file
     }
-    const auto opened = Runtime::open(options_);  // makes the file
+    const auto opened = pawl::open(options_);  // makes the file
     ASSERT_TRUE(opened.ok()) << to_string(opened.error());
     look("CREATE TABLE note (id TEXT PRIMARY KEY, attempt INTEGER)");
   }
@@ -95,18 +95,18 @@ class TransactionTest : public ::testing::TestWithParam<std::string> {
     ASSERT_TRUE(runtime_->serve("other", echo).ok());
     const auto served = runtime_->serve_transaction("work", std::move(worker));
     ASSERT_TRUE(served.ok()) << to_string(served.error());
-    ASSERT_TRUE(runtime_->start().ok());
+    ASSERT_TRUE(runtime_->launch().ok());
   }
   RunId submit(const std::string& id, const std::string& graph = "step") {
-    const auto job = runtime_->submit({.graph = graph, .id = id, .input = "\"" + id + "\""});
+    const auto job = runtime_->start(graph, Payload("\"" + id + "\""), {.id = id});
     EXPECT_TRUE(job.ok()) << to_string(job.error());
-    return job ? job->run : RunId(0);
+    return job ? job->run() : RunId(0);
   }
   JobView end_of(RunId run) {
     std::optional<JobView> end;
     EXPECT_TRUE(comes_true(  // a restarted server does not answer for a while
         [&] {
-          const auto waited = runtime_->wait(run, 1s);
+          const auto waited = runtime_->job(run).wait(1s);
           if (waited) end = *waited;
           return end.has_value();
         },
@@ -115,7 +115,7 @@ class TransactionTest : public ::testing::TestWithParam<std::string> {
   }
   // Writes a row for its work; a second row for the same work would be refused.
   static Result<SqlRows> note(Work& work, Transaction& sql) {
-    return sql.execute("INSERT INTO note (id, attempt) VALUES ($1, $2)", {work.idempotency_key(), work.attempt()});
+    return sql.execute("INSERT INTO note (id, attempt) VALUES ($1, $2)", {work.key(), work.attempt()});
   }
   static Reply note_once(Work& work, Transaction& sql) {
     const auto noted = note(work, sql);

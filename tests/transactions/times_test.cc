@@ -100,14 +100,14 @@ TEST_P(TransactionTimes, a_job_that_is_interrupted_meanwhile_keeps_nothing) {
   const RunId run = submit("a");
   ASSERT_TRUE(comes_true([&] { return gate.waiting.load(); }));
   if (is_postgres()) {
-    ASSERT_TRUE(runtime_->interrupt(run).ok());
+    ASSERT_TRUE(runtime_->job(run).interrupt().ok());
     EXPECT_EQ(end_of(run).status, JobStatus::interrupted);
     gate.open();
     ASSERT_TRUE(
         comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
     EXPECT_EQ(notes(), "0");
   } else {  // a file takes nothing else meanwhile: the request waits, and finds the work done or undone
-    std::thread asks([&] { EXPECT_TRUE(runtime_->interrupt(run).ok()); });
+    std::thread asks([&] { EXPECT_TRUE(runtime_->job(run).interrupt().ok()); });
     std::this_thread::sleep_for(50ms);
     gate.open();
     asks.join();
@@ -126,13 +126,13 @@ TEST_P(TransactionTimes, a_job_that_is_paused_meanwhile_runs_it_again) {
   });
   const RunId run = submit("a");
   ASSERT_TRUE(comes_true([&] { return gate.waiting.load(); }));
-  ASSERT_TRUE(runtime_->pause(run).ok());
-  ASSERT_TRUE(comes_true([&] { return runtime_->inspect(run)->job.status == JobStatus::paused; }));
+  ASSERT_TRUE(runtime_->job(run).pause().ok());
+  ASSERT_TRUE(comes_true([&] { return runtime_->job(run).inspect()->job.status == JobStatus::paused; }));
   gate.open();
   ASSERT_TRUE(
       comes_true([&] { return look("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'") == "0"; }));
   EXPECT_EQ(notes(), "0");
-  ASSERT_TRUE(runtime_->resume(run).ok());
+  ASSERT_TRUE(runtime_->job(run).resume().ok());
   EXPECT_EQ(end_of(run).status, JobStatus::completed);
   EXPECT_EQ(notes(), "1");
 }

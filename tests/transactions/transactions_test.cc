@@ -21,7 +21,7 @@ TEST_P(TransactionTest, several_of_one_job_side_by_side) {
     wide.worker("a" + i, "work").after("t").worker("b" + i, "work").after("a" + i);
   ASSERT_TRUE(runtime_->deploy(std::move(*wide.build())).ok());
   ASSERT_TRUE(runtime_->serve_transaction("work", note_once).ok());
-  ASSERT_TRUE(runtime_->start().ok());
+  ASSERT_TRUE(runtime_->launch().ok());
   EXPECT_EQ(end_of(submit("w", "wide")).status, JobStatus::completed);
   EXPECT_EQ(notes(), "12");
   EXPECT_EQ(look("SELECT max(attempt) FROM note"), "1");  // none blocked another
@@ -145,7 +145,7 @@ TEST_P(TransactionTest, a_rule_that_is_broken_at_its_end_is_a_failed_try) {
 TEST_P(TransactionTest, it_answers_once_and_when_it_returns) {
   start([](Work& work, Transaction&) {
     if (work.input().view() == "\"later\"") return Reply::later();
-    work.pending("1");
+    work.pending(Payload("1"));
     return Reply::success("2");
   });
   for (const char* id : {"later", "pending"}) {
@@ -170,9 +170,9 @@ TEST_P(TransactionTest, an_app_in_yaml_does_not_know) {
     return note(work, sql) ? Reply::success("{\"done\": true}") : Reply::error("1");
   });
   ASSERT_TRUE(runtime_->deploy(AppFile{dir_ / "app.yaml"}).ok());
-  const auto job = runtime_->submit({.id = "y", .input = "{}", .topic = "bank.move"});
+  const auto job = runtime_->start("bank.move", Payload("{}"), {.id = "y"});
   ASSERT_TRUE(job.ok()) << to_string(job.error());
-  EXPECT_EQ(end_of(job->run).status, JobStatus::completed);
+  EXPECT_EQ(end_of(job->run()).status, JobStatus::completed);
   EXPECT_EQ(notes(), "1");
 }
 
@@ -193,9 +193,9 @@ INSTANTIATE_TEST_SUITE_P(stores, TransactionTest, ::testing::Values("sqlite", "p
                          [](const auto& one) { return one.param; });
 
 TEST(NoTransactions, a_store_without_sql_says_so) {
-  auto runtime = Runtime::open({.store = ":memory:"});
+  auto runtime = pawl::open({.store = ":memory:"});
   ASSERT_TRUE(runtime.ok());
-  const auto served = (*runtime)->serve_transaction("t", [](Work&, Transaction&) { return Reply::success(); });
+  const auto served = runtime->serve_transaction("t", [](Work&, Transaction&) { return Reply::success(); });
   EXPECT_TRUE(fails_with(served, ErrorCode::unsupported, {"SQLite", "postgres://"}));
 }
 

@@ -139,7 +139,7 @@ class TestServer {
     const pid_t child = fork();
     if (child == 0) {
       if (user != nullptr && (setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)) _exit(126);
-      const int to = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      const int to = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       if (to < 0 || chdir(folder_.c_str()) != 0) _exit(126);
       dup2(to, STDOUT_FILENO);
       dup2(to, STDERR_FILENO);

@@ -135,7 +135,7 @@ void TestServer::try_start() {
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive its test
     if (getppid() != parent) _exit(1);
-    const int nowhere = open("/dev/null", O_RDWR);
+    const int nowhere = ::open("/dev/null", O_RDWR);
     dup2(nowhere, 0);
     dup2(nowhere, 1);
     execvp(arguments[0], arguments.data());

@@ -1,0 +1,54 @@
+// Event: what happens in jobs, as it becomes durable. Runtime::observe adds an observer.
+//
+//   void show(const pawl::Event& event) {
+//     if (event.kind == pawl::Event::Kind::activity_closed)
+//       std::printf("%s of %s: code %d\n", event.activity.raw().c_str(), event.job.raw().c_str(), event.code);
+//   }
+//   pawl::Subscription watch(pawl::Runtime& runtime) { return runtime.observe(show); }
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "pawl/ids.h"
+#include "pawl/payload.h"
+#include "pawl/time.h"
+#include "pawl/view.h"
+
+namespace pawl {
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    job_started,
+    activity_opened,
+    activity_pending,
+    activity_closed,
+    job_closed,
+    job_parked,
+    activity_retried,  // an attempt failed; `at` is when the next one begins
+    activity_unknown,  // at most once, and nobody knows whether it acted
+    job_paused,
+    job_resumed,
+    job_announced,  // what its graph publishes: `output` is the job's data, `code` 202 while it goes on
+  };
+  Kind kind = Kind::job_started;
+  JobId job{""};
+  RunId run{0};
+  ActivityName activity{""};
+  std::string address;
+  std::string ledger;
+  std::int32_t code = 0;
+  Instant at;
+  std::optional<ActivityKind> activity_kind{};  // none: it is about the job
+  Payload output{};                             // of one that closed, or of the pending answer
+  std::optional<WaitView> waits_for{};          // of one that opened and waits
+};
+
+// Called on the engine's thread, which does nothing else meanwhile: be quick, and wait for nothing.
+using Observer = std::function<void(const Event&)>;
+// What went wrong and harms no job's state, for people: one line each, repeated at most every ten seconds.
+using ProblemReporter = std::function<void(const std::string&)>;
+
+}  // namespace pawl

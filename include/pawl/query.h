@@ -1,0 +1,113 @@
+// Queries: which jobs, measures and announcements to read, and what is read of them.
+//
+//   void failed_ones(pawl::Runtime& runtime) {
+//     pawl::JobFilter filter{.status = pawl::JobStatus::failed, .order = pawl::JobOrder::newest_first};
+//     const auto jobs = runtime.list(filter);
+//     if (!jobs) return;
+//     for (const pawl::JobView& job : *jobs) std::printf("%s: %s\n", job.id.raw().c_str(), job.reason.c_str());
+//     if (!jobs->empty()) filter.after = jobs->back().cursor;  // the next page
+//   }
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pawl/ids.h"
+#include "pawl/payload.h"
+#include "pawl/time.h"
+#include "pawl/view.h"
+
+namespace pawl {
+
+enum class JobOrder : std::uint8_t { oldest_first, newest_first };
+
+// Which jobs to list, by when they were made. Page on with the cursor of the last one that was seen: nothing is missed
+// and nothing comes twice, whatever is submitted meanwhile. `newest_first` lists what was there when its first page
+// was read, `oldest_first` also what came since.
+struct JobFilter {
+  std::optional<JobStatus> status{};
+  std::string name_space{};  // empty: all
+  JobOrder order = JobOrder::oldest_first;
+  std::string after{};  // JobView::cursor; empty: from the beginning
+  std::uint32_t rows_max = 100;
+  // Only jobs of this graph whose activities stand as `where` says: names with the digit or the word of the
+  // collation key, such as {{"charge", "errored"}}. Needs the graph to be deployed here.
+  std::string graph{};
+  std::vector<std::pair<std::string, std::string>> where{};
+  // Only jobs that have this label (docs/GRAPHS.md, "Finding and counting jobs"): an `index` measure by its name,
+  // "entity", "parent", "adjacent", or with no name all jobs of a key. Needs `graph`.
+  struct Label {
+    std::string name;
+    std::string value;
+    std::optional<std::string> key{};  // none: any
+  };
+  std::optional<Label> label{};
+};
+
+// What was measured of a graph's jobs (`stats.measures`): a line per key, slice of time and target.
+struct MeasureFilter {
+  std::string topic;  // what the graph subscribes to
+  std::string name_space = "default";
+  std::optional<std::string> key{};  // none: all
+  std::string from{}, to{};          // slices such as 202402291305, both included; empty: no bound
+  std::uint32_t rows_max = 1000;
+};
+struct MeasureView {
+  std::string key;
+  std::string slice;   // when their jobs began
+  std::string target;  // empty: the jobs themselves
+  std::uint64_t count = 0;
+  std::optional<double> sum{}, least{}, most{};                 // of a `sum`, `avg`, `min` or `max`
+  std::optional<double> median{};                               // of a `mdn`
+  std::vector<std::pair<std::string, std::uint64_t>> values{};  // of a `count` with a target: jobs by value
+};
+
+// What jobs announced on the topic that their graph publishes: of each lane in the order it became durable, of several
+// lanes merged by time. It is kept as long as the job is, so a reader that goes on behind the last one it saw misses
+// nothing and hears nothing twice, however many processes commit meanwhile.
+struct AnnouncementFilter {
+  std::string topic{};       // empty: all
+  std::string name_space{};  // empty: all
+  RunId run{0};              // 0: all
+  std::string after{};       // Announcement::cursor; empty: from the first one
+  std::uint32_t rows_max = 100;
+};
+struct Announcement {
+  std::string cursor;  // the place behind it: a text of the store's own, some bytes for each lane
+  std::string topic;
+  Namespace name_space{""};
+  JobId job{""};
+  RunId run{0};
+  bool end = false;  // false: the job's data so far
+  bool error = false;
+  std::int32_t code = 0;
+  Instant at;
+  Payload data;
+};
+
+// A version of an app in the graph language, as the store keeps it.
+struct AppVersion {
+  std::string app;
+  std::string version;
+  bool active = false;  // new jobs start on it
+  Instant deployed_at;
+  std::vector<std::string> topics;  // what its graphs subscribe to
+};
+
+struct AppFiles {
+  std::string app;
+  std::string version;
+  std::vector<std::pair<std::string, std::string>> files;  // name and text
+};
+
+struct RuntimeStats {
+  std::uint64_t commits = 0;     // transactions, each one sync
+  std::uint64_t operations = 0;  // bundles and other operations in them
+  std::uint64_t row_writes = 0;
+  std::uint64_t bytes = 0;  // written to the log
+};
+
+}  // namespace pawl

@@ -1,0 +1,130 @@
+#include "runtime/end_watch.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/format.h"
+#include "base/limits.h"
+
+namespace pawl::runtime {
+
+namespace {
+
+// The engine here tells of ends; a look now and then finds what was ended elsewhere.
+constexpr Duration look_when_told = std::chrono::seconds(10);
+constexpr Duration look_when_not_told = std::chrono::milliseconds(50);
+constexpr Duration look_cost = std::chrono::microseconds(500);  // of each: many are looked at less often
+
+}  // namespace
+
+EndWatch::~EndWatch() { close(Error{ErrorCode::retry_later, "the runtime is gone"}); }
+
+void EndWatch::watch(RunId run, Done done) {
+  std::optional<Error> refused;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      refused = closed_;
+    } else if (watched_.size() >= limits::ends_watched_max) {
+      refused = Error{ErrorCode::over_limit,
+                      format("the ends of {} jobs are watched already (ends_watched_max)", limits::ends_watched_max)};
+    } else {
+      try {
+        if (!thread_.joinable()) thread_ = std::thread([this] { this->run(); });
+        watched_[run].push_back(std::move(done));
+        to_look_at_.insert(run);  // it may have ended already
+        any_.store(true);
+      } catch (const std::system_error& error) {
+        refused = Error{ErrorCode::retry_later, format("a thread cannot be made: {}", error.code().message())};
+      }
+    }
+  }
+  if (refused) return done(*refused);
+  changed_.notify_one();
+}
+
+void EndWatch::tell(RunId run) {
+  if (!any_.load()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!watched_.contains(run)) return;
+    to_look_at_.insert(run);
+  }
+  changed_.notify_one();
+}
+
+void EndWatch::look_again() {
+  if (!any_.load()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    look_at_all_ = true;
+  }
+  changed_.notify_one();
+}
+
+void EndWatch::close(const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!closed_) closed_ = why;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+Duration EndWatch::until_next_look() const {
+  const auto jobs = static_cast<Duration::rep>(watched_.size());
+  return std::max(is_told_() ? look_when_told : look_when_not_told, look_cost * jobs);
+}
+
+void EndWatch::run() {
+  pthread_setname_np(pthread_self(), "pawl-ends");
+  std::unique_lock lock(mutex_);
+  while (!closed_) {
+    const auto something = [&] { return closed_ || look_at_all_ || !to_look_at_.empty(); };
+    bool time_over = false;
+    if (watched_.empty())
+      changed_.wait(lock, something);
+    else
+      time_over = !changed_.wait_for(lock, until_next_look(), something);
+    std::set<RunId> runs = std::exchange(to_look_at_, {});
+    if (std::exchange(look_at_all_, false) || time_over)
+      for (const auto& [run, done] : watched_) runs.insert(run);
+    for (const RunId run : runs) {
+      if (closed_) break;
+      lock.unlock();
+      look_at(run);
+      lock.lock();
+    }
+  }
+  auto left = std::exchange(watched_, {});
+  const Error why = *closed_;
+  lock.unlock();
+  for (auto& [run, all] : left)
+    for (Done& done : all) done(why);
+}
+
+void EndWatch::look_at(RunId run) {
+  auto end = look_(run);
+  if (end && !*end) return;
+  if (!end && end.error().code == ErrorCode::retry_later) return;  // the store does not answer now
+  std::vector<Done> all;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = watched_.find(run);
+    if (found == watched_.end()) return;
+    all = std::move(found->second);
+    watched_.erase(found);
+    any_.store(!watched_.empty());
+  }
+  for (Done& done : all) {
+    if (end)
+      done(**end);
+    else
+      done(end.error());
+  }
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,58 @@
+// EndWatch: calls back when jobs end. Its thread is made with the first callback and does nothing but that, so that a
+// callback may wait, start jobs and take its time. Any thread may call it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "pawl/ids.h"
+#include "pawl/result.h"
+#include "pawl/time.h"
+#include "pawl/view.h"
+
+namespace pawl::runtime {
+
+class EndWatch {
+ public:
+  using Done = std::function<void(Result<JobView>)>;
+  // The job as it ended; none: it has not ended yet.
+  using Look = std::function<Result<std::optional<JobView>>(RunId)>;
+  // Whether tell() will say when a job ends. If not, it must be looked for.
+  using IsTold = std::function<bool()>;
+  EndWatch(Look look, IsTold is_told) : look_(std::move(look)), is_told_(std::move(is_told)) {}
+  ~EndWatch();
+
+  void watch(RunId run, Done done);
+  // It has ended, or is parked. Costs nothing while nobody watches.
+  void tell(RunId run);
+  // Nobody may tell any more: look at all of them.
+  void look_again();
+  // Calls what is left with this error, and whoever comes later.
+  void close(const Error& why);
+
+ private:
+  void run();
+  void look_at(RunId run);
+  Duration until_next_look() const;  // REQUIRES: mutex_ is held
+
+  const Look look_;
+  const IsTold is_told_;
+  std::atomic<bool> any_{false};  // somebody watches
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_map<RunId, std::vector<Done>> watched_;  // guarded by mutex_, like the rest
+  std::set<RunId> to_look_at_;
+  std::optional<Error> closed_;
+  bool look_at_all_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,19 @@
+// A signal to one job: where its hooks wait for it, or will.
+#pragma once
+
+#include <vector>
+
+#include "core/graph.h"
+#include "core/job_state.h"
+#include "core/message.h"
+#include "pawl/payload.h"
+#include "pawl/result.h"
+
+namespace pawl::runtime {
+
+// not_found: no hook of the job's graph takes the topic; invalid: the data fits the schema of none of them;
+// retry_later: what the hook will match depends on steps that the job has not done yet.
+Result<std::vector<core::MailboxKey>> mailboxes_of(const core::JobState& state, const core::Graph& graph,
+                                                   const Topic& topic, const Payload& data, Instant now);
+
+}  // namespace pawl::runtime

@@ -1,0 +1,5 @@
+// expect: nodiscard
+#include <pawl/pawl.h>
+void watch(pawl::Runtime& runtime) {
+  runtime.observe([](const pawl::Event&) {});
+}

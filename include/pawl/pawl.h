@@ -1,4 +1,4 @@
-// Pawl: durable workflows. Finished work is never lost, whatever crashes. This header includes all of it:
+// Pawl: durable workflows. What was done stays done, whatever crashes. This header includes all of it:
 //
 //   auto runtime = pawl::open("orders.db");
 //

@@ -87,7 +87,7 @@ class BadCallTest : public ::testing::Test {
 
 TEST_F(BadCallTest, an_unknown_graph_is_not_found) {
   EXPECT_TRUE(fails_with(runtime->start("chian", Payload(), {.id = "j1"}), ErrorCode::not_found,
-                         {"no graph named chian is deployed"}));
+                         {"no active app has a graph chian", "topics here: chain"}));
 }
 
 TEST_F(BadCallTest, invalid_job_ids_are_refused_with_the_byte_that_is_wrong) {

@@ -4,7 +4,7 @@
 //   pawl::Value name = "{order.output.data.name}";
 //   pawl::Value address = pawl::Fields{{"street", "{order.output.data.street}"}, {"country", "CH"}};
 //   pawl::Value twice = pawl::Value::json(R"({"@pipe": [["{a.output.data.n}", 2], ["{@math.multiply}"]]})");
-//   pawl::Value pause = std::chrono::minutes(5);
+//   pawl::Value delay = std::chrono::minutes(5);
 #pragma once
 
 #include <chrono>

@@ -285,18 +285,23 @@ TEST_F(TypedJobs, a_full_queue_lets_start_wait_or_says_which_limit_it_is) {
     waiting.push_back(std::async(std::launch::async, [&] {
       return runtime_->start("order", std::string(5000, 'x'), {.when_full = WhenFull::wait}).ok();
     }));
-  Result<Job<>> refused = Error{ErrorCode::invalid, ""};
+  // One that is let in is answered when the engine goes on, after this call.
+  struct Answer {
+    std::mutex mutex;
+    std::optional<Result<Job<>>> said;
+  };
+  std::optional<Result<Job<>>> refused;
   ASSERT_TRUE(comes_true([&] {
-    std::promise<Result<Job<>>> said;
-    bool told = false;
-    runtime_->start_async("order", std::string(5000, 'x'), {}, [&](Result<Job<>> result) {
-      if (!std::exchange(told, true)) said.set_value(std::move(result));
+    const auto answer = std::make_shared<Answer>();
+    runtime_->start_async("order", std::string(5000, 'x'), {}, [answer](Result<Job<>> result) {
+      const std::lock_guard lock(answer->mutex);
+      answer->said = std::move(result);
     });
-    if (!told) return false;
-    refused = said.get_future().get();
-    return true;
+    const std::lock_guard lock(answer->mutex);
+    refused = answer->said;
+    return refused.has_value();
   }));
-  EXPECT_TRUE(fails_with(refused, ErrorCode::retry_later, {"4096"}));
+  EXPECT_TRUE(fails_with(*refused, ErrorCode::retry_later, {"4096"}));
   EXPECT_TRUE(fails_with(runtime_->start("order", std::string(5000, 'x'), {.when_full = WhenFull::refuse}),
                          ErrorCode::retry_later, {"4096"}));
   gate->open();

@@ -68,19 +68,19 @@ TEST_P(RuntimeTest, a_taken_id_is_answered_with_the_job_that_has_it) {
 TEST_P(RuntimeTest, an_exception_in_a_worker_fails_the_job_with_code_500_and_its_words) {
   const JobView end = end_of_chain([](Work&) -> Reply { throw std::runtime_error("no \"luck\""); });
   EXPECT_EQ(end.status, JobStatus::failed);
-  EXPECT_EQ(end.reason, R"(activity one failed with code 500: {"code":500,"message":"no \"luck\""})");
+  EXPECT_EQ(end.reason, R"(activity one failed with code 500: "no \"luck\"")");
 }
 
 TEST_P(RuntimeTest, an_exception_text_that_is_not_utf8_is_kept_as_text) {
   const JobView end = end_of_chain([](Work&) -> Reply { throw std::runtime_error("no \xff luck"); });
-  EXPECT_EQ(end.reason, "activity one failed with code 500: {\"code\":500,\"message\":\"no \uFFFD luck\"}");
+  EXPECT_EQ(end.reason, "activity one failed with code 500: \"no \uFFFD luck\"");
 }
 
 TEST_P(RuntimeTest, a_text_is_not_cut_inside_a_character) {
   std::string words = "x";
   for (int i = 0; i < 5'000; ++i) words += "ä";
   const JobView end = end_of_chain([&](Work&) -> Reply { throw std::runtime_error(words); });
-  const std::string begin = R"(activity one failed with code 500: {"code":500,"message":"x)";
+  const std::string begin = "activity one failed with code 500: \"x";
   EXPECT_TRUE(end.reason.starts_with(begin + "ä"));
   EXPECT_TRUE(end.reason.ends_with("ä")) << end.reason.substr(end.reason.size() - 4);
   EXPECT_GE(end.reason.size(), 4095u);
@@ -295,7 +295,7 @@ TEST_P(RuntimeTest, the_first_job_launches_and_after_stop_none_is_taken) {
   EXPECT_FALSE(runtime->owns());
   const auto job = runtime->start("chain", Payload(), {.id = "j"});
   ASSERT_TRUE(job.ok());
-  EXPECT_TRUE(runtime->owns());
+  EXPECT_TRUE(comes_true([&] { return runtime->owns(); }));
   EXPECT_TRUE(fails_with(runtime->launch(), ErrorCode::already_done, {"runs already"}));
   runtime->stop();
   runtime->stop();

@@ -1,4 +1,4 @@
-// A payment service in your own program: typed from end to end. Run it, kill it, run it again: finished work is not
+// A payment service in your own program, typed from end to end. Run it, kill it, run it again: finished work is not
 // repeated, and a card is charged once.
 #include <pawl/pawl.h>
 #include <pawl_boost/json.h>

@@ -46,7 +46,7 @@ struct Event {
   std::optional<WaitView> waits_for{};          // of one that opened and waits
 };
 
-// Called on the engine's thread, which does nothing else meanwhile: be quick, and do not wait for anything.
+// Called on the engine's thread: be quick, and do not wait for anything. What it throws is reported as a problem.
 using Observer = std::function<void(const Event&)>;
 // Problems that do not harm any job's state, for people: one line each, repeated at most every ten seconds.
 using ProblemReporter = std::function<void(const std::string&)>;

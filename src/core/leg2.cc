@@ -1,5 +1,6 @@
 // Leg 2: enter, work, spawn, finish, acknowledge. The message ledger is read first: only the ledger shows which steps
 // are done, so after a crash between two steps the next one follows.
+#include "base/failure_words.h"
 #include "base/format.h"
 #include "core/children.h"
 #include "core/kinds/kinds.h"
@@ -107,7 +108,7 @@ Status work(Context& context, const Answer& answer) {
 
 std::string describe_error(const Context& context, const Answer& answer, const Activity& activity) {
   return format("activity {} failed with code {}: {}", context.node(activity).name.raw(), answer.code,
-                answer.data.view());
+                failure_words(answer.data.view()));
 }
 
 Status snapshot(Context& context) {

@@ -1,4 +1,5 @@
 // Work that failed or got no reply: it is attempted again, its effect is unknown, or it is over.
+#include "base/failure_words.h"
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -24,7 +25,7 @@ WorkLife after_failure(const WorkItem& item, const Answer& answer) {
   life.heartbeat_by = Instant();
   life.failures += 1;
   life.failure_code = answer.code;
-  life.failure = kept_text(answer.data.view(), limits::failure_bytes_max);
+  life.failure = kept_text(failure_words(answer.data.view()), limits::failure_bytes_max);
   return life;
 }
 

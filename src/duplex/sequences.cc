@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failure_words.h"
 #include "base/format.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -32,7 +33,7 @@ bool is_final(const stream::Response& message) { return message.status != core::
 
 std::string describe(const Graph& graph, const stream::Response& message) {
   return kept_text(format("activity {} failed with code {}: {}", graph.nodes()[message.place.node].name.raw(),
-                          message.code, message.data.view()),
+                          message.code, failure_words(message.data.view())),
                    limits::reason_bytes_max);
 }
 

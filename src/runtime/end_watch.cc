@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/limits.h"
+#include "runtime/thrown.h"
 
 namespace pawl::runtime {
 
@@ -42,7 +43,7 @@ void EndWatch::watch(RunId run, Done done) {
       }
     }
   }
-  if (refused) return done(*refused);
+  if (refused) return call(done, *refused);
   changed_.notify_one();
 }
 
@@ -103,7 +104,7 @@ void EndWatch::run() {
   const Error why = *closed_;
   lock.unlock();
   for (auto& [run, all] : left)
-    for (Done& done : all) done(why);
+    for (const Done& done : all) call(done, why);
 }
 
 void EndWatch::look_at(RunId run) {
@@ -119,11 +120,14 @@ void EndWatch::look_at(RunId run) {
     watched_.erase(found);
     any_.store(!watched_.empty());
   }
-  for (Done& done : all) {
-    if (end)
-      done(**end);
-    else
-      done(end.error());
+  for (const Done& done : all) call(done, end ? Result<JobView>(**end) : Result<JobView>(end.error()));
+}
+
+void EndWatch::call(const Done& done, const Result<JobView>& end) const {
+  try {
+    done(end);
+  } catch (...) {
+    complain_("a callback of on_end threw: " + thrown_text());
   }
 }
 

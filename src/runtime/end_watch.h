@@ -9,8 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pawl/ids.h"
@@ -27,7 +29,10 @@ class EndWatch {
   using Look = std::function<Result<std::optional<JobView>>(RunId)>;
   // Whether tell() will be called when a job ends. If not, the store must be read.
   using IsTold = std::function<bool()>;
-  EndWatch(Look look, IsTold is_told) : look_(std::move(look)), is_told_(std::move(is_told)) {}
+  // What a callback threw: it harms no other.
+  using Complain = std::function<void(const std::string&)>;
+  EndWatch(Look look, IsTold is_told, Complain complain)
+      : look_(std::move(look)), is_told_(std::move(is_told)), complain_(std::move(complain)) {}
   ~EndWatch();
 
   void watch(RunId run, Done done);
@@ -41,10 +46,12 @@ class EndWatch {
  private:
   void run();
   void look_at(RunId run);
+  void call(const Done& done, const Result<JobView>& end) const;
   Duration until_next_look() const;  // REQUIRES: mutex_ is held
 
   const Look look_;
   const IsTold is_told_;
+  const Complain complain_;
   std::atomic<bool> any_{false};  // a callback is registered
   std::mutex mutex_;
   std::condition_variable changed_;

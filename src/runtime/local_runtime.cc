@@ -88,7 +88,8 @@ LocalRuntime::LocalRuntime(RuntimeOptions options, OpenedStore store, store::Poo
       store_clock_(*store_.store, clock_),
       apps_(*store_.store, graphs_,
             [this](store::Operation operation) { return commit_request(std::move(operation)); }),
-      ends_([this](RunId run) { return look_for_end(run); }, [this] { return owns(); }),
+      ends_([this](RunId run) { return look_for_end(run); }, [this] { return owns(); },
+            [this](const std::string& text) { report(text); }),
       requests_(*store_.store, pool, graphs_, unique_seed(clock_),
                 [this](store::Operation operation) { return commit_request(std::move(operation)); },
                 {store_.duplex,
@@ -178,11 +179,7 @@ Status LocalRuntime::start_threads() {
   if (!pool) return pool.error();
   try {
     store_.store->listen(*this);
-    store_.on_problem([this](const std::string& text) {
-      Command command(WorkerWord(WorkerProblem{text}));
-      gate_.add(bytes_of_command(command));  // the engine subtracts them again
-      commands_.push(std::move(command));
-    });
+    store_.on_problem([this](const std::string& text) { report(text); });
     clock_watch_ = ClockWatch::start([this] { clock_was_set(); });
     const std::size_t connections = store_.store->connections();
     const auto tell = [this](StoreThreads::Told told) {

@@ -147,6 +147,8 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   void closed(const core::JobRow& job) override;
   void problem(const std::string& text) override { problem_of_many(text, text); }
   void problem_of_many(const std::string& about, const std::string& text) override;
+  void report(const std::string& text);  // a problem, from any thread
+  static void print_problem(const std::string& text);
   void ring(core::LaneId lane, const store::Change& change) override { store_.store->ring(lane, change); }
 
   // store::Listener, on any thread.
@@ -210,8 +212,9 @@ class LocalRuntime final : public detail::RuntimeBackend, private EngineEvents, 
   Apps apps_;
   Waiters waiters_;
   EndWatch ends_;
-  Observers<Event> observers_;
-  Observers<std::string> reporters_;
+  // Called on the engine's thread, which may report.
+  Observers<Event> observers_{[this](const std::string& text) { problem(text); }};
+  Observers<std::string> reporters_{print_problem};
   CommandQueue<std::optional<Group>> groups_;  // to the committer; none: end
   std::atomic<bool> owns_{false};
   std::mutex life_mutex_;

@@ -1,5 +1,5 @@
 // Observers of one kind: added and removed at any time, called one after the other. tell() is called by one thread at a
-// time; it costs nothing while there are none.
+// time; it costs nothing while there are none. An observer's exception is passed to `complain` and has no other effect.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "pawl/subscription.h"
+#include "runtime/thrown.h"
 
 namespace pawl::runtime {
 
@@ -18,6 +20,8 @@ template <class News>
 class Observers {
  public:
   using Observer = std::function<void(const News&)>;
+  using Complain = std::function<void(const std::string&)>;
+  explicit Observers(Complain complain) : complain_(std::move(complain)) {}
 
   Subscription add(Observer observer) {
     if (!observer) return {};
@@ -31,7 +35,7 @@ class Observers {
   }
   bool any() const { return shared_->count.load(std::memory_order_acquire) > 0; }
   void tell(const News& news) {
-    if (any()) shared_->tell(news);
+    if (any()) shared_->tell(news, complain_);
   }
 
  private:
@@ -56,13 +60,21 @@ class Observers {
       std::erase_if(entries, [&](const auto& one) { return one.get() == &entry; });
       count.store(entries.size(), std::memory_order_release);
     }
-    void tell(const News& news) {
+    void tell(const News& news, const Complain& complain) {
       const std::lock_guard lock(mutex);
       const auto now = entries;  // the current ones; each may remove another
       for (const auto& entry : now)
-        if (!entry->removed) entry->observer(news);
+        if (!entry->removed) tell_one(*entry, news, complain);
+    }
+    static void tell_one(const Entry& entry, const News& news, const Complain& complain) {
+      try {
+        entry.observer(news);
+      } catch (...) {
+        complain("an observer threw: " + thrown_text());
+      }
     }
   };
+  const Complain complain_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 

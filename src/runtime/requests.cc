@@ -39,7 +39,7 @@ std::string_view advice_in(JobStatus status) {
     case JobStatus::completed:
     case JobStatus::failed:
     case JobStatus::interrupted:
-      return "it has ended, submit a new one";
+      return "it has ended, start a new one";
   }
   return "";
 }

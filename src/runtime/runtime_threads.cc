@@ -397,8 +397,19 @@ void LocalRuntime::problem_of_many(const std::string& about, const std::string& 
     if (reporters_.any())
       reporters_.tell(line);
     else
-      std::fprintf(stderr, "pawl: %s\n", printable(line).c_str());
+      print_problem(line);
   }
+}
+
+void LocalRuntime::report(const std::string& text) {
+  if (life_ == Life::stopped) return reporters_.any() ? reporters_.tell(text) : print_problem(text);
+  Command command(WorkerWord(WorkerProblem{text}));
+  gate_.add(bytes_of_command(command));  // the engine takes them off again
+  commands_.push(std::move(command));
+}
+
+void LocalRuntime::print_problem(const std::string& text) {
+  std::fprintf(stderr, "pawl: %s\n", printable(text).c_str());
 }
 
 }  // namespace pawl::runtime

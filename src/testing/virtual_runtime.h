@@ -119,8 +119,8 @@ class VirtualRuntime final : public detail::RuntimeBackend {
   std::map<std::string, std::shared_ptr<const Worker>> workers_;
   std::map<std::string, std::shared_ptr<const Probe>> probes_;
   std::map<std::string, MockWorker> mocks_;
-  runtime::Observers<Event> observers_;
-  runtime::Observers<std::string> reporters_;
+  runtime::Observers<Event> observers_{[this](const std::string& text) { note_problem(text); }};
+  runtime::Observers<std::string> reporters_{[this](const std::string& text) { note_problem(text); }};
   std::vector<std::pair<RunId, std::function<void(Result<JobView>)>>> ends_;
   Random random_;
   std::uint64_t secrets_ = 0;

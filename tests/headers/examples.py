@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Every public header begins with an example: the lines of its first comment that are indented by three spaces. Each is
-compiled with all warnings, by g++ and by clang. The headers are parsed once for all examples (precompiled), so that the
-test takes seconds.   examples.py INCLUDE"""
+compiled with all warnings, by g++ and by clang, and so is the program of the README. The headers are parsed once for
+all examples (precompiled): that is what takes time.   examples.py INCLUDE README"""
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 include = pathlib.Path(sys.argv[1])
+readme = pathlib.Path(sys.argv[2])
 folder_of_adapter = {"pawl": "pawl_boost", "pawl_boost": "pawl_boost", "pawl_nlohmann": "pawl_nlohmann"}
 standard = ["charconv", "chrono", "cstdio", "ctime", "optional", "string", "string_view", "utility", "vector"]
 flags = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{include}"]
@@ -21,6 +23,13 @@ def example_of(header):
         if line.startswith("//   "):
             lines.append(line[5:])
     return "\n".join(lines)
+
+
+def example_of_readme():
+    """Its types stand outside of a function, the rest within one."""
+    blocks = re.findall(r"```cpp\n(.*?)```", readme.read_text(), re.DOTALL)
+    types, separator, calls = next(b for b in blocks if "pawl::open" in b).partition("auto graph")
+    return f"{types}std::string pay(const Order& order, const std::string& key);\nvoid run() {{\n{separator}{calls}}}"
 
 
 def compile_all(compiler, adapter, examples, folder):
@@ -38,7 +47,7 @@ def compile_all(compiler, adapter, examples, folder):
     use = ["-include", str(prelude)] if compiler == "g++" else ["-include-pch", str(precompiled)]
     for name, text in examples:
         source = folder / "example.cc"
-        source.write_text(f"#include <{name}>\n{text}\n")
+        source.write_text(f"{text}\n")
         done = subprocess.run([compiler, *flags, *use, "-fsyntax-only", str(source)], capture_output=True, text=True)
         if done.returncode != 0:
             wrong.append(f"{compiler} does not compile the example of {name}:\n{done.stderr[:3000]}")
@@ -56,6 +65,7 @@ for header in sorted(include.rglob("*.h")):
         wrong.append(f"{name} has no example in its first comment")
 if sum(len(all) for all in examples.values()) < 20 or len(examples) != 2:
     wrong.append("the headers are not found")
+examples["pawl_boost"].append(("README.md", example_of_readme()))
 for compiler in ("g++", "clang++-14"):
     for adapter, all in examples.items():
         with tempfile.TemporaryDirectory() as folder:

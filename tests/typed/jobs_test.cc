@@ -1,4 +1,5 @@
 // Typed jobs from end to end: inputs, workers, results, failures, handles, observers.
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -336,6 +337,26 @@ TEST_F(TypedJobs, several_observers_come_and_go_at_any_time) {
   Subscription late = ended->observe(counts(first));
   ended.reset();
   late.end();  // a subscription may outlive its runtime
+}
+
+TEST_F(TypedJobs, what_a_callback_or_an_observer_throws_is_reported_and_harms_nobody) {
+  serve([](const int& n) { return n; });
+  Notes problems;
+  const Subscription reported = runtime_->on_problem([&](const std::string& text) { problems.add(text); });
+  const Subscription thrower = runtime_->observe([](const Event&) { throw std::runtime_error("no \xff sight"); });
+  std::atomic<int> seen{0};
+  const Subscription other = runtime_->observe([&](const Event&) { ++seen; });
+  auto job = runtime_->start<int>("order", 5);
+  job->on_end([](const Result<int>&) { throw Failure{.code = 409, .message = "no end"}; });
+  std::promise<int> later;
+  job->on_end([&](const Result<int>& end) { later.set_value(*end); });
+  EXPECT_EQ(later.get_future().get(), 5);
+  EXPECT_GT(seen, 0);
+  ASSERT_TRUE(comes_true([&] { return problems.size() == 2; })) << "each is said once";
+  auto all = problems.all();
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all[0], "a callback of on_end threw: 409: no end");
+  EXPECT_EQ(all[1], "an observer threw: no \uFFFD sight");
 }
 
 TEST_F(TypedJobs, a_signal_reaches_its_job_whether_its_hook_waits_already_or_not) {

@@ -85,9 +85,10 @@ TEST_F(PostgresBell, after_its_connection_was_lost_a_listener_hears_that_anythin
   ASSERT_TRUE(ear.hears(is_everything));
   ear.forget();
   auto admin = SharedServer::get().connect();
-  ASSERT_TRUE(admin->execute(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'deaf_for_a_while'"
-      " AND query LIKE 'LISTEN%'"));
+  ASSERT_TRUE(
+      admin->execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND "
+                     "application_name = 'deaf_for_a_while'"
+                     " AND query LIKE 'LISTEN%'"));
   EXPECT_TRUE(ear.hears(is_everything));
   ear.forget();
   auto other = open();

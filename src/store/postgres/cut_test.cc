@@ -96,12 +96,13 @@ class PostgresCuts : public PostgresTest {
   std::function<void()> terminated() {
     return [this] {
       if (!admin_) admin_ = SharedServer::get().connect();
-      EXPECT_TRUE(admin_->execute(
-          "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'gated'"));
+      EXPECT_TRUE(
+          admin_->execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = "
+                          "current_database() AND application_name = 'gated'"));
     };
   }
 
-  Gate gate_{SharedServer::get().server()->folder()};
+  Gate gate_{SharedServer::get().server()->folder(), SharedServer::get().database()};
   std::unique_ptr<Store> truth_;  // not through the gate
   std::unique_ptr<Store> store_;
   std::unique_ptr<Connection> admin_;

@@ -52,9 +52,9 @@ TEST_F(PostgresFaults, deadlocks_and_conflicts_that_the_server_reports_undo_the_
       forget_trigger(*admin, "start_keys");
     }
   EXPECT_EQ(store->list_jobs({})->size(), 4u);
-  EXPECT_EQ(
-      *admin->ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'conflicts' AND state <> 'idle'"),
-      "0");
+  EXPECT_EQ(*admin->ask("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name "
+                        "= 'conflicts' AND state <> 'idle'"),
+            "0");
 }
 
 TEST_F(PostgresFaults, a_statement_that_takes_too_long_is_ended_and_a_lock_is_not_waited_for_for_ever) {
@@ -119,8 +119,9 @@ TEST_F(PostgresFaults, a_server_that_takes_no_writes_says_so_when_it_is_opened_a
   // Set while it runs: new sessions have it.
   auto admin = SharedServer::get().connect();
   const auto end_sessions = [&] {
-    EXPECT_TRUE(admin->execute(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'read_only'"));
+    EXPECT_TRUE(
+        admin->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = "
+                       "current_database() AND application_name = 'read_only'"));
     static_cast<void>(try_commit(*store, submit_of("lost")));
   };
   ASSERT_TRUE(admin->execute(

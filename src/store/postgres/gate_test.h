@@ -25,7 +25,8 @@ class Gate {
  public:
   enum class Way : std::uint8_t { to_server, to_client };
   // `server`: the folder of its socket.
-  explicit Gate(std::filesystem::path server) : server_(std::move(server)) {
+  Gate(std::filesystem::path server, std::string database)
+      : server_(std::move(server)), database_(std::move(database)) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pawl-gate-XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -46,7 +47,7 @@ class Gate {
   }
   bool is_up() const { return is_up_; }
   std::string address() const {
-    return "postgres:///postgres?user=postgres&application_name=gated&host=" + folder_.string();
+    return "postgres:///" + database_ + "?user=postgres&application_name=gated&host=" + folder_.string();
   }
 
   // How many messages pass from now on.
@@ -226,6 +227,7 @@ class Gate {
   }
 
   const std::filesystem::path server_;
+  const std::string database_;
   std::filesystem::path folder_;
   int listener_ = -1;
   bool is_up_ = false;

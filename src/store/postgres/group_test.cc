@@ -13,10 +13,11 @@ class PostgresGroups : public PostgresTest {
   // Ends the sessions of the store, or those of them whose last statement is like this.
   static void terminate(const std::string& like = "%") {
     auto admin = SharedServer::get().connect();
-    ASSERT_TRUE(admin->execute(
-        format("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-               " AND application_name = 'tested' AND query LIKE '{}'",
-               like)));
+    ASSERT_TRUE(
+        admin->execute(format("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = "
+                              "current_database() AND pid <> pg_backend_pid()"
+                              " AND application_name = 'tested' AND query LIKE '{}'",
+                              like)));
   }
   static constexpr const char* named = "&application_name=tested";
 };

@@ -147,7 +147,8 @@ TEST_F(PostgresInit, a_connection_that_is_made_later_looks_at_the_layout_again) 
   auto older = open({}, "&application_name=away");
   ASSERT_TRUE(older) << to_string(older.error());
   ASSERT_TRUE(
-      admin_->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'away'"));
+      admin_->execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() "
+                      "AND application_name = 'away'"));
   ASSERT_TRUE(migrate(*admin_, name_, version_after()));
   const Operation pool = OpenPool{pawl::Pool("graphs"), 1};
   Result<std::vector<Outcome>> refused = (*older)->commit({&pool, 1});  // the first one finds that its session is over

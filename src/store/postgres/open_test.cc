@@ -93,7 +93,9 @@ TEST_F(PostgresOpen, an_idle_store_sends_no_query) {
   commit(*store, submit_of("a"));
   auto admin = SharedServer::get().connect();
   const auto last_query = [&] {
-    const auto at = admin->ask("SELECT max(query_start) FROM pg_stat_activity WHERE application_name = 'idle_one'");
+    const auto at = admin->ask(
+        "SELECT max(query_start) FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
+        "'idle_one'");
     return at ? *at : to_string(at.error());
   };
   std::this_thread::sleep_for(std::chrono::milliseconds(300));

@@ -65,7 +65,7 @@ class PostgresPaused : public PostgresTest {
     EXPECT_EQ(commit(*other_, bundle_for(*other_, run_, taken)).kind, OutcomeKind::committed);
   }
 
-  Gate gate_{SharedServer::get().server()->folder()};
+  Gate gate_{SharedServer::get().server()->folder(), SharedServer::get().database()};
   std::unique_ptr<Store> paused_, other_;
   core::Epoch epoch_{0};
   RunId run_{0};

@@ -16,6 +16,7 @@ class PostgresPooler : public PostgresTest {
     folder_ = mkdtemp(pattern.data());
     std::ofstream(folder_ / "users") << "\"postgres\" \"\"\n";
     std::ofstream(folder_ / "ini") << "[databases]\npostgres = host=" << SharedServer::get().server()->folder().string()
+                                   << " dbname=" << SharedServer::get().database()
                                    << "\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = " << folder_.string()
                                    << "\nlisten_port = 6432\nauth_type = trust\nauth_file = "
                                    << (folder_ / "users").string() << "\npool_mode = " << mode

@@ -17,14 +17,16 @@
 
 namespace pawl::store::postgres {
 
-// The server of this run, or one of the process's own.
+// The server of this run, or one of the process's own. On a server that is shared the process has a database of its
+// own: sessions that others end, transactions that keep a vacuum from its rows and lines of the log stay apart.
 class SharedServer {
  public:
   static SharedServer& get() {
     static SharedServer one;
     return one;
   }
-  std::string address() const { return server_ ? server_->address() : std::string(); }
+  std::string address() const { return server_ ? server_->address(database_) : std::string(); }
+  const std::string& database() const { return database_; }
   const std::optional<TestServer>& server() const { return server_; }
 
   // A session of its own, for what a test does beside the store.
@@ -71,18 +73,29 @@ class SharedServer {
       std::ifstream(file) >> folder;
       if (!folder.empty()) server_ = TestServer::at(folder);
     }
-    if (server_) return;
+    if (server_) {
+      const std::string own = format("t{}", getpid());
+      const auto made = run_outside("CREATE DATABASE " + own);
+      if (!made) ADD_FAILURE() << to_string(made.error());
+      database_ = own;
+      return;
+    }
     server_ = TestServer::start({"max_wal_size=256MB"}, TestServer::Keeps::in_memory);
     is_own_ = true;
     if (!server_) ADD_FAILURE() << "no PostgreSQL server could be started; scripts/setup installs one";
   }
   ~SharedServer() {
     if (is_own_ && server_) server_->remove();
-    if (is_own_) return;
-    for (const std::string& schema : free_) {
-      if (const auto dropped = run("DROP SCHEMA " + quoted_name(schema) + " CASCADE"); !dropped)
-        fprintf(stderr, "%s\n", to_string(dropped.error()).c_str());
-    }
+    if (is_own_ || !server_) return;
+    admin_.reset();
+    if (const auto dropped = run_outside("DROP DATABASE IF EXISTS " + database_ + " WITH (FORCE)"); !dropped)
+      fprintf(stderr, "%s\n", to_string(dropped.error()).c_str());
+  }
+
+  // Not in the process's own database.
+  Status run_outside(const std::string& sql) const {
+    const auto opened = Connection::open(Address{server_->address(), "public"});
+    return opened ? (*opened)->execute(sql) : Status{opened.error()};
   }
 
   Status run(const std::string& sql) {
@@ -107,6 +120,7 @@ class SharedServer {
   }
 
   std::optional<TestServer> server_;
+  std::string database_ = "postgres";
   bool is_own_ = false;
   std::unique_ptr<Connection> admin_;
   std::vector<std::string> free_;

@@ -99,14 +99,16 @@ class TestServer {
   bool run_server(const std::vector<std::string>& settings = {}) const {
     std::string options = "-c listen_addresses='' -c unix_socket_directories=" + folder_.string() +
                           " -c fsync=on -c max_connections=200 -c shared_buffers=64MB -c logging_collector=off"
-                          " -c autovacuum_naptime=10s";
+                          " -c autovacuum_naptime=10s -c log_line_prefix='%m [%p] %d '";
     for (const std::string& setting : settings) options += " -c " + setting;
     return run("pg_ctl", {"-D", data(), "-l", log().string(), "-o", options, "-w", "-t", "60", "start"}) == 0;
   }
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path log() const { return folder_ / "log"; }
-  std::string address() const { return "postgres:///postgres?user=postgres&host=" + folder_.string(); }
+  std::string address(const std::string& database = "postgres") const {
+    return "postgres:///" + database + "?user=postgres&host=" + folder_.string();
+  }
 
  private:
   static constexpr std::uintmax_t memory_wanted = std::uintmax_t{4} << 30;  // it takes a tenth of that

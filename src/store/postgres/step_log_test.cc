@@ -26,13 +26,18 @@ class StepLog : public PostgresTest {
     text << file.rdbuf();
     return text.str();
   }
-  // The statements that were executed since, each with its parameters; of this test's sessions, whoever else logs
-  // meanwhile.
+  // The statements that were executed since, each with its parameters; in the database of this process, whoever else
+  // logs meanwhile.
   std::vector<std::string> executed_since(std::size_t size) const {
     std::vector<std::string> statements;
     std::istringstream lines(log().substr(size));
+    const std::string mark = "] " + SharedServer::get().database() + " ";
+    bool is_own = false;
     for (std::string line; std::getline(lines, line);) {
-      if (line.find("LOG:  execute ") != std::string::npos)
+      const bool continues = line.starts_with('\t');
+      if (!continues) is_own = line.find(mark) != std::string::npos;
+      if (!is_own) continue;
+      if (line.find(mark + "LOG:  execute ") != std::string::npos)
         statements.push_back(line);
       else if (!statements.empty())
         statements.back() += line;

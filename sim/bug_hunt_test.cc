@@ -69,9 +69,9 @@ std::optional<Catch> hunt_without_faults() {
 }
 
 Catch hunt() {
-  if (auto found = hunt_without_faults()) return *found;
+  if (auto found = hunt_seeds(1, seeds_first)) return *found;  // the cheapest first
   if (auto found = hunt_long_crash_loop()) return *found;
-  if (auto found = hunt_seeds(1, seeds_first)) return *found;
+  if (auto found = hunt_without_faults()) return *found;
   for (const Scenario& scenario : all_scenarios()) {
     if (!scenario.small) continue;
     Tally tally;

@@ -29,7 +29,7 @@ class EndWatch {
   using Look = std::function<Result<std::optional<JobView>>(RunId)>;
   // Whether tell() will be called when a job ends. If not, the store must be read.
   using IsTold = std::function<bool()>;
-  // What a callback threw: it harms no other.
+  // Receives what a callback threw; other callbacks are not affected.
   using Complain = std::function<void(const std::string&)>;
   EndWatch(Look look, IsTold is_told, Complain complain)
       : look_(std::move(look)), is_told_(std::move(is_told)), complain_(std::move(complain)) {}

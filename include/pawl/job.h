@@ -101,8 +101,8 @@ class Job : public JobHandle {
   Result<T> result(Duration at_most) const { return result_in(wait(at_most)); }
 
   // Calls `done` once when the job has ended or is parked, on a separate thread of the runtime: it may call everything
-  // except stop(); other callbacks wait until it returns. If the runtime stops first it is called with retry_later. What
-  // it throws is reported as a problem.
+  // except stop(); other callbacks wait until it returns. If the runtime stops first it is called with retry_later.
+  // What it throws is reported as a problem.
   void on_end(std::function<void(const Result<T>&)> done) const {
     when_ended([done = std::move(done)](const Result<JobView>& end) { done(result_in(end)); });
   }
